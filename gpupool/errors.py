@@ -1,0 +1,23 @@
+"""What gpupool says when it cannot go on: one base class, few children, each written for people."""
+
+
+class GpupoolError(Exception):
+    """Something a person can mend; the text says what, where, and what to do. ``exit_code`` is the command's."""
+
+    exit_code = 1
+
+
+class InventoryError(GpupoolError):
+    """The inventory does not hold; nothing was changed. The text holds every complaint, one a line."""
+
+    exit_code = 2
+
+
+class TestbedError(GpupoolError):
+    """The containers of a testbed could not be made, found or removed."""
+
+    __test__ = False  # pytest would take the name for a test class
+
+
+class NodeError(GpupoolError):
+    """A node could not be reached, or something it needs is not there."""
