@@ -1,0 +1,40 @@
+"""The inventory language: what an admin may write, as typed models. `gpupool schema` prints it for editors."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from gpupool.cluster.schema.base import Entry, Name, Word
+from gpupool.cluster.schema.labs import Account, Partition, Qos, User
+from gpupool.cluster.schema.machines import ClusterEntry, Gpu, GpuType, Hardware, NodeEntry
+from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
+from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Timer, Tool
+from gpupool.cluster.schema.storage import Storage
+from gpupool.cluster.schema.testbed import Testbed
+
+
+class Inventory(Entry):
+    """One cluster, as written."""
+
+    schema_: Literal[1] = Field(alias="schema", description="Version of this language.")
+    cluster: ClusterEntry
+    gpu_types: dict[Name, GpuType] = Field(default_factory=dict)
+    hardware: dict[Name, Hardware] = Field(default_factory=dict)
+    nodes: tuple[NodeEntry, ...] = Field(min_length=1)
+    gpu: Gpu = Field(default_factory=Gpu)
+    accounts: tuple[Account, ...] = ()
+    users: tuple[User, ...] = ()
+    qos: dict[Name, Qos] = Field(default_factory=dict)
+    partitions: tuple[Partition, ...] = ()
+    slurm: Slurm = Field(default_factory=Slurm)
+    scheduler: Scheduler = Field(default_factory=Scheduler)
+    preemption: Preemption = Field(default_factory=Preemption)
+    storage: Storage = Field(default_factory=Storage)
+    software: Software = Field(default_factory=Software)
+    environment: Environment = Field(default_factory=Environment)
+    tools: tuple[Tool, ...] = ()
+    timers: tuple[Timer, ...] = ()
+    access: Access = Field(default_factory=Access)
+    policies: Policies = Field(default_factory=Policies)
+    testbed: Testbed | None = None
+    examples: tuple[Word, ...] = Field((), description="Job scripts of the guide that are shipped to users.")

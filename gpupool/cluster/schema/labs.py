@@ -1,0 +1,112 @@
+"""Who may use what: accounts, users, QoS, partitions, and the limits on each."""
+
+from datetime import date
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from gpupool.cluster.schema.base import Count, Entry, Fact, Flag, Name, Nodes, Word
+from gpupool.cluster.words import Duration, Size
+
+UnixId = Annotated[int, Field(strict=True, ge=1000, le=60000)]
+AccountKind = Literal["lab", "shared", "department", "group", "project"]
+
+
+class Amounts(Entry):
+    """So much of each resource."""
+
+    gpu: Count | None = None
+    gpus: dict[Name, Count] = Field(default_factory=dict, description="By GPU type.")
+    cpu: Count | None = None
+    mem: Size | None = None
+    nodes: Count | None = None
+    billing: Count | None = None
+    jobs: Count | None = None
+
+
+class Limits(Entry):
+    """The same block on an account, a QoS and a partition."""
+
+    group: Amounts = Field(default_factory=Amounts, description="All jobs together.")
+    group_minutes: Amounts = Field(default_factory=Amounts, description="All jobs together, times minutes.")
+    per_user: Amounts = Field(default_factory=Amounts)
+    per_job: Amounts = Field(default_factory=Amounts)
+
+
+class Account(Fact):
+    """A Slurm account. Of kind lab: its GPU cap is what it contributed."""
+
+    name: Name
+    kind: AccountKind
+    gid: UnixId | None = Field(None, description="Gives the account a unix group of this id on every node.")
+    parent: Name | None = None
+    contributed_gpus: Count | None = None
+    members: Literal["own", "all"] = Field("own", description="all: every user of the cluster belongs to it too.")
+    limits: Limits = Field(default_factory=Limits)
+    fairshare: Count | None = None
+    listed: Flag = Field(True, description="False: missing from the guide's table of accounts.")
+    tier: Literal["standard", "premium"] | None = None
+
+
+class Grant(Fact):
+    """A QoS given until a day."""
+
+    qos: Name
+    until: date
+
+
+class User(Fact):
+    """A person; the id is written down so that it is the same on every node and for ever."""
+
+    name: Name
+    uid: UnixId
+    account: Name
+    full_name: Word | None = None
+    coordinator: Flag = Field(False, description="May manage the members of the account.")
+    keys: tuple[Word, ...] = Field((), description="Public SSH keys.")
+    shell: Word = "/bin/bash"
+    qos: tuple[Name, ...] = Field((), description="QoS besides those everybody has.")
+    grants: tuple[Grant, ...] = ()
+    partitions: tuple[Name, ...] = ()
+    default_partition: Name | None = None
+    first_password: Literal["must_change"] | None = None
+
+
+class Qos(Fact):
+    """A quality of service."""
+
+    default: Flag = Field(False, description="What a job gets that names none.")
+    default_for: tuple[Name, ...] = Field((), description="Accounts whose users get this one instead.")
+    replaces: tuple[Name, ...] = Field((), description="QoS that jobs of those users would escape it by.")
+    everybody: Flag = Field(True, description="False: only users that name it have it.")
+    max_wall: Duration | None = None
+    priority: Count = 0
+    limits: Limits = Field(default_factory=Limits)
+
+
+class Partition(Fact):
+    """A partition, or with `for_each` one for each account of that kind, `{account}` being its name."""
+
+    name: Word
+    for_each: AccountKind | None = None
+    nodes: Nodes
+    max_time: Duration | None = None
+    max_nodes: Count | None = None
+    tier: Count = Field(1, description="Slurm's PriorityTier: higher goes first, and may preempt lower.")
+    default: Flag = False
+    preemptable: Flag = False
+    grace: Duration | None = Field(None, description="Time between the signal and the end of a preempted job.")
+    allow_accounts: tuple[Word, ...] = Field((), description="Only these; empty: all.")
+    deny_accounts: tuple[Word, ...] = ()
+    qos: tuple[Name, ...] = Field((), description="Only these QoS; empty: all.")
+    limits: Limits = Field(default_factory=Limits)
+    lift: tuple[Literal["per_user"], ...] = Field((), description="Limits of the job's QoS that do not hold here.")
+    billing: dict[Literal["cpu", "gpu", "mem"], float] = Field(default_factory=dict)
+    users: Literal["all", "assigned"] = "all"
+
+    @field_validator("name")
+    @classmethod
+    def _no_spaces(cls, name: str) -> str:
+        if any(c.isspace() or c in ",=" for c in name):
+            raise ValueError(f"{name!r} cannot be a partition's name: no blanks, commas or equal signs")
+        return name

@@ -1,0 +1,73 @@
+"""How Slurm itself is set: version, scheduler, preemption."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, Word
+from gpupool.cluster.words import Duration, Size
+
+SlurmVersion = Literal["22.05", "24.11", "26.05"]
+
+
+class Slurm(Fact):
+    """The daemons and where they keep their state."""
+
+    version: SlurmVersion = Field("24.11", description="As the nodes' distribution ships it.")
+    state: AbsolutePath = Field(
+        "/var/spool/slurmctld", description="slurmctld's state; on a mount of all controllers when there are several."
+    )
+    memory_reserve: Annotated[str, Field(strict=True, pattern=r"^\d{1,2}%$")] = Field(
+        "3%", description="Share of a node's nominal memory that Slurm is not told of: firmware and kernel hold some."
+    )
+    controller_timeout: Duration = Field(120, description="After which the backup controller takes over.")
+    parameters: dict[Name, Word] = Field(default_factory=dict, description="More keys of slurm.conf, as they are.")
+
+
+class DefaultMemory(Entry):
+    """Memory of a job that asks for none; Slurm takes one kind only."""
+
+    per_gpu: Size | None = None
+    per_cpu: Size | None = None
+    per_node: Size | None = None
+
+
+class RpcLimit(Entry):
+    """Requests a user may make at once, and how many come back each second."""
+
+    bucket: Count
+    refill: Count
+
+
+class Scheduler(Fact):
+    """Rules for all jobs."""
+
+    default_partition: Word = Field("none", description="A partition's name, none, per_user or fit.")
+    default_memory: DefaultMemory = Field(default_factory=DefaultMemory)
+    enforce_limits: Literal["any", "all"] = Field("any", description="Of several partitions named, how many must fit.")
+    export_fix: Flag = Field(False, description="`sbatch --export=a=1` keeps PATH in the job's steps.")
+    warn_cpus_per_gpu: dict[Name, Count] = Field(
+        default_factory=dict, description="By GPU type; `default` for the rest."
+    )
+    rpc_limit: RpcLimit | None = None
+    private_data: tuple[Word, ...] = ()
+    fairshare: Literal["none", "accounts"] = "none"
+    refuse_submit_from: tuple[AbsolutePath, ...] = ()
+    sacct_fields: dict[Name, Name] = Field(default_factory=dict, description="Old column names and what they are now.")
+
+
+class Arbiter(Fact):
+    """A labmate's job that waits on the lab's cap takes the place of the lab's preemptable ones."""
+
+    enabled: Flag = True
+    partitions: tuple[Name, ...]
+    interval: Duration = 15
+
+
+class Preemption(Fact):
+    """What happens to jobs in preemptable partitions; who preempts is said by the partitions' tiers."""
+
+    action: Literal["requeue", "cancel"] = "requeue"
+    send_user_signal: Flag = True
+    requeue_delay: Duration | None = Field(None, description="Least time before a requeued job runs again.")
+    arbiter: Arbiter | None = None

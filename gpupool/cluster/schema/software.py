@@ -1,0 +1,177 @@
+"""Software, environment, tools, timers, access and policies of a site."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from gpupool.cluster.schema.base import Count, Entry, Fact, Flag, Mode, Name, Nodes, Word
+from gpupool.cluster.words import Duration, Size
+
+
+class Cuda(Fact):
+    """The GPU driver."""
+
+    driver_branch: Word | None = None
+    cuda: Word | None = None
+    where: Nodes
+
+
+class DockerPurge(Entry):
+    """Containers that go by themselves."""
+
+    containers_older_than: Duration
+    every: Duration = 3600
+
+
+class Docker(Fact):
+    """Docker on nodes."""
+
+    enabled: Flag = True
+    where: Nodes | None = None
+    group: Name = "docker"
+    gpus: Literal["nv_gpu", "cuda_visible_devices"] = "nv_gpu"
+    sudo: Flag = False
+    purge: DockerPurge | None = None
+    shared_images: Flag = False
+
+
+class Singularity(Fact):
+    """Singularity (Apptainer) on nodes."""
+
+    enabled: Flag = True
+    where: Nodes | None = None
+    fakeroot: Flag = False
+    dev: Literal["full", "minimal"] = "full"
+
+
+class Conda(Fact):
+    """Conda: a user's own matter unless central."""
+
+    central: Flag = False
+    bashrc_hook: Flag = False
+    installer: Word | None = None
+
+
+class Module(Fact):
+    """A module file."""
+
+    name: Word
+    provides: tuple[Word, ...] = ()
+
+
+class Modules(Fact):
+    """Environment modules."""
+
+    enabled: Flag = True
+    list: tuple[Module, ...] = ()
+
+
+class Image(Fact):
+    """A container image that lies ready."""
+
+    source: Word
+    at: Word | None = None
+    runtime: Literal["singularity", "docker"] = "singularity"
+    where: Nodes | None = None
+
+
+class Software(Fact):
+    """What is installed."""
+
+    debian: Literal["bookworm", "trixie", "sid"] = "trixie"
+    packages: dict[Name, tuple[Word, ...]] = Field(default_factory=dict, description="By role; `all` for every node.")
+    cuda: Cuda | None = None
+    docker: Docker | None = None
+    singularity: Singularity | None = None
+    conda: Conda | None = None
+    modules: Modules | None = None
+    images: tuple[Image, ...] = ()
+
+
+class AcceptEnv(Entry):
+    """Variables that an ssh client may send."""
+
+    where: Nodes
+    names: tuple[Word, ...]
+
+
+class Environment(Fact):
+    """Variables; values may hold {user} and {account}."""
+
+    accept_env: AcceptEnv | None = None
+    login: dict[Name, Word] = Field(default_factory=dict)
+    job: dict[Name, Word] = Field(default_factory=dict)
+
+
+class Tool(Fact):
+    """A helper program of ours."""
+
+    name: Word
+    where: Nodes
+    options: dict[Name, Word | int] = Field(default_factory=dict)
+
+
+class Timer(Fact):
+    """Periodic work."""
+
+    job: Literal["disk-usage", "docker-purge", "reaper", "shm-clean", "space-audit", "scratch-purge"]
+    every: Duration | None = None
+    when: Literal["job-end"] | None = None
+    where: Nodes
+
+
+class AdminSsh(Entry):
+    """How gpupool itself logs in."""
+
+    user: Name = "root"
+    port: Annotated[int, Field(strict=True, ge=1, le=65535)] = 22
+    key: Word | None = Field(None, description="Path of the private key on the admin's machine; else the agent's.")
+
+
+class Access(Fact):
+    """Who gets in where."""
+
+    admin: AdminSsh = Field(default_factory=AdminSsh)
+    compute_ssh: Literal["open", "allocated", "none"] = "allocated"
+    fileserver_ssh: Literal["open", "admins"] = "admins"
+    controller_ssh: Literal["open", "admins"] = "admins"
+    password_login: Flag = False
+    agent_forwarding: Flag = False
+    outside: tuple[Name, ...] = Field((), description="Roles that can be reached from outside, or `vpn`.")
+    gateway_forwards_to: tuple[Name, ...] = ()
+
+
+class HeadNodes(Fact):
+    """A user's share of a head node."""
+
+    cpu_per_user: Annotated[str, Field(strict=True, pattern=r"^\d+%$")]
+    memory_per_user: Size
+    linger: Flag = True
+
+
+class Reaper(Fact):
+    """Ends processes that were started outside Slurm."""
+
+    grace: Duration
+    spare_users: tuple[Name, ...] = ("root", "slurm")
+    spare_docker_of_jobs: Flag = True
+
+
+class DevPorts(Fact):
+    """Ports for users' own servers."""
+
+    range: Annotated[str, Field(strict=True, pattern=r"^\d+(-\d+)?$")]
+    open_to: Literal["cluster", "vpn", "all"]
+    where: Nodes | None = None
+
+
+class Policies(Fact):
+    """Rules of the house."""
+
+    head_nodes: HeadNodes | None = None
+    reaper: Reaper | None = None
+    dev_ports: DevPorts | None = None
+    nofile: Count | None = Field(None, description="Open files that a process may have.")
+    home_mode: Mode | None = None
+    vscode_kill: Nodes | None = None
+    reboot_only_idle: Flag = True

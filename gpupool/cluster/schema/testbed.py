@@ -1,0 +1,18 @@
+"""The overlay for testbeds: it changes drivers and scale, never names, partitions or QoS."""
+
+from pydantic import Field
+
+from gpupool.cluster.schema.base import Fact, Nodes, Word
+from gpupool.cluster.words import Duration
+
+
+class Testbed(Fact):
+    """Which nodes are started as containers, and what is made quicker there."""
+
+    __test__ = False  # pytest would take the name for a test class
+
+    nodes: Nodes = Field(description="The others are rendered and checked, not started.")
+    grace: Duration = Field(10, description="Grace time of preemptable partitions there.")
+    requeue_delay: Duration = Field(5, description="As preemption.requeue_delay.")
+    controller_timeout: Duration = Field(20, description="As slurm.controller_timeout.")
+    network: Word | None = Field(None, description="Where the cluster's own network cannot be used here.")
