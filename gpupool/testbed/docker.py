@@ -1,0 +1,71 @@
+"""The docker command line, called in one place: arguments in, text out, failures as sentences."""
+
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+from gpupool.errors import TestbedError
+
+
+def run(args: Sequence[str], *, stdin: str | None = None, timeout: float = 120.0) -> str:
+    """Run ``docker ARGS`` and return its standard output; a failure or a timeout (seconds) is a TestbedError."""
+    done = attempt(args, stdin=stdin, timeout=timeout)
+    if done.returncode:
+        raise TestbedError(f"docker {args[0]} failed: {reason(done)}")
+    return done.stdout
+
+
+def attempt(
+    args: Sequence[str], *, stdin: str | None = None, timeout: float = 120.0
+) -> subprocess.CompletedProcess[str]:
+    """Run ``docker ARGS`` and return what came of it, good or bad; only a missing docker or a timeout raises."""
+    # Standard input is never ours to give away: docker would eat what a person types at a later question.
+    given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
+    try:
+        return subprocess.run(
+            ["docker", *args],
+            **given,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            check=False,
+            # Ctrl-C is for us alone: a docker killed halfway leaves things that nobody has named yet.
+            start_new_session=True,
+            env={**os.environ, "DOCKER_CLI_HINTS": "false"},
+        )
+    except FileNotFoundError as error:
+        raise TestbedError("docker is not installed here: apt-get install docker.io") from error
+    except subprocess.TimeoutExpired as error:
+        raise TestbedError(f"docker {args[0]} gave no answer for {timeout:.0f} s: is dockerd healthy?") from error
+
+
+def reason(done: subprocess.CompletedProcess[str]) -> str:
+    """Return the last line docker wrote to its standard error, without its own prefixes."""
+    lines = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("See '")]
+    said = lines[-1] if lines else f"exit {done.returncode}"
+    for prefix in ("docker: ", "Error response from daemon: ", "Error: "):
+        said = said.removeprefix(prefix)
+    return said.strip()
+
+
+def inspect(kind: str, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return what docker knows of these containers, networks, volumes or images by asked name; unknown ones are left out."""
+    if not names:
+        return {}
+    done = attempt([kind, "inspect", *names])
+    if done.returncode and "no such" not in done.stderr.lower():
+        raise TestbedError(f"docker {kind} inspect failed: {reason(done)}")
+    known = {str(entry.get("Name", "")).removeprefix("/"): entry for entry in json.loads(done.stdout or "[]")}
+    if kind == "image":  # images carry their names in a list
+        known = {tag: entry for entry in json.loads(done.stdout or "[]") for tag in entry.get("RepoTags") or []}
+    return {name: known[name] for name in names if name in known}
+
+
+def labelled(kind: str, label: str) -> list[str]:
+    """Return the names of all containers, networks or volumes that carry this label (``key`` or ``key=value``)."""
+    listing = {"container": ["ps", "--all"], "network": ["network", "ls"], "volume": ["volume", "ls"]}[kind]
+    form = "{{.Names}}" if kind == "container" else "{{.Name}}"
+    return run([*listing, "--no-trunc", "--filter", f"label={label}", "--format", form]).split()

@@ -1,0 +1,122 @@
+"""A docker daemon that answers: found, started or, for root on Debian, installed; else one sentence that says why not."""
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from gpupool.errors import TestbedError
+from gpupool.testbed import docker
+
+LOG = Path("/var/log/gpupool-dockerd.log")
+ANSWER_SECONDS = 30.0
+
+
+def ensure(*, may_install: bool = True) -> str:
+    """Return the version of a docker daemon that answers, after starting or installing it where root may."""
+    if not _there():
+        if not may_install or not _is_root():
+            raise TestbedError(_not_installed())
+        _install()
+    version, said = _ask()
+    if version:
+        return version
+    if "permission denied" in said.lower():
+        raise TestbedError(_not_allowed())
+    if os.environ.get("DOCKER_HOST"):
+        raise TestbedError(_not_there(os.environ["DOCKER_HOST"]))
+    if not _is_root():
+        raise TestbedError("docker is not running here, and only root can start it: sudo systemctl start docker")
+    _start()
+    return _wait()
+
+
+def _there() -> bool:
+    """Say whether the programs we need are here; a daemon on another host needs the client only."""
+    return bool(shutil.which("docker") and (shutil.which("dockerd") or os.environ.get("DOCKER_HOST") or _ask()[0]))
+
+
+def _is_root() -> bool:
+    return os.geteuid() == 0
+
+
+def _not_installed() -> str:
+    return "docker is not installed here, and only root can install it: sudo apt-get install docker.io"
+
+
+def _not_allowed() -> str:
+    return (
+        "this user may not speak to docker: run as root, or join the group and log in again: "
+        "sudo usermod -aG docker $USER"
+    )
+
+
+def _not_there(host: str) -> str:
+    return f"no docker answers at DOCKER_HOST={host}: start it, or unset DOCKER_HOST to use the one here"
+
+
+def _ask() -> tuple[str, str]:
+    """Return the daemon's version, or nothing and what docker said instead."""
+    if not shutil.which("docker"):
+        return "", "docker is not installed"
+    try:
+        done = docker.attempt(["version", "--format", "{{.Server.Version}}"], timeout=20)
+    except TestbedError as error:
+        return "", str(error)
+    return (done.stdout.strip(), "") if done.returncode == 0 else ("", docker.reason(done))
+
+
+def _install() -> None:
+    if not shutil.which("apt-get"):
+        raise TestbedError("docker is not installed here and this is no Debian: install docker, then run this again")
+    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    install = ["apt-get", "install", "--yes", "--quiet", "--no-install-recommends", "docker.io", "iptables"]
+    if not shutil.which("docker"):  # a package of its own since Debian 13; part of docker.io before
+        known = subprocess.run(["apt-cache", "show", "docker-cli"], capture_output=True, check=False)
+        install += ["docker-cli"] if known.returncode == 0 else []
+    done = subprocess.run(install, env=env, capture_output=True, text=True, check=False)
+    if done.returncode:
+        subprocess.run(["apt-get", "update", "--quiet"], env=env, capture_output=True, check=False)
+        done = subprocess.run(install, env=env, capture_output=True, text=True, check=False)
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if line.startswith("E:")] or [f"exit {done.returncode}"]
+        raise TestbedError(f"docker could not be installed: {lines[0]}")
+
+
+def _start() -> None:
+    """Start the daemon by systemd where it rules, else as a process of its own that outlives us."""
+    if Path("/run/systemd/system").is_dir():
+        done = subprocess.run(["systemctl", "start", "docker"], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise TestbedError("systemd could not start docker: journalctl -u docker -n 20 says why")
+        return
+    _forget_dead_daemon()
+    LOG.parent.mkdir(parents=True, exist_ok=True)
+    with LOG.open("ab") as log:
+        subprocess.Popen(
+            ["dockerd"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/"
+        )
+
+
+def _forget_dead_daemon() -> None:
+    """Remove the pid file of a daemon that was killed: docker refuses to start when another process got its number."""
+    pid_file = Path("/var/run/docker.pid")
+    try:
+        command = Path(f"/proc/{int(pid_file.read_text())}/comm").read_text().strip()
+    except FileNotFoundError:
+        return
+    except ValueError:
+        command = ""
+    if command != "dockerd":
+        pid_file.unlink(missing_ok=True)
+
+
+def _wait() -> str:
+    deadline = time.monotonic() + ANSWER_SECONDS
+    while time.monotonic() < deadline:
+        version, _ = _ask()
+        if version:
+            return version
+        time.sleep(0.2)
+    raise TestbedError(f"docker was started but does not answer: the last lines of {LOG} say why")
