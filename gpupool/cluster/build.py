@@ -1,0 +1,143 @@
+"""A checked inventory to a Cluster: ranges, patterns and defaults written out."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster import model
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.checks.sums import real_memory
+from gpupool.cluster.schema import Inventory
+from gpupool.cluster.schema.labs import Account, Partition, User
+
+
+def build(site: Site) -> model.Cluster:
+    """Give the Cluster of an inventory that no check complains of."""
+    it = site.inventory
+    storage = it.storage
+    links_on = storage.links_on or storage.mount_on
+    return model.Cluster(
+        entry=it.cluster,
+        nodes={node.name: node for node in _nodes(site)},
+        accounts={account.name: _account(account, it) for account in it.accounts},
+        users={user.name: _user(user, it) for user in it.users},
+        qos=it.qos,
+        partitions={partition.name: partition for partition in _partitions(site)},
+        mounts=tuple(_mounts(site)),
+        links={**storage.links, **dict(_space_links(it))},
+        links_on=frozenset(site.census.select(links_on) if links_on else ()),
+        gpu=it.gpu,
+        slurm=it.slurm,
+        scheduler=it.scheduler,
+        preemption=it.preemption,
+        storage=storage,
+        software=it.software,
+        environment=it.environment,
+        access=it.access,
+        policies=it.policies,
+        testbed=it.testbed,
+        testbed_nodes=site.census.select(it.testbed.nodes) if it.testbed else (),
+        drivers=model.Drivers(gpu=it.gpu.driver, storage=storage.driver),
+    )
+
+
+def _nodes(site: Site) -> Iterator[model.Node]:
+    it = site.inventory
+    for counted in site.census.nodes:
+        entry, name = counted.entry, counted.name
+        shape = it.hardware.get(entry.hardware or "")
+        domain = entry.domain or it.cluster.domain
+        yield model.Node(
+            name=name,
+            fqdn=f"{name}.{domain}" if domain and not name.endswith(f".{domain}") else name,
+            address=counted.address,
+            roles=entry.roles,
+            cpus=shape.cpus if shape else 0,
+            memory=real_memory(shape.memory, it.slurm.memory_reserve) if shape else 0,
+            gpus=entry.gpus,
+            features=(*entry.gpus, *entry.features),
+            managed=entry.managed,
+            elastic=entry.elastic is not None,
+        )
+
+
+def _account(account: Account, it: Inventory) -> model.Account:
+    limits = account.limits
+    if account.kind == "lab":
+        group = limits.group.model_copy(update={"gpu": account.contributed_gpus})
+        limits = limits.model_copy(update={"group": group})
+    return model.Account(
+        name=account.name,
+        kind=account.kind,
+        gid=account.gid,
+        parent=account.parent or "root",
+        limits=limits,
+        everybody=account.members == "all",
+        fairshare=account.fairshare,
+        coordinators=tuple(user.name for user in it.users if user.coordinator and user.account == account.name),
+    )
+
+
+def _user(user: User, it: Inventory) -> model.User:
+    lent = [account.name for account in it.accounts if account.members == "all" and account.name != user.account]
+    own = next(account for account in it.accounts if account.name == user.account)
+    instead = next((name for name, qos in it.qos.items() if user.account in qos.default_for), None)
+    everybodys = [name for name, qos in it.qos.items() if qos.everybody and not qos.default_for]
+    qos = dict.fromkeys([*everybodys, *([instead] if instead else []), *user.qos])
+    where = {"user": user.name, "account": user.account, "id": user.name.partition("@")[0]}
+    return model.User(
+        name=user.name,
+        uid=user.uid,
+        account=user.account,
+        gid=own.gid,
+        accounts=(user.account, *lent),
+        qos=tuple(qos),
+        default_qos=instead,
+        full_name=user.full_name or "",
+        shell=user.shell,
+        keys=user.keys,
+        home=it.storage.home.path.format(**where, domain=user.name.partition("@")[2]),
+    )
+
+
+def _partitions(site: Site) -> Iterator[model.Partition]:
+    for _, entry in site.partitions():
+        for name, account in site.partition_names(entry):
+            yield _partition(site, entry, name, account or "")
+
+
+def _partition(site: Site, entry: Partition, name: str, account: str) -> model.Partition:
+    return model.Partition(
+        name=name,
+        nodes=site.census.select(entry.nodes),
+        max_time=entry.max_time,
+        max_nodes=entry.max_nodes,
+        tier=entry.tier,
+        default=entry.default or site.inventory.scheduler.default_partition == name,
+        preemptable=entry.preemptable,
+        grace=entry.grace or 0,
+        allow_accounts=tuple(it.replace("{account}", account) for it in entry.allow_accounts),
+        deny_accounts=entry.deny_accounts,
+        allow_qos=entry.qos,
+        limits=entry.limits,
+        lift_per_user="per_user" in entry.lift,
+        billing=entry.billing,
+    )
+
+
+def _mounts(site: Site) -> Iterator[model.Mount]:
+    storage = site.inventory.storage
+    names = {node.name: node.fqdn for node in _nodes(site)}
+    for key, export in storage.exports.items():
+        words = export.mount_on or storage.mount_on
+        if not export.enabled or export.server is None or export.path is None or words is None:
+            continue
+        nodes = tuple(name for name in site.census.select(words) if name != export.server)
+        at = export.at or f"{storage.mount_root}/{key}"
+        source = f"{names[export.server]}:{export.path}"
+        yield model.Mount(key, export.server, export.path, source, at, export.size, export.fs, nodes)
+
+
+def _space_links(it: Inventory) -> Iterator[tuple[str, str]]:
+    for account, spaces in it.storage.spaces.items():
+        for space, key in spaces.items():
+            export = it.storage.exports[key]
+            yield f"/srv/{account}/{space}", export.at or f"{it.storage.mount_root}/{key}"

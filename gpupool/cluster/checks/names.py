@@ -1,0 +1,185 @@
+"""Every name that is used exists, and stands once."""
+
+import difflib
+import ipaddress
+from collections.abc import Iterable, Iterator
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Complaint, Path
+
+
+def _unknown(path: Path, what: str, name: str, known: Iterable[str]) -> Complaint:
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return Complaint(path, f"there is no {what} {name!r}", f"did you mean {near[0]}?" if near else None)
+
+
+def ensure_selectors_name_nodes(site: Site) -> Iterator[Complaint]:
+    """Selectors parse, and name roles, GPU types and nodes that are there."""
+    for path, words in selectors(site):
+        try:
+            chosen = site.census.select(words)
+        except ValueError as error:
+            yield Complaint(path, str(error))
+            continue
+        if not chosen:
+            yield Complaint(path, f"{words!r} selects no node", severity="warning")
+
+
+def selectors(site: Site) -> Iterator[tuple[Path, str]]:
+    """Give every selector of the inventory with its path."""
+    it = site.inventory
+    for index, partition in enumerate(it.partitions):
+        yield ("partitions", index, "nodes"), partition.nodes
+    for index, tool in enumerate(it.tools):
+        yield ("tools", index, "where"), tool.where
+    for index, timer in enumerate(it.timers):
+        yield ("timers", index, "where"), timer.where
+    for index, local in enumerate(it.storage.local):
+        yield ("storage", "local", index, "where"), local.where
+    for index, image in enumerate(it.software.images):
+        if image.where:
+            yield ("software", "images", index, "where"), image.where
+    for key, export in it.storage.exports.items():
+        if export.mount_on:
+            yield ("storage", "exports", key, "mount_on"), export.mount_on
+    holders: list[tuple[Path, object]] = [
+        (("storage", "mount_on"), it.storage),
+        (("storage", "links_on"), it.storage),
+        (("software", "cuda", "where"), it.software.cuda),
+        (("software", "docker", "where"), it.software.docker),
+        (("software", "singularity", "where"), it.software.singularity),
+        (("environment", "accept_env", "where"), it.environment.accept_env),
+        (("policies", "dev_ports", "where"), it.policies.dev_ports),
+        (("policies", "vscode_kill"), it.policies),
+        (("testbed", "nodes"), it.testbed),
+    ]
+    for path, holder in holders:
+        if words := getattr(holder, str(path[-1]), None):
+            yield path, words
+
+
+def ensure_machines_are_known(site: Site) -> Iterator[Complaint]:
+    """Hardware and GPU types of nodes exist; compute nodes have hardware; GPUs fit into their slots."""
+    it = site.inventory
+    for index, node in enumerate(it.nodes):
+        path: Path = ("nodes", index)
+        if node.hardware and node.hardware not in it.hardware:
+            yield _unknown((*path, "hardware"), "hardware", node.hardware, it.hardware)
+        if "compute" in node.roles and not node.hardware:
+            yield Complaint(path, f"{node.name} is a compute node without hardware", "name a shape of `hardware:`")
+        for gpu in node.gpus:
+            if gpu not in it.gpu_types:
+                yield _unknown((*path, "gpus", gpu), "GPU type", gpu, it.gpu_types)
+        shape = it.hardware.get(node.hardware or "")
+        if shape and sum(node.gpus.values()) > shape.gpu_slots:
+            words = f"{sum(node.gpus.values())} GPUs, but {node.hardware} has {shape.gpu_slots} slots"
+            yield Complaint((*path, "gpus"), words)
+        if "isolated" in node.roles and len(node.roles) > 1:
+            yield Complaint((*path, "roles"), "an isolated node has no other role")
+
+
+def ensure_addresses_lie_in_the_network(site: Site) -> Iterator[Complaint]:
+    """Each managed node has an IPv4 address within cluster.network."""
+    try:
+        network = ipaddress.IPv4Network(site.inventory.cluster.network)
+    except ValueError as error:
+        yield Complaint(("cluster", "network"), f"not an IPv4 network: {error}", "write 10.66.0.0/16")
+        return
+    for node in site.census.nodes:
+        path: Path = (*node.path, "address")
+        if node.address is None:
+            if node.entry.managed and not node.entry.elastic:
+                yield Complaint(node.path, f"{node.name} has no address", "gpupool logs in there: give it one")
+            continue
+        try:
+            address = ipaddress.IPv4Address(node.address)
+        except ValueError:
+            yield Complaint(path, f"{node.address!r} is not an IPv4 address")
+            continue
+        if node.entry.managed and address not in network:
+            yield Complaint(path, f"{node.name}: {address} lies outside cluster.network {network}")
+
+
+def ensure_accounts_are_known(site: Site) -> Iterator[Complaint]:
+    """Accounts named by parents, users, QoS, partitions and spaces exist."""
+    it, known = site.inventory, site.account_names
+    named: list[tuple[Path, str]] = []
+    named += [(("accounts", i, "parent"), a.parent) for i, a in enumerate(it.accounts) if a.parent]
+    named += [(("users", i, "account"), user.account) for i, user in enumerate(it.users)]
+    named += [(("qos", q, "default_for", i), a) for q, qos in it.qos.items() for i, a in enumerate(qos.default_for)]
+    named += [(("storage", "spaces", account), account) for account in it.storage.spaces]
+    for path, partition in site.partitions():
+        for key in ("allow_accounts", "deny_accounts"):
+            named += [((*path, key, i), a) for i, a in enumerate(getattr(partition, key)) if a != "{account}"]
+    yield from (_unknown(path, "account", name, known) for path, name in named if name not in known)
+
+
+def ensure_qos_are_known(site: Site) -> Iterator[Complaint]:
+    """QoS named by partitions, users and other QoS exist."""
+    it = site.inventory
+    named: list[tuple[Path, str]] = []
+    named += [((*path, "qos", i), q) for path, partition in site.partitions() for i, q in enumerate(partition.qos)]
+    named += [(("users", n, "qos", i), q) for n, user in enumerate(it.users) for i, q in enumerate(user.qos)]
+    named += [(("users", n, "grants", i, "qos"), g.qos) for n, u in enumerate(it.users) for i, g in enumerate(u.grants)]
+    named += [(("qos", name, "replaces", i), q) for name, qos in it.qos.items() for i, q in enumerate(qos.replaces)]
+    yield from (_unknown(path, "QoS", name, it.qos) for path, name in named if name not in it.qos)
+
+
+def ensure_partitions_are_known(site: Site) -> Iterator[Complaint]:
+    """Partitions named by users, the arbiter and the scheduler exist; each name stands once."""
+    it = site.inventory
+    names: dict[str, Path] = {}
+    for path, partition in site.partitions():
+        if (partition.for_each is not None) != ("{account}" in partition.name):
+            yield Complaint((*path, "name"), "{account} in the name and for_each go together")
+        for name, _ in site.partition_names(partition):
+            if name in names:
+                yield Complaint(
+                    (*path, "name"), f"the partition {name} stands twice; first in partitions[{names[name][1]}]"
+                )
+            names.setdefault(name, path)
+    named: list[tuple[Path, str]] = []
+    named += [(("users", n, "partitions", i), p) for n, u in enumerate(it.users) for i, p in enumerate(u.partitions)]
+    named += [
+        (("users", n, "default_partition"), u.default_partition) for n, u in enumerate(it.users) if u.default_partition
+    ]
+    if it.preemption.arbiter:
+        arbiter: Path = ("preemption", "arbiter", "partitions")
+        named += [((*arbiter, i), p) for i, p in enumerate(it.preemption.arbiter.partitions)]
+    if it.scheduler.default_partition not in ("none", "per_user", "fit"):
+        named.append((("scheduler", "default_partition"), it.scheduler.default_partition))
+    yield from (_unknown(path, "partition", name, names) for path, name in named if name not in names)
+
+
+def ensure_exports_are_known(site: Site) -> Iterator[Complaint]:
+    """Servers of exports are nodes; spaces and homes name exports; an enabled export has a server and a path."""
+    storage = site.inventory.storage
+    for key, export in storage.exports.items():
+        path: Path = ("storage", "exports", key)
+        if export.enabled and (export.server is None or export.path is None):
+            yield Complaint(path, "has no server or no path", "say both, or enabled: false until they are known")
+        if export.server is not None and export.server not in site.census.by_name:
+            yield _unknown((*path, "server"), "node", export.server, site.census.by_name)
+    for account, spaces in storage.spaces.items():
+        for space, name in spaces.items():
+            if name not in storage.exports:
+                yield _unknown(("storage", "spaces", account, space), "export", name, storage.exports)
+    if storage.home.export and storage.home.export not in storage.exports:
+        yield _unknown(("storage", "home", "export"), "export", storage.home.export, storage.exports)
+
+
+def ensure_names_stand_once(site: Site) -> Iterator[Complaint]:
+    """Accounts, users, user ids and group ids are each used once."""
+    it = site.inventory
+    values: list[tuple[str, list[tuple[Path, object]]]] = [
+        ("account", [(("accounts", i, "name"), a.name) for i, a in enumerate(it.accounts)]),
+        ("group id", [(("accounts", i, "gid"), a.gid) for i, a in enumerate(it.accounts) if a.gid]),
+        ("user", [(("users", i, "name"), u.name) for i, u in enumerate(it.users)]),
+        ("user id", [(("users", i, "uid"), u.uid) for i, u in enumerate(it.users)]),
+    ]
+    for what, entries in values:
+        first: dict[object, Path] = {}
+        for path, value in entries:
+            if value in first:
+                yield Complaint(path, f"the {what} {value} stands twice; first in {first[value][0]}[{first[value][1]}]")
+            first.setdefault(value, path)

@@ -1,0 +1,152 @@
+"""Settings that Slurm takes without a word and that break a promise later."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Complaint
+from gpupool.cluster.words import format_duration
+from gpupool.slurm.keys import OWN_KEYS
+
+
+def ensure_there_is_a_controller(site: Site) -> Iterator[Complaint]:
+    """One controller and one database, and shared state where controllers are several."""
+    roles = [(node, role) for node in site.census.nodes for role in node.entry.roles]
+    for role, least, most in (("controller", 1, 1), ("database", 1, 1), ("compute", 1, None)):
+        names = [node.name for node, its in roles if its == role]
+        if len(names) < least:
+            yield Complaint(("nodes",), f"no node has the role {role}")
+        elif most and len(names) > most:
+            words = f"{', '.join(names)} have the role {role}, but there is one"
+            yield Complaint(("nodes",), words, "the others are backup-controller" if role == "controller" else None)
+    controllers = {node.name for node, role in roles if role in ("controller", "backup-controller")}
+    if len(controllers) < 2:
+        return
+    state = site.inventory.slurm.state
+    storage = site.inventory.storage
+    for key, export in storage.exports.items():
+        at = export.at or f"{storage.mount_root}/{key}"
+        words = export.mount_on or storage.mount_on
+        if (state == at or state.startswith(f"{at}/")) and words:
+            try:
+                if controllers <= set(site.census.select(words)):
+                    return
+            except ValueError:
+                return  # complained of elsewhere
+    words = f"{state} is on no mount that {' and '.join(sorted(controllers))} share"
+    yield Complaint(("slurm", "state"), words, "the backup controller takes over from there")
+
+
+def ensure_one_default(site: Site) -> Iterator[Complaint]:
+    """At most one default partition and one default QoS."""
+    names = [key for key, qos in site.inventory.qos.items() if qos.default]
+    if len(names) > 1:
+        yield Complaint(("qos", names[1], "default"), f"{' and '.join(names)} are both the default QoS")
+    defaults = [(path, partition) for path, partition in site.partitions() if partition.default]
+    if len(defaults) > 1:
+        both = " and ".join(partition.name for _, partition in defaults)
+        yield Complaint((*defaults[1][0], "default"), f"{both} are both the default partition")
+    for path, partition in defaults:
+        if site.inventory.scheduler.default_partition not in ("none", partition.name):
+            words = f"scheduler.default_partition is {site.inventory.scheduler.default_partition}"
+            yield Complaint((*path, "default"), words, "say it in one place")
+
+
+def ensure_owners_stand_above(site: Site) -> Iterator[Complaint]:
+    """Every preemptable partition has a lower tier than every other that shares a node with it."""
+    owners = [partition for _, partition in site.partitions() if not partition.preemptable]
+    for path, partition in site.partitions():
+        if partition.preemptable and (above := [it.name for it in owners if it.tier <= partition.tier]):
+            words = f"the preemptable {partition.name} has tier {partition.tier}, not below {', '.join(above)}"
+            yield Complaint((*path, "tier"), words, "owners would wait for their own GPUs")
+        if partition.grace is not None and not partition.preemptable:
+            yield Complaint((*path, "grace"), f"{partition.name} is not preemptable", "leave grace out")
+
+
+def ensure_overcap_stays_preemptable(site: Site) -> Iterator[Complaint]:
+    """An account that everybody belongs to has no cap; it may submit to preemptable partitions only."""
+    for account in site.inventory.accounts:
+        if account.kind != "shared" or account.limits.group.gpu is not None:
+            continue
+        for path, partition in site.partitions():
+            if not partition.preemptable and site.admits(partition, account.name):
+                words = f"the uncapped account {account.name} may submit here, past every lab's cap"
+                yield Complaint(path, words, f"say deny_accounts: [{account.name}]")
+
+
+def ensure_accounts_rule_is_single(site: Site) -> Iterator[Complaint]:
+    """A partition lists whom it allows or whom it denies, not both (Slurm ignores the second)."""
+    for path, partition in site.partitions():
+        if partition.allow_accounts and partition.deny_accounts:
+            yield Complaint((*path, "deny_accounts"), "stands beside allow_accounts, which alone would count")
+
+
+def ensure_default_qos_lets_jobs_run(site: Site) -> Iterator[Complaint]:
+    """A default QoS with a wall shorter than a partition's would leave jobs without --time waiting for ever."""
+    for name, qos in site.inventory.qos.items():
+        if not (qos.default or qos.default_for) or qos.max_wall is None:
+            continue
+        walls = [partition for _, partition in site.partitions() if not partition.qos or name in partition.qos]
+        lengths = {partition.max_time for partition in walls}
+        if len(lengths) > 1:
+            words = (
+                f"the default QoS {name} has a wall of {format_duration(qos.max_wall)}, and partitions differ in theirs"
+            )
+            yield Complaint(("qos", name, "max_wall"), words, "jobs without --time would wait for ever: leave it out")
+
+
+def ensure_caps_are_not_hidden(site: Site) -> Iterator[Complaint]:
+    """A group limit in a QoS replaces an account's limit on the same resource."""
+    capped = {"gpu"} if site.accounts_of_kind("lab") else set()
+    for account in site.inventory.accounts:
+        capped |= {key for key, value in account.limits.group if value}
+    for name, qos in site.inventory.qos.items():
+        for key, value in qos.limits.group:
+            if value and key in capped:
+                words = f"a group limit on {key} in a QoS replaces the accounts' own caps"
+                yield Complaint(("qos", name, "limits", "group", key), words, "use per_user")
+
+
+def ensure_docker_finds_the_gpus(site: Site) -> Iterator[Complaint]:
+    """CUDA_VISIBLE_DEVICES counts from 0 in a fenced job; only UUIDs name GPUs for docker there."""
+    docker, gpu = site.inventory.software.docker, site.inventory.gpu
+    if docker is None or not docker.enabled:
+        return
+    if docker.gpus == "cuda_visible_devices" and gpu.constrain_devices:
+        words = "docker by CUDA_VISIBLE_DEVICES needs gpu.constrain_devices: false"
+        yield Complaint(("software", "docker", "gpus"), words, "or use nv_gpu")
+    if docker.gpus == "nv_gpu" and "NV_GPU" not in gpu.device_env:
+        yield Complaint(("software", "docker", "gpus"), "docker by NV_GPU needs gpu.device_env: [NV_GPU]")
+
+
+def ensure_isolated_nodes_stay_out(site: Site) -> Iterator[Complaint]:
+    """No partition names a node that is not a compute node."""
+    for path, partition in site.partitions():
+        try:
+            chosen = site.census.select(partition.nodes)
+        except ValueError:
+            continue
+        for name in chosen:
+            if "compute" not in site.census.by_name[name].entry.roles:
+                yield Complaint((*path, "nodes"), f"{name} is not a compute node")
+
+
+def ensure_parameters_are_free(site: Site) -> Iterator[Complaint]:
+    """slurm.parameters does not set a key that gpupool writes itself."""
+    for key in site.inventory.slurm.parameters:
+        if key.lower() in OWN_KEYS:
+            words = f"{key} is written from the rest of the inventory"
+            yield Complaint(("slurm", "parameters", key), words, "two lines of one key: Slurm would take the last")
+
+
+def ensure_testbed_can_stand(site: Site) -> Iterator[Complaint]:
+    """The nodes of the testbed include the controller, the database and a compute node."""
+    testbed = site.inventory.testbed
+    if testbed is None:
+        return
+    try:
+        chosen = set(site.census.select(testbed.nodes))
+    except ValueError:
+        return
+    for role in ("controller", "database", "compute"):
+        if not any(role in node.entry.roles for node in site.census.nodes if node.name in chosen):
+            yield Complaint(("testbed", "nodes"), f"no node among them has the role {role}")

@@ -1,0 +1,107 @@
+"""What must add up: GPUs and caps, totals, memory, fileservers' capacity."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.words import format_size
+
+
+def real_memory(nominal: int, reserve: str) -> int:
+    """Give the MiB of a node that Slurm is told of, from its nominal MiB and `slurm.memory_reserve` (`3%`)."""
+    return nominal * (100 - int(reserve.rstrip("%"))) // 100
+
+
+def _compute(site: Site) -> list[Any]:
+    return [node for node in site.census.nodes if "compute" in node.entry.roles]
+
+
+def ensure_caps_fit_the_pool(site: Site) -> Iterator[Complaint]:
+    """Labs' contributed GPUs add up to the GPUs of the compute nodes."""
+    labs = site.accounts_of_kind("lab")
+    if not labs:
+        return
+    gpus = sum(sum(node.entry.gpus.values()) for node in _compute(site))
+    caps = sum(lab.contributed_gpus or 0 for lab in labs)
+    if caps > gpus:
+        words = f"the labs' contributed_gpus add up to {caps}, but the compute nodes have {gpus} GPUs"
+        yield Complaint(("accounts",), words, "a cap that no GPU stands behind cannot be guaranteed")
+    elif caps < gpus:
+        words = f"the labs' contributed_gpus add up to {caps} of {gpus} GPUs; nobody owns the rest"
+        yield Complaint(("accounts",), words, severity="warning")
+    for index, account in enumerate(site.inventory.accounts):
+        if account.kind == "lab" and account.contributed_gpus is None:
+            yield Complaint(("accounts", index), f"the lab {account.name} has no contributed_gpus", "0 if it has none")
+        if account.kind == "lab" and account.limits.group.gpu is not None:
+            words = "a lab's GPU cap is its contributed_gpus"
+            yield Complaint(("accounts", index, "limits", "group", "gpu"), words, "leave it out here")
+
+
+def ensure_totals_hold(site: Site) -> Iterator[Complaint]:
+    """cluster.totals equal the sums over compute nodes."""
+    totals, hardware = site.inventory.cluster.totals, site.inventory.hardware
+    if totals is None:
+        return
+    cpus = sum(hardware[n.entry.hardware].cpus for n in _compute(site) if n.entry.hardware in hardware)
+    gpus = sum(sum(node.entry.gpus.values()) for node in _compute(site))
+    for key, wanted, found in (("gpus", totals.gpus, gpus), ("cpus", totals.cpus, cpus)):
+        if wanted is not None and wanted != found:
+            yield Complaint(("cluster", "totals", key), f"is {wanted}, but the compute nodes have {found}")
+
+
+def ensure_default_memory_fits(site: Site) -> Iterator[Complaint]:
+    """One kind of default memory, and a job for the whole of a node fits into it (Slurm refuses it otherwise)."""
+    default, hardware = site.inventory.scheduler.default_memory, site.inventory.hardware
+    path: Path = ("scheduler", "default_memory")
+    given = {key: value for key, value in default if value is not None}
+    if len(given) > 1:
+        words = f"{', '.join(given)} are all set, but Slurm takes one kind of default memory"
+        yield Complaint(path, words, "keep one")
+    said: set[tuple[Any, ...]] = set()
+    for node in _compute(site):
+        shape = hardware.get(node.entry.hardware or "")
+        if shape is None:
+            continue
+        gpus, memory = sum(node.entry.gpus.values()), real_memory(shape.memory, site.inventory.slurm.memory_reserve)
+        for key, times in (("per_gpu", gpus), ("per_cpu", shape.cpus), ("per_node", 1)):
+            each = given.get(key)
+            if each is None or each * times <= memory or (key, node.entry.hardware, gpus) in said:
+                continue
+            said.add((key, node.entry.hardware, gpus))
+            words = f"{times} x {format_size(each)} do not fit {node.name}: Slurm has {memory}M there"
+            yield Complaint((*path, key), words, f"at most {memory // times}M: whole-node jobs would be refused")
+
+
+def ensure_fileservers_hold_their_exports(site: Site) -> Iterator[Complaint]:
+    """Exports do not exceed a server's capacity; a fileserver without export is worth a word."""
+    storage = site.inventory.storage
+    for node in site.census.nodes:
+        if "fileserver" not in node.entry.roles or not node.entry.managed:
+            continue
+        sizes = [export.size or 0 for export in storage.exports.values() if export.server == node.name]
+        if not sizes:
+            yield Complaint(node.path, f"the fileserver {node.name} exports nothing", severity="warning")
+        elif node.entry.capacity and sum(sizes) > node.entry.capacity:
+            words = (
+                f"exports of {format_size(sum(sizes))} on {node.name}, which holds {format_size(node.entry.capacity)}"
+            )
+            yield Complaint((*node.path, "capacity"), words, severity="warning")
+    for index, account in enumerate(site.inventory.accounts):
+        if account.kind == "lab" and storage.exports and not storage.spaces.get(account.name):
+            yield Complaint(("accounts", index), f"the lab {account.name} has no space on storage", severity="info")
+
+
+def ensure_driver_knows_the_gpus(site: Site) -> Iterator[Complaint]:
+    """A GPU type's min_cuda is not above the driver's CUDA."""
+    cuda = site.inventory.software.cuda
+    if cuda is None or cuda.cuda is None:
+        return
+    for key, gpu in site.inventory.gpu_types.items():
+        if gpu.min_cuda and _version(gpu.min_cuda) > _version(cuda.cuda):
+            words = f"needs CUDA {gpu.min_cuda}, but software.cuda.cuda is {cuda.cuda}"
+            yield Complaint(("gpu_types", key, "min_cuda"), words)
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(".") if part.isdigit())

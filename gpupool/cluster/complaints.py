@@ -1,0 +1,72 @@
+"""Complaints: what is wrong in an inventory, where, and what to do about it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from gpupool.errors import InventoryError
+
+Path = tuple[str | int, ...]
+Severity = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of a file, counted from 1."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """One thing wrong at `path` of the inventory, in plain words, with a hint where there is one."""
+
+    path: Path
+    words: str
+    hint: str | None = None
+    severity: Severity = "error"
+
+
+@dataclass(frozen=True)
+class Located:
+    """A complaint and the line it is about."""
+
+    place: Place
+    complaint: Complaint
+
+    def __str__(self) -> str:
+        path = dotted(self.complaint.path)
+        hint = f" ({self.complaint.hint})" if self.complaint.hint else ""
+        mark = "" if self.complaint.severity == "error" else f"{self.complaint.severity}: "
+        return f"{self.place}: {f'{path}: ' if path else ''}{mark}{self.complaint.words}{hint}"
+
+
+def dotted(path: Path) -> str:
+    """Give a path as people write it: `nodes[3].gpus.a40`."""
+    text = ""
+    for step in path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+    return text
+
+
+def locate(complaints: Iterable[Complaint], places: Mapping[Path, Place], fallback: Place) -> list[Located]:
+    """Put each complaint at the line of its path, or of the nearest thing around it; in the order of the lines."""
+    found = []
+    for complaint in complaints:
+        path = complaint.path
+        while path and path not in places:
+            path = path[:-1]
+        found.append(Located(places.get(path, fallback), complaint))
+    return sorted(found, key=lambda it: (it.place.file, it.place.line, dotted(it.complaint.path), it.complaint.words))
+
+
+class BadInventoryError(InventoryError):
+    """The inventory does not hold; `located` has every complaint, the text has them one a line."""
+
+    def __init__(self, located: list[Located]) -> None:
+        self.located = located
+        super().__init__("\n".join(str(it) for it in located))

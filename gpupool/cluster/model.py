@@ -1,0 +1,167 @@
+"""The Cluster: an inventory checked and resolved. Frozen; no half-valid one exists."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from gpupool.cluster.schema.labs import Limits, Qos
+from gpupool.cluster.schema.machines import ClusterEntry, Gpu
+from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
+from gpupool.cluster.schema.software import Access, Environment, Policies, Software
+from gpupool.cluster.schema.storage import Storage
+from gpupool.cluster.schema.testbed import Testbed
+
+
+@dataclass(frozen=True)
+class Node:
+    """A machine. `memory` is what Slurm is told of, in MiB; `cpus` are logical CPUs; `gpus` counts by type."""
+
+    name: str
+    fqdn: str
+    address: str | None
+    roles: tuple[str, ...]
+    cpus: int
+    memory: int
+    gpus: Mapping[str, int]
+    features: tuple[str, ...]
+    managed: bool
+    elastic: bool
+
+    def has(self, *roles: str) -> bool:
+        """Tell whether the node has any of these roles."""
+        return any(role in self.roles for role in roles)
+
+
+@dataclass(frozen=True)
+class Account:
+    """A Slurm account with all its limits, a lab's GPU cap among them."""
+
+    name: str
+    kind: str
+    gid: int | None
+    parent: str
+    limits: Limits
+    everybody: bool
+    fairshare: int | None
+    coordinators: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class User:
+    """A person, with every account and QoS; `default_qos` None leaves the cluster's."""
+
+    name: str
+    uid: int
+    account: str
+    gid: int | None
+    accounts: tuple[str, ...]
+    qos: tuple[str, ...]
+    default_qos: str | None
+    full_name: str
+    shell: str
+    keys: tuple[str, ...]
+    home: str
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A partition with its nodes by name. `max_time` and `grace` in seconds."""
+
+    name: str
+    nodes: tuple[str, ...]
+    max_time: int | None
+    max_nodes: int | None
+    tier: int
+    default: bool
+    preemptable: bool
+    grace: int
+    allow_accounts: tuple[str, ...]
+    deny_accounts: tuple[str, ...]
+    allow_qos: tuple[str, ...]
+    limits: Limits
+    lift_per_user: bool
+    billing: Mapping[Literal["cpu", "gpu", "mem"], float]
+
+
+@dataclass(frozen=True)
+class Mount:
+    """An export as a node mounts it: `source` is `server:path` with the server's full name; size in MiB."""
+
+    export: str
+    server: str
+    path: str
+    source: str
+    at: str
+    size: int | None
+    fs: str
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Drivers:
+    """What stands behind nodes: real hardware, or a testbed's stand-ins.
+
+    `cgroup` is the version of the nodes' control groups; `shared` where a testbed's nodes find their shared
+    directories.
+    """
+
+    gpu: Literal["nvidia", "fake"]
+    storage: Literal["nfs", "standin"]
+    cgroup: Literal["v1", "v2"] = "v2"
+    shared: str | None = None
+
+    @property
+    def testbed(self) -> bool:
+        """Whether the nodes only stand for the machines that the inventory describes."""
+        return self.shared is not None
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """One cluster, whole. Mappings keep the order of the inventory."""
+
+    entry: ClusterEntry
+    nodes: Mapping[str, Node]
+    accounts: Mapping[str, Account]
+    users: Mapping[str, User]
+    qos: Mapping[str, Qos]
+    partitions: Mapping[str, Partition]
+    mounts: tuple[Mount, ...]
+    links: Mapping[str, str]
+    links_on: frozenset[str]
+    gpu: Gpu
+    slurm: Slurm
+    scheduler: Scheduler
+    preemption: Preemption
+    storage: Storage
+    software: Software
+    environment: Environment
+    access: Access
+    policies: Policies
+    testbed: Testbed | None
+    testbed_nodes: tuple[str, ...]
+    drivers: Drivers
+
+    @property
+    def name(self) -> str:
+        """Slurm's ClusterName."""
+        return self.entry.name
+
+    def having(self, *roles: str) -> tuple[Node, ...]:
+        """Give the nodes with any of these roles, in inventory order."""
+        return tuple(node for node in self.nodes.values() if node.has(*roles))
+
+    @property
+    def controllers(self) -> tuple[Node, ...]:
+        """The controller, then the backup controllers."""
+        return (*self.having("controller"), *self.having("backup-controller"))
+
+    @property
+    def database(self) -> Node:
+        """The node of slurmdbd."""
+        return self.having("database")[0]
+
+    @property
+    def total_gpus(self) -> int:
+        """GPUs of all compute nodes."""
+        return sum(sum(node.gpus.values()) for node in self.having("compute"))

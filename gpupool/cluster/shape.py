@@ -1,0 +1,121 @@
+"""Plain data to a typed Inventory; what does not fit the language is a complaint in plain words."""
+
+import difflib
+import types
+import typing
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.schema import Inventory
+
+
+def shaped(data: dict[str, Any]) -> tuple[Inventory | None, list[Complaint]]:
+    """Give the Inventory, or None and every complaint about its shape."""
+    try:
+        return Inventory.model_validate(data), []
+    except ValidationError as error:
+        return None, list(_complaints(error, data))
+
+
+def _complaints(error: ValidationError, data: dict[str, Any]) -> Iterator[Complaint]:
+    said: set[Path] = set()
+    for item in error.errors(include_url=False, include_context=True):
+        path = tuple(step for step in item["loc"] if step != "[key]")
+        # a field that takes true or a list is tried as each; one complaint a place is enough
+        while path and not _stands(path, data) and item["type"] != "missing":
+            path = path[:-1]
+        if path in said:
+            continue
+        said.add(path)
+        yield _complaint(item["type"], path, item)
+
+
+def _stands(path: Path, data: Any) -> bool:
+    for step in path:
+        try:
+            data = data[step]
+        except (KeyError, IndexError, TypeError):
+            return False
+    return True
+
+
+def _complaint(kind: str, path: Path, item: Any) -> Complaint:
+    value, context = item["input"], item.get("ctx", {})
+    match kind:
+        case "extra_forbidden":
+            key = str(path[-1])
+            near = difflib.get_close_matches(key, _keys_at(path[:-1]), n=1)
+            return Complaint(path, "unknown key", f"did you mean {near[0]}?" if near else None)
+        case "missing":
+            return Complaint(path, "is missing")
+        case "literal_error":
+            near = difflib.get_close_matches(str(value), _expected(context), n=1)
+            words = f"{_shown(value)} is none of {context['expected'].replace(' or ', ', ')}"
+            return Complaint(path, words, f"did you mean {near[0]}?" if near else None)
+        case "value_error":
+            return Complaint(path, str(context["error"]))
+        case "string_type":
+            hint = "put it in quotes" if isinstance(value, int | float) else None
+            return Complaint(path, f"must be a word, not {_shown(value)}", hint)
+        case "int_type" | "int_parsing" | "float_parsing":
+            return Complaint(path, f"must be a number, not {_shown(value)}")
+        case "greater_than_equal":
+            return Complaint(path, f"must be at least {context['ge']}, not {_shown(value)}")
+        case "less_than_equal":
+            return Complaint(path, f"must be at most {context['le']}, not {_shown(value)}")
+        case "bool_type":
+            return Complaint(path, f"must be true or false, not {_shown(value)}")
+        case "tuple_type":
+            return Complaint(path, f"must be a list, not {_shown(value)}", "write [it] or one `- ` line an item")
+        case "dict_type" | "model_type" | "model_attributes_type":
+            return Complaint(path, f"must be a mapping of keys, not {_shown(value)}")
+        case "too_short" | "string_too_short":
+            return Complaint(path, "must not be empty")
+        case "string_pattern_mismatch":
+            return Complaint(path, f"{_shown(value)} does not fit the pattern {context['pattern']}")
+        case _:
+            return Complaint(path, str(item["msg"][0]).lower() + str(item["msg"][1:]))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    return "nothing" if value is None else repr(value)
+
+
+def _expected(context: dict[str, Any]) -> list[str]:
+    return [word.strip("' ") for word in context["expected"].replace(" or ", ", ").split(",")]
+
+
+def _keys_at(path: Path) -> list[str]:
+    """Give the keys that the language knows at a path."""
+    here: Any = Inventory
+    for step in path:
+        model = _model_in(here)
+        if model is None:
+            args = [a for a in typing.get_args(here) if a is not Ellipsis]
+            here = args[-1] if args else None
+        else:
+            fields = {field.alias or name: field.annotation for name, field in model.model_fields.items()}
+            here = fields.get(str(step))
+        here = _without_none(here)
+    model = _model_in(here)
+    return [field.alias or name for name, field in model.model_fields.items()] if model else []
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    is_model = isinstance(annotation, type) and not typing.get_origin(annotation) and issubclass(annotation, BaseModel)
+    return annotation if is_model else None
+
+
+def _without_none(annotation: Any) -> Any:
+    if typing.get_origin(annotation) is typing.Annotated:
+        return _without_none(typing.get_args(annotation)[0])
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        return next((a for a in typing.get_args(annotation) if a is not type(None)), None)
+    return annotation

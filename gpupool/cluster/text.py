@@ -1,0 +1,112 @@
+"""YAML to plain data, remembering on which line each key and item stands."""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path as FilePath
+from typing import Any
+
+import yaml
+
+from gpupool.cluster.complaints import Complaint, Located, Path, Place
+
+# YAML 1.1 takes 4:00:00 for a number of seconds, `on` and `no` for booleans and 2026-12-31 for a date object;
+# an inventory means what it says, so only these four kinds of plain scalar are not strings.
+_SCALARS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("null", re.compile(r"~|null|")),
+    ("bool", re.compile(r"true|false")),
+    ("int", re.compile(r"-?(0|[1-9][0-9]*)")),
+    ("float", re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")),
+)
+
+
+@dataclass
+class Text:
+    """What the files of an inventory say together: data, the place of each path, and complaints about the YAML."""
+
+    data: dict[str, Any] = field(default_factory=dict)
+    places: dict[Path, Place] = field(default_factory=dict)
+    located: list[Located] = field(default_factory=list)
+
+
+def read(folder: FilePath) -> Text:
+    """Read every `*.yml` and `*.yaml` of a folder, or one file, and join them by top-level key.
+
+    Nothing is raised for a bad file: it is complained of in `located`.
+    """
+    text = Text()
+    files = sorted(p for p in folder.iterdir() if p.suffix in (".yml", ".yaml")) if folder.is_dir() else [folder]
+    for file in files:
+        _read_file(file, text)
+    return text
+
+
+def _read_file(file: FilePath, text: Text) -> None:
+    def complain(line: int, words: str, hint: str | None = None, path: Path = ()) -> None:
+        text.located.append(Located(Place(str(file), line), Complaint(path, words, hint)))
+
+    try:
+        root = yaml.compose(file.read_text(encoding="utf-8"), Loader=yaml.CBaseLoader)
+    except UnicodeDecodeError as error:
+        return complain(1, f"not UTF-8 text: byte {error.start} is no part of a character")
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark else 1
+        source = file.read_text(encoding="utf-8").splitlines()
+        if line <= len(source) and "\t" in source[line - 1]:
+            return complain(line, "a tab stands where YAML wants blanks", "indent with blanks")
+        return complain(line, f"not YAML: {error.problem or error.context}")
+    except yaml.YAMLError as error:
+        return complain(1, f"not YAML: {str(error).splitlines()[0]}")
+    if root is None:
+        return None
+    if not isinstance(root, yaml.MappingNode):
+        return complain(root.start_mark.line + 1, "an inventory file is a mapping of top-level keys, such as nodes:")
+
+    def build(node: yaml.Node, path: Path) -> Any:
+        if isinstance(node, yaml.MappingNode):
+            return mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            items = []
+            for index, item in enumerate(node.value):
+                text.places[(*path, index)] = Place(str(file), item.start_mark.line + 1)
+                items.append(build(item, (*path, index)))
+            return items
+        return _scalar(node) if isinstance(node, yaml.ScalarNode) else None
+
+    def mapping(node: yaml.MappingNode, path: Path) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            line = key_node.start_mark.line + 1
+            key = _scalar(key_node) if isinstance(key_node, yaml.ScalarNode) else None
+            if not isinstance(key, str):
+                complain(line, f"the key {key_node.value!r} is not a word", "put it in quotes", path)
+                continue
+            here = (*path, key)
+            if here in text.places:
+                complain(line, f"stands twice; first at {text.places[here]}", "keep one of them", here)
+                continue
+            text.places[here] = Place(str(file), line)
+            found[key] = build(value_node, here)
+        return found
+
+    try:
+        text.data.update(mapping(root, ()))
+    except RecursionError:
+        complain(1, "an alias (*name) stands inside the very thing it names", "write the values out")
+    return None
+
+
+def _scalar(node: yaml.ScalarNode) -> Any:
+    value: str = node.value
+    kind = None if node.style else next((kind for kind, pattern in _SCALARS if pattern.fullmatch(value)), None)
+    match kind:
+        case "null":
+            return None
+        case "bool":
+            return value == "true"
+        case "int":
+            return int(value)
+        case "float":
+            return float(value)
+        case _:
+            return value

@@ -1,0 +1,15 @@
+"""Keys of slurm.conf that gpupool writes itself; an inventory's slurm.parameters may hold any other."""
+
+OWN_KEYS = frozenset(
+    """
+    ClusterName SlurmctldHost SlurmUser SlurmctldPort SlurmdPort SlurmdUser StateSaveLocation SlurmdSpoolDir
+    SlurmctldPidFile SlurmdPidFile SlurmctldLogFile SlurmdLogFile SlurmctldTimeout AuthType AuthInfo CredType
+    SlurmctldParameters SlurmdParameters ReturnToService RebootProgram ProctrackType TaskPlugin PrologFlags
+    TaskProlog Prolog Epilog JobSubmitPlugins JobAcctGatherType AccountingStorageType AccountingStorageHost
+    AccountingStorageTRES AccountingStorageEnforce AccountingStoreFlags PriorityType PriorityWeightPartition
+    PriorityWeightQOS PriorityWeightAge PriorityWeightFairshare PriorityWeightJobSize PrivateData SelectType
+    SelectTypeParameters SchedulerType SchedulerParameters EnforcePartLimits PreemptType PreemptMode
+    PreemptParameters PreemptExemptTime GresTypes DefMemPerCPU DefMemPerGPU DefMemPerNode MpiDefault
+    PropagateResourceLimitsExcept LaunchParameters NodeName PartitionName Include DownNodes FrontendName NodeSet
+    """.lower().split()
+)
