@@ -1,0 +1,89 @@
+"""What stands at given paths of a node."""
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pyinfra.api.command import StringCommand
+from pyinfra.api.facts import FactBase
+
+from gpupool.facts.script import ask, whole
+
+Kind = Literal["file", "directory", "link", "other"]
+_KINDS: dict[str, Kind] = {"f": "file", "d": "directory", "l": "link"}
+
+_LOOK = r"""
+same=$1 shown=$2; shift 2
+find "$@" -maxdepth 0 -printf 'P\t%y\t%m\t%u\t%g\t%l\t%p\n' 2>/dev/null
+for path in "$@"; do
+  shift
+  if [ -f "$path" ] && [ ! -L "$path" ]; then set -- "$@" "$path"; fi
+done
+[ $# -eq 0 ] || sha256sum -- "$@" | while read -r sum path; do
+  printf 'S\t%s\t%s\n' "$sum" "$path"
+  case $same in *"|$sum $path|"*) continue;; esac
+  case $shown in *"|$path|"*) ;; *) continue;; esac
+  [ "$(stat -c %s -- "$path")" -le 262144 ] || continue
+  printf 'T\t%s\t' "$path"; base64 -w0 -- "$path"; echo
+done
+"""
+
+
+@dataclass(frozen=True)
+class PathState:
+    """What stands at one path: mode is octal as text ("0644"); text only of files that differ and may be shown."""
+
+    kind: Kind
+    owner: str
+    group: str
+    mode: str
+    target: str | None = None
+    sha256: str | None = None
+    text: str | None = None
+
+
+class Paths(FactBase[dict[str, PathState] | None]):
+    """What stands at all these paths, in one command; a path that is not there is not in the answer.
+
+    ``shown`` maps the files whose text may be read to the sha256 wanted there: the text comes along only where
+    the file differs. None when the node's answer was cut short.
+    """
+
+    def command(self, paths: Sequence[str], shown: Mapping[str, str] | None = None) -> StringCommand:
+        """Ask for all paths at once."""
+        shown = shown or {}
+        same = "".join(f"|{sha} {path}|" for path, sha in shown.items())
+        return ask(_LOOK, same, "".join(f"|{path}|" for path in shown), *paths)
+
+    def process(self, output: list[str]) -> dict[str, PathState] | None:
+        """Read the answer."""
+        lines = whole(output)
+        if lines is None:
+            return None
+        sums: dict[str, str] = {}
+        texts: dict[str, str] = {}
+        found: dict[str, list[str]] = {}
+        for line in lines:
+            what, *rest = line.split("\t")
+            if what == "P":
+                found[rest[5]] = rest
+            elif what == "S":
+                sums[rest[1]] = rest[0]
+            elif what == "T":
+                texts[rest[0]] = _text(rest[1])
+        return {
+            path: PathState(
+                kind=_KINDS.get(kind, "other"), owner=owner, group=group, mode=mode.zfill(4),
+                target=target if kind == "l" else None, sha256=sums.get(path), text=texts.get(path),
+            )
+            for path, (kind, mode, owner, group, target, _) in found.items()
+        }  # fmt: skip
+
+
+def _text(encoded: str) -> str:
+    try:
+        return base64.b64decode(encoded, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return "(not a text file)\n"

@@ -1,0 +1,50 @@
+"""Which Debian packages a node has, and whether its package system was left in the middle of something."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyinfra.api.command import StringCommand
+from pyinfra.api.facts import FactBase
+
+from gpupool.facts.script import ask, whole
+
+#: What our own /usr/sbin/policy-rc.d says of itself.
+POLICY_MARK = "gpupool: no service starts because a package was installed"
+
+_LOOK = r"""
+mark=$1; shift
+dpkg-query -W -f='package\t${db:Status-Abbrev}\t${Package}\t${Version}\n' "$@" 2>/dev/null
+[ -z "$(dpkg --audit 2>/dev/null)" ] || echo unfinished
+policy=/usr/sbin/policy-rc.d
+if [ -e "$policy.gpupool-kept" ] || grep -qsF "$mark" "$policy"; then echo leftover; fi
+"""
+
+
+@dataclass(frozen=True)
+class PackageState:
+    """Installed versions by package name; ``unfinished``: dpkg must configure first; ``leftover``: of a killed run."""
+
+    installed: dict[str, str]
+    unfinished: bool = False
+    leftover: bool = False
+
+
+class Packages(FactBase[PackageState | None]):
+    """The state of the named packages, in one command. None when the answer was cut short."""
+
+    def command(self, packages: Sequence[str]) -> StringCommand:
+        """Ask for all packages at once."""
+        return ask(_LOOK, POLICY_MARK, *packages)
+
+    def process(self, output: list[str]) -> PackageState | None:
+        """Read the answer."""
+        lines = whole(output)
+        if lines is None:
+            return None
+        rows = [line.split("\t") for line in lines]
+        return PackageState(
+            # second letter: the state it is in; "hi " (held, installed) counts as installed too
+            installed={row[2]: row[3] for row in rows if row[0] == "package" and row[1][1:2] == "i"},
+            unfinished=["unfinished"] in rows,
+            leftover=["leftover"] in rows,
+        )

@@ -1,0 +1,99 @@
+"""What systemd says of one unit, and with which files it last started."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from pyinfra.api.command import StringCommand
+from pyinfra.api.facts import FactBase
+
+from gpupool.facts.script import ask, whole
+
+#: Where the stamps stand: one file a unit, first line the invocation, then what sha256sum says of its files.
+STAMPS = "/var/lib/gpupool/units"
+#: What stands in a stamp, and in ``WatchedFile.sha256``, for a file that is not there.
+ABSENT = "-"
+
+_LOOK = rf"""
+unit=$1; shift
+systemctl show --timestamp=us+utc -p LoadState,ActiveState,UnitFileState,NeedDaemonReload,InvocationID,InactiveExitTimestamp -- "$unit" | sed 's/^/U\t/'
+[ ! -e {STAMPS}/"$unit" ] || sed 's/^/S\t/' {STAMPS}/"$unit"
+for path in "$@"; do
+  if [ -f "$path" ]; then
+    printf 'F\t%s\t%s\t%s\n' "$(sha256sum < "$path" | cut -c-64)" "$(stat -L -c %.Y -- "$path")" "$path"
+  else printf 'F\t-\t0\t%s\n' "$path"; fi
+done
+"""  # noqa: E501
+
+
+@dataclass(frozen=True)
+class WatchedFile:
+    """A file that a unit reads: its sha256 (ABSENT when it is not there) and when it was last written (Unix time)."""
+
+    sha256: str
+    written: float
+
+
+@dataclass(frozen=True)
+class UnitState:
+    """One unit: systemd's own words for its states, when it began to start, and its stamp.
+
+    ``stamp_invocation`` and ``stamp_sums`` (path -> sha256) say with which files it was last (re)started by us.
+    """
+
+    load: str = "not-found"
+    active: str = "inactive"
+    enabled: str = ""
+    need_daemon_reload: bool = False
+    invocation: str = ""
+    started: float = 0.0
+    stamp_invocation: str = ""
+    stamp_sums: dict[str, str] = field(default_factory=dict)
+    files: dict[str, WatchedFile] = field(default_factory=dict)
+
+
+class Unit(FactBase[UnitState | None]):
+    """One unit and the files it reads, in one command. None when the answer was cut short."""
+
+    def command(self, unit: str, paths: Sequence[str] = ()) -> StringCommand:
+        """Ask for the unit, its stamp and its files at once."""
+        return ask(_LOOK, unit, *paths)
+
+    def process(self, output: list[str]) -> UnitState | None:
+        """Read the answer."""
+        lines = whole(output)
+        if lines is None:
+            return None
+        shown: dict[str, str] = {}
+        stamp: list[str] = []
+        files: dict[str, WatchedFile] = {}
+        for line in lines:
+            kind, rest = line.split("\t", 1)
+            if kind == "U":
+                key, _, value = rest.partition("=")
+                shown[key] = value
+            elif kind == "S":
+                stamp.append(rest)
+            else:
+                sha256, written, path = rest.split("\t", 2)
+                files[path] = WatchedFile(sha256, float(written))
+        return UnitState(
+            load=shown.get("LoadState", ""),
+            active=shown.get("ActiveState", ""),
+            enabled=shown.get("UnitFileState", ""),
+            need_daemon_reload=shown.get("NeedDaemonReload") == "yes",
+            invocation=shown.get("InvocationID", ""),
+            started=_unix(shown.get("InactiveExitTimestamp", "")),
+            stamp_invocation=stamp[0] if stamp else "",
+            stamp_sums={path: sha256 for sha256, _, path in (line.partition("  ") for line in stamp[1:])},
+            files=files,
+        )
+
+
+def _unix(text: str) -> float:
+    # "Sat 2026-11-21 08:03:53.123456 UTC"; empty or "n/a" when it never started
+    words = text.split()
+    if len(words) != 4:
+        return 0.0
+    form = "%Y-%m-%d %H:%M:%S.%f" if "." in words[2] else "%Y-%m-%d %H:%M:%S"
+    return datetime.strptime(f"{words[1]} {words[2]}", form).replace(tzinfo=UTC).timestamp()

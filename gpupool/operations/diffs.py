@@ -1,0 +1,37 @@
+"""What an operation is about to change, by name and with a diff: kept here for whoever shows the plan.
+
+An operation records its changes before its first command. The driver takes them by the operation's hash, after
+the operation was prepared or executed on a host.
+"""
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from gpupool.operations.ambient import this_host
+
+_changes: WeakKeyDictionary[Any, dict[str | None, dict[str, str | None]]] = WeakKeyDictionary()
+
+
+def diff_of(current: str | None, wanted: str, path: str) -> str:
+    """Return the unified diff that turns ``current`` (None: no such file) into ``wanted``."""
+    before = [] if current is None else current.splitlines(keepends=True)
+    lines = difflib.unified_diff(
+        before, wanted.splitlines(keepends=True), "/dev/null" if current is None else path, path, n=2
+    )
+    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def record(changes: Mapping[str, str | None]) -> None:
+    """Remember what the current operation changes on the current host: name -> diff, None where there is none to show.
+
+    What the same operation recorded before on this host (while it was prepared) is replaced.
+    """
+    host = this_host()
+    _changes.setdefault(host, {})[host.current_op_hash] = dict(changes)
+
+
+def take(host: Any, op_hash: str | None) -> dict[str, str | None]:
+    """Hand over what the operation recorded on this host, and forget it; empty when it recorded nothing."""
+    return _changes.get(host, {}).pop(op_hash, {})

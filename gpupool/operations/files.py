@@ -1,0 +1,254 @@
+"""Whole files, directories and links: one look and one command for everything that a role puts on a node.
+
+A file is replaced whole or not at all: all new files travel in one command's standard input, are written beside
+their destinations with mode 0600, checked, given owner and mode, flushed, and renamed only when all of them are
+there. A run that is killed leaves at most files named ``*.gpupool-new``, which the next run overwrites.
+"""
+
+import hashlib
+import re
+import shlex
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from pyinfra.api.command import StringCommand
+from pyinfra.api.operation import operation
+
+from gpupool.facts.files import Paths, PathState
+from gpupool.operations import diffs, upcoming
+from gpupool.operations.ambient import this_host
+from gpupool.operations.refusal import refuse
+
+_PATH = re.compile(r"/[^\x00-\x1f\\|]*[^\x00-\x1f\\|/]")
+_PRELUDE = r"""
+set -eu; umask 077
+trap 'cat >/dev/null' EXIT
+say() { printf '%s\n' "$1" >&2; exit 1; }
+parent() { [ -d "$1" ] || ( umask 022; mkdir -p -- "$1" ) || say "$1: cannot be made"; }
+stage() { # path owner mode size sha256 (- for a secret: its sum is no business of a command line)
+  new=$1.gpupool-new; parent "${1%/*}/"; rm -f -- "$new"; head -c "$4" > "$new"
+  [ "$(stat -c %s -- "$new")" = "$4" ] || say "$1: the upload was cut short; run again"
+  [ "$5" = - ] || printf '%s  %s\n' "$5" "$new" | sha256sum -c --status || say "$1: the upload was damaged; run again"
+  chown -- "$2" "$new" || say "$1: no such owner: $2"
+  chmod -- "$3" "$new"; sync -- "$new"
+}
+place() { # path; a file that is itself a mount point (a container's /etc/hosts) cannot be renamed onto
+  if mountpoint -q -- "$1"; then cat < "$1.gpupool-new" > "$1"; rm -f -- "$1.gpupool-new"
+  else mv -fT -- "$1.gpupool-new" "$1" || say "$1: cannot be replaced"; fi
+  sync -- "${1%/*}/"
+}
+rights() { chown -- "$2" "$1" || say "$1: no such owner: $2"; chmod -- "$3" "$1"; }
+folder() { ( umask 022; mkdir -p -- "$1" ) || say "$1: cannot be made"; rights "$@"; }
+link() {
+  parent "${1%/*}/"; rm -f -- "$1.gpupool-new"; ln -sT -- "$2" "$1.gpupool-new"; mv -fT -- "$1.gpupool-new" "$1"
+}
+"""
+
+
+Commands = Generator[StringCommand, None, None]
+
+
+class TextFile(Protocol):
+    """Anything with a path, a text, an owner, a group and a mode (octal as text) can be put."""
+
+    @property
+    def path(self) -> str: ...  # noqa: D102
+    @property
+    def text(self) -> str: ...  # noqa: D102
+    @property
+    def owner(self) -> str: ...  # noqa: D102
+    @property
+    def group(self) -> str: ...  # noqa: D102
+    @property
+    def mode(self) -> str: ...  # noqa: D102
+
+
+@dataclass(frozen=True)
+class Text:
+    """A whole file. ``secret``: never shown. ``check``: a command that must accept the new file ("%s" in it) first."""
+
+    path: str
+    text: str = field(repr=False)
+    owner: str = "root"
+    group: str = "root"
+    mode: str = "0644"
+    secret: bool = False
+    check: list[str] | None = None
+
+
+@dataclass(frozen=True)
+class Directory:
+    """A directory; what is in it is nobody's business here."""
+
+    path: str
+    owner: str = "root"
+    group: str = "root"
+    mode: str = "0755"
+
+
+@operation()
+def put(
+    files: list[Text] | Sequence[TextFile] | None = None,
+    directories: list[Directory] | None = None,
+    links: dict[str, str] | None = None,
+    absent: dict[str, str] | None = None,
+) -> Commands:
+    """Make directories, files, symbolic links (path -> target) what they should be, and take away what should not be.
+
+    ``absent`` maps a path to the proof that it is ours: the target of a link, or words that the file's text holds;
+    without the proof the path is left alone. A link never replaces a real file or directory, nor does a file replace
+    a directory: that is refused in words.
+    """
+    files, directories, links, absent = files or [], directories or [], links or {}, absent or {}
+    paths = [*(d.path for d in directories), *(f.path for f in files), *links, *absent]
+    if wrong := [path for path in paths if not _PATH.fullmatch(path)] or sorted(
+        {p for p in paths if paths.count(p) > 1}
+    ):
+        yield from refuse(f"{wrong[0]!r}: not an absolute path, or named twice")
+        return
+    if not paths:
+        this_host().noop("nothing to put")
+        return
+    shown = {f.path: _sha256(f.text) for f in files if not _secret(f)} | dict.fromkeys(absent, "")
+    there = this_host().get_fact(Paths, paths=paths, shown=shown)
+    if there is None:
+        yield from refuse(f"{paths[0]} and what belongs to it cannot be looked at: no answer within 60 s")
+        return
+    work = _Work()
+    try:
+        for directory in directories:
+            work.directory(directory, there.get(directory.path))
+        for file in files:
+            work.file(file, there.get(file.path))
+        for path, target in links.items():
+            work.link(path, target, there.get(path))
+        for path, proof in absent.items():
+            work.absent(path, proof, there.get(path))
+    except _RefusedError as refused:
+        yield from refuse(str(refused))
+        return
+    diffs.record(work.changes)
+    if not work.changes:
+        this_host().noop(f"{paths[0]} and what belongs to it ({len(paths)} in all): as wanted")
+        return
+    script = [_PRELUDE.strip(), *work.stages, *work.places]
+    yield StringCommand("\n".join(script), _stdin="".join(work.texts))
+
+
+@operation()
+def file(path: str, text: str, owner: str = "root", group: str = "root", mode: str = "0644") -> Commands:
+    """Put one whole file that is no secret; see ``put``."""
+    yield from put._inner(files=[Text(path, text, owner, group, mode)])
+
+
+@operation()
+def link(path: str, target: str) -> Commands:
+    """Put one symbolic link; see ``put``."""
+    yield from put._inner(links={path: target})
+
+
+@operation()
+def directory(path: str, owner: str = "root", group: str = "root", mode: str = "0755") -> Commands:
+    """Put one directory; see ``put``."""
+    yield from put._inner(directories=[Directory(path, owner, group, mode)])
+
+
+@operation()
+def absent(path: str, proof: str) -> Commands:
+    """Take one link or file of ours away; see ``put``."""
+    yield from put._inner(absent={path: proof})
+
+
+class _RefusedError(Exception):
+    """What stands in the way of an entry, in words."""
+
+
+class _Work:
+    """What is to be done, collected: named changes with their diffs, and the lines of the script."""
+
+    def __init__(self) -> None:
+        self.changes: dict[str, str | None] = {}
+        self.texts: list[str] = []
+        self.stages: list[str] = []
+        self.places: list[str] = []
+
+    def directory(self, entry: Directory, now: PathState | None) -> None:
+        if now is None:
+            self.stages.append(_call("folder", entry.path, f"{entry.owner}:{entry.group}", entry.mode))
+            self.changes[entry.path] = None
+        elif now.kind != "directory":
+            raise _RefusedError(f"{entry.path}: a {now.kind} stands where a directory should be; move it away")
+        else:
+            self._rights(entry, now)
+
+    def file(self, entry: TextFile, now: PathState | None) -> None:
+        sha256 = _sha256(entry.text)
+        upcoming.announce(entry.path, sha256)
+        if now is not None and now.kind in ("directory", "other"):
+            raise _RefusedError(f"{entry.path}: a {now.kind} stands where a file should be; move it away")
+        if now is not None and now.kind == "file" and now.sha256 == sha256:
+            self._rights(entry, now)
+            return
+        self.texts.append(entry.text)
+        size = str(len(entry.text.encode()))
+        self.stages.append(
+            _call(
+                "stage",
+                entry.path,
+                f"{entry.owner}:{entry.group}",
+                _mode(entry.mode),
+                size,
+                "-" if _secret(entry) else sha256,
+            )
+        )
+        if check := getattr(entry, "check", None):
+            tried = shlex.join([f"{entry.path}.gpupool-new" if word == "%s" else word for word in check])
+            said = shlex.quote(f"{entry.path}: refused by {check[0]}; the old file stays")
+            self.stages.append(f"{tried} >&2 || say {said}")
+        self.places.append(_call("place", entry.path))
+        if _secret(entry):
+            self.changes[entry.path] = None
+        elif now is not None and now.kind == "link":
+            self.changes[entry.path] = f"a link to {now.target} becomes a file\n"
+        else:
+            self.changes[entry.path] = diffs.diff_of(now.text or "" if now else None, entry.text, entry.path)
+
+    def link(self, path: str, target: str, now: PathState | None) -> None:
+        if now is not None and now.kind != "link":
+            raise _RefusedError(f"{path}: a real {now.kind} stands where a link to {target} should be; move it away")
+        if now is None or now.target != target:
+            self.places.append(_call("link", path, target))
+            self.changes[path] = f"link to {target}" + (f", now to {now.target}\n" if now else "\n")
+
+    def absent(self, path: str, proof: str, now: PathState | None) -> None:
+        ours = now is not None and (now.target == proof or (now.text is not None and proof in now.text))
+        if ours and proof:
+            upcoming.announce(path, upcoming.ABSENT)
+            self.places.append(f"rm -f -- {shlex.quote(path)}")
+            self.changes[path] = "goes away\n"
+
+    def _rights(self, entry: TextFile | Directory, now: PathState) -> None:
+        wanted = (entry.owner, entry.group, _mode(entry.mode))
+        if (now.owner, now.group, now.mode) != wanted:
+            self.places.append(_call("rights", entry.path, f"{entry.owner}:{entry.group}", _mode(entry.mode)))
+            before, after = (
+                f"{owner}:{group} {mode}" for owner, group, mode in ((now.owner, now.group, now.mode), wanted)
+            )
+            self.changes[entry.path] = f"{before} becomes {after}\n"
+
+
+def _call(function: str, *values: str) -> str:
+    return " ".join((function, *(shlex.quote(value) for value in values)))
+
+
+def _mode(mode: str) -> str:
+    return mode.zfill(4)
+
+
+def _secret(entry: TextFile) -> bool:
+    return bool(getattr(entry, "secret", False))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

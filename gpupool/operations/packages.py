@@ -1,0 +1,78 @@
+"""Debian packages: one apt-get for all that is missing, and no service starts because of it."""
+
+import re
+import shlex
+from collections.abc import Generator
+
+from pyinfra.api.command import StringCommand
+from pyinfra.api.operation import operation
+
+from gpupool.facts.packages import POLICY_MARK, Packages
+from gpupool.operations import diffs
+from gpupool.operations.ambient import this_host
+from gpupool.operations.refusal import refuse
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9+.-]+")
+
+# Output goes to a file on the node: when our connection dies in the middle, dpkg is not killed by a broken pipe.
+_PRELUDE = rf"""
+set -eu
+export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 LC_ALL=C.UTF-8
+policy=/usr/sbin/policy-rc.d log=/var/log/gpupool-packages.log
+restore() {{
+  if grep -qsF '{POLICY_MARK}' "$policy"; then rm -f "$policy"; fi
+  if [ -e "$policy.gpupool-kept" ]; then mv -fT "$policy.gpupool-kept" "$policy"; fi
+}}
+say() {{ tail -n 30 "$log" >&2; printf '%s\n' "$1: $(grep -E '^(E|dpkg|dpkg-deb): ' "$log" | head -n 1)" >&2; exit 1; }}
+apt() {{ apt-get -q -y -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold -o Dpkg::Use-Pty=0 "$@" >>"$log" 2>&1 </dev/null; }}
+fresh() {{ [ -n "$(find /var/lib/apt/lists /var/lib/apt/lists/partial -maxdepth 0 -mmin -1440 2>/dev/null)" ] &&
+  [ -n "$(find /var/lib/apt/lists -maxdepth 1 -name '*_Packages*' 2>/dev/null | head -n 1)" ]; }}
+: >"$log"
+exec 9>/var/lib/gpupool-packages.lock; flock -w 600 9 || {{ echo 'another installation is running' >&2; exit 1; }}
+restore
+trap restore EXIT
+if [ -e "$policy" ]; then mv -fT "$policy" "$policy.gpupool-kept"; fi
+printf '#!/bin/sh\n# {POLICY_MARK}\nexit 101\n' >"$policy"; chmod 755 "$policy"
+"""  # noqa: E501
+
+
+@operation()
+def installed(packages: list[str]) -> Generator[StringCommand, None, None]:
+    """Install the packages that are missing, without recommended ones, and finish what dpkg was left in the middle of.
+
+    Names are exact Debian package names; versions are never changed. No service starts or restarts because of the
+    installation, and configuration files that are there already are kept. Lists are refreshed when they are older
+    than a day, or when the installation fails without.
+    """
+    if wrong := [package for package in packages if not _NAME.fullmatch(package)]:
+        yield from refuse(f"{wrong[0]!r} is no name of a Debian package")
+        return
+    state = this_host().get_fact(Packages, packages=sorted(set(packages)))
+    if state is None:
+        yield from refuse("the node does not say which packages it has: dpkg-query gave no answer within 60 s")
+        return
+    missing = [package for package in dict.fromkeys(packages) if package not in state.installed]
+    changes: dict[str, str | None] = dict.fromkeys(missing)
+    if state.unfinished:
+        changes["dpkg --configure -a"] = "an earlier installation was not finished\n"
+    if state.leftover:
+        changes["/usr/sbin/policy-rc.d"] = "goes away: left by a run that was killed\n"
+    diffs.record(changes)
+    if not changes:
+        this_host().noop(f"packages {', '.join(packages)}: installed")
+        return
+    script = [_PRELUDE.strip()]
+    if state.unfinished or missing:
+        # an earlier run may still be at work: what it left is known only now, under the lock
+        script.append(
+            'if [ -n "$(dpkg --audit)" ]; then '
+            'dpkg --force-confold --configure -a >>"$log" 2>&1 </dev/null || say "dpkg --configure -a"; fi'
+        )
+    if missing:
+        names = shlex.join(missing)
+        script.append('fresh || apt update || say "apt-get update"')
+        script.append(
+            f"apt install --no-install-recommends -- {names} || {{ apt update && "
+            f"apt install --no-install-recommends -- {names}; }} || say 'apt-get install'"
+        )
+    yield StringCommand("\n".join(script))

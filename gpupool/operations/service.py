@@ -1,0 +1,128 @@
+"""systemd units: running, enabled, and restarted only when a file they read has changed since they started.
+
+How a restart survives a run that is killed between replacing a file and restarting the daemon: the rule does not
+ask what this run did, it asks whether the unit runs with the files that stand on the node. Two witnesses:
+
+- a stamp, ``/var/lib/gpupool/units/UNIT``: the unit's InvocationID and the sha256 of each watched file, taken before
+  our last start, restart or reload and written only after that succeeded. As long as the unit is still that
+  invocation, the stamp alone decides; clocks do not matter, nor does a file that was written anew with the same text.
+- where the stamp says nothing (a unit that somebody else, or a reboot, started), the file's mtime against the moment
+  the unit began to start. A node that was in order before gpupool came is left alone, without a stamp.
+
+Times alone would restart for a rewritten file of the same text and fail when a clock was stepped; the stamp alone
+would restart every daemon that an admin had restarted already. A reload (``scontrol reconfigure`` too) keeps the
+InvocationID, so the same rule serves it.
+"""
+
+import re
+import shlex
+from collections.abc import Generator, Mapping
+
+from pyinfra.api.command import StringCommand
+from pyinfra.api.operation import operation
+
+from gpupool.facts.service import STAMPS, Unit, UnitState
+from gpupool.operations import diffs, upcoming
+from gpupool.operations.ambient import executing, this_host
+from gpupool.operations.refusal import refuse
+
+_UNIT = re.compile(r"[A-Za-z0-9:_.@\\-]+\.(service|socket|timer|path|target|mount)")
+_UP = ("active", "reloading", "refreshing")
+_ENABLED = ("enabled", "enabled-runtime", "static", "alias", "indirect", "generated", "linked")
+
+_PRELUDE = rf"""
+set -eu; umask 022
+say() {{ # what happened; with the unit's own last words
+  systemctl status --no-pager --full --lines=0 -- "$unit" >&2 || :
+  journalctl --no-pager -o cat -u "$unit" -n 12 >&2 || :
+  printf '%s\n' "$unit $1; its last words are above (journalctl -u $unit)" >&2; exit 1
+}}
+look() {{ for path in "$@"; do
+  if [ -f "$path" ]; then printf '%s  %s\n' "$(sha256sum < "$path" | cut -c-64)" "$path"; else printf -- '-  %s\n' "$path"; fi
+done; }}
+note() {{ # stamp: only now, because only now does the daemon run with these files
+  mkdir -p {STAMPS}; new={STAMPS}/.$unit.gpupool-new
+  printf '%s\n%s\n' "$(systemctl show -p InvocationID --value -- "$unit")" "$sums" > "$new"
+  sync -- "$new"; mv -fT -- "$new" {STAMPS}/"$unit"
+}}
+"""  # noqa: E501
+
+
+@operation()
+def running(
+    unit: str,
+    enabled: bool | None = True,
+    restart_if: list[str] | None = None,
+    reload_if: list[str] | None = None,
+    reload_command: list[str] | None = None,
+) -> Generator[StringCommand, None, None]:
+    """Have a unit run, start at boot (``enabled``; None: leave that alone), and with the files that stand on the node.
+
+    ``restart_if`` and ``reload_if`` are paths: the unit is restarted, or reloaded, when one of them changed (came,
+    went) since it started with them. ``reload_command`` replaces ``systemctl reload``. A plan counts files that the
+    same run will write. Nothing is restarted otherwise.
+    """
+    unit = unit if "." in unit else f"{unit}.service"
+    restart_paths, reload_paths = restart_if or [], reload_if or []
+    paths = list(dict.fromkeys([*restart_paths, *reload_paths]))
+    if not _UNIT.fullmatch(unit) or any("\n" in path or "\\" in path for path in paths):
+        yield from refuse(f"{unit!r}: no name of a unit, or a path that cannot be watched")
+        return
+    state = this_host().get_fact(Unit, unit=unit, paths=paths)
+    if state is None:
+        yield from refuse(f"systemd says nothing of {unit}: no answer within 60 s")
+        return
+    changed = stale(state, {} if executing() else upcoming.announced())
+    because = {path: why for path, why in changed.items() if path in restart_paths}
+    act = "start" if state.active not in _UP else "restart" if because else "reload" if changed else ""
+    lines: list[str] = []
+    changes: dict[str, str | None] = {}
+    if state.need_daemon_reload or (act == "start" and state.load == "not-found"):
+        lines.append("systemctl daemon-reload")
+    if state.need_daemon_reload:
+        changes["daemon-reload"] = f"the unit file of {unit} changed\n"
+    if enabled is not None and (state.enabled in _ENABLED) != enabled and state.enabled != "transient":
+        verb = "enable" if enabled else "disable"
+        lines.append(f'systemctl --quiet {verb} -- "$unit" || say "cannot be {verb}d"')
+        changes[f"{verb} {unit}"] = None
+    if act:
+        lines += [
+            f"sums=$(look {shlex.join(paths)})",
+            {
+                # a unit that failed too often refuses to start before it is forgiven
+                "start": 'systemctl reset-failed -- "$unit" 2>/dev/null || :\n'
+                'systemctl start -- "$unit" || say "does not start"',
+                "restart": 'systemctl restart -- "$unit" || say "does not come back after its restart"',
+                "reload": f'{shlex.join(reload_command or ["systemctl", "reload", unit])} || say "cannot be reloaded"',
+            }[act],
+            'systemctl is-active --quiet -- "$unit" || say "stopped right after its start"',
+            *(["note"] if paths else []),
+        ]
+        reasons = changed if act == "reload" else because if act == "restart" else {}
+        changes[f"{act} {unit}"] = "".join(f"{path}: {why}\n" for path, why in reasons.items()) or None
+    diffs.record(changes)
+    if not lines:
+        this_host().noop(f"{unit}: runs as wanted")
+        return
+    yield StringCommand("\n".join([f"unit={shlex.quote(unit)}", _PRELUDE.strip(), *lines]))
+
+
+def stale(state: UnitState, coming: Mapping[str, str]) -> dict[str, str]:
+    """Return the watched files that the running unit has not read, each with the reason; ``coming``: path -> sha256."""
+    found = {path: _why(state, path, coming.get(path)) for path in state.files}
+    return {path: why for path, why in found.items() if why}
+
+
+def _why(state: UnitState, path: str, coming: str | None) -> str:
+    now, noted = state.files[path], state.stamp_sums.get(path)
+    if coming is not None and coming != now.sha256:
+        return "will change"
+    if noted == now.sha256:
+        return ""
+    if noted is not None and state.stamp_invocation == state.invocation:
+        return f"changed since {_short(noted)}"
+    return "written after the unit started" if now.written > state.started else ""
+
+
+def _short(sha256: str) -> str:
+    return sha256[:12] if sha256 != upcoming.ABSENT else "it was not there"
