@@ -1,0 +1,69 @@
+"""One container of a testbed: the docker command line that makes it, and the mark that says what it was made from."""
+
+import hashlib
+import json
+
+from gpupool.testbed import boot
+from gpupool.testbed.spec import LABEL, NODE_LABEL, SHAPE_LABEL, Container, Spec
+
+_LOG_OPTIONS = ("--log-driver", "json-file", "--log-opt", "max-size=1m")
+
+
+def shape(spec: Spec, box: Container) -> str:
+    """Return a digest of what cannot be changed in a standing container; its image is not part of it."""
+    volumes = {volume.key: [volume.source, volume.size, volume.kind] for volume in spec.volumes}
+    facts = [
+        [spec.network, spec.suite, box.address, box.hostname, box.gpus],
+        sorted([path, key, *volumes[key]] for key, path in box.volumes.items()),
+    ]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+
+
+def create(
+    spec: Spec, box: Container, *, image: str, cgroups: str, nameservers: tuple[str, ...], public_key: str
+) -> list[str]:
+    """Return the docker arguments that create this container without starting it."""
+    host, _, domain = box.hostname.partition(".")
+    start = boot.script(cgroups=cgroups, gpus=box.gpus, nameservers=nameservers, public_key=public_key)
+    return [
+        "create",
+        *("--name", spec.part(box.name)),
+        *("--hostname", host, *(("--domainname", domain) if domain else ())),
+        *("--label", f"{LABEL}={spec.id}", "--label", f"{NODE_LABEL}={box.name}"),
+        *("--label", f"{SHAPE_LABEL}={shape(spec, box)}"),
+        *("--network", spec.id, "--ip", box.address),
+        *_machine(),
+        *_gpus(box.gpus),
+        *(word for key, path in box.volumes.items() for word in ("--volume", f"{spec.part(key)}:{path}")),
+        *_LOG_OPTIONS,
+        *(image, "/bin/sh", "-c", start),
+    ]
+
+
+def anchor(spec: Spec, image: str) -> list[str]:
+    """Return the arguments for a sleeping container that keeps the volumes in memory mounted while all nodes are off."""
+    kept = [volume for volume in spec.volumes if volume.kind == "tmpfs"]
+    return [
+        "create",
+        *("--name", spec.part("volumes"), "--label", f"{LABEL}={spec.id}", "--network", "none"),
+        *("--stop-signal", "SIGKILL", *_LOG_OPTIONS),
+        *(word for volume in kept for word in ("--volume", f"{spec.part(volume.key)}:/volumes/{volume.key}")),
+        *(image, "sleep", "infinity"),
+    ]
+
+
+def _machine() -> list[str]:
+    """Return what lets systemd run: rights over its own namespaces, but not over this machine's clock, modules or limits."""
+    return [
+        *("--env", "container=docker", "--cgroupns", "private"),
+        *("--cap-add", "ALL", "--cap-drop", "SYS_RESOURCE", "--cap-drop", "SYS_TIME", "--cap-drop", "SYS_MODULE"),
+        *("--security-opt", "seccomp=unconfined", "--security-opt", "apparmor=unconfined"),
+        *("--tmpfs", "/run:mode=755", "--tmpfs", "/tmp:exec,mode=1777", "--shm-size", "512m"),
+        *("--stop-signal", "SIGRTMIN+3", "--restart", "no"),
+    ]
+
+
+def _gpus(count: int) -> list[str]:
+    # One rule a device: with a wildcard a job's own deny rule has no effect under v1.
+    rules = [f"c {boot.NVIDIA_MAJOR}:{minor} rwm" for minor in boot.gpu_minors(count)]
+    return [word for rule in rules for word in ("--device-cgroup-rule", rule)]

@@ -1,0 +1,159 @@
+"""Images of nodes, each named by a digest of what it is made from: there is one already, or it is built now."""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from gpupool.errors import TestbedError
+from gpupool.testbed import docker, host, recipe
+
+REPOSITORY = "gpupool/node"
+CACHE_VOLUME = "gpupool-apt-cache"
+COMPONENTS = "main contrib non-free non-free-firmware"
+BUILD_SECONDS = 1800.0
+_PULL_SECONDS = 120.0
+
+Tell = Callable[[str], None]
+
+
+def base_tag(suite: str) -> str:
+    """Return the name of the image that a node without packages of its own gets."""
+    # Proxies, mirrors and certificates are this machine's: they change how an image is made, not what a node is.
+    return f"{REPOSITORY}:{suite}-{recipe.key(suite, recipe.base({}, {}))}"
+
+
+def layer_tag(suite: str, packages: Collection[str]) -> str:
+    """Return the name of the image for a node with these packages."""
+    if not packages:
+        return base_tag(suite)
+    return f"{REPOSITORY}:{suite}-{recipe.key(base_tag(suite), recipe.layer({}, packages))}"
+
+
+def ensure(suite: str, sets: Collection[frozenset[str]], tell: Tell) -> dict[frozenset[str], str]:
+    """Return an image for each set of packages, building those that are not here yet, two at a time."""
+    tags = {packages: layer_tag(suite, packages) for packages in sets}
+    missing = [packages for packages, tag in tags.items() if not _is_here(tag)]
+    if missing:
+        _ensure_base(suite, tell)
+        # The larger ones first: they take the longest.
+        layers = sorted((packages for packages in missing if packages), key=len, reverse=True)
+        with ThreadPoolExecutor(max_workers=max(2, (os.cpu_count() or 2) // 2)) as pool:
+            list(pool.map(lambda packages: _ensure_layer(suite, packages, tell), layers))
+    return tags
+
+
+def _ensure_base(suite: str, tell: Tell) -> None:
+    tag = base_tag(suite)
+    with _only_builder(tag):
+        if _is_here(tag):
+            return
+        tell(f"base image: Debian {suite}")
+        _build(_debian(suite, tell), tag, recipe.base(host.proxies(), host.certificates()))
+
+
+def _ensure_layer(suite: str, packages: frozenset[str], tell: Tell) -> None:
+    tag = layer_tag(suite, packages)
+    with _only_builder(tag):
+        if _is_here(tag):
+            return
+        tell(f"image with {_few(packages)}")
+        _build(base_tag(suite), tag, recipe.layer(host.proxies(), packages))
+
+
+def _few(packages: Collection[str], shown: int = 3) -> str:
+    names = sorted(packages)
+    rest = len(names) - shown
+    return ", ".join(names[:shown]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _is_here(tag: str) -> bool:
+    return docker.attempt(["image", "inspect", "--format", "{{.Id}}", tag]).returncode == 0
+
+
+def _build(origin: str, tag: str, script: str) -> None:
+    """Run a script in a container of an image and keep the result under a name: all of it, or nothing."""
+    name = "gpupool-build-" + tag.rpartition("-")[2]
+    docker.attempt(["rm", "--force", name])  # left by a build that was killed
+    # The script comes by standard input, so that neither it nor a proxy's password stays in the image.
+    start = ["run", "--interactive", "--name", name, "--hostname", name, "--network", "host"]
+    done = docker.attempt(
+        [*start, "--volume", f"{CACHE_VOLUME}:/apt-cache", origin, "sh", "-s"], stdin=script, timeout=BUILD_SECONDS
+    )
+    try:
+        if done.returncode:
+            raise TestbedError(f"image {tag} could not be built: {_complaint(done)}")
+        changes = ("CMD /lib/systemd/systemd", "LABEL gpupool.image=node")
+        docker.run(["commit", *(w for c in changes for w in ("--change", c)), name, tag], timeout=BUILD_SECONDS)
+    finally:
+        docker.attempt(["rm", "--force", name])
+
+
+def _complaint(done: subprocess.CompletedProcess[str]) -> str:
+    """Return apt's own words where there are some, for they name the package."""
+    lines = [line for line in done.stderr.splitlines() if line.startswith("E: ")]
+    return lines[0].removeprefix("E: ") if lines else docker.reason(done)
+
+
+def _debian(suite: str, tell: Tell) -> str:
+    """Return an image of plain Debian: the registry's where one answers, else one made from a mirror."""
+    official = f"debian:{suite}"
+    if _is_here(official) or _is_pulled(official):
+        return official
+    made = f"gpupool/debian:{suite}"
+    if not _is_here(made):
+        tell(f"no image registry answers: Debian {suite} from a mirror")
+        _bootstrap(suite, made)
+    return made
+
+
+def _is_pulled(reference: str) -> bool:
+    try:
+        return docker.attempt(["pull", "--quiet", reference], timeout=_PULL_SECONDS).returncode == 0
+    except TestbedError:
+        return False
+
+
+def _bootstrap(suite: str, tag: str) -> None:
+    if not shutil.which("mmdebstrap"):
+        raise TestbedError(f"debian:{suite} cannot be pulled and mmdebstrap is not here: apt-get install mmdebstrap")
+    with tempfile.TemporaryDirectory(prefix="gpupool-") as folder:
+        tree = Path(folder) / "tree.tar"
+        command = ["mmdebstrap", "--quiet", "--variant=apt", f"--components={COMPONENTS}", suite, str(tree)]
+        sources = _sources(suite)
+        done = subprocess.run(
+            [*command, "-"] if sources else command,
+            input=sources,
+            stdin=None if sources else subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, **host.proxies()},
+        )
+        if done.returncode:
+            lines = [line for line in done.stderr.splitlines() if line.startswith("E:")] or ["no reason given"]
+            raise TestbedError(f"Debian {suite} could not be fetched: {lines[0].removeprefix('E:').strip()}")
+        docker.run(["import", str(tree), tag], timeout=BUILD_SECONDS)
+
+
+def _sources(suite: str) -> str | None:
+    """Return apt's sources where this machine uses a mirror of its own, None where mmdebstrap knows best."""
+    mirror = host.mirror()
+    if mirror is None or mirror.endswith("//deb.debian.org/debian"):
+        return None
+    return f"deb {mirror} {suite} {COMPONENTS}\n"
+
+
+@contextmanager
+def _only_builder(tag: str) -> Iterator[None]:
+    """Hold the right to build this image, across threads and processes; a killed holder lets go of it."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpupool"
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / f"{tag.replace('/', '-').replace(':', '-')}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,154 @@
+"""What images of nodes are made by: shell text that runs inside a container which then becomes the image."""
+
+import hashlib
+import shlex
+from collections.abc import Iterable, Mapping
+
+# What every Debian machine an admin can log in to has; the roles bring the rest.
+BASE_PACKAGES = (
+    "ca-certificates",
+    "dbus",
+    "iproute2",
+    "iputils-ping",
+    "kmod",
+    "less",
+    "libpam-systemd",
+    "mount",
+    "netbase",
+    "openssh-server",
+    "procps",
+    "python3-minimal",
+    "systemd-sysv",
+    "tzdata",
+)
+
+# Nothing in a container for these to do: they only slow its start, or fail, or reach for the machine underneath.
+MASKED_UNITS = (
+    "apt-daily-upgrade.timer",
+    "apt-daily.timer",
+    "console-getty.service",
+    "dev-hugepages.mount",
+    "dev-mqueue.mount",
+    "e2scrub_all.timer",
+    "e2scrub_reap.service",
+    "fstrim.timer",
+    "getty-static.service",
+    "getty.target",
+    "ldconfig.service",
+    "modprobe@.service",
+    "sys-fs-fuse-connections.mount",
+    "sys-kernel-config.mount",
+    "sys-kernel-debug.mount",
+    "sys-kernel-tracing.mount",
+    "systemd-binfmt.service",
+    "systemd-firstboot.service",
+    "systemd-hwdb-update.service",
+    "systemd-journal-catalog-update.service",
+    "systemd-journald-audit.socket",
+    "systemd-modules-load.service",
+    "systemd-networkd-wait-online.service",
+    "systemd-networkd.service",
+    "systemd-networkd.socket",
+    "systemd-pcrphase.service",
+    "systemd-remount-fs.service",
+    "systemd-resolved.service",
+    "systemd-sysctl.service",
+    "systemd-timesyncd.service",
+    "systemd-udev-settle.service",
+    "systemd-udev-trigger.service",
+    "systemd-udevd-control.socket",
+    "systemd-udevd-kernel.socket",
+    "systemd-udevd.service",
+    "systemd-update-done.service",
+)
+
+# Services that fail without the configuration that roles bring; the roles enable them.
+UNCONFIGURED_UNITS = (
+    "munge.service",
+    "nfs-blkmap.service",
+    "nfs-server.service",
+    "rpc-svcgssd.service",
+    "slurmctld.service",
+    "slurmd.service",
+    "slurmdbd.service",
+    "slurmrestd.service",
+    "zfs-import-cache.service",
+    "zfs-import-scan.service",
+    "zfs-load-module.service",
+    "zfs-mount.service",
+    "zfs-share.service",
+    "zfs-volume-wait.service",
+    "zfs-zed.service",
+)
+
+# chrony runs, but must keep its hands off the clock, which is this machine's: started by Debian without the right, it does.
+_CHRONY = "/etc/systemd/system/chrony.service.d/container.conf"
+
+_INSTALL = """\
+set -eu
+export DEBIAN_FRONTEND=noninteractive
+{exports}\
+printf '#!/bin/sh\\nexit 101\\n' > /usr/sbin/policy-rc.d
+chmod 755 /usr/sbin/policy-rc.d
+# Downloads are shared between builds by hard links: each build locks and fills a folder of its own.
+own=/apt-cache/build-$(hostname)
+mkdir -p /apt-cache/debs $own/partial
+ln -f /apt-cache/debs/*.deb $own/ 2>/dev/null || true
+install() {{
+  apt-get install --yes --quiet --no-install-recommends -o Dir::Cache::archives=$own -o APT::Keep-Downloaded-Packages=true \\
+    -o DPkg::Options::=--force-unsafe-io -o DPkg::Use-Pty=0 "$@"
+}}
+[ -n "$(ls /var/lib/apt/lists/*_Packages* 2>/dev/null)" ] || apt-get update --quiet
+# Kept package lists grow old: a mirror drops what they name.
+install {packages} || {{ apt-get update --quiet; install {packages}; }}
+ln -f $own/*.deb /apt-cache/debs/ 2>/dev/null || true
+rm -rf $own /usr/sbin/policy-rc.d
+"""
+
+_TIDY = """\
+for unit in {unconfigured}; do systemctl disable --quiet $unit 2>/dev/null || true; done
+rm -f /etc/ssh/ssh_host_* /etc/munge/munge.key /var/log/apt/* /var/log/dpkg.log /var/log/alternatives.log
+: > /etc/machine-id
+rm -f /var/lib/dbus/machine-id
+"""
+
+_BASE = """\
+rm -f /etc/apt/apt.conf.d/docker-clean /etc/dpkg/dpkg.cfg.d/docker-apt-speedup
+systemctl set-default --quiet multi-user.target
+systemctl mask --quiet {masked}
+mkdir -p {chrony_folder}
+printf '[Unit]\\nConditionCapability=\\n' > {chrony}
+"""
+
+
+def base(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
+    """Return the shell text that makes a plain Debian tree a machine one can log in to."""
+    trust = "".join(
+        f"printf '%s' {shlex.quote(text)} > /usr/local/share/ca-certificates/{shlex.quote(name)}\n"
+        for name, text in certificates.items()
+    )
+    early = f"mkdir -p /usr/local/share/ca-certificates\n{trust}" if trust else ""
+    late = "update-ca-certificates >/dev/null 2>&1\n" if trust else ""
+    masks = _BASE.format(
+        masked=" ".join(MASKED_UNITS), chrony=_CHRONY, chrony_folder=_CHRONY.rpartition("/")[0]
+    )
+    return early + _install(exports, BASE_PACKAGES) + late + masks + _tidy()
+
+
+def layer(exports: Mapping[str, str], packages: Iterable[str]) -> str:
+    """Return the shell text that puts packages on top of the base, without starting or configuring any of them."""
+    return _install(exports, packages) + _tidy()
+
+
+def key(*parts: str) -> str:
+    """Return the digest that names an image made from these parts."""
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+
+
+def _install(exports: Mapping[str, str], packages: Iterable[str]) -> str:
+    lines = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in sorted(exports.items()))
+    return _INSTALL.format(exports=lines, packages=" ".join(shlex.quote(name) for name in sorted(packages)))
+
+
+def _tidy() -> str:
+    return _TIDY.format(unconfigured=" ".join(UNCONFIGURED_UNITS))

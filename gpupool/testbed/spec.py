@@ -1,0 +1,96 @@
+"""What a testbed is to be: containers, the network between them and the volumes they share, as plain data."""
+
+import ipaddress
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gpupool.errors import TestbedError
+
+LABEL = "gpupool.testbed"
+NODE_LABEL = "gpupool.testbed.node"
+SHAPE_LABEL = "gpupool.testbed.shape"
+
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
+
+
+@dataclass(frozen=True)
+class Volume:
+    """Storage that containers share; ``source`` is what df shows, ``size`` what tmpfs takes (``50T``)."""
+
+    key: str
+    source: str | None = None
+    size: str | None = None
+    kind: Literal["tmpfs", "disk"] = "tmpfs"
+
+
+@dataclass(frozen=True)
+class Container:
+    """One node: its name in the inventory, where it is, what it is made of. ``volumes`` maps a volume's key to a path."""
+
+    name: str
+    address: str
+    hostname: str
+    packages: tuple[str, ...] = ()
+    gpus: int = 0
+    volumes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A whole testbed; one whose parts do not fit together cannot be made."""
+
+    name: str
+    network: str
+    domain: str
+    suite: str = "trixie"
+    containers: tuple[Container, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+    prefix: str = "gpupool"
+
+    def __post_init__(self) -> None:
+        complaints = list(_complaints(self))
+        if complaints:
+            raise TestbedError(f"testbed {self.name}: " + "; ".join(complaints))
+
+    @property
+    def id(self) -> str:
+        """Return the name that all its containers, networks, volumes and its state carry."""
+        return f"{self.prefix}-{self.name}"
+
+    def part(self, name: str) -> str:
+        """Return docker's name for a container or a volume of this testbed."""
+        return f"{self.id}-{name}"
+
+    @property
+    def gateway(self) -> str:
+        """Return the bridge's own address: the last one, which inventories hardly ever use."""
+        return str(ipaddress.ip_network(self.network)[-2])
+
+
+def _complaints(spec: Spec) -> list[str]:
+    bad = [f"'{word}' is no name for docker (use a-z, 0-9, -)" for word in _words(spec) if not _NAME.fullmatch(word)]
+    try:
+        network = ipaddress.ip_network(spec.network)
+    except ValueError as error:
+        return [*bad, f"network {spec.network} does not hold: {error}"]
+    reserved = {str(network[0]), str(network[-1]), spec.gateway}
+    for box in spec.containers:
+        try:
+            inside = ipaddress.ip_address(box.address) in network
+        except ValueError:
+            bad.append(f"{box.name}: '{box.address}' is no address")
+            continue
+        if not inside or box.address in reserved:
+            bad.append(f"{box.name}: {box.address} is not a free address of {spec.network}")
+        known = {volume.key for volume in spec.volumes}
+        bad += [f"{box.name}: there is no volume '{key}'" for key in box.volumes if key not in known]
+    for what, values in (("name", [c.name for c in spec.containers]), ("address", [c.address for c in spec.containers])):
+        bad += [f"the {what} {value} is used {count} times" for value, count in Counter(values).items() if count > 1]
+    return bad
+
+
+def _words(spec: Spec) -> list[str]:
+    return [spec.name, spec.prefix, *(c.name for c in spec.containers), *(v.key for v in spec.volumes)]
