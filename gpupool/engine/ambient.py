@@ -1,0 +1,48 @@
+"""What is global while a run goes on: pyinfra's context, and what Ctrl-C does. Put back afterwards."""
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import gevent
+import pyinfra
+from pyinfra.connectors.sshuserclient.client import get_host_keys
+from pyinfra.context import ctx_inventory, ctx_state
+
+from gpupool.engine.state import PoolState
+
+
+@contextmanager
+def command_line(state: PoolState) -> Iterator[None]:
+    """The globals that pyinfra's own command line sets; ``is_cli`` makes operations be ordered by call site."""
+    was_cli, had_state, had_inventory = pyinfra.is_cli, ctx_state.get(), ctx_inventory.get()
+    pyinfra.is_cli = True
+    ctx_state.set(state)
+    ctx_inventory.set(state.inventory)
+    get_host_keys.cache.clear()  # a testbed made anew in this process has new host keys in the same file
+    here = os.getcwd()  # noqa: PTH109  # exactly as pyinfra writes it into sys.path
+    if here not in sys.path:
+        sys.path.append(here)
+    try:
+        yield
+    finally:
+        pyinfra.is_cli = was_cli
+        ctx_state.set(had_state)
+        ctx_inventory.set(had_inventory)
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt in the code within, not (with a traceback) in whichever greenlet is running."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    here = gevent.getcurrent()
+    before = signal.signal(signal.SIGINT, lambda number, frame: gevent.kill(here, KeyboardInterrupt))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,296 @@
+"""One run over many nodes: connect, prepare, and, to apply, execute; each node fails alone, and results are data.
+
+Operations are ordered by the place in the deploy that calls them (pyinfra's command line does the same), so that two
+nodes with different roles still meet each step together. A deploy must therefore never call roles from a plain loop:
+all roles would stand at one place and unrelated operations would be taken for one. One call a line, or ``host.loop``.
+"""
+
+import sys
+
+from gevent import monkey
+
+if not monkey.is_module_patched("socket"):
+    # Before paramiko opens a socket; ssl stays as it is where somebody has imported it (gevent warns otherwise).
+    monkey.patch_all(ssl="ssl" not in sys.modules)
+
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
+
+import gevent
+import pyinfra
+from gevent.pool import Pool
+from pyinfra.api import Config, FunctionCommand, Host
+from pyinfra.api.command import PyinfraCommand
+from pyinfra.api.exceptions import PyinfraError
+from pyinfra.api.operations import run_host_op
+from pyinfra.api.state import MAX_PARALLEL, StateOperationHostData, StateStage
+from pyinfra.context import ctx_config, ctx_host
+
+from gpupool.engine.ambient import command_line, interruptible
+from gpupool.engine.deploy import Deploy, load
+from gpupool.engine.hosts import Track, inventory_of
+from gpupool.engine.progress import Progress, Silence
+from gpupool.engine.record import recording
+from gpupool.engine.report import Change, HostReport, Report, Target
+from gpupool.engine.ssh import ANSWER_SECONDS
+from gpupool.engine.state import PoolState, operation_name
+from gpupool.engine.wire import FACT, Freshness, Wire
+from gpupool.engine.words import reason, unreachable
+from gpupool.errors import GpupoolError
+
+__all__ = ["Change", "HostReport", "Report", "Target", "run"]
+
+PARALLEL = 200  # nodes at work at the same time
+# A handshake costs tens of milliseconds of this one thread: more at once would run into the nodes' timeouts.
+CONNECTING = 32
+GRACE_SECONDS = 5  # what a running command gets to end after Ctrl-C
+CLOSE_SECONDS = 5
+TICK_SECONDS = 0.5
+
+
+def run(
+    hosts: Sequence[Target],
+    deploy: Path | Callable[[], object],
+    *,
+    execute: bool,
+    progress: Progress | None = None,
+    limit: Collection[str] | None = None,
+    log: Path | None = None,
+) -> Report:
+    """Run ``deploy`` (a deploy file, or a function that calls operations) on ``hosts``, or on those named in ``limit``.
+
+    Without ``execute`` nothing is written: the report's changes are what would be done. A node that cannot be reached,
+    a role that raises, a fact or an operation that fails stops that node alone. Ctrl-C ends the run with
+    ``Report.interrupted``. ``log`` gets what pyinfra says. GpupoolError: the request itself makes no sense.
+    """
+    unknown = sorted(set(limit or ()) - {target.name for target in hosts})
+    if unknown:
+        raise GpupoolError(f"no such node: {', '.join(unknown)}")
+    if not hosts:
+        return Report({}, 0.0)
+    return _Run(hosts, load(deploy), execute, progress or Silence(), limit).go(log)
+
+
+class _Run:
+    """The state of one run; used once."""
+
+    def __init__(
+        self,
+        targets: Sequence[Target],
+        deploy: Deploy,
+        execute: bool,
+        progress: Progress,
+        limit: Collection[str] | None,
+    ) -> None:
+        self.deploy = deploy
+        self.execute = execute
+        self.progress = progress
+        self.interrupted = False
+        self.freshness = Freshness()
+        inventory = inventory_of(targets)
+        chosen = {
+            host: target.name
+            for target, host in zip(targets, inventory, strict=True)
+            if limit is None or target.name in limit
+        }
+        self.state = PoolState(check_for_changes=not execute)
+        self.state.cwd = str(Path.cwd())
+        self.state.current_deploy_filename = self.state.current_exec_filename = deploy.filename
+        self.state.print_fact_output = FACT  # type: ignore[assignment]  # how the wire tells facts from operations
+        config = Config(PARALLEL=min(len(targets), PARALLEL, MAX_PARALLEL), DIFF=True, CONNECT_TIMEOUT=ANSWER_SECONDS)
+        self.state.init(inventory, config, initial_limit=list(chosen))
+        self.state.on_prepared = self._prepared
+        self.state.wires = {host: Wire(host, self.freshness) for host in inventory}
+        self.tracks = {host: Track(name, host, self.state.wires[host]) for host, name in chosen.items()}
+
+    def go(self, log: Path | None) -> Report:
+        """All stages; whatever happens, connections are closed and a report comes out."""
+        began = time.monotonic()
+        changes: dict[Host, tuple[Change, ...]] = {}
+        heard = {host: track.heard for host, track in self.tracks.items()}
+        with recording(heard, log), command_line(self.state), interruptible():
+            ticker = gevent.spawn(self._tick)
+            try:
+                self._connect()
+                self._prepare()
+                if self.execute:
+                    self._execute()
+            except KeyboardInterrupt:
+                self._stop()
+            try:
+                changes = {host: tuple(self._changes(host)) for host in self.tracks}
+                self._disconnect()
+            except KeyboardInterrupt:
+                self.interrupted = True
+            ticker.kill()
+        return Report(
+            {track.name: self._host_report(track, changes.get(host, ())) for host, track in self.tracks.items()},
+            time.monotonic() - began,
+            self.interrupted,
+        )
+
+    def _host_report(self, track: Track, changes: tuple[Change, ...]) -> HostReport:
+        if self.interrupted and track.failure is None:
+            track.failure = "stopped before it was done"
+        return HostReport(track.failure is None, track.failure, changes, track.wire.commands, track.seconds)
+
+    # Connect
+
+    def _connect(self) -> None:
+        self.state.set_stage(StateStage.Connect)
+        self.progress.stage("Connect", len(self.tracks))
+        pool = Pool(CONNECTING)
+        gevent.joinall([pool.spawn(self._connect_one, track) for track in self.tracks.values()])
+
+    def _connect_one(self, track: Track) -> None:
+        self.progress.step(track.name, "connecting")
+        with track.busy():
+            try:
+                track.host.connect(show_errors=False, raise_exceptions=True)
+            except Exception as error:
+                self._fail(track, unreachable(error, track.host.data.get("ssh_known_hosts_file")))
+            else:
+                self.state.activate_host(track.host)
+        self.progress.advance()
+
+    # Prepare: the deploy is called once for each host; without execute each operation looks for what it would change
+
+    def _prepare(self) -> None:
+        self.state.set_stage(StateStage.Prepare)
+        active = self._active()
+        self.progress.stage("Prepare", len(active))
+        gevent.joinall([self.state.pool.spawn(self._prepare_one, track) for track in active])
+
+    def _prepare_one(self, track: Track) -> None:
+        with track.busy(), ctx_config.use(self.state.config.copy()), ctx_host.use(track.host):
+            try:
+                self.deploy.call()
+            except (Exception, SystemExit) as error:
+                pyinfra.logger.warning("%s", error, exc_info=True)
+                operation = self.state.unfinished(track.host)
+                self._fail(track, f"{operation}: {track.why(error)}" if operation else track.why(error))
+        self.progress.advance()
+
+    def _prepared(self, host: Host, op_hash: str) -> None:
+        self.progress.step(self.tracks[host].name, operation_name(self.state, host, op_hash))
+
+    # Execute: operation by operation, all hosts that have it at once.
+    # pyinfra's own run_ops ends the whole run when one operation raises on one host.
+
+    def _execute(self) -> None:
+        self.state.set_stage(StateStage.Execute)
+        self.state.is_executing = True
+        active = self._active()
+        try:
+            order: list[str] = self.state.get_op_order()  # type: ignore[no-untyped-call]
+        except PyinfraError as error:
+            # Two hosts came to the same places of the deploy in different orders.
+            for track in active:
+                self._fail(track, f"the deploy has no one order of steps for all nodes: {reason(error)}")
+            return
+        for track in active:
+            operations = self.state.ops[track.host]
+            track.left = len(operations)
+            for data in operations.values():
+                data.command_generator = self._watched(data)
+        self.progress.stage("Execute", sum(track.left for track in active))
+        for op_hash in order:
+            ready = [track for track in self._active() if op_hash in self.state.ops[track.host]]
+            if ready:
+                arguments = self.state.get_op_meta(op_hash).global_arguments
+                width = 1 if arguments["_serial"] else arguments["_parallel"]
+                pool = Pool(width) if width else self.state.pool
+                gevent.joinall([pool.spawn(self._execute_one, track, op_hash) for track in ready])
+
+    def _execute_one(self, track: Track, op_hash: str) -> None:
+        name = operation_name(self.state, track.host, op_hash)
+        self.progress.step(track.name, name)
+        failed = None
+        with track.busy(), ctx_host.use(track.host):
+            try:
+                if not run_host_op(self.state, track.host, op_hash):
+                    failed = track.why()
+            except _StoppedError:
+                return
+            except Exception as error:
+                pyinfra.logger.warning("%s", error, exc_info=True)
+                failed = track.why(error)
+        track.left -= 1
+        self.progress.advance()
+        if failed is not None:
+            self.progress.advance(track.left)
+            self._fail(track, f"{name}: {failed}")
+
+    def _watched(self, data: StateOperationHostData) -> Callable[[], Iterator[PyinfraCommand]]:
+        """The operation's commands, none of which begins after Ctrl-C."""
+        commands = data.command_generator
+
+        def watched() -> Iterator[PyinfraCommand]:
+            for command in commands():
+                if self.interrupted:
+                    raise _StoppedError
+                if isinstance(command, FunctionCommand):
+                    with self.freshness.function():
+                        yield command
+                else:
+                    yield command
+
+        return watched
+
+    # Afterwards
+
+    def _changes(self, host: Host) -> Iterator[Change]:
+        if not self.execute:
+            self.state.foresee(host)
+        diffs = self.tracks[host].heard.diffs
+        for op_hash, data in self.state.ops[host].items():
+            meta = data.operation_meta
+            # What ran within an operation's function is part of that operation.
+            if data.parent_op_hash is None and meta.is_complete() and meta.did_change():
+                yield Change(operation_name(self.state, host, op_hash), "\n".join(diffs.get(op_hash, ())) or None)
+
+    def _stop(self) -> None:
+        """Ctrl-C: what runs may end within the grace time, nothing new begins; a second Ctrl-C waits for nothing."""
+        self.interrupted = True
+        running = list(self.state.pool)
+        try:
+            if running and self.state.is_executing:
+                self.progress.note(f"stopping: running commands get {GRACE_SECONDS} s to end (Ctrl-C again: none)")
+                gevent.joinall(running, timeout=GRACE_SECONDS)
+            self.state.pool.kill(timeout=1)
+        except KeyboardInterrupt:
+            self.state.pool.kill(block=False)
+
+    def _disconnect(self) -> None:
+        self.state.set_stage(StateStage.Disconnect)
+        closing = [gevent.spawn(_disconnect_one, host) for host in self.state.inventory if host.connected]
+        gevent.joinall(closing, timeout=CLOSE_SECONDS)
+
+    def _active(self) -> list[Track]:
+        return [track for host, track in self.tracks.items() if host in self.state.active_hosts]
+
+    def _fail(self, track: Track, why: str) -> None:
+        if self.interrupted:
+            return
+        track.failure = why
+        self.state.failed_hosts.add(track.host)
+        self.state.active_hosts.discard(track.host)
+        pyinfra.logger.error("%s: %s", track.name, why)
+        self.progress.failed(track.name, why)
+
+    def _tick(self) -> None:
+        while True:
+            gevent.sleep(TICK_SECONDS)
+            self.progress.tick()
+
+
+class _StoppedError(Exception):
+    """Nothing more is to be sent to any node."""
+
+
+def _disconnect_one(host: Host) -> None:
+    try:
+        host.disconnect()
+    except Exception as error:  # a connection that is broken already is as good as closed
+        pyinfra.logger.debug("closing %s: %s", host, error)

@@ -1,0 +1,89 @@
+"""pyinfra talks through its logger: kept off the terminal, put into a file, and mined for diffs and exceptions."""
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import gevent
+import pyinfra
+from pyinfra.context import ctx_host
+
+from gpupool.engine.words import plain
+
+if TYPE_CHECKING:
+    from pyinfra.api import Host
+
+# Noisy or holding arguments of operations, which may be whole files: never written down.
+_UNWANTED = ("Starting operation", "Starting nested", "--> Starting")
+
+
+@dataclass
+class Heard:
+    """What the logger let through about one host."""
+
+    diffs: dict[str, list[str]] = field(default_factory=dict)  # by operation hash
+    error: BaseException | None = None  # the last one that pyinfra swallowed
+
+
+class Recorder(logging.Handler):
+    """Takes pyinfra's and paramiko's records; writes INFO and above to ``sink``."""
+
+    def __init__(self, heard: Mapping["Host", Heard], sink: TextIO | None) -> None:
+        super().__init__(logging.INFO)
+        self._heard = heard
+        self._sink = sink
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Never raises, never prints."""
+        text = plain(record.getMessage())
+        host = ctx_host.get()
+        heard = self._heard.get(host) if host is not None else None
+        if host is not None:
+            text = text.removeprefix(f"[{host.name}]")
+        if heard is not None:
+            self._mine(host, heard, record, text)
+        if self._sink and text.strip() and not text.lstrip().startswith(_UNWANTED):
+            clock = time.strftime("%H:%M:%S", time.localtime(record.created))
+            where = host.name if host is not None else record.name
+            self._sink.write(f"{clock} {record.levelname:<7} {where}: {text.rstrip()}\n")
+
+    @staticmethod
+    def _mine(host: "Host", heard: Heard, record: logging.LogRecord, text: str) -> None:
+        if record.levelno >= logging.WARNING:
+            # pyinfra logs while it handles an exception and then drops it: here it can still be seen.
+            heard.error = sys.exc_info()[1] or heard.error
+        elif record.levelno == logging.INFO and host.in_op and host.current_op_hash and text.strip():
+            # An operation that logs while it is evaluated shows a diff; pyinfra indents it by two.
+            heard.diffs.setdefault(host.current_op_hash, []).append(text.removeprefix("  ").rstrip())
+
+
+@contextmanager
+def recording(heard: Mapping["Host", Heard], log: Path | None) -> Iterator[None]:
+    """Route all that pyinfra, paramiko and gevent would print to ``log`` (0600), or nowhere."""
+    sink = os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", buffering=1) if log else None
+    handler = Recorder(heard, sink)
+    hub = gevent.get_hub()
+    quiet = {pyinfra.logger: logging.INFO, logging.getLogger("paramiko"): logging.ERROR}
+    before = [(logger, logger.level, logger.propagate, logger.handlers[:]) for logger in quiet]
+    for logger, level in quiet.items():
+        logger.handlers[:] = [handler]
+        logger.setLevel(level)
+        logger.propagate = False
+    # A greenlet that dies of an exception prints a traceback to standard error unless told otherwise.
+    hub.print_exception = lambda context, kind, error, trace: pyinfra.logger.warning("in %s: %s", kind, error)
+    try:
+        yield
+    finally:
+        del hub.print_exception
+        for logger, level, propagate, handlers in before:
+            logger.handlers[:] = handlers
+            logger.setLevel(level)
+            logger.propagate = propagate
+        if sink:
+            sink.close()

@@ -1,0 +1,84 @@
+"""What goes into a run and what comes out of it: plain frozen data, no pyinfra."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Target:
+    """One node to work on: its name, pyinfra groups and data (ssh_* keys and whatever roles read from ``host.data``).
+
+    ``connector`` is pyinfra's name for the way to it: "pool" is ours, over SSH; "local" and "fake" need no network.
+    """
+
+    name: str
+    groups: tuple[str, ...] = ()
+    data: Mapping[str, Any] = field(default_factory=dict)
+    connector: str = "pool"
+
+
+@dataclass(frozen=True)
+class Change:
+    """An operation that would change a node (plan) or has changed it (apply), with its diff where one is known."""
+
+    operation: str
+    diff: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain JSON types."""
+        return {"operation": self.operation, "diff": self.diff}
+
+
+@dataclass(frozen=True)
+class HostReport:
+    """How one node fared: ``failure`` is one line for people, ``commands`` were sent to it, ``seconds`` its own."""
+
+    ok: bool
+    failure: str | None
+    changes: tuple[Change, ...]
+    commands: int
+    seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain JSON types."""
+        return {
+            "ok": self.ok,
+            "failure": self.failure,
+            "changes": [change.as_dict() for change in self.changes],
+            "commands": self.commands,
+            "seconds": round(self.seconds, 3),
+        }
+
+
+@dataclass(frozen=True)
+class Report:
+    """A whole run: every node that was asked for, in inventory order; ``interrupted`` when Ctrl-C ended it early."""
+
+    hosts: Mapping[str, HostReport]
+    seconds: float
+    interrupted: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Every node got through, and nobody pressed Ctrl-C."""
+        return not self.interrupted and all(host.ok for host in self.hosts.values())
+
+    @property
+    def changed(self) -> bool:
+        """At least one node has a change, pending or done."""
+        return any(host.changes for host in self.hosts.values())
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """The nodes that failed, with the reason of each."""
+        return {name: host.failure or "failed" for name, host in self.hosts.items() if not host.ok}
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain JSON types."""
+        return {
+            "ok": self.ok,
+            "interrupted": self.interrupted,
+            "seconds": round(self.seconds, 3),
+            "hosts": {name: host.as_dict() for name, host in self.hosts.items()},
+        }

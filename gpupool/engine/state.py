@@ -1,0 +1,75 @@
+"""pyinfra's State with two differences: a failing fact stops whoever asked for it, and a plan foresees its handlers."""
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from pyinfra.api import Host
+from pyinfra.api.exceptions import FactError, FactProcessError
+from pyinfra.api.state import State, StateOperationHostData
+from pyinfra.connectors.util import CommandOutput
+from pyinfra.context import ctx_host
+
+from gpupool.engine.wire import Wire
+
+
+class FactFailedError(FactError):
+    """A fact could not be read; raised where it was asked for."""
+
+
+class PoolState(State):
+    """One run's state; the driver marks failed hosts itself."""
+
+    on_prepared: Callable[[Host, str], None] | None = None
+    wires: Mapping[Host, Wire]
+
+    def fail_hosts(self, hosts_to_fail: Iterable[Host], activated_count: int | None = None) -> None:
+        """Called by pyinfra when a fact fails; its own version goes on with the fact's default value.
+
+        An operation would then act on the host as if nothing were there.
+        """
+        error = sys.exc_info()[1]
+        for host in hosts_to_fail:
+            said = str(error) if isinstance(error, FactProcessError) else self.wires[host].failure
+            # Not the host that asked: one host may read another one's facts.
+            where = "" if host == ctx_host.get() else f"{host.name}: "
+            raise FactFailedError(f"{where}{said or 'a fact could not be read'}")
+
+    def set_op_data_for_host(self, host: Host, op_hash: str, op_data: StateOperationHostData) -> None:
+        """Also tells the driver how far a host is."""
+        super().set_op_data_for_host(host, op_hash, op_data)
+        if self.on_prepared and not self.is_executing:
+            self.on_prepared(host, op_hash)
+
+    def unfinished(self, host: Host) -> str | None:
+        """The operation that raised while it was looked at, if one did: it is in the order but has no data yet."""
+        op_hash = host.op_hash_order[-1] if host.op_hash_order else None
+        if op_hash is None or op_hash in self.ops[host] or op_hash not in self.op_meta:
+            return None
+        return operation_name(self, host, op_hash)
+
+    def foresee(self, host: Host) -> None:
+        """After a dry look: complete each operation as if it had run; handlers (``_if``) only if their guards hold."""
+        with ctx_host.use(host):
+            for data in self.ops[host].values():
+                meta = data.operation_meta
+                changes = bool(meta.will_change) and _guards_hold(data.global_arguments["_if"])
+                meta.set_complete(True, ["?"] if changes else [], CommandOutput([]))
+
+
+def _guards_hold(guards: Any) -> bool:
+    """Whether all ``_if`` guards hold; one that cannot be told beforehand (it reads output, say) is taken to hold."""
+    try:
+        return all(guard() for guard in ([guards] if callable(guards) else guards or ()))
+    except Exception:
+        return True
+
+
+def operation_name(state: State, host: Host, op_hash: str) -> str:
+    """ "Role | Operation" as this host calls it: hosts may give different names to the same place in the deploy."""
+    names = sorted(state.op_meta[op_hash].names)
+    data = state.ops[host].get(op_hash)
+    own = data.global_arguments.get("name") if data else None
+    if own:
+        return next((name for name in names if name == own or name.endswith(f"| {own}")), own)
+    return names[0]

@@ -1,0 +1,114 @@
+"""Between pyinfra and a host's connector: counts commands, keeps facts that still hold, knows what failed last."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyinfra.connectors.util import CommandOutput, OutputLine
+
+from gpupool.engine.words import last_line, reason
+
+if TYPE_CHECKING:
+    from pyinfra.api import Host, StringCommand
+
+
+class _Fact:
+    """What pyinfra hands down as ``print_output`` when it reads a fact: false, yet not an operation's ``False``."""
+
+    def __bool__(self) -> bool:
+        return False
+
+
+FACT = _Fact()
+
+
+@dataclass
+class Freshness:
+    """Shared by all hosts of a run: a fact holds until anything is written anywhere.
+
+    What one host does can change what another one sees (a daemon that answers, an export that can be mounted),
+    so a write to any host makes all facts stale. While a function runs nothing is kept: it may be polling.
+    """
+
+    writes: int = 0
+    functions: int = 0
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Facts that were read before or during the write do not outlive it."""
+        self.writes += 1
+        try:
+            yield
+        finally:
+            self.writes += 1
+
+    @contextmanager
+    def function(self) -> Iterator[None]:
+        """A Python function of an operation is running."""
+        self.functions += 1
+        try:
+            with self.writing():
+                yield
+        finally:
+            self.functions -= 1
+
+
+class Wire:
+    """Wraps one host's connector, whichever it is."""
+
+    def __init__(self, host: "Host", freshness: Freshness) -> None:
+        connector = host.connector
+        self.commands = 0
+        self.failure: str | None = None
+        self._freshness = freshness
+        self._facts: dict[str, tuple[int, list[OutputLine]]] = {}
+        self._run = connector.run_shell_command
+        # Set on the instance, so that a connector's own calls (sudo uploads) are counted as well.
+        connector.run_shell_command = self._shell  # type: ignore[method-assign]
+        connector.put_file = self._counted(connector.put_file)  # type: ignore[method-assign]
+        connector.get_file = self._counted(connector.get_file)  # type: ignore[method-assign]
+
+    def _shell(
+        self, command: "StringCommand", print_output: Any = False, print_input: bool = False, **arguments: Any
+    ) -> tuple[bool, CommandOutput]:
+        if print_output is not FACT:
+            with self._freshness.writing():
+                return self._send(command, arguments)
+        raw = command if isinstance(command, str) else command.get_raw_value()
+        key = f"{raw}\0{sorted(arguments.items(), key=lambda item: item[0])!r}"
+        now, keeps = self._freshness.writes, not self._freshness.functions
+        if keeps and key in self._facts and self._facts[key][0] == now:
+            return True, CommandOutput(list(self._facts[key][1]))
+        ok, output = self._send(command, arguments)
+        if ok and keeps:
+            self._facts[key] = (now, list(output.combined_lines))
+        return ok, output
+
+    def _send(self, command: "StringCommand", arguments: dict[str, Any]) -> tuple[bool, CommandOutput]:
+        self.commands += 1
+        try:
+            ok, output = self._run(command, print_output=False, print_input=False, **arguments)
+        except Exception as error:
+            self.failure = _timed_out(error, arguments) or reason(error)
+            raise
+        if not ok:
+            self.failure = last_line(output.stderr_lines) or last_line(output.stdout_lines)
+        return ok, output
+
+    def _counted(self, transfer: Callable[..., bool]) -> Callable[..., bool]:
+        def counted(*args: Any, **kwargs: Any) -> bool:
+            self.commands += 1
+            with self._freshness.writing():
+                try:
+                    return transfer(*args, **kwargs)
+                except Exception as error:
+                    self.failure = reason(error)
+                    raise
+
+        return counted
+
+
+def _timed_out(error: Exception, arguments: dict[str, Any]) -> str | None:
+    seconds = arguments.get("_timeout")
+    return f"took longer than {seconds} s" if isinstance(error, TimeoutError) and seconds else None

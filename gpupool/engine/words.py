@@ -1,0 +1,108 @@
+"""Errors of connections, commands and roles, as one line that a person understands."""
+
+import errno
+import re
+import socket
+import sysconfig
+from collections.abc import Iterable
+from pathlib import Path
+from traceback import walk_tb
+
+from paramiko import AuthenticationException, BadHostKeyException, SSHException
+from paramiko.ssh_exception import NoValidConnectionsError
+from pyinfra.api.exceptions import ConnectError, PyinfraError
+
+from gpupool.errors import GpupoolError
+
+LONGEST = 300  # characters of one reason
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_ERRNO = {
+    errno.ECONNREFUSED: "connection refused",
+    errno.EHOSTUNREACH: "no route to host",
+    errno.ENETUNREACH: "network unreachable",
+    errno.ETIMEDOUT: "no answer",
+    errno.ECONNRESET: "the connection was reset",
+    errno.EPIPE: "the connection was lost",
+}
+_ELSEWHERE = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
+def one_line(text: str) -> str:
+    """No colours, no line breaks, not endless."""
+    line = " ".join(_ANSI.sub("", text).split())
+    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+
+
+def plain(text: str) -> str:
+    """The text without terminal colours."""
+    return _ANSI.sub("", text)
+
+
+def last_line(lines: Iterable[str]) -> str | None:
+    """What a command said last, which is where commands say why they failed."""
+    said = [line for line in map(one_line, lines) if line]
+    return said[-1] if said else None
+
+
+def unreachable(error: BaseException, known_hosts: str | None = None) -> str:
+    """Why a node cannot be reached: ``error`` is pyinfra's ConnectError or what paramiko and the socket raised."""
+    cause = error
+    if isinstance(error, ConnectError):
+        cause = error.__cause__ or error.__context__ or error
+    return f"cannot be reached: {_connection(cause, known_hosts or '~/.ssh/known_hosts')}"
+
+
+def _connection(error: BaseException, known_hosts: str) -> str:
+    if isinstance(error, NoValidConnectionsError):
+        return _connection(next(iter(error.errors.values())), known_hosts)
+    if isinstance(error, BadHostKeyException):
+        return (
+            f"its host key is not the one in {known_hosts}; if the node was reinstalled, "
+            f"remove the old key with: ssh-keygen -f {known_hosts} -R '{error.hostname}'"
+        )
+    if isinstance(error, AuthenticationException):
+        return "SSH login refused (is our key in its authorized_keys?)"
+    if isinstance(error, socket.gaierror):
+        return "its host name cannot be resolved"
+    if isinstance(error, TimeoutError):
+        return "no answer"
+    if isinstance(error, SSHException):
+        return _ssh(str(error), known_hosts)
+    if isinstance(error, OSError) and error.errno in _ERRNO:
+        return _ERRNO[error.errno]
+    return one_line(str(error)) or type(error).__name__
+
+
+def _ssh(text: str, known_hosts: str) -> str:
+    unknown = re.search(r"No host key for (\S+) found", text)
+    if unknown:
+        return f"its host key is not in {known_hosts}; add it (ssh-keyscan, then compare) before the first run"
+    if "protocol banner" in text:
+        return "no SSH server answered"
+    return one_line(text)
+
+
+def reason(error: BaseException) -> str:
+    """Why a role, a fact or an operation failed; what was not written for people carries type and place."""
+    if isinstance(error, (GpupoolError, PyinfraError)) and str(error):
+        return one_line(str(error))
+    if isinstance(error, TimeoutError):
+        return one_line(str(error)) or "no answer in time"
+    if isinstance(error, SSHException | OSError) and getattr(error, "filename", None) is None:
+        return _connection(error, "~/.ssh/known_hosts")
+    place = _place(error)
+    return one_line(f"{type(error).__name__}: {error}" + (f" ({place})" if place else ""))
+
+
+def _place(error: BaseException) -> str | None:
+    """``file:line`` of the innermost frame that is neither Python's nor a library's."""
+    if isinstance(error, SyntaxError) and error.filename:
+        return f"{_short(error.filename)}:{error.lineno}"
+    own = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    own = [(name, line) for name, line in own if not name.startswith((*_ELSEWHERE, "<"))]
+    return f"{_short(own[-1][0])}:{own[-1][1]}" if own else None
+
+
+def _short(filename: str) -> str:
+    path = Path(filename)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else filename
