@@ -16,6 +16,7 @@ def build(site: Site) -> model.Cluster:
     links_on = storage.links_on or storage.mount_on
     return model.Cluster(
         entry=it.cluster,
+        gpu_types=tuple(it.gpu_types),
         nodes={node.name: node for node in _nodes(site)},
         accounts={account.name: _account(account, it) for account in it.accounts},
         users={user.name: _user(user, it) for user in it.users},
@@ -36,6 +37,7 @@ def build(site: Site) -> model.Cluster:
         testbed=it.testbed,
         testbed_nodes=site.census.select(it.testbed.nodes) if it.testbed else (),
         drivers=model.Drivers(gpu=it.gpu.driver, storage=storage.driver),
+        _select=site.census.select,
     )
 
 

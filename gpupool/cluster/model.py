@@ -1,7 +1,7 @@
 """The Cluster: an inventory checked and resolved. Frozen; no half-valid one exists."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from gpupool.cluster.schema.labs import Limits, Qos
@@ -121,6 +121,7 @@ class Cluster:
     """One cluster, whole. Mappings keep the order of the inventory."""
 
     entry: ClusterEntry
+    gpu_types: tuple[str, ...]
     nodes: Mapping[str, Node]
     accounts: Mapping[str, Account]
     users: Mapping[str, User]
@@ -141,6 +142,11 @@ class Cluster:
     testbed: Testbed | None
     testbed_nodes: tuple[str, ...]
     drivers: Drivers
+    _select: Callable[[str], tuple[str, ...]] = field(repr=False, compare=False)
+
+    def select(self, words: str) -> frozenset[str]:
+        """Give the names of the cluster's nodes that a selector such as `@compute!vicki` means."""
+        return frozenset(name for name in self._select(words) if name in self.nodes)
 
     @property
     def name(self) -> str:

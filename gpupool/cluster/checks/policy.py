@@ -25,10 +25,10 @@ def ensure_there_is_a_controller(site: Site) -> Iterator[Complaint]:
     storage = site.inventory.storage
     for key, export in storage.exports.items():
         at = export.at or f"{storage.mount_root}/{key}"
-        words = export.mount_on or storage.mount_on
-        if (state == at or state.startswith(f"{at}/")) and words:
+        selector = export.mount_on or storage.mount_on
+        if (state == at or state.startswith(f"{at}/")) and selector:
             try:
-                if controllers <= set(site.census.select(words)):
+                if controllers <= set(site.census.select(selector)):
                     return
             except ValueError:
                 return  # complained of elsewhere

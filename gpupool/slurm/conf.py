@@ -1,0 +1,84 @@
+"""slurm.conf from a Cluster. What each key does: slurm.conf(5)."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.model import Cluster, Node, Partition
+from gpupool.slurm.accounting import partition_qos
+from gpupool.slurm.names import folded, minutes
+from gpupool.template import fill
+
+_BILLING = {"cpu": "CPU", "gpu": "GRES/gpu", "mem": "Mem"}
+
+
+def slurm_conf(cluster: Cluster) -> str:
+    """Give slurm.conf, the same on every node that has one."""
+    compute = [node for node in cluster.nodes.values() if node.has("compute")]
+    return fill(
+        "slurm.conf",
+        cluster=cluster,
+        controllers=cluster.controllers,
+        database=cluster.database,
+        gpu_types=[gpu for gpu in cluster.gpu_types if any(gpu in node.gpus for node in compute)],
+        memory_key=_default_memory(cluster),
+        preempting=any(partition.preemptable for partition in cluster.partitions.values()),
+        controller_parameters=",".join(_controller_parameters(cluster)),
+        nodes=[_node_line(node) for node in compute],
+        partitions=[_partition_line(cluster, it) for it in cluster.partitions.values()],
+    )
+
+
+def _controller_parameters(cluster: Cluster) -> Iterator[str]:
+    yield "enable_configless"
+    limit = cluster.scheduler.rpc_limit
+    # 22.05 does not know rate limits: they came with 23.02
+    if limit and cluster.slurm.version != "22.05":
+        yield f"rl_enable,rl_bucket_size={limit.bucket},rl_refill_rate={limit.refill}"
+
+
+def _default_memory(cluster: Cluster) -> str | None:
+    default = cluster.scheduler.default_memory
+    for key, mib in (("GPU", default.per_gpu), ("CPU", default.per_cpu), ("Node", default.per_node)):
+        if mib is not None:
+            return f"DefMemPer{key}={mib}"
+    return None
+
+
+def _node_line(node: Node) -> str:
+    words = [f"NodeName={node.name}"]
+    if node.address:
+        words.append(f"NodeAddr={node.address}")
+    # only CPUs=, no sockets and cores: logical CPUs are then handed out one by one
+    words += [f"CPUs={node.cpus}", f"RealMemory={node.memory}"]
+    if node.gpus:
+        words.append("Gres=" + ",".join(f"gpu:{gpu}:{count}" for gpu, count in node.gpus.items()))
+    if node.features:
+        words.append("Feature=" + ",".join(node.features))
+    words.append("State=CLOUD" if node.elastic else "State=UNKNOWN")
+    return " ".join(words)
+
+
+def _partition_line(cluster: Cluster, it: Partition) -> str:
+    words = [f"PartitionName={it.name}", f"Nodes={folded(it.nodes)}"]
+    words.append(f"Default={'YES' if it.default else 'NO'}")
+    words.append(f"MaxTime={minutes(it.max_time) if it.max_time else 'UNLIMITED'}")
+    if it.max_nodes:
+        words.append(f"MaxNodes={it.max_nodes}")
+    words.append(f"PriorityTier={it.tier}")
+    if any(partition.preemptable for partition in cluster.partitions.values()):
+        words.append(f"PreemptMode={cluster.preemption.action.upper() if it.preemptable else 'OFF'}")
+    if it.preemptable:
+        words.append(f"GraceTime={it.grace}")
+    if it.allow_accounts:
+        words.append("AllowAccounts=" + ",".join(it.allow_accounts))
+    if it.deny_accounts:
+        words.append("DenyAccounts=" + ",".join(it.deny_accounts))
+    if it.allow_qos:
+        words.append("AllowQos=" + ",".join(it.allow_qos))
+    if qos := partition_qos(it):
+        words.append(f"QOS={qos}")
+    if it.billing:
+        words.append(
+            "TRESBillingWeights=" + ",".join(f"{_BILLING[key]}={weight}" for key, weight in it.billing.items())
+        )
+    words.append("State=UP")
+    return " ".join(words)

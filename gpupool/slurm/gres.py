@@ -1,0 +1,31 @@
+"""gres.conf and cgroup.conf: which device files are GPUs, and the fence around each job."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.slurm.names import folded
+from gpupool.template import fill
+
+
+def gres_conf(cluster: Cluster) -> str:
+    """Give gres.conf for all nodes; nodes with the same GPUs share lines."""
+    alike: dict[tuple[tuple[str, int], ...], list[Node]] = {}
+    for node in cluster.having("compute"):
+        if node.gpus:
+            alike.setdefault(tuple(node.gpus.items()), []).append(node)
+    lines = []
+    for gpus, nodes in alike.items():
+        first = 0
+        for gpu, count in gpus:
+            if count:
+                names = folded(node.name for node in nodes)
+                lines.append(f"NodeName={names} Name=gpu Type={gpu} File={_devices(first, count)}")
+            first += count
+    return fill("gres.conf", cluster=cluster, lines=lines)
+
+
+def _devices(first: int, count: int) -> str:
+    return f"/dev/nvidia{first}" if count == 1 else f"/dev/nvidia[{first}-{first + count - 1}]"
+
+
+def cgroup_conf(cluster: Cluster) -> str:
+    """Give cgroup.conf."""
+    return fill("cgroup.conf", cluster=cluster)

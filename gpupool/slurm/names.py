@@ -1,0 +1,34 @@
+"""Names as Slurm's files write them."""
+
+from collections.abc import Iterable
+
+from ClusterShell.NodeSet import NodeSet
+
+from gpupool.cluster.model import Cluster
+
+
+def folded(names: Iterable[str]) -> str:
+    """Give node names as a hostlist; Slurm knows brackets at the end of a name only, so others are written out."""
+    listed = list(names)
+    if any(not name[-1:].isdigit() or "." in name for name in listed):
+        digits = [name for name in listed if name[-1:].isdigit() and "." not in name]
+        rest = [name for name in listed if name not in digits]
+        return ",".join([*([str(NodeSet.fromlist(digits))] if digits else []), *rest])
+    return str(NodeSet.fromlist(listed))
+
+
+def minutes(seconds: int) -> int:
+    """Give seconds as the whole minutes that Slurm counts partition times in, never less than asked."""
+    return -(-seconds // 60)
+
+
+def wall(seconds: int) -> str:
+    """Give seconds as sacctmgr prints a wall time: `2-00:00:00`, `04:00:00`."""
+    days, rest = divmod(minutes(seconds) * 60, 86400)
+    clock = f"{rest // 3600:02}:{rest % 3600 // 60:02}:00"
+    return f"{days}-{clock}" if days else clock
+
+
+def server_list(cluster: Cluster) -> str:
+    """Give the controllers as `--conf-server` takes them, the primary first."""
+    return ",".join(node.address or node.name for node in cluster.controllers)

@@ -1,0 +1,12 @@
+"""Device files of a node's GPUs where no driver makes them."""
+
+from gpupool.cluster.model import Cluster, Node
+
+MAJOR = 195  # of the NVIDIA driver, https://www.kernel.org/doc/Documentation/admin-guide/devices.txt
+
+
+def fake_devices(cluster: Cluster, node: Node) -> dict[str, int]:
+    """Give path: minor number of the device files to make; none where the real driver makes them."""
+    if cluster.drivers.gpu != "fake":
+        return {}
+    return {f"/dev/nvidia{minor}": minor for minor in range(sum(node.gpus.values()))}

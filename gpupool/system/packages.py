@@ -1,0 +1,28 @@
+"""Debian packages that a node's roles need; one list a node, so that one apt-get installs it."""
+
+from gpupool.cluster.model import Cluster, Node
+
+_BASE = ("ca-certificates", "openssh-server", "systemd-timesyncd", "tzdata")
+
+
+def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
+    """Give the names of a node's packages, sorted: what its roles need and what the inventory adds."""
+    wanted = set(_BASE)
+    if node.has("head", "controller", "backup-controller", "database", "compute"):
+        wanted |= {"munge", "slurm-client"}
+    if node.has("database"):
+        wanted |= {"mariadb-server", "slurmdbd"}
+    if node.has("controller", "backup-controller"):
+        wanted.add("slurmctld")
+    if node.has("compute"):
+        wanted.add("slurmd")
+    if node.has("head") and serves_configuration(cluster):
+        wanted.add("sackd")
+    for role in ("all", *node.roles):
+        wanted |= set(cluster.software.packages.get(role, ()))
+    return tuple(sorted(wanted))
+
+
+def serves_configuration(cluster: Cluster) -> bool:
+    """Tell whether heads get Slurm's configuration from the controller; sackd came after 22.05."""
+    return cluster.slurm.version != "22.05"

@@ -1,0 +1,47 @@
+"""Users and groups of a node."""
+
+from dataclasses import dataclass
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.system.storage import home_of_homes
+
+# what Debian's packages take when nobody is there before them; said here so that it is the same everywhere
+SLURM_UID = 64030
+PEOPLE_GID = 5000
+
+
+@dataclass(frozen=True)
+class Person:
+    """A user as a node knows him."""
+
+    name: str
+    uid: int
+    group: str
+    home: str
+    shell: str
+    comment: str
+
+
+def groups_for(cluster: Cluster) -> dict[str, int]:
+    """Give every unix group: one for each account with a gid, and `people` for users of accounts without."""
+    groups = {account.name: account.gid for account in cluster.accounts.values() if account.gid}
+    if any(user.gid is None for user in cluster.users.values()):
+        groups["people"] = PEOPLE_GID
+    return groups
+
+
+def people_for(cluster: Cluster, node: Node) -> tuple[Person, ...]:
+    """Give the users of a node; where the homes are not mounted they get a local one."""
+    shared = home_of_homes(cluster)
+    has_homes = shared is None or node.name in shared.nodes
+    return tuple(
+        Person(
+            name=user.name,
+            uid=user.uid,
+            group=user.account if user.gid else "people",
+            home=user.home if has_homes else f"/home/{user.name}",
+            shell=user.shell,
+            comment=user.full_name,
+        )
+        for user in cluster.users.values()
+    )

@@ -1,0 +1,11 @@
+"""sshd's drop-in: which variables a client may send, and agents."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.template import fill
+
+
+def sshd_conf(cluster: Cluster, node: Node) -> str:
+    """Give the drop-in of /etc/ssh/sshd_config.d."""
+    accept = cluster.environment.accept_env
+    names = accept.names if accept and node.name in cluster.select(accept.where) else ()
+    return fill("sshd.conf", cluster=cluster, accept_env=names)

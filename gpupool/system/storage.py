@@ -1,0 +1,79 @@
+"""What of the cluster's storage a node has: exports it serves, mounts, links, directories of its own."""
+
+from dataclasses import dataclass
+
+from gpupool.cluster.model import Cluster, Mount, Node
+
+
+@dataclass(frozen=True)
+class MountPoint:
+    """One mount of a node, as its kernel needs it."""
+
+    path: str
+    source: str
+    fstype: str
+    options: str
+
+
+@dataclass(frozen=True)
+class Link:
+    """A symbolic link, owned by root."""
+
+    path: str
+    target: str
+
+
+def mounts_for(cluster: Cluster, node: Node) -> tuple[MountPoint, ...]:
+    """Give the node's mounts in inventory order, through the cluster's storage driver.
+
+    The stand-in driver binds a directory that all nodes of a testbed share; on the server itself it stands at the
+    export's own path.
+    """
+    found = []
+    for mount in cluster.mounts:
+        if cluster.drivers.storage == "standin":
+            at = mount.path if node.name == mount.server else mount.at if node.name in mount.nodes else None
+            if at:
+                found.append(MountPoint(at, f"{cluster.drivers.shared}/{mount.export}", "none", "bind"))
+        elif node.name in mount.nodes:
+            found.append(MountPoint(mount.at, mount.source, *_network(mount)))
+    return tuple(found)
+
+
+def _network(mount: Mount) -> tuple[str, str]:
+    if mount.fs == "ceph":
+        return "ceph", "_netdev,noatime"
+    # hard: a server that is away makes programs wait, it does not make them lose data
+    return "nfs4", "_netdev,hard,noatime"
+
+
+def links_for(cluster: Cluster, node: Node) -> tuple[Link, ...]:
+    """Give the node's links under /srv in inventory order."""
+    if node.name not in cluster.links_on:
+        return ()
+    return tuple(Link(path, target) for path, target in cluster.links.items())
+
+
+def local_for(cluster: Cluster, node: Node) -> tuple[tuple[str, str], ...]:
+    """Give the (path, mode) of the node's own directories."""
+    return tuple((local.path, local.mode) for local in cluster.storage.local if node.name in cluster.select(local.where))
+
+
+def served_by(cluster: Cluster, node: Node) -> tuple[Mount, ...]:
+    """Give the exports that a node serves."""
+    return tuple(mount for mount in cluster.mounts if mount.server == node.name)
+
+
+def spaces_on(cluster: Cluster, node: Node) -> dict[str, list[str]]:
+    """Give the accounts that have a space on each export of a node, by the export's path on that node."""
+    found: dict[str, list[str]] = {}
+    for mount in served_by(cluster, node):
+        accounts = [name for name, spaces in cluster.storage.spaces.items() if mount.export in spaces.values()]
+        if accounts:
+            found[mount.path] = accounts
+    return found
+
+
+def home_of_homes(cluster: Cluster) -> Mount | None:
+    """Give the export that holds the homes; None where homes are each node's own."""
+    return next((mount for mount in cluster.mounts if mount.export == cluster.storage.home.export), None)

@@ -1,0 +1,28 @@
+"""Drop-ins of systemd units: Debian's own do not come back after a failure, and start before what they need."""
+
+from gpupool.cluster.model import Cluster
+from gpupool.files import File
+from gpupool.slurm.names import server_list
+from gpupool.template import fill
+
+
+def drop_in(
+    cluster: Cluster, unit: str, role: str, after: tuple[str, ...] = (), requires_mounts: tuple[str, ...] = ()
+) -> File:
+    """Give the drop-in that makes a daemon start again for as long as what it needs is away."""
+    text = fill("daemon.service", cluster=cluster, after=after, requires_mounts=requires_mounts)
+    return File(f"/etc/systemd/system/{unit}.service.d/gpupool.conf", text, role)
+
+
+def slurmd_default(cluster: Cluster) -> str:
+    """Give /etc/default/slurmd: slurmd asks the controllers for its configuration."""
+    options = [f"--conf-server {server_list(cluster)}"]
+    if cluster.drivers.testbed:
+        # a container is younger than the machine under it, and Slurm looks at the machine's boot
+        options.append("-b")
+    return fill("default", cluster=cluster, variable="SLURMD_OPTIONS", options=" ".join(options))
+
+
+def sackd_default(cluster: Cluster) -> str:
+    """Give /etc/default/sackd, as slurmd's."""
+    return fill("default", cluster=cluster, variable="SACKD_OPTIONS", options=f"--conf-server {server_list(cluster)}")
