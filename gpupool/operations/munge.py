@@ -1,0 +1,123 @@
+"""The munge key: made on one node of the cluster, and copied to the others through memory.
+
+The key is on no command line, in no diff, in no log, and in no file outside the nodes.
+"""
+
+from collections.abc import Generator
+from contextlib import suppress
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from gevent.lock import BoundedSemaphore
+from paramiko import SSHException
+from pyinfra.api.command import FunctionCommand, PyinfraCommand, StringCommand
+from pyinfra.api.facts import get_fact
+from pyinfra.api.host import Host
+from pyinfra.api.operation import operation
+from pyinfra.api.state import State
+from pyinfra.context import ctx_state
+
+from gpupool.facts.munge import KEY, KeyState, MungeKey
+from gpupool.operations import diffs, upcoming
+from gpupool.operations.ambient import executing, this_host
+from gpupool.operations.refusal import refuse
+
+_NEW = f"{KEY}.gpupool-new"
+_SMALLEST = 32  # bytes; munged refuses shorter keys
+_READY = f"[ $(stat -c %s {_NEW}) -ge {_SMALLEST} ]"
+_PLACE = (
+    f"chown munge:munge {_NEW} && chmod 0400 {_NEW} && sync {_NEW} && mv -fT {_NEW} {KEY} && sync /etc/munge "
+    "|| { echo 'the munge key cannot be put in place: is the package munge installed?' >&2; exit 1; }"
+)
+
+_known: WeakKeyDictionary[Host, dict[bool, KeyState]] = WeakKeyDictionary()
+_turns: WeakKeyDictionary[Host, BoundedSemaphore] = WeakKeyDictionary()
+
+
+@operation()
+def key(source: str | None = None) -> Generator[PyinfraCommand, None, None]:
+    """Have a munge key, 0400 munge:munge.
+
+    ``source`` None: make one here when there is none. Otherwise the name of the host whose key this host must share:
+    copied when it differs. Without an answer from the source, a key that is there stays; having none is an error.
+    """
+    now = this_host().get_fact(MungeKey)
+    if now is None:
+        yield from refuse("the node does not say whether it has a munge key: no answer within 60 s")
+        return
+    fit = now.size >= _SMALLEST
+    wanted, trouble = (None, None) if source is None else _look_at(source)
+    if source is not None and trouble and not fit:
+        yield from refuse(f"there is no munge key here, and {source}, which has it, {trouble}")
+        return
+    if fit and (wanted is None or wanted.sha256 in ("", now.sha256)):
+        yield from _rights(now, trouble)
+        return
+    diffs.record({KEY: "made here\n" if source is None else f"copied from {source}\n"})
+    upcoming.announce(KEY, upcoming.UNKNOWN if wanted is None or not wanted.sha256 else wanted.sha256)
+    if source is None:
+        make = f"umask 077; rm -f {_NEW}; mungekey --create --keyfile={_NEW} --bits=8192 && {_PLACE}"
+        yield StringCommand(f"install -d -o munge -g munge -m 0700 /etc/munge && {make}")
+        return
+    box: list[str] = []
+    yield FunctionCommand(_fetch, (source, box), {})
+    if not box:
+        yield from refuse(f"the munge key could not be read from {source}")
+        return
+    # base64 keeps the bytes whole on their way through a text stream; the file is 0600 before anything is in it
+    yield StringCommand(f"umask 077; rm -f {_NEW}; base64 -d > {_NEW} && {_READY} && {_PLACE}", _stdin=box.pop())
+
+
+def _rights(now: KeyState, trouble: str | None) -> Generator[PyinfraCommand, None, None]:
+    if (now.owner, now.group, now.mode) == ("munge", "munge", "0400"):
+        this_host().noop("the munge key is there" + (f" (not compared: the source {trouble})" if trouble else ""))
+        return
+    diffs.record({KEY: f"{now.owner}:{now.group} {now.mode} becomes munge:munge 0400\n"})
+    yield StringCommand(f"chown munge:munge {KEY} && chmod 0400 {KEY}")
+
+
+def _source(name: str) -> Host | None:
+    state: Any = ctx_state.get()
+    found: Host | None = state.inventory.get_host(name, default=None)
+    return found
+
+
+def _look_at(name: str) -> tuple[KeyState | None, str | None]:
+    """Return the state of the source's key, and what is wrong when it cannot be told."""
+    host = _source(name)
+    if host is None:
+        return None, "is not in the inventory"
+    state: Any = ctx_state.get()
+    if host in state.failed_hosts:
+        return None, "has failed in this run"
+    with _turn(host):
+        found = _known.get(host, {}).get(executing())
+        if found is None:
+            try:
+                found = get_fact(state, host, MungeKey, apply_failed_hosts=False)
+            except Exception as error:  # connectors fail in many ways, none of which is this host's fault
+                return None, f"cannot be reached ({error})"
+            if found is not None and (found.size >= _SMALLEST or not executing()):
+                _known.setdefault(host, {})[executing()] = found
+    if found is None:
+        return None, "does not answer"
+    if executing() and found.size < _SMALLEST:
+        return None, "has no munge key"
+    return found, None
+
+
+def _fetch(state: State, host: Host, name: str, box: list[str]) -> bool:
+    """Read the key of host ``name`` into ``box`` as base64; an empty box says that it could not be read."""
+    # pyinfra hands over state and host because they are named so
+    source = state.inventory.get_host(name, default=None)
+    if source is not None:
+        with _turn(source), suppress(OSError, SSHException):
+            done, output = source.run_shell_command(StringCommand("base64", "-w0", KEY), print_output=False)
+            if done and len(output.stdout) >= _SMALLEST:
+                box.append(output.stdout)
+    return True
+
+
+def _turn(host: Host) -> BoundedSemaphore:
+    # sshd takes ten sessions on one connection (MaxSessions); every node of the cluster asks this one host
+    return _turns.setdefault(host, BoundedSemaphore(1))
