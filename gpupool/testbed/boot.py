@@ -14,7 +14,7 @@ umount -R /sys/fs/cgroup 2>/dev/null
 mkdir -p /sys/fs/cgroup
 mount -t cgroup2 cgroup2 /sys/fs/cgroup || exit 90
 {controllers}\
-# Files that docker binds into /etc become plain files, which tools can replace by rename; later starts keep what is there.
+# Files that docker binds into /etc become plain ones, which tools can replace by rename; later starts keep them.
 own() {{
   grep -q " /etc/$1 " /proc/self/mounts || return 0
   cat "/etc/$1" > "/run/docker-$1"

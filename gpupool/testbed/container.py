@@ -6,6 +6,7 @@ import json
 from gpupool.testbed import boot
 from gpupool.testbed.spec import LABEL, NODE_LABEL, SHAPE_LABEL, Container, Spec
 
+ANCHOR = "volumes"
 _LOG_OPTIONS = ("--log-driver", "json-file", "--log-opt", "max-size=1m")
 
 
@@ -40,20 +41,22 @@ def create(
     ]
 
 
-def anchor(spec: Spec, image: str) -> list[str]:
-    """Return the arguments for a sleeping container that keeps the volumes in memory mounted while all nodes are off."""
-    kept = [volume for volume in spec.volumes if volume.kind == "tmpfs"]
+def anchor(spec: Spec, image: str) -> list[str] | None:
+    """Return the arguments for a sleeping container: volumes in memory outlive the moment when all nodes are off."""
+    held = [volume.key for volume in spec.volumes if volume.kind == "tmpfs"]
+    if not held:
+        return None
     return [
         "create",
-        *("--name", spec.part("volumes"), "--label", f"{LABEL}={spec.id}", "--network", "none"),
-        *("--stop-signal", "SIGKILL", *_LOG_OPTIONS),
-        *(word for volume in kept for word in ("--volume", f"{spec.part(volume.key)}:/volumes/{volume.key}")),
+        *("--name", spec.part(ANCHOR), "--label", f"{LABEL}={spec.id}", "--label", f"{SHAPE_LABEL}={','.join(held)}"),
+        *("--network", "none", "--stop-signal", "SIGKILL", *_LOG_OPTIONS),
+        *(word for key in held for word in ("--volume", f"{spec.part(key)}:/volumes/{key}")),
         *(image, "sleep", "infinity"),
     ]
 
 
 def _machine() -> list[str]:
-    """Return what lets systemd run: rights over its own namespaces, but not over this machine's clock, modules or limits."""
+    """Return what lets systemd run: rights over its namespaces, but not this machine's clock, modules or limits."""
     return [
         *("--env", "container=docker", "--cgroupns", "private"),
         *("--cap-add", "ALL", "--cap-drop", "SYS_RESOURCE", "--cap-drop", "SYS_TIME", "--cap-drop", "SYS_MODULE"),

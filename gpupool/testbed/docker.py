@@ -52,15 +52,13 @@ def reason(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def inspect(kind: str, names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return what docker knows of these containers, networks, volumes or images by asked name; unknown ones are left out."""
+    """Return what docker knows of these containers, networks or volumes, by name; unknown ones are left out."""
     if not names:
         return {}
     done = attempt([kind, "inspect", *names])
     if done.returncode and "no such" not in done.stderr.lower():
         raise TestbedError(f"docker {kind} inspect failed: {reason(done)}")
     known = {str(entry.get("Name", "")).removeprefix("/"): entry for entry in json.loads(done.stdout or "[]")}
-    if kind == "image":  # images carry their names in a list
-        known = {tag: entry for entry in json.loads(done.stdout or "[]") for tag in entry.get("RepoTags") or []}
     return {name: known[name] for name in names if name in known}
 
 

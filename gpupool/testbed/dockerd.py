@@ -1,4 +1,4 @@
-"""A docker daemon that answers: found, started or, for root on Debian, installed; else one sentence that says why not."""
+"""A docker daemon that answers: found, started or, for root on Debian, installed; else one sentence why not."""
 
 import os
 import shutil
@@ -94,9 +94,7 @@ def _start() -> None:
     _forget_dead_daemon()
     LOG.parent.mkdir(parents=True, exist_ok=True)
     with LOG.open("ab") as log:
-        subprocess.Popen(
-            ["dockerd"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/"
-        )
+        subprocess.Popen(["dockerd"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/")
 
 
 def _forget_dead_daemon() -> None:

@@ -81,7 +81,7 @@ UNCONFIGURED_UNITS = (
     "zfs-zed.service",
 )
 
-# chrony runs, but must keep its hands off the clock, which is this machine's: started by Debian without the right, it does.
+# chrony runs but keeps its hands off the clock, which is this machine's: Debian's starter sees that it has no right.
 _CHRONY = "/etc/systemd/system/chrony.service.d/container.conf"
 
 _INSTALL = """\
@@ -95,8 +95,8 @@ own=/apt-cache/build-$(hostname)
 mkdir -p /apt-cache/debs $own/partial
 ln -f /apt-cache/debs/*.deb $own/ 2>/dev/null || true
 install() {{
-  apt-get install --yes --quiet --no-install-recommends -o Dir::Cache::archives=$own -o APT::Keep-Downloaded-Packages=true \\
-    -o DPkg::Options::=--force-unsafe-io -o DPkg::Use-Pty=0 "$@"
+  apt-get install --yes --quiet --no-install-recommends -o Dir::Cache::archives=$own \\
+    -o APT::Keep-Downloaded-Packages=true -o DPkg::Options::=--force-unsafe-io -o DPkg::Use-Pty=0 "$@"
 }}
 [ -n "$(ls /var/lib/apt/lists/*_Packages* 2>/dev/null)" ] || apt-get update --quiet
 # Kept package lists grow old: a mirror drops what they name.
@@ -129,9 +129,7 @@ def base(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
     )
     early = f"mkdir -p /usr/local/share/ca-certificates\n{trust}" if trust else ""
     late = "update-ca-certificates >/dev/null 2>&1\n" if trust else ""
-    masks = _BASE.format(
-        masked=" ".join(MASKED_UNITS), chrony=_CHRONY, chrony_folder=_CHRONY.rpartition("/")[0]
-    )
+    masks = _BASE.format(masked=" ".join(MASKED_UNITS), chrony=_CHRONY, chrony_folder=_CHRONY.rpartition("/")[0])
     return early + _install(exports, BASE_PACKAGES) + late + masks + _tidy()
 
 

@@ -28,7 +28,7 @@ class Volume:
 
 @dataclass(frozen=True)
 class Container:
-    """One node: its name in the inventory, where it is, what it is made of. ``volumes`` maps a volume's key to a path."""
+    """One node: its name in the inventory, where it is, what is in it; ``volumes`` maps a volume's key to a path."""
 
     name: str
     address: str
@@ -87,7 +87,10 @@ def _complaints(spec: Spec) -> list[str]:
             bad.append(f"{box.name}: {box.address} is not a free address of {spec.network}")
         known = {volume.key for volume in spec.volumes}
         bad += [f"{box.name}: there is no volume '{key}'" for key in box.volumes if key not in known]
-    for what, values in (("name", [c.name for c in spec.containers]), ("address", [c.address for c in spec.containers])):
+    for what, values in (
+        ("name", [c.name for c in spec.containers]),
+        ("address", [c.address for c in spec.containers]),
+    ):
         bad += [f"the {what} {value} is used {count} times" for value, count in Counter(values).items() if count > 1]
     return bad
 

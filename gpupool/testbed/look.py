@@ -1,0 +1,93 @@
+"""What is up right now: docker's word, systemd's word, and whether SSH lets us in. Nothing here changes anything."""
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from gpupool.errors import TestbedError
+from gpupool.testbed import docker, dockerd
+from gpupool.testbed import state as kept
+from gpupool.testbed.abreast import abreast
+from gpupool.testbed.spec import LABEL, NODE_LABEL
+from gpupool.testbed.state import State
+
+PROBE = """\
+cat /etc/ssh/ssh_host_ed25519_key.pub
+systemctl is-system-running
+systemctl list-units --state=failed --plain --no-legend | cut -d" " -f1
+"""
+
+
+@dataclass(frozen=True)
+class NodeStatus:
+    """One node: docker's word for the container, systemd's for the system, and whether SSH lets us in."""
+
+    name: str
+    address: str
+    container: str
+    systemd: str
+    ssh: bool
+    failed_units: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Say whether the node is there for work; a failed service is the cluster's matter, not the testbed's."""
+        return self.container == "running" and self.ssh and self.systemd in ("running", "degraded")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the same as plain data, with ``ok``."""
+        return {**asdict(self), "ok": self.ok}
+
+
+def status(testbed: str) -> list[NodeStatus]:
+    """Return how each node of a testbed that was brought up is right now, in the inventory's order."""
+    state = kept.load(testbed)
+    dockerd.ensure(may_install=False)
+    there = standing(testbed)
+
+    def look(name: str) -> NodeStatus:
+        word = there[name]["State"]["Status"] if name in there else "missing"
+        if word != "running":
+            return NodeStatus(name, state.nodes[name], word, "-", False)
+        seen = docker.attempt(["exec", f"{testbed}-{name}", "/bin/sh", "-c", PROBE], timeout=30)
+        _, system, units = read(seen.stdout)
+        return NodeStatus(name, state.nodes[name], word, system, _lets_in(state, name), units)
+
+    return abreast(look, list(state.nodes))
+
+
+def standing(testbed: str) -> dict[str, dict[str, Any]]:
+    """Return what docker knows of each node's container, by the node's name."""
+    names = docker.labelled("container", f"{LABEL}={testbed}")
+    entries = docker.inspect("container", names).values()
+    labels = [(entry["Config"]["Labels"], entry) for entry in entries]
+    return {label[NODE_LABEL]: entry for label, entry in labels if NODE_LABEL in label}
+
+
+def read(text: str) -> tuple[str, str, tuple[str, ...]]:
+    """Return host key, systemd's word and failed units from what the probe printed."""
+    lines = text.splitlines()
+    key = next((line for line in lines if line.startswith("ssh-")), "")
+    rest = [line.strip() for line in lines if line.strip() and not line.startswith("ssh-")]
+    return key, rest[0] if rest else "-", tuple(rest[1:])
+
+
+def ssh_command(state: State, node: str, user: str = "root", command: Sequence[str] = ()) -> list[str]:
+    """Return the ssh command line that leads into a node of this testbed, host key checked."""
+    if node not in state.nodes:
+        raise TestbedError(f"testbed {state.id} has no node {node}: it has {', '.join(state.nodes)}")
+    if not shutil.which("ssh"):
+        raise TestbedError("ssh is not here: apt-get install openssh-client")
+    if not Path(state.ssh_config).exists():
+        raise TestbedError(f"testbed {state.id} never came up to its end: gpupool testbed up finishes it")
+    return ["ssh", "-F", state.ssh_config, "-l", user, node, *(["--", *command] if command else [])]
+
+
+def _lets_in(state: State, name: str) -> bool:
+    if not Path(state.ssh_config).exists():  # up was cut short
+        return False
+    command = [*ssh_command(state, name)[:-1], "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", name, "true"]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0

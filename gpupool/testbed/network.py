@@ -1,0 +1,87 @@
+"""The network and the volumes of a testbed: made where missing, kept where right, refused in words where taken."""
+
+import ipaddress
+
+from gpupool.errors import TestbedError
+from gpupool.testbed import docker
+from gpupool.testbed.spec import LABEL, Spec, Volume
+
+
+def ensure(spec: Spec) -> None:
+    """Make the testbed's network, or find it as it should be."""
+    taken = _subnets()
+    ours = taken.pop(spec.id, None)
+    wanted = ipaddress.ip_network(spec.network)
+    if ours == [wanted]:
+        return
+    if ours is not None:
+        has = ", ".join(map(str, ours)) or "no addresses"
+        raise TestbedError(
+            f"network {spec.id} has {has}, the inventory says {wanted}: take the testbed down first, then up again"
+        )
+    for name, subnets in taken.items():
+        if any(subnet.overlaps(wanted) for subnet in subnets):
+            free = _free(wanted, [subnet for group in taken.values() for subnet in group])
+            raise TestbedError(f"{wanted} is in use by docker's network {name}: take another one, --network {free}")
+    made = docker.attempt(create(spec))
+    if made.returncode:
+        free = _free(wanted, [wanted, *(subnet for group in taken.values() for subnet in group)])
+        raise TestbedError(f"network {wanted} cannot be made: {docker.reason(made)}; --network {free} may do")
+
+
+def create(spec: Spec) -> list[str]:
+    """Return the docker arguments that make the network."""
+    where = ["--subnet", spec.network, "--gateway", spec.gateway]
+    return ["network", "create", "--driver", "bridge", *where, "--label", f"{LABEL}={spec.id}", spec.id]
+
+
+def ensure_volumes(spec: Spec) -> None:
+    """Make the volumes that are not there yet; one that has changed is refused, since it may hold data."""
+    known = docker.inspect("volume", [spec.part(volume.key) for volume in spec.volumes])
+    for volume in spec.volumes:
+        there = known.get(spec.part(volume.key))
+        if there is None:
+            docker.run(create_volume(spec, volume))
+        elif (there.get("Options") or {}) != _options(volume):
+            raise TestbedError(
+                f"volume {spec.part(volume.key)} was made with another source or size: take the testbed down first"
+            )
+
+
+def create_volume(spec: Spec, volume: Volume) -> list[str]:
+    """Return the docker arguments that make a volume."""
+    options = [word for name, value in _options(volume).items() for word in ("--opt", f"{name}={value}")]
+    return ["volume", "create", "--label", f"{LABEL}={spec.id}", *options, spec.part(volume.key)]
+
+
+def _options(volume: Volume) -> dict[str, str]:
+    if volume.kind == "disk":
+        return {}
+    size = f"size={volume.size}," if volume.size else ""
+    # docker mounts it once for all containers: one file system, and df prints this source and size in each of them.
+    return {"type": "tmpfs", "device": volume.source or "tmpfs", "o": f"{size}mode=0755"}
+
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+def _subnets() -> dict[str, list[Network]]:
+    names = docker.run(["network", "ls", "--format", "{{.Name}}"]).split()
+    found = {}
+    for name, entry in docker.inspect("network", names).items():
+        configs = (entry.get("IPAM") or {}).get("Config") or []
+        found[name] = [ipaddress.ip_network(config["Subnet"]) for config in configs if config.get("Subnet")]
+    return found
+
+
+def _free(like: Network, taken: list[Network]) -> Network:
+    """Return a private network of the same size that none of these overlaps."""
+    for pool in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"):
+        whole = ipaddress.ip_network(pool)
+        if whole.prefixlen > like.prefixlen:
+            continue
+        for candidate in whole.subnets(new_prefix=like.prefixlen):
+            past = int(candidate.network_address) > int(like.network_address) or not like.subnet_of(whole)  # type: ignore[arg-type]
+            if past and not any(candidate.overlaps(other) for other in taken):
+                return candidate
+    return like

@@ -1,0 +1,77 @@
+"""What is kept of a testbed between commands: a folder with its key, its known hosts and one small JSON file."""
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from gpupool.errors import TestbedError
+from gpupool.testbed import keys
+
+
+@dataclass(frozen=True)
+class State:
+    """A testbed as the last ``up`` left it; paths are absolute, ``nodes`` and ``images`` are by node."""
+
+    id: str
+    name: str
+    prefix: str
+    inventory: str
+    network: str
+    domain: str
+    suite: str
+    cgroups: str
+    images: dict[str, str]
+    nodes: dict[str, str]
+    key: str
+    known_hosts: str
+    ssh_config: str
+
+
+def folder(testbed: str) -> Path:
+    """Return where this testbed's state is kept, whether it is there or not."""
+    root = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(root) / "gpupool" / "testbeds" / testbed
+
+
+def load(testbed: str) -> State:
+    """Return the state of a testbed that is up, or say that there is none."""
+    try:
+        return State(**json.loads((folder(testbed) / "state.json").read_text()))
+    except FileNotFoundError as error:
+        raise TestbedError(f"there is no testbed {testbed} here: gpupool testbed up makes it") from error
+    except (ValueError, TypeError) as error:
+        raise TestbedError(
+            f"the state of testbed {testbed} cannot be read: gpupool testbed up writes it anew"
+        ) from error
+
+
+def save(state: State) -> None:
+    """Write the state whole or not at all."""
+    keys.write(folder(state.id) / "state.json", json.dumps(asdict(state), indent=2) + "\n")
+
+
+def forget(testbed: str) -> None:
+    """Remove all that is kept of a testbed."""
+    shutil.rmtree(folder(testbed), ignore_errors=True)
+
+
+@contextmanager
+def held(testbed: str) -> Iterator[Path]:
+    """Hold a testbed for one command that changes it; a second one is refused, a killed one lets go."""
+    place = folder(testbed)
+    place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    # Beside the folder and not in it: ``down`` removes the folder.
+    with place.with_name(f".{testbed}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise TestbedError(
+                f"another command is at work on testbed {testbed}: wait for it, then try again"
+            ) from error
+        place.mkdir(exist_ok=True, mode=0o700)
+        yield place
