@@ -33,11 +33,13 @@ from gpupool.engine.hosts import Track, inventory_of
 from gpupool.engine.progress import Progress, Silence
 from gpupool.engine.record import recording
 from gpupool.engine.report import Change, HostReport, Report, Target
+from gpupool.engine.speed import faster
 from gpupool.engine.ssh import ANSWER_SECONDS
 from gpupool.engine.state import PoolState, operation_name
 from gpupool.engine.wire import FACT, Freshness, Wire
 from gpupool.engine.words import reason, unreachable
 from gpupool.errors import GpupoolError
+from gpupool.operations import diffs
 
 __all__ = ["Change", "HostReport", "Report", "Target", "run"]
 
@@ -109,7 +111,7 @@ class _Run:
         began = time.monotonic()
         changes: dict[Host, tuple[Change, ...]] = {}
         heard = {host: track.heard for host, track in self.tracks.items()}
-        with recording(heard, log), command_line(self.state), interruptible():
+        with recording(heard, log), command_line(self.state), faster(), interruptible():
             ticker = gevent.spawn(self._tick)
             try:
                 self._connect()
@@ -243,12 +245,17 @@ class _Run:
     def _changes(self, host: Host) -> Iterator[Change]:
         if not self.execute:
             self.state.foresee(host)
-        diffs = self.tracks[host].heard.diffs
+        logged = self.tracks[host].heard.diffs
         for op_hash, data in self.state.ops[host].items():
             meta = data.operation_meta
             # What ran within an operation's function is part of that operation.
             if data.parent_op_hash is None and meta.is_complete() and meta.did_change():
-                yield Change(operation_name(self.state, host, op_hash), "\n".join(diffs.get(op_hash, ())) or None)
+                name = operation_name(self.state, host, op_hash)
+                # Our own operations say what they change, thing by thing; pyinfra's log a diff at most.
+                for what, diff in diffs.take(host, op_hash).items() or [
+                    ("", "\n".join(logged.get(op_hash, ())) or None)
+                ]:
+                    yield Change(f"{name} | {what}" if what else name, diff)
 
     def _stop(self) -> None:
         """Ctrl-C: what runs may end within the grace time, nothing new begins; a second Ctrl-C waits for nothing."""

@@ -1,0 +1,50 @@
+"""Two of pyinfra's inner functions, faster with the same answers: they are two thirds of its time on this side.
+
+Both are private to pyinfra, so they are replaced only in versions that the tests compare with the originals.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import pyinfra
+from pyinfra.api import arguments
+from pyinfra.api.state import State
+from pyinfra.api.util import PYINFRA_INSTALL_DIR
+
+COMPARED = ("3.10.",)
+
+# ``pyinfra.api.operation`` as an attribute is the decorator of that name.
+_operation: Any = sys.modules["pyinfra.api.operation"]
+_arguments: Any = arguments
+
+
+def order_from_stack(state: State) -> list[int]:
+    """Line numbers from the deploy file down to the operation; pyinfra reads source text for each frame on the way."""
+    frames: list[tuple[str, int]] = []
+    frame: FrameType | None = sys._getframe()
+    while frame:
+        frames.append((frame.f_code.co_filename, frame.f_lineno))
+        frame = frame.f_back
+    frames.reverse()
+    first = next((i for i, (name, _) in enumerate(frames) if name == state.current_deploy_filename), len(frames) - 1)
+    lines = [line for name, line in frames[first:-1] if not name.startswith(PYINFRA_INSTALL_DIR)]
+    return [state.current_op_file_number, *lines] if pyinfra.is_cli else lines
+
+
+@contextmanager
+def faster() -> Iterator[None]:
+    """Use both within."""
+    if not pyinfra.__version__.startswith(COMPARED):
+        yield
+        return
+    stock = _operation.get_operation_order_from_stack, _arguments.all_global_arguments
+    hints = list(stock[1]())  # pyinfra works the same type hints out for every operation
+    _operation.get_operation_order_from_stack = order_from_stack
+    _arguments.all_global_arguments = lambda: hints
+    try:
+        yield
+    finally:
+        _operation.get_operation_order_from_stack, _arguments.all_global_arguments = stock

@@ -1,0 +1,20 @@
+"""The nodes of a Cluster as pyinfra's hosts."""
+
+import os
+from pathlib import Path
+from typing import Any, get_args
+
+from gpupool.engine.report import Target
+from gpupool.reach import On, Reach, reach
+
+
+def targets(to: Reach) -> list[Target]:
+    """Give a host for each node to log in to; its groups are its roles."""
+    return [Target(node.name, node.roles, to.data(node)) for node in to.nodes]
+
+
+def for_pyinfra(inventory: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Give the same as plain pyinfra's inventory files hold it; GPUPOOL_ON is the command line's `--on`."""
+    words = os.environ.get("GPUPOOL_ON", "auto")
+    on: On = next((it for it in get_args(On) if it == words), "auto")
+    return [(f"@pool/{target.name}", dict(target.data)) for target in targets(reach(inventory, on))]
