@@ -27,6 +27,10 @@ mkdir -p /var/lib/container
 own hosts ""
 own hostname ""
 own resolv.conf {resolv}
+# Mounts that this kernel cannot do would fail at each boot.
+mkdir -p /run/systemd/system
+grep -qw rpc_pipefs /proc/filesystems || ln -sf /dev/null /run/systemd/system/run-rpc_pipefs.mount
+grep -qw nfsd /proc/filesystems || ln -sf /dev/null /run/systemd/system/proc-fs-nfsd.mount
 # Its own identity, made once.
 [ -s /etc/machine-id ] || tr -d - < /proc/sys/kernel/random/uuid > /etc/machine-id
 key=/etc/ssh/ssh_host_ed25519_key

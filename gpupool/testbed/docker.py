@@ -44,7 +44,8 @@ def attempt(
 
 def reason(done: subprocess.CompletedProcess[str]) -> str:
     """Return the last line docker wrote to its standard error, without its own prefixes."""
-    lines = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith("See '")]
+    hints = ("See '", "Run 'docker ", "Usage:")
+    lines = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith(hints)]
     said = lines[-1] if lines else f"exit {done.returncode}"
     for prefix in ("docker: ", "Error response from daemon: ", "Error: "):
         said = said.removeprefix(prefix)
@@ -66,4 +67,4 @@ def labelled(kind: str, label: str) -> list[str]:
     """Return the names of all containers, networks or volumes that carry this label (``key`` or ``key=value``)."""
     listing = {"container": ["ps", "--all"], "network": ["network", "ls"], "volume": ["volume", "ls"]}[kind]
     form = "{{.Names}}" if kind == "container" else "{{.Name}}"
-    return run([*listing, "--no-trunc", "--filter", f"label={label}", "--format", form]).split()
+    return run([*listing, "--filter", f"label={label}", "--format", form]).split()

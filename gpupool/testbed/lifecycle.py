@@ -119,7 +119,12 @@ def _settle(spec: Spec, state: State, public_key: str) -> dict[str, tuple[str, .
             nameservers=servers,
             public_key=public_key,
         )
-        docker.run(made)
+        done = docker.attempt(made)
+        if "already in use by container" in done.stderr:  # a killed up had asked docker for it a moment ago
+            docker.run(["rm", "--force", "--volumes", spec.part(box.name)])
+            done = docker.attempt(made)
+        if done.returncode:
+            raise TestbedError(f"{box.name} could not be made: {docker.reason(done)}")
         docker.run(["start", spec.part(box.name)])
 
     # All that changed goes before anything is made: one node may take the address that another gave up.

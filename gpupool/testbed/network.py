@@ -24,7 +24,8 @@ def ensure(spec: Spec) -> None:
             free = _free(wanted, [subnet for group in taken.values() for subnet in group])
             raise TestbedError(f"{wanted} is in use by docker's network {name}: take another one, --network {free}")
     made = docker.attempt(create(spec))
-    if made.returncode:
+    # A killed up may have asked docker for it a moment ago.
+    if made.returncode and _subnets().get(spec.id) != [wanted]:
         free = _free(wanted, [wanted, *(subnet for group in taken.values() for subnet in group)])
         raise TestbedError(f"network {wanted} cannot be made: {docker.reason(made)}; --network {free} may do")
 

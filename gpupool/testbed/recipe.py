@@ -81,7 +81,7 @@ UNCONFIGURED_UNITS = (
     "zfs-zed.service",
 )
 
-# chrony runs but keeps its hands off the clock, which is this machine's: Debian's starter sees that it has no right.
+# chrony runs, but keeps its hands off the clock (-x): the clock is that of the machine underneath.
 _CHRONY = "/etc/systemd/system/chrony.service.d/container.conf"
 
 _INSTALL = """\
@@ -117,7 +117,8 @@ rm -f /etc/apt/apt.conf.d/docker-clean /etc/dpkg/dpkg.cfg.d/docker-apt-speedup
 systemctl set-default --quiet multi-user.target
 systemctl mask --quiet {masked}
 mkdir -p {chrony_folder}
-printf '[Unit]\\nConditionCapability=\\n' > {chrony}
+printf '[Unit]\\nConditionCapability=\\n[Service]\\nExecStart=\\nExecStart=!/usr/sbin/chronyd -x $DAEMON_OPTS\\n' > {chrony}
+: >> /etc/default/locale
 """
 
 

@@ -1,0 +1,125 @@
+"""A Cluster as its testbed: other drivers and a smaller scale; names, partitions and QoS stay.
+
+Nothing here runs docker: a stand-in is a Cluster like any other, compiled and applied by the same code.
+"""
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Literal
+
+from gpupool.cluster.model import Account, Cluster, Drivers, Mount, Node
+from gpupool.cluster.words import format_size
+from gpupool.errors import TestbedError
+from gpupool.system.packages import packages_for
+from gpupool.testbed.spec import Container, Spec, Volume
+
+SHARED = "/testbed"  # where a node finds the directories that it shares with others
+
+
+def stand_in(
+    cluster: Cluster, *, cgroup: Literal["v1", "v2"], network: str | None = None, keys: tuple[str, ...] = ()
+) -> Cluster:
+    """Give the Cluster of the nodes that a testbed starts.
+
+    Caps shrink with the pool, so that they can be reached and still add up; `network` moves the addresses to
+    another network of the same size; `keys` are public SSH keys that every user gets.
+    """
+    overlay = cluster.testbed
+    if overlay is None:
+        raise TestbedError(f"the inventory of {cluster.name} has no testbed: say which nodes (testbed: nodes:)")
+    nodes = _moved(cluster, network or overlay.network)
+    pool = sum(sum(node.gpus.values()) for node in nodes.values() if node.has("compute"))
+    slurm = cluster.slurm.model_copy(update={"controller_timeout": overlay.controller_timeout})
+    preemption = cluster.preemption.model_copy(update={"requeue_delay": overlay.requeue_delay})
+    return replace(
+        cluster,
+        entry=cluster.entry.model_copy(update={"network": network or overlay.network or cluster.entry.network}),
+        nodes=nodes,
+        accounts=_scaled(cluster.accounts, pool, cluster.total_gpus),
+        users={name: replace(user, keys=(*user.keys, *keys)) for name, user in cluster.users.items()},
+        partitions={
+            name: replace(
+                partition,
+                nodes=tuple(node for node in partition.nodes if node in nodes),
+                grace=min(partition.grace, overlay.grace),
+            )
+            for name, partition in cluster.partitions.items()
+            if any(node in nodes for node in partition.nodes)
+        },
+        mounts=tuple(replace(it, nodes=tuple(n for n in it.nodes if n in nodes)) for it in cluster.mounts),
+        slurm=slurm,
+        preemption=preemption,
+        drivers=Drivers(gpu="fake", storage="standin", cgroup=cgroup, shared=SHARED),
+    )
+
+
+def _moved(cluster: Cluster, network: str | None) -> dict[str, Node]:
+    kept = {name: cluster.nodes[name] for name in cluster.testbed_nodes}
+    if homeless := [name for name, node in kept.items() if node.address is None]:
+        raise TestbedError(f"{', '.join(homeless)}: a node of a testbed needs an address in the inventory")
+    if network is None:
+        return kept
+    old, new = ipaddress.ip_network(cluster.entry.network), ipaddress.ip_network(network)
+    if new.prefixlen > old.prefixlen:
+        raise TestbedError(f"{network} is smaller than {old}: the addresses would not fit")
+    shift = int(new.network_address) - int(old.network_address)
+    return {
+        name: replace(node, address=str(ipaddress.ip_address(node.address or "") + shift))
+        for name, node in kept.items()
+    }
+
+
+def _scaled(accounts: Mapping[str, Account], pool: int, whole: int) -> dict[str, Account]:
+    """Share the pool out by contribution, at least one GPU a lab, largest remainders first."""
+    caps = {name: it.limits.group.gpu or 0 for name, it in accounts.items() if it.kind == "lab"}
+    exact = {name: cap * pool / whole for name, cap in caps.items() if cap} if whole else {}
+    shares = {name: max(1, int(share)) for name, share in exact.items()}
+    for name in sorted(exact, key=lambda it: (int(exact[it]) - exact[it], it)):
+        if sum(shares.values()) < min(pool, sum(caps.values())) and shares[name] == int(exact[name]):
+            shares[name] += 1
+    return {
+        name: replace(
+            it,
+            limits=it.limits.model_copy(update={"group": it.limits.group.model_copy(update={"gpu": shares[name]})}),
+        )
+        if name in shares
+        else it
+        for name, it in accounts.items()
+    }
+
+
+def spec_of(cluster: Cluster, *, name: str | None = None, prefix: str = "gpupool") -> Spec:
+    """Give the containers, network and volumes of a stand-in."""
+    return Spec(
+        name=name or cluster.name,
+        prefix=prefix,
+        network=cluster.entry.network,
+        domain=cluster.entry.domain or "",
+        suite=cluster.software.debian,
+        containers=tuple(_container(cluster, node) for node in cluster.nodes.values()),
+        volumes=tuple(_volume(cluster, mount) for mount in cluster.mounts),
+    )
+
+
+def _container(cluster: Cluster, node: Node) -> Container:
+    return Container(
+        name=node.name,
+        address=node.address or "",
+        hostname=node.fqdn,
+        packages=packages_for(cluster, node),
+        gpus=sum(node.gpus.values()),
+        volumes={
+            mount.export: f"{SHARED}/{mount.export}"
+            for mount in cluster.mounts
+            if node.name in (*mount.nodes, mount.server)
+        },
+    )
+
+
+def _volume(cluster: Cluster, mount: Mount) -> Volume:
+    # what must survive when all power goes: homes, and what slurmctld knows of its jobs
+    keep = mount.export == cluster.storage.home.export or cluster.slurm.state.startswith(f"{mount.at}/")
+    if keep:
+        return Volume(mount.export, kind="disk")
+    return Volume(mount.export, mount.source, format_size(mount.size) if mount.size else None, "tmpfs")
