@@ -48,8 +48,8 @@ class Local(Fact):
     where: Nodes
     fs: Literal["plain", "zfs"] = "plain"
     size: Size | None = None
-    user_dirs: Flag = False
-    mode: Mode = "1777"
+    user_dirs: Flag = Field(False, description="Each user finds a directory of the own name in it.")
+    mode: Mode = Field("1777", description="The directory's, or with user_dirs that of the users' directories.")
 
 
 class UserSpace(Fact):
@@ -57,7 +57,9 @@ class UserSpace(Fact):
 
     path: Word
     env: Word | None = None
-    quota: dict[Literal["standard", "premium"], Size] = Field(default_factory=dict)
+    quota: dict[Literal["standard", "premium"], Size] = Field(
+        default_factory=dict, description="For all of an account's users together, by the account's tier."
+    )
 
 
 class UsageReport(Fact):
