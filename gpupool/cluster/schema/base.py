@@ -15,7 +15,10 @@ Nodes = Annotated[
     Field(
         strict=True,
         min_length=1,
-        description="Nodes in ClusterShell's notation: a40-[01-04],clippy; @compute (a role); @gpu:a40; @hardware:big; @compute!vicki",
+        description=(
+            "Nodes in ClusterShell's notation: a40-[01-04],clippy; @compute (a role); @gpu:a40; @hardware:big; "
+            "@compute!vicki"
+        ),
     ),
 ]
 
