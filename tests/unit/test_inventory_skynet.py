@@ -246,6 +246,7 @@ def test_qos(inventory: Inventory, cluster: Cluster) -> None:
     assert walls == {"normal": None, "short": 172800, "long": 604800, "debug": 14400, "cvmlp-user-limits": None}
     assert inventory.qos["debug"].limits.per_user.gpu == 5
     assert cluster.partitions["debug"].limits.per_user.gpu == 5
+    assert inventory.qos["cvmlp-user-limits"].replaces == ("normal", "short", "long")
     limits = inventory.qos["cvmlp-user-limits"].limits.per_user
     assert (limits.gpu, limits.cpu) == (16, 112)
     special = {user.account for user in cluster.users.values() if user.default_qos == "cvmlp-user-limits"}
