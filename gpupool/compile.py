@@ -7,8 +7,9 @@ from gpupool.files import File
 from gpupool.slurm.conf import slurm_conf
 from gpupool.slurm.dbd import mariadb_conf, slurmdbd_conf
 from gpupool.slurm.gres import cgroup_conf, gres_conf
+from gpupool.system.devices import devices_conf, fake_devices
 from gpupool.system.names import hosts
-from gpupool.system.packages import serves_configuration
+from gpupool.system.packages import holds_configuration, serves_configuration
 from gpupool.system.ssh import sshd_conf
 from gpupool.system.units import drop_in, sackd_default, slurmd_default
 
@@ -27,26 +28,24 @@ def _files(cluster: Cluster, node: Node) -> Iterator[File]:
     yield File("/etc/hostname", f"{node.name}\n", "base")
     yield File("/etc/hosts", hosts(cluster), "base")
     yield File("/etc/ssh/sshd_config.d/gpupool.conf", sshd_conf(cluster, node), "ssh")
-    if node.has("head", "controller", "backup-controller", "database", "compute"):
+    if node.runs_slurm:
         yield drop_in(cluster, "munge", "munge")
     if node.has("database"):
         yield File("/etc/mysql/mariadb.conf.d/90-gpupool.cnf", mariadb_conf(cluster), "database")
         yield File("/etc/slurm/slurmdbd.conf", slurmdbd_conf(cluster), "database", "slurm", "slurm", "0600")
         yield drop_in(cluster, "slurmdbd", "database", after=("mariadb.service", "munge.service"))
+    if holds_configuration(cluster, node):
+        yield File("/etc/slurm/slurm.conf", slurm_conf(cluster), "slurm")
+        yield File("/etc/slurm/gres.conf", gres_conf(cluster), "slurm")
+        yield File("/etc/slurm/cgroup.conf", cgroup_conf(cluster), "slurm")
     if node.has("controller", "backup-controller"):
-        yield File("/etc/slurm/slurm.conf", slurm_conf(cluster), "controller")
-        yield File("/etc/slurm/gres.conf", gres_conf(cluster), "controller")
-        yield File("/etc/slurm/cgroup.conf", cgroup_conf(cluster), "controller")
         state = (cluster.slurm.state,) if any(cluster.slurm.state.startswith(it.at) for it in cluster.mounts) else ()
         yield drop_in(cluster, "slurmctld", "controller", after=("munge.service",), requires_mounts=state)
     if node.has("compute"):
         yield File("/etc/default/slurmd", slurmd_default(cluster), "compute")
-        yield drop_in(cluster, "slurmd", "compute", after=("munge.service", "gpupool-devices.service"))
-        if cluster.drivers.gpu == "fake":
-            yield from _fake_gpus(cluster, node)
-    if node.has("head"):
-        if serves_configuration(cluster):
-            yield File("/etc/default/sackd", sackd_default(cluster), "head")
-            yield drop_in(cluster, "sackd", "head", after=("munge.service",))
-        else:
-            yield File("/etc/slurm/slurm.conf", slurm_conf(cluster), "head")
+        yield drop_in(cluster, "slurmd", "compute", after=("munge.service",))
+    if devices := fake_devices(cluster, node):
+        yield File("/etc/tmpfiles.d/gpupool-gpus.conf", devices_conf(cluster, devices), "gpu")
+    if node.has("head") and serves_configuration(cluster):
+        yield File("/etc/default/sackd", sackd_default(cluster), "head")
+        yield drop_in(cluster, "sackd", "head", after=("munge.service",))

@@ -31,6 +31,11 @@ class Node:
         """Tell whether the node has any of these roles."""
         return any(role in self.roles for role in roles)
 
+    @property
+    def runs_slurm(self) -> bool:
+        """Whether any part of Slurm runs here, if only its commands."""
+        return self.has("head", "controller", "backup-controller", "database", "compute")
+
 
 @dataclass(frozen=True)
 class Account:

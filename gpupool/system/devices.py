@@ -1,6 +1,7 @@
 """Device files of a node's GPUs where no driver makes them."""
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.template import fill
 
 MAJOR = 195  # of the NVIDIA driver, https://www.kernel.org/doc/Documentation/admin-guide/devices.txt
 
@@ -10,3 +11,8 @@ def fake_devices(cluster: Cluster, node: Node) -> dict[str, int]:
     if cluster.drivers.gpu != "fake":
         return {}
     return {f"/dev/nvidia{minor}": minor for minor in range(sum(node.gpus.values()))}
+
+
+def devices_conf(cluster: Cluster, devices: dict[str, int]) -> str:
+    """Give the drop-in of tmpfiles.d that makes them at every boot."""
+    return fill("gpus.conf", cluster=cluster, major=MAJOR, devices=devices)

@@ -24,20 +24,26 @@ class Link:
 
 
 def mounts_for(cluster: Cluster, node: Node) -> tuple[MountPoint, ...]:
-    """Give the node's mounts in inventory order, through the cluster's storage driver.
+    """Give the mounts of a node as a client, in inventory order, through the cluster's storage driver."""
+    return tuple(
+        _stand_in(cluster, mount, mount.at)
+        if cluster.drivers.storage == "standin"
+        else MountPoint(mount.at, mount.source, *_network(mount))
+        for mount in cluster.mounts
+        if node.name in mount.nodes
+    )
 
-    The stand-in driver binds a directory that all nodes of a testbed share; on the server itself it stands at the
-    export's own path.
-    """
-    found = []
-    for mount in cluster.mounts:
-        if cluster.drivers.storage == "standin":
-            at = mount.path if node.name == mount.server else mount.at if node.name in mount.nodes else None
-            if at:
-                found.append(MountPoint(at, f"{cluster.drivers.shared}/{mount.export}", "none", "bind"))
-        elif node.name in mount.nodes:
-            found.append(MountPoint(mount.at, mount.source, *_network(mount)))
-    return tuple(found)
+
+def stand_ins_for(cluster: Cluster, node: Node) -> tuple[MountPoint, ...]:
+    """Give the mounts of a server that stand for its own disks; none where it has them."""
+    if cluster.drivers.storage != "standin":
+        return ()
+    return tuple(_stand_in(cluster, mount, mount.path) for mount in served_by(cluster, node))
+
+
+def _stand_in(cluster: Cluster, mount: Mount, path: str) -> MountPoint:
+    # a directory that all nodes of a testbed share, bound to its place
+    return MountPoint(path, f"{cluster.drivers.shared}/{mount.export}", "none", "bind")
 
 
 def _network(mount: Mount) -> tuple[str, str]:
@@ -56,7 +62,9 @@ def links_for(cluster: Cluster, node: Node) -> tuple[Link, ...]:
 
 def local_for(cluster: Cluster, node: Node) -> tuple[tuple[str, str], ...]:
     """Give the (path, mode) of the node's own directories."""
-    return tuple((local.path, local.mode) for local in cluster.storage.local if node.name in cluster.select(local.where))
+    return tuple(
+        (local.path, local.mode) for local in cluster.storage.local if node.name in cluster.select(local.where)
+    )
 
 
 def served_by(cluster: Cluster, node: Node) -> tuple[Mount, ...]:

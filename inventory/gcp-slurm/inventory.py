@@ -2,6 +2,6 @@
 
 from pathlib import Path as _Path
 
-from gpupool.engine.hosts import targets_for_pyinfra as _targets_for_pyinfra
+from gpupool.engine.targets import for_pyinfra as _for_pyinfra
 
-nodes = _targets_for_pyinfra(_Path(__file__).parent)
+nodes = _for_pyinfra(_Path(__file__).parent)

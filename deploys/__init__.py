@@ -1,0 +1,1 @@
+"""What an admin runs: roles in their order."""

@@ -1,0 +1,53 @@
+"""The command line: one file per command."""
+
+import sys
+
+import typer
+
+from gpupool import __version__
+from gpupool.cli import apply, check, init, plan, render, schema, testbed, verify
+from gpupool.cli.screen import stderr
+from gpupool.errors import GpupoolError
+
+app = typer.Typer(
+    help="One inventory of nodes, labs and storage becomes a running, pooled GPU cluster on Slurm.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("check")(check.command)
+app.command("render")(render.command)
+app.command("plan")(plan.command)
+app.command("apply")(apply.command)
+app.command("verify")(verify.command)
+app.add_typer(testbed.app, name="testbed", help="The same cluster in containers here: up, down, status, ssh.")
+app.command("init")(init.command)
+app.command("schema")(schema.command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"gpupool {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run a command; what a person can mend is said in words, never as a traceback."""
+    try:
+        app()
+    except GpupoolError as error:
+        stderr.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        stderr.print("interrupted; running it again finishes the work", style="yellow")
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)

@@ -1,0 +1,53 @@
+"""`gpupool apply`: make the nodes what the inventory says."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from gpupool.cli.running import changes_in, counted, reached, run, show_changes, show_failures
+from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stderr, stdout
+from gpupool.errors import GpupoolError
+from gpupool.reach import Reach
+
+
+def command(
+    inventory: Inventory,
+    limit: Limit = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not show the plan first and ask.")] = False,
+    on: OnOption = "auto",
+    as_json: Json = False,
+) -> None:
+    """Make the nodes what the inventory says; a node that fails never stops the others; exit 1 when one did."""
+    to = reached(inventory, on)
+    if not yes and not _agreed(to, limit):
+        return
+    report = run(to, execute=True, limit=limit)
+    if as_json:
+        print_json({"changed": report.changed, **report.as_dict()})
+    else:
+        show_changes(stdout, report, diffs=False)
+        show_failures(stdout, report)
+        done = counted(changes_in(report), "change") if report.changed else "nothing to change"
+        good = len(report.hosts) - len(report.failures)
+        failed = f", {len(report.failures)} failed: {', '.join(report.failures)}" if report.failures else ""
+        words = f"{good} of {counted(len(report.hosts), 'node')} as the inventory says; {done}{failed}"
+        stdout.print(f"{words} ({report.seconds:.1f} s)", style="bold red" if failed else "bold green")
+    if report.interrupted:
+        raise KeyboardInterrupt
+    if not report.ok:
+        raise SystemExit(1)
+
+
+def _agreed(to: Reach, limit: str | None) -> bool:
+    if not sys.stdin.isatty():
+        raise GpupoolError("apply changes nodes: say --yes, or run it in a terminal to see the plan and be asked")
+    report = run(to, execute=False, limit=limit)
+    show_changes(stderr, report, diffs=True)
+    show_failures(stderr, report)
+    if report.interrupted:
+        raise KeyboardInterrupt
+    if not report.changed:
+        stderr.print("nothing to change", style="green")
+        return False
+    return typer.confirm(f"Make {counted(changes_in(report), 'change')} on {to.where}?", err=True)

@@ -1,0 +1,44 @@
+"""`gpupool check`: every complaint about an inventory at once."""
+
+from gpupool.cli.screen import Inventory, Json, print_json, stdout
+from gpupool.cluster.complaints import Located, dotted
+from gpupool.cluster.load import examine
+
+_STYLE = {"error": "red", "warning": "yellow", "info": "dim"}
+
+
+def command(inventory: Inventory, as_json: Json = False) -> None:
+    """Say everything that is wrong with an inventory; exit 2 when it cannot be used."""
+    loaded = examine(inventory)
+    if as_json:
+        print_json({"ok": loaded.cluster is not None, "complaints": [_as_dict(it) for it in loaded.complaints]})
+    else:
+        for it in loaded.complaints:
+            stdout.print(str(it), style=_STYLE[it.complaint.severity], markup=False)
+        stdout.print(_summary(loaded.errors, loaded.complaints), style="red" if loaded.errors else "green")
+        if cluster := loaded.cluster:
+            nodes, gpus = len(cluster.nodes), cluster.total_gpus
+            cpus = sum(node.cpus for node in cluster.having("compute"))
+            words = f"{nodes} nodes, {len(cluster.having('compute'))} of them compute: {gpus} GPUs, {cpus} CPUs"
+            labs = sum(account.kind == "lab" for account in cluster.accounts.values())
+            stdout.print(f"{cluster.name}: {words}; {labs} labs, {len(cluster.partitions)} partitions")
+    if loaded.errors:
+        raise SystemExit(2)
+
+
+def _summary(errors: list[Located], complaints: list[Located]) -> str:
+    warnings = sum(it.complaint.severity == "warning" for it in complaints)
+    first = f"{len(errors)} {'error' if len(errors) == 1 else 'errors'}" if errors else "no errors"
+    return f"{first}, {warnings} {'warning' if warnings == 1 else 'warnings'}"
+
+
+def _as_dict(it: Located) -> dict[str, object]:
+    complaint = it.complaint
+    return {
+        "file": it.place.file,
+        "line": it.place.line,
+        "path": dotted(complaint.path),
+        "severity": complaint.severity,
+        "words": complaint.words,
+        "hint": complaint.hint,
+    }

@@ -1,0 +1,25 @@
+"""`gpupool plan`: what apply would change, and nothing is changed."""
+
+from gpupool.cli.running import changes_in, counted, reached, run, show_changes, show_failures
+from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stdout
+
+
+def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as_json: Json = False) -> None:
+    """Show what apply would change, with diffs; exit 0 for nothing, 3 for something, 1 when a node failed."""
+    to = reached(inventory, on)
+    report = run(to, execute=False, limit=limit)
+    if as_json:
+        print_json({"changed": report.changed, **report.as_dict()})
+    else:
+        show_changes(stdout, report, diffs=True)
+        show_failures(stdout, report)
+        nodes = counted(len(report.hosts), "node")
+        pending = counted(changes_in(report), "change") + " pending" if report.changed else "nothing to change"
+        failed = f", {len(report.failures)} failed" if report.failures else ""
+        stdout.print(f"{nodes}: {pending}{failed} ({report.seconds:.1f} s)", style="bold")
+    if report.interrupted:
+        raise KeyboardInterrupt
+    if not report.ok:
+        raise SystemExit(1)
+    if report.changed:
+        raise SystemExit(3)

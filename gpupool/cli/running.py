@@ -1,0 +1,85 @@
+"""What `plan` and `apply` share: whom to speak to, which deploy, and how a report looks."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from rich.console import Console
+from rich.syntax import Syntax
+
+from gpupool.cli.screen import stderr
+from gpupool.engine.report import Change, Report
+from gpupool.errors import GpupoolError
+from gpupool.reach import On, Reach, reach
+
+SITE = Path(__file__).parent.parent / "deploys" / "site.py"
+
+
+def reached(inventory: Path, on: str) -> Reach:
+    """Load the inventory and say, before anything else, whom this run speaks to."""
+    choices: dict[str, On] = {"auto": "auto", "testbed": "testbed", "nodes": "nodes"}
+    if on not in choices:
+        raise GpupoolError(f"--on {on}: say auto, testbed or nodes")
+    to = reach(inventory, choices[on])
+    stderr.print(f"speaking to {to.where}", style="dim")
+    return to
+
+
+def chosen(to: Reach, limit: str | None) -> set[str] | None:
+    """Give the names that `--limit` selects; None for all."""
+    if limit is None:
+        return None
+    try:
+        names = set(to.cluster.select(limit))
+    except ValueError as error:
+        raise GpupoolError(f"--limit {error}") from None
+    if not names:
+        raise GpupoolError(f"--limit {limit!r} selects no node that can be reached")
+    return names
+
+
+def run(to: Reach, *, execute: bool, limit: str | None) -> Report:
+    """Plan or apply the whole site, with progress on standard error."""
+    # pyinfra is slow to import: only commands that need nodes wait for it
+    from gpupool.engine.drive import run as drive
+    from gpupool.engine.progress import shown
+    from gpupool.engine.targets import targets
+
+    with shown(stderr) as progress:
+        return drive(targets(to), SITE, execute=execute, progress=progress, limit=chosen(to, limit))
+
+
+def show_changes(console: Console, report: Report, *, diffs: bool) -> None:
+    """Print each change once, with the nodes that it is for, and its diff."""
+    groups: dict[Change, list[str]] = {}
+    for name, host in report.hosts.items():
+        for change in host.changes:
+            groups.setdefault(change, []).append(name)
+    for change, names in groups.items():
+        console.print(f"[bold]{_few(names)}[/]: ", change.operation, sep="", markup=True)
+        if diffs and change.diff:
+            text = change.diff.rstrip("\n")
+            if text.startswith("---"):
+                console.print(Syntax(text, "diff", background_color="default", word_wrap=True))
+            else:
+                console.print("\n".join(f"    {line}" for line in text.splitlines()), style="dim", markup=False)
+
+
+def show_failures(console: Console, report: Report) -> None:
+    """Print one line a node that failed."""
+    for name, why in report.failures.items():
+        console.print(f"[red]{name}[/]: ", why, sep="")
+
+
+def counted(number: int, noun: str) -> str:
+    """Give `1 node`, `2 nodes`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def changes_in(report: Report) -> int:
+    """Count the changes of all nodes."""
+    return sum(len(host.changes) for host in report.hosts.values())
+
+
+def _few(names: Iterable[str]) -> str:
+    listed = list(names)
+    return ", ".join(listed) if len(listed) <= 6 else f"{', '.join(listed[:5])} and {len(listed) - 5} more"

@@ -1,0 +1,30 @@
+"""What all commands share of the screen: consoles, options that mean the same everywhere, JSON."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+stdout = Console(highlight=False, soft_wrap=True)
+stderr = Console(stderr=True, highlight=False, soft_wrap=True)
+
+Inventory = Annotated[Path, typer.Argument(help="A folder of YAML files, such as inventory/skynet.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Limit = Annotated[
+    str | None, typer.Option("--limit", help="Only these nodes: names, ranges, @roles, as in the inventory.")
+]
+OnOption = Annotated[
+    str,
+    typer.Option(
+        "--on",
+        help="auto: the testbed of this inventory while one stands here, else its nodes; testbed; nodes.",
+        metavar="auto|testbed|nodes",
+    ),
+]
+
+
+def print_json(data: Any) -> None:
+    """Print one JSON document to standard output."""
+    print(json.dumps(data, indent=2, default=str))

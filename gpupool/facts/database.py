@@ -1,0 +1,42 @@
+"""What slurmdbd's MariaDB has: its database and its user, asked over the unix socket as root."""
+
+from dataclasses import dataclass
+
+from pyinfra.api.command import StringCommand
+from pyinfra.api.facts import FactBase
+
+from gpupool.facts.script import ask, whole
+
+_QUERY = """
+command -v mariadb >/dev/null || { echo gpupool-end; exit 0; }
+mariadb -N -B -e "
+select 'database', schema_name from information_schema.schemata where schema_name = '$1';
+select 'user', plugin from mysql.user where user = '$2' and host = 'localhost';
+select 'grant', privilege_type from information_schema.schema_privileges
+  where table_schema = '$1' and grantee = '''$2''@''localhost''' and privilege_type = 'CREATE';" 2>/dev/null
+"""
+
+
+@dataclass(frozen=True)
+class DatabaseState:
+    """Whether the database is there, how its user proves who it is ("" for no such user), and whether it may work."""
+
+    database: bool = False
+    plugin: str = ""
+    granted: bool = False
+
+
+class SocketDatabase(FactBase[DatabaseState | None]):
+    """The state of one database and its user. None when the node did not answer."""
+
+    def command(self, database: str, owner: str) -> StringCommand:
+        """Ask MariaDB; one that does not run or is not installed has nothing."""
+        return ask(f"{_QUERY.strip()}\ntrue", database, owner)
+
+    def process(self, output: list[str]) -> DatabaseState | None:
+        """Read the answer."""
+        lines = whole(output) if output else []
+        if lines is None:
+            return None
+        said = dict(line.split("\t", 1) for line in lines if "\t" in line)
+        return DatabaseState("database" in said, said.get("user", ""), "grant" in said)

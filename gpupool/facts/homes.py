@@ -1,0 +1,51 @@
+"""Home directories: whose they are and which keys they let in, all in one look."""
+
+from dataclasses import dataclass
+
+from pyinfra.api.command import StringCommand
+from pyinfra.api.facts import FactBase
+
+from gpupool.facts.script import ask, whole
+
+_LOOK = r"""
+for home in "$@"; do
+  [ -d "$home" ] || continue
+  printf 'home %s %s\n' "$(stat -c '%u %g %a' -- "$home")" "$home"
+  [ -f "$home/.ssh/authorized_keys" ] && sed 's/^/key /' < "$home/.ssh/authorized_keys"
+done
+"""
+
+
+@dataclass(frozen=True)
+class HomeState:
+    """Numeric owner and group, mode as octal text, and the lines of ~/.ssh/authorized_keys."""
+
+    uid: int
+    gid: int
+    mode: str
+    keys: tuple[str, ...] = ()
+
+
+class Homes(FactBase[dict[str, HomeState] | None]):
+    """Path to state of the homes that are there. None when the node did not answer."""
+
+    def command(self, paths: list[str]) -> StringCommand:
+        """Ask for each path."""
+        return ask(f"{_LOOK.strip()}\ntrue", *paths)
+
+    def process(self, output: list[str]) -> dict[str, HomeState] | None:
+        """Read the answer."""
+        lines = whole(output)
+        if lines is None:
+            return None
+        found: dict[str, HomeState] = {}
+        path = ""
+        for line in lines:
+            kind, _, rest = line.partition(" ")
+            if kind == "home":
+                uid, gid, mode, path = rest.split(" ", 3)
+                found[path] = HomeState(int(uid), int(gid), mode.zfill(4))
+            elif kind == "key" and path:
+                now = found[path]
+                found[path] = HomeState(now.uid, now.gid, now.mode, (*now.keys, rest.strip()))
+        return found

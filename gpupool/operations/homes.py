@@ -1,0 +1,72 @@
+"""Home directories: made once from the skeleton, never emptied, moved or removed; keys are added, never taken."""
+
+import shlex
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from pyinfra.api.command import StringCommand
+from pyinfra.api.operation import operation
+
+from gpupool.facts.homes import Homes, HomeState
+from gpupool.operations import diffs
+from gpupool.operations.ambient import this_host
+from gpupool.operations.refusal import refuse
+
+_PRELUDE = r"""
+set -eu; umask 077
+home() { # path uid gid mode; made beside its place, so that a home is there whole or not at all
+  new=$1.gpupool-new; rm -rf -- "$new"; mkdir -p -- "${1%/*}"; cp -rT /etc/skel "$new"
+  chown -R -- "$2:$3" "$new"; chmod -- "$4" "$new"; mv -nT -- "$new" "$1"
+}
+allow() { # path uid gid key
+  [ -d "$1/.ssh" ] || { mkdir -m 700 -- "$1/.ssh"; chown -- "$2:$3" "$1/.ssh"; }
+  { cat "$1/.ssh/authorized_keys" 2>/dev/null || :; printf '%s\n' "$4"; } > "$1/.ssh/authorized_keys.gpupool-new"
+  chown -- "$2:$3" "$1/.ssh/authorized_keys.gpupool-new"
+  mv -fT -- "$1/.ssh/authorized_keys.gpupool-new" "$1/.ssh/authorized_keys"
+}
+"""
+
+
+@dataclass(frozen=True)
+class HomeEntry:
+    """One home: numeric ids, because a fileserver need not know the names; `keys` are public SSH keys."""
+
+    path: str
+    uid: int
+    gid: int
+    mode: str = "0700"
+    keys: tuple[str, ...] = ()
+
+
+@operation()
+def present(homes: list[HomeEntry]) -> Generator[StringCommand, None, None]:
+    """Have these homes; one that is there keeps its mode and contents, another owner's is refused in words."""
+    state = this_host().get_fact(Homes, paths=[home.path for home in homes]) if homes else {}
+    if state is None:
+        yield from refuse("the node does not say which homes it has: no answer within 60 s")
+        return
+    strangers = [home for home in homes if home.path in state and state[home.path].uid != home.uid]
+    if strangers:
+        whose = ", ".join(f"{home.path} belongs to uid {state[home.path].uid}, not {home.uid}" for home in strangers)
+        yield from refuse(f"{whose}; give it to its owner by hand")
+        return
+    lines: list[str] = []
+    changes: dict[str, str | None] = {}
+    for home in homes:
+        _work(home, state.get(home.path), lines, changes)
+    diffs.record(changes)
+    if not lines:
+        this_host().noop(f"{len(homes)} homes: as wanted")
+        return
+    yield StringCommand("\n".join([_PRELUDE.strip(), *lines]))
+
+
+def _work(home: HomeEntry, now: HomeState | None, lines: list[str], changes: dict[str, str | None]) -> None:
+    if now is None:
+        lines.append(shlex.join(["home", home.path, str(home.uid), str(home.gid), home.mode]))
+        changes[home.path] = f"made for uid {home.uid}\n"
+    missing = [key for key in home.keys if now is None or key.strip() not in now.keys]
+    for key in missing:
+        lines.append(shlex.join(["allow", home.path, str(home.uid), str(home.gid), key.strip()]))
+    if missing and now is not None:
+        changes[f"{home.path}/.ssh/authorized_keys"] = f"{len(missing)} keys more\n"

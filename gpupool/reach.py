@@ -1,0 +1,81 @@
+"""Whom a command speaks to: the inventory's own nodes, or the testbed of it that stands here."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from gpupool.cluster.load import load
+from gpupool.cluster.model import Cluster, Node
+from gpupool.errors import TestbedError
+from gpupool.testbed import keys, state
+from gpupool.testbed.overlay import stand_in
+from gpupool.testbed.state import State
+
+On = Literal["auto", "testbed", "nodes"]
+
+
+@dataclass(frozen=True)
+class Reach:
+    """A Cluster and the way to its nodes: pyinfra data for SSH, the same for all of them."""
+
+    cluster: Cluster
+    testbed: State | None
+    ssh: dict[str, Any]
+
+    @property
+    def where(self) -> str:
+        """Say in a few words whom this speaks to."""
+        if self.testbed:
+            return f"the testbed {self.testbed.name} ({len(self.cluster.nodes)} containers here)"
+        return f"the nodes of {self.cluster.name}"
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes to log in to, in inventory order."""
+        return tuple(node for node in self.cluster.nodes.values() if node.managed and node.address)
+
+    def data(self, node: Node) -> dict[str, Any]:
+        """Give what roles and the connector read from pyinfra's `host.data`."""
+        return {**self.ssh, "ssh_hostname": node.address, "cluster": self.cluster, "node": node}
+
+    @property
+    def ssh_config(self) -> str:
+        """Give the same way as a configuration of OpenSSH's client."""
+        lines = []
+        for node in self.nodes:
+            lines += [f"Host {node.name}", f"  HostName {node.address}", f"  HostKeyAlias {node.address}"]
+        words = {
+            "User": self.ssh.get("ssh_user"),
+            "Port": self.ssh.get("ssh_port"),
+            "IdentityFile": self.ssh.get("ssh_key"),
+            "UserKnownHostsFile": self.ssh.get("ssh_known_hosts_file"),
+        }
+        lines += ["Host *", *(f"  {key} {value}" for key, value in words.items() if value)]
+        lines += ["  StrictHostKeyChecking yes", "  BatchMode yes", "  ConnectTimeout 10", "  LogLevel ERROR"]
+        return "\n".join(lines) + "\n"
+
+
+def reach(inventory: Path, on: On = "auto") -> Reach:
+    """Load an inventory and say whom to speak to.
+
+    `auto` is the testbed while one of this inventory stands here: nothing then reaches the real nodes by mistake.
+    BadInventoryError and TestbedError as they come.
+    """
+    cluster = load(inventory)
+    stands = None if on == "nodes" else standing(inventory)
+    if stands is None:
+        if on == "testbed":
+            raise TestbedError(f"no testbed of {inventory} stands here: `gpupool testbed up {inventory}` makes one")
+        admin = cluster.access.admin
+        ssh = {"ssh_user": admin.user, "ssh_port": admin.port}
+        return Reach(cluster, None, {**ssh, **({"ssh_key": str(Path(admin.key).expanduser())} if admin.key else {})})
+    network = stands.network if stands.network != cluster.entry.network else None
+    own = keys.public_path(Path(stands.key)).read_text().strip()
+    twin = stand_in(cluster, cgroup=stands.cgroups, network=network, keys=(own,))
+    ssh = {"ssh_user": "root", "ssh_port": 22, "ssh_key": stands.key, "ssh_known_hosts_file": stands.known_hosts}
+    return Reach(twin, stands, {**ssh, "ssh_allow_agent": False, "ssh_look_for_keys": False})
+
+
+def standing(inventory: Path) -> State | None:
+    """Give the testbed of an inventory that was brought up here last and not taken down."""
+    return next((it for it in state.every() if Path(it.inventory) == inventory.absolute()), None)

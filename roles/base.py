@@ -1,0 +1,19 @@
+"""What every node has: its name, everybody's addresses, the time zone, the time, packages, sshd's settings."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile import files_of
+from gpupool.operations import files, names, packages, service
+from gpupool.system.packages import packages_for
+
+
+def apply(cluster: Cluster, node: Node) -> None:
+    """Names first: everything after them may need to find another node."""
+    files.put(name="Names", files=files_of(cluster, node, "base"))
+    names.called(name="Host name", hostname=node.name)
+    packages.installed(name="Packages", packages=list(packages_for(cluster, node)))
+    files.put(name="Time zone", links={"/etc/localtime": f"/usr/share/zoneinfo/{cluster.entry.timezone}"})
+    if not cluster.drivers.testbed:
+        # a container has the time of the machine under it
+        service.running(name="Time", unit="systemd-timesyncd")
+    files.put(name="SSH", files=files_of(cluster, node, "ssh"))
+    service.running(name="SSH daemon", unit="ssh", reload_if=[file.path for file in files_of(cluster, node, "ssh")])

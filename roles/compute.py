@@ -1,0 +1,12 @@
+"""slurmd: a node that runs jobs. It asks the controllers for its configuration."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile import files_of
+from gpupool.operations import files, service
+
+
+def apply(cluster: Cluster, node: Node) -> None:
+    """Last of all daemons; a restart leaves running jobs alone."""
+    own = files_of(cluster, node, "compute")
+    files.put(name="Node daemon settings", files=own)
+    service.running(name="Slurm node daemon", unit="slurmd", restart_if=[file.path for file in own])

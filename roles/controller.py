@@ -1,0 +1,22 @@
+"""slurmctld: the controller, and the backup that takes over."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile import files_of
+from gpupool.operations import files, service
+from gpupool.operations.files import Directory
+
+
+def apply(cluster: Cluster, node: Node) -> None:
+    """A changed slurm.conf is read by `scontrol reconfigure`: running jobs notice nothing."""
+    own = files_of(cluster, node, "controller")
+    files.put(name="Controller unit", files=own)
+    files.put(name="Controller state", directories=[Directory(cluster.slurm.state, "slurm", "slurm", "0755")])
+    first = node == cluster.controllers[0]
+    service.running(
+        name="Slurm controller",
+        unit="slurmctld",
+        restart_if=[file.path for file in own],
+        reload_if=[file.path for file in files_of(cluster, node, "slurm")],
+        # the backup reads its own files again; the whole cluster is told once, by the first
+        reload_command=["scontrol", "reconfigure"] if first else ["systemctl", "reload", "slurmctld"],
+    )

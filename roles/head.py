@@ -1,0 +1,14 @@
+"""A head node: people log in and submit jobs. Slurm's commands there get their configuration from the controller."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile import files_of
+from gpupool.operations import files, service
+from gpupool.system.packages import serves_configuration
+
+
+def apply(cluster: Cluster, node: Node) -> None:
+    """sackd keeps the configuration fresh where Slurm has it; older ones get slurm.conf as a file."""
+    own = files_of(cluster, node, "head")
+    files.put(name="Slurm client settings", files=own)
+    if serves_configuration(cluster):
+        service.running(name="Slurm client daemon", unit="sackd", restart_if=[file.path for file in own])

@@ -1,0 +1,23 @@
+"""munge: the one key by which the cluster's daemons know each other."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile import files_of
+from gpupool.operations import files, munge, service
+
+
+def make(cluster: Cluster, node: Node) -> None:
+    """On the controller: make the key, unless there is one."""
+    munge.key(name="Munge key")
+    _run(cluster, node)
+
+
+def share(cluster: Cluster, node: Node) -> None:
+    """On everybody else: have the controller's."""
+    munge.key(name="Munge key", source=cluster.controllers[0].name)
+    _run(cluster, node)
+
+
+def _run(cluster: Cluster, node: Node) -> None:
+    own = files_of(cluster, node, "munge")
+    files.put(name="Munge unit", files=own)
+    service.running(name="Munge daemon", unit="munge", restart_if=["/etc/munge/munge.key", *(it.path for it in own)])

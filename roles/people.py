@@ -1,0 +1,17 @@
+"""Users and groups, with the same numbers on every node."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.operations import users
+from gpupool.system.people import groups_for, people_for
+
+
+def apply(cluster: Cluster, node: Node) -> None:
+    """Before any association in slurmdbd: one that is loaded while its user has no uid stays dead."""
+    users.groups(name="Groups", wanted=groups_for(cluster))
+    users.users(
+        name="Users",
+        wanted=[
+            users.UserEntry(it.name, it.uid, it.group, home=it.home, shell=it.shell, comment=it.comment)
+            for it in people_for(cluster, node)
+        ],
+    )
