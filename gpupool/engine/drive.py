@@ -15,6 +15,7 @@ if not monkey.is_module_patched("socket"):
 
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import gevent
@@ -89,6 +90,7 @@ class _Run:
         self.execute = execute
         self.progress = progress
         self.interrupted = False
+        self.workers = Pool()
         self.freshness = Freshness()
         inventory = inventory_of(targets)
         chosen = {
@@ -142,8 +144,7 @@ class _Run:
     def _connect(self) -> None:
         self.state.set_stage(StateStage.Connect)
         self.progress.stage("Connect", len(self.tracks))
-        pool = Pool(CONNECTING)
-        gevent.joinall([pool.spawn(self._connect_one, track) for track in self.tracks.values()])
+        self._each(CONNECTING, self._connect_one, list(self.tracks.values()))
 
     def _connect_one(self, track: Track) -> None:
         self.progress.step(track.name, "connecting")
@@ -162,7 +163,7 @@ class _Run:
         self.state.set_stage(StateStage.Prepare)
         active = self._active()
         self.progress.stage("Prepare", len(active))
-        gevent.joinall([self.state.pool.spawn(self._prepare_one, track) for track in active])
+        self._each(self.state.config.PARALLEL, self._prepare_one, active)
 
     def _prepare_one(self, track: Track) -> None:
         with track.busy(), ctx_config.use(self.state.config.copy()), ctx_host.use(track.host):
@@ -201,11 +202,11 @@ class _Run:
             ready = [track for track in self._active() if op_hash in self.state.ops[track.host]]
             if ready:
                 arguments = self.state.get_op_meta(op_hash).global_arguments
+                # pyinfra gives every operation the configured number unless the role gives another
                 width = 1 if arguments["_serial"] else arguments["_parallel"]
-                pool = Pool(width) if width else self.state.pool
-                gevent.joinall([pool.spawn(self._execute_one, track, op_hash) for track in ready])
+                self._each(width, partial(self._execute_one, op_hash), ready)
 
-    def _execute_one(self, track: Track, op_hash: str) -> None:
+    def _execute_one(self, op_hash: str, track: Track) -> None:
         name = operation_name(self.state, track.host, op_hash)
         self.progress.step(track.name, name)
         failed = None
@@ -260,19 +261,24 @@ class _Run:
     def _stop(self) -> None:
         """Ctrl-C: what runs may end within the grace time, nothing new begins; a second Ctrl-C waits for nothing."""
         self.interrupted = True
-        running = list(self.state.pool)
         try:
-            if running and self.state.is_executing:
+            if self.workers and self.state.is_executing:
                 self.progress.note(f"stopping: running commands get {GRACE_SECONDS} s to end (Ctrl-C again: none)")
-                gevent.joinall(running, timeout=GRACE_SECONDS)
-            self.state.pool.kill(timeout=1)
+                self.workers.join(timeout=GRACE_SECONDS)
+            self.workers.kill(timeout=1)
         except KeyboardInterrupt:
-            self.state.pool.kill(block=False)
+            self.workers.kill(block=False)
 
     def _disconnect(self) -> None:
         self.state.set_stage(StateStage.Disconnect)
         closing = [gevent.spawn(_disconnect_one, host) for host in self.state.inventory if host.connected]
         gevent.joinall(closing, timeout=CLOSE_SECONDS)
+
+    def _each(self, width: int, work: Callable[[Track], None], tracks: Sequence[Track]) -> None:
+        self.workers = Pool(width)
+        for track in tracks:
+            self.workers.spawn(work, track)
+        self.workers.join()
 
     def _active(self) -> list[Track]:
         return [track for host, track in self.tracks.items() if host in self.state.active_hosts]
