@@ -23,7 +23,7 @@ from gpupool.operations.refusal import refuse
 _PATH = re.compile(r"/[^\x00-\x1f\\|]*[^\x00-\x1f\\|/]")
 _PRELUDE = r"""
 set -eu; umask 077
-trap 'cat >/dev/null' EXIT
+trap 'cat >/dev/null; clean' EXIT # what was not read would break the pipe, and the reason would be lost
 say() { printf '%s\n' "$1" >&2; exit 1; }
 parent() { [ -d "$1" ] || ( umask 022; mkdir -p -- "$1" ) || say "$1: cannot be made"; }
 stage() { # path owner mode size sha256 (- for a secret: its sum is no business of a command line)
@@ -132,7 +132,7 @@ def put(
     if not work.changes:
         this_host().noop(f"{paths[0]} and what belongs to it ({len(paths)} in all): as wanted")
         return
-    script = [_PRELUDE.strip(), *work.stages, *work.places]
+    script = [_PRELUDE.strip(), work.clean(), *work.stages, *work.places]
     yield StringCommand("\n".join(script), _stdin="".join(work.texts))
 
 
@@ -170,8 +170,12 @@ class _Work:
     def __init__(self) -> None:
         self.changes: dict[str, str | None] = {}
         self.texts: list[str] = []
+        self.news: list[str] = []
         self.stages: list[str] = []
         self.places: list[str] = []
+
+    def clean(self) -> str:
+        return f"clean() {{ {shlex.join(['rm', '-f', '--', *self.news]) if self.news else ':'}; }}"
 
     def directory(self, entry: Directory, now: PathState | None) -> None:
         if now is None:
@@ -206,6 +210,7 @@ class _Work:
             tried = shlex.join([f"{entry.path}.gpupool-new" if word == "%s" else word for word in check])
             said = shlex.quote(f"{entry.path}: refused by {check[0]}; the old file stays")
             self.stages.append(f"{tried} >&2 || say {said}")
+        self.news.append(f"{entry.path}.gpupool-new")
         self.places.append(_call("place", entry.path))
         if _secret(entry):
             self.changes[entry.path] = None

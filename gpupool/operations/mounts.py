@@ -19,7 +19,6 @@ _REMOTE = re.compile(r"nfs4?|cifs|ceph|lustre|beegfs|9p|fuse\.\w+")
 _PRELUDE = rf"""
 set -u
 say() {{ # unit words
-  journalctl --no-pager -o cat -u "$1" -n 5 >&2 || :
   printf '%s\n' "$2" >&2; failed=$2
 }}
 failed=
@@ -29,8 +28,13 @@ unit() {{ # name size sha256; the text comes by standard input
   chmod 644 "$new"; sync -- "$new"
 }}
 place() {{ mv -fT -- "{UNITS}/.$1.gpupool-new" {UNITS}/"$1" && sync -- {UNITS}; }}
-bring() {{ # verb unit seconds words
-  timeout -k 5 "$3" systemctl "$1" -- "$2" || {{ say "$2" "$4"; systemctl --no-block stop -- "$2"; return 1; }}
+bring() {{ # unit path source seconds hint; restart: systemd may believe in a mount that somebody took away by hand
+  timeout -k 5 "$4" systemctl restart -- "$1" 2>/dev/null && return
+  if [ $? -ge 124 ]; then say "$1" "$2: $3 was not mounted within $4 s$5"; else
+    said=$(journalctl --no-pager -o cat -u "$1" -n 20 2>/dev/null | grep -v '^Mount\|^Unmount\|^Failed to mount\|\.mount: ' | tail -n 1)
+    say "$1" "$2: $3 cannot be mounted${{said:+: $said}}$5"
+  fi
+  systemctl --no-block stop -- "$1"; return 1
 }}
 there() {{ # unit path; a unit may be called active with nothing mounted
   findmnt -n --mountpoint "$2" >/dev/null || say "$1" "$2: systemd says it is mounted, the kernel does not"
@@ -140,9 +144,8 @@ def _work(mounts: list[MountEntry], state: MountState) -> tuple[dict[str, str | 
             notes.append("mounted at boot\n" if mount.boot else "no longer mounted at boot\n")
         if now is None:
             down = f" (is {mount.source.partition(':')[0]} up?)" if _REMOTE.fullmatch(mount.fstype) else ""
-            words = f"{mount.path}: {mount.source} was not mounted within {mount.timeout} s{down}"
-            # restart, not start: systemd may believe in a mount that somebody lazily unmounted
-            after.append(f"bring restart {quoted} {mount.timeout} {shlex.quote(words)} && there {quoted} {where}")
+            values = (name, mount.path, mount.source, str(mount.timeout), down)
+            after.append(f"{shlex.join(['bring', *values])} && there {quoted} {where}")
             notes.append(f"mount {mount.source}\n")
         if notes:
             changes[mount.path] = "".join(notes)

@@ -32,10 +32,10 @@ _ENABLED = ("enabled", "enabled-runtime", "static", "alias", "indirect", "genera
 
 _PRELUDE = rf"""
 set -eu; umask 022
-say() {{ # what happened; with the unit's own last words
-  systemctl status --no-pager --full --lines=0 -- "$unit" >&2 || :
+say() {{ # what happened; with the daemon's own last words, not systemd's about it
   journalctl --no-pager -o cat -u "$unit" -n 12 >&2 || :
-  printf '%s\n' "$unit $1; its last words are above (journalctl -u $unit)" >&2; exit 1
+  last=$(journalctl --no-pager -o cat -u "$unit" -n 30 _PID!=1 2>/dev/null | tail -n 1)
+  printf '%s\n' "$unit $1${{last:+: $last}} (journalctl -u $unit says more)" >&2; exit 1
 }}
 look() {{ for path in "$@"; do
   if [ -f "$path" ]; then printf '%s  %s\n' "$(sha256sum < "$path" | cut -c-64)" "$path"; else printf -- '-  %s\n' "$path"; fi

@@ -1,0 +1,132 @@
+"""The values that Slurm's accounting knows: read as sacctmgr prints them, written as it takes them.
+
+``parse(field, write(field, value)) == value`` for every value that ``parse`` returns.
+"""
+
+import re
+from collections.abc import Mapping
+
+#: The one form of a value: counts, minutes (walls), seconds (grace time), ratios, words, sorted names, and
+#: TRES as {name: number} with memory in MiB. None, [] and {} mean: no limit.
+Value = int | float | str | list[str] | dict[str, int] | None
+
+_TRES = (
+    "GrpTRES", "GrpTRESMins", "GrpTRESRunMins", "MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MaxTRESPU", "MaxTRESPA",
+    "MinTRES",
+)  # fmt: skip
+_COUNTS = (
+    "Priority", "GrpJobs", "GrpSubmit", "MaxJobs", "MaxSubmit", "MaxJobsPU", "MaxSubmitPU", "MaxJobsPA", "MaxSubmitPA",
+)  # fmt: skip
+_KINDS = {
+    **dict.fromkeys(_TRES, "tres"),
+    **dict.fromkeys(_COUNTS, "count"),
+    **dict.fromkeys(("MaxWall", "GrpWall"), "minutes"),
+    **dict.fromkeys(("UsageFactor", "LimitFactor", "UsageThreshold"), "ratio"),
+    **dict.fromkeys(("Flags", "Preempt", "QOS"), "names"),
+    **dict.fromkeys(("PreemptMode", "DefaultQOS", "AdminLevel"), "word"),
+    "GraceTime": "seconds",
+    "Fairshare": "share",
+}
+# What Slurm has where nobody said anything else, other than "no limit".
+_DEFAULTS: dict[str, Value] = {
+    "Priority": 0, "UsageFactor": 1.0, "GraceTime": 0, "PreemptMode": "cluster", "Fairshare": 1, "AdminLevel": "None",
+}  # fmt: skip
+
+#: What a QoS, and what an association (of an account or a user), may have; both read and written.
+QOS_FIELDS = (
+    "Priority", "GraceTime", "Preempt", "PreemptMode", "Flags", "UsageFactor", "LimitFactor", "GrpTRES", "GrpTRESMins",
+    "GrpTRESRunMins", "GrpJobs", "GrpSubmit", "GrpWall", "MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MaxWall",
+    "MaxTRESPU", "MaxJobsPU", "MaxSubmitPU", "MaxTRESPA", "MaxJobsPA", "MaxSubmitPA", "MinTRES",
+)  # fmt: skip
+ASSOC_FIELDS = (
+    "Fairshare", "GrpTRES", "GrpTRESMins", "GrpTRESRunMins", "GrpJobs", "GrpSubmit", "GrpWall", "MaxJobs", "MaxSubmit",
+    "MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MaxWall", "QOS", "DefaultQOS",
+)  # fmt: skip
+
+_DURATION = re.compile(r"(?:(\d+)-(\d+)(?::(\d+))?(?::(\d+))?|(\d+)(?::(\d+))?(?::(\d+))?)")
+_UNITS = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3}  # in MiB
+
+
+def parse(field: str, given: object) -> Value:
+    """Return the one form of a value, given as sacctmgr's text or as a plain Python value. ValueError in words."""
+    kind = _KINDS.get(field)
+    if kind is None:
+        raise ValueError(f"{field} is no field of Slurm's accounting that is known here")
+    if given is None or given in ("", -1, "-1"):
+        empty: Value = {} if kind == "tres" else [] if kind == "names" else None
+        return _DEFAULTS.get(field, empty)
+    try:
+        return _parse(kind, given)
+    except (ValueError, TypeError, AttributeError):
+        raise ValueError(f"{field}: {given!r} is no value that Slurm's accounting can have there") from None
+
+
+def write(field: str, wanted: Value, now: Value = None) -> str:
+    """Return what stands after ``field=`` in a sacctmgr command that turns ``now`` into ``wanted``."""
+    kind = _KINDS[field]
+    if kind == "tres":
+        after = wanted if isinstance(wanted, Mapping) else {}
+        # a TRES that nobody names stays as it is: those that go away have to be named too
+        gone = {name: -1 for name in (now if isinstance(now, Mapping) else {}) if name not in after}
+        return ",".join(f"{name}={number}" for name, number in sorted({**after, **gone}.items()))
+    if isinstance(wanted, list) and wanted:
+        return ",".join(wanted)
+    if wanted is None or isinstance(wanted, list):
+        return "" if kind == "names" and field != "Flags" else "-1"
+    if kind == "minutes" and isinstance(wanted, int):
+        return f"{wanted // 1440}-{wanted // 60 % 24:02}:{wanted % 60:02}:00"
+    return str(wanted)
+
+
+def _parse(kind: str, given: object) -> Value:
+    if kind == "tres":
+        pairs = given.items() if isinstance(given, Mapping) else (pair.split("=", 1) for pair in _names(given))
+        return {str(name).lower(): _amount(str(name), number) for name, number in pairs if number is not None}
+    if kind == "names":
+        return sorted(set(_names(given)))
+    if kind == "count":
+        return int(str(given))
+    if kind == "share":
+        return "parent" if given == "parent" else int(str(given))
+    if kind == "ratio":
+        return float(str(given))
+    if kind == "minutes":
+        seconds = _seconds(str(given), 60)
+        if seconds % 60:
+            raise ValueError
+        return seconds // 60
+    if kind == "seconds":
+        return _seconds(str(given), 1)
+    text = str(given)
+    if "\n" in text or "|" in text:
+        raise ValueError
+    return text.lower() if text.lower() in ("requeue", "cancel", "gang", "suspend", "cluster", "within") else text
+
+
+def _names(given: object) -> list[str]:
+    names = given.split(",") if isinstance(given, str) else [str(name) for name in given]  # type: ignore[attr-defined]
+    return [name.strip() for name in names if name.strip()]
+
+
+def _amount(name: str, given: object) -> int:
+    text = str(given)
+    if name in ("mem", "vmem") and text[-1:].upper() in _UNITS:
+        mebibytes = float(text[:-1]) * _UNITS[text[-1].upper()]
+        if mebibytes != int(mebibytes):
+            raise ValueError
+        return int(mebibytes)
+    return int(text)
+
+
+def _seconds(text: str, plain: int) -> int:
+    """Read Slurm's ways to write a time; a number without colons counts ``plain`` seconds."""
+    found = _DURATION.fullmatch(text)
+    if not found:
+        raise ValueError
+    days, hours, minutes, seconds, *short = (int(part) if part else None for part in found.groups())
+    if days is not None:
+        return days * 86400 + (hours or 0) * 3600 + (minutes or 0) * 60 + (seconds or 0)
+    first, second, third = short
+    if third is not None:
+        return (first or 0) * 3600 + (second or 0) * 60 + third
+    return (first or 0) * 60 + second if second is not None else (first or 0) * plain
