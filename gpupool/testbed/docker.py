@@ -8,6 +8,8 @@ from typing import Any
 
 from gpupool.errors import TestbedError
 
+_running: set["subprocess.Popen[str]"] = set()
+
 
 def run(args: Sequence[str], *, stdin: str | None = None, timeout: float = 120.0) -> str:
     """Run ``docker ARGS`` and return its standard output; a failure or a timeout (seconds) is a TestbedError."""
@@ -21,25 +23,38 @@ def attempt(
     args: Sequence[str], *, stdin: str | None = None, timeout: float = 120.0
 ) -> subprocess.CompletedProcess[str]:
     """Run ``docker ARGS`` and return what came of it, good or bad; only a missing docker or a timeout raises."""
-    # Standard input is never ours to give away: docker would eat what a person types at a later question.
-    given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
+    command = ["docker", *args]
     try:
-        return subprocess.run(
-            ["docker", *args],
-            **given,
-            capture_output=True,
+        # Ctrl-C is for us alone: a docker killed halfway leaves things that nobody has named yet. And standard input
+        # is never docker's unless we have something for it: it would eat what a person types at a later question.
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE if stdin is not None else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
             errors="replace",
-            timeout=timeout,
-            check=False,
-            # Ctrl-C is for us alone: a docker killed halfway leaves things that nobody has named yet.
             start_new_session=True,
             env={**os.environ, "DOCKER_CLI_HINTS": "false"},
         )
     except FileNotFoundError as error:
         raise TestbedError("docker is not installed here: apt-get install docker.io") from error
+    _running.add(process)
+    try:
+        out, err = process.communicate(stdin, timeout=timeout)
     except subprocess.TimeoutExpired as error:
         raise TestbedError(f"docker {args[0]} gave no answer for {timeout:.0f} s: is dockerd healthy?") from error
+    finally:
+        _running.discard(process)
+        if process.poll() is None:
+            process.kill()
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def stop_waiting() -> None:
+    """End every docker command that is under way, so that those who wait for one can tidy up and go."""
+    for process in tuple(_running):
+        process.kill()
 
 
 def reason(done: subprocess.CompletedProcess[str]) -> str:

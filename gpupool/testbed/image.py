@@ -6,12 +6,12 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Collection, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
 from gpupool.errors import TestbedError
 from gpupool.testbed import docker, host, recipe
+from gpupool.testbed.abreast import abreast
 
 REPOSITORY = "gpupool/node"
 CACHE_VOLUME = "gpupool-apt-cache"
@@ -43,8 +43,7 @@ def ensure(suite: str, sets: Collection[frozenset[str]], tell: Tell) -> dict[fro
         _ensure_base(suite, tell)
         # The larger ones first: they take the longest.
         layers = sorted((packages for packages in missing if packages), key=len, reverse=True)
-        with ThreadPoolExecutor(max_workers=max(2, (os.cpu_count() or 2) // 2)) as pool:
-            list(pool.map(lambda packages: _ensure_layer(suite, packages, tell), layers))
+        abreast(lambda packages: _ensure_layer(suite, packages, tell), layers, max(2, (os.cpu_count() or 2) // 2))
     return tags
 
 
@@ -126,19 +125,24 @@ def _bootstrap(suite: str, tag: str) -> None:
         tree = Path(folder) / "tree.tar"
         command = ["mmdebstrap", "--quiet", "--variant=apt", f"--components={COMPONENTS}", suite, str(tree)]
         sources = _sources(suite)
-        done = subprocess.run(
-            [*command, "-"] if sources else command,
-            input=sources,
-            stdin=None if sources else subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, **host.proxies()},
-        )
-        if done.returncode:
-            lines = [line for line in done.stderr.splitlines() if line.startswith("E:")] or ["no reason given"]
+        code, said = _until_done([*command, "-"] if sources else command, sources or "")
+        if code:
+            lines = [line for line in said.splitlines() if line.startswith("E:")] or ["no reason given"]
             raise TestbedError(f"Debian {suite} could not be fetched: {lines[0].removeprefix('E:').strip()}")
         docker.run(["import", str(tree), tag], timeout=BUILD_SECONDS)
+
+
+def _until_done(command: list[str], stdin: str) -> tuple[int, str]:
+    """Return exit code and standard error; at Ctrl-C mmdebstrap has time to remove its tree."""
+    env = {**os.environ, **host.proxies()}
+    pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+    with subprocess.Popen(command, stdin=pipe, stdout=nowhere, stderr=pipe, text=True, env=env) as process:
+        try:
+            _, said = process.communicate(stdin)
+        except KeyboardInterrupt:
+            process.wait(timeout=30)
+            raise
+        return process.returncode, said
 
 
 def _sources(suite: str) -> str | None:

@@ -27,6 +27,7 @@ class NodeStatus:
 
     name: str
     address: str
+    roles: tuple[str, ...]
     container: str
     systemd: str
     ssh: bool
@@ -49,12 +50,13 @@ def status(testbed: str) -> list[NodeStatus]:
     there = standing(testbed)
 
     def look(name: str) -> NodeStatus:
+        roles = tuple(state.roles.get(name, ()))
         word = there[name]["State"]["Status"] if name in there else "missing"
         if word != "running":
-            return NodeStatus(name, state.nodes[name], word, "-", False)
+            return NodeStatus(name, state.nodes[name], roles, word, "-", False)
         seen = docker.attempt(["exec", f"{testbed}-{name}", "/bin/sh", "-c", PROBE], timeout=30)
         _, system, units = read(seen.stdout)
-        return NodeStatus(name, state.nodes[name], word, system, _lets_in(state, name), units)
+        return NodeStatus(name, state.nodes[name], roles, word, system, _lets_in(state, name), units)
 
     return abreast(look, list(state.nodes))
 

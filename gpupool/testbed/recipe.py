@@ -117,7 +117,8 @@ rm -f /etc/apt/apt.conf.d/docker-clean /etc/dpkg/dpkg.cfg.d/docker-apt-speedup
 systemctl set-default --quiet multi-user.target
 systemctl mask --quiet {masked}
 mkdir -p {chrony_folder}
-printf '[Unit]\\nConditionCapability=\\n[Service]\\nExecStart=\\nExecStart=!/usr/sbin/chronyd -x $DAEMON_OPTS\\n' > {chrony}
+printf '[%s]\\n%s\\n' Unit ConditionCapability= Service ExecStart= > {chrony}
+printf 'ExecStart=!/usr/sbin/chronyd -x $DAEMON_OPTS\\n' >> {chrony}
 : >> /etc/default/locale
 """
 

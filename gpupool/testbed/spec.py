@@ -28,7 +28,10 @@ class Volume:
 
 @dataclass(frozen=True)
 class Container:
-    """One node: its name in the inventory, where it is, what is in it; ``volumes`` maps a volume's key to a path."""
+    """One node: its name in the inventory, where it is, what is in it.
+
+    ``volumes`` maps a volume's key to a path; ``roles`` are words for people, who see them in a status.
+    """
 
     name: str
     address: str
@@ -36,6 +39,7 @@ class Container:
     packages: tuple[str, ...] = ()
     gpus: int = 0
     volumes: Mapping[str, str] = field(default_factory=dict)
+    roles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 from gpupool.errors import TestbedError
 from gpupool.testbed import keys
@@ -24,9 +25,10 @@ class State:
     network: str
     domain: str
     suite: str
-    cgroups: str
+    cgroups: Literal["v1", "v2"]
     images: dict[str, str]
     nodes: dict[str, str]
+    roles: dict[str, list[str]]
     key: str
     known_hosts: str
     ssh_config: str
@@ -34,8 +36,32 @@ class State:
 
 def folder(testbed: str) -> Path:
     """Return where this testbed's state is kept, whether it is there or not."""
-    root = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
-    return Path(root) / "gpupool" / "testbeds" / testbed
+    return _root() / testbed
+
+
+def _root() -> Path:
+    home = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(home) / "gpupool" / "testbeds"
+
+
+def find(inventory: Path, *, name: str | None = None, prefix: str | None = None) -> State:
+    """Return the one testbed that was made from this inventory, by its name and prefix where there are several.
+
+    The inventory itself is not read: a testbed can be looked at and removed while its inventory does not hold.
+    """
+    wanted = str(inventory.absolute().resolve())
+    found = [
+        state
+        for state in (load(path.parent.name) for path in sorted(_root().glob("*/state.json")))
+        if state.inventory == wanted and name in (None, state.name) and prefix in (None, state.prefix)
+    ]
+    if not found:
+        called = f" called {name}" if name else ""
+        raise TestbedError(f"there is no testbed{called} of {inventory} here: gpupool testbed up {inventory} makes it")
+    if len(found) > 1:
+        names = " or ".join(f"--name {state.name}" for state in found)
+        raise TestbedError(f"there are {len(found)} testbeds of {inventory} here: say which, {names}")
+    return found[0]
 
 
 def load(testbed: str) -> State:

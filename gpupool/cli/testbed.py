@@ -1,0 +1,137 @@
+"""`gpupool testbed`: the cluster of an inventory in containers on this machine."""
+
+import json
+import os
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from gpupool.testbed import host, lifecycle, look, state
+from gpupool.testbed.spec import Spec
+
+app = typer.Typer(no_args_is_help=True, help="The same cluster in containers on this machine.")
+
+Inventory = Annotated[Path, typer.Argument(help="The inventory: a folder, or one file.")]
+Name = Annotated[str | None, typer.Option(help="Name of the testbed, where there is more than one of an inventory.")]
+Prefix = Annotated[
+    str, typer.Option(envvar="GPUPOOL_TESTBED_PREFIX", hidden=True, help="What docker's names begin with.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+def wanted(inventory: Path, *, name: str | None, prefix: str, network: str | None) -> Spec:
+    """Return the testbed that an inventory asks for."""
+    # Loading an inventory takes its time, and most commands of a testbed need none.
+    from gpupool.cluster.load import load
+    from gpupool.testbed import overlay
+
+    cluster = overlay.stand_in(load(inventory), cgroup=host.host_cgroups(), network=network)
+    spec = overlay.spec_of(cluster, name=name, prefix=prefix)
+    return replace(spec, containers=tuple(replace(it, roles=cluster.nodes[it.name].roles) for it in spec.containers))
+
+
+@app.command()
+def up(
+    inventory: Inventory,
+    name: Name = None,
+    network: Annotated[
+        str | None, typer.Option(help="Another network than the inventory's, such as 10.67.0.0/16.")
+    ] = None,
+    prefix: Prefix = "gpupool",
+    as_json: Json = False,
+) -> None:
+    """Start the nodes, making what is missing; repeat it at any time."""
+    spec = wanted(inventory, name=name, prefix=prefix, network=network)
+    words = Console(stderr=True)
+    with _telling(words) as tell:
+        done = lifecycle.up(spec, inventory=inventory, tell=tell)
+    if as_json:
+        _print_json(done.as_dict())
+        return
+    parts = {"made": done.created, "made anew": done.recreated, "started": done.started, "left alone": done.kept}
+    counts = ", ".join(f"{len(names)} {what}" for what, names in parts.items() if names)
+    Console().print(f"testbed {spec.name}: {len(spec.containers)} nodes are up after {done.seconds} s ({counts})")
+    for warning in done.warnings:
+        words.print(f"warning: {warning}")
+    if done.recreated:
+        words.print(f"made anew, since the inventory changed: {', '.join(done.recreated)}")
+    if done.orphans:
+        words.print(f"no longer in the inventory, but still here until down: {', '.join(done.orphans)}")
+    for node, units in done.failed_units.items():
+        words.print(f"warning: {node}: failed: {', '.join(units)}")
+
+
+@app.command()
+def down(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", as_json: Json = False) -> None:
+    """Remove the nodes, their network, their storage and all that is kept of them."""
+    found = state.find(inventory, name=name, prefix=prefix)
+    with _telling(Console(stderr=True)) as tell:
+        tell(f"removing {found.id}")
+        removed = lifecycle.down(found.id)
+    if as_json:
+        _print_json({"testbed": found.id, "removed": list(removed)})
+    else:
+        Console().print(f"testbed {found.name} is gone: {len(found.nodes)} nodes, their network and storage")
+
+
+@app.command()
+def status(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", as_json: Json = False) -> None:
+    """Show every node; exit 1 when one is not there for work."""
+    found = state.find(inventory, name=name, prefix=prefix)
+    nodes = look.status(found.id)
+    if as_json:
+        _print_json({"testbed": found.id, "network": found.network, "nodes": [node.as_dict() for node in nodes]})
+    else:
+        table = Table("node", "roles", "address", "container", "systemd", "ssh", title=f"testbed {found.name}")
+        for node in nodes:
+            failed = f" ({', '.join(node.failed_units)})" if node.failed_units else ""
+            cells = (node.name, ", ".join(node.roles), node.address, node.container, node.systemd + failed)
+            table.add_row(*cells, "yes" if node.ssh else "no", style=None if node.ok else "red")
+        Console().print(table)
+    if not all(node.ok for node in nodes):
+        raise typer.Exit(1)
+
+
+@app.command(context_settings={"ignore_unknown_options": True})
+def ssh(
+    inventory: Inventory,
+    node: Annotated[str, typer.Argument(help="The node's name in the inventory.")],
+    command: Annotated[
+        list[str] | None, typer.Argument(help="What to run there, after --, or a shell.")
+    ] = None,
+    user: Annotated[str, typer.Option("--login", "-l", help="Who to be there.")] = "root",
+    name: Name = None,
+    prefix: Prefix = "gpupool",
+) -> None:
+    """Log in to a node, or run one command there."""
+    found = state.find(inventory, name=name, prefix=prefix)
+    line = look.ssh_command(found, node, user, command or ())
+    os.execvp(line[0], line)
+
+
+def _telling(console: Console) -> AbstractContextManager[lifecycle.Tell]:
+    """Give what `up` reports its steps to: a line that changes on a terminal, plain lines elsewhere."""
+    if console.is_terminal:
+        return _Spinner(console)
+    return nullcontext(lambda step: console.print(step, highlight=False))
+
+
+class _Spinner(AbstractContextManager[lifecycle.Tell]):
+    def __init__(self, console: Console) -> None:
+        self._status = console.status("testbed")
+
+    def __enter__(self) -> lifecycle.Tell:
+        self._status.start()
+        return self._status.update
+
+    def __exit__(self, *_: object) -> None:
+        self._status.stop()
+
+
+def _print_json(data: dict[str, Any]) -> None:
+    typer.echo(json.dumps(data, indent=2))
