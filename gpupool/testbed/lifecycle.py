@@ -91,7 +91,7 @@ def _state(spec: Spec, inventory: Path, folder: Path, key: Path, images: dict[fr
         id=spec.id,
         name=spec.name,
         prefix=spec.prefix,
-        inventory=str(inventory.absolute().resolve()),
+        inventory=str(inventory.absolute()),
         network=spec.network,
         domain=spec.domain,
         suite=spec.suite,

@@ -44,15 +44,21 @@ def _root() -> Path:
     return Path(home) / "gpupool" / "testbeds"
 
 
+def every() -> list[State]:
+    """Return all testbeds of this user that were brought up and not taken down, the last one first."""
+    files = [(path.stat().st_mtime, path.parent.name) for path in _root().glob("*/state.json")]
+    return [load(name) for _, name in sorted(files, reverse=True)]
+
+
 def find(inventory: Path, *, name: str | None = None, prefix: str | None = None) -> State:
     """Return the one testbed that was made from this inventory, by its name and prefix where there are several.
 
     The inventory itself is not read: a testbed can be looked at and removed while its inventory does not hold.
     """
-    wanted = str(inventory.absolute().resolve())
+    wanted = str(inventory.absolute())
     found = [
         state
-        for state in (load(path.parent.name) for path in sorted(_root().glob("*/state.json")))
+        for state in every()
         if state.inventory == wanted and name in (None, state.name) and prefix in (None, state.prefix)
     ]
     if not found:
