@@ -36,7 +36,7 @@ from gpupool.engine.record import recording
 from gpupool.engine.report import Change, HostReport, Report, Target
 from gpupool.engine.speed import faster
 from gpupool.engine.ssh import ANSWER_SECONDS
-from gpupool.engine.state import PoolState, operation_name
+from gpupool.engine.state import PoolState
 from gpupool.engine.wire import FACT, Freshness, Wire
 from gpupool.engine.words import reason, unreachable
 from gpupool.errors import GpupoolError
@@ -176,7 +176,7 @@ class _Run:
         self.progress.advance()
 
     def _prepared(self, host: Host, op_hash: str) -> None:
-        self.progress.step(self.tracks[host].name, operation_name(self.state, host, op_hash))
+        self.progress.step(self.tracks[host].name, self.state.name(host, op_hash))
 
     # Execute: operation by operation, all hosts that have it at once.
     # pyinfra's own run_ops ends the whole run when one operation raises on one host.
@@ -207,7 +207,7 @@ class _Run:
                 self._each(width, partial(self._execute_one, op_hash), ready)
 
     def _execute_one(self, op_hash: str, track: Track) -> None:
-        name = operation_name(self.state, track.host, op_hash)
+        name = self.state.name(track.host, op_hash)
         self.progress.step(track.name, name)
         failed = None
         with track.busy(), ctx_host.use(track.host):
@@ -251,7 +251,7 @@ class _Run:
             meta = data.operation_meta
             # What ran within an operation's function is part of that operation.
             if data.parent_op_hash is None and meta.is_complete() and meta.did_change():
-                name = operation_name(self.state, host, op_hash)
+                name = self.state.name(host, op_hash)
                 # Our own operations say what they change, thing by thing; pyinfra's log a diff at most.
                 for what, diff in diffs.take(host, op_hash).items() or [
                     ("", "\n".join(logged.get(op_hash, ())) or None)
@@ -277,8 +277,16 @@ class _Run:
     def _each(self, width: int, work: Callable[[Track], None], tracks: Sequence[Track]) -> None:
         self.workers = Pool(width)
         for track in tracks:
-            self.workers.spawn(work, track)
+            self.workers.spawn(self._one, work, track)
         self.workers.join()
+
+    def _one(self, work: Callable[[Track], None], track: Track) -> None:
+        try:
+            work(track)
+        except Exception as error:
+            # A mistake of ours: without this it would be lost with the greenlet, and the host would seem to be right.
+            pyinfra.logger.error("%s", error, exc_info=True)
+            self._fail(track, f"gpupool itself failed: {reason(error)}")
 
     def _active(self) -> list[Track]:
         return [track for host, track in self.tracks.items() if host in self.state.active_hosts]

@@ -4,6 +4,7 @@ import logging
 import os
 import sys
 import time
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -52,6 +53,8 @@ class Recorder(logging.Handler):
             clock = time.strftime("%H:%M:%S", time.localtime(record.created))
             where = host.name if host is not None else record.name
             self._sink.write(f"{clock} {record.levelname:<7} {where}: {text.rstrip()}\n")
+            if record.exc_info:
+                self._sink.write("".join(traceback.format_exception(*record.exc_info)))
 
     @staticmethod
     def _mine(host: "Host", heard: Heard, record: logging.LogRecord, text: str) -> None:

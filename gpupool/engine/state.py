@@ -23,6 +23,10 @@ class PoolState(State):
     on_prepared: Callable[[Host, str], None] | None = None
     wires: Mapping[Host, Wire]
 
+    def __init__(self, check_for_changes: bool) -> None:
+        super().__init__(check_for_changes=check_for_changes)
+        self.names: dict[tuple[str, str], str] = {}
+
     def fail_hosts(self, hosts_to_fail: Iterable[Host], activated_count: int | None = None) -> None:
         """Called by pyinfra when a fact fails; its own version goes on with the fact's default value.
 
@@ -36,17 +40,24 @@ class PoolState(State):
             raise FactFailedError(f"{where}{said or 'a fact could not be read'}")
 
     def set_op_data_for_host(self, host: Host, op_hash: str, op_data: StateOperationHostData) -> None:
-        """Also tells the driver how far a host is."""
+        """Also keeps the name that this host gives to the operation, and tells the driver how far the host is."""
         super().set_op_data_for_host(host, op_hash, op_data)
+        if own := op_data.global_arguments.get("name"):
+            role = host.current_deploy_name
+            self.names[host.name, op_hash] = f"{role} | {own}" if role else own
         if self.on_prepared and not self.is_executing:
             self.on_prepared(host, op_hash)
+
+    def name(self, host: Host, op_hash: str) -> str:
+        """ "Role | Operation" as this host calls it; other hosts may call the same place in the deploy otherwise."""
+        return self.names.get((host.name, op_hash)) or min(self.op_meta[op_hash].names)
 
     def unfinished(self, host: Host) -> str | None:
         """The operation that raised while it was looked at, if one did: it is in the order but has no data yet."""
         op_hash = host.op_hash_order[-1] if host.op_hash_order else None
         if op_hash is None or op_hash in self.ops[host] or op_hash not in self.op_meta:
             return None
-        return operation_name(self, host, op_hash)
+        return self.name(host, op_hash)
 
     def foresee(self, host: Host) -> None:
         """After a dry look: complete each operation as if it had run; handlers (``_if``) only if their guards hold."""
@@ -63,13 +74,3 @@ def _guards_hold(guards: Any) -> bool:
         return all(guard() for guard in ([guards] if callable(guards) else guards or ()))
     except Exception:
         return True
-
-
-def operation_name(state: State, host: Host, op_hash: str) -> str:
-    """ "Role | Operation" as this host calls it: hosts may give different names to the same place in the deploy."""
-    names = sorted(state.op_meta[op_hash].names)
-    data = state.ops[host].get(op_hash)
-    own = data.global_arguments.get("name") if data else None
-    if own:
-        return next((name for name in names if name == own or name.endswith(f"| {own}")), own)
-    return names[0]
