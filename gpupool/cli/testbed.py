@@ -101,9 +101,7 @@ def status(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", 
 def ssh(
     inventory: Inventory,
     node: Annotated[str, typer.Argument(help="The node's name in the inventory.")],
-    command: Annotated[
-        list[str] | None, typer.Argument(help="What to run there, after --, or a shell.")
-    ] = None,
+    command: Annotated[list[str] | None, typer.Argument(help="What to run there, after --, or a shell.")] = None,
     user: Annotated[str, typer.Option("--login", "-l", help="Who to be there.")] = "root",
     name: Name = None,
     prefix: Prefix = "gpupool",

@@ -16,6 +16,7 @@ from gpupool.testbed.state import State
 
 PROBE = """\
 cat /etc/ssh/ssh_host_ed25519_key.pub
+systemctl is-active ssh.service
 systemctl is-system-running
 systemctl list-units --state=failed --plain --no-legend | cut -d" " -f1
 """
@@ -55,8 +56,8 @@ def status(testbed: str) -> list[NodeStatus]:
         if word != "running":
             return NodeStatus(name, state.nodes[name], roles, word, "-", False)
         seen = docker.attempt(["exec", f"{testbed}-{name}", "/bin/sh", "-c", PROBE], timeout=30)
-        _, system, units = read(seen.stdout)
-        return NodeStatus(name, state.nodes[name], roles, word, system, _lets_in(state, name), units)
+        found = read(seen.stdout)
+        return NodeStatus(name, state.nodes[name], roles, word, found.system, _lets_in(state, name), found.failed_units)
 
     return abreast(look, list(state.nodes))
 
@@ -69,12 +70,22 @@ def standing(testbed: str) -> dict[str, dict[str, Any]]:
     return {label[NODE_LABEL]: entry for label, entry in labels if NODE_LABEL in label}
 
 
-def read(text: str) -> tuple[str, str, tuple[str, ...]]:
-    """Return host key, systemd's word and failed units from what the probe printed."""
-    lines = text.splitlines()
+@dataclass(frozen=True)
+class Found:
+    """What the probe printed: public host key, whether sshd runs, systemd's word (``-``: none yet), failed units."""
+
+    host_key: str
+    sshd: bool
+    system: str
+    failed_units: tuple[str, ...]
+
+
+def read(text: str) -> Found:
+    """Return the probe's lines as what they mean; a node that has hardly begun to boot prints few of them."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
     key = next((line for line in lines if line.startswith("ssh-")), "")
-    rest = [line.strip() for line in lines if line.strip() and not line.startswith("ssh-")]
-    return key, rest[0] if rest else "-", tuple(rest[1:])
+    sshd, system, *units = [*(line for line in lines if not line.startswith("ssh-")), "-", "-"][: max(2, len(lines))]
+    return Found(key, sshd == "active", system, tuple(unit for unit in units if unit != "-"))
 
 
 def ssh_command(state: State, node: str, user: str = "root", command: Sequence[str] = ()) -> list[str]:

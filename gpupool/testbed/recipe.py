@@ -68,6 +68,7 @@ UNCONFIGURED_UNITS = (
     "nfs-blkmap.service",
     "nfs-server.service",
     "rpc-svcgssd.service",
+    "sackd.service",
     "slurmctld.service",
     "slurmd.service",
     "slurmdbd.service",

@@ -45,9 +45,12 @@ def _root() -> Path:
 
 
 def every() -> list[State]:
-    """Return all testbeds of this user that were brought up and not taken down, the last one first."""
-    files = [(path.stat().st_mtime, path.parent.name) for path in _root().glob("*/state.json")]
-    return [load(name) for _, name in sorted(files, reverse=True)]
+    """Return all testbeds kept here, the one brought up last first; those that cannot be read are left out."""
+    found = []
+    for path in sorted(_root().glob("*/state.json"), key=lambda path: -path.stat().st_mtime):
+        with suppress(TestbedError):
+            found.append(load(path.parent.name))
+    return found
 
 
 def find(inventory: Path, *, name: str | None = None, prefix: str | None = None) -> State:
@@ -107,13 +110,3 @@ def held(testbed: str) -> Iterator[Path]:
             ) from error
         place.mkdir(exist_ok=True, mode=0o700)
         yield place
-
-
-def every() -> list[State]:
-    """Return all testbeds that are kept here, the one brought up last first; those that cannot be read are left out."""
-    files = sorted(folder("x").parent.glob("*/state.json"), key=lambda file: -file.stat().st_mtime)
-    found = []
-    for file in files:
-        with suppress(TestbedError):
-            found.append(load(file.parent.name))
-    return found
