@@ -1,0 +1,68 @@
+"""What a person sees: lines in a log, bars on a terminal."""
+
+import io
+import re
+
+import pytest
+from rich.console import Console
+
+from gpupool.engine import progress
+from gpupool.engine.progress import BarProgress, LineProgress, ShownProgress, shown
+
+
+def console(terminal: bool) -> Console:
+    return Console(file=io.StringIO(), force_terminal=terminal, width=100)
+
+
+def text(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def story(display: ShownProgress) -> None:
+    with display:
+        display.stage("Connect", 2)
+        display.step("n1", "connecting")
+        display.advance()
+        display.failed("n2", "cannot be reached: [no] answer")
+        display.advance()
+        display.stage("Execute", 10)
+        display.step("n1", "slurm | install [all]")
+        display.tick()
+        display.note("stopping")
+        display.advance(9)
+
+
+def test_lines() -> None:
+    out = console(terminal=False)
+    story(shown(out))
+    assert [re.sub(r"^ +\d+\.\d s  ", "", line) for line in text(out).splitlines()] == [
+        "failed: n2: cannot be reached: [no] answer",
+        "Connect: 2 of 2 nodes, 1 failed",
+        "stopping",
+        "Execute: 9 of 10 operations",
+    ]
+
+
+def test_a_long_silence_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = console(terminal=False)
+    monkeypatch.setattr(progress, "SILENCE_SECONDS", 0)
+    with LineProgress(out) as lines:
+        lines.stage("Execute", 10)
+        lines.tick()
+        lines.step("n1", "slurm | install")
+        lines.tick()
+    assert "Execute: 0 of 10; now waiting" in text(out)
+    assert "Execute: 0 of 10; now n1: slurm | install" in text(out)
+
+
+def test_bars() -> None:
+    out = console(terminal=True)
+    display = shown(out)
+    assert isinstance(display, BarProgress)
+    story(display)
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text(out))
+    assert "✗ n2  cannot be reached: [no] answer" in plain
+    assert "slurm | install [all]" in plain
+    assert "9/10" in plain
+    assert "stopping" in plain

@@ -1,0 +1,57 @@
+"""The two faster inner functions say what pyinfra's own say."""
+
+import sys
+from typing import Any
+
+import pyinfra
+from pyinfra import host
+from pyinfra.api import arguments, deploy
+from pyinfra.operations import server
+
+from gpupool.engine import drive, speed
+from gpupool.engine.drive import Target, run
+
+
+@deploy("inner")
+def inner() -> None:
+    for item in host.loop(range(2)):
+        server.shell(name=f"loop {item}", commands=["true"])
+    [server.shell(name=f"plain {item}", commands=["true"]) for item in range(2)]
+
+
+@deploy("outer")
+def outer() -> None:
+    inner()
+    with host.when(lambda: True):
+        inner(_sudo=True)
+    server.shell(
+        name="last",
+        commands=["true"],
+    )
+
+
+def test_the_order_is_the_same_as_pyinfras(monkeypatch: Any) -> None:
+    assert pyinfra.__version__.startswith(speed.COMPARED), "compare with the new pyinfra, then add its version"
+    stock: Any = sys.modules["pyinfra.api.operation"].get_operation_order_from_stack
+    pairs: list[tuple[Any, Any]] = []
+
+    def both(state: Any) -> Any:
+        # one frame more than when pyinfra calls it: the last number of each is this function's own line
+        pairs.append((stock(state)[:-1], speed.order_from_stack(state)[:-1]))
+        return list(pairs[-1][1])
+
+    monkeypatch.setattr(drive, "faster", lambda: monkeypatch.context())
+    monkeypatch.setattr(sys.modules["pyinfra.api.operation"], "get_operation_order_from_stack", both)
+    assert run([Target("a", (), {"fake_delay": 0}, "fake")], outer, execute=False).ok
+    assert len(pairs) == 9
+    assert [ours for _, ours in pairs] == [theirs for theirs, _ in pairs]
+    assert len({tuple(ours) for _, ours in pairs}) == 5
+
+
+def test_pyinfra_is_itself_again_afterwards() -> None:
+    operation: Any = sys.modules["pyinfra.api.operation"]
+    before = operation.get_operation_order_from_stack, arguments.all_global_arguments
+    with speed.faster():
+        assert operation.get_operation_order_from_stack is speed.order_from_stack
+        assert arguments.all_global_arguments() == before[1]()
+    assert (operation.get_operation_order_from_stack, arguments.all_global_arguments) == before
