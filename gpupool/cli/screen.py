@@ -10,7 +10,9 @@ from rich.console import Console
 stdout = Console(highlight=False, soft_wrap=True)
 stderr = Console(stderr=True, highlight=False, soft_wrap=True)
 
-Inventory = Annotated[Path, typer.Argument(help="A folder of YAML files, such as inventory/skynet.", show_default=False)]
+Inventory = Annotated[
+    Path, typer.Argument(help="A folder of YAML files, such as inventory/skynet.", show_default=False)
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Limit = Annotated[
     str | None, typer.Option("--limit", help="Only these nodes: names, ranges, @roles, as in the inventory.")

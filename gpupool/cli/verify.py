@@ -1,0 +1,33 @@
+"""`gpupool verify`: is it so? Read-only checks on the live nodes."""
+
+from gpupool.cli.running import chosen, counted, reached
+from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stderr, stdout
+
+
+def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as_json: Json = False) -> None:
+    """Check the live nodes against the inventory, changing nothing; exit 1 when a check fails."""
+    to = reached(inventory, on)
+    # testinfra and pytest are slow to import: only this command waits for them
+    from gpupool.verify.run import Outcome, run
+
+    seen: list[Outcome] = []
+
+    with stderr.status("checking") as status:
+
+        def tell(outcome: Outcome) -> None:
+            seen.append(outcome)
+            status.update(f"{len(seen)} checks; {outcome.node}: {outcome.check}")
+
+        outcomes = run(to, chosen(to, limit), tell)
+    failed = [it for it in outcomes if not it.ok]
+    if as_json:
+        print_json({"ok": not failed, "checks": [it.as_dict() for it in outcomes]})
+    else:
+        for it in failed:
+            stdout.print(f"[red]{it.node}[/]: {it.check}: ", it.why, sep="")
+        words = f"{counted(len(outcomes), 'check')} on {counted(len({it.node for it in outcomes}), 'node')}: "
+        stdout.print(
+            words + (f"{len(failed)} failed" if failed else "all hold"), style="bold red" if failed else "bold green"
+        )
+    if failed:
+        raise SystemExit(1)

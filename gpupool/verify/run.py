@@ -1,0 +1,105 @@
+"""Run the checks on the nodes by pytest, in this process, and give what came of each as data."""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import testinfra
+from testinfra.host import Host
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.reach import Reach
+
+CHECKS = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One check on one node; `why` is one line when it failed."""
+
+    check: str
+    node: str
+    ok: bool
+    why: str = ""
+    seconds: float = 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain JSON types."""
+        return asdict(self)
+
+
+def run(to: Reach, limit: set[str] | None, tell: Callable[[Outcome], None]) -> list[Outcome]:
+    """Run every check on the nodes (those in `limit` only) and tell each outcome as it comes."""
+    with tempfile.TemporaryDirectory(prefix="gpupool-") as folder:
+        config = Path(folder) / "ssh_config"
+        config.write_text(f"{to.ssh_config}  ControlPath {folder}/%C\n")
+        plugin = _Checks(to, limit, str(config), tell)
+        quiet = ["-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:logging"]
+        code = pytest.main(
+            ["--rootdir", str(CHECKS), "-c", "/dev/null", "--import-mode=importlib", *quiet, str(CHECKS)], [plugin]
+        )
+        if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            if code == pytest.ExitCode.INTERRUPTED:
+                raise KeyboardInterrupt
+            plugin.outcomes.append(
+                Outcome("the checks themselves", "-", False, plugin.trouble or f"pytest said {code}")
+            )
+        return plugin.outcomes
+
+
+class _Checks:
+    """The pytest plugin: one test item for each check and each node that has the role it is about."""
+
+    def __init__(self, to: Reach, limit: set[str] | None, config: str, tell: Callable[[Outcome], None]) -> None:
+        self.to = to
+        self.tell = tell
+        self.nodes = [node for node in to.nodes if limit is None or node.name in limit]
+        self.outcomes: list[Outcome] = []
+        self.trouble = ""
+        self._connect = cache(lambda name: testinfra.get_host(f"ssh://{name}", ssh_config=config))
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        config.addinivalue_line("markers", "role(*names): the check is for nodes with one of these roles")
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        if "node" in metafunc.fixturenames:
+            marker = metafunc.definition.get_closest_marker("role")
+            nodes = [node for node in self.nodes if marker is None or node.has(*marker.args)]
+            metafunc.parametrize("node", nodes, ids=[node.name for node in nodes])
+
+    @pytest.fixture
+    def cluster(self) -> Cluster:
+        return self.to.cluster
+
+    @pytest.fixture
+    def host(self, node: Node) -> Host:
+        found: Host = self._connect(node.name)
+        return found
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.trouble = str(report.longrepr).strip().splitlines()[-1]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when != "call" and not report.failed:
+            return
+        if report.skipped:
+            return
+        name, _, node = report.nodeid.rpartition("::")[2].partition("[")
+        words = name.removeprefix("test_").replace("_", " ")
+        outcome = Outcome(words, node.rstrip("]"), report.passed, "\n".join(_why(report)), round(report.duration, 3))
+        self.outcomes.append(outcome)
+        self.tell(outcome)
+
+
+def _why(report: pytest.TestReport) -> Iterator[str]:
+    if report.passed:
+        return
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = crash.message if crash else str(report.longrepr)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    yield lines[0].removeprefix("AssertionError: ") if lines else "failed without a word"

@@ -1,0 +1,34 @@
+"""What every node has."""
+
+from testinfra.host import Host
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.system.packages import packages_for
+
+
+def test_node_knows_its_own_name(node: Node, host: Host) -> None:
+    said = host.check_output("hostname -f")
+    assert said == node.fqdn, f"hostname -f says {said}, not {node.fqdn}"
+
+
+def test_node_finds_all_others_by_name(cluster: Cluster, node: Node, host: Host) -> None:
+    wanted = {it.fqdn: it.address for it in cluster.nodes.values() if it.address}
+    lines = host.check_output(f"getent hosts {' '.join(wanted)}")
+    found = {name: line.split()[0] for line in lines.splitlines() for name in line.split()[1:]}
+    wrong = [name for name, address in wanted.items() if found.get(name) != address]
+    assert not wrong, f"not found at the inventory's address: {', '.join(wrong)}"
+
+
+def test_packages_are_installed(cluster: Cluster, node: Node, host: Host) -> None:
+    wanted = packages_for(cluster, node)
+    listed = host.check_output("dpkg-query -W -f '${db:Status-Abbrev} ${Package}\\n'")
+    there = {line.split()[1] for line in listed.splitlines() if line.startswith("ii")}
+    missing = sorted(set(wanted) - there)
+    assert not missing, f"missing: {', '.join(missing)}"
+
+
+def test_people_have_the_same_numbers(cluster: Cluster, node: Node, host: Host) -> None:
+    lines = host.check_output("getent passwd").splitlines()
+    there = {line.split(":")[0]: int(line.split(":")[2]) for line in lines}
+    wrong = [user.name for user in cluster.users.values() if there.get(user.name) != user.uid]
+    assert not wrong, f"not there, or with another uid: {', '.join(wrong)}"

@@ -1,0 +1,59 @@
+"""Slurm's daemons, and what they say of the cluster."""
+
+import pytest
+from testinfra.host import Host
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.slurm.accounting import entities
+
+
+@pytest.mark.role("head", "controller", "backup-controller", "database", "compute")
+def test_munge_credentials_are_good(node: Node, host: Host) -> None:
+    said = host.run("munge -n | unmunge | head -n 1").stdout
+    assert "Success" in said, f"munge says {said or 'nothing'}"
+
+
+@pytest.mark.role("head", "compute", "controller", "backup-controller")
+def test_slurm_answers(node: Node, host: Host, cluster: Cluster) -> None:
+    said = host.run("scontrol ping")
+    assert "is UP" in said.stdout, f"scontrol ping: {(said.stdout or said.stderr).strip()}"
+
+
+@pytest.mark.role("compute")
+def test_node_may_get_jobs(node: Node, host: Host) -> None:
+    said = host.check_output(f"sinfo -h -N -n {node.name} -o '%t %E' | sort -u | head -n 1")
+    state, _, reason = said.partition(" ")
+    assert state.rstrip("*$~#%@^-") in ("idle", "mix", "alloc", "comp", "resv", "plnd"), f"{state}: {reason}"
+
+
+@pytest.mark.role("compute")
+def test_node_has_the_gpus_of_the_inventory(node: Node, host: Host) -> None:
+    if not node.gpus:
+        return
+    said = host.check_output(f"sinfo -h -N -n {node.name} -o %G | head -n 1")
+    found = {word.split("(")[0] for word in said.split(",")}
+    wanted = {f"gpu:{gpu}:{count}" for gpu, count in node.gpus.items()}
+    assert found == wanted, f"Slurm says {said}, the inventory {', '.join(sorted(wanted))}"
+
+
+@pytest.mark.role("head")
+def test_head_runs_no_jobs(node: Node, host: Host) -> None:
+    assert host.run("pgrep -x slurmd").rc != 0, "slurmd runs here"
+
+
+@pytest.mark.role("controller")
+def test_partitions_are_those_of_the_inventory(cluster: Cluster, node: Node, host: Host) -> None:
+    found = set(host.check_output("sinfo -h -o %R").split())
+    wanted = set(cluster.partitions)
+    assert found == wanted, f"missing {sorted(wanted - found)}, unknown {sorted(found - wanted)}"
+
+
+@pytest.mark.role("database")
+def test_caps_are_enforced(cluster: Cluster, node: Node, host: Host) -> None:
+    lines = host.check_output("sacctmgr -nP show assoc user= format=account,grptres").splitlines()
+    found = {line.split("|")[0]: line.split("|")[1] for line in lines}
+    wanted = {name: it["GrpTRES"]["gres/gpu"] for name, it in entities(cluster)["accounts"].items() if "GrpTRES" in it}
+    wrong = [name for name, cap in wanted.items() if f"gres/gpu={cap}" not in found.get(name, "").split(",")]
+    assert not wrong, f"another cap in slurmdbd: {', '.join(wrong)}"
+    enforced = host.check_output("scontrol show config | grep AccountingStorageEnforce")
+    assert "limits" in enforced, f"{enforced}: every cap is decoration"

@@ -1,0 +1,15 @@
+"""Accounts, users, QoS and limits in slurmdbd; in two steps, because slurmctld and slurmdbd wait for each other."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.operations import accounting
+from gpupool.slurm.accounting import entities
+
+
+def names(cluster: Cluster, node: Node) -> None:
+    """Before slurmctld starts: it dies where a partition names a QoS that slurmdbd lacks."""
+    accounting.entities(name="Account names", wanted=entities(cluster), limits=False)
+
+
+def limits(cluster: Cluster, node: Node) -> None:
+    """After slurmctld has started once: only then does slurmdbd know what gres/gpu is."""
+    accounting.entities(name="Account limits", wanted=entities(cluster))
