@@ -16,6 +16,8 @@ KEEPALIVE_SECONDS = 10
 # Data (or a keepalive) that nobody has acknowledged for this long means that the node is gone.
 DEAD_AFTER_SECONDS = 40
 
+LOST = "the connection was lost"
+
 
 class PoolSSH(SSHConnector):
     """Host keys are checked strictly unless ``ssh_strict_host_key_checking`` says otherwise; names stay plain."""
@@ -52,9 +54,15 @@ class PoolSSH(SSHConnector):
         self, command: StringCommand, print_output: bool = False, print_input: bool = False, **arguments: Any
     ) -> tuple[bool, CommandOutput]:
         """Run it; a connection that broke meanwhile raises SSHException instead of looking like a silent failure."""
-        ok, output = super().run_shell_command(command, print_output, print_input, **arguments)
+        try:
+            ok, output = super().run_shell_command(command, print_output, print_input, **arguments)
+        except (EOFError, SSHException) as error:
+            # EOFError is what paramiko raises when the other side hangs up; pyinfra does not expect it here.
+            if self._alive():
+                raise
+            raise SSHException(LOST) from error
         if not ok and not self._alive():
-            raise SSHException("the connection was lost")
+            raise SSHException(LOST)
         return ok, output
 
     def _alive(self) -> bool:
