@@ -4,9 +4,8 @@ import hashlib
 import json
 
 from gpupool.testbed import boot
-from gpupool.testbed.spec import LABEL, NODE_LABEL, SHAPE_LABEL, Container, Spec
+from gpupool.testbed.spec import ANCHOR, LABEL, NODE_LABEL, SHAPE_LABEL, Container, Spec
 
-ANCHOR = "volumes"
 _LOG_OPTIONS = ("--log-driver", "json-file", "--log-opt", "max-size=1m")
 
 

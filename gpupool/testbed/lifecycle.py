@@ -10,7 +10,7 @@ from gpupool.errors import TestbedError
 from gpupool.testbed import container, docker, dockerd, host, image, keys, look, network
 from gpupool.testbed import state as kept
 from gpupool.testbed.abreast import abreast
-from gpupool.testbed.spec import LABEL, SHAPE_LABEL, Container, Spec
+from gpupool.testbed.spec import ANCHOR, LABEL, SHAPE_LABEL, Container, Spec
 from gpupool.testbed.state import State
 
 Tell = Callable[[str], None]
@@ -157,7 +157,7 @@ def _is_changed(there: dict[str, Any], spec: Spec, box: Container) -> bool:
 def _anchor(spec: Spec) -> None:
     """Keep a sleeping container that holds the volumes in memory, made anew when there are others."""
     wanted = container.anchor(spec, image.base_tag(spec.suite))
-    name = spec.part(container.ANCHOR)
+    name = spec.part(ANCHOR)
     there = docker.inspect("container", [name]).get(name)
     if there is not None and (
         wanted is None or f"{SHAPE_LABEL}={there['Config']['Labels'].get(SHAPE_LABEL)}" not in wanted

@@ -13,6 +13,8 @@ LABEL = "gpupool.testbed"
 NODE_LABEL = "gpupool.testbed.node"
 SHAPE_LABEL = "gpupool.testbed.shape"
 
+ANCHOR = "volumes"  # the container that keeps volumes in memory mounted
+
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
 
@@ -76,6 +78,7 @@ class Spec:
 
 def _complaints(spec: Spec) -> list[str]:
     bad = [f"'{word}' is no name for docker (use a-z, 0-9, -)" for word in _words(spec) if not _NAME.fullmatch(word)]
+    bad += [f"no node may be called '{box.name}'" for box in spec.containers if box.name == ANCHOR]
     try:
         network = ipaddress.ip_network(spec.network)
     except ValueError as error:

@@ -1,0 +1,138 @@
+"""What is said when docker is not there, not running or not ours; images, networks and what docker printed."""
+
+import ipaddress
+import os
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+
+from gpupool.errors import TestbedError
+from gpupool.testbed import docker, dockerd, host, image, network, recipe
+from gpupool.testbed.spec import Spec
+
+SPEC = Spec("twin", "10.66.0.0/16", "example.org")
+
+
+@pytest.fixture
+def daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], None]:
+    """A docker on the PATH that says on standard error what the test wants, and exits 1."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+
+    def says(words: str) -> None:
+        for name in ("docker", "dockerd"):
+            (tmp_path / name).write_text(f"#!/bin/sh\necho '{words}' >&2\nexit 1\n")
+            (tmp_path / name).chmod(0o755)
+
+    return says
+
+
+def test_without_docker_the_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(TestbedError, match=r"not installed here.*sudo apt-get install docker\.io"):
+        dockerd.ensure()
+
+
+def test_a_stopped_daemon_needs_root(daemon: Callable[[str], None]) -> None:
+    daemon("Cannot connect to the Docker daemon at unix:///var/run/docker.sock.")
+    with pytest.raises(TestbedError, match=r"not running here.*sudo systemctl start docker"):
+        dockerd.ensure()
+
+
+def test_a_socket_that_is_not_ours_needs_the_group(daemon: Callable[[str], None]) -> None:
+    daemon("permission denied while trying to connect to the Docker daemon socket")
+    with pytest.raises(TestbedError, match=r"may not speak to docker.*usermod -aG docker"):
+        dockerd.ensure()
+
+
+def test_a_daemon_elsewhere_is_not_started_here(daemon: Callable[[str], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    daemon("Cannot connect to the Docker daemon")
+    monkeypatch.setenv("DOCKER_HOST", "tcp://192.0.2.1:2375")
+    with pytest.raises(TestbedError, match=r"DOCKER_HOST=tcp://192\.0\.2\.1:2375"):
+        dockerd.ensure()
+
+
+@pytest.mark.parametrize(
+    ("stderr", "reason"),
+    [
+        ("Error response from daemon: Pool overlaps\n", "Pool overlaps"),
+        (
+            "unknown flag: --no-trunc\n\nUsage:  docker volume ls\n\nRun 'docker volume ls --help'\n",
+            "unknown flag: --no-trunc",
+        ),
+        ("docker: Error response from daemon: no such image.\nSee 'docker run --help'.\n", "no such image."),
+        ("", "exit 125"),
+    ],
+)
+def test_the_reason_is_dockers_own_last_line(stderr: str, reason: str) -> None:
+    assert docker.reason(CompletedProcess([], 125, "", stderr)) == reason
+
+
+def test_images_are_named_by_what_is_in_them() -> None:
+    tag = image.layer_tag("trixie", ["slurmd", "munge"])
+    assert tag == image.layer_tag("trixie", frozenset(("munge", "slurmd")))
+    assert tag.startswith("gpupool/node:trixie-")
+    assert len({tag, image.layer_tag("trixie", ["munge"]), image.layer_tag("bookworm", ["munge", "slurmd"])}) == 3
+    assert image.layer_tag("trixie", []) == image.base_tag("trixie")
+
+
+def test_images_do_not_depend_on_the_proxy_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = image.layer_tag("trixie", ["munge"])
+    monkeypatch.setenv("http_proxy", "http://proxy.example.org:3128")
+    assert host.proxies()["http_proxy"] == "http://proxy.example.org:3128"
+    assert image.layer_tag("trixie", ["munge"]) == before
+
+
+def test_an_image_holds_no_key_and_no_identity() -> None:
+    text = recipe.layer({}, ["munge"])
+    assert "rm -f /etc/ssh/ssh_host_* /etc/munge/munge.key" in text
+    assert ": > /etc/machine-id" in text
+    assert "policy-rc.d" in text
+
+
+def fake_networks(monkeypatch: pytest.MonkeyPatch, **subnets: str) -> None:
+    found = {name.replace("_", "-"): [ipaddress.ip_network(subnet)] for name, subnet in subnets.items()}
+    monkeypatch.setattr(network, "_subnets", lambda: dict(found))
+
+
+def test_a_taken_network_is_named_with_a_free_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_networks(monkeypatch, other="10.66.128.0/17", next="10.67.0.0/16")
+    with pytest.raises(TestbedError, match=r"in use by docker's network other.*--network 10\.68\.0\.0/16"):
+        network.ensure(SPEC)
+
+
+def test_a_network_that_changed_is_not_touched(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_networks(monkeypatch, gpupool_twin="10.70.0.0/16")
+    with pytest.raises(TestbedError, match="take the testbed down first"):
+        network.ensure(SPEC)
+
+
+def test_a_network_as_it_should_be_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_networks(monkeypatch, gpupool_twin="10.66.0.0/16", other="10.70.0.0/16")
+    monkeypatch.setattr(docker, "attempt", lambda *_, **__: pytest.fail("docker was called"))
+    network.ensure(SPEC)
+
+
+@pytest.mark.parametrize(
+    ("text", "servers"),
+    [
+        ("nameserver 192.0.2.53\nnameserver 192.0.2.54\n", ("192.0.2.53", "192.0.2.54")),
+        ("# local\nnameserver 127.0.0.1\nnameserver 192.0.2.53\n", ("192.0.2.53",)),
+        ("nameserver fe80::1%eth0\n", ()),
+    ],
+)
+def test_name_servers_are_those_that_containers_can_reach(
+    monkeypatch: pytest.MonkeyPatch, text: str, servers: tuple[str, ...]
+) -> None:
+    def read_text(path: Path, **_: Any) -> str:
+        if str(path) == "/etc/resolv.conf":
+            return text
+        raise FileNotFoundError
+
+    monkeypatch.setattr(Path, "read_text", read_text)
+    assert host.nameservers() == servers

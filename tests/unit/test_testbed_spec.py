@@ -1,0 +1,112 @@
+"""What a testbed may be, and the docker command lines that it becomes."""
+
+import itertools
+
+import pytest
+
+from gpupool.errors import TestbedError
+from gpupool.testbed import boot, container, network
+from gpupool.testbed.spec import Container, Spec, Volume
+
+VOLUME = Volume("pskynet1", "multivac.cc.gatech.edu:/pskynet1", "50T")
+GPU = Container("gpu-1", "10.66.1.1", "gpu-1.example.org", ("slurmd",), gpus=2, volumes={"pskynet1": "/testbed/p"})
+SPEC = Spec("twin", "10.66.0.0/16", "example.org", containers=(GPU,), volumes=(VOLUME,))
+
+
+def created(box: Container = GPU, cgroups: str = "v1") -> list[str]:
+    return container.create(
+        SPEC,
+        box,
+        image="gpupool/node:x",
+        cgroups=cgroups,
+        nameservers=("192.0.2.53",),
+        public_key="ssh-ed25519 AAA me\n",
+    )
+
+
+def values(arguments: list[str], option: str) -> list[str]:
+    return [after for word, after in itertools.pairwise(arguments) if word == option]
+
+
+def test_a_node_is_named_labelled_and_placed() -> None:
+    arguments = created()
+    assert arguments[:3] == ["create", "--name", "gpupool-twin-gpu-1"]
+    assert values(arguments, "--label")[:2] == ["gpupool.testbed=gpupool-twin", "gpupool.testbed.node=gpu-1"]
+    assert values(arguments, "--ip") == ["10.66.1.1"]
+    assert values(arguments, "--hostname") == ["gpu-1"]
+    assert values(arguments, "--domainname") == ["example.org"]
+    assert values(arguments, "--restart") == ["no"]
+    assert values(arguments, "--volume") == ["gpupool-twin-pskynet1:/testbed/p"]
+
+
+def test_each_gpu_has_a_rule_of_its_own() -> None:
+    assert values(created(), "--device-cgroup-rule") == ["c 195:0 rwm", "c 195:1 rwm", "c 195:255 rwm"]
+    plain = Container("head", "10.66.0.1", "head.example.org")
+    assert not values(created(plain), "--device-cgroup-rule")
+
+
+def test_a_node_has_no_say_over_the_machine_underneath() -> None:
+    assert values(created(), "--cap-drop") == ["SYS_RESOURCE", "SYS_TIME", "SYS_MODULE"]
+    assert "--privileged" not in created()
+
+
+def test_v1_controllers_are_mounted_only_where_there_are_any() -> None:
+    assert "/cg1/devices" in created(cgroups="v1")[-1]
+    assert "cg1" not in created(cgroups="v2")[-1]
+
+
+def test_start_text_makes_devices_and_ends_in_systemd() -> None:
+    text = boot.script(cgroups="v2", gpus=1, nameservers=(), public_key="ssh-ed25519 AAA it's me")
+    assert "mknod -m 666 /dev/nvidia0 c 195 0\n" in text
+    assert "nvidia1" not in text
+    assert "'ssh-ed25519 AAA it'\"'\"'s me'" in text
+    assert text.endswith("exec /lib/systemd/systemd\n")
+
+
+def test_the_shape_changes_with_what_a_standing_container_cannot_change() -> None:
+    more = Container(GPU.name, GPU.address, GPU.hostname, GPU.packages, gpus=3, volumes=GPU.volumes)
+    packages = Container(GPU.name, GPU.address, GPU.hostname, ("slurmd", "lmod"), gpus=2, volumes=GPU.volumes)
+    words = Container(GPU.name, GPU.address, GPU.hostname, GPU.packages, 2, GPU.volumes, roles=("compute",))
+    assert container.shape(SPEC, more) != container.shape(SPEC, GPU)
+    assert container.shape(SPEC, packages) == container.shape(SPEC, GPU)
+    assert container.shape(SPEC, words) == container.shape(SPEC, GPU)
+
+
+def test_a_volume_in_memory_carries_source_and_size() -> None:
+    made = network.create_volume(SPEC, VOLUME)
+    assert values(made, "--opt") == ["type=tmpfs", "device=multivac.cc.gatech.edu:/pskynet1", "o=size=50T,mode=0755"]
+    assert not values(network.create_volume(SPEC, Volume("home", kind="disk")), "--opt")
+
+
+def test_volumes_in_memory_are_kept_while_all_nodes_are_off() -> None:
+    anchor = container.anchor(SPEC, "base")
+    assert anchor is not None
+    assert values(anchor, "--volume") == ["gpupool-twin-pskynet1:/volumes/pskynet1"]
+    assert container.anchor(Spec("twin", "10.66.0.0/16", "", volumes=(Volume("home", kind="disk"),)), "base") is None
+
+
+def test_the_bridge_takes_the_last_address() -> None:
+    assert values(network.create(SPEC), "--gateway") == ["10.66.255.254"]
+
+
+@pytest.mark.parametrize(
+    ("box", "words"),
+    [
+        (Container("head", "10.67.0.1", "head"), "head: 10.67.0.1 is not a free address of 10.66.0.0/16"),
+        (Container("head", "10.66.255.254", "head"), "10.66.255.254 is not a free address"),
+        (Container("head", "10.66.1.1", "head"), "the address 10.66.1.1 is used 2 times"),
+        (Container("gpu-1", "10.66.0.1", "head"), "the name gpu-1 is used 2 times"),
+        (Container("Head", "10.66.0.1", "head"), "'Head' is no name for docker"),
+        (Container("head", "here", "head"), "head: 'here' is no address"),
+        (Container("head", "10.66.0.1", "head", volumes={"x": "/x"}), "head: there is no volume 'x'"),
+        (Container("volumes", "10.66.0.1", "head"), "no node may be called 'volumes'"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(box: Container, words: str) -> None:
+    with pytest.raises(TestbedError, match=words.replace("(", r"\(")):
+        Spec("twin", "10.66.0.0/16", "example.org", containers=(GPU, box), volumes=(VOLUME,))
+
+
+def test_a_bad_network_is_refused() -> None:
+    with pytest.raises(TestbedError, match=r"network 10\.66\.0\.1/16 does not hold"):
+        Spec("twin", "10.66.0.1/16", "example.org")

@@ -1,0 +1,147 @@
+"""What is kept of a testbed, how it is found again, and what a look at a node means."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpupool.errors import TestbedError
+from gpupool.testbed import keys, look, state
+from gpupool.testbed.spec import Container
+from gpupool.testbed.state import State
+
+BOXES = (Container("head", "10.66.0.1", "head.example.org"), Container("gpu-1", "10.66.1.1", "gpu-1.example.org"))
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def a_state(name: str = "twin", prefix: str = "gpupool", inventory: str = "/site/inventory") -> State:
+    place = state.folder(f"{prefix}-{name}")
+    return State(
+        id=f"{prefix}-{name}",
+        name=name,
+        prefix=prefix,
+        inventory=inventory,
+        network="10.66.0.0/16",
+        domain="example.org",
+        suite="trixie",
+        cgroups="v1",
+        images={},
+        nodes={"head": "10.66.0.1"},
+        roles={"head": ["head"]},
+        key=str(place / "id_ed25519"),
+        known_hosts=str(place / "known_hosts"),
+        ssh_config=str(place / "ssh_config"),
+    )
+
+
+def save(kept: State) -> State:
+    with state.held(kept.id):
+        state.save(kept)
+    return kept
+
+
+def test_what_is_saved_is_loaded_and_forgotten() -> None:
+    kept = save(a_state())
+    assert state.load("gpupool-twin") == kept
+    assert state.folder("gpupool-twin").stat().st_mode & 0o777 == 0o700
+    state.forget("gpupool-twin")
+    with pytest.raises(TestbedError, match="there is no testbed gpupool-twin here"):
+        state.load("gpupool-twin")
+
+
+def test_a_testbed_is_found_by_its_inventory() -> None:
+    save(a_state("other", inventory="/site/other"))
+    kept = save(a_state())
+    assert state.find(Path("/site/inventory")) == kept
+    with pytest.raises(TestbedError, match="no testbed of /site/nothing here"):
+        state.find(Path("/site/nothing"))
+
+
+def test_two_testbeds_of_one_inventory_need_a_name() -> None:
+    save(a_state("one"))
+    two = save(a_state("two"))
+    with pytest.raises(TestbedError, match=r"say which, .*--name"):
+        state.find(Path("/site/inventory"))
+    assert state.find(Path("/site/inventory"), name="two") == two
+
+
+def test_a_state_that_cannot_be_read_is_said_in_words_and_hides_no_other() -> None:
+    save(a_state("one"))
+    (state.folder("gpupool-two")).mkdir()
+    (state.folder("gpupool-two") / "state.json").write_text("{")
+    with pytest.raises(TestbedError, match="the state of testbed gpupool-two cannot be read"):
+        state.load("gpupool-two")
+    assert [kept.name for kept in state.every()] == ["one"]
+
+
+def test_two_commands_do_not_change_a_testbed_at_once() -> None:
+    with (
+        state.held("gpupool-twin"),
+        pytest.raises(TestbedError, match="another command is at work"),
+        state.held("gpupool-twin"),
+    ):
+        pass
+
+
+def test_a_key_is_made_once(tmp_path: Path) -> None:
+    key = keys.ensure_key(tmp_path)
+    text = key.read_text()
+    assert key.stat().st_mode & 0o077 == 0
+    assert keys.ensure_key(tmp_path).read_text() == text
+    keys.public_path(key).unlink()  # as a kill in the middle leaves it
+    assert keys.ensure_key(tmp_path).read_text() != text
+    assert keys.public_path(key).read_text().startswith("ssh-ed25519 ")
+
+
+def test_known_hosts_name_a_node_in_every_way() -> None:
+    text = keys.known_hosts([(BOXES[0], "ssh-ed25519 AAAA root@head")])
+    assert text == "head,head.example.org,10.66.0.1 ssh-ed25519 AAAA\n"
+
+
+def test_ssh_understands_its_configuration(tmp_path: Path) -> None:
+    config = tmp_path / "with space" / "ssh_config"
+    config.parent.mkdir()
+    keys.write(config, keys.ssh_config(BOXES, tmp_path / "with space" / "id", tmp_path / "with space" / "hosts"))
+    said = subprocess.run(["ssh", "-F", config, "-G", "gpu-1"], capture_output=True, text=True, check=True).stdout
+    assert "hostname 10.66.1.1\n" in said
+    assert f"identityfile {tmp_path}/with space/id\n" in said
+    assert "stricthostkeychecking true\n" in said
+
+
+def test_the_way_in_is_a_checked_ssh(tmp_path: Path) -> None:
+    kept = save(a_state())
+    with pytest.raises(TestbedError, match="has no node hed: it has head"):
+        look.ssh_command(kept, "hed")
+    with pytest.raises(TestbedError, match="never came up to its end"):
+        look.ssh_command(kept, "head")
+    Path(kept.ssh_config).touch()
+    assert look.ssh_command(kept, "head", "ann", ["squeue", "-l"])[1:] == [
+        *("-F", kept.ssh_config, "-l", "ann", "head", "--", "squeue", "-l")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("printed", "found"),
+    [
+        ("", look.Found("", False, "-", ())),
+        ("ssh-ed25519 A r@h\ninactive\n", look.Found("ssh-ed25519 A r@h", False, "-", ())),
+        ("ssh-ed25519 A r@h\nactive\nrunning\n", look.Found("ssh-ed25519 A r@h", True, "running", ())),
+        (
+            "ssh-ed25519 A r@h\nactive\ndegraded\nmunge.service\nx.mount\n",
+            look.Found("ssh-ed25519 A r@h", True, "degraded", ("munge.service", "x.mount")),
+        ),
+    ],
+)
+def test_what_the_probe_printed(printed: str, found: look.Found) -> None:
+    assert look.read(printed) == found
+
+
+def test_a_node_with_a_failed_service_is_there_for_work() -> None:
+    node = look.NodeStatus("head", "10.66.0.1", ("head",), "running", "degraded", True, ("munge.service",))
+    assert node.as_dict()["ok"] is True
+    assert not look.NodeStatus("head", "10.66.0.1", (), "exited", "-", False).ok
