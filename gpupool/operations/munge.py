@@ -95,8 +95,8 @@ def _look_at(name: str) -> tuple[KeyState | None, str | None]:
         if found is None:
             try:
                 found = get_fact(state, host, MungeKey, apply_failed_hosts=False)
-            except Exception as error:  # connectors fail in many ways, none of which is this host's fault
-                return None, f"cannot be reached ({error})"
+            except Exception:  # connectors fail in many ways, none of which is this host's fault
+                return None, "cannot be reached"
             if found is not None and (found.size >= _SMALLEST or not executing()):
                 _known.setdefault(host, {})[executing()] = found
     if found is None:

@@ -1,0 +1,70 @@
+"""Data cases of the operations: ``cases/<module>.<operation>/<case>.yml``.
+
+A case is pyinfra-testing's, with two differences. ``facts`` holds the lines that the node answers (without the end
+mark), so that the fact's reading is tried too; and the fixed shell functions at the head of a script are left out of
+``commands``, which start with the first line of its own. ``stdin`` and ``changes`` (what the plan shows) may be named.
+"""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pyinfra.api.exceptions import OperationError
+from pyinfra.context import ctx_host, ctx_state
+from pyinfra_testing.operations import parse_commands
+from pyinfra_testing.util import FakeHost, FakeState, coerce_operation_arguments
+
+from gpupool.facts.script import END
+from gpupool.operations import diffs, upcoming
+
+CASES = sorted((Path(__file__).parent / "cases").glob("*/*.yml"))
+
+
+class AnsweringHost(FakeHost):
+    """A host whose facts are made of the lines in the case; a list of None is an answer that was cut short."""
+
+    def get_fact(self, fact_cls: Any, *args: Any, **kwargs: Any) -> Any:
+        fact_cls().command(*args, **kwargs)
+        lines = getattr(self.fact, self._get_fact_key(fact_cls)).data
+        return fact_cls().process([END] if lines is None else [*lines, END] if lines != [None] else ["half an ans"])
+
+
+def own_lines(command: Any, module: Any) -> tuple[str, str]:
+    """The script without the fixed part, and what goes to its standard input."""
+    stdin = ""
+    if isinstance(command, dict):
+        stdin, command = command.get("_stdin", ""), command["command"]
+    prelude = getattr(module, "_PRELUDE", "\0").strip()
+    return command.replace(prelude, "").strip("\n"), stdin
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}-{case.stem}")
+def test_operation(case: Path) -> None:
+    data = yaml.safe_load(case.read_text())
+    name, function = case.parent.name.split(".")
+    module = import_module(f"gpupool.operations.{name}")
+    operation = getattr(module, function)
+    state = FakeState()
+    state.is_executing = data.get("executing", False)
+    host = AnsweringHost(state, "n1", data.get("facts", {}), {})
+    args, kwargs = coerce_operation_arguments(operation, data.get("args", []), data.get("kwargs", {}))
+    with ctx_state.use(state), ctx_host.use(host):
+        for path, sha256 in data.get("upcoming", {}).items():
+            upcoming.announce(path, sha256)
+        if "refused" in data and not state.is_executing:
+            with pytest.raises(OperationError, match=data["refused"]):
+                list(operation._inner(*args, **kwargs))
+            return
+        yielded = list(operation._inner(*args, **kwargs))
+        announced = upcoming.announced()
+    commands = [own_lines(command, module) for command in parse_commands(yielded)]
+    assert [script.splitlines() for script, _ in commands] == [text.splitlines() for text in data["commands"]]
+    assert "".join(stdin for _, stdin in commands) == data.get("stdin", "")
+    if "changes" in data:
+        assert diffs.take(host, None) == data["changes"]
+    if "announced" in data:
+        assert announced == data["announced"]
+    if not commands:
+        assert host.noop_description == data["noop_description"]
