@@ -1,21 +1,27 @@
-"""The whole cluster. The order is Slurm's: each step needs what stands above it (docs/concepts.md says why)."""
+"""The whole cluster, stage by stage; the order is Slurm's own (docs/concepts.md says why).
+
+One call a line, never a loop over roles: pyinfra knows an operation by the line that calls it.
+"""
 
 from gpupool.engine.here import here
+from gpupool.operations.together import stage
 from gpupool.roles import accounts, base, compute, controller, database, gpu, head, munge, people, slurm, storage
 from gpupool.system.packages import holds_configuration
 from gpupool.system.storage import served_by
 
 cluster, node = here()
 
-# One call a line, never a loop over roles: pyinfra tells the steps of different nodes apart by their lines.
 base.apply(cluster, node)
 people.apply(cluster, node)
+
 if served_by(cluster, node):
     storage.serve(cluster, node)
+stage(name="Servers are ready")
 storage.use(cluster, node)
 if node == cluster.controllers[0]:
     munge.make(cluster, node)
-elif node.runs_slurm:
+stage(name="The munge key is made")
+if node.runs_slurm and node != cluster.controllers[0]:
     munge.share(cluster, node)
 if node.gpus:
     gpu.apply(cluster, node)
@@ -24,7 +30,11 @@ if holds_configuration(cluster, node):
 if node.has("database"):
     database.apply(cluster, node)
     accounts.names(cluster, node)
-if node.has("controller", "backup-controller"):
+stage(name="Accounts are known")
+if node.has("controller"):
+    controller.apply(cluster, node)
+stage(name="The controller runs")
+if node.has("backup-controller"):
     controller.apply(cluster, node)
 if node.has("database"):
     accounts.limits(cluster, node)

@@ -38,6 +38,8 @@ def _files(cluster: Cluster, node: Node) -> Iterator[File]:
         yield File("/etc/slurm/slurm.conf", slurm_conf(cluster), "slurm")
         yield File("/etc/slurm/gres.conf", gres_conf(cluster), "slurm")
         yield File("/etc/slurm/cgroup.conf", cgroup_conf(cluster), "slurm")
+        # Debian's own includes a pattern, of which Slurm complains at every command
+        yield File("/etc/slurm/plugstack.conf", "# no SPANK plugins\n", "slurm")
     if node.has("controller", "backup-controller"):
         state = (cluster.slurm.state,) if any(cluster.slurm.state.startswith(it.at) for it in cluster.mounts) else ()
         yield drop_in(cluster, "slurmctld", "controller", after=("munge.service",), requires_mounts=state)

@@ -5,12 +5,14 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.syntax import Syntax
+from rich.table import Table
 
 from gpupool.cli.screen import stderr
 from gpupool.engine.report import Change, Report
 from gpupool.errors import GpupoolError
 from gpupool.reach import On, Reach, reach
 
+MANY = 60
 SITE = Path(__file__).parent.parent / "deploys" / "site.py"
 
 
@@ -49,19 +51,41 @@ def run(to: Reach, *, execute: bool, limit: str | None) -> Report:
 
 
 def show_changes(console: Console, report: Report, *, diffs: bool) -> None:
-    """Print each change once, with the nodes that it is for, and its diff."""
+    """Print each change once, with the nodes that it is for, and its diff.
+
+    More than fill a screen or two are counted by operation instead: a new cluster has thousands.
+    """
     groups: dict[Change, list[str]] = {}
     for name, host in report.hosts.items():
         for change in host.changes:
             groups.setdefault(change, []).append(name)
+    if len(groups) > MANY:
+        _count_changes(console, report)
+        return
     for change, names in groups.items():
         console.print(f"[bold]{_few(names)}[/]: ", change.operation, sep="", markup=True)
         if diffs and change.diff:
-            text = change.diff.rstrip("\n")
-            if text.startswith("---"):
-                console.print(Syntax(text, "diff", background_color="default", word_wrap=True))
-            else:
-                console.print("\n".join(f"    {line}" for line in text.splitlines()), style="dim", markup=False)
+            _show_diff(console, change.diff.rstrip("\n"))
+
+
+def _show_diff(console: Console, text: str) -> None:
+    if text.startswith("---"):
+        console.print(Syntax(text, "diff", background_color="default", word_wrap=True))
+    else:
+        console.print("\n".join(f"    {line}" for line in text.splitlines()), style="dim", markup=False)
+
+
+def _count_changes(console: Console, report: Report) -> None:
+    table = Table("Step", "Nodes", "Changes", box=None, header_style="bold", pad_edge=False)
+    nodes: dict[str, dict[str, int]] = {}
+    for name, host in report.hosts.items():
+        for change in host.changes:
+            step = nodes.setdefault(change.operation.partition(" | ")[0], {})
+            step[name] = step.get(name, 0) + 1
+    for operation, counts in nodes.items():
+        table.add_row(operation, _few(counts), str(sum(counts.values())))
+    console.print(table)
+    console.print("--json shows all of them", style="dim")
 
 
 def show_failures(console: Console, report: Report) -> None:
