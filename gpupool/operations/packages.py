@@ -25,6 +25,12 @@ restore() {{
 }}
 say() {{ tail -n 30 "$log" >&2; printf '%s\n' "$1: $(grep -E '^(E|dpkg|dpkg-deb): ' "$log" | head -n 1)" >&2; exit 1; }}
 apt() {{ apt-get -q -y -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold -o Dpkg::Use-Pty=0 "$@" >>"$log" 2>&1 </dev/null; }}
+mend() {{
+  dpkg --force-confold --configure -a >>"$log" 2>&1 </dev/null || :
+  torn=$(dpkg-query -W -f='${{db:Status-Eflag}} ${{Package}}:${{Architecture}}\n' | sed -n 's/^reinstreq //p')
+  [ -z "$torn" ] || apt install --reinstall -- $torn || say 'apt-get install --reinstall'
+  apt -f install || say 'apt-get -f install'
+}}
 fresh() {{ [ -n "$(find /var/lib/apt/lists /var/lib/apt/lists/partial -maxdepth 0 -mmin -1440 2>/dev/null)" ] &&
   [ -n "$(find /var/lib/apt/lists -maxdepth 1 -name '*_Packages*' 2>/dev/null | head -n 1)" ]; }}
 : >"$log"
@@ -63,14 +69,11 @@ def installed(packages: list[str]) -> Generator[StringCommand, None, None]:
         return
     script = [_PRELUDE.strip()]
     if state.unfinished or missing:
+        script.append('fresh || apt update || say "apt-get update"')
         # an earlier run may still be at work: what it left is known only now, under the lock
-        script.append(
-            'if [ -n "$(dpkg --audit)" ]; then '
-            'dpkg --force-confold --configure -a >>"$log" 2>&1 </dev/null || say "dpkg --configure -a"; fi'
-        )
+        script.append('[ -z "$(dpkg --audit)" ] || mend')
     if missing:
         names = shlex.join(missing)
-        script.append('fresh || apt update || say "apt-get update"')
         script.append(
             f"apt install --no-install-recommends -- {names} || {{ apt update && "
             f"apt install --no-install-recommends -- {names}; }} || say 'apt-get install'"
