@@ -65,6 +65,15 @@ def mirror() -> str | None:
     return next((line.strip().rstrip("/") for line in said.splitlines() if line.startswith("http")), None)
 
 
+def apt_options() -> tuple[str, ...]:
+    """Return mmdebstrap's options for what apt accepts of mirrors here, such as the old dates of a frozen one."""
+    if not shutil.which("apt-config"):
+        return ()
+    accepts = ("Acquire::Check-Valid-Until", "Acquire::Check-Date")
+    refused = [name for name in accepts if _output("apt-config", "dump", "--format", "%v", name).strip() == "false"]
+    return tuple(f'--aptopt={name} "false"' for name in refused)
+
+
 def certificates() -> dict[str, str]:
     """Return the certificate authorities an admin added to this machine, file name to text."""
     folder = Path("/usr/local/share/ca-certificates")

@@ -123,11 +123,11 @@ def _bootstrap(suite: str, tag: str) -> None:
         raise TestbedError(f"debian:{suite} cannot be pulled and mmdebstrap is not here: apt-get install mmdebstrap")
     with tempfile.TemporaryDirectory(prefix="gpupool-") as folder:
         tree = Path(folder) / "tree.tar"
-        command = ["mmdebstrap", "--quiet", "--variant=apt", f"--components={COMPONENTS}", suite, str(tree)]
+        command = ["mmdebstrap", "--variant=apt", f"--components={COMPONENTS}", *host.apt_options(), suite, str(tree)]
         sources = _sources(suite)
         code, said = _until_done([*command, "-"] if sources else command, sources or "")
         if code:
-            lines = [line for line in said.splitlines() if line.startswith("E:")] or ["no reason given"]
+            lines = [line.strip() for line in said.splitlines() if line.strip().startswith("E:")] or ["no reason given"]
             raise TestbedError(f"Debian {suite} could not be fetched: {lines[0].removeprefix('E:').strip()}")
         docker.run(["import", str(tree), tag], timeout=BUILD_SECONDS)
 

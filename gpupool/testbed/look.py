@@ -36,8 +36,8 @@ class NodeStatus:
 
     @property
     def ok(self) -> bool:
-        """Say whether the node is there for work; a failed service is the cluster's matter, not the testbed's."""
-        return self.container == "running" and self.ssh and self.systemd in ("running", "degraded")
+        """Say whether one can work there; a failed or slow service is the cluster's matter, not the testbed's."""
+        return self.container == "running" and self.ssh and self.systemd in ("running", "degraded", "starting")
 
     def as_dict(self) -> dict[str, Any]:
         """Return the same as plain data, with ``ok``."""

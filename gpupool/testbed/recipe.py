@@ -82,9 +82,6 @@ UNCONFIGURED_UNITS = (
     "zfs-zed.service",
 )
 
-# chrony runs, but keeps its hands off the clock (-x): the clock is that of the machine underneath.
-_CHRONY = "/etc/systemd/system/chrony.service.d/container.conf"
-
 _INSTALL = """\
 set -eu
 export DEBIAN_FRONTEND=noninteractive
@@ -107,6 +104,16 @@ rm -rf $own /usr/sbin/policy-rc.d
 """
 
 _TIDY = """\
+# chrony runs, but keeps its hands off the clock (-x): the clock is that of the machine underneath.
+unit=/usr/lib/systemd/system/chrony.service
+[ -e $unit ] || unit=/lib/systemd/system/chrony.service
+if [ -e $unit ]; then
+  mkdir -p /etc/systemd/system/chrony.service.d
+  {{
+    printf '[Unit]\\nConditionCapability=\\n[Service]\\nExecStart=\\n'
+    sed -n '/^ExecStart=/s/ [$]DAEMON_OPTS/ -x&/p' $unit
+  }} > /etc/systemd/system/chrony.service.d/container.conf
+fi
 for unit in {unconfigured}; do systemctl disable --quiet $unit 2>/dev/null || true; done
 rm -f /etc/ssh/ssh_host_* /etc/munge/munge.key /var/log/apt/* /var/log/dpkg.log /var/log/alternatives.log
 : > /etc/machine-id
@@ -117,9 +124,6 @@ _BASE = """\
 rm -f /etc/apt/apt.conf.d/docker-clean /etc/dpkg/dpkg.cfg.d/docker-apt-speedup
 systemctl set-default --quiet multi-user.target
 systemctl mask --quiet {masked}
-mkdir -p {chrony_folder}
-printf '[%s]\\n%s\\n' Unit ConditionCapability= Service ExecStart= > {chrony}
-printf 'ExecStart=!/usr/sbin/chronyd -x $DAEMON_OPTS\\n' >> {chrony}
 : >> /etc/default/locale
 """
 
@@ -132,7 +136,7 @@ def base(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
     )
     early = f"mkdir -p /usr/local/share/ca-certificates\n{trust}" if trust else ""
     late = "update-ca-certificates >/dev/null 2>&1\n" if trust else ""
-    masks = _BASE.format(masked=" ".join(MASKED_UNITS), chrony=_CHRONY, chrony_folder=_CHRONY.rpartition("/")[0])
+    masks = _BASE.format(masked=" ".join(MASKED_UNITS))
     return early + _install(exports, BASE_PACKAGES) + late + masks + _tidy()
 
 
