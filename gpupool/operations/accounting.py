@@ -197,7 +197,7 @@ def _settings(wanted: Mapping[str, Value], now: Mapping[str, Value] | None) -> t
 
 
 def _shown(field: str, value: Value) -> str:
-    return "none" if value is None else write(field, value) or "none"
+    return "none" if value is None or value in ([], {}) else write(field, value)
 
 
 def _told(steps: list[Step], trouble: str | None) -> dict[str, str | None]:

@@ -31,6 +31,7 @@ _PLACE = (
 )
 
 _known: WeakKeyDictionary[Host, dict[bool, KeyState]] = WeakKeyDictionary()
+_silent: WeakKeyDictionary[Host, str] = WeakKeyDictionary()
 _turns: WeakKeyDictionary[Host, BoundedSemaphore] = WeakKeyDictionary()
 
 
@@ -91,12 +92,16 @@ def _look_at(name: str) -> tuple[KeyState | None, str | None]:
     if host in state.failed_hosts:
         return None, "has failed in this run"
     with _turn(host):
+        if host in _silent:
+            return None, _silent[host]
         found = _known.get(host, {}).get(executing())
         if found is None:
             try:
                 found = get_fact(state, host, MungeKey, apply_failed_hosts=False)
             except Exception:  # connectors fail in many ways, none of which is this host's fault
-                return None, "cannot be reached"
+                # every node of the cluster asks, one after the other: only the first waits for the time-out
+                _silent[host] = "cannot be reached"
+                return None, _silent[host]
             if found is not None and (found.size >= _SMALLEST or not executing()):
                 _known.setdefault(host, {})[executing()] = found
     if found is None:

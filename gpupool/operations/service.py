@@ -32,14 +32,19 @@ _ENABLED = ("enabled", "enabled-runtime", "static", "alias", "indirect", "genera
 
 _PRELUDE = rf"""
 set -eu; umask 022
-say() {{ # what happened; with the daemon's own last words, not systemd's about it
-  journalctl --no-pager -o cat -u "$unit" -n 12 >&2 || :
-  last=$(journalctl --no-pager -o cat -u "$unit" -n 30 _PID!=1 2>/dev/null | tail -n 1)
+say() {{ # what happened, what a command said; or else the daemon's own last words, not systemd's about it
+  journalctl --no-pager -o cat --since "@$began" -u "$unit" >&2 || :
+  last=$(journalctl --no-pager -q -o short --since "@$began" -u "$unit" | grep -v ' systemd\[[0-9]*\]: ' | tail -n 1)
+  last=$(printf '%s\n' "${{2:-$last}}" | tail -n 1 | sed 's/^.*\[[0-9]*\]: //')
   printf '%s\n' "$unit $1${{last:+: $last}} (journalctl -u $unit says more)" >&2; exit 1
 }}
+began=$(date +%s)
 look() {{ for path in "$@"; do
   if [ -f "$path" ]; then printf '%s  %s\n' "$(sha256sum < "$path" | cut -c-64)" "$path"; else printf -- '-  %s\n' "$path"; fi
 done; }}
+settle() {{ # some daemons say that they are ready, and then read the file they cannot live with
+  sleep 1; systemctl is-active --quiet -- "$unit" || say "stopped right after its start"
+}}
 note() {{ # stamp: only now, because only now does the daemon run with these files
   mkdir -p {STAMPS}; new={STAMPS}/.$unit.gpupool-new
   printf '%s\n%s\n' "$(systemctl show -p InvocationID --value -- "$unit")" "$sums" > "$new"
@@ -86,6 +91,7 @@ def running(
         lines.append(f'systemctl --quiet {verb} -- "$unit" || say "cannot be {verb}d"')
         changes[f"{verb} {unit}"] = None
     if act:
+        reload = shlex.join(reload_command or ["systemctl", "reload", unit])
         lines += [
             f"sums=$(look {shlex.join(paths)})",
             {
@@ -93,9 +99,9 @@ def running(
                 "start": 'systemctl reset-failed -- "$unit" 2>/dev/null || :\n'
                 'systemctl start -- "$unit" || say "does not start"',
                 "restart": 'systemctl restart -- "$unit" || say "does not come back after its restart"',
-                "reload": f'{shlex.join(reload_command or ["systemctl", "reload", unit])} || say "cannot be reloaded"',
+                "reload": f'said=$({reload} 2>&1) || say "cannot be reloaded" "$said"',
             }[act],
-            'systemctl is-active --quiet -- "$unit" || say "stopped right after its start"',
+            "settle",
             *(["note"] if paths else []),
         ]
         reasons = changed if act == "reload" else because if act == "restart" else {}
