@@ -40,13 +40,21 @@ def up(
     inventory: Inventory,
     name: Name = None,
     network: Annotated[
-        str | None, typer.Option(help="Another network than the inventory's, such as 10.67.0.0/16.")
+        str | None,
+        typer.Option(
+            envvar="GPUPOOL_TESTBED_NETWORK", help="Another network than the inventory's, such as 10.67.0.0/16."
+        ),
     ] = None,
+    bare: Annotated[
+        bool, typer.Option("--bare", help="Nodes are plain Debian: apply installs every package, as on new machines.")
+    ] = False,
     prefix: Prefix = "gpupool",
     as_json: Json = False,
 ) -> None:
     """Start the nodes, making what is missing; repeat it at any time."""
     spec = wanted(inventory, name=name, prefix=prefix, network=network)
+    if bare:
+        spec = spec.bare()
     words = Console(stderr=True)
     with _telling(words) as tell:
         done = lifecycle.up(spec, inventory=inventory, tell=tell)

@@ -4,7 +4,7 @@ import ipaddress
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from gpupool.errors import TestbedError
@@ -69,6 +69,10 @@ class Spec:
     def part(self, name: str) -> str:
         """Return docker's name for a container or a volume of this testbed."""
         return f"{self.id}-{name}"
+
+    def bare(self) -> "Spec":
+        """Return the same with nodes that hold the base image's packages only."""
+        return replace(self, containers=tuple(replace(box, packages=()) for box in self.containers))
 
     @property
     def gateway(self) -> str:
