@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from rich.console import Console
-from rich.syntax import Syntax
 from rich.table import Table
 
 from gpupool.cli.screen import stderr
@@ -69,10 +68,9 @@ def show_changes(console: Console, report: Report, *, diffs: bool) -> None:
 
 
 def _show_diff(console: Console, text: str) -> None:
-    if text.startswith("---"):
-        console.print(Syntax(text, "diff", background_color="default", word_wrap=True))
-    else:
-        console.print("\n".join(f"    {line}" for line in text.splitlines()), style="dim", markup=False)
+    for line in text.splitlines():
+        style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "dim")
+        console.print(f"    {line}", style=style, markup=False)
 
 
 def _count_changes(console: Console, report: Report) -> None:

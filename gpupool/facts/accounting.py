@@ -20,11 +20,15 @@ _QOS = ",".join(("Name", *QOS_FIELDS))
 _ASSOC = ",".join(("Account", "User", "Partition", "ParentName", *ASSOC_FIELDS))
 # WOPLimits: what an association has itself, without what it inherits
 _LOOK = f"""
-cluster=$1 patience=$2
+cluster=$1 patience=$2 awaited=$3
 ask() {{ kind=$1; shift; sacctmgr -nP show "$@" 2>&1 | sed "s/^/$kind|/"; }}
 until said=$(sacctmgr -nP show cluster format=Cluster 2>&1); do
   patience=$((patience-1)); [ "$patience" -gt 0 ] || break; sleep 1
 done
+# slurmctld tells slurmdbd of its TRES some moments after it has started
+known() {{ tres=$(sacctmgr -nP show tres format=Type,Name 2>/dev/null | tr '|' / | sed 's:/$::')
+  for it in $awaited; do printf '%s\n' "$tres" | grep -qxF -- "$it" || return 1; done; }}
+until known; do patience=$((patience-1)); [ "$patience" -gt 0 ] || break; sleep 1; done
 if said=$(sacctmgr -nP show cluster format=Cluster 2>&1); then
   printf '%s\\n' "$said" | sed 's/^/C|/'
   ask T tres format=Type,Name
@@ -45,14 +49,15 @@ class AccountingState:
 
 
 class Accounting(FactBase[AccountingState | None]):
-    """Everything in one command; ``patience``: seconds to wait for a slurmdbd that is just starting.
+    """Everything in one command; ``patience``: seconds to wait for a slurmdbd that is just starting, and for it to
+    know the TRES ``awaited``.
 
     None when the node's answer was cut short.
     """
 
-    def command(self, cluster: str, patience: int = 0) -> StringCommand:
+    def command(self, cluster: str, patience: int = 0, awaited: tuple[str, ...] = ()) -> StringCommand:
         """Ask for all entities at once."""
-        return ask(_LOOK, cluster, str(patience), limit=60 + 2 * patience)
+        return ask(_LOOK, cluster, str(patience), " ".join(awaited), limit=60 + 2 * patience)
 
     def process(self, output: list[str]) -> AccountingState | None:
         """Read the answer."""

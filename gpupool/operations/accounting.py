@@ -55,7 +55,8 @@ def entities(wanted: dict[str, Any], limits: bool = True) -> Generator[StringCom
         yield from refuse(str(error))
         return
     name = clean["cluster"]
-    state = this_host().get_fact(Accounting, cluster=name, patience=PATIENCE if executing() else 0)
+    patience, awaited = (PATIENCE, tuple(sorted(_tres(clean)))) if executing() else (0, ())
+    state = this_host().get_fact(Accounting, cluster=name, patience=patience, awaited=awaited)
     if state is None or (state.trouble and executing()):
         trouble = state.trouble if state else "no answer in time"
         yield from refuse(f"slurmdbd cannot be asked: {trouble}")

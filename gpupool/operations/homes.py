@@ -18,11 +18,11 @@ home() { # path uid gid mode; made beside its place, so that a home is there who
   new=$1.gpupool-new; rm -rf -- "$new"; mkdir -p -- "${1%/*}"; cp -rT /etc/skel "$new"
   chown -R -- "$2:$3" "$new"; chmod -- "$4" "$new"; mv -nT -- "$new" "$1"
 }
-allow() { # path uid gid key
-  [ -d "$1/.ssh" ] || { mkdir -m 700 -- "$1/.ssh"; chown -- "$2:$3" "$1/.ssh"; }
-  { cat "$1/.ssh/authorized_keys" 2>/dev/null || :; printf '%s\n' "$4"; } > "$1/.ssh/authorized_keys.gpupool-new"
-  chown -- "$2:$3" "$1/.ssh/authorized_keys.gpupool-new"
-  mv -fT -- "$1/.ssh/authorized_keys.gpupool-new" "$1/.ssh/authorized_keys"
+allow() { # path uid gid key; as the user: in a directory of his, root would follow a link to anywhere
+  setpriv --reuid "$2" --regid "$3" --clear-groups sh -eu -c '
+    umask 077; cd -- "$1"; [ -d .ssh ] || mkdir .ssh
+    { cat .ssh/authorized_keys 2>/dev/null || :; printf "%s\n" "$2"; } > .ssh/authorized_keys.gpupool-new
+    mv -fT -- .ssh/authorized_keys.gpupool-new .ssh/authorized_keys' sh "$1" "$4"
 }
 """
 

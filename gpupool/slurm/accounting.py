@@ -41,7 +41,8 @@ def entities(cluster: Cluster) -> dict[str, Any]:
 
 def partition_qos(partition: Partition) -> str | None:
     """Give the name of the QoS that carries a partition's own limits; None where it has none."""
-    return f"partition-{partition.name}" if _limits(partition.limits) or partition.lift_per_user else None
+    limited = any({**_limits(partition.limits), **_per_user(partition.limits)}.values())
+    return f"partition-{partition.name}" if limited or partition.lift_per_user else None
 
 
 def _default_qos(cluster: Cluster, own: str | None, at_home: bool) -> str:
@@ -53,31 +54,28 @@ def _default_qos(cluster: Cluster, own: str | None, at_home: bool) -> str:
 def _qos(cluster: Cluster) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for name, qos in cluster.qos.items():
-        found[name] = {"Priority": qos.priority, **_limits(qos.limits)}
-        if qos.max_wall is not None:
-            found[name]["MaxWall"] = wall(qos.max_wall)
+        max_wall = wall(qos.max_wall) if qos.max_wall is not None else None
+        found[name] = {"Priority": qos.priority, "MaxWall": max_wall, **_limits(qos.limits), **_per_user(qos.limits)}
     for partition in cluster.partitions.values():
         if own := partition_qos(partition):
-            found[own] = {"Priority": 0, **_limits(partition.limits)}
+            found[own] = {"Priority": 0, **_limits(partition.limits), **_per_user(partition.limits)}
             if partition.lift_per_user:
                 found[own]["MaxTRESPU"] = {"cpu": UNBOUNDED, "gres/gpu": UNBOUNDED}
     return found
 
 
 def _limits(limits: Limits) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, amounts in (
-        ("GrpTRES", limits.group),
-        ("GrpTRESMins", limits.group_minutes),
-        ("MaxTRESPU", limits.per_user),
-        ("MaxTRES", limits.per_job),
-    ):
-        if tres := _tres(amounts):
-            found[key] = tres
-    for field, jobs in (("GrpJobs", limits.group.jobs), ("MaxJobsPU", limits.per_user.jobs)):
-        if jobs is not None:
-            found[field] = jobs
-    return found
+    # every field, the empty ones too: a limit that leaves the inventory is taken away
+    return {
+        "GrpTRES": _tres(limits.group),
+        "GrpTRESMins": _tres(limits.group_minutes),
+        "MaxTRES": _tres(limits.per_job),
+        "GrpJobs": limits.group.jobs,
+    }
+
+
+def _per_user(limits: Limits) -> dict[str, Any]:
+    return {"MaxTRESPU": _tres(limits.per_user), "MaxJobsPU": limits.per_user.jobs}
 
 
 def _tres(amounts: Amounts) -> dict[str, int]:

@@ -1,7 +1,8 @@
 """Run the checks on the nodes by pytest, in this process, and give what came of each as data."""
 
 import tempfile
-from collections.abc import Callable, Iterator
+import textwrap
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -38,7 +39,9 @@ def run(to: Reach, limit: set[str] | None, tell: Callable[[Outcome], None]) -> l
         config = Path(folder) / "ssh_config"
         config.write_text(f"{to.ssh_config}  ControlPath {folder}/%C\n")
         plugin = _Checks(to, limit, str(config), tell)
-        quiet = ["-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:logging"]
+        # testinfra's own plugin would bring another `host`, of this machine
+        without = ("terminal", "cacheprovider", "logging", "pytest11.testinfra")
+        quiet = [word for name in without for word in ("-p", f"no:{name}")]
         code = pytest.main(
             ["--rootdir", str(CHECKS), "-c", "/dev/null", "--import-mode=importlib", *quiet, str(CHECKS)], [plugin]
         )
@@ -91,15 +94,15 @@ class _Checks:
             return
         name, _, node = report.nodeid.rpartition("::")[2].partition("[")
         words = name.removeprefix("test_").replace("_", " ")
-        outcome = Outcome(words, node.rstrip("]"), report.passed, "\n".join(_why(report)), round(report.duration, 3))
+        outcome = Outcome(words, node.rstrip("]"), report.passed, _why(report), round(report.duration, 3))
         self.outcomes.append(outcome)
         self.tell(outcome)
 
 
-def _why(report: pytest.TestReport) -> Iterator[str]:
+def _why(report: pytest.TestReport) -> str:
     if report.passed:
-        return
+        return ""
     crash = getattr(report.longrepr, "reprcrash", None)
     text = crash.message if crash else str(report.longrepr)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    yield lines[0].removeprefix("AssertionError: ") if lines else "failed without a word"
+    return textwrap.shorten(lines[0].removeprefix("AssertionError: ") if lines else "failed without a word", 300)

@@ -52,7 +52,8 @@ def test_partitions_are_those_of_the_inventory(cluster: Cluster, node: Node, hos
 def test_caps_are_enforced(cluster: Cluster, node: Node, host: Host) -> None:
     lines = host.check_output("sacctmgr -nP show assoc user= format=account,grptres").splitlines()
     found = {line.split("|")[0]: line.split("|")[1] for line in lines}
-    wanted = {name: it["GrpTRES"]["gres/gpu"] for name, it in entities(cluster)["accounts"].items() if "GrpTRES" in it}
+    accounts = entities(cluster)["accounts"].items()
+    wanted = {name: it["GrpTRES"]["gres/gpu"] for name, it in accounts if "gres/gpu" in it["GrpTRES"]}
     wrong = [name for name, cap in wanted.items() if f"gres/gpu={cap}" not in found.get(name, "").split(",")]
     assert not wrong, f"another cap in slurmdbd: {', '.join(wrong)}"
     enforced = host.check_output("scontrol show config | grep AccountingStorageEnforce")

@@ -106,6 +106,15 @@ def ensure_caps_are_not_hidden(site: Site) -> Iterator[Complaint]:
                 yield Complaint(("qos", name, "limits", "group", key), words, "use per_user")
 
 
+def ensure_account_limits_are_shared(site: Site) -> Iterator[Complaint]:
+    """An account's limits are on all its jobs together or on each; Slurm keeps limits per user in QoS."""
+    for index, account in enumerate(site.inventory.accounts):
+        if any(value for _, value in account.limits.per_user):
+            words = f"limits per user of {account.name} must stand in a QoS"
+            hint = f"a QoS with default_for: [{account.name}]"
+            yield Complaint(("accounts", index, "limits", "per_user"), words, hint)
+
+
 def ensure_docker_finds_the_gpus(site: Site) -> Iterator[Complaint]:
     """CUDA_VISIBLE_DEVICES counts from 0 in a fenced job; only UUIDs name GPUs for docker there."""
     docker, gpu = site.inventory.software.docker, site.inventory.gpu
