@@ -41,7 +41,7 @@ def _files(cluster: Cluster, node: Node) -> Iterator[File]:
         # Debian's own includes a pattern, of which Slurm complains at every command
         yield File("/etc/slurm/plugstack.conf", "# no SPANK plugins\n", "slurm")
     if node.has("controller", "backup-controller"):
-        state = (cluster.slurm.state,) if any(cluster.slurm.state.startswith(it.at) for it in cluster.mounts) else ()
+        state = (cluster.slurm.state,) if any(it.holds(cluster.slurm.state) for it in cluster.mounts) else ()
         yield drop_in(cluster, "slurmctld", "controller", after=("munge.service",), requires_mounts=state)
     if node.has("compute"):
         yield File("/etc/default/slurmd", slurmd_default(cluster), "compute")

@@ -1,6 +1,6 @@
 """A checked inventory to a Cluster: ranges, patterns and defaults written out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gpupool.cluster import model
 from gpupool.cluster.checks.site import Site
@@ -14,15 +14,16 @@ def build(site: Site) -> model.Cluster:
     it = site.inventory
     storage = it.storage
     links_on = storage.links_on or storage.mount_on
+    nodes = {node.name: node for node in _nodes(site)}
     return model.Cluster(
         entry=it.cluster,
         gpu_types=tuple(it.gpu_types),
-        nodes={node.name: node for node in _nodes(site)},
+        nodes=nodes,
         accounts={account.name: _account(account, it) for account in it.accounts},
         users={user.name: _user(user, it) for user in it.users},
         qos=it.qos,
         partitions={partition.name: partition for partition in _partitions(site)},
-        mounts=tuple(_mounts(site)),
+        mounts=tuple(_mounts(site, nodes)),
         links={**storage.links, **dict(_space_links(it))},
         links_on=frozenset(site.census.select(links_on) if links_on else ()),
         gpu=it.gpu,
@@ -47,9 +48,11 @@ def _nodes(site: Site) -> Iterator[model.Node]:
         entry, name = counted.entry, counted.name
         shape = it.hardware.get(entry.hardware or "")
         domain = entry.domain or it.cluster.domain
+        fqdn = f"{name}.{domain}" if domain and not name.endswith(f".{domain}") else name
         yield model.Node(
             name=name,
-            fqdn=f"{name}.{domain}" if domain and not name.endswith(f".{domain}") else name,
+            slurm_name=fqdn if it.cluster.node_names == "fqdn" and "compute" in entry.roles else name,
+            fqdn=fqdn,
             address=counted.address,
             roles=entry.roles,
             cpus=shape.cpus if shape else 0,
@@ -113,11 +116,11 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
         max_time=entry.max_time,
         max_nodes=entry.max_nodes,
         tier=entry.tier,
-        default=entry.default or site.inventory.scheduler.default_partition == name,
+        default=site.inventory.scheduler.default_partition == name,
         preemptable=entry.preemptable,
         grace=entry.grace or 0,
         allow_accounts=tuple(it.replace("{account}", account) for it in entry.allow_accounts),
-        deny_accounts=entry.deny_accounts,
+        deny_accounts=tuple(it.replace("{account}", account) for it in entry.deny_accounts),
         allow_qos=entry.qos,
         limits=entry.limits,
         lift_per_user="per_user" in entry.lift,
@@ -125,16 +128,15 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
     )
 
 
-def _mounts(site: Site) -> Iterator[model.Mount]:
+def _mounts(site: Site, servers: Mapping[str, model.Node]) -> Iterator[model.Mount]:
     storage = site.inventory.storage
-    names = {node.name: node.fqdn for node in _nodes(site)}
     for key, export in storage.exports.items():
         words = export.mount_on or storage.mount_on
         if not export.enabled or export.server is None or export.path is None or words is None:
             continue
         nodes = tuple(name for name in site.census.select(words) if name != export.server)
         at = export.at or f"{storage.mount_root}/{key}"
-        source = f"{names[export.server]}:{export.path}"
+        source = f"{servers[export.server].fqdn}:{export.path}"
         yield model.Mount(key, export.server, export.path, source, at, export.size, export.fs, nodes)
 
 

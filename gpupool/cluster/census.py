@@ -8,13 +8,17 @@ from functools import cached_property
 from typing import get_args
 
 from ClusterShell.NodeSet import NodeSet, NodeSetException
-from ClusterShell.NodeUtils import GroupResolver, GroupSource
+from ClusterShell.NodeUtils import GroupResolver, GroupResolverError, GroupSource
 
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.machines import NodeEntry, Role
 
-_GROUP = re.compile(r"@(?:([\w-]+):)?([\w*-]+)")
+_GROUP = re.compile(r"@(?:([\w-]+):)?([\w*.-]+)")
+_RANGE = re.compile(r"(\d+)-(\d+)")
+_HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*")
+_RESERVED = ("localhost", "all", "default")  # words of /etc/hosts and slurm.conf
+_MOST = 100_000  # nodes of one range: more is a slip of the pen, and would take all memory
 
 
 @dataclass(frozen=True)
@@ -29,12 +33,25 @@ class Counted:
 
 def expand(words: str) -> list[str]:
     """Give the names of a range such as `a40-[01-04]` in its order; ValueError when it is none."""
-    if not re.search(r"[\[,&!^@]", words):
+    if not re.search(r"[\[\],&!^@*?]", words):
         return [words]
+    if re.search(r"[&!^@*?]", words):
+        raise ValueError(f"{words!r} is not a range of nodes: @, !, &, ^, * and ? choose among nodes that are there")
+    _bounded(words)
     try:
         return list(NodeSet(words, resolver=GroupResolver()))
     except NodeSetException as error:
         raise ValueError(f"{words!r} is not a range of nodes: {error}") from None
+
+
+def _bounded(words: str) -> None:
+    size = 1
+    for first, last in _RANGE.findall(words):
+        if len(first) > 9 or len(last) > 9:
+            raise ValueError(f"{words!r} is not a range of nodes: its numbers are too long")
+        size *= max(1, int(last) - int(first) + 1)
+    if size > _MOST:
+        raise ValueError(f"{words!r} is a range of {size} nodes; {_MOST} are the most")
 
 
 @dataclass(frozen=True)
@@ -63,29 +80,68 @@ class Census:
         return {"role": roles, "gpu": gpus, "hardware": hardware}
 
     @cached_property
-    def _resolver(self) -> GroupResolver:
-        sources = [
-            GroupSource(name, {group: ",".join(names) for group, names in groups.items()})
-            for name, groups in self._groups.items()
-        ]
-        resolver = GroupResolver(sources[0])
-        for source in sources[1:]:
-            resolver.add_source(source)
-        return resolver
+    def _selected(self) -> dict[str, tuple[str, ...]]:
+        return {}
+
+    @cached_property
+    def _folded(self) -> dict[tuple[str, str], str]:
+        return {}
 
     def select(self, words: str) -> tuple[str, ...]:
         """Give the nodes of a selector in inventory order; ValueError, in words, where it names what is not there."""
+        if words not in self._selected:
+            self._selected[words] = self._select(words)
+        return self._selected[words]
+
+    def _select(self, words: str) -> tuple[str, ...]:
         for source, group in _GROUP.findall(words):
-            groups = self._groups.get(source or "role", {})
+            groups = self._groups.get(source or "role")
+            if groups is None:
+                raise ValueError(
+                    f"{words!r}: there is no kind of group {source!r}; there are {', '.join(self._groups)}"
+                )
             if group != "*" and group not in groups:
                 raise ValueError(f"{words!r}: there is no {source or 'role'} {group!r}; there are {', '.join(groups)}")
-        try:
-            names = set(NodeSet(words, resolver=self._resolver))
-        except NodeSetException as error:
-            raise ValueError(f"{words!r} is not a selection of nodes: {error}") from None
-        if strangers := sorted(names - set(self.by_name)):
-            raise ValueError(f"{words!r}: there is no node {', '.join(strangers[:3])}")
-        return tuple(name for name in self.by_name if name in names)
+        if words in self.by_name:
+            return (words,)
+        names: set[str] | list[str]
+        if (whole := _GROUP.fullmatch(words)) and "*" not in words:
+            names = self._groups[whole[1] or "role"][whole[2]]  # most selectors are one group: no parsing
+        else:
+            _bounded(words)
+            try:
+                names = set(NodeSet(words, resolver=self._resolver(words)))
+            except (NodeSetException, GroupResolverError) as error:
+                raise ValueError(f"{words!r} is not a selection of nodes: {error}") from None
+            if strangers := sorted(names - self.by_name.keys()):
+                raise ValueError(f"{words!r}: there is no node {', '.join(strangers[:3])}")
+        chosen = set(names)
+        return tuple(name for name in self.by_name if name in chosen)
+
+    def _resolver(self, words: str) -> GroupResolver:
+        """Give a resolver of the groups that are named; folded, for ClusterShell parses them anew each time."""
+        named = set(_GROUP.findall(words))
+        every = re.search(r"[*?]", words) is not None
+        sources = [
+            GroupSource(
+                source,
+                {
+                    group: self._fold(source, group)
+                    for group in groups
+                    if every or (source, group) in named or (source == "role" and ("", group) in named)
+                },
+            )
+            for source, groups in self._groups.items()
+        ]
+        resolver = GroupResolver(sources[0])
+        for it in sources[1:]:
+            resolver.add_source(it)
+        return resolver
+
+    def _fold(self, source: str, group: str) -> str:
+        if (source, group) not in self._folded:
+            self._folded[source, group] = str(NodeSet.fromlist(self._groups[source][group]))
+        return self._folded[source, group]
 
 
 def count(inventory: Inventory) -> tuple[Census, list[Complaint]]:
@@ -103,6 +159,9 @@ def _counted(index: int, entry: NodeEntry, complaints: list[Complaint]) -> Itera
     except ValueError as error:
         complaints.append(Complaint((*path, "name"), str(error), "write a40-[01-04]"))
         return
+    if strange := next((name for name in names if not _HOST.fullmatch(name) or name.lower() in _RESERVED), None):
+        words = f"{strange!r} cannot be a node's name: letters, digits and hyphens; not localhost, all or default"
+        complaints.append(Complaint((*path, "name"), words))
     try:
         addresses: list[str | None] = [*expand(entry.address)] if entry.address else [None] * len(names)
     except ValueError as error:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from gpupool.cluster.schema.labs import Limits, Qos
@@ -14,9 +15,13 @@ from gpupool.cluster.schema.testbed import Testbed
 
 @dataclass(frozen=True)
 class Node:
-    """A machine. `memory` is what Slurm is told of, in MiB; `cpus` are logical CPUs; `gpus` counts by type."""
+    """A machine. `memory` is what Slurm is told of, in MiB; `cpus` are logical CPUs; `gpus` counts by type.
+
+    Selectors and roles go by `name`; `slurm_name` is what Slurm calls the node where it runs jobs.
+    """
 
     name: str
+    slurm_name: str
     fqdn: str
     address: str | None
     roles: tuple[str, ...]
@@ -101,6 +106,15 @@ class Mount:
     fs: str
     nodes: tuple[str, ...]
 
+    @cached_property
+    def clients(self) -> frozenset[str]:
+        """The same nodes, quick to look one up."""
+        return frozenset(self.nodes)
+
+    def holds(self, path: str) -> bool:
+        """Tell whether a path of a client lies on it."""
+        return path == self.at or path.startswith(f"{self.at}/")
+
 
 @dataclass(frozen=True)
 class Drivers:
@@ -121,9 +135,12 @@ class Drivers:
         return self.shared is not None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Cluster:
-    """One cluster, whole. Mappings keep the order of the inventory."""
+    """One cluster, whole. Mappings keep the order of the inventory.
+
+    It equals itself only, so that what is worked out from it can be kept by it.
+    """
 
     entry: ClusterEntry
     gpu_types: tuple[str, ...]
@@ -147,11 +164,15 @@ class Cluster:
     testbed: Testbed | None
     testbed_nodes: tuple[str, ...]
     drivers: Drivers
-    _select: Callable[[str], tuple[str, ...]] = field(repr=False, compare=False)
+    _select: Callable[[str], tuple[str, ...]] = field(repr=False)
+    _selected: dict[str, frozenset[str]] = field(default_factory=dict, init=False, repr=False)
+    _having: dict[tuple[str, ...], tuple[Node, ...]] = field(default_factory=dict, init=False, repr=False)
 
     def select(self, words: str) -> frozenset[str]:
         """Give the names of the cluster's nodes that a selector such as `@compute!vicki` means."""
-        return frozenset(name for name in self._select(words) if name in self.nodes)
+        if words not in self._selected:
+            self._selected[words] = frozenset(name for name in self._select(words) if name in self.nodes)
+        return self._selected[words]
 
     @property
     def name(self) -> str:
@@ -160,7 +181,9 @@ class Cluster:
 
     def having(self, *roles: str) -> tuple[Node, ...]:
         """Give the nodes with any of these roles, in inventory order."""
-        return tuple(node for node in self.nodes.values() if node.has(*roles))
+        if roles not in self._having:
+            self._having[roles] = tuple(node for node in self.nodes.values() if node.has(*roles))
+        return self._having[roles]
 
     @property
     def controllers(self) -> tuple[Node, ...]:
@@ -172,7 +195,7 @@ class Cluster:
         """The node of slurmdbd."""
         return self.having("database")[0]
 
-    @property
+    @cached_property
     def total_gpus(self) -> int:
         """GPUs of all compute nodes."""
         return sum(sum(node.gpus.values()) for node in self.having("compute"))

@@ -1,6 +1,7 @@
 """slurm.conf from a Cluster. What each key does: slurm.conf(5)."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node, Partition
 from gpupool.slurm.accounting import partition_qos
@@ -10,9 +11,10 @@ from gpupool.template import fill
 _BILLING = {"cpu": "CPU", "gpu": "GRES/gpu", "mem": "Mem"}
 
 
+@lru_cache(maxsize=4)
 def slurm_conf(cluster: Cluster) -> str:
     """Give slurm.conf, the same on every node that has one."""
-    compute = [node for node in cluster.nodes.values() if node.has("compute")]
+    compute = cluster.having("compute")
     return fill(
         "slurm.conf",
         cluster=cluster,
@@ -23,7 +25,7 @@ def slurm_conf(cluster: Cluster) -> str:
         preempting=any(partition.preemptable for partition in cluster.partitions.values()),
         controller_parameters=",".join(_controller_parameters(cluster)),
         nodes=[_node_line(node) for node in compute],
-        partitions=[_partition_line(cluster, it) for it in cluster.partitions.values()],
+        partitions=list(_partition_lines(cluster)),
     )
 
 
@@ -44,7 +46,10 @@ def _default_memory(cluster: Cluster) -> str | None:
 
 
 def _node_line(node: Node) -> str:
-    words = [f"NodeName={node.name}"]
+    words = [f"NodeName={node.slurm_name}"]
+    if node.slurm_name != node.name:
+        # slurmd looks its own name up by the machine's host name, which is the short one
+        words.append(f"NodeHostname={node.name}")
     if node.address:
         words.append(f"NodeAddr={node.address}")
     # only CPUs=, no sockets and cores: logical CPUs are then handed out one by one
@@ -57,8 +62,16 @@ def _node_line(node: Node) -> str:
     return " ".join(words)
 
 
-def _partition_line(cluster: Cluster, it: Partition) -> str:
-    words = [f"PartitionName={it.name}", f"Nodes={folded(it.nodes)}"]
+def _partition_lines(cluster: Cluster) -> Iterator[str]:
+    hostlists: dict[tuple[str, ...], str] = {}  # most partitions have the same nodes
+    for partition in cluster.partitions.values():
+        if partition.nodes not in hostlists:
+            hostlists[partition.nodes] = folded(cluster.nodes[name].slurm_name for name in partition.nodes)
+        yield _partition_line(cluster, partition, hostlists[partition.nodes])
+
+
+def _partition_line(cluster: Cluster, it: Partition, hostlist: str) -> str:
+    words = [f"PartitionName={it.name}", f"Nodes={hostlist}"]
     words.append(f"Default={'YES' if it.default else 'NO'}")
     words.append(f"MaxTime={minutes(it.max_time) if it.max_time else 'UNLIMITED'}")
     if it.max_nodes:

@@ -1,10 +1,13 @@
 """gres.conf and cgroup.conf: which device files are GPUs, and the fence around each job."""
 
+from functools import lru_cache
+
 from gpupool.cluster.model import Cluster, Node
 from gpupool.slurm.names import folded
 from gpupool.template import fill
 
 
+@lru_cache(maxsize=4)
 def gres_conf(cluster: Cluster) -> str:
     """Give gres.conf for all nodes; nodes with the same GPUs share lines."""
     alike: dict[tuple[tuple[str, int], ...], list[Node]] = {}
@@ -16,7 +19,7 @@ def gres_conf(cluster: Cluster) -> str:
         first = 0
         for gpu, count in gpus:
             if count:
-                names = folded(node.name for node in nodes)
+                names = folded(node.slurm_name for node in nodes)
                 lines.append(f"NodeName={names} Name=gpu Type={gpu} File={_devices(first, count)}")
             first += count
     return fill("gres.conf", cluster=cluster, lines=lines)
@@ -26,6 +29,7 @@ def _devices(first: int, count: int) -> str:
     return f"/dev/nvidia{first}" if count == 1 else f"/dev/nvidia[{first}-{first + count - 1}]"
 
 
+@lru_cache(maxsize=4)
 def cgroup_conf(cluster: Cluster) -> str:
     """Give cgroup.conf."""
     return fill("cgroup.conf", cluster=cluster)

@@ -33,7 +33,7 @@ def groups_for(cluster: Cluster) -> dict[str, int]:
 def people_for(cluster: Cluster, node: Node) -> tuple[Person, ...]:
     """Give the users of a node; where the homes are not mounted they get a local one."""
     shared = home_of_homes(cluster)
-    has_homes = shared is None or node.name in shared.nodes
+    has_homes = shared is None or node.name in shared.clients
     return tuple(
         Person(
             name=user.name,

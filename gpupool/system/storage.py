@@ -30,7 +30,7 @@ def mounts_for(cluster: Cluster, node: Node) -> tuple[MountPoint, ...]:
         if cluster.drivers.storage == "standin"
         else MountPoint(mount.at, mount.source, *_network(mount))
         for mount in cluster.mounts
-        if node.name in mount.nodes
+        if node.name in mount.clients
     )
 
 
@@ -61,9 +61,11 @@ def links_for(cluster: Cluster, node: Node) -> tuple[Link, ...]:
 
 
 def local_for(cluster: Cluster, node: Node) -> tuple[tuple[str, str], ...]:
-    """Give the (path, mode) of the node's own directories."""
+    """Give the (path, mode) of the node's own directories; with `user_dirs` the mode is that of the users' own."""
     return tuple(
-        (local.path, local.mode) for local in cluster.storage.local if node.name in cluster.select(local.where)
+        (local.path, "1777" if local.user_dirs else local.mode)
+        for local in cluster.storage.local
+        if node.name in cluster.select(local.where)
     )
 
 

@@ -1,11 +1,14 @@
 """Drop-ins of systemd units: Debian's own do not come back after a failure, and start before what they need."""
 
+from functools import lru_cache
+
 from gpupool.cluster.model import Cluster
 from gpupool.files import File
 from gpupool.slurm.names import server_list
 from gpupool.template import fill
 
 
+@lru_cache(maxsize=64)
 def drop_in(
     cluster: Cluster, unit: str, role: str, after: tuple[str, ...] = (), requires_mounts: tuple[str, ...] = ()
 ) -> File:
@@ -14,6 +17,7 @@ def drop_in(
     return File(f"/etc/systemd/system/{unit}.service.d/gpupool.conf", text, role)
 
 
+@lru_cache(maxsize=4)
 def slurmd_default(cluster: Cluster) -> str:
     """Give /etc/default/slurmd: slurmd asks the controllers for its configuration."""
     options = [f"--conf-server {server_list(cluster)}"]
@@ -23,6 +27,7 @@ def slurmd_default(cluster: Cluster) -> str:
     return fill("default", cluster=cluster, variable="SLURMD_OPTIONS", options=" ".join(options))
 
 
+@lru_cache(maxsize=4)
 def sackd_default(cluster: Cluster) -> str:
     """Give /etc/default/sackd, as slurmd's."""
     return fill("default", cluster=cluster, variable="SACKD_OPTIONS", options=f"--conf-server {server_list(cluster)}")
