@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gpupool.cluster.model import Cluster, Partition
+from gpupool.cluster.model import Cluster, Partition, User
 from gpupool.cluster.schema.labs import Amounts, Limits
 from gpupool.slurm.names import wall
 
@@ -19,7 +19,7 @@ def entities(cluster: Cluster) -> dict[str, Any]:
             account.name: {
                 "parent": account.parent,
                 **_limits(account.limits),
-                **({"fairshare": account.fairshare} if account.fairshare is not None else {}),
+                **({"Fairshare": account.fairshare} if account.fairshare is not None else {}),
             }
             for account in cluster.accounts.values()
         },
@@ -27,11 +27,7 @@ def entities(cluster: Cluster) -> dict[str, Any]:
             user.name: {
                 "default_account": user.account,
                 "accounts": {
-                    account: {
-                        "qos": sorted(user.qos),
-                        **({"default_qos": _default_qos(cluster, user.default_qos, account == user.account)}),
-                    }
-                    for account in user.accounts
+                    account: _qos_of(cluster, user, at_home=account == user.account) for account in user.accounts
                 },
             }
             for user in cluster.users.values()
@@ -40,15 +36,19 @@ def entities(cluster: Cluster) -> dict[str, Any]:
 
 
 def partition_qos(partition: Partition) -> str | None:
-    """Give the name of the QoS that carries a partition's own limits; None where it has none."""
-    limited = any({**_limits(partition.limits), **_per_user(partition.limits)}.values())
-    return f"partition-{partition.name}" if limited or partition.lift_per_user else None
+    """Give the name of the QoS that carries a partition's own limits, in lower case as Slurm has it; None without."""
+    limits = {**_limits(partition.limits), **_per_user(partition.limits)}
+    limited = any(value not in (None, {}) for value in limits.values())
+    return f"partition-{partition.name.lower()}" if limited or partition.lift_per_user else None
 
 
-def _default_qos(cluster: Cluster, own: str | None, at_home: bool) -> str:
-    if own and at_home:
-        return own
-    return next((name for name, qos in cluster.qos.items() if qos.default), "normal")
+def _qos_of(cluster: Cluster, user: User, *, at_home: bool) -> dict[str, Any]:
+    # an inventory without QoS leaves people what slurmdbd gives them: its own `normal`
+    if not user.qos:
+        return {}
+    own = user.default_qos if at_home else None
+    default = own or next((name for name, qos in cluster.qos.items() if qos.default), "normal")
+    return {"qos": sorted(user.qos), **({"default_qos": default} if default in user.qos else {})}
 
 
 def _qos(cluster: Cluster) -> dict[str, dict[str, Any]]:
