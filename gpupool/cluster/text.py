@@ -14,8 +14,8 @@ from gpupool.cluster.complaints import Complaint, Located, Path, Place
 _SCALARS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("null", re.compile(r"~|null|")),
     ("bool", re.compile(r"true|false")),
-    ("int", re.compile(r"-?(0|[1-9][0-9]*)")),
-    ("float", re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")),
+    ("int", re.compile(r"-?(0|[1-9][0-9]{0,17})")),
+    ("float", re.compile(r"-?(0|[1-9][0-9]{0,17})\.[0-9]{1,18}")),
 )
 
 
@@ -46,6 +46,8 @@ def _read_file(file: FilePath, text: Text) -> None:
 
     try:
         root = yaml.compose(file.read_text(encoding="utf-8"), Loader=yaml.CBaseLoader)
+    except OSError as error:
+        return complain(1, f"cannot be read: {error.strerror}")
     except UnicodeDecodeError as error:
         return complain(1, f"not UTF-8 text: byte {error.start} is no part of a character")
     except yaml.MarkedYAMLError as error:
@@ -79,7 +81,8 @@ def _read_file(file: FilePath, text: Text) -> None:
             line = key_node.start_mark.line + 1
             key = _scalar(key_node) if isinstance(key_node, yaml.ScalarNode) else None
             if not isinstance(key, str):
-                complain(line, f"the key {key_node.value!r} is not a word", "put it in quotes", path)
+                shown = f"the key {key_node.value!r}" if isinstance(key_node, yaml.ScalarNode) else "a key"
+                complain(line, f"{shown} is not a word", "put it in quotes", path)
                 continue
             here = (*path, key)
             if here in text.places:

@@ -3,9 +3,32 @@
 import difflib
 import ipaddress
 from collections.abc import Iterable, Iterator
+from zoneinfo import ZoneInfo
 
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.schema.labs import Partition
+from gpupool.system.people import PEOPLE_GID
+
+# accounts of the system, and of what gpupool installs
+_TAKEN = frozenset(
+    (
+        "root",
+        "daemon",
+        "bin",
+        "sys",
+        "mail",
+        "nobody",
+        "slurm",
+        "munge",
+        "mysql",
+        "sshd",
+        "people",
+        "docker",
+        "sudo",
+        "users",
+    )
+)
 
 
 def _unknown(path: Path, what: str, name: str, known: Iterable[str]) -> Complaint:
@@ -85,6 +108,7 @@ def ensure_addresses_lie_in_the_network(site: Site) -> Iterator[Complaint]:
     except ValueError as error:
         yield Complaint(("cluster", "network"), f"not an IPv4 network: {error}", "write 10.66.0.0/16")
         return
+    yield from _testbeds_network(site, network)
     for node in site.census.nodes:
         path: Path = (*node.path, "address")
         if node.address is None:
@@ -100,6 +124,34 @@ def ensure_addresses_lie_in_the_network(site: Site) -> Iterator[Complaint]:
             yield Complaint(path, f"{node.name}: {address} lies outside cluster.network {network}")
 
 
+def _testbeds_network(site: Site, network: ipaddress.IPv4Network) -> Iterator[Complaint]:
+    testbed = site.inventory.testbed
+    if testbed is None or testbed.network is None:
+        return
+    try:
+        its = ipaddress.IPv4Network(testbed.network)
+    except ValueError as error:
+        yield Complaint(("testbed", "network"), f"not an IPv4 network: {error}", "write 10.166.0.0/16")
+        return
+    if its.prefixlen > network.prefixlen:
+        yield Complaint(("testbed", "network"), f"{its} is smaller than cluster.network {network}")
+
+
+def ensure_the_time_zone_is_one(site: Site) -> Iterator[Complaint]:
+    """cluster.timezone is a name of the time zone database, where this machine has one to look into."""
+    name = site.inventory.cluster.timezone
+    if _is_zone("Etc/UTC") and not _is_zone(name):
+        yield Complaint(("cluster", "timezone"), f"there is no time zone {name!r}", "write Europe/Berlin")
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (ValueError, KeyError, OSError):
+        return False
+    return True
+
+
 def ensure_accounts_are_known(site: Site) -> Iterator[Complaint]:
     """Accounts named by parents, users, QoS, partitions and spaces exist."""
     it, known = site.inventory, site.account_names
@@ -110,8 +162,24 @@ def ensure_accounts_are_known(site: Site) -> Iterator[Complaint]:
     named += [(("storage", "spaces", account), account) for account in it.storage.spaces]
     for path, partition in site.partitions():
         for key in ("allow_accounts", "deny_accounts"):
-            named += [((*path, key, i), a) for i, a in enumerate(getattr(partition, key)) if a != "{account}"]
+            named += [((*path, key, i), a) for i, a in enumerate(getattr(partition, key)) if not _each(partition, a)]
     yield from (_unknown(path, "account", name, known) for path, name in named if name not in known)
+
+
+def _each(partition: Partition, name: str) -> bool:
+    return name == "{account}" and partition.for_each is not None
+
+
+def ensure_parents_end(site: Site) -> Iterator[Complaint]:
+    """No account stands below itself."""
+    parents = {account.name: account.parent for account in site.inventory.accounts}
+    for index, account in enumerate(site.inventory.accounts):
+        above, seen = account.parent, set[str]()
+        while above and above not in seen:
+            seen.add(above)
+            above = parents.get(above)
+        if account.name in seen:
+            yield Complaint(("accounts", index, "parent"), f"the account {account.name} stands below itself")
 
 
 def ensure_qos_are_known(site: Site) -> Iterator[Complaint]:
@@ -168,6 +236,23 @@ def ensure_exports_are_known(site: Site) -> Iterator[Complaint]:
         yield _unknown(("storage", "home", "export"), "export", storage.home.export, storage.exports)
 
 
+def ensure_slurm_takes_the_names(site: Site) -> Iterator[Complaint]:
+    """Slurm keeps names of accounts, users and QoS in lower case, and has some of its own."""
+    it = site.inventory
+    named: list[tuple[Path, str, str]] = []
+    named += [(("accounts", i, "name"), "account", a.name) for i, a in enumerate(it.accounts)]
+    named += [(("users", i, "name"), "user", user.name) for i, user in enumerate(it.users)]
+    named += [(("qos", name), "QoS", name) for name in it.qos]
+    for path, what, name in named:
+        if name != name.lower():
+            yield Complaint(path, f"Slurm keeps names of {what}s in lower case", f"write {name.lower()}")
+        if what != "QoS" and name in _TAKEN:
+            yield Complaint(path, f"{name} is there on every node already", "take another name")
+    for path, partition in site.partitions():
+        if partition.name.lower() == "default":
+            yield Complaint((*path, "name"), f"{partition.name} has a meaning of its own in slurm.conf")
+
+
 def ensure_names_stand_once(site: Site) -> Iterator[Complaint]:
     """Accounts, users, user ids and group ids are each used once."""
     it = site.inventory
@@ -183,3 +268,8 @@ def ensure_names_stand_once(site: Site) -> Iterator[Complaint]:
             if value in first:
                 yield Complaint(path, f"the {what} {value} stands twice; first in {first[value][0]}[{first[value][1]}]")
             first.setdefault(value, path)
+    homeless = {user.account for user in it.users} - {account.name for account in it.accounts if account.gid}
+    for index, account in enumerate(it.accounts):
+        if account.gid == PEOPLE_GID and homeless:
+            words = f"{PEOPLE_GID} is the id of the group `people`, of users whose account has no gid"
+            yield Complaint(("accounts", index, "gid"), words, "take another one")

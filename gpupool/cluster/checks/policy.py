@@ -37,18 +37,16 @@ def ensure_there_is_a_controller(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_one_default(site: Site) -> Iterator[Complaint]:
-    """At most one default partition and one default QoS."""
+    """At most one default QoS, and one that everybody has: a job that names none gets it."""
     names = [key for key, qos in site.inventory.qos.items() if qos.default]
     if len(names) > 1:
         yield Complaint(("qos", names[1], "default"), f"{' and '.join(names)} are both the default QoS")
-    defaults = [(path, partition) for path, partition in site.partitions() if partition.default]
-    if len(defaults) > 1:
-        both = " and ".join(partition.name for _, partition in defaults)
-        yield Complaint((*defaults[1][0], "default"), f"{both} are both the default partition")
-    for path, partition in defaults:
-        if site.inventory.scheduler.default_partition not in ("none", partition.name):
-            words = f"scheduler.default_partition is {site.inventory.scheduler.default_partition}"
-            yield Complaint((*path, "default"), words, "say it in one place")
+    for name in names:
+        if not site.inventory.qos[name].everybody:
+            yield Complaint(("qos", name, "everybody"), f"{name} is the default QoS", "everybody must have it")
+    if site.inventory.qos and not names and "normal" not in site.inventory.qos:
+        words = "none of these is the default: jobs that name no QoS would be refused"
+        yield Complaint(("qos",), words, "say default: true for one")
 
 
 def ensure_owners_stand_above(site: Site) -> Iterator[Complaint]:

@@ -9,6 +9,7 @@ from gpupool.cluster.schema.base import Count, Entry, Fact, Flag, Name, Nodes, W
 from gpupool.cluster.words import Duration, Size
 
 UnixId = Annotated[int, Field(strict=True, ge=1000, le=60000)]
+Weight = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 AccountKind = Literal["lab", "shared", "department", "group", "project"]
 
 
@@ -93,7 +94,6 @@ class Partition(Fact):
     max_time: Duration | None = None
     max_nodes: Count | None = None
     tier: Count = Field(1, description="Slurm's PriorityTier: higher goes first, and may preempt lower.")
-    default: Flag = False
     preemptable: Flag = False
     grace: Duration | None = Field(None, description="Time between the signal and the end of a preempted job.")
     allow_accounts: tuple[Word, ...] = Field((), description="Only these; empty: all.")
@@ -101,7 +101,7 @@ class Partition(Fact):
     qos: tuple[Name, ...] = Field((), description="Only these QoS; empty: all.")
     limits: Limits = Field(default_factory=Limits)
     lift: tuple[Literal["per_user"], ...] = Field((), description="Limits of the job's QoS that do not hold here.")
-    billing: dict[Literal["cpu", "gpu", "mem"], float] = Field(default_factory=dict)
+    billing: dict[Literal["cpu", "gpu", "mem"], Weight] = Field(default_factory=dict)
     users: Literal["all", "assigned"] = "all"
 
     @field_validator("name")

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from gpupool.cluster.schema.base import AbsolutePath, Entry, Fact, Flag, Mode, Name, Nodes, Word
+from gpupool.cluster.schema.base import AbsolutePath, Entry, Fact, Flag, Mode, Name, Nodes, PathOfUser, Word
 from gpupool.cluster.words import Duration, Size
 
 
@@ -35,7 +35,7 @@ class SpaceRules(Entry):
 class Home(Fact):
     """Homes lie in an export, or are local where there is none."""
 
-    path: Word = Field("/home/{user}", description="With {user}, {account}, {domain} and {id}.")
+    path: PathOfUser = Field("/home/{user}", description="With {user}, {account}, {domain} and {id}.")
     export: Name | None = None
     quota: Size | None = None
     mode: Mode = "0700"
@@ -49,13 +49,13 @@ class Local(Fact):
     fs: Literal["plain", "zfs"] = "plain"
     size: Size | None = None
     user_dirs: Flag = Field(False, description="Each user finds a directory of the own name in it.")
-    mode: Mode = Field("1777", description="The directory's, or with user_dirs that of the users' directories.")
+    mode: Mode = Field("1777", description="The directory's; with user_dirs that of the users' directories.")
 
 
 class UserSpace(Fact):
     """A directory for each user."""
 
-    path: Word
+    path: PathOfUser
     env: Word | None = None
     quota: dict[Literal["standard", "premium"], Size] = Field(
         default_factory=dict, description="For all of an account's users together, by the account's tier."
