@@ -1,0 +1,13 @@
+"""Empty nodes for every test here."""
+
+import empty_nodes
+import pytest
+
+from gpupool.engine import hosts
+
+
+@pytest.fixture(autouse=True)
+def _empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosts, "PoolSSH", empty_nodes.EmptyNode)
+    empty_nodes.TOLD.clear()
+    empty_nodes.BROKEN.clear()

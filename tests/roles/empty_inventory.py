@@ -1,0 +1,12 @@
+"""The example's testbed for plain pyinfra, with empty nodes in the place of SSH."""
+
+from empty_nodes import EmptyNode as _EmptyNode
+from empty_nodes import testbed as _testbed
+
+from gpupool.engine import ssh as _ssh
+from gpupool.engine.targets import targets as _targets
+
+# the entry point of the connector "pool" names it here
+_ssh.PoolSSH = _EmptyNode  # type: ignore[misc, assignment]
+
+nodes = [(f"@pool/{target.name}", dict(target.data)) for target in _targets(_testbed())]

@@ -1,0 +1,95 @@
+"""Nodes on which nothing is there yet: they answer every look so, believe every command, and remember it."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyinfra.api import StringCommand
+from pyinfra.connectors.fake import FakeConnector
+from pyinfra.connectors.util import CommandOutput, OutputLine
+
+from gpupool.cluster.load import load
+from gpupool.facts.script import END
+from gpupool.reach import Reach
+from gpupool.testbed.overlay import stand_in
+
+EXAMPLE = Path(__file__).parents[2] / "inventory" / "example"
+
+
+@dataclass
+class Told:
+    """What a node was told, and whether it has a munge key by now."""
+
+    commands: list[str] = field(default_factory=list)
+    has_key: bool = False
+
+
+#: By node; a test empties it first.
+TOLD: dict[str, Told] = {}
+#: Words by node: a command that holds them fails there.
+BROKEN: dict[str, str] = {}
+
+
+def testbed() -> Reach:
+    """The example as its testbed would be: GPUs and storage are stand-ins."""
+    return Reach(stand_in(load(EXAMPLE), cgroup="v1"), None, {})
+
+
+def machines() -> Reach:
+    """The example's own nodes: NFS, and real GPUs."""
+    return Reach(load(EXAMPLE), None, {})
+
+
+class EmptyNode(FakeConnector):
+    """In the place of the connector over SSH."""
+
+    @staticmethod
+    def make_names_data(name: str | None = None) -> Iterator[tuple[str, dict[str, Any], list[str]]]:
+        yield name or "", {}, []
+
+    def run_shell_command(
+        self, command: str | StringCommand, print_output: bool = False, print_input: bool = False, **arguments: Any
+    ) -> tuple[bool, CommandOutput]:
+        raw = command if isinstance(command, str) else command.get_raw_value()
+        told = TOLD.setdefault(self.host.name, Told())
+        looks = f"echo {END}" in raw
+        if not looks:
+            told.commands.append(raw)
+        if (words := BROKEN.get(self.host.name)) and words in raw:
+            return False, CommandOutput([OutputLine("stderr", "it is broken")])
+        if raw.startswith("printf ") and raw.endswith(" >&2; exit 1"):  # an operation says no
+            return False, CommandOutput([OutputLine("stderr", shlex.split(raw)[2])])
+        lines = [*_answer(raw, told), END] if looks else _obey(raw, told)
+        return True, CommandOutput([OutputLine("stdout", line) for line in lines])
+
+
+def _answer(raw: str, told: Told) -> list[str]:
+    script, _, *values = shlex.split(raw)[6:]
+    if "/proc/sys/kernel/hostname" in script:
+        return ["localhost"]
+    if "mountinfo" in script:
+        return [f"U\t{unit}\tActiveState=inactive UnitFileState= NeedDaemonReload=no" for unit in values]
+    if "sacctmgr" in script:
+        return [f"T|{name.replace('/', '|')}" for name in values[2].split()]
+    if "munge.key" in script and told.has_key:
+        return [f"{'0' * 64} munge munge 400 1024"]
+    return []
+
+
+def _obey(raw: str, told: Told) -> list[str]:
+    if "/etc/munge/munge.key" in raw:
+        told.has_key = True
+        return ["A" * 1024] if raw.startswith("base64") else []
+    return []
+
+
+_STAGED = re.compile(r"^stage (?P<path>/\S+) (?P<owner>\S+) (?P<mode>\d+) (?P<size>\d+) (?P<sha256>\S+)$", re.MULTILINE)
+
+
+def staged(node: str) -> list[tuple[str, str, str, str]]:
+    """Path, owner, mode and sha256 of every file that was put on a node, in order."""
+    texts = TOLD[node].commands if node in TOLD else []
+    return [found.group("path", "owner", "mode", "sha256") for text in texts for found in _STAGED.finditer(text)]

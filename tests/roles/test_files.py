@@ -1,0 +1,70 @@
+"""Roles put the files that `gpupool render` prints: all of them, and no others."""
+
+import hashlib
+from collections.abc import Callable
+
+import empty_nodes
+import pytest
+
+from gpupool.cli.running import SITE
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile import files_for, files_of
+from gpupool.engine.drive import run
+from gpupool.engine.here import here
+from gpupool.engine.targets import targets
+from gpupool.files import File
+from gpupool.reach import Reach
+from gpupool.roles import base, compute, controller, database, gpu, head, munge, people, slurm, storage
+
+Apply = Callable[[Cluster, Node], None]
+
+# the name that files carry as their role, for each role that a node may have by itself
+ROLES: list[tuple[Apply, str, set[str]]] = [
+    (base.apply, "login1", {"base", "ssh"}),
+    (people.apply, "login1", set()),
+    (storage.serve, "files", set()),
+    (storage.use, "a40-01", set()),
+    (munge.make, "control", {"munge"}),
+    (slurm.apply, "control", {"slurm"}),
+    (database.apply, "control", {"database"}),
+    (controller.apply, "control", {"controller"}),
+    (gpu.apply, "a40-01", {"gpu"}),
+    (compute.apply, "a40-01", {"compute"}),
+    (head.apply, "login1", {"head"}),
+]
+
+
+def as_staged(files: list[File]) -> list[tuple[str, str, str, str]]:
+    return [(it.path, f"{it.owner}:{it.group}", it.mode, hashlib.sha256(it.text.encode()).hexdigest()) for it in files]
+
+
+@pytest.mark.parametrize("made", [empty_nodes.testbed, empty_nodes.machines])
+def test_a_node_gets_the_files_that_render_prints(made: Callable[[], Reach]) -> None:
+    to = made()
+    assert run(targets(to), SITE, execute=True).ok
+    for node in to.nodes:
+        assert sorted(empty_nodes.staged(node.name)) == sorted(as_staged(list(files_for(to.cluster, node))))
+
+
+@pytest.mark.parametrize(("role", "name", "names"), ROLES, ids=[f"{it[0].__module__}.{it[0].__name__}" for it in ROLES])
+def test_a_role_puts_its_own_files(role: Apply, name: str, names: set[str]) -> None:
+    to = empty_nodes.testbed()
+    node = to.cluster.nodes[name]
+    report = run(targets(to), lambda: role(*here()), execute=True, limit=[name])
+    assert report.ok, report.failures
+    assert report.hosts[name].changes, "it has no work there: ask another node"
+    own = [file for role_name in sorted(names) for file in files_of(to.cluster, node, role_name)]
+    assert sorted(empty_nodes.staged(name)) == sorted(as_staged(own))
+    assert bool(own) == bool(names)
+
+
+def test_every_file_belongs_to_a_role() -> None:
+    cluster = empty_nodes.testbed().cluster
+    known = set().union(*(names for _, _, names in ROLES))
+    assert {file.role for node in cluster.nodes.values() for file in files_for(cluster, node)} == known
+
+
+def test_every_role_is_tried_here() -> None:
+    tried = {role.__module__.rpartition(".")[2] for role, _, _ in ROLES}
+    there = {path.stem for path in (SITE.parent.parent / "roles").glob("[a-z]*.py")}
+    assert there - tried == {"accounts"}, "accounts puts no files: it is about slurmdbd"

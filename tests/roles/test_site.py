@@ -1,0 +1,195 @@
+"""The site deploy on nodes where nothing is there yet: what each node gets, in which order, and who fails with whom."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import empty_nodes
+import pytest
+
+from gpupool.cli.running import SITE
+from gpupool.engine.drive import Report, run
+from gpupool.engine.targets import targets
+from gpupool.reach import Reach
+from gpupool.roles import gpu, storage
+
+STAGES = ["Servers are ready", "The munge key is made", "Accounts are known", "The controller runs"]
+
+EVERYBODY = ["Names", "Host name", "Packages", "Time zone", "SSH", "SSH daemon", "Groups", "Users"]
+MUNGE = ["Munge key", "Munge unit", "Munge daemon"]
+WORKER = [
+    *[*EVERYBODY, "Mounts", "Own directories", "Links", *MUNGE, "GPU device list", "GPU devices"],
+    *["Node daemon settings", "Slurm node daemon"],
+]
+FROM_ZERO = {
+    "login1": [*EVERYBODY, "Mounts", "Links", *MUNGE, "Slurm client settings", "Slurm client daemon"],
+    "control": [
+        *[*EVERYBODY, "Mounts", *MUNGE, "Slurm configuration"],
+        *["Database settings", "MariaDB", "Accounting database", "Slurm database daemon", "Account names"],
+        *["Controller unit", "Controller state", "Slurm controller", "Account limits"],
+    ],
+    "files": [*EVERYBODY, "Stand-in disks", "Exports", "Homes"],
+    "a40-01": WORKER,
+    "rtx-01": WORKER,
+}
+
+
+class Ran:
+    """A progress that keeps the order in which operations were done, and by whom."""
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[str, str]] = []
+
+    def stage(self, name: str, total: int) -> None:
+        self.steps.clear()
+
+    def step(self, host: str, what: str) -> None:
+        self.steps.append((host, what))
+
+    def advance(self, steps: int = 1) -> None: ...
+    def failed(self, host: str, why: str) -> None: ...
+    def note(self, text: str) -> None: ...
+    def tick(self) -> None: ...
+
+
+def apply(to: Reach, ran: Ran | None = None) -> Report:
+    return run(targets(to), SITE, execute=True, progress=ran)
+
+
+def done(report: Report, node: str) -> list[str]:
+    """The operations that changed something, in order."""
+    return list(dict.fromkeys(change.operation.partition(" | ")[0] for change in report.hosts[node].changes))
+
+
+@pytest.mark.parametrize("execute", [False, True], ids=["plan", "apply"])
+def test_every_role_does_its_work_from_zero(execute: bool) -> None:
+    report = run(targets(empty_nodes.testbed()), SITE, execute=execute)
+    assert not report.failures
+    assert {name: done(report, name) for name in report.hosts} == FROM_ZERO
+
+
+def test_a_plan_tells_nodes_nothing() -> None:
+    assert run(targets(empty_nodes.testbed()), SITE, execute=False).changed
+    assert not any(told.commands for told in empty_nodes.TOLD.values())
+
+
+def test_real_machines_get_the_time_and_no_stand_ins() -> None:
+    report = apply(empty_nodes.machines())
+    assert not report.failures
+    stand_ins = {"GPU device list", "GPU devices", "Stand-in disks"}
+    for name in report.hosts:
+        expected = [step for step in FROM_ZERO.get(name, WORKER) if step not in stand_ins]
+        expected.insert(expected.index("SSH"), "Time")
+        assert done(report, name) == expected
+
+
+def test_all_above_a_stage_is_done_everywhere_before_anything_below_it() -> None:
+    ran = Ran()
+    assert apply(empty_nodes.testbed(), ran).ok
+    assert stages_in_order(ran.steps, FROM_ZERO) == STAGES
+
+
+def test_it_is_so_on_real_machines_too() -> None:
+    to, ran = empty_nodes.machines(), Ran()
+    assert apply(to, ran).ok
+    assert stages_in_order(ran.steps, [node.name for node in to.nodes]) == STAGES
+
+
+def test_plain_pyinfra_keeps_the_same_order() -> None:
+    """Its command line asks pyinfra for the order of operations; ours are there with the same barriers between them."""
+    plan = plain_pyinfra()
+    order = [entry["names"][0] for entry in plan]
+    for stage, after, before in zip(STAGES, [*STAGES[1:], None], [None, *STAGES[:-1]], strict=True):
+        assert order.count(stage) == 1
+        assert after is None or order.index(stage) < order.index(after)
+        assert before is None or order.index(stage) > order.index(before)
+    ran = Ran()
+    assert apply(empty_nodes.testbed(), ran).ok
+    ours = list(dict.fromkeys(what for _, what in ran.steps))
+    assert list(dict.fromkeys(order)) == ours
+    changing = {name: [] for name in FROM_ZERO}  # type: dict[str, list[str]]
+    for entry in plan:
+        for name in entry["hosts_with_change"]:
+            changing[name].append(entry["names"][0])
+        assert not entry["hosts_with_conditional_change"]
+    assert changing == FROM_ZERO
+
+
+def test_a_role_that_raises_stops_its_own_nodes_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("no such card")
+
+    monkeypatch.setattr(gpu, "apply", broken)
+    report = apply(empty_nodes.testbed())
+    assert set(report.failures) == {"a40-01", "rtx-01"}
+    assert all("no such card" in why for why in report.failures.values())
+    assert not set(report.failures) & set(empty_nodes.TOLD), "told to do half of the work"
+    for name in ("login1", "control", "files"):
+        assert done(report, name) == FROM_ZERO[name]
+
+
+def test_a_command_that_fails_stops_its_own_node_only() -> None:
+    empty_nodes.BROKEN["rtx-01"] = "apt-get"
+    report = apply(empty_nodes.testbed())
+    assert report.failures == {"rtx-01": "Packages: it is broken"}
+    assert done(report, "rtx-01") == ["Names", "Host name"]
+    for name in ("login1", "control", "files", "a40-01"):
+        assert done(report, name) == FROM_ZERO[name]
+
+
+def test_without_the_controller_others_say_that_they_lack_its_key() -> None:
+    empty_nodes.BROKEN["control"] = "apt-get"
+    report = apply(empty_nodes.testbed())
+    why = "Munge key: there is no munge key here, and control, which has it, has failed in this run"
+    assert report.failures == {
+        "control": "Packages: it is broken",
+        **dict.fromkeys(["login1", "a40-01", "rtx-01"], why),
+    }
+    assert done(report, "files") == FROM_ZERO["files"]
+
+
+def test_a_fileserver_that_fails_keeps_nobody_from_the_next_stages(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("no disks")
+
+    monkeypatch.setattr(storage, "serve", broken)
+    ran = Ran()
+    report = apply(empty_nodes.testbed(), ran)
+    assert list(report.failures) == ["files"]
+    assert stages_in_order(ran.steps, [name for name in FROM_ZERO if name != "files"]) == STAGES
+
+
+def stages_in_order(steps: Iterable[tuple[str, str]], nodes: Iterable[str]) -> list[str]:
+    """Fail where a node did something of a later stage before another one had come through the barrier between."""
+    at = dict.fromkeys(nodes, 0)
+    met: list[str] = []
+    for name, what in steps:
+        if what in STAGES:
+            at[name] += 1
+            met += [what] if what not in met else []
+        else:
+            late = [other for other, number in at.items() if number < at[name]]
+            assert not late, f"{name} did {what!r} while {', '.join(late)} had not come through {met[-1]!r}"
+    assert set(at.values()) == {len(STAGES)}
+    return met
+
+
+def plain_pyinfra() -> list[dict[str, list[str]]]:
+    """Run `pyinfra INVENTORY deploys/site.py --dry`, as a person would, and return its plan."""
+    here = Path(__file__).parent
+    program = Path(sys.executable).with_name("pyinfra")
+    ran = subprocess.run(
+        [program, here / "empty_inventory.py", SITE.resolve(), "--dry", "--json"],
+        cwd=here.parents[1],
+        env={**os.environ, "PYINFRA_PROGRESS": "off", "PYTHONPATH": os.pathsep.join([str(here), *sys.path])},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert ran.returncode == 0, ran.stderr
+    plan: list[dict[str, list[str]]] = json.loads(ran.stdout)["plan"]
+    return plan
