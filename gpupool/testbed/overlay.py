@@ -55,29 +55,29 @@ def stand_in(
 
 
 def _moved(cluster: Cluster, network: str | None) -> dict[str, Node]:
-    kept = {name: cluster.nodes[name] for name in cluster.testbed_nodes}
+    # none is elastic: the containers are there all the time
+    kept = {name: replace(cluster.nodes[name], elastic=False) for name in cluster.testbed_nodes}
     if homeless := [name for name, node in kept.items() if node.address is None]:
         raise TestbedError(f"{', '.join(homeless)}: a node of a testbed needs an address in the inventory")
     if network is None:
         return kept
-    old, new = ipaddress.ip_network(cluster.entry.network), ipaddress.ip_network(network)
+    old = ipaddress.IPv4Network(cluster.entry.network)
+    try:
+        new = ipaddress.IPv4Network(network)
+    except ValueError as error:
+        raise TestbedError(f"{network!r} is not an IPv4 network: {error}; write 10.166.0.0/16") from None
     if new.prefixlen > old.prefixlen:
         raise TestbedError(f"{network} is smaller than {old}: the addresses would not fit")
     shift = int(new.network_address) - int(old.network_address)
     return {
-        name: replace(node, address=str(ipaddress.ip_address(node.address or "") + shift))
+        name: replace(node, address=str(ipaddress.IPv4Address(node.address or "") + shift))
         for name, node in kept.items()
     }
 
 
 def _scaled(accounts: Mapping[str, Account], pool: int, whole: int) -> dict[str, Account]:
-    """Share the pool out by contribution, at least one GPU a lab, largest remainders first."""
-    caps = {name: it.limits.group.gpu or 0 for name, it in accounts.items() if it.kind == "lab"}
-    exact = {name: cap * pool / whole for name, cap in caps.items() if cap} if whole else {}
-    shares = {name: max(1, int(share)) for name, share in exact.items()}
-    for name in sorted(exact, key=lambda it: (int(exact[it]) - exact[it], it)):
-        if sum(shares.values()) < min(pool, sum(caps.values())) and shares[name] == int(exact[name]):
-            shares[name] += 1
+    caps = {name: it.limits.group.gpu for name, it in accounts.items() if it.kind == "lab" and it.limits.group.gpu}
+    shares = shared_out(caps, pool, whole)
     return {
         name: replace(
             it,
@@ -87,6 +87,27 @@ def _scaled(accounts: Mapping[str, Account], pool: int, whole: int) -> dict[str,
         else it
         for name, it in accounts.items()
     }
+
+
+def shared_out(caps: Mapping[str, int], pool: int, whole: int) -> dict[str, int]:
+    """Give each lab its part of `pool` GPUs as it has `caps` of `whole`: at least one, never more than its cap.
+
+    Together they have the part of the pool that the caps have of the whole, which is all of it where nothing is
+    nobody's; more only where there are more labs than GPUs.
+    """
+    if not caps:
+        return {}
+    pool = min(pool, whole)
+    exact = {name: cap * pool / whole for name, cap in caps.items()}
+    shares = {name: max(1, int(share)) for name, share in exact.items()}
+    wanted = max(len(caps), round(sum(exact.values())))
+    while sum(shares.values()) != wanted:
+        missing = sum(shares.values()) < wanted
+        # largest remainders first; who got one GPU for nothing is paid for by those who are furthest above their part
+        order = sorted(caps, key=lambda name: ((shares[name] - exact[name]) * (1 if missing else -1), name))
+        chosen = next(name for name in order if (shares[name] < caps[name] if missing else shares[name] > 1))
+        shares[chosen] += 1 if missing else -1
+    return shares
 
 
 def spec_of(cluster: Cluster, *, name: str | None = None, prefix: str = "gpupool") -> Spec:
@@ -119,7 +140,7 @@ def _container(cluster: Cluster, node: Node) -> Container:
 
 def _volume(cluster: Cluster, mount: Mount) -> Volume:
     # what must survive when all power goes: homes, and what slurmctld knows of its jobs
-    keep = mount.export == cluster.storage.home.export or cluster.slurm.state.startswith(f"{mount.at}/")
+    keep = mount.export == cluster.storage.home.export or mount.holds(cluster.slurm.state)
     if keep:
         return Volume(mount.export, kind="disk")
     return Volume(mount.export, mount.source, format_size(mount.size) if mount.size else None, "tmpfs")
