@@ -1,0 +1,135 @@
+"""Prints docs/requirements-status.md: the promises of five clusters to their users, and the tests that show them."""
+
+import sys
+from collections import defaultdict
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PROMISES = ROOT / "tests" / "promises.tsv"
+LIVE = ("tests/testbed/", "tests/guides/")  # real daemons; all other tests look at data and files
+CLUSTERS = {
+    "SKY": "SkyNet",
+    "AAU": "AAU AI Cloud",
+    "GCP": "a Slurm cluster on Google Cloud",
+    "ARA": "Arandu",
+    "SDU": "Santos Dumont",
+}
+
+HEAD = """\
+<!-- Made from the tests' marks by script/docs: mark a test with `promise`, do not change this page. -->
+
+# Promises with a test
+
+Five real clusters tell their users what they may count on: {total} facts and behaviours, numbered in
+[tests/promises.tsv](../tests/promises.tsv). A test that shows one names it (`@pytest.mark.promise("SKY-119")`).
+**{held} of {total} promises have a test**: {live} on the real daemons of a testbed, {paper} are facts of an inventory and
+shown there, and {half} (marked ◦) are so far shown on the inventory or its files only, though they want a live cluster.
+{out} are out of scope, and {beyond} need a VM or a real GPU.
+
+"""
+
+
+class Promise(NamedTuple):
+    """One promise: `how` says how it can be tested (yes, yes-proved, render, VM, GPU, out)."""
+
+    id: str
+    how: str
+    section: str
+    words: str
+
+
+def promises() -> list[Promise]:
+    """Give every promise, in the order of the guides."""
+    lines = PROMISES.read_text(encoding="utf-8").splitlines()
+    return [Promise(*line.split("\t")) for line in lines if not line.startswith("#")]
+
+
+class Collector:
+    """The pytest plugin that keeps, of each promise, the tests that name it."""
+
+    def __init__(self) -> None:
+        self.tests: dict[str, dict[str, None]] = defaultdict(dict)
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Read the marks; a test with parameters counts once."""
+        for item in items:
+            for mark in item.iter_markers("promise"):
+                for promise in mark.args:
+                    self.tests[promise][item.nodeid.partition("[")[0]] = None
+
+
+def marked() -> dict[str, list[str]]:
+    """Give promise: tests that name it, by collecting all tests without running any. SystemExit if that fails."""
+    collector, said = Collector(), StringIO()
+    with redirect_stdout(said):
+        quiet = ["-q", "--collect-only", "-p", "no:cacheprovider", "--rootdir", str(ROOT), str(ROOT / "tests")]
+        code = pytest.main(quiet, plugins=[collector])
+    if code:
+        sys.exit(f"the tests cannot be collected:\n{said.getvalue()}")
+    return {promise: sorted(tests) for promise, tests in collector.tests.items()}
+
+
+def page(every: list[Promise], tests: dict[str, list[str]]) -> str:
+    """Give the page. SystemExit for a mark that names no promise."""
+    if unknown := sorted(set(tests) - {it.id for it in every}):
+        sys.exit(f"no such promise: {', '.join(unknown)}")
+    live = [it for it in tests if any(_is_live(test) for test in tests[it])]
+    out = sum(it.how == "out" for it in every)
+    beyond = sum(it.how in ("VM", "GPU") for it in every)
+    half = [it.id for it in every if it.id in tests and _is_half(it, tests[it.id])]
+    counts = {"held": len(tests), "live": len(live), "half": len(half), "paper": len(tests) - len(live) - len(half)}
+    text = HEAD.format(total=len(every), out=out, beyond=beyond, **counts)
+    text += (
+        "| cluster | promises | with a test | on a testbed | so far on the inventory only |\n|---|---|---|---|---|\n"
+    )
+    for short, name in CLUSTERS.items():
+        own = [it.id for it in every if it.id.startswith(short)]
+        shown = [len(set(own) & set(some)) for some in (tests, live, half)]
+        text += f"| {name} | {len(own)} | {' | '.join(map(str, shown))} |\n"
+    for short, name in CLUSTERS.items():
+        text += f"\n## {name}\n" + _cluster([it for it in every if it.id.startswith(short)], tests)
+    return text
+
+
+def _cluster(every: list[Promise], tests: dict[str, list[str]]) -> str:
+    text = ""
+    for section in dict.fromkeys(it.section for it in every):
+        there = [it for it in every if it.section == section]
+        held = [it for it in there if it.id in tests]
+        text += f"\n### {section}: {len(held)} of {len(there)}\n\n"
+        if held:
+            text += "| number | promise | shown by |\n|---|---|---|\n"
+        for it in held:
+            words = it.words.replace("|", "\\|")
+            half = " ◦" if _is_half(it, tests[it.id]) else ""
+            text += f"| {it.id}{half} | {words} | {', '.join(_link(test) for test in tests[it.id])} |\n"
+        if rest := [f"{it.id}{_why(it)}" for it in there if it.id not in tests]:
+            text += ("\n" if held else "") + f"Without a test: {', '.join(rest)}.\n"
+    return text
+
+
+def _link(test: str) -> str:
+    path, _, name = test.partition("::")
+    where = "testbed: " if _is_live(test) else ""
+    return f"{where}[{name.rpartition('::')[2].removeprefix('test_').replace('_', ' ')}](../{path})"
+
+
+def _is_live(test: str) -> bool:
+    return test.startswith(LIVE)
+
+
+def _is_half(it: Promise, tests: list[str]) -> bool:
+    return it.how != "render" and it.how != "out" and not any(_is_live(test) for test in tests)
+
+
+def _why(it: Promise) -> str:
+    return f" ({it.how})" if it.how in ("VM", "GPU", "out") else ""
+
+
+if __name__ == "__main__":
+    print(page(promises(), marked()), end="")
