@@ -1,17 +1,16 @@
 """Whom a command speaks to: the inventory's own nodes, or the testbed of it that stands here."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster, Node
-from gpupool.errors import TestbedError
+from gpupool.errors import GpupoolError, TestbedError
 from gpupool.testbed import keys, state
 from gpupool.testbed.overlay import stand_in
 from gpupool.testbed.state import State
-
-On = Literal["auto", "testbed", "nodes"]
 
 
 @dataclass(frozen=True)
@@ -55,16 +54,19 @@ class Reach:
         return "\n".join(lines) + "\n"
 
 
-def reach(inventory: Path, on: On = "auto") -> Reach:
+def reach(inventory: Path, on: str = "auto") -> Reach:
     """Load an inventory and say whom to speak to.
 
     `auto` is the testbed while one of this inventory stands here: nothing then reaches the real nodes by mistake.
-    BadInventoryError and TestbedError as they come.
+    `testbed`, `testbed:NAME` and `nodes` insist. BadInventoryError and TestbedError as they come.
     """
+    kind, _, name = on.partition(":")
+    if kind not in ("auto", "testbed", "nodes") or (name and kind != "testbed"):
+        raise GpupoolError(f"--on {on}: say auto, testbed, testbed:NAME or nodes")
     cluster = load(inventory)
-    stands = None if on == "nodes" else standing(inventory)
+    stands = None if kind == "nodes" else standing(inventory, name or None)
     if stands is None:
-        if on == "testbed":
+        if kind == "testbed":
             raise TestbedError(f"no testbed of {inventory} stands here: `gpupool testbed up {inventory}` makes one")
         admin = cluster.access.admin
         ssh = {"ssh_user": admin.user, "ssh_port": admin.port}
@@ -76,6 +78,14 @@ def reach(inventory: Path, on: On = "auto") -> Reach:
     return Reach(twin, stands, {**ssh, "ssh_allow_agent": False, "ssh_look_for_keys": False})
 
 
-def standing(inventory: Path) -> State | None:
+def standing(inventory: Path, name: str | None = None) -> State | None:
     """Give the testbed of an inventory that was brought up here last and not taken down."""
-    return next((it for it in state.every() if Path(it.inventory) == inventory.absolute()), None)
+    prefix = os.environ.get("GPUPOOL_TESTBED_PREFIX")
+    return next(
+        (
+            it
+            for it in state.every()
+            if Path(it.inventory) == inventory.absolute() and name in (None, it.name) and prefix in (None, it.prefix)
+        ),
+        None,
+    )

@@ -9,7 +9,7 @@ from rich.table import Table
 from gpupool.cli.screen import stderr
 from gpupool.engine.report import Change, Report
 from gpupool.errors import GpupoolError
-from gpupool.reach import On, Reach, reach
+from gpupool.reach import Reach, reach
 
 MANY = 60
 SITE = Path(__file__).parent.parent / "deploys" / "site.py"
@@ -17,10 +17,7 @@ SITE = Path(__file__).parent.parent / "deploys" / "site.py"
 
 def reached(inventory: Path, on: str) -> Reach:
     """Load the inventory and say, before anything else, whom this run speaks to."""
-    choices: dict[str, On] = {"auto": "auto", "testbed": "testbed", "nodes": "nodes"}
-    if on not in choices:
-        raise GpupoolError(f"--on {on}: say auto, testbed or nodes")
-    to = reach(inventory, choices[on])
+    to = reach(inventory, on)
     stderr.print(f"speaking to {to.where}", style="dim")
     return to
 

@@ -21,8 +21,8 @@ OnOption = Annotated[
     str,
     typer.Option(
         "--on",
-        help="auto: the testbed of this inventory while one stands here, else its nodes; testbed; nodes.",
-        metavar="auto|testbed|nodes",
+        help="auto: the testbed of this inventory while one stands here, else its nodes.",
+        metavar="auto|testbed[:NAME]|nodes",
     ),
 ]
 

@@ -2,10 +2,10 @@
 
 import os
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from gpupool.engine.report import Target
-from gpupool.reach import On, Reach, reach
+from gpupool.reach import Reach, reach
 
 
 def targets(to: Reach) -> list[Target]:
@@ -15,6 +15,5 @@ def targets(to: Reach) -> list[Target]:
 
 def for_pyinfra(inventory: Path) -> list[tuple[str, dict[str, Any]]]:
     """Give the same as plain pyinfra's inventory files hold it; GPUPOOL_ON is the command line's `--on`."""
-    words = os.environ.get("GPUPOOL_ON", "auto")
-    on: On = next((it for it in get_args(On) if it == words), "auto")
-    return [(f"@pool/{target.name}", dict(target.data)) for target in targets(reach(inventory, on))]
+    to = reach(inventory, os.environ.get("GPUPOOL_ON", "auto"))
+    return [(f"@pool/{target.name}", dict(target.data)) for target in targets(to)]
