@@ -1,6 +1,7 @@
 """`gpupool render`: every file that a node would get, with no network."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,8 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_for
 from gpupool.errors import InventoryError
 from gpupool.slurm.accounting import entities
+
+_LARGE = 65536  # characters
 
 
 def command(
@@ -30,11 +33,12 @@ def command(
                 print(file.text)
         return
     written = 0
+    large: dict[str, Path] = {}
     for it in nodes:
         for file in files_for(cluster, it):
-            _write(out / it.name / file.path.lstrip("/"), file.text)
+            _write(out / it.name / file.path.lstrip("/"), file.text, large)
             written += 1
-    _write(out / "accounting.json", json.dumps(entities(cluster), indent=2, sort_keys=True) + "\n")
+    _write(out / "accounting.json", json.dumps(entities(cluster), indent=2, sort_keys=True) + "\n", large)
     stdout.print(f"{written} files of {len(nodes)} nodes, and accounting.json, in {out}")
 
 
@@ -46,6 +50,12 @@ def _chosen(cluster: Cluster, name: str | None) -> list[Node]:
     return [cluster.nodes[name]]
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, text: str, large: dict[str, Path]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    if len(text) > _LARGE and (same := large.setdefault(text, path)) != path:
+        # /etc/hosts of ten thousand nodes, ten thousand times, would fill a disk
+        with suppress(OSError):
+            path.hardlink_to(same)
+            return
     path.write_text(text, encoding="utf-8")

@@ -1,7 +1,9 @@
 """Inventory text to a Cluster, or every complaint about it at once."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from gpupool.cluster import checks
 from gpupool.cluster.build import build
@@ -9,7 +11,7 @@ from gpupool.cluster.census import count
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import BadInventoryError, Complaint, Located, Place, locate
 from gpupool.cluster.model import Cluster
-from gpupool.cluster.shape import shaped
+from gpupool.cluster.shape import MISSING, shaped, without
 from gpupool.cluster.text import read
 
 
@@ -32,18 +34,37 @@ def examine(inventory: Path) -> Loaded:
     if not inventory.exists():
         return _refused(here, "there is no such file or folder", "`gpupool init NAME` writes a first inventory")
     text = read(inventory)
-    if text.located:
-        return Loaded(None, sorted(text.located, key=lambda it: (it.place.file, it.place.line)))
-    if not text.data:
+    if not text.data and not text.located:
         return _refused(here, "no inventory here: no *.yml file says anything", "see `gpupool init`")
     shape, complaints = shaped(text.data)
+    if text.located:
+        # what a file that cannot be read would have said is not missing
+        complaints = [it for it in complaints if it.path[1:] or it.words != MISSING]
+        located = [*text.located, *locate([*complaints, *_names_apart(text.data, complaints)], text.places, here)]
+        return Loaded(None, sorted(located, key=lambda it: (it.place.file, it.place.line)))
     if shape is None:
-        return Loaded(None, locate(complaints, text.places, here))
+        return Loaded(None, locate([*complaints, *_names_apart(text.data, complaints)], text.places, here))
     census, complaints = count(shape)
     site = Site(shape, census)
     located = locate(complaints + checks.complaints(site), text.places, here)
     loaded = Loaded(None, located)
     return loaded if loaded.errors else Loaded(build(site), located)
+
+
+def _names_apart(data: dict[str, Any], complaints: list[Complaint]) -> Iterator[Complaint]:
+    """Give what is wrong with names in an inventory whose shape is wrong elsewhere, so that all is said at once.
+
+    What was complained of is left out; where nothing holds without it, there is nothing more to say. Sums and policies
+    wait: half an inventory would have them all wrong.
+    """
+    shape, _ = shaped(without(data, [it.path for it in complaints]))
+    if shape is None:
+        return
+    census, found = count(shape)
+    spoken_of = {it.path[:2] for it in complaints}
+    for it in (*found, *checks.complaints(Site(shape, census), checks.NAMES)):
+        if it.path[:2] not in spoken_of:
+            yield it
 
 
 def load(inventory: Path) -> Cluster:

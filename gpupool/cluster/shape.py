@@ -1,5 +1,6 @@
 """Plain data to a typed Inventory; what does not fit the language is a complaint in plain words."""
 
+import copy
 import difflib
 import types
 import typing
@@ -11,6 +12,8 @@ from pydantic import BaseModel, ValidationError
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.schema import Inventory
 
+MISSING = "is missing"
+
 
 def shaped(data: dict[str, Any]) -> tuple[Inventory | None, list[Complaint]]:
     """Give the Inventory, or None and every complaint about its shape."""
@@ -18,6 +21,18 @@ def shaped(data: dict[str, Any]) -> tuple[Inventory | None, list[Complaint]]:
         return Inventory.model_validate(data), []
     except ValidationError as error:
         return None, list(_complaints(error, data))
+
+
+def without(data: dict[str, Any], paths: list[Path]) -> dict[str, Any]:
+    """Give the data less the keys at these paths; items of lists stay, so that the others keep their places."""
+    left: dict[str, Any] = copy.deepcopy(data)
+    for path in paths:
+        here: Any = left
+        for step in path[:-1]:
+            here = here[step] if _stands((step,), here) else None
+        if isinstance(here, dict) and path:
+            here.pop(path[-1], None)
+    return left
 
 
 def _complaints(error: ValidationError, data: dict[str, Any]) -> Iterator[Complaint]:
@@ -50,7 +65,7 @@ def _complaint(kind: str, path: Path, item: Any) -> Complaint:
             near = difflib.get_close_matches(key, _keys_at(path[:-1]), n=1)
             return Complaint(path, "unknown key", f"did you mean {near[0]}?" if near else None)
         case "missing":
-            return Complaint(path, "is missing")
+            return Complaint(path, MISSING)
         case "literal_error":
             near = difflib.get_close_matches(str(value), _expected(context), n=1)
             words = f"{_shown(value)} is none of {context['expected'].replace(' or ', ', ')}"
