@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PROMISES = ROOT / "tests" / "promises.tsv"
 LIVE = ("tests/testbed/", "tests/guides/")  # real daemons; all other tests look at data and files
+TESTBED = "testbed"  # the mark of tests elsewhere that use a testbed
 CLUSTERS = {
     "SKY": "SkyNet",
     "AAU": "AAU AI Cloud",
@@ -27,9 +28,9 @@ HEAD = """\
 
 Five real clusters tell their users what they may count on: {total} facts and behaviours, numbered in
 [tests/promises.tsv](../tests/promises.tsv). A test that shows one names it (`@pytest.mark.promise("SKY-119")`).
-**{held} of {total} promises have a test**: {live} on the real daemons of a testbed, {paper} are facts of an inventory and
-shown there, and {half} (marked ◦) are so far shown on the inventory or its files only, though they want a live cluster.
-{out} are out of scope, and {beyond} need a VM or a real GPU.
+**{held} of {total} promises have a test**: {live} on the real daemons of a testbed, {paper} are facts of an inventory
+and shown there, and {half} (marked ◦) are so far shown on the inventory or its files only, though they want a live
+cluster. {out} are out of scope, and {beyond} need a VM or a real GPU.
 
 """
 
@@ -43,6 +44,14 @@ class Promise(NamedTuple):
     words: str
 
 
+class Shown(NamedTuple):
+    """A test that names a promise; those on real daemons sort first."""
+
+    paper: bool
+    path: str
+    name: str
+
+
 def promises() -> list[Promise]:
     """Give every promise, in the order of the guides."""
     lines = PROMISES.read_text(encoding="utf-8").splitlines()
@@ -53,40 +62,42 @@ class Collector:
     """The pytest plugin that keeps, of each promise, the tests that name it."""
 
     def __init__(self) -> None:
-        self.tests: dict[str, dict[str, None]] = defaultdict(dict)
+        self.tests: dict[str, set[Shown]] = defaultdict(set)
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Read the marks; a test with parameters counts once."""
         for item in items:
             for mark in item.iter_markers("promise"):
+                path, _, name = item.nodeid.partition("[")[0].partition("::")
+                live = path.startswith(LIVE) or item.get_closest_marker(TESTBED) is not None
                 for promise in mark.args:
-                    self.tests[promise][item.nodeid.partition("[")[0]] = None
+                    self.tests[promise].add(Shown(not live, path, name.rpartition("::")[2]))
 
 
-def marked() -> dict[str, list[str]]:
+def marked() -> dict[str, list[Shown]]:
     """Give promise: tests that name it, by collecting all tests without running any. SystemExit if that fails."""
     collector, said = Collector(), StringIO()
     with redirect_stdout(said):
         quiet = ["-q", "--collect-only", "-p", "no:cacheprovider", "--rootdir", str(ROOT), str(ROOT / "tests")]
+        # all tests, also those that are not run unless one asks for them
+        quiet += ["-o", "addopts=", "-W", "ignore::pytest.PytestUnknownMarkWarning"]
         code = pytest.main(quiet, plugins=[collector])
     if code:
         sys.exit(f"the tests cannot be collected:\n{said.getvalue()}")
     return {promise: sorted(tests) for promise, tests in collector.tests.items()}
 
 
-def page(every: list[Promise], tests: dict[str, list[str]]) -> str:
+def page(every: list[Promise], tests: dict[str, list[Shown]]) -> str:
     """Give the page. SystemExit for a mark that names no promise."""
     if unknown := sorted(set(tests) - {it.id for it in every}):
         sys.exit(f"no such promise: {', '.join(unknown)}")
-    live = [it for it in tests if any(_is_live(test) for test in tests[it])]
+    live = [it for it in tests if any(not test.paper for test in tests[it])]
     out = sum(it.how == "out" for it in every)
     beyond = sum(it.how in ("VM", "GPU") for it in every)
     half = [it.id for it in every if it.id in tests and _is_half(it, tests[it.id])]
     counts = {"held": len(tests), "live": len(live), "half": len(half), "paper": len(tests) - len(live) - len(half)}
     text = HEAD.format(total=len(every), out=out, beyond=beyond, **counts)
-    text += (
-        "| cluster | promises | with a test | on a testbed | so far on the inventory only |\n|---|---|---|---|---|\n"
-    )
+    text += "| cluster | promises | with a test | on a testbed | on the inventory only |\n|---|---|---|---|---|\n"
     for short, name in CLUSTERS.items():
         own = [it.id for it in every if it.id.startswith(short)]
         shown = [len(set(own) & set(some)) for some in (tests, live, half)]
@@ -96,7 +107,7 @@ def page(every: list[Promise], tests: dict[str, list[str]]) -> str:
     return text
 
 
-def _cluster(every: list[Promise], tests: dict[str, list[str]]) -> str:
+def _cluster(every: list[Promise], tests: dict[str, list[Shown]]) -> str:
     text = ""
     for section in dict.fromkeys(it.section for it in every):
         there = [it for it in every if it.section == section]
@@ -113,18 +124,13 @@ def _cluster(every: list[Promise], tests: dict[str, list[str]]) -> str:
     return text
 
 
-def _link(test: str) -> str:
-    path, _, name = test.partition("::")
-    where = "testbed: " if _is_live(test) else ""
-    return f"{where}[{name.rpartition('::')[2].removeprefix('test_').replace('_', ' ')}](../{path})"
+def _link(test: Shown) -> str:
+    words = test.name.removeprefix("test_").replace("_", " ")
+    return f"{'' if test.paper else 'testbed: '}[{words}](../{test.path})"
 
 
-def _is_live(test: str) -> bool:
-    return test.startswith(LIVE)
-
-
-def _is_half(it: Promise, tests: list[str]) -> bool:
-    return it.how != "render" and it.how != "out" and not any(_is_live(test) for test in tests)
+def _is_half(it: Promise, tests: list[Shown]) -> bool:
+    return it.how != "render" and it.how != "out" and not any(not test.paper for test in tests)
 
 
 def _why(it: Promise) -> str:
