@@ -45,6 +45,7 @@ def up(spec: Spec, *, inventory: Path, tell: Tell = lambda _: None) -> Up:
     """Make and start what is missing of a testbed, and return once every node has booted and its host key is known."""
     began = time.monotonic()
     dockerd.ensure()
+    network.stands(spec)  # refused before images are built, and before anything is kept of a testbed that never was
     with kept.held(spec.id) as folder:
         key = keys.ensure_key(folder)
         public_key = keys.public_path(key).read_text().strip()

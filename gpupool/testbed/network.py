@@ -9,11 +9,23 @@ from gpupool.testbed.spec import LABEL, Spec, Volume
 
 def ensure(spec: Spec) -> None:
     """Make the testbed's network, or find it as it should be."""
+    if stands(spec):
+        return
+    made = docker.attempt(create(spec))
+    # A killed up may have asked docker for it a moment ago.
+    if made.returncode and not stands(spec):
+        wanted = ipaddress.ip_network(spec.network)
+        free = _free(wanted, [wanted, *(subnet for group in _subnets().values() for subnet in group)])
+        raise TestbedError(f"network {wanted} cannot be made: {docker.reason(made)}; --network {free} may do")
+
+
+def stands(spec: Spec) -> bool:
+    """Return whether the testbed's network is there; one that cannot be had is a TestbedError."""
     taken = _subnets()
     ours = taken.pop(spec.id, None)
     wanted = ipaddress.ip_network(spec.network)
     if ours == [wanted]:
-        return
+        return True
     if ours is not None:
         has = ", ".join(map(str, ours)) or "no addresses"
         raise TestbedError(
@@ -23,11 +35,7 @@ def ensure(spec: Spec) -> None:
         if any(subnet.overlaps(wanted) for subnet in subnets):
             free = _free(wanted, [subnet for group in taken.values() for subnet in group])
             raise TestbedError(f"{wanted} is in use by docker's network {name}: take another one, --network {free}")
-    made = docker.attempt(create(spec))
-    # A killed up may have asked docker for it a moment ago.
-    if made.returncode and _subnets().get(spec.id) != [wanted]:
-        free = _free(wanted, [wanted, *(subnet for group in taken.values() for subnet in group)])
-        raise TestbedError(f"network {wanted} cannot be made: {docker.reason(made)}; --network {free} may do")
+    return False
 
 
 def create(spec: Spec) -> list[str]:

@@ -1,0 +1,54 @@
+"""A testbed whose addresses are somebody else's already."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpupool.testbed import dockerd
+
+EXAMPLE = Path(__file__).parents[2] / "inventory" / "example"
+PREFIX = f"{os.environ.get('GPUPOOL_TESTBED_PREFIX', 'gpupool-test')}-taken"
+TAKEN = "10.96.128.0/17"
+
+
+def docker(*words: str) -> str:
+    return subprocess.run(["docker", *words], capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+@pytest.fixture
+def taken() -> Iterator[str]:
+    dockerd.ensure()
+    name = f"{PREFIX}-by-somebody"
+    docker("network", "create", "--subnet", TAKEN, name)
+    yield name
+    docker("network", "rm", name)
+
+
+def gpupool(*words: str | Path, state: Path) -> subprocess.CompletedProcess[str]:
+    program = Path(sys.executable).with_name("gpupool")
+    env = {**os.environ, "GPUPOOL_TESTBED_PREFIX": PREFIX, "XDG_STATE_HOME": str(state)}
+    return subprocess.run([program, *words], env=env, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_up_says_whose_they_are_and_which_are_free(taken: str, tmp_path: Path) -> None:
+    done = gpupool("testbed", "up", EXAMPLE, "--network", "10.96.0.0/16", state=tmp_path)
+    said = re.fullmatch(
+        rf"10\.96\.0\.0/16 is in use by docker's network {taken}: take another one, --network (\S+)\n", done.stderr
+    )
+    assert said, done.stderr
+    assert (done.returncode, done.stdout) == (1, "")
+    assert said[1].endswith("/16")
+    assert said[1] != "10.96.0.0/16"
+
+
+def test_nothing_is_left_of_it(taken: str, tmp_path: Path) -> None:
+    assert gpupool("testbed", "up", EXAMPLE, "--network", "10.96.0.0/16", state=tmp_path).returncode == 1
+    for kind in ("container", "network", "volume"):
+        assert not docker(kind, "ls", "-q", "--filter", f"label=gpupool.testbed={PREFIX}-example")
+    # otherwise plan and apply would take it for a testbed that stands here
+    assert "there is no testbed" in gpupool("testbed", "status", EXAMPLE, state=tmp_path).stderr
