@@ -31,6 +31,11 @@ def test_a_job_sees_the_home_of_its_owner(host: Host) -> None:
     assert ada(host, f"{SRUN} cat note") == "here"
 
 
+def test_a_job_sees_what_the_lab_shares(host: Host) -> None:
+    host.check_output("echo data > /srv/lab/share/set")
+    assert ada(host, f"{SRUN} cat /srv/lab/share/set") == "data"
+
+
 def test_the_lab_is_held_to_its_gpus(host: Host) -> None:
     assert "lab||gres/gpu=2" in host.check_output("sacctmgr -nP show assoc format=account,user,grptres").split()
 

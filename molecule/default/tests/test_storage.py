@@ -14,8 +14,3 @@ def test_exports_are_mounted_under_their_names(host: Host) -> None:
 def test_links_lead_there(host: Host) -> None:
     assert host.file("/srv/projects").linked_to == "/mnt/projects"
     assert host.file("/srv/lab/share").linked_to == "/mnt/projects"
-
-
-def test_all_see_the_same_files(host: Host) -> None:
-    host.check_output("install -d -m 1777 /mnt/projects/met && touch /mnt/projects/met/$(hostname)")
-    assert host.file("/srv/projects/met/login").exists
