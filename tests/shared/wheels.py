@@ -1,0 +1,79 @@
+"""The source distribution, the wheel made of it, and environments that hold the wheel alone."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+OURS = f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
+@dataclass(frozen=True)
+class Built:
+    sdist: Path
+    wheel: Path
+
+
+@dataclass(frozen=True)
+class Installed:
+    """An environment with the wheel, and an empty folder to work in."""
+
+    bin: Path
+    home: Path
+
+    def run(self, *words: str | Path, timeout: float = 60, **env: str) -> subprocess.CompletedProcess[str]:
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+        clean |= {"PATH": f"{self.bin}{os.pathsep}{clean['PATH']}", "XDG_STATE_HOME": str(self.home / "state"), **env}
+        return subprocess.run(
+            words, cwd=self.home, env=clean, capture_output=True, text=True, check=False, timeout=timeout
+        )
+
+    def good(self, *words: str | Path, timeout: float = 60, **env: str) -> str:
+        done = self.run(*words, timeout=timeout, **env)
+        assert done.returncode == 0, f"{words}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+
+def build(out: Path) -> Built:
+    """Make the wheel out of the source distribution: so both are known to be whole."""
+    shell(sys.executable, "-m", "build", "--no-isolation", "--outdir", out, ROOT)
+    return Built(next(out.glob("*.tar.gz")), next(out.glob("*.whl")))
+
+
+def install(wheel: Path, python: str | Path, place: Path) -> Installed:
+    """Make an environment below `place` with the wheel and what it needs, in the versions of the lock."""
+    constraints = place / "constraints.txt"
+    constraints.write_text(pinned((ROOT / "requirements.lock").read_text()))
+    inside = place / "venv" / "bin"
+    if uv := shutil.which("uv"):
+        shell(uv, "venv", "--quiet", "--python", python, place / "venv")
+        shell(uv, "pip", "install", "--quiet", "--python", inside / "python", "-c", constraints, wheel)
+    else:
+        shell(python, "-m", "venv", place / "venv")
+        shell(inside / "python", "-m", "pip", "install", "--quiet", "-c", constraints, wheel)
+    (place / "empty").mkdir()
+    return Installed(inside, place / "empty")
+
+
+def interpreter(version: str) -> str | None:
+    """Find a Python of this version that really starts; pyenv's shims may not."""
+    kept = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python3"))
+    found = shutil.which(f"python{version}")
+    for path in [sys.executable if version == OURS else None, found, *map(str, kept)]:
+        if path and subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0:
+            return path
+    return None
+
+
+def pinned(lock: str) -> str:
+    """The lock without its hashes: a wheel that was built a moment ago has none there."""
+    return re.sub(r"\s*\\\n\s+--hash=\S+", "", lock)
+
+
+def shell(*words: str | Path) -> None:
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr

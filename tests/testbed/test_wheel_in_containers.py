@@ -1,0 +1,57 @@
+"""The program as people install it: from nothing to a running cluster in containers, in an empty folder."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+
+import pytest
+from wheels import Installed, build, install
+
+OWN = {"GPUPOOL_TESTBED_PREFIX": f"{os.environ.get('GPUPOOL_TESTBED_PREFIX', 'gpupool-test')}-wheel"}
+NETWORK = "10.97.0.0/16"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
+    """An applied testbed of the inventory that `gpupool init` writes."""
+    place = tmp_path_factory.mktemp("wheel")
+    it = install(build(place).wheel, sys.executable, place)
+    it.good("gpupool", "init", "my-site")
+    try:
+        it.good("gpupool", "testbed", "up", "my-site", "--network", NETWORK, timeout=600, **OWN)
+        it.good("gpupool", "apply", "my-site", "--on", "testbed", "--yes", timeout=300)
+        yield it
+    finally:
+        gone = it.run("gpupool", "testbed", "down", "my-site", timeout=120, **OWN)
+    assert gone.returncode == 0, gone.stderr
+
+
+def test_a_second_look_finds_nothing_to_change(site: Installed) -> None:
+    assert "nothing to change" in site.good("gpupool", "plan", "my-site", "--on", "testbed", timeout=120)
+
+
+def test_all_checks_hold(site: Installed) -> None:
+    assert "all hold" in site.good("gpupool", "verify", "my-site", "--on", "testbed", timeout=120)
+
+
+def test_slurm_gives_out_gpus(site: Installed) -> None:
+    srun = ["runuser", "-u", "ada", "--", "srun", "-p", "short", "--gres=gpu:2", "printenv", "CUDA_VISIBLE_DEVICES"]
+    assert site.good("gpupool", "testbed", "ssh", "my-site", "login1", "--", *srun, **OWN) == "0,1\n"
+
+
+def test_plain_pyinfra_works_on_the_same_deploy(site: Installed) -> None:
+    where = site.good(site.bin / "python", "-c", "from gpupool.cli.running import SITE; print(SITE)").strip()
+    said = site.good(
+        "pyinfra",
+        "my-site/inventory.py",
+        where,
+        "--dry",
+        "--json",
+        timeout=120,
+        PYINFRA_PROGRESS="off",
+        GPUPOOL_ON="testbed",
+    )
+    plan = json.loads(said)["plan"]
+    assert len(plan) > 20
+    assert [it["name"] for it in plan if it["hosts_with_change"] or it["hosts_with_conditional_change"]] == []

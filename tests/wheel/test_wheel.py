@@ -1,0 +1,116 @@
+"""The built wheel, installed alone in a fresh environment and run from an empty folder."""
+
+import json
+import re
+import subprocess
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+from wheels import OURS, ROOT, Built, Installed, build, install, interpreter
+
+PYTHONS = sorted({OURS, "3.11", "3.13"})
+# what stands at the top of the repository, and has to be inside the package in a wheel
+FOLDERS = {"roles": "roles", "deploys": "deploys", "templates": "templates", "inventory/example": "start"}
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    return build(tmp_path_factory.mktemp("dist"))
+
+
+@pytest.fixture(scope="session", params=PYTHONS)
+def installed(request: pytest.FixtureRequest, built: Built, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    python = interpreter(request.param)
+    if python is None:
+        pytest.skip(f"there is no Python {request.param} on this machine")
+    return install(built.wheel, python, tmp_path_factory.mktemp(f"python{request.param}-"))
+
+
+@pytest.fixture(scope="session")
+def site(installed: Installed) -> Installed:
+    """The same with an inventory that `gpupool init` wrote."""
+    installed.good("gpupool", "init", "my-site")
+    return installed
+
+
+def in_repository(folder: str) -> set[str]:
+    """Files that git has there, relative to it."""
+    said = subprocess.run(["git", "ls-files", folder], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return {line.removeprefix(f"{folder}/") for line in said.splitlines()}
+
+
+def test_the_wheel_holds_what_stands_at_the_top_of_the_repository(built: Built) -> None:
+    names = zipfile.ZipFile(built.wheel).namelist()
+    for folder, inside in FOLDERS.items():
+        prefix = f"gpupool/{inside}/"
+        there = {name.removeprefix(prefix) for name in names if name.startswith(prefix)}
+        assert there == in_repository(folder), folder
+    assert len(names) == len(set(names)), "a file is in it twice"
+
+
+def test_the_source_distribution_holds_it_once(built: Built) -> None:
+    with tarfile.open(built.sdist) as archive:
+        members = archive.getmembers()
+    names = {member.name.partition("/")[2] for member in members}
+    assert not [member.name for member in members if member.issym()]
+    for folder, inside in FOLDERS.items():
+        assert {name for name in names if name.startswith(f"{folder}/")} == {
+            f"{folder}/{name}" for name in in_repository(folder)
+        }
+        assert not [name for name in names if name.startswith(f"gpupool/{inside}/")]
+
+
+def test_neither_holds_tests_caches_or_anything_at_top_level(built: Built) -> None:
+    with tarfile.open(built.sdist) as archive:
+        sources = archive.getnames()
+    names = zipfile.ZipFile(built.wheel).namelist()
+    assert not [
+        it for it in [*sources, *names] if re.search(r"(^|/)(tests|molecule|__pycache__|\.venv)(/|$)|\.pyc$", it)
+    ]
+    assert {re.sub(r"^gpupool-[^/]*\.dist-info$", "dist-info", it.split("/")[0]) for it in names} == {
+        "gpupool",
+        "dist-info",
+    }
+
+
+def test_nothing_of_ours_but_gpupool_is_importable(installed: Installed) -> None:
+    python = installed.bin / "python"
+    installed.good(python, "-c", "import gpupool.roles.base, gpupool.testbed.spec, gpupool.engine.drive")
+    for name in ("roles", "deploys", "templates", "inventory", "molecule", "tests", "start"):
+        assert "ModuleNotFoundError" in installed.run(python, "-c", f"import {name}").stderr, name
+
+
+def test_nothing_comes_from_the_repository(installed: Installed) -> None:
+    code = "import gpupool, gpupool.cli.running as r; print(gpupool.__file__, r.SITE, r.SITE.is_file())"
+    package, deploy, there = installed.good(installed.bin / "python", "-c", code).split()
+    assert there == "True"
+    assert all(Path(path).is_relative_to(installed.bin.parent) for path in (package, deploy))
+
+
+def test_plain_pyinfra_knows_our_connector(installed: Installed) -> None:
+    code = "from pyinfra.api.connectors import get_all_connectors; print(get_all_connectors()['pool'].__name__)"
+    assert installed.good(installed.bin / "python", "-c", code).strip() == "PoolSSH"
+
+
+def test_init_writes_an_inventory_that_checks(site: Installed) -> None:
+    assert {path.name for path in (site.home / "my-site").iterdir()} == in_repository("inventory/example")
+    assert json.loads(site.good("gpupool", "check", "my-site", "--json"))["ok"]
+
+
+def test_init_leaves_a_folder_alone_that_is_not_empty(site: Installed) -> None:
+    again = site.run("gpupool", "init", "my-site")
+    assert again.returncode == 2
+    assert "Traceback" not in again.stderr
+
+
+def test_render_writes_every_file(site: Installed) -> None:
+    site.good("gpupool", "render", "my-site", "--out", "files")
+    assert "ClusterName=example" in (site.home / "files" / "control" / "etc/slurm/slurm.conf").read_text()
+    assert (site.home / "files" / "accounting.json").exists()
+
+
+def test_schema_and_version(installed: Installed) -> None:
+    assert json.loads(installed.good("gpupool", "schema"))["properties"]["cluster"]
+    assert re.fullmatch(r"gpupool \d+\.\d+\.\d+\S*\n", installed.good("gpupool", "--version"))
