@@ -198,6 +198,24 @@ def test_nobody_uses_what_pyinfra_does_badly() -> None:
     assert loops == [], "roles in a plain loop stand at one place of the deploy"
 
 
+def test_text_becomes_files_without_pyinfra_and_without_sockets() -> None:
+    code = (
+        "import socket, sys; from pathlib import Path; socket.socket = None\n"
+        "from gpupool.cluster.load import load; from gpupool.compile import files_for\n"
+        "cluster = load(Path(sys.argv[1])); [files_for(cluster, node) for node in cluster.nodes.values()]\n"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules} & {'pyinfra', 'paramiko', 'gevent'}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(ROOT / "inventory" / "example")], cwd=ROOT, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
+
+
+def test_facts_and_operations_know_no_cluster() -> None:
+    files = [path for name in ("facts", "operations") for path in (ROOT / "gpupool" / name).glob("*.py")]
+    assert [it.name for it in files if re.search(r"gpupool\.(cluster|slurm|system)\b", it.read_text())] == []
+
+
 # What the README shows
 
 
