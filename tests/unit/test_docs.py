@@ -8,9 +8,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import click
 import pytest
+from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
 from gpupool.cli import app
@@ -37,9 +38,9 @@ HOSTS = (
 # Commands
 
 
-def _commands(command: click.Command, name: str = "gpupool") -> Iterator[tuple[str, click.Command]]:
+def _commands(command: Any, name: str = "gpupool") -> Iterator[tuple[str, TyperCommand | TyperGroup]]:
     yield name, command
-    if isinstance(command, click.Group):
+    if isinstance(command, TyperGroup):
         for word, below in command.commands.items():
             yield from _commands(below, f"{name} {word}")
 
@@ -47,11 +48,16 @@ def _commands(command: click.Command, name: str = "gpupool") -> Iterator[tuple[s
 COMMANDS = dict(_commands(get_command(app)))
 
 
+def test_all_commands_are_found() -> None:
+    assert {"gpupool check", "gpupool testbed up"} <= set(COMMANDS)
+    assert "limit" in [it.name for it in COMMANDS["gpupool plan"].params if isinstance(it, TyperOption)]
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_and_option_is_written_about(name: str) -> None:
     if name != "gpupool":
         assert f"{name} " in TEXT or f"`{name}`" in TEXT, f"{name} is in no document"
-    options = [it for it in COMMANDS[name].params if isinstance(it, click.Option) and not it.hidden]
+    options = [it for it in COMMANDS[name].params if isinstance(it, TyperOption) and not it.hidden]
     missing = [it.opts[0] for it in options if not any(re.search(rf"{opt}\b", TEXT) for opt in it.opts)]
     assert not missing, f"{name}: no document says {', '.join(missing)}"
 
@@ -59,7 +65,7 @@ def test_every_command_and_option_is_written_about(name: str) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_and_option_has_help(name: str) -> None:
     assert COMMANDS[name].help or name == "gpupool testbed"
-    assert [it.name for it in COMMANDS[name].params if isinstance(it, click.Option) and not it.help] == []
+    assert [it.name for it in COMMANDS[name].params if isinstance(it, TyperOption) and not it.help] == []
 
 
 # Roles
@@ -124,6 +130,34 @@ def test_what_has_an_effect_is_said_for_every_key_of_the_language() -> None:
     rows = " ".join(row.split("|")[1] for row in table.splitlines() if row.startswith("| `"))
     said = set(re.findall(r"`(\w+)`", rows))
     assert {field.alias or name for name, field in Inventory.model_fields.items()} - said == {"schema"}
+
+
+# which nodes there are, and what they are like: the first row of the table
+_OF_NODES = {"NodeName", "NodeAddr", "CPUs", "RealMemory", "Gres", "Feature", "Nodes", "Name", "Type", "File", "State"}
+
+
+@pytest.mark.parametrize("inventory", INVENTORIES, ids=lambda path: path.name)
+@pytest.mark.parametrize("cgroup", ["v1", "v2"])
+def test_what_is_different_in_a_testbed_is_in_its_table(inventory: Path, cgroup: Any) -> None:
+    real = load(inventory)
+    twin = stand_in(real, cgroup=cgroup)
+    table = (DOCS / "testbed.md").read_text().partition("## What is different from production")[2]
+    different = set()
+    for node in twin.nodes.values():
+        there = {file.path: _settings(file.text) for file in files_for(real, real.nodes[node.name])}
+        for file in files_for(twin, node):
+            if file.path in there:
+                different |= {key for key, _ in there[file.path] ^ _settings(file.text)}
+            else:
+                assert file.path == "/etc/tmpfiles.d/gpupool-gpus.conf"
+    # said there in other words, or part of a line that is left out as a whole
+    known = {"CgroupMountpoint", "innodb_buffer_pool_size", "innodb_flush_log_at_trx_commit", "PriorityTier"}
+    missing = [key for key in different - _OF_NODES - known if f"`{key}`" not in table and f"`{key}=" not in table]
+    assert sorted(missing) == []
+
+
+def _settings(text: str) -> set[tuple[str, str]]:
+    return set(re.findall(r"(?<!\S)(\w+)=(\S+)", text))
 
 
 # Links and names
