@@ -41,7 +41,11 @@ def expand(words: str) -> list[str]:
     try:
         return list(NodeSet(words, resolver=GroupResolver()))
     except NodeSetException as error:
-        raise ValueError(f"{words!r} is not a range of nodes: {error}") from None
+        raise ValueError(f"{words!r} is not a range of nodes: {_plain(error)}") from None
+
+
+def _plain(error: Exception) -> str:
+    return str(error).replace('"', "").replace(" :", ":")
 
 
 def _bounded(words: str) -> None:
@@ -56,9 +60,10 @@ def _bounded(words: str) -> None:
 
 @dataclass(frozen=True)
 class Census:
-    """All nodes of an inventory, once."""
+    """All nodes of an inventory, once; not `whole` when some could not be written out."""
 
     nodes: Sequence[Counted]
+    whole: bool = True
 
     @cached_property
     def by_name(self) -> Mapping[str, Counted]:
@@ -112,7 +117,7 @@ class Census:
             try:
                 names = set(NodeSet(words, resolver=self._resolver(words)))
             except (NodeSetException, GroupResolverError) as error:
-                raise ValueError(f"{words!r} is not a selection of nodes: {error}") from None
+                raise ValueError(f"{words!r} is not a selection of nodes: {_plain(error)}") from None
             if strangers := sorted(names - self.by_name.keys()):
                 raise ValueError(f"{words!r}: there is no node {', '.join(strangers[:3])}")
         chosen = set(names)
@@ -148,8 +153,9 @@ def count(inventory: Inventory) -> tuple[Census, list[Complaint]]:
     """Write out every node range; complaints for bad ranges, names or addresses that stand twice."""
     complaints: list[Complaint] = []
     nodes = [node for index, entry in enumerate(inventory.nodes) for node in _counted(index, entry, complaints)]
+    whole = {node.path for node in nodes} == {("nodes", index) for index in range(len(inventory.nodes))}
     complaints += _twice(nodes)
-    return Census(nodes), complaints
+    return Census(nodes, whole), complaints
 
 
 def _counted(index: int, entry: NodeEntry, complaints: list[Complaint]) -> Iterator[Counted]:

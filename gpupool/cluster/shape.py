@@ -37,7 +37,11 @@ def without(data: dict[str, Any], paths: list[Path]) -> dict[str, Any]:
 
 def _complaints(error: ValidationError, data: dict[str, Any]) -> Iterator[Complaint]:
     said: set[Path] = set()
-    for item in error.errors(include_url=False, include_context=True):
+    items = error.errors(include_url=False, include_context=True)
+    around = {item["loc"][:length] for item in items for length in range(len(item["loc"]))}
+    for item in items:
+        if item["type"] == "too_short" and item["loc"] in around:
+            continue  # not empty: what stands in it does not count, and is complained of
         path = tuple(step for step in item["loc"] if step != "[key]")
         # a field that takes true or a list is tried as each; one complaint a place is enough
         while path and not _stands(path, data) and item["type"] != "missing":
@@ -75,7 +79,7 @@ def _complaint(kind: str, path: Path, item: Any) -> Complaint:
         case "string_type":
             hint = "put it in quotes" if isinstance(value, int | float) else None
             return Complaint(path, f"must be a word, not {_shown(value)}", hint)
-        case "int_type" | "int_parsing" | "float_parsing":
+        case "int_type" | "int_parsing" | "float_type" | "finite_number":
             return Complaint(path, f"must be a number, not {_shown(value)}")
         case "greater_than_equal":
             return Complaint(path, f"must be at least {context['ge']}, not {_shown(value)}")

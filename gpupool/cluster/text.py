@@ -56,7 +56,8 @@ def _read_file(file: FilePath, text: Text) -> None:
         source = file.read_text(encoding="utf-8").splitlines()
         if line <= len(source) and "\t" in source[line - 1]:
             return complain(line, "a tab stands where YAML wants blanks", "indent with blanks")
-        return complain(line, f"not YAML: {error.problem or error.context}")
+        words = [error.context] if (error.problem or "but").startswith("but") else []  # half a sentence
+        return complain(line, f"not YAML: {', '.join(filter(None, [*words, error.problem]))}")
     except yaml.YAMLError as error:
         return complain(1, f"not YAML: {str(error).splitlines()[0]}")
     if root is None:

@@ -38,7 +38,7 @@ def _unknown(path: Path, what: str, name: str, known: Iterable[str]) -> Complain
 
 def ensure_selectors_name_nodes(site: Site) -> Iterator[Complaint]:
     """Selectors parse, and name roles, GPU types and nodes that are there."""
-    for path, words in selectors(site):
+    for path, words in selectors(site) if site.census.whole else ():
         try:
             chosen = site.census.select(words)
         except ValueError as error:
@@ -82,7 +82,7 @@ def selectors(site: Site) -> Iterator[tuple[Path, str]]:
 
 
 def ensure_machines_are_known(site: Site) -> Iterator[Complaint]:
-    """Hardware and GPU types of nodes exist; compute nodes have hardware; GPUs fit into their slots."""
+    """Hardware and GPU types of nodes exist; compute nodes have hardware."""
     it = site.inventory
     for index, node in enumerate(it.nodes):
         path: Path = ("nodes", index)
@@ -93,10 +93,6 @@ def ensure_machines_are_known(site: Site) -> Iterator[Complaint]:
         for gpu in node.gpus:
             if gpu not in it.gpu_types:
                 yield _unknown((*path, "gpus", gpu), "GPU type", gpu, it.gpu_types)
-        shape = it.hardware.get(node.hardware or "")
-        if shape and sum(node.gpus.values()) > shape.gpu_slots:
-            words = f"{sum(node.gpus.values())} GPUs, but {node.hardware} has {shape.gpu_slots} slots"
-            yield Complaint((*path, "gpus"), words)
         if "isolated" in node.roles and len(node.roles) > 1:
             yield Complaint((*path, "roles"), "an isolated node has no other role")
 
@@ -226,7 +222,7 @@ def ensure_exports_are_known(site: Site) -> Iterator[Complaint]:
         path: Path = ("storage", "exports", key)
         if export.enabled and (export.server is None or export.path is None):
             yield Complaint(path, "has no server or no path", "say both, or enabled: false until they are known")
-        if export.server is not None and export.server not in site.census.by_name:
+        if export.server is not None and site.census.whole and export.server not in site.census.by_name:
             yield _unknown((*path, "server"), "node", export.server, site.census.by_name)
     for account, spaces in storage.spaces.items():
         for space, name in spaces.items():

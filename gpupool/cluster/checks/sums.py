@@ -38,6 +38,15 @@ def ensure_caps_fit_the_pool(site: Site) -> Iterator[Complaint]:
             yield Complaint(("accounts", index, "limits", "group", "gpu"), words, "leave it out here")
 
 
+def ensure_gpus_have_slots(site: Site) -> Iterator[Complaint]:
+    """A node has no more GPUs than its hardware has slots."""
+    for index, node in enumerate(site.inventory.nodes):
+        shape, gpus = site.inventory.hardware.get(node.hardware or ""), sum(node.gpus.values())
+        if shape and gpus > shape.gpu_slots:
+            words = f"{gpus} GPUs, but {node.hardware} has {shape.gpu_slots} slots"
+            yield Complaint(("nodes", index, "gpus"), words)
+
+
 def ensure_totals_hold(site: Site) -> Iterator[Complaint]:
     """cluster.totals equal the sums over compute nodes."""
     totals, hardware = site.inventory.cluster.totals, site.inventory.hardware

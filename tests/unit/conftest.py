@@ -1,0 +1,35 @@
+"""What several tests of this layer need."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from gpupool import cli
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command did: exit code, standard output, standard error."""
+
+    code: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def gpupool(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+    """Run the command line in this process: a process of its own for each test would take minutes."""
+
+    def run(*words: object) -> Said:
+        monkeypatch.setattr(sys, "argv", ["gpupool", *map(str, words)])
+        code: object = 0
+        try:
+            cli.main()
+        except SystemExit as end:
+            code = end.code or 0
+        out, err = capsys.readouterr()
+        return Said(code if isinstance(code, int) else 1, out, err)
+
+    return run

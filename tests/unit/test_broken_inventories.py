@@ -1,0 +1,166 @@
+"""What is wrong in an inventory is said at its line, in words, with exit code 2, and nothing is written."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpupool.cluster.checks import CHECKS
+from gpupool.cluster.load import examine, load
+from gpupool.errors import InventoryError
+
+HERE = Path(__file__).parent
+BROKEN = sorted(path.name for path in (HERE / "broken").iterdir())
+SMALL = (HERE / "small" / "inventory.yml").read_text()
+
+
+@pytest.fixture
+def check(tmp_path: Path) -> Callable[[str], list[str]]:
+    """Give the complaints about a text, as lines less the path of the file."""
+
+    def run(text: str) -> list[str]:
+        (tmp_path / "inventory.yml").write_text(text)
+        return [str(it).removeprefix(f"{tmp_path}/") for it in examine(tmp_path).complaints]
+
+    return run
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_check_says_it_at_its_line(case: str, gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(HERE / "broken")
+    said = gpupool("check", case)
+    assert said.code == 2
+    assert said.out.splitlines()[:-1] == (HERE / "broken" / case / "expected.txt").read_text().splitlines()
+    assert re.fullmatch(r"1 error, 0 warnings", said.out.splitlines()[-1])
+    assert "Traceback" not in said.out + said.err
+
+
+@pytest.mark.parametrize("case", [*BROKEN, "nowhere"])
+def test_render_says_the_same_and_writes_nothing(
+    case: str, gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(HERE / "broken")
+    said = gpupool("render", case, "--out", tmp_path / "out")
+    assert said.code == 2
+    assert said.out == ""
+    if case in BROKEN:
+        assert said.err == (HERE / "broken" / case / "expected.txt").read_text()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_not_there(gpupool: Callable[..., Any]) -> None:
+    said = gpupool("check", "nowhere")
+    assert said.code == 2
+    words = "nowhere:1: there is no such file or folder (`gpupool init NAME` writes a first inventory)"
+    assert said.out.splitlines() == [words, "1 error, 0 warnings"]
+
+
+def test_the_command_itself_ends_so() -> None:
+    """Once as a process of its own, through the installed command."""
+    command = [str(Path(sys.executable).parent / "gpupool"), "check", "broken/typo_key"]
+    done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
+    assert done.returncode == 2
+    assert done.stdout.startswith("broken/typo_key/inventory.yml:11: accounts[0].contributed_gpu: unknown key")
+    assert done.stderr == ""
+
+
+def test_the_small_inventory_holds(check: Callable[[str], list[str]]) -> None:
+    assert check(SMALL) == []
+
+
+@pytest.mark.parametrize("folder", ["broken/caps_above_the_gpus", "broken/tab_in_yaml"])
+def test_load_raises_all_of_it(folder: str) -> None:
+    with pytest.raises(InventoryError) as raised:
+        load(HERE / folder)
+    assert str(raised.value).endswith((HERE / folder / "expected.txt").read_text().strip().partition("/")[2])
+    assert raised.value.exit_code == 2
+
+
+SLIPS = yaml.safe_load((HERE / "slips.yml").read_text())
+CASES = [pytest.param(row, id=f"{check}-{index}") for check, rows in SLIPS.items() for index, row in enumerate(rows)]
+
+
+@pytest.mark.parametrize("slip", CASES)
+def test_every_slip_is_complained_of(slip: dict[str, Any], check: Callable[[str], list[str]]) -> None:
+    assert slip["old"] in SMALL
+    said = [re.sub(r"^\S+:\d+: ", "", it) for it in check(SMALL.replace(slip["old"], slip["new"], 1))]
+    assert len(said) == len(slip["says"]), said
+    for line, beginning in zip(sorted(said), sorted(slip["says"]), strict=True):
+        assert line.startswith(beginning), line
+
+
+def test_every_check_has_a_slip() -> None:
+    assert {it.__name__ for it in CHECKS} == set(SLIPS) - {"shape"}
+
+
+def test_all_complaints_come_at_once(check: Callable[[str], list[str]]) -> None:
+    """A typo, a wrong type, an address twice and an account that is not there: one look says all four."""
+    text = SMALL.replace("max_time: 4h", "max_tme: 4h").replace("gpu_slots: 8", "gpu_slots: many")
+    said = check(text.replace("10.90.1.1", "10.90.2.2").replace("account: red}", "account: rde}"))
+    assert [it.partition(": ")[0] + " " + it.split(": ")[1] for it in said] == [
+        "inventory.yml:6 hardware.box.gpu_slots",
+        "inventory.yml:9 nodes[1].address",
+        "inventory.yml:14 users[0].account",
+        "inventory.yml:23 partitions[1].max_tme",
+    ]
+
+
+def test_one_bad_file_does_not_hide_the_others(tmp_path: Path) -> None:
+    (tmp_path / "a.yml").write_text("accounts: [\n")
+    (tmp_path / "b.yml").write_text(SMALL.replace("tier: 10", "teir: 10").partition("accounts:")[0] + "nodez: 1\n")
+    said = [str(it).removeprefix(f"{tmp_path}/") for it in examine(tmp_path).complaints]
+    assert said[0].startswith("a.yml:2: not YAML")
+    assert said[1:] == ["b.yml:10: nodez: unknown key (did you mean nodes?)"]
+
+
+def test_keys_of_two_files_that_both_say_them(tmp_path: Path) -> None:
+    (tmp_path / "a.yml").write_text(SMALL)
+    (tmp_path / "b.yaml").write_text("\nqos: {}\n")
+    said = [str(it).removeprefix(f"{tmp_path}/") for it in examine(tmp_path).complaints]
+    assert said == [f"b.yaml:2: qos: stands twice; first at {tmp_path}/a.yml:15 (keep one of them)"]
+
+
+def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+    (tmp_path / "a.yml").mkdir()
+    (tmp_path / "b.yml").write_bytes(b"name: \xff\n")
+    (tmp_path / "c.yml").write_text("- a list\n")
+    said = [str(it).removeprefix(f"{tmp_path}/") for it in examine(tmp_path).complaints]
+    assert said[0].startswith("a.yml:1: cannot be read: ")
+    assert said[1].startswith("b.yml:1: not UTF-8 text")
+    assert said[2].startswith("c.yml:1: an inventory file is a mapping")
+
+
+YAML = st.text(alphabet=st.sampled_from("ab1-:[]{},&*!|>'\"#%@`?~ \t\n\\é\x00\x85"), max_size=60)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.one_of(YAML, st.text(max_size=60)))
+def test_no_text_whatever_raises(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "x.yml"
+    file.write_bytes(text.encode("utf-8", "surrogatepass"))
+    loaded = examine(file)
+    assert loaded.cluster is None
+    assert loaded.errors
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_no_slip_of_the_pen_raises(data: st.DataObject, tmp_path: Path) -> None:
+    """A few characters of a good inventory lost or replaced: a Cluster or complaints, never a traceback."""
+    text = SMALL
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(text) - 1))
+        end = min(len(text), start + data.draw(st.integers(0, 12)))
+        text = text[:start] + data.draw(YAML.map(lambda it: it[:4])) + text[end:]
+    file = tmp_path / "x.yml"
+    file.write_bytes(text.encode("utf-8", "surrogatepass"))
+    loaded = examine(file)
+    assert (loaded.cluster is None) == bool(loaded.errors)
