@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from wheels import Installed, build, install
 
-OWN = {"GPUPOOL_TESTBED_PREFIX": f"{os.environ.get('GPUPOOL_TESTBED_PREFIX', 'gpupool-test')}-wheel"}
+PREFIX = f"{os.environ.get('GPUPOOL_TESTBED_PREFIX', 'gpupool-test')}-wheel"
 NETWORK = "10.97.0.0/16"
 
 
@@ -16,14 +16,14 @@ NETWORK = "10.97.0.0/16"
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     """An applied testbed of the inventory that `gpupool init` writes."""
     place = tmp_path_factory.mktemp("wheel")
-    it = install(build(place).wheel, sys.executable, place)
+    it = install(build(place).wheel, sys.executable, place, GPUPOOL_TESTBED_PREFIX=PREFIX)
     it.good("gpupool", "init", "my-site")
     try:
-        it.good("gpupool", "testbed", "up", "my-site", "--network", NETWORK, timeout=600, **OWN)
+        it.good("gpupool", "testbed", "up", "my-site", "--network", NETWORK, timeout=600)
         it.good("gpupool", "apply", "my-site", "--on", "testbed", "--yes", timeout=300)
         yield it
     finally:
-        gone = it.run("gpupool", "testbed", "down", "my-site", timeout=120, **OWN)
+        gone = it.run("gpupool", "testbed", "down", "my-site", timeout=120)
     assert gone.returncode == 0, gone.stderr
 
 
@@ -37,7 +37,7 @@ def test_all_checks_hold(site: Installed) -> None:
 
 def test_slurm_gives_out_gpus(site: Installed) -> None:
     srun = ["runuser", "-u", "ada", "--", "srun", "-p", "short", "--gres=gpu:2", "printenv", "CUDA_VISIBLE_DEVICES"]
-    assert site.good("gpupool", "testbed", "ssh", "my-site", "login1", "--", *srun, **OWN) == "0,1\n"
+    assert site.good("gpupool", "testbed", "ssh", "my-site", "login1", "--", *srun) == "0,1\n"
 
 
 def test_plain_pyinfra_works_on_the_same_deploy(site: Installed) -> None:

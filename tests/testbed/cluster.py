@@ -1,0 +1,114 @@
+"""A deployed testbed and the ways a test looks at it."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpupool.cluster.model import Cluster
+from gpupool.reach import Reach, reach
+from gpupool.testbed.look import ssh_command
+
+ROOT = Path(__file__).parents[2]
+SKYNET = ROOT / "inventory" / "skynet"
+# not the inventory's own networks: a demo may stand beside the tests
+NETWORK = "10.166.0.0/16"
+os.environ.setdefault("GPUPOOL_TESTBED_PREFIX", "gpupool-test")
+
+
+def gpupool(*words: str | Path, timeout: float = 600) -> subprocess.CompletedProcess[str]:
+    """Run the command line as a person would, without a terminal."""
+    command = [sys.executable, "-m", "gpupool", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout, cwd=ROOT)
+
+
+def docker(*words: str) -> str:
+    """Run docker and give what it prints."""
+    return subprocess.run(["docker", *words], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def until(true: Callable[[], Any], what: str, seconds: float = 90) -> Any:
+    """Wait until something is so and give it; fail in words when it takes too long."""
+    deadline = time.monotonic() + seconds
+    while not (found := true()):
+        assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
+        time.sleep(0.5)
+    return found
+
+
+@dataclass(frozen=True)
+class Testbed:
+    """A deployed testbed and the ways a test looks at it."""
+
+    __test__ = False
+
+    inventory: Path
+    to: Reach
+
+    @property
+    def cluster(self) -> Cluster:
+        return self.to.cluster
+
+    def container(self, node: str) -> str:
+        """Give docker's name of a node."""
+        assert self.to.testbed
+        return f"{self.to.testbed.id}-{node}"
+
+    def run(self, node: str, command: str, user: str = "root", text: str = "") -> subprocess.CompletedProcess[str]:
+        """Run a command on a node by ssh, as a person would."""
+        assert self.to.testbed
+        words = ssh_command(self.to.testbed, node, user, [command])
+        return subprocess.run(words, input=text, capture_output=True, text=True, check=False, timeout=180)
+
+    def out(self, node: str, command: str, user: str = "root", text: str = "") -> str:
+        """Give what a command prints; fail with its own words when it fails."""
+        done = self.run(node, command, user, text)
+        assert done.returncode == 0, f"{user}@{node}: {command}: {done.stderr or done.stdout}"
+        return done.stdout.strip()
+
+    def plan(self, *words: str) -> tuple[int, dict[str, list[str]]]:
+        """Give plan's exit status and each node's pending changes by name."""
+        done = gpupool("plan", self.inventory, "--on", "testbed", "--json", *words)
+        assert done.stdout, done.stderr
+        hosts = json.loads(done.stdout)["hosts"]
+        return done.returncode, {
+            name: [change["operation"] for change in host["changes"]] for name, host in hosts.items() if host["changes"]
+        }
+
+    def apply(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Apply the inventory."""
+        return gpupool("apply", self.inventory, "--on", "testbed", "--yes", *words)
+
+    def submit(self, user: str, options: str, script: str = "sleep 600") -> str:
+        """Submit a batch job on a head node and give its number."""
+        head = next(node.name for node in self.to.nodes if node.has("head"))
+        return self.out(head, f"sbatch --parsable -o /dev/null {options} --wrap '{script}'", user)
+
+    def job(self, number: str) -> dict[str, str]:
+        """Give what slurmctld knows of a job."""
+        text = self.out("marvin", f"scontrol -o show job {number}")
+        return dict(word.split("=", 1) for word in text.split() if "=" in word)
+
+    def wait_for(self, number: str, state: str, reason: str = "", seconds: float = 90) -> dict[str, str]:
+        """Wait until a job is in a state (and waits for a reason)."""
+
+        def there() -> dict[str, str] | None:
+            job = self.job(number)
+            return job if job["JobState"] == state and reason in job["Reason"] else None
+
+        found: dict[str, str] = until(there, f"job {number} is {state} {reason}", seconds)
+        return found
+
+
+def up(inventory: Path, network: str) -> Testbed:
+    done = gpupool("testbed", "up", inventory, "--network", network)
+    assert done.returncode == 0, done.stderr
+    testbed = Testbed(inventory, reach(inventory, "testbed"))
+    done = testbed.apply()
+    assert done.returncode == 0, done.stdout + done.stderr
+    return testbed

@@ -1,0 +1,94 @@
+"""What apply and plan promise: the second apply does nothing, a change is named exactly, a dead node stops nobody."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.testbed.cluster import Testbed, docker, gpupool, until
+
+UNITS = ("ssh", "munge", "mariadb", "slurmdbd", "slurmctld", "slurmd", "sackd")
+
+
+def daemons(testbed: Testbed) -> dict[str, str]:
+    """Give, for each daemon of each node, when it started and its PID: a reconfigure changes only the PID."""
+    show = f"systemctl show -p Id -p ActiveEnterTimestampMonotonic -p MainPID {' '.join(UNITS)}"
+    return {node.name: testbed.out(node.name, show) for node in testbed.to.nodes}
+
+
+def test_second_apply_changes_nothing_and_restarts_nothing(skynet: Testbed) -> None:
+    before = daemons(skynet)
+    done = skynet.apply("--json")
+    report = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert {name: host["changes"] for name, host in report["hosts"].items() if host["changes"]} == {}
+    assert daemons(skynet) == before
+
+
+def test_plan_after_apply_has_nothing_to_say(skynet: Testbed) -> None:
+    done = gpupool("plan", skynet.inventory, "--on", "testbed")
+    assert done.returncode == 0, done.stdout
+    assert "nothing to change" in done.stdout
+
+
+def test_plan_names_a_missing_link_and_nothing_else_and_apply_mends_it(skynet: Testbed) -> None:
+    before = daemons(skynet)
+    skynet.out("clippy", "rm /srv/share4")
+    status, changes = skynet.plan()
+    assert status == 3
+    assert changes == {"clippy": ["Links | /srv/share4"]}
+    done = skynet.apply("--json")
+    assert done.returncode == 0
+    hosts = json.loads(done.stdout)["hosts"]
+    made = {name: [it["operation"] for it in host["changes"]] for name, host in hosts.items() if host["changes"]}
+    assert made == {"clippy": ["Links | /srv/share4"]}
+    assert skynet.out("clippy", "readlink /srv/share4") == "/coc/pskynet4"
+    assert daemons(skynet) == before
+    assert skynet.plan() == (0, {})
+
+
+def test_plain_pyinfra_works_on_the_same_deploy(skynet: Testbed) -> None:
+
+    pyinfra = Path(sys.executable).parent / "pyinfra"
+    command = [str(pyinfra), "--dry", "inventory/skynet/inventory.py", "deploys/site.py"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said[-3000:]
+    assert "Slurm node daemon" in said
+
+
+def test_a_stopped_node_fails_alone_and_is_finished_when_it_is_back(skynet: Testbed) -> None:
+    docker("stop", skynet.container("titanx-01"))
+    try:
+        skynet.out("clippy", "rm /srv/share5")
+        done = skynet.apply()
+        assert done.returncode == 1
+        about = [line for line in done.stdout.splitlines() if line.startswith("titanx-01")]
+        assert len(about) == 1, done.stdout
+        assert "cannot be reached" in about[0]
+        assert "9 of 10 nodes as the inventory says" in done.stdout
+        assert "Traceback" not in done.stdout + done.stderr
+        assert skynet.out("clippy", "readlink /srv/share5") == "/coc/pskynet5"
+    finally:
+        docker("start", skynet.container("titanx-01"))
+    until(lambda: skynet.run("titanx-01", "true").returncode == 0, "titanx-01 lets us in")
+    done = skynet.apply()
+    assert done.returncode == 0, done.stdout
+    assert skynet.plan() == (0, {})
+    until(lambda: skynet.out("marvin", "sinfo -h -n titanx-01 -o %t | sort -u") == "idle", "titanx-01 is idle")
+
+
+def test_apply_without_a_terminal_wants_to_be_told_yes(skynet: Testbed) -> None:
+    done = gpupool("apply", skynet.inventory, "--on", "testbed")
+    assert done.returncode == 1
+    assert "--yes" in done.stderr
+
+
+def test_verify_holds_and_says_where_it_does_not(skynet: Testbed) -> None:
+    done = gpupool("verify", skynet.inventory, "--on", "testbed", "--json")
+    assert done.returncode == 0, done.stdout
+    skynet.out("sky2", "rm /srv/share")
+    done = gpupool("verify", skynet.inventory, "--on", "testbed", "--limit", "sky2")
+    assert done.returncode == 1
+    assert "sky2: links point where they should" in done.stdout
+    assert skynet.apply("--limit", "sky2").returncode == 0
