@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from gpupool.cli.running import changes_in, counted, reached, run, show_changes, show_failures
-from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stderr, stdout
+from gpupool.cli.screen import Inventory, Json, Limit, Log, OnOption, print_json, stderr, stdout
 from gpupool.errors import GpupoolError
 from gpupool.reach import Reach
 
@@ -17,12 +17,13 @@ def command(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not show the plan first and ask.")] = False,
     on: OnOption = "auto",
     as_json: Json = False,
+    log: Log = None,
 ) -> None:
     """Make the nodes what the inventory says; a node that fails never stops the others; exit 1 when one did."""
     to = reached(inventory, on)
     if not yes and not _agreed(to, limit):
         return
-    report = run(to, execute=True, limit=limit)
+    report = run(to, execute=True, limit=limit, log=log)
     if as_json:
         print_json({"changed": report.changed, **report.as_dict()})
     else:

@@ -1,13 +1,15 @@
 """`gpupool plan`: what apply would change, and nothing is changed."""
 
 from gpupool.cli.running import changes_in, counted, reached, run, show_changes, show_failures
-from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stdout
+from gpupool.cli.screen import Inventory, Json, Limit, Log, OnOption, print_json, stdout
 
 
-def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as_json: Json = False) -> None:
+def command(
+    inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as_json: Json = False, log: Log = None
+) -> None:
     """Show what apply would change, with diffs; exit 0 for nothing, 3 for something, 1 when a node failed."""
     to = reached(inventory, on)
-    report = run(to, execute=False, limit=limit)
+    report = run(to, execute=False, limit=limit, log=log)
     if as_json:
         print_json({"changed": report.changed, **report.as_dict()})
     else:

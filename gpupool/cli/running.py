@@ -35,7 +35,7 @@ def chosen(to: Reach, limit: str | None) -> set[str] | None:
     return names
 
 
-def run(to: Reach, *, execute: bool, limit: str | None) -> Report:
+def run(to: Reach, *, execute: bool, limit: str | None, log: Path | None = None) -> Report:
     """Plan or apply the whole site, with progress on standard error."""
     # pyinfra is slow to import: only commands that need nodes wait for it
     from gpupool.engine.drive import run as drive
@@ -43,7 +43,7 @@ def run(to: Reach, *, execute: bool, limit: str | None) -> Report:
     from gpupool.engine.targets import targets
 
     with shown(stderr) as progress:
-        return drive(targets(to), SITE, execute=execute, progress=progress, limit=chosen(to, limit))
+        return drive(targets(to), SITE, execute=execute, progress=progress, limit=chosen(to, limit), log=log)
 
 
 def show_changes(console: Console, report: Report, *, diffs: bool) -> None:

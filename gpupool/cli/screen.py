@@ -17,6 +17,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Limit = Annotated[
     str | None, typer.Option("--limit", help="Only these nodes: names, ranges, @roles, as in the inventory.")
 ]
+Log = Annotated[Path | None, typer.Option("--log", help="Write what happens on the nodes to this file (mode 0600).")]
 OnOption = Annotated[
     str,
     typer.Option(

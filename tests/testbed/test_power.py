@@ -1,0 +1,62 @@
+"""Power comes back in any order, and the cluster stands up without a hand (the promise of Restart= and of -b)."""
+
+import time
+
+import pytest
+
+from tests.testbed.cluster import Testbed, docker, until
+
+
+def names(testbed: Testbed) -> list[str]:
+    return [node.name for node in testbed.to.nodes]
+
+
+def usable(testbed: Testbed) -> bool:
+    """Say whether every compute node is idle and a user's job runs on each of them."""
+    said = testbed.run("sky1", "sinfo -h -N -o '%N %t' | sort -u", "u-kira1")
+    states = dict(line.split() for line in said.stdout.splitlines()) if said.returncode == 0 else {}
+    return bool(states) and set(states.values()) == {"idle"} and len(states) == 5
+
+
+@pytest.mark.promise("SKY-023")
+@pytest.mark.parametrize("order", ["nodes first, controller last", "controller first, nodes last"])
+def test_cold_power_on_needs_no_hand(idle: Testbed, order: str) -> None:
+    controllers = ["marvin", "vicki"]
+    others = [name for name in names(idle) if name not in controllers]
+    later = controllers[::-1] if order.startswith("nodes first") else others
+    first = others if order.startswith("nodes first") else controllers
+    job = idle.submit("u-kira1", "-p kira-lab -w clippy", "sleep 5")
+    idle.wait_for(job, "COMPLETED")
+
+    docker("stop", *(idle.container(name) for name in names(idle)))
+    docker("start", *(idle.container(name) for name in first))
+    time.sleep(20)  # long enough for every daemon to have tried, and failed, at least once
+    for name in later:
+        docker("start", idle.container(name))
+        time.sleep(2)
+
+    until(lambda: usable(idle), f"{order}: all nodes are idle again", 180)
+    assert idle.out("sky1", "srun -p debug --gres=gpu:1 hostname", "u-kira1")
+    # what slurmctld and slurmdbd knew before is known again
+    assert idle.out("marvin", f"sacct -n -X -j {job} -o State").strip() == "COMPLETED"
+    assert idle.plan() == (0, {})
+
+
+@pytest.mark.promise("SKY-023")
+def test_backup_controller_takes_over_and_gives_back(idle: Testbed) -> None:
+    job = idle.submit("u-kira1", "-p kira-lab -w clippy", "sleep 120")
+    idle.wait_for(job, "RUNNING")
+    idle.out("marvin", "systemctl stop slurmctld")
+    try:
+        until(lambda: "backup) at vicki is UP" in idle.run("vicki", "scontrol ping").stdout, "vicki answers", 90)
+        until(
+            lambda: idle.run("sky1", f"squeue -h -j {job} -o %t", "u-kira1").stdout.strip() == "R",
+            "the job runs on",
+            90,
+        )
+        assert idle.out("sky1", "sbatch --parsable -o /dev/null --wrap hostname", "u-kira1")
+        assert idle.out("sky1", "srun -w vicki hostname", "u-kira1") == "vicki"
+    finally:
+        idle.out("marvin", "systemctl start slurmctld")
+    until(lambda: "primary) at marvin is UP" in idle.run("sky1", "scontrol ping").stdout, "marvin is back", 90)
+    until(lambda: idle.run("marvin", f"squeue -h -j {job} -o %t").stdout.strip() == "R", "marvin knows the job", 90)
