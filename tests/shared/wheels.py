@@ -5,7 +5,8 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -24,10 +25,16 @@ class Installed:
 
     bin: Path
     home: Path
+    env: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, *words: str | Path, timeout: float = 60, **env: str) -> subprocess.CompletedProcess[str]:
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
-        clean |= {"PATH": f"{self.bin}{os.pathsep}{clean['PATH']}", "XDG_STATE_HOME": str(self.home / "state"), **env}
+        clean |= {
+            "PATH": f"{self.bin}{os.pathsep}{clean['PATH']}",
+            "XDG_STATE_HOME": str(self.home / "state"),
+            **self.env,
+            **env,
+        }
         return subprocess.run(
             words, cwd=self.home, env=clean, capture_output=True, text=True, check=False, timeout=timeout
         )
@@ -44,7 +51,7 @@ def build(out: Path) -> Built:
     return Built(next(out.glob("*.tar.gz")), next(out.glob("*.whl")))
 
 
-def install(wheel: Path, python: str | Path, place: Path) -> Installed:
+def install(wheel: Path, python: str | Path, place: Path, **env: str) -> Installed:
     """Make an environment below `place` with the wheel and what it needs, in the versions of the lock."""
     constraints = place / "constraints.txt"
     constraints.write_text(pinned((ROOT / "requirements.lock").read_text()))
@@ -56,7 +63,7 @@ def install(wheel: Path, python: str | Path, place: Path) -> Installed:
         shell(python, "-m", "venv", place / "venv")
         shell(inside / "python", "-m", "pip", "install", "--quiet", "-c", constraints, wheel)
     (place / "empty").mkdir()
-    return Installed(inside, place / "empty")
+    return Installed(inside, place / "empty", env)
 
 
 def interpreter(version: str) -> str | None:
