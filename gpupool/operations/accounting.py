@@ -22,7 +22,7 @@ from gpupool.operations.refusal import refuse
 PATIENCE = 30  # seconds that a slurmdbd which was just started gets to answer
 _TOGETHER = 100  # names in one sacctmgr command
 _CHUNK = 60  # commands in one remote call
-_NAME = re.compile(r"[a-z0-9_][a-z0-9_.-]*")  # sacctmgr makes names lower case: others would never compare equal
+_NAME = re.compile(r"[a-z0-9_][a-z0-9_.@-]*")  # sacctmgr makes names lower case: others would never compare equal
 # a QoS may name one that is added after it
 _LATER = ("Preempt",)
 

@@ -14,6 +14,8 @@ from gpupool.operations.ambient import this_host
 from gpupool.operations.refusal import refuse
 
 _NAME = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
+# people of a directory service have their domain in the name
+_USER = re.compile(rf"{_NAME.pattern}(@[a-z0-9.-]+)?")
 _CHUNK = 200  # commands in one remote call: far below the 128 KiB that one argument may have
 Commands = Generator[StringCommand, None, None]
 
@@ -110,7 +112,9 @@ def _compare(
     elif now is None:
         options = ["-u", str(user.uid), "-g", user.group, "-d", user.home, "-s", user.shell, "-c", user.comment]
         # -M: homes belong to the storage; -l: no sparse lastlog of gigabytes for a large uid
-        lines.append(shlex.join(["useradd", "-M", "-N", "-l", *options, "--", user.name]))
+        # useradd takes an @ for a slip of the hand
+        odd = ["--badname"] if "@" in user.name else []
+        lines.append(shlex.join(["useradd", *odd, "-M", "-N", "-l", *options, "--", user.name]))
         changes[f"user {user.name}"] = f"uid {user.uid}, group {user.group}\n"
     elif now.uid != user.uid:
         complaints.append(
@@ -144,7 +148,7 @@ def _compare(
 
 def _wrong(wanted: list[UserEntry]) -> str | None:
     for user in wanted:
-        if not _NAME.fullmatch(user.name):
+        if not _USER.fullmatch(user.name):
             return f"{user.name!r} is no name for a user"
         for value in (user.comment, user.home, user.shell):
             if any(sign in value for sign in ":\n\0"):

@@ -1,0 +1,30 @@
+"""Every inventory of the house, applied from zero: no role refuses what the language can say."""
+
+from pathlib import Path
+
+import empty_nodes
+import pytest
+
+from gpupool.cli.running import SITE
+from gpupool.cluster.load import load
+from gpupool.compile import files_for
+from gpupool.engine.drive import run
+from gpupool.engine.targets import targets
+from gpupool.reach import Reach
+from gpupool.testbed.overlay import stand_in
+
+INVENTORIES = sorted(path.parent for path in (Path(__file__).parents[2] / "inventory").glob("*/cluster.yml"))
+
+
+@pytest.mark.parametrize("kind", ["machines", "testbed-v1", "testbed-v2"])
+@pytest.mark.parametrize("inventory", INVENTORIES, ids=[path.name for path in INVENTORIES])
+def test_all_nodes_come_through(inventory: Path, kind: str) -> None:
+    cluster = load(inventory)
+    if kind != "machines":
+        cluster = stand_in(cluster, cgroup="v1" if kind.endswith("v1") else "v2")
+    to = Reach(cluster, None, {})
+    report = run(targets(to), SITE, execute=True)
+    assert not report.failures
+    assert list(report.hosts) == [node.name for node in to.nodes]
+    for node in to.nodes:
+        assert {it[0] for it in empty_nodes.staged(node.name)} == {file.path for file in files_for(cluster, node)}
