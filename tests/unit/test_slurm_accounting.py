@@ -1,0 +1,151 @@
+"""What slurmdbd shall hold of SkyNet, and of inventories that say less."""
+
+from pathlib import Path
+
+import pytest
+
+from gpupool.cluster.load import load
+from gpupool.cluster.model import Cluster
+from gpupool.operations.accounting import normal
+from gpupool.slurm.accounting import UNBOUNDED, entities, partition_qos
+from gpupool.slurm.conf import slurm_conf
+
+ROOT = Path(__file__).parents[2]
+SMALL = Path(__file__).parent / "small" / "inventory.yml"
+INVENTORIES = sorted(path.name for path in (ROOT / "inventory").iterdir())
+
+
+@pytest.fixture(scope="module")
+def skynet() -> Cluster:
+    return load(ROOT / "inventory" / "skynet")
+
+
+def said(entity: dict[str, object]) -> dict[str, object]:
+    """Give what an entity sets: an empty field takes a limit away."""
+    return {key: value for key, value in entity.items() if value not in (None, {})}
+
+
+@pytest.mark.promise("SKY-030", "SKY-031", "SKY-034", "SKY-035", "SKY-037")
+def test_a_labs_cap_is_what_it_contributed_of_any_type(skynet: Cluster) -> None:
+    accounts = entities(skynet)["accounts"]
+    labs = [name for name, account in skynet.accounts.items() if account.kind == "lab"]
+    assert len(labs) == 14
+    for lab in labs:
+        assert list(accounts[lab]["GrpTRES"]) == ["gres/gpu"]
+        assert accounts[lab]["parent"] == "root"
+    assert sum(accounts[lab]["GrpTRES"]["gres/gpu"] for lab in labs) == 284
+    assert accounts["cvmlp-lab"]["GrpTRES"] == {"gres/gpu": 64}
+
+
+@pytest.mark.promise("SKY-032", "SKY-119")
+def test_everybody_may_use_overcap_and_it_has_no_cap(skynet: Cluster) -> None:
+    wanted = entities(skynet)
+    assert said(wanted["accounts"]["overcap"]) == {"parent": "root"}
+    assert all("overcap" in user["accounts"] for user in wanted["users"].values())
+    assert all(user["default_account"] != "overcap" for user in wanted["users"].values())
+
+
+@pytest.mark.promise("SKY-033")
+def test_people_belong_to_their_lab(skynet: Cluster) -> None:
+    user = entities(skynet)["users"]["u-kira1"]
+    assert user == {
+        "default_account": "kira-lab",
+        "accounts": {
+            "kira-lab": {"qos": ["debug", "long", "normal", "short"], "default_qos": "normal"},
+            "overcap": {"qos": ["debug", "long", "normal", "short"], "default_qos": "normal"},
+        },
+    }
+
+
+@pytest.mark.promise("SKY-124", "SKY-153", "SKY-154", "SKY-155")
+def test_qos_have_walls_and_an_order(skynet: Cluster) -> None:
+    qos = entities(skynet)["qos"]
+    walls = {name: it.get("MaxWall") for name, it in qos.items() if not name.startswith("partition-")}
+    assert walls == {
+        "normal": None,
+        "short": "2-00:00:00",
+        "long": "7-00:00:00",
+        "debug": "04:00:00",
+        "cvmlp-user-limits": None,
+    }
+    assert qos["debug"]["Priority"] > qos["short"]["Priority"] > qos["long"]["Priority"]
+    assert said(qos["debug"])["MaxTRESPU"] == {"gres/gpu": 5}
+
+
+@pytest.mark.promise("SKY-125")
+def test_limits_of_cvmlp_are_each_users_and_user_overcap_lifts_them(skynet: Cluster) -> None:
+    wanted = entities(skynet)
+    assert said(wanted["qos"]["cvmlp-user-limits"])["MaxTRESPU"] == {"cpu": 112, "gres/gpu": 16}
+    assert wanted["users"]["u-cvmlp1"]["accounts"]["cvmlp-lab"]["default_qos"] == "cvmlp-user-limits"
+    assert wanted["users"]["u-cvmlp1"]["accounts"]["overcap"]["default_qos"] == "normal"
+    assert wanted["qos"]["partition-user-overcap"]["MaxTRESPU"] == {"cpu": UNBOUNDED, "gres/gpu": UNBOUNDED}
+    # a group limit in a QoS would hide the labs' caps
+    assert all(not it["GrpTRES"] for it in wanted["qos"].values())
+
+
+@pytest.mark.promise("SKY-153")
+def test_debug_has_its_limit_whatever_qos_a_job_names(skynet: Cluster) -> None:
+    assert said(entities(skynet)["qos"]["partition-debug"])["MaxTRESPU"] == {"gres/gpu": 5}
+    assert {it.name: partition_qos(it) for it in skynet.partitions.values() if partition_qos(it)} == {
+        "debug": "partition-debug",
+        "user-overcap": "partition-user-overcap",
+    }
+
+
+@pytest.mark.parametrize("folder", INVENTORIES)
+def test_every_default_is_one_of_the_users_own(folder: str) -> None:
+    wanted = entities(load(ROOT / "inventory" / folder))
+    for name, user in wanted["users"].items():
+        assert user["default_account"] in user["accounts"]
+        for values in user["accounts"].values():
+            assert ("default_qos" in values) <= ("qos" in values), name
+            assert values.get("default_qos", "") in ("", *values.get("qos", []))
+            assert set(values.get("qos", [])) <= set(wanted["qos"]) | {"normal"}
+
+
+@pytest.mark.parametrize("folder", INVENTORIES)
+def test_slurm_conf_names_only_qos_that_slurmdbd_gets(folder: str) -> None:
+    cluster = load(ROOT / "inventory" / folder)
+    words = slurm_conf(cluster).split()
+    named = {qos for word in words if word.startswith(("QOS=", "AllowQos=")) for qos in word.split("=")[1].split(",")}
+    assert named <= set(entities(cluster)["qos"])
+
+
+@pytest.mark.parametrize("folder", INVENTORIES)
+def test_the_operation_takes_it(folder: str) -> None:
+    wanted = entities(load(ROOT / "inventory" / folder))
+    assert set(normal(wanted)["accounts"]) == set(wanted["accounts"])
+
+
+def test_without_qos_people_keep_slurmdbds_own(tmp_path: Path) -> None:
+    text = SMALL.read_text().replace("qos:\n  normal: {default: true}\n", "")
+    (tmp_path / "inventory.yml").write_text(text)
+    wanted = entities(load(tmp_path))
+    assert wanted["qos"] == {}
+    assert wanted["users"]["ann"] == {"default_account": "red", "accounts": {"red": {}}}
+
+
+def test_all_kinds_of_limits(tmp_path: Path) -> None:
+    limits = (
+        "limits: {group: {gpus: {a40: 2}, cpu: 64, mem: 1T, nodes: 3, billing: 7, jobs: 9}, group_minutes: {gpu: 60}, "
+        "per_job: {nodes: 1}}"
+    )
+    text = SMALL.read_text().replace(
+        "contributed_gpus: 10}", f"contributed_gpus: 10, fairshare: 5, parent: blue, {limits}}}"
+    )
+    text = text.replace("{default: true}", "{default: true, limits: {per_user: {jobs: 4, mem: 10G}}}")
+    text = text.replace("tier: 10", "limits: {group: {jobs: 0}}")
+    (tmp_path / "inventory.yml").write_text(text.replace("- name: red\n", "- name: Red\n"))
+    wanted = entities(load(tmp_path))
+    assert said(wanted["accounts"]["red"]) == {
+        "parent": "blue",
+        "Fairshare": 5,
+        "GrpTRES": {"cpu": 64, "mem": 1048576, "node": 3, "billing": 7, "gres/gpu": 10, "gres/gpu:a40": 2},
+        "GrpTRESMins": {"gres/gpu": 60},
+        "MaxTRES": {"node": 1},
+        "GrpJobs": 9,
+    }
+    assert said(wanted["qos"]["normal"]) == {"Priority": 0, "MaxTRESPU": {"mem": 10240}, "MaxJobsPU": 4}
+    # sacctmgr writes names in lower case
+    assert said(wanted["qos"]["partition-red"]) == {"Priority": 0, "GrpJobs": 0}
+    assert normal(wanted)
