@@ -1,0 +1,60 @@
+"""Sizes and durations, and what Slurm makes of them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpupool.cluster.words import format_duration, format_size, parse_duration, parse_size
+from gpupool.slurm.names import minutes, wall
+
+
+@given(st.integers(0, 10**12))
+def test_a_size_comes_back(mib: int) -> None:
+    assert parse_size(format_size(mib)) == mib
+
+
+@given(st.integers(0, 10**9))
+def test_a_duration_comes_back(seconds: int) -> None:
+    assert parse_duration(format_duration(seconds)) == seconds
+
+
+@given(st.one_of(st.text(), st.integers(), st.floats(), st.booleans(), st.none(), st.lists(st.integers())))
+def test_anything_else_is_refused_in_words(value: object) -> None:
+    for parse, what in ((parse_size, "size"), (parse_duration, "duration")):
+        try:
+            words = None if parse(value) >= 0 else "negative"
+        except ValueError as error:
+            words = str(error)
+        assert words is None or f"is not a {what}; write a number and" in words
+
+
+@pytest.mark.parametrize(("text", "mib"), [("384G", 393216), ("1.5T", 1572864), ("10000M", 10000), ("0M", 0)])
+def test_sizes(text: str, mib: int) -> None:
+    assert parse_size(text) == mib
+
+
+@pytest.mark.parametrize(
+    ("clock", "hint"), [("4:00:00", "(perhaps 4h)"), ("0:30:00", "(perhaps 30m)"), ("4:30", "270m")]
+)
+def test_a_clock_is_met_with_a_hint(clock: str, hint: str) -> None:
+    with pytest.raises(ValueError, match=r"is not a duration") as raised:
+        parse_duration(clock)
+    assert hint in str(raised.value)
+
+
+def seconds_of(text: str) -> int:
+    """Read a wall time as sacctmgr does."""
+    days, _, clock = text.rpartition("-")
+    hours, mins, secs = (int(word) for word in clock.split(":"))
+    return int(days or 0) * 86400 + hours * 3600 + mins * 60 + secs
+
+
+@given(st.integers(0, 10**9))
+def test_walls_are_whole_minutes_and_never_shorter(seconds: int) -> None:
+    assert seconds <= minutes(seconds) * 60 < seconds + 60
+    assert seconds_of(wall(seconds)) == minutes(seconds) * 60
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(14400, "04:00:00"), (172800, "2-00:00:00"), (90, "00:02:00")])
+def test_walls(seconds: int, text: str) -> None:
+    assert wall(seconds) == text
