@@ -72,7 +72,11 @@ def reach(inventory: Path, on: str = "auto") -> Reach:
         ssh = {"ssh_user": admin.user, "ssh_port": admin.port}
         return Reach(cluster, None, {**ssh, **({"ssh_key": str(Path(admin.key).expanduser())} if admin.key else {})})
     network = stands.network if stands.network != cluster.entry.network else None
-    own = keys.public_path(Path(stands.key)).read_text().strip()
+    try:
+        own = keys.public_path(Path(stands.key)).read_text().strip()
+    except OSError as error:
+        words = f"the key of testbed {stands.name} cannot be read ({error.strerror})"
+        raise TestbedError(f"{words}: `gpupool testbed up {inventory}` makes it anew") from None
     twin = stand_in(cluster, cgroup=stands.cgroups, network=network, keys=(own,))
     ssh = {"ssh_user": "root", "ssh_port": 22, "ssh_key": stands.key, "ssh_known_hosts_file": stands.known_hosts}
     return Reach(twin, stands, {**ssh, "ssh_allow_agent": False, "ssh_look_for_keys": False})
@@ -81,11 +85,12 @@ def reach(inventory: Path, on: str = "auto") -> Reach:
 def standing(inventory: Path, name: str | None = None) -> State | None:
     """Give the testbed of an inventory that was brought up here last and not taken down."""
     prefix = os.environ.get("GPUPOOL_TESTBED_PREFIX")
+    here = inventory.resolve()  # by the folder itself: another way to write its path must not lead to the real nodes
     return next(
         (
             it
             for it in state.every()
-            if Path(it.inventory) == inventory.absolute() and name in (None, it.name) and prefix in (None, it.prefix)
+            if Path(it.inventory).resolve() == here and name in (None, it.name) and prefix in (None, it.prefix)
         ),
         None,
     )

@@ -58,11 +58,11 @@ def find(inventory: Path, *, name: str | None = None, prefix: str | None = None)
 
     The inventory itself is not read: a testbed can be looked at and removed while its inventory does not hold.
     """
-    wanted = str(inventory.absolute())
+    wanted = inventory.resolve()
     found = [
         state
         for state in every()
-        if state.inventory == wanted and name in (None, state.name) and prefix in (None, state.prefix)
+        if Path(state.inventory).resolve() == wanted and name in (None, state.name) and prefix in (None, state.prefix)
     ]
     if not found:
         called = f" called {name}" if name else ""
