@@ -110,3 +110,9 @@ def test_what_does_not_fit_together_is_refused(box: Container, words: str) -> No
 def test_a_bad_network_is_refused() -> None:
     with pytest.raises(TestbedError, match=r"network 10\.66\.0\.1/16 does not hold"):
         Spec("twin", "10.66.0.1/16", "example.org")
+
+
+def test_a_bare_node_has_no_packages_and_is_otherwise_the_same() -> None:
+    bare = SPEC.bare()
+    assert [box.packages for box in bare.containers] == [()]
+    assert container.shape(bare, bare.containers[0]) == container.shape(SPEC, GPU)
