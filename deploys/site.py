@@ -5,13 +5,14 @@ One call a line, never a loop over roles: pyinfra knows an operation by the line
 
 from gpupool.engine.here import here
 from gpupool.operations.together import stage
-from gpupool.roles import accounts, base, compute, controller, database, gpu, head, munge, people, slurm, storage
+from gpupool.roles import accounts, base, compute, controller, database, gpu, head, munge, people, slurm, ssh, storage
 from gpupool.system.packages import holds_configuration
 from gpupool.system.storage import served_by
 
 cluster, node = here()
 
 base.apply(cluster, node)
+ssh.apply(cluster, node)
 people.apply(cluster, node)
 
 if served_by(cluster, node):

@@ -1,4 +1,4 @@
-"""What every node has: its name, everybody's addresses, the time zone, the time, packages, sshd's settings."""
+"""What every node has: its name, everybody's addresses, the time zone, the time, packages."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -15,5 +15,3 @@ def apply(cluster: Cluster, node: Node) -> None:
     if not cluster.drivers.testbed:
         # a container has the time of the machine under it
         service.running(name="Time", unit="systemd-timesyncd")
-    files.put(name="SSH", files=files_of(cluster, node, "ssh"))
-    service.running(name="SSH daemon", unit="ssh", reload_if=[file.path for file in files_of(cluster, node, "ssh")])

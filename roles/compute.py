@@ -2,11 +2,13 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.operations import files, service
+from gpupool.operations import answers, files, service
+from gpupool.slurm.names import SLURMCTLD_PORT, servers
 
 
 def apply(cluster: Cluster, node: Node) -> None:
     """Last of all daemons; a restart leaves running jobs alone."""
     own = files_of(cluster, node, "compute")
     files.put(name="Node daemon settings", files=own)
+    answers.needed(name="A controller", unit="slurmd", servers=servers(cluster), port=SLURMCTLD_PORT, what="controller")
     service.running(name="Slurm node daemon", unit="slurmd", restart_if=[file.path for file in own])

@@ -2,7 +2,8 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.operations import files, service
+from gpupool.operations import answers, files, service
+from gpupool.slurm.names import SLURMCTLD_PORT, servers
 from gpupool.system.packages import serves_configuration
 
 
@@ -11,4 +12,7 @@ def apply(cluster: Cluster, node: Node) -> None:
     own = files_of(cluster, node, "head")
     files.put(name="Slurm client settings", files=own)
     if serves_configuration(cluster):
+        answers.needed(
+            name="A controller", unit="sackd", servers=servers(cluster), port=SLURMCTLD_PORT, what="controller"
+        )
         service.running(name="Slurm client daemon", unit="sackd", restart_if=[file.path for file in own])

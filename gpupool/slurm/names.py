@@ -6,6 +6,8 @@ from ClusterShell.NodeSet import NodeSet
 
 from gpupool.cluster.model import Cluster
 
+SLURMCTLD_PORT = 6817  # Slurm's own default, slurm.conf(5)
+
 
 def folded(names: Iterable[str]) -> str:
     """Give node names as a hostlist; Slurm knows brackets at the end of a name only, so others are written out."""
@@ -29,6 +31,6 @@ def wall(seconds: int) -> str:
     return f"{days}-{clock}" if days else clock
 
 
-def server_list(cluster: Cluster) -> str:
-    """Give the controllers as `--conf-server` takes them, the primary first."""
-    return ",".join(node.address or node.name for node in cluster.controllers)
+def servers(cluster: Cluster) -> list[str]:
+    """Give where the controllers are, the primary first."""
+    return [node.address or node.name for node in cluster.controllers]

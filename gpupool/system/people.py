@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from gpupool.cluster.model import Cluster, Node
 from gpupool.system.storage import home_of_homes
 
-# what Debian's packages take when nobody is there before them; said here so that it is the same everywhere
-SLURM_UID = 64030
 PEOPLE_GID = 5000
 
 

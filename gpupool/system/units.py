@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from gpupool.cluster.model import Cluster
 from gpupool.files import File
-from gpupool.slurm.names import server_list
+from gpupool.slurm.names import servers
 from gpupool.template import fill
 
 
@@ -20,7 +20,7 @@ def drop_in(
 @lru_cache(maxsize=4)
 def slurmd_default(cluster: Cluster) -> str:
     """Give /etc/default/slurmd: slurmd asks the controllers for its configuration."""
-    options = [f"--conf-server {server_list(cluster)}"]
+    options = [f"--conf-server {','.join(servers(cluster))}"]
     if cluster.drivers.testbed:
         # a container is younger than the machine under it, and Slurm looks at the machine's boot
         options.append("-b")
@@ -30,4 +30,6 @@ def slurmd_default(cluster: Cluster) -> str:
 @lru_cache(maxsize=4)
 def sackd_default(cluster: Cluster) -> str:
     """Give /etc/default/sackd, as slurmd's."""
-    return fill("default", cluster=cluster, variable="SACKD_OPTIONS", options=f"--conf-server {server_list(cluster)}")
+    return fill(
+        "default", cluster=cluster, variable="SACKD_OPTIONS", options=f"--conf-server {','.join(servers(cluster))}"
+    )

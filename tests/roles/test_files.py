@@ -14,13 +14,14 @@ from gpupool.engine.here import here
 from gpupool.engine.targets import targets
 from gpupool.files import File
 from gpupool.reach import Reach
-from gpupool.roles import base, compute, controller, database, gpu, head, munge, people, slurm, storage
+from gpupool.roles import base, compute, controller, database, gpu, head, munge, people, slurm, ssh, storage
 
 Apply = Callable[[Cluster, Node], None]
 
 # the name that files carry as their role, for each role that a node may have by itself
 ROLES: list[tuple[Apply, str, set[str]]] = [
-    (base.apply, "login1", {"base", "ssh"}),
+    (base.apply, "login1", {"base"}),
+    (ssh.apply, "login1", {"ssh"}),
     (people.apply, "login1", set()),
     (storage.serve, "files", set()),
     (storage.use, "a40-01", set()),

@@ -1,0 +1,46 @@
+"""Whether a daemon of this node could start now: it needs a server that answers."""
+
+from dataclasses import dataclass
+
+from pyinfra.api.command import StringCommand
+from pyinfra.api.facts import FactBase
+
+from gpupool.facts.script import ask, whole
+
+_LOOK = """
+unit=$1 port=$2 patience=$3; shift 3
+systemctl is-active --quiet -- "$unit" && { echo active; set --; }
+while [ $# -gt 0 ]; do
+  for server in "$@"; do
+    timeout 3 bash -c 'exec 3<>"/dev/tcp/$1/$2"' bash "$server" "$port" 2>/dev/null && { echo "up $server"; break 2; }
+  done
+  patience=$((patience-1)); [ "$patience" -gt 0 ] || break; sleep 1
+done
+"""
+
+
+@dataclass(frozen=True)
+class AnswersState:
+    """Whether the unit runs already, and the first server that answered ("" for none)."""
+
+    active: bool
+    server: str
+
+
+class Answers(FactBase[AnswersState | None]):
+    """Which of ``servers`` accepts a connection at ``port``, unless ``unit`` runs already.
+
+    ``patience``: how many times to ask, a second apart. None when the node did not answer.
+    """
+
+    def command(self, unit: str, servers: list[str], port: int, patience: int) -> StringCommand:
+        """Ask each server in its turn."""
+        return ask(_LOOK, unit, str(port), str(patience), *servers, limit=30 + 4 * patience * len(servers))
+
+    def process(self, output: list[str]) -> AnswersState | None:
+        """Read the answer."""
+        lines = whole(output)
+        if lines is None:
+            return None
+        servers = [line.removeprefix("up ") for line in lines if line.startswith("up ")]
+        return AnswersState("active" in lines, servers[0] if servers else "")
