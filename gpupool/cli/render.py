@@ -1,6 +1,7 @@
 """`gpupool render`: every file that a node would get, with no network."""
 
 import json
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +13,11 @@ from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_for
 from gpupool.errors import InventoryError
+from gpupool.files import File
+from gpupool.operations.units import MountEntry, unit_name, unit_text
 from gpupool.slurm.accounting import entities
+from gpupool.slurm.names import folded
+from gpupool.system.storage import mounts_for, stand_ins_for
 
 _LARGE = 65536  # characters
 
@@ -22,24 +27,42 @@ def command(
     node: Annotated[str | None, typer.Argument(help="One node; else all.", show_default=False)] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Write them below this folder, one a node.")] = None,
 ) -> None:
-    """Print, or write below a folder, every file that nodes would get, and the accounting entities."""
+    """Print what nodes would get, each file once for those that get the same, and what slurmdbd would hold.
+
+    With --out it is written below a folder instead.
+    """
     cluster = load(inventory)
     nodes = _chosen(cluster, node)
+    accounting = json.dumps(entities(cluster), indent=2, sort_keys=True) + "\n"
     if out is None:
+        whose: dict[File, list[str]] = {}
         for it in nodes:
-            for file in files_for(cluster, it):
-                header = f"{it.name}:{file.path} ({file.owner}:{file.group} {file.mode}, role {file.role})"
-                stdout.print(f"==> {header} <==", style="bold", markup=False)
-                print(file.text)
+            for file in _files(cluster, it):
+                whose.setdefault(file, []).append(it.name)
+        for file, names in whose.items():
+            header = f"{folded(names)}:{file.path} ({file.owner}:{file.group} {file.mode}, role {file.role})"
+            stdout.print(f"==> {header} <==", style="bold", markup=False)
+            print(file.text)
+        if node is None or cluster.nodes[node].has("database"):
+            stdout.print("==> slurmdbd: QoS, accounts, users and their limits (role accounts) <==", style="bold")
+            print(accounting)
         return
     written = 0
     large: dict[str, Path] = {}
     for it in nodes:
-        for file in files_for(cluster, it):
+        for file in _files(cluster, it):
             _write(out / it.name / file.path.lstrip("/"), file.text, large)
             written += 1
-    _write(out / "accounting.json", json.dumps(entities(cluster), indent=2, sort_keys=True) + "\n", large)
+    _write(out / "accounting.json", accounting, large)
     stdout.print(f"{written} files of {len(nodes)} nodes, and accounting.json, in {out}")
+
+
+def _files(cluster: Cluster, node: Node) -> Iterator[File]:
+    yield from files_for(cluster, node)
+    # the operation that mounts writes these itself
+    for it in (*stand_ins_for(cluster, node), *mounts_for(cluster, node)):
+        entry = MountEntry(it.path, it.source, it.fstype, it.options)
+        yield File(f"/etc/systemd/system/{unit_name(it.path)}", unit_text(entry), "storage")
 
 
 def _chosen(cluster: Cluster, name: str | None) -> list[Node]:

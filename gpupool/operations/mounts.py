@@ -2,10 +2,8 @@
 
 import hashlib
 import posixpath
-import re
 import shlex
 from collections.abc import Generator
-from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
 from pyinfra.api.operation import operation
@@ -14,8 +12,8 @@ from gpupool.facts.mounts import UNITS, Mounted, Mounts, MountState
 from gpupool.operations import diffs
 from gpupool.operations.ambient import this_host
 from gpupool.operations.refusal import refuse
+from gpupool.operations.units import REMOTE, MountEntry, unit_name, unit_text
 
-_REMOTE = re.compile(r"nfs4?|cifs|ceph|lustre|beegfs|9p|fuse\.\w+")
 _PRELUDE = rf"""
 set -u
 say() {{ # unit words
@@ -40,18 +38,6 @@ there() {{ # unit path; a unit may be called active with nothing mounted
   findmnt -n --mountpoint "$2" >/dev/null || say "$1" "$2: systemd says it is mounted, the kernel does not"
 }}
 """  # noqa: E501
-
-
-@dataclass(frozen=True)
-class MountEntry:
-    """One mount: ``options`` as in fstab; ``timeout`` in seconds is how long the server may take to answer."""
-
-    path: str
-    source: str
-    fstype: str = "nfs4"
-    options: str = "defaults"
-    boot: bool = True
-    timeout: int = 60
 
 
 @operation()
@@ -85,33 +71,6 @@ def mounted(mounts: list[MountEntry]) -> Generator[StringCommand, None, None]:
     yield StringCommand("\n".join(script), _stdin="".join(texts))
 
 
-def unit_name(path: str) -> str:
-    """Return the name that the mount unit of ``path`` must have, as ``systemd-escape --path --suffix=mount`` says."""
-    parts = "/".join(part for part in path.split("/") if part)
-    if not parts:
-        return "-.mount"
-    safe = "".join(
-        sign if re.fullmatch(r"[A-Za-z0-9:_.]", sign) and not (sign == "." and at == 0)
-        else "-" if sign == "/"
-        else "".join(f"\\x{byte:02x}" for byte in sign.encode())
-        for at, sign in enumerate(parts)
-    )  # fmt: skip
-    return f"{safe}.mount"
-
-
-def unit_text(mount: MountEntry) -> str:
-    """Return the unit file of a mount."""
-    remote = _REMOTE.fullmatch(mount.fstype)
-    target = "remote-fs.target" if remote else "local-fs.target"
-    after = "After=network-online.target\nWants=network-online.target\n" if remote else ""
-    return (
-        f"# written by gpupool\n[Unit]\nDescription={mount.path}\n{after}\n"
-        f"[Mount]\nWhat={_percent(mount.source)}\nWhere={_percent(mount.path)}\nType={mount.fstype}\n"
-        # twice the patience of the run: a boot with every node asking at once is slower than one apply
-        f"Options={_percent(mount.options)}\nTimeoutSec={2 * mount.timeout}\n\n[Install]\nWantedBy={target}\n"
-    )
-
-
 def _work(mounts: list[MountEntry], state: MountState) -> tuple[dict[str, str | None], list[str], list[str], list[str]]:
     changes: dict[str, str | None] = {}
     texts: list[str] = []
@@ -143,7 +102,7 @@ def _work(mounts: list[MountEntry], state: MountState) -> tuple[dict[str, str | 
             )
             notes.append("mounted at boot\n" if mount.boot else "no longer mounted at boot\n")
         if now is None:
-            down = f" (is {mount.source.partition(':')[0]} up?)" if _REMOTE.fullmatch(mount.fstype) else ""
+            down = f" (is {mount.source.partition(':')[0]} up?)" if REMOTE.fullmatch(mount.fstype) else ""
             values = (name, mount.path, mount.source, str(mount.timeout), down)
             after.append(f"{shlex.join(['bring', *values])} && there {quoted} {where}")
             notes.append(f"mount {mount.source}\n")
@@ -187,7 +146,3 @@ def _sound(mount: MountEntry) -> bool:
 def _options(text: str) -> str:
     line = next((line for line in text.splitlines() if line.startswith("Options=")), "Options=")
     return line.removeprefix("Options=").replace("%%", "%")
-
-
-def _percent(text: str) -> str:
-    return text.replace("%", "%%")

@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 from gpupool.facts.accounting import empty
 from gpupool.facts.limits import ASSOC_FIELDS, QOS_FIELDS, parse
 from gpupool.facts.service import UnitState, WatchedFile
-from gpupool.operations import mounts
+from gpupool.operations import units
 from gpupool.operations.accounting import Step, difference, normal
 from gpupool.operations.diffs import diff_of
 from gpupool.operations.service import stale
@@ -55,7 +55,7 @@ def test_a_unit_is_stale_when_it_has_not_read_its_files(state: UnitState, coming
     )
 )
 def test_units_of_different_paths_have_different_names(parts: list[str]) -> None:
-    name = mounts.unit_name("/" + "/".join(parts)).removesuffix(".mount")
+    name = units.unit_name("/" + "/".join(parts)).removesuffix(".mount")
     read = name.replace("-", "/").encode().decode("unicode_escape").encode("latin-1").decode()
     assert read == "/".join(parts)
 
@@ -66,7 +66,7 @@ def test_systemd_calls_mount_units_the_same(path: str) -> None:
     said = subprocess.run(
         ["systemd-escape", "--path", "--suffix=mount", path], capture_output=True, text=True, check=True
     )
-    assert mounts.unit_name(path) == said.stdout.strip()
+    assert units.unit_name(path) == said.stdout.strip()
 
 
 @pytest.mark.parametrize(
