@@ -102,7 +102,9 @@ def _read_file(file: FilePath, text: Text) -> None:
 
 def _scalar(node: yaml.ScalarNode) -> Any:
     value: str = node.value
-    kind = None if node.style else next((kind for kind, pattern in _SCALARS if pattern.fullmatch(value)), None)
+    if node.style or (value[:1].isalpha() and value not in ("null", "true", "false")):
+        return value
+    kind = next((kind for kind, pattern in _SCALARS if pattern.fullmatch(value)), None)
     match kind:
         case "null":
             return None

@@ -11,12 +11,11 @@ SLURMCTLD_PORT = 6817  # Slurm's own default, slurm.conf(5)
 
 def folded(names: Iterable[str]) -> str:
     """Give node names as a hostlist; Slurm knows brackets at the end of a name only, so others are written out."""
-    listed = list(names)
-    if any(not name[-1:].isdigit() or "." in name for name in listed):
-        digits = [name for name in listed if name[-1:].isdigit() and "." not in name]
-        rest = [name for name in listed if name not in digits]
-        return ",".join([*([str(NodeSet.fromlist(digits))] if digits else []), *rest])
-    return str(NodeSet.fromlist(listed))
+    numbered: list[str] = []
+    rest: list[str] = []
+    for name in names:
+        (numbered if name[-1:].isdigit() and "." not in name else rest).append(name)
+    return ",".join([*([str(NodeSet.fromlist(numbered))] if len(numbered) > 1 else numbered), *rest])
 
 
 def minutes(seconds: int) -> int:
