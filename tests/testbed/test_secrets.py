@@ -66,7 +66,7 @@ def test_a_key_that_is_copied_shows_nowhere(skynet: Testbed, tmp_path: Path) -> 
 
 def test_no_secret_is_in_the_repository() -> None:
     files = subprocess.run(["git", "ls-files", "-z"], capture_output=True, text=True, check=True, cwd=ROOT).stdout
-    marks = ("PRIVATE " + "KEY-----", "StoragePass" + "=", "identified by '")
+    marks = ("PRIVATE " + "KEY-----", "StoragePass" + "=", "identified " + "by '")
     for name in filter(None, files.split("\0")):
         path = ROOT / name
         if path.is_file():
