@@ -21,7 +21,7 @@ def test_slurm_answers(node: Node, host: Host, cluster: Cluster) -> None:
 
 @pytest.mark.role("compute")
 def test_node_may_get_jobs(node: Node, host: Host) -> None:
-    said = host.check_output(f"sinfo -h -N -n {node.name} -o '%t %E' | sort -u | head -n 1")
+    said = host.check_output(f"sinfo -h -N -n {node.slurm_name} -o '%t %E' | sort -u | head -n 1")
     state, _, reason = said.partition(" ")
     assert state.rstrip("*$~#%@^-") in ("idle", "mix", "alloc", "comp", "resv", "plnd"), f"{state}: {reason}"
 
@@ -30,7 +30,7 @@ def test_node_may_get_jobs(node: Node, host: Host) -> None:
 def test_node_has_the_gpus_of_the_inventory(node: Node, host: Host) -> None:
     if not node.gpus:
         return
-    said = host.check_output(f"sinfo -h -N -n {node.name} -o %G | head -n 1")
+    said = host.check_output(f"sinfo -h -N -n {node.slurm_name} -o %G | head -n 1")
     found = {word.split("(")[0] for word in said.split(",")}
     wanted = {f"gpu:{gpu}:{count}" for gpu, count in node.gpus.items()}
     assert found == wanted, f"Slurm says {said}, the inventory {', '.join(sorted(wanted))}"
