@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -39,10 +40,10 @@ def command(
         for it in nodes:
             for file in _files(cluster, it):
                 whose.setdefault(file, []).append(it.name)
+        hostlist = cache(folded)
         for file, names in whose.items():
-            header = f"{folded(names)}:{file.path} ({file.owner}:{file.group} {file.mode}, role {file.role})"
-            stdout.print(f"==> {header} <==", style="bold", markup=False)
-            print(file.text)
+            rights = f"({file.owner}:{file.group} {file.mode}, role {file.role})"
+            print(_bold(f"==> {hostlist(tuple(names))}:{file.path} {rights} <=="), file.text, sep="\n")
         if node is None or cluster.nodes[node].has("database"):
             stdout.print("==> slurmdbd: QoS, accounts, users and their limits (role accounts) <==", style="bold")
             print(accounting)
@@ -63,6 +64,11 @@ def _files(cluster: Cluster, node: Node) -> Iterator[File]:
     for it in (*stand_ins_for(cluster, node), *mounts_for(cluster, node)):
         entry = MountEntry(it.path, it.source, it.fstype, it.options)
         yield File(f"/etc/systemd/system/{unit_name(it.path)}", unit_text(entry), "storage")
+
+
+def _bold(line: str) -> str:
+    # rich takes seconds for the headers of ten thousand nodes
+    return f"\033[1m{line}\033[0m" if stdout.is_terminal and not stdout.no_color else line
 
 
 def _chosen(cluster: Cluster, name: str | None) -> list[Node]:
