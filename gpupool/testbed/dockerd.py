@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from gpupool.errors import TestbedError
-from gpupool.testbed import docker
+from gpupool.testbed import apt, docker
 
 LOG = Path("/var/log/gpupool-dockerd.log")
 ANSWER_SECONDS = 30.0
@@ -70,18 +70,12 @@ def _ask() -> tuple[str, str]:
 def _install() -> None:
     if not shutil.which("apt-get"):
         raise TestbedError("docker is not installed here and this is no Debian: install docker, then run this again")
-    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    install = ["apt-get", "install", "--yes", "--quiet", "--no-install-recommends", "docker.io", "iptables"]
+    packages = ["docker.io", "iptables"]
     if not shutil.which("docker"):  # a package of its own since Debian 13; part of docker.io before
         known = subprocess.run(["apt-cache", "show", "docker-cli"], capture_output=True, check=False)
-        install += ["docker-cli"] if known.returncode == 0 else []
-    done = subprocess.run(install, env=env, capture_output=True, text=True, check=False)
-    if done.returncode:
-        subprocess.run(["apt-get", "update", "--quiet"], env=env, capture_output=True, check=False)
-        done = subprocess.run(install, env=env, capture_output=True, text=True, check=False)
-    if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if line.startswith("E:")] or [f"exit {done.returncode}"]
-        raise TestbedError(f"docker could not be installed: {lines[0]}")
+        packages += ["docker-cli"] if known.returncode == 0 else []
+    if why := apt.install(packages):
+        raise TestbedError(f"docker could not be installed: {why}")
 
 
 def _start() -> None:

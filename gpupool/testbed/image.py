@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gpupool.errors import TestbedError
-from gpupool.testbed import docker, host, recipe
+from gpupool.testbed import apt, docker, host, recipe
 from gpupool.testbed.abreast import abreast
 
 REPOSITORY = "gpupool/node"
@@ -119,8 +119,8 @@ def _is_pulled(reference: str) -> bool:
 
 
 def _bootstrap(suite: str, tag: str) -> None:
-    if not shutil.which("mmdebstrap"):
-        raise TestbedError(f"debian:{suite} cannot be pulled and mmdebstrap is not here: apt-get install mmdebstrap")
+    if not shutil.which("mmdebstrap") and (why := apt.install(["mmdebstrap", "debian-archive-keyring"])):
+        raise TestbedError(f"debian:{suite} cannot be pulled, and mmdebstrap, which makes one, is not here: {why}")
     with tempfile.TemporaryDirectory(prefix="gpupool-") as folder:
         tree = Path(folder) / "tree.tar"
         command = ["mmdebstrap", "--variant=apt", f"--components={COMPONENTS}", *host.apt_options(), suite, str(tree)]
