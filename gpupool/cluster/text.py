@@ -17,6 +17,8 @@ _SCALARS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("int", re.compile(r"-?(0|[1-9][0-9]{0,17})")),
     ("float", re.compile(r"-?(0|[1-9][0-9]{0,17})\.[0-9]{1,18}")),
 )
+_DEEP = 50
+_MOST = 3_000_000  # keys and items
 
 
 @dataclass
@@ -45,16 +47,20 @@ def _read_file(file: FilePath, text: Text) -> None:
         text.located.append(Located(Place(str(file), line), Complaint(path, words, hint)))
 
     try:
-        root = yaml.compose(file.read_text(encoding="utf-8"), Loader=yaml.CBaseLoader)
+        source = file.read_text(encoding="utf-8")
     except OSError as error:
         return complain(1, f"cannot be read: {error.strerror}")
     except UnicodeDecodeError as error:
         return complain(1, f"not UTF-8 text: byte {error.start} is no part of a character")
+    if _is_deep(source):
+        return complain(1, "nested deeper than any inventory", f"{_DEEP} levels are the most")
+    try:
+        root = yaml.compose(source, Loader=yaml.CBaseLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
-        source = file.read_text(encoding="utf-8").splitlines()
-        if line <= len(source) and "\t" in source[line - 1]:
+        lines = source.splitlines()
+        if line <= len(lines) and "\t" in lines[line - 1]:
             return complain(line, "a tab stands where YAML wants blanks", "indent with blanks")
         words = [error.context] if (error.problem or "but").startswith("but") else []  # half a sentence
         return complain(line, f"not YAML: {', '.join(filter(None, [*words, error.problem]))}")
@@ -66,6 +72,8 @@ def _read_file(file: FilePath, text: Text) -> None:
         return complain(root.start_mark.line + 1, "an inventory file is a mapping of top-level keys, such as nodes:")
 
     def build(node: yaml.Node, path: Path) -> Any:
+        if len(text.places) > _MOST:
+            raise RecursionError
         if isinstance(node, yaml.MappingNode):
             return mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
@@ -96,8 +104,18 @@ def _read_file(file: FilePath, text: Text) -> None:
     try:
         text.data.update(mapping(root, ()))
     except RecursionError:
-        complain(1, "an alias (*name) stands inside the very thing it names", "write the values out")
+        complain(1, "an alias (*name) repeats itself, or stands inside the very thing it names", "write it out")
     return None
+
+
+def _is_deep(source: str) -> bool:
+    """Tell whether a text is nested so deeply that the YAML library would use up its stack, and die of it."""
+    depth = 0
+    for bracket in re.findall(r"[\[\]{}]", source):
+        depth = depth + 1 if bracket in "[{" else max(0, depth - 1)
+        if depth > _DEEP:
+            return True
+    return re.search(rf"^[-? ]{{{8 * _DEEP}}}", source, re.MULTILINE) is not None
 
 
 def _scalar(node: yaml.ScalarNode) -> Any:

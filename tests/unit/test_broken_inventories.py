@@ -13,6 +13,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gpupool.cluster import text
 from gpupool.cluster.checks import CHECKS
 from gpupool.cluster.load import examine, load
 from gpupool.errors import InventoryError
@@ -136,6 +137,28 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     assert said[0].startswith("a.yml:1: cannot be read: ")
     assert said[1].startswith("b.yml:1: not UTF-8 text")
     assert said[2].startswith("c.yml:1: an inventory file is a mapping")
+
+
+BOMBS = {
+    "brackets": "x: " + "[" * 100_000,
+    "braces": "x: " + "{a: " * 500 + "}" * 500,
+    "dashes": "x:\n" + "- " * 100_000 + "1",
+    "steps": "\n".join(" " * n + f"k{n}:" for n in range(2000)),
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_no_text_takes_the_whole_stack(bomb: str, tmp_path: Path) -> None:
+    """The YAML library would end the process without a word."""
+    (tmp_path / "x.yml").write_text(BOMBS[bomb])
+    assert examine(tmp_path).errors
+
+
+def test_an_alias_of_aliases_of_aliases_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "_MOST", 1000)
+    lines = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 40))]
+    (tmp_path / "x.yml").write_text("\n".join(lines))
+    assert "an alias (*name) repeats itself" in str(examine(tmp_path).complaints[0])
 
 
 YAML = st.text(alphabet=st.sampled_from("ab1-:[]{},&*!|>'\"#%@`?~ \t\n\\é\x00\x85"), max_size=60)

@@ -37,13 +37,19 @@ def ensure_there_is_a_controller(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_one_default(site: Site) -> Iterator[Complaint]:
-    """At most one default QoS, and one that everybody has: a job that names none gets it."""
+    """One default QoS for each user, and one that everybody has: a job that names none gets it."""
     names = [key for key, qos in site.inventory.qos.items() if qos.default]
     if len(names) > 1:
         yield Complaint(("qos", names[1], "default"), f"{' and '.join(names)} are both the default QoS")
     for name in names:
         if not site.inventory.qos[name].everybody:
             yield Complaint(("qos", name, "everybody"), f"{name} is the default QoS", "everybody must have it")
+    taken: dict[str, str] = {}
+    for name, qos in site.inventory.qos.items():
+        for index, account in enumerate(qos.default_for):
+            if taken.setdefault(account, name) != name:
+                words = f"{taken[account]} and {name} are both the default QoS of {account}"
+                yield Complaint(("qos", name, "default_for", index), words)
     if site.inventory.qos and not names and "normal" not in site.inventory.qos:
         words = "none of these is the default: jobs that name no QoS would be refused"
         yield Complaint(("qos",), words, "say default: true for one")
