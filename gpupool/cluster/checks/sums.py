@@ -101,6 +101,18 @@ def ensure_fileservers_hold_their_exports(site: Site) -> Iterator[Complaint]:
             yield Complaint(("accounts", index), f"the lab {account.name} has no space on storage", severity="info")
 
 
+def ensure_storage_is_mounted_somewhere(site: Site) -> Iterator[Complaint]:
+    """An export that no node mounts, and links that no node gets, are a line that was forgotten."""
+    storage = site.inventory.storage
+    for key, export in storage.exports.items():
+        if export.enabled and not (export.mount_on or storage.mount_on):
+            path: Path = ("storage", "exports", key)
+            yield Complaint(path, "no node mounts it", "say storage.mount_on, or mount_on here", "warning")
+    if (storage.links or storage.spaces) and not (storage.links_on or storage.mount_on):
+        key = "links" if storage.links else "spaces"
+        yield Complaint(("storage", key), "no node gets these links", "say storage.links_on or mount_on", "warning")
+
+
 def ensure_driver_knows_the_gpus(site: Site) -> Iterator[Complaint]:
     """A GPU type's min_cuda is not above the driver's CUDA."""
     cuda = site.inventory.software.cuda
