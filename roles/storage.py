@@ -1,11 +1,10 @@
 """The cluster's storage: exports and homes on the servers, mounts and /srv links on those who use them."""
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import PEOPLE_GID, Cluster, Node
 from gpupool.operations import files, homes, mounts
 from gpupool.operations.files import Directory
 from gpupool.operations.homes import HomeEntry
 from gpupool.operations.units import MountEntry
-from gpupool.system.people import PEOPLE_GID
 from gpupool.system.storage import MountPoint, home_of_homes, links_for, local_for, mounts_for, served_by, stand_ins_for
 
 

@@ -12,6 +12,8 @@ from gpupool.cluster.schema.software import Access, Environment, Policies, Softw
 from gpupool.cluster.schema.storage import Storage
 from gpupool.cluster.schema.testbed import Testbed
 
+PEOPLE_GID = 5000  # of the group `people`, for users whose account has no gid
+
 
 @dataclass(frozen=True)
 class Node:

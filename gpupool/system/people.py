@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import PEOPLE_GID, Cluster, Node
 from gpupool.system.storage import home_of_homes
-
-PEOPLE_GID = 5000
 
 
 @dataclass(frozen=True)

@@ -146,9 +146,12 @@ def _until_done(command: list[str], stdin: str) -> tuple[int, str]:
 
 
 def _sources(suite: str) -> str | None:
-    """Return apt's sources where this machine uses a mirror of its own, None where mmdebstrap knows best."""
+    """Return apt's sources where this machine uses a mirror of its own, None where mmdebstrap knows best.
+
+    Debian's own archive is left to mmdebstrap, which adds the security updates to it.
+    """
     mirror = host.mirror()
-    if mirror is None or mirror.endswith("//deb.debian.org/debian"):
+    if mirror is None or mirror.split("//")[-1].split("/")[0].endswith(".debian.org"):
         return None
     return f"deb {mirror} {suite} {COMPONENTS}\n"
 

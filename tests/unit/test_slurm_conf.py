@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from gpupool.cluster.checks.slurm_keys import OWN_KEYS
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_for, files_of
 from gpupool.slurm.conf import slurm_conf
 from gpupool.slurm.gres import cgroup_conf, gres_conf
-from gpupool.slurm.keys import OWN_KEYS
 from gpupool.system.packages import packages_for
 from gpupool.testbed.overlay import stand_in
 

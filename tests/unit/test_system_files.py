@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from gpupool.cluster.load import load
-from gpupool.cluster.model import Cluster
+from gpupool.cluster.model import PEOPLE_GID, Cluster
 from gpupool.compile import files_for
 from gpupool.system.devices import fake_devices
 from gpupool.system.names import hosts
 from gpupool.system.packages import packages_for
-from gpupool.system.people import PEOPLE_GID, groups_for, people_for
+from gpupool.system.people import groups_for, people_for
 from gpupool.system.ssh import sshd_conf
 from gpupool.system.storage import links_for, local_for, mounts_for, spaces_on, stand_ins_for
 from gpupool.system.units import slurmd_default

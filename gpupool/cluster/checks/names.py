@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.model import PEOPLE_GID
 from gpupool.cluster.schema.labs import Partition
-from gpupool.system.people import PEOPLE_GID
 
 # accounts of the system, and of what gpupool installs
 _TAKEN = frozenset(

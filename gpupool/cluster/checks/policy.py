@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.checks.site import Site
+from gpupool.cluster.checks.slurm_keys import OWN_KEYS
 from gpupool.cluster.complaints import Complaint
 from gpupool.cluster.words import format_duration
-from gpupool.slurm.keys import OWN_KEYS
 
 
 def ensure_there_is_a_controller(site: Site) -> Iterator[Complaint]:
