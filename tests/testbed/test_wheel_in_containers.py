@@ -36,7 +36,18 @@ def test_all_checks_hold(site: Installed) -> None:
 
 
 def test_slurm_gives_out_gpus(site: Installed) -> None:
-    srun = ["runuser", "-u", "ada", "--", "srun", "-p", "short", "--gres=gpu:2", "printenv", "CUDA_VISIBLE_DEVICES"]
+    srun = [
+        "runuser",
+        "-u",
+        "u-vision1",
+        "--",
+        "srun",
+        "-p",
+        "short",
+        "--gres=gpu:2",
+        "printenv",
+        "CUDA_VISIBLE_DEVICES",
+    ]
     assert site.good("gpupool", "testbed", "ssh", "my-site", "login1", "--", *srun) == "0,1\n"
 
 
