@@ -22,7 +22,7 @@ from gpupool.testbed.look import ssh_command
 
 SKYNET = Path("inventory/skynet")
 STAGE = re.compile(r"(\d/\d .*?|The cluster is up\.)(?:\x1b\[0m)?\s+\((\d+) s so far\)")
-out = Console(highlight=False)
+out = Console(highlight=False, soft_wrap=True)
 
 
 def run(*words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
@@ -163,8 +163,11 @@ def main() -> None:
         sys.exit(f"there is no {', '.join(unknown)}: {', '.join(parts)}")
     out.print(f"{os.cpu_count()} CPUs, {os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') >> 30} GiB, ", end="")
     out.print(f"load {os.getloadavg()[0]:.1f}, kernel {os.uname().release.split('-')[0]}")
-    for word in wanted:
-        parts[word]()
+    try:
+        for word in wanted:
+            parts[word]()
+    finally:
+        run("gpupool", "testbed", "down", str(SKYNET), "--name", "skynet", check=False)
 
 
 if __name__ == "__main__":

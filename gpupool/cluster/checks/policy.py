@@ -56,7 +56,7 @@ def ensure_one_default(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_owners_stand_above(site: Site) -> Iterator[Complaint]:
-    """Every preemptable partition has a lower tier than every other that shares a node with it."""
+    """Every preemptable partition has a lower tier than every one that is not."""
     owners = [partition for _, partition in site.partitions() if not partition.preemptable]
     for path, partition in site.partitions():
         if partition.preemptable and (above := [it.name for it in owners if it.tier <= partition.tier]):
