@@ -85,22 +85,26 @@ def _start() -> None:
         if done.returncode:
             raise TestbedError("systemd could not start docker: journalctl -u docker -n 20 says why")
         return
-    _forget_dead_daemon()
+    forget_if_dead(Path("/var/run/docker.pid"), "dockerd")
+    forget_if_dead(Path("/var/run/docker/containerd/containerd.pid"), "containerd")
     LOG.parent.mkdir(parents=True, exist_ok=True)
     with LOG.open("ab") as log:
         subprocess.Popen(["dockerd"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/")
 
 
-def _forget_dead_daemon() -> None:
-    """Remove the pid file of a daemon that was killed: docker refuses to start when another process got its number."""
-    pid_file = Path("/var/run/docker.pid")
+def forget_if_dead(pid_file: Path, name: str) -> None:
+    """Remove the pid file of a daemon that was killed; docker refuses to start while the number is in use at all.
+
+    It is in use when another process got it, and as long as nobody has taken note of the daemon's death (a zombie).
+    """
     try:
-        command = Path(f"/proc/{int(pid_file.read_text())}/comm").read_text().strip()
-    except FileNotFoundError:
+        status = Path(f"/proc/{int(pid_file.read_text())}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
         return
     except ValueError:
-        command = ""
-    if command != "dockerd":
+        status = ""
+    words = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    if words.get("Name") != name or words.get("State", "").startswith("Z"):
         pid_file.unlink(missing_ok=True)
 
 

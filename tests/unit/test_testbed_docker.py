@@ -2,6 +2,8 @@
 
 import ipaddress
 import os
+import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -136,3 +138,21 @@ def test_name_servers_are_those_that_containers_can_reach(
 
     monkeypatch.setattr(Path, "read_text", read_text)
     assert host.nameservers() == servers
+
+
+def test_the_pid_file_of_a_daemon_that_was_killed_is_in_nobodys_way(tmp_path: Path) -> None:
+    pid_file = tmp_path / "docker.pid"
+    with subprocess.Popen(["sleep", "60"]) as process:
+        pid_file.write_text(f"{process.pid}\n")
+        dockerd.forget_if_dead(pid_file, "sleep")
+        assert pid_file.exists(), "a daemon that lives keeps it"
+        dockerd.forget_if_dead(pid_file, "dockerd")
+        assert not pid_file.exists(), "another process has the number"
+        pid_file.write_text(f"{process.pid}\n")
+        process.kill()
+        state = Path(f"/proc/{process.pid}/status")
+        while "State:\tZ" not in state.read_text():
+            time.sleep(0.01)
+        dockerd.forget_if_dead(pid_file, "sleep")
+        assert not pid_file.exists(), "dead, though nobody has taken note"
+    dockerd.forget_if_dead(pid_file, "sleep")
