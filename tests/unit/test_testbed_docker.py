@@ -142,17 +142,23 @@ def test_name_servers_are_those_that_containers_can_reach(
 
 def test_the_pid_file_of_a_daemon_that_was_killed_is_in_nobodys_way(tmp_path: Path) -> None:
     pid_file = tmp_path / "docker.pid"
-    with subprocess.Popen(["sleep", "60"]) as process:
-        pid_file.write_text(f"{process.pid}\n")
+    # a parent that never asks after its child, which ends at once
+    command = ["sh", "-c", "true & echo $!; exec sleep 60"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout
+        child = int(parent.stdout.readline())
+        state = Path(f"/proc/{child}/status")
+        until = time.monotonic() + 10
+        while "State:\tZ" not in state.read_text() and time.monotonic() < until:
+            time.sleep(0.01)
+        name = state.read_text().splitlines()[0].split("\t")[1]
+        pid_file.write_text(f"{child}\n")
+        dockerd.forget_if_dead(pid_file, name)
+        assert not pid_file.exists(), "dead, though nobody has taken note"
+        pid_file.write_text(f"{parent.pid}\n")
         dockerd.forget_if_dead(pid_file, "sleep")
         assert pid_file.exists(), "a daemon that lives keeps it"
         dockerd.forget_if_dead(pid_file, "dockerd")
         assert not pid_file.exists(), "another process has the number"
-        pid_file.write_text(f"{process.pid}\n")
-        process.kill()
-        state = Path(f"/proc/{process.pid}/status")
-        while "State:\tZ" not in state.read_text():
-            time.sleep(0.01)
-        dockerd.forget_if_dead(pid_file, "sleep")
-        assert not pid_file.exists(), "dead, though nobody has taken note"
+        parent.kill()
     dockerd.forget_if_dead(pid_file, "sleep")
