@@ -148,8 +148,9 @@ def test_the_pid_file_of_a_daemon_that_was_killed_is_in_nobodys_way(tmp_path: Pa
         assert parent.stdout
         child = int(parent.stdout.readline())
         state = Path(f"/proc/{child}/status")
+        comm = Path(f"/proc/{parent.pid}/comm")
         until = time.monotonic() + 10
-        while "State:\tZ" not in state.read_text() and time.monotonic() < until:
+        while ("State:\tZ" not in state.read_text() or comm.read_text() != "sleep\n") and time.monotonic() < until:
             time.sleep(0.01)
         name = state.read_text().splitlines()[0].split("\t")[1]
         pid_file.write_text(f"{child}\n")
