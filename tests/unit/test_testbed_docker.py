@@ -3,6 +3,7 @@
 import ipaddress
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -143,23 +144,21 @@ def test_name_servers_are_those_that_containers_can_reach(
 def test_the_pid_file_of_a_daemon_that_was_killed_is_in_nobodys_way(tmp_path: Path) -> None:
     pid_file = tmp_path / "docker.pid"
     # a parent that never asks after its child, which ends at once
-    command = ["sh", "-c", "true & echo $!; exec sleep 60"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
+    code = "import os, time; child = os.fork(); child or os._exit(0); print(child, flush=True); time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout
         child = int(parent.stdout.readline())
-        state = Path(f"/proc/{child}/status")
-        comm = Path(f"/proc/{parent.pid}/comm")
         until = time.monotonic() + 10
-        while ("State:\tZ" not in state.read_text() or comm.read_text() != "sleep\n") and time.monotonic() < until:
+        while "State:\tZ" not in (status := Path(f"/proc/{child}/status").read_text()) and time.monotonic() < until:
             time.sleep(0.01)
-        name = state.read_text().splitlines()[0].split("\t")[1]
+        name = status.splitlines()[0].split("\t")[1]
         pid_file.write_text(f"{child}\n")
         dockerd.forget_if_dead(pid_file, name)
         assert not pid_file.exists(), "dead, though nobody has taken note"
         pid_file.write_text(f"{parent.pid}\n")
-        dockerd.forget_if_dead(pid_file, "sleep")
+        dockerd.forget_if_dead(pid_file, name)
         assert pid_file.exists(), "a daemon that lives keeps it"
         dockerd.forget_if_dead(pid_file, "dockerd")
         assert not pid_file.exists(), "another process has the number"
         parent.kill()
-    dockerd.forget_if_dead(pid_file, "sleep")
+    dockerd.forget_if_dead(pid_file, name)
