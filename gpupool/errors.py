@@ -17,7 +17,3 @@ class TestbedError(GpupoolError):
     """The containers of a testbed could not be made, found or removed."""
 
     __test__ = False  # pytest would take the name for a test class
-
-
-class NodeError(GpupoolError):
-    """A node could not be reached, or something it needs is not there."""

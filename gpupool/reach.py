@@ -84,13 +84,5 @@ def reach(inventory: Path, on: str = "auto") -> Reach:
 
 def standing(inventory: Path, name: str | None = None) -> State | None:
     """Give the testbed of an inventory that was brought up here last and not taken down."""
-    prefix = os.environ.get("GPUPOOL_TESTBED_PREFIX")
-    here = inventory.resolve()  # by the folder itself: another way to write its path must not lead to the real nodes
-    return next(
-        (
-            it
-            for it in state.every()
-            if Path(it.inventory).resolve() == here and name in (None, it.name) and prefix in (None, it.prefix)
-        ),
-        None,
-    )
+    made = state.made_from(inventory, name=name, prefix=os.environ.get("GPUPOOL_TESTBED_PREFIX"))
+    return made[0] if made else None

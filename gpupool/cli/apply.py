@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from gpupool.cli.running import changes_in, counted, reached, run, show_changes, show_failures
+from gpupool.cli.running import changes_in, counted, end_badly, reached, run, show
 from gpupool.cli.screen import Inventory, Json, Limit, Log, OnOption, print_json, stderr, stdout
 from gpupool.errors import GpupoolError
 from gpupool.reach import Reach
@@ -27,25 +27,20 @@ def command(
     if as_json:
         print_json({"changed": report.changed, **report.as_dict()})
     else:
-        show_changes(stdout, report, diffs=False)
-        show_failures(stdout, report)
+        show(stdout, report, diffs=False)
         done = counted(changes_in(report), "change") if report.changed else "nothing to change"
         good = len(report.hosts) - len(report.failures)
         failed = f", {len(report.failures)} failed: {', '.join(report.failures)}" if report.failures else ""
         words = f"{good} of {counted(len(report.hosts), 'node')} as the inventory says; {done}{failed}"
         stdout.print(f"{words} ({report.seconds:.1f} s)", style="bold red" if failed else "bold green")
-    if report.interrupted:
-        raise KeyboardInterrupt
-    if not report.ok:
-        raise SystemExit(1)
+    end_badly(report)
 
 
 def _agreed(to: Reach, limit: str | None) -> bool:
     if not sys.stdin.isatty():
         raise GpupoolError("apply changes nodes: say --yes, or run it in a terminal to see the plan and be asked")
     report = run(to, execute=False, limit=limit)
-    show_changes(stderr, report, diffs=True)
-    show_failures(stderr, report)
+    show(stderr, report, diffs=True)
     if report.interrupted:
         raise KeyboardInterrupt
     if not report.changed:

@@ -1,6 +1,6 @@
 """`gpupool plan`: what apply would change, and nothing is changed."""
 
-from gpupool.cli.running import changes_in, counted, reached, run, show_changes, show_failures
+from gpupool.cli.running import changes_in, counted, end_badly, reached, run, show
 from gpupool.cli.screen import Inventory, Json, Limit, Log, OnOption, print_json, stdout
 
 
@@ -13,15 +13,11 @@ def command(
     if as_json:
         print_json({"changed": report.changed, **report.as_dict()})
     else:
-        show_changes(stdout, report, diffs=True)
-        show_failures(stdout, report)
+        show(stdout, report, diffs=True)
         nodes = counted(len(report.hosts), "node")
         pending = counted(changes_in(report), "change") + " pending" if report.changed else "nothing to change"
         failed = f", {len(report.failures)} failed" if report.failures else ""
         stdout.print(f"{nodes}: {pending}{failed} ({report.seconds:.1f} s)", style="bold")
-    if report.interrupted:
-        raise KeyboardInterrupt
-    if not report.ok:
-        raise SystemExit(1)
+    end_badly(report)
     if report.changed:
         raise SystemExit(3)

@@ -46,7 +46,7 @@ def run(to: Reach, *, execute: bool, limit: str | None, log: Path | None = None)
         return drive(targets(to), SITE, execute=execute, progress=progress, limit=chosen(to, limit), log=log)
 
 
-def show_changes(console: Console, report: Report, *, diffs: bool) -> None:
+def _show_changes(console: Console, report: Report, *, diffs: bool) -> None:
     """Print each change once, with the nodes that it is for, and its diff.
 
     More than fill a screen or two are counted by operation instead: a new cluster has thousands.
@@ -83,10 +83,19 @@ def _count_changes(console: Console, report: Report) -> None:
     console.print("--json shows all of them", style="dim")
 
 
-def show_failures(console: Console, report: Report) -> None:
-    """Print one line a node that failed."""
+def show(console: Console, report: Report, *, diffs: bool) -> None:
+    """Print what changes, and one line a node that failed."""
+    _show_changes(console, report, diffs=diffs)
     for name, why in report.failures.items():
         console.print(f"[red]{name}[/]: ", why, sep="")
+
+
+def end_badly(report: Report) -> None:
+    """Leave by Ctrl-C's exit when the run was stopped, and with 1 when a node failed."""
+    if report.interrupted:
+        raise KeyboardInterrupt
+    if not report.ok:
+        raise SystemExit(1)
 
 
 def counted(number: int, noun: str) -> str:

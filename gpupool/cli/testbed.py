@@ -1,27 +1,24 @@
 """`gpupool testbed`: the cluster of an inventory in containers on this machine."""
 
-import json
 import os
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from gpupool.cli.screen import Inventory, Json, print_json
 from gpupool.testbed import host, lifecycle, look, state
 from gpupool.testbed.spec import Spec
 
 app = typer.Typer(no_args_is_help=True, help="The same cluster in containers on this machine.")
 
-Inventory = Annotated[Path, typer.Argument(help="The inventory: a folder, or one file.")]
 Name = Annotated[str | None, typer.Option(help="Name of the testbed, where there is more than one of an inventory.")]
 Prefix = Annotated[
     str, typer.Option(envvar="GPUPOOL_TESTBED_PREFIX", hidden=True, help="What docker's names begin with.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
 def wanted(inventory: Path, *, name: str | None, prefix: str, network: str | None) -> Spec:
@@ -31,8 +28,7 @@ def wanted(inventory: Path, *, name: str | None, prefix: str, network: str | Non
     from gpupool.testbed import overlay
 
     cluster = overlay.stand_in(load(inventory), cgroup=host.host_cgroups(), network=network)
-    spec = overlay.spec_of(cluster, name=name, prefix=prefix)
-    return replace(spec, containers=tuple(replace(it, roles=cluster.nodes[it.name].roles) for it in spec.containers))
+    return overlay.spec_of(cluster, name=name, prefix=prefix)
 
 
 @app.command()
@@ -59,7 +55,7 @@ def up(
     with _telling(words) as tell:
         done = lifecycle.up(spec, inventory=inventory, tell=tell)
     if as_json:
-        _print_json(done.as_dict())
+        print_json(done.as_dict())
         return
     parts = {"made": done.created, "made anew": done.recreated, "started": done.started, "left alone": done.kept}
     counts = ", ".join(f"{len(names)} {what}" for what, names in parts.items() if names)
@@ -82,7 +78,7 @@ def down(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", as
         tell(f"removing {found.id}")
         removed = lifecycle.down(found.id)
     if as_json:
-        _print_json({"testbed": found.id, "removed": list(removed)})
+        print_json({"testbed": found.id, "removed": list(removed)})
     else:
         Console().print(f"testbed {found.name} is gone: {len(found.nodes)} nodes, their network and storage")
 
@@ -93,7 +89,7 @@ def status(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", 
     found = state.find(inventory, name=name, prefix=prefix)
     nodes = look.status(found.id)
     if as_json:
-        _print_json({"testbed": found.id, "network": found.network, "nodes": [node.as_dict() for node in nodes]})
+        print_json({"testbed": found.id, "network": found.network, "nodes": [node.as_dict() for node in nodes]})
     else:
         table = Table("node", "roles", "address", "container", "systemd", "ssh", title=f"testbed {found.name}")
         for node in nodes:
@@ -137,7 +133,3 @@ class _Spinner(AbstractContextManager[lifecycle.Tell]):
 
     def __exit__(self, *_: object) -> None:
         self._status.stop()
-
-
-def _print_json(data: dict[str, Any]) -> None:
-    typer.echo(json.dumps(data, indent=2))

@@ -39,6 +39,11 @@ class Node:
         return any(role in self.roles for role in roles)
 
     @property
+    def gpu_count(self) -> int:
+        """GPUs of all types."""
+        return sum(self.gpus.values())
+
+    @property
     def runs_slurm(self) -> bool:
         """Whether any part of Slurm runs here, if only its commands."""
         return self.has("head", "controller", "backup-controller", "database", "compute")
@@ -200,4 +205,4 @@ class Cluster:
     @cached_property
     def total_gpus(self) -> int:
         """GPUs of all compute nodes."""
-        return sum(sum(node.gpus.values()) for node in self.having("compute"))
+        return sum(node.gpu_count for node in self.having("compute"))

@@ -6,6 +6,9 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.slurm.names import folded
 from gpupool.template import fill
 
+# where the v1 controllers of a hybrid host are mounted for Slurm, which refuses the mixture at its usual place
+V1_MOUNT = "/cg1"
+
 
 @lru_cache(maxsize=4)
 def gres_conf(cluster: Cluster) -> str:
@@ -32,4 +35,4 @@ def _devices(first: int, count: int) -> str:
 @lru_cache(maxsize=4)
 def cgroup_conf(cluster: Cluster) -> str:
     """Give cgroup.conf."""
-    return fill("cgroup.conf", cluster=cluster)
+    return fill("cgroup.conf", cluster=cluster, v1_mount=V1_MOUNT)

@@ -10,7 +10,7 @@ def fake_devices(cluster: Cluster, node: Node) -> dict[str, int]:
     """Give path: minor number of the device files to make; none where the real driver makes them."""
     if cluster.drivers.gpu != "fake":
         return {}
-    return {f"/dev/nvidia{minor}": minor for minor in range(sum(node.gpus.values()))}
+    return {f"/dev/nvidia{minor}": minor for minor in range(node.gpu_count)}
 
 
 def devices_conf(cluster: Cluster, devices: dict[str, int]) -> str:

@@ -2,10 +2,11 @@
 
 import shlex
 
+from gpupool.slurm.gres import V1_MOUNT
+from gpupool.system.devices import MAJOR
+
 # Slurm's v1 plugin wants these, each at <mount point>/<controller>.
-V1_MOUNT = "/cg1"
 V1_CONTROLLERS = ("devices", "cpuset", "memory", "freezer")
-NVIDIA_MAJOR = 195
 NVIDIA_CONTROL = 255
 
 _SCRIPT = """\
@@ -70,5 +71,5 @@ def gpu_minors(gpus: int) -> tuple[int, ...]:
 def _devices(gpus: int) -> str:
     names = {minor: "nvidiactl" if minor == NVIDIA_CONTROL else f"nvidia{minor}" for minor in gpu_minors(gpus)}
     return "".join(
-        f"[ -e /dev/{name} ] || mknod -m 666 /dev/{name} c {NVIDIA_MAJOR} {minor}\n" for minor, name in names.items()
+        f"[ -e /dev/{name} ] || mknod -m 666 /dev/{name} c {MAJOR} {minor}\n" for minor, name in names.items()
     )

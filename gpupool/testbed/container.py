@@ -3,6 +3,7 @@
 import hashlib
 import json
 
+from gpupool.system.devices import MAJOR
 from gpupool.testbed import boot
 from gpupool.testbed.spec import ANCHOR, LABEL, NODE_LABEL, SHAPE_LABEL, Container, Spec
 
@@ -67,5 +68,5 @@ def _machine() -> list[str]:
 
 def _gpus(count: int) -> list[str]:
     # One rule a device: with a wildcard a job's own deny rule has no effect under v1.
-    rules = [f"c {boot.NVIDIA_MAJOR}:{minor} rwm" for minor in boot.gpu_minors(count)]
+    rules = [f"c {MAJOR}:{minor} rwm" for minor in boot.gpu_minors(count)]
     return [word for rule in rules for word in ("--device-cgroup-rule", rule)]

@@ -29,7 +29,7 @@ def stand_in(
     if overlay is None:
         raise TestbedError(f"the inventory of {cluster.name} has no testbed: say which nodes (testbed: nodes:)")
     nodes = _moved(cluster, network or overlay.network)
-    pool = sum(sum(node.gpus.values()) for node in nodes.values() if node.has("compute"))
+    pool = sum(node.gpu_count for node in nodes.values() if node.has("compute"))
     slurm = cluster.slurm.model_copy(update={"controller_timeout": overlay.controller_timeout})
     preemption = cluster.preemption.model_copy(update={"requeue_delay": overlay.requeue_delay})
     return replace(
@@ -129,7 +129,8 @@ def _container(cluster: Cluster, node: Node) -> Container:
         address=node.address or "",
         hostname=node.fqdn,
         packages=packages_for(cluster, node),
-        gpus=sum(node.gpus.values()),
+        gpus=node.gpu_count,
+        roles=node.roles,
         volumes={
             mount.export: f"{SHARED}/{mount.export}"
             for mount in cluster.mounts

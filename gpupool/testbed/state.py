@@ -53,17 +53,22 @@ def every() -> list[State]:
     return found
 
 
+def made_from(inventory: Path, *, name: str | None = None, prefix: str | None = None) -> list[State]:
+    """Return the testbeds that were made from this inventory, however its path is written, the last one first."""
+    wanted = inventory.resolve()
+    return [
+        state
+        for state in every()
+        if Path(state.inventory).resolve() == wanted and name in (None, state.name) and prefix in (None, state.prefix)
+    ]
+
+
 def find(inventory: Path, *, name: str | None = None, prefix: str | None = None) -> State:
     """Return the one testbed that was made from this inventory, by its name and prefix where there are several.
 
     The inventory itself is not read: a testbed can be looked at and removed while its inventory does not hold.
     """
-    wanted = inventory.resolve()
-    found = [
-        state
-        for state in every()
-        if Path(state.inventory).resolve() == wanted and name in (None, state.name) and prefix in (None, state.prefix)
-    ]
+    found = made_from(inventory, name=name, prefix=prefix)
     if not found:
         called = f" called {name}" if name else ""
         raise TestbedError(f"there is no testbed{called} of {inventory} here: gpupool testbed up {inventory} makes it")

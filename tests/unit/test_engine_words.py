@@ -12,7 +12,7 @@ from pyinfra.api.exceptions import ConnectError, OperationError
 from gpupool.engine import ssh
 from gpupool.engine.drive import Target, run
 from gpupool.engine.words import last_line, one_line, reason, unreachable
-from gpupool.errors import NodeError
+from gpupool.errors import TestbedError
 
 
 def connect_error(cause: Exception) -> ConnectError:
@@ -62,7 +62,7 @@ def test_another_host_key_than_the_known_one() -> None:
 
 
 def test_reasons() -> None:
-    assert reason(NodeError("no\n  room")) == "no room"
+    assert reason(TestbedError("no\n  room")) == "no room"
     assert reason(OperationError("in words")) == "in words"
     assert reason(ValueError("x")) == "ValueError: x"
     assert reason(FileNotFoundError(2, "No such file", "f.j2")) == "FileNotFoundError: [Errno 2] No such file: 'f.j2'"
