@@ -47,6 +47,14 @@ def test_plan_names_a_missing_link_and_nothing_else_and_apply_mends_it(skynet: T
     assert skynet.plan() == (0, {})
 
 
+def test_a_missing_gpu_device_is_named_and_made_again(skynet: Testbed) -> None:
+    skynet.out("clippy", "rm /dev/nvidia7")
+    assert skynet.plan() == (3, {"clippy": ["GPU devices | /dev/nvidia7"]})
+    assert skynet.apply().returncode == 0
+    assert skynet.out("clippy", "stat -c '%F %t:%T %a' /dev/nvidia7") == "character special file c3:7 666"
+    assert skynet.plan() == (0, {})
+
+
 def test_plain_pyinfra_works_on_the_same_deploy(skynet: Testbed) -> None:
 
     pyinfra = Path(sys.executable).parent / "pyinfra"
