@@ -96,6 +96,8 @@ def _user(user: User, it: Inventory) -> model.User:
         accounts=(user.account, *lent),
         qos=tuple(qos),
         default_qos=instead,
+        partitions=user.partitions,
+        default_partition=user.default_partition,
         full_name=user.full_name or "",
         shell=user.shell,
         keys=user.keys,

@@ -65,7 +65,10 @@ class Account:
 
 @dataclass(frozen=True)
 class User:
-    """A person, with every account and QoS; `default_qos` None leaves the cluster's."""
+    """A person, with every account and QoS; `default_qos` None leaves the cluster's.
+
+    `partitions` are those of `users: assigned` that are theirs, `default_partition` where jobs go that name none.
+    """
 
     name: str
     uid: int
@@ -74,6 +77,8 @@ class User:
     accounts: tuple[str, ...]
     qos: tuple[str, ...]
     default_qos: str | None
+    partitions: tuple[str, ...]
+    default_partition: str | None
     full_name: str
     shell: str
     keys: tuple[str, ...]
