@@ -7,6 +7,7 @@ from gpupool.files import File
 from gpupool.slurm.conf import slurm_conf
 from gpupool.slurm.dbd import mariadb_conf, slurmdbd_conf
 from gpupool.slurm.gres import cgroup_conf, gres_conf
+from gpupool.slurm.submit import job_submit_lua
 from gpupool.system.devices import devices_conf, fake_devices
 from gpupool.system.names import hosts
 from gpupool.system.packages import holds_configuration, serves_configuration
@@ -41,6 +42,8 @@ def _files(cluster: Cluster, node: Node) -> Iterator[File]:
         # Debian's own includes a pattern, of which Slurm complains at every command
         yield File("/etc/slurm/plugstack.conf", "# no SPANK plugins\n", "slurm")
     if node.has("controller", "backup-controller"):
+        if plugin := job_submit_lua(cluster):
+            yield File("/etc/slurm/job_submit.lua", plugin, "slurm")
         state = (cluster.slurm.state,) if any(it.holds(cluster.slurm.state) for it in cluster.mounts) else ()
         yield drop_in(cluster, "slurmctld", "controller", after=("munge.service",), requires_mounts=state)
     if node.has("compute"):
