@@ -1,0 +1,35 @@
+"""What production would get: the files of its machines and its accounting, before anything is changed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from gpupool.cluster.model import Cluster
+from gpupool.compile import files_for
+from gpupool.slurm.accounting import entities
+
+Version = Literal["22.05", "24.11", "26.05"]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The files of controller, database and compute nodes, path to text, and slurmdbd's entities."""
+
+    files: Mapping[str, str]
+    entities: Mapping[str, Any]
+
+
+def compiled(cluster: Cluster) -> Compiled:
+    """Give the very files and entities that an apply would bring; where nodes differ, the controller's file."""
+    files: dict[str, str] = {}
+    for node in (cluster.controllers[0], cluster.database, *cluster.having("compute")[:1]):
+        for file in files_for(cluster, node):
+            files.setdefault(file.path, file.text)
+    return Compiled(files, entities(cluster))
+
+
+def of_version(cluster: Cluster, version: Version) -> Cluster:
+    """Give the same cluster as it would be with another Slurm."""
+    if cluster.slurm.version == version:
+        return cluster
+    return replace(cluster, slurm=cluster.slurm.model_copy(update={"version": version}))
