@@ -67,7 +67,9 @@ def _nodes(site: Site) -> Iterator[model.Node]:
 def _account(account: Account, it: Inventory) -> model.Account:
     limits = account.limits
     if account.kind == "lab":
-        group = limits.group.model_copy(update={"gpu": account.contributed_gpus})
+        gpus, group, share = account.contributed_gpus or 0, limits.group, it.scheduler.lab_share
+        shares = {key: each * gpus for key, each in share if each is not None and getattr(group, key) is None}
+        group = group.model_copy(update={"gpu": gpus, **shares})
         limits = limits.model_copy(update={"group": group})
     return model.Account(
         name=account.name,
@@ -112,6 +114,7 @@ def _partitions(site: Site) -> Iterator[model.Partition]:
 
 
 def _partition(site: Site, entry: Partition, name: str, account: str) -> model.Partition:
+    labs = [lab.name for lab in site.accounts_of_kind("lab")] if entry.allow_lab_accounts else []
     return model.Partition(
         name=name,
         nodes=site.census.select(entry.nodes),
@@ -121,7 +124,9 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
         default=site.inventory.scheduler.default_partition == name,
         preemptable=entry.preemptable,
         grace=entry.grace or 0,
-        allow_accounts=tuple(it.replace("{account}", account) for it in entry.allow_accounts),
+        allow_accounts=tuple(
+            dict.fromkeys([*(it.replace("{account}", account) for it in entry.allow_accounts), *labs])
+        ),
         deny_accounts=tuple(it.replace("{account}", account) for it in entry.deny_accounts),
         allow_qos=entry.qos,
         limits=entry.limits,

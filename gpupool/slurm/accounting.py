@@ -27,7 +27,11 @@ def entities(cluster: Cluster) -> dict[str, Any]:
             user.name: {
                 "default_account": user.account,
                 "accounts": {
-                    account: _qos_of(cluster, user, at_home=account == user.account) for account in user.accounts
+                    account: {
+                        **_qos_of(cluster, user, at_home=account == user.account),
+                        **_each_users(cluster.accounts[account].limits),
+                    }
+                    for account in user.accounts
                 },
             }
             for user in cluster.users.values()
@@ -54,8 +58,7 @@ def _qos_of(cluster: Cluster, user: User, *, at_home: bool) -> dict[str, Any]:
 def _qos(cluster: Cluster) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for name, qos in cluster.qos.items():
-        max_wall = wall(qos.max_wall) if qos.max_wall is not None else None
-        found[name] = {"Priority": qos.priority, "MaxWall": max_wall, **_limits(qos.limits), **_per_user(qos.limits)}
+        found[name] = {"Priority": qos.priority, **_limits(qos.limits, qos.max_wall), **_per_user(qos.limits)}
     for partition in cluster.partitions.values():
         if own := partition_qos(partition):
             found[own] = {"Priority": 0, **_limits(partition.limits), **_per_user(partition.limits)}
@@ -64,18 +67,29 @@ def _qos(cluster: Cluster) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _limits(limits: Limits) -> dict[str, Any]:
+def _limits(limits: Limits, max_wall: int | None = None) -> dict[str, Any]:
     # every field, the empty ones too: a limit that leaves the inventory is taken away
     return {
         "GrpTRES": _tres(limits.group),
         "GrpTRESMins": _tres(limits.group_minutes),
         "MaxTRES": _tres(limits.per_job),
         "GrpJobs": limits.group.jobs,
+        "GrpWall": _wall(limits.group.wall),
+        "MaxWall": _wall(limits.per_job.wall if max_wall is None else max_wall),
     }
+
+
+def _wall(seconds: int | None) -> str | None:
+    return None if seconds is None else wall(seconds)
 
 
 def _per_user(limits: Limits) -> dict[str, Any]:
     return {"MaxTRESPU": _tres(limits.per_user), "MaxJobsPU": limits.per_user.jobs}
+
+
+def _each_users(limits: Limits) -> dict[str, Any]:
+    # an account has no limit for each of its users: it is put on each user's association with it
+    return {"GrpTRES": _tres(limits.per_user), "GrpJobs": limits.per_user.jobs}
 
 
 def _tres(amounts: Amounts) -> dict[str, int]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node, Partition
+from gpupool.slurm import submit
 from gpupool.slurm.accounting import partition_qos
 from gpupool.slurm.names import folded, minutes
 from gpupool.template import fill
@@ -22,6 +23,7 @@ def slurm_conf(cluster: Cluster) -> str:
         database=cluster.database,
         gpu_types=[gpu for gpu in cluster.gpu_types if any(gpu in node.gpus for node in compute)],
         memory_key=_default_memory(cluster),
+        submit_plugin=submit.wanted(cluster),
         preempting=any(partition.preemptable for partition in cluster.partitions.values()),
         controller_parameters=",".join(_controller_parameters(cluster)),
         nodes=[_node_line(node) for node in compute],

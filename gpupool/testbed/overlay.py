@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Literal
 
 from gpupool.cluster.model import Account, Cluster, Drivers, Mount, Node
+from gpupool.cluster.schema.scheduling import LabShare
 from gpupool.cluster.words import format_size
 from gpupool.errors import TestbedError
 from gpupool.system.packages import packages_for
@@ -36,7 +37,7 @@ def stand_in(
         cluster,
         entry=cluster.entry.model_copy(update={"network": network or overlay.network or cluster.entry.network}),
         nodes=nodes,
-        accounts=_scaled(cluster.accounts, pool, cluster.total_gpus),
+        accounts=_scaled(cluster, pool),
         users={name: replace(user, keys=(*user.keys, *keys)) for name, user in cluster.users.items()},
         partitions={
             name: replace(
@@ -75,18 +76,22 @@ def _moved(cluster: Cluster, network: str | None) -> dict[str, Node]:
     }
 
 
-def _scaled(accounts: Mapping[str, Account], pool: int, whole: int) -> dict[str, Account]:
+def _scaled(cluster: Cluster, pool: int) -> dict[str, Account]:
+    accounts = cluster.accounts
     caps = {name: it.limits.group.gpu for name, it in accounts.items() if it.kind == "lab" and it.limits.group.gpu}
-    shares = shared_out(caps, pool, whole)
+    shares = shared_out(caps, pool, cluster.total_gpus)
     return {
-        name: replace(
-            it,
-            limits=it.limits.model_copy(update={"group": it.limits.group.model_copy(update={"gpu": shares[name]})}),
-        )
-        if name in shares
-        else it
+        name: _with_cap(it, shares[name], cluster.scheduler.lab_share) if name in shares else it
         for name, it in accounts.items()
     }
+
+
+def _with_cap(lab: Account, gpus: int, share: LabShare) -> Account:
+    """Give the lab with another cap, and what it may use for each GPU along with it, unless it has its own limit."""
+    group, cap = lab.limits.group, lab.limits.group.gpu or 0
+    follows = {key: each * gpus for key, each in share if each is not None and getattr(group, key) == each * cap}
+    group = group.model_copy(update={"gpu": gpus, **follows})
+    return replace(lab, limits=lab.limits.model_copy(update={"group": group}))
 
 
 def shared_out(caps: Mapping[str, int], pool: int, whole: int) -> dict[str, int]:

@@ -48,11 +48,12 @@ def test_everybody_may_use_overcap_and_it_has_no_cap(skynet: Cluster) -> None:
 @pytest.mark.promise("SKY-033")
 def test_people_belong_to_their_lab(skynet: Cluster) -> None:
     user = entities(skynet)["users"]["u-kira1"]
+    unlimited = {"GrpTRES": {}, "GrpJobs": None}
     assert user == {
         "default_account": "kira-lab",
         "accounts": {
-            "kira-lab": {"qos": ["debug", "long", "normal", "short"], "default_qos": "normal"},
-            "overcap": {"qos": ["debug", "long", "normal", "short"], "default_qos": "normal"},
+            "kira-lab": {"qos": ["debug", "long", "normal", "short"], "default_qos": "normal", **unlimited},
+            "overcap": {"qos": ["debug", "long", "normal", "short"], "default_qos": "normal", **unlimited},
         },
     }
 
@@ -122,7 +123,7 @@ def test_without_qos_people_keep_slurmdbds_own(tmp_path: Path) -> None:
     (tmp_path / "inventory.yml").write_text(text)
     wanted = entities(load(tmp_path))
     assert wanted["qos"] == {}
-    assert wanted["users"]["ann"] == {"default_account": "red", "accounts": {"red": {}}}
+    assert wanted["users"]["ann"] == {"default_account": "red", "accounts": {"red": {"GrpTRES": {}, "GrpJobs": None}}}
 
 
 def test_all_kinds_of_limits(tmp_path: Path) -> None:

@@ -60,26 +60,29 @@ def ensure_totals_hold(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_default_memory_fits(site: Site) -> Iterator[Complaint]:
-    """One kind of default memory, and a job for the whole of a node fits into it (Slurm refuses it otherwise)."""
+    """Default memory is of one kind for each job, and a job for the whole of a node fits into it."""
     default, hardware = site.inventory.scheduler.default_memory, site.inventory.hardware
     path: Path = ("scheduler", "default_memory")
     given = {key: value for key, value in default if value is not None}
-    if len(given) > 1:
-        words = f"{', '.join(given)} are all set, but Slurm takes one kind of default memory"
-        yield Complaint(path, words, "keep one")
+    if "per_node" in given and len(given) > 1:
+        yield Complaint((*path, "per_node"), "stands beside another default", "keep it alone, or leave it out")
+    if "per_gpu" in given and not {"per_cpu", "per_node"} & given.keys():
+        words = "a job without GPUs would take all memory of its node"
+        yield Complaint((*path, "per_gpu"), words, "add per_cpu: it holds for jobs without GPUs")
     said: set[tuple[Any, ...]] = set()
     for node in _compute(site):
         shape = hardware.get(node.entry.hardware or "")
         if shape is None:
             continue
         gpus, memory = sum(node.entry.gpus.values()), real_memory(shape.memory, site.inventory.slurm.memory_reserve)
-        for key, times in (("per_gpu", gpus), ("per_cpu", shape.cpus), ("per_node", 1)):
+        for key, times in (("per_gpu", gpus), ("per_cpu", shape.cpus), ("per_node", max(1, gpus))):
             each = given.get(key)
             if each is None or each * times <= memory or (key, node.entry.hardware, gpus) in said:
                 continue
             said.add((key, node.entry.hardware, gpus))
             words = f"{times} x {format_size(each)} do not fit {node.name}: Slurm has {memory}M there"
-            yield Complaint((*path, key), words, f"at most {memory // times}M: whole-node jobs would be refused")
+            hint = "one job on each GPU would be too much" if key == "per_node" else "whole-node jobs would be refused"
+            yield Complaint((*path, key), words, f"at most {memory // times}M: {hint}")
 
 
 def ensure_fileservers_hold_their_exports(site: Site) -> Iterator[Complaint]:

@@ -23,6 +23,7 @@ class Amounts(Entry):
     nodes: Count | None = None
     billing: Count | None = None
     jobs: Count | None = None
+    wall: Duration | None = Field(None, description="Run time: of each job (per_job), or of all together (group).")
 
 
 class Limits(Entry):
@@ -30,7 +31,7 @@ class Limits(Entry):
 
     group: Amounts = Field(default_factory=Amounts, description="All jobs together.")
     group_minutes: Amounts = Field(default_factory=Amounts, description="All jobs together, times minutes.")
-    per_user: Amounts = Field(default_factory=Amounts)
+    per_user: Amounts = Field(default_factory=Amounts, description="Each user's jobs together.")
     per_job: Amounts = Field(default_factory=Amounts)
 
 
@@ -98,6 +99,7 @@ class Partition(Fact):
     grace: Duration | None = Field(None, description="Time between the signal and the end of a preempted job.")
     allow_accounts: tuple[Word, ...] = Field((), description="Only these; empty: all.")
     deny_accounts: tuple[Word, ...] = ()
+    allow_lab_accounts: Flag = Field(False, description="Beside allow_accounts: every lab's account, too.")
     qos: tuple[Name, ...] = Field((), description="Only these QoS; empty: all.")
     limits: Limits = Field(default_factory=Limits)
     lift: tuple[Literal["per_user"], ...] = Field((), description="Limits of the job's QoS that do not hold here.")

@@ -25,11 +25,24 @@ class Slurm(Fact):
 
 
 class DefaultMemory(Entry):
-    """Memory of a job that asks for none; Slurm takes one kind only."""
+    """Memory of a job that asks for none."""
+
+    per_gpu: Size | None = Field(None, description="Of a job with GPUs; beside it per_cpu, of a job without.")
+    per_cpu: Size | None = None
+    per_node: Size | None = Field(None, description="Stands alone.")
+
+
+class MaxMemory(Entry):
+    """What a job may ask for at most."""
 
     per_gpu: Size | None = None
-    per_cpu: Size | None = None
-    per_node: Size | None = None
+
+
+class LabShare(Entry):
+    """What a lab may use for each GPU it contributed, in all its jobs together, those without GPUs too."""
+
+    cpu: Count | None = None
+    mem: Size | None = None
 
 
 class RpcLimit(Entry):
@@ -44,6 +57,11 @@ class Scheduler(Fact):
 
     default_partition: Word = Field("none", description="A partition's name, none, per_user or fit.")
     default_memory: DefaultMemory = Field(default_factory=DefaultMemory)
+    max_memory: MaxMemory = Field(default_factory=MaxMemory)
+    lab_share: LabShare = Field(default_factory=LabShare)
+    untyped_gpus: Literal["allow", "refuse"] = Field(
+        "allow", description="refuse: a job names the type of its GPUs, so that a limit on a type can hold."
+    )
     enforce_limits: Literal["any", "all"] = Field("any", description="Of several partitions named, how many must fit.")
     export_fix: Flag = Field(False, description="`sbatch --export=a=1` keeps PATH in the job's steps.")
     warn_cpus_per_gpu: dict[Name, Count] = Field(
