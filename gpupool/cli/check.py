@@ -1,15 +1,15 @@
 """`gpupool check`: every complaint about an inventory at once."""
 
-from gpupool.cli.screen import Inventory, Json, print_json, stdout
+from gpupool.cli.screen import Inventory, Json, With, print_json, stdout
 from gpupool.cluster.complaints import Located, dotted
 from gpupool.cluster.load import examine
 
 _STYLE = {"error": "red", "warning": "yellow", "info": "dim"}
 
 
-def command(inventory: Inventory, as_json: Json = False) -> None:
+def command(inventory: Inventory, change: With = None, as_json: Json = False) -> None:
     """Say everything that is wrong with an inventory; exit 2 when it cannot be used."""
-    loaded = examine(inventory)
+    loaded = examine(inventory, change)
     if as_json:
         print_json({"ok": loaded.cluster is not None, "complaints": [_as_dict(it) for it in loaded.complaints]})
     else:

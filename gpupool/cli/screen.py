@@ -18,6 +18,12 @@ Limit = Annotated[
     str | None, typer.Option("--limit", help="Only these nodes: names, ranges, @roles, as in the inventory.")
 ]
 Log = Annotated[Path | None, typer.Option("--log", help="Write what happens on the nodes to this file (mode 0600).")]
+With = Annotated[
+    Path | None,
+    typer.Option(
+        "--with", help="What if: a YAML file of the inventory's own shape that is laid over it.", metavar="FILE"
+    ),
+]
 OnOption = Annotated[
     str,
     typer.Option(

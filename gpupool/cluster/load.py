@@ -10,6 +10,7 @@ from typing import Any
 from gpupool.cluster import checks
 from gpupool.cluster.build import build
 from gpupool.cluster.census import count
+from gpupool.cluster.change import lay
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import BadInventoryError, Complaint, Located, Place, locate
 from gpupool.cluster.model import Cluster
@@ -43,14 +44,19 @@ def _uncollected() -> Iterator[None]:
 
 
 @_uncollected()
-def examine(inventory: Path) -> Loaded:
-    """Read and check an inventory: a folder of YAML files, or one file. Raises nothing for a bad one."""
+def examine(inventory: Path, change: Path | None = None) -> Loaded:
+    """Read and check an inventory: a folder of YAML files, or one file. Raises nothing for a bad one.
+
+    A `change`, YAML of the same shape, is laid over it first.
+    """
     here = Place(str(inventory), 1)
     if not inventory.exists():
         return _refused(here, "there is no such file or folder", "`gpupool init NAME` writes a first inventory")
     text = read(inventory)
     if not text.data and not text.located:
         return _refused(here, "no inventory here: no *.yml file says anything", "see `gpupool init`")
+    if change is not None:
+        text = lay(text, change)
     shape, complaints = shaped(text.data)
     if text.located:
         # what a file that cannot be read would have said is not missing
@@ -83,9 +89,9 @@ def _names_apart(data: dict[str, Any], complaints: list[Complaint]) -> Iterator[
             yield it
 
 
-def load(inventory: Path) -> Cluster:
-    """Give the Cluster of an inventory; BadInventoryError with every error where there is none."""
-    loaded = examine(inventory)
+def load(inventory: Path, change: Path | None = None) -> Cluster:
+    """Give the Cluster of an inventory, with a change laid over it; BadInventoryError with every error."""
+    loaded = examine(inventory, change)
     if loaded.cluster is None:
         raise BadInventoryError(loaded.errors)
     return loaded.cluster

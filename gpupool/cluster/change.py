@@ -1,0 +1,132 @@
+"""A proposed change laid over an inventory: YAML of the inventory's own shape, every line knowing its file."""
+
+import difflib
+from pathlib import Path as FilePath
+from typing import Any
+
+from gpupool.cluster.census import expand
+from gpupool.cluster.complaints import Complaint, Located, Path, Place
+from gpupool.cluster.text import Text, read
+
+
+def lay(text: Text, change: FilePath) -> Text:
+    """Give the inventory's text with a change laid over it; complaints about the change are among `located`.
+
+    Mappings merge by key, lists of named entries by name; any other value takes the place of the old one. An entry
+    that says `remove: true` is taken out.
+    """
+    new = read(change)
+    over = _Over(text, new, Place(str(change), 1))
+    data = over.mapping(text.data, new.data, (), (), ())
+    return Text(data, over.places, [*text.located, *new.located, *over.located])
+
+
+class _Over:
+    """One laying; `places` and `located` grow while it goes on."""
+
+    def __init__(self, old: Text, new: Text, fallback: Place) -> None:
+        self._old, self._new, self._fallback = old, new, fallback
+        self.places: dict[Path, Place] = {}
+        self.located: list[Located] = []
+
+    def mapping(self, old: dict[str, Any], new: dict[str, Any], was: Path, via: Path, at: Path) -> dict[str, Any]:
+        """Give old's keys with new's laid over them; they stood at `was` and `via` and will stand at `at`."""
+        found: dict[str, Any] = {}
+        for key in dict.fromkeys([*old, *new]):
+            here = (*at, key)
+            if key not in new:
+                found[key] = self._taken(self._old, old[key], (*was, key), here)
+            elif _goes(new[key]):
+                self._removal(new[key], (*via, key), key if key in old else None, list(old))
+            else:
+                found[key] = self._value(old.get(key), new[key], (*was, key), (*via, key), here)
+        return found
+
+    def _value(self, old: Any, new: Any, was: Path, via: Path, at: Path) -> Any:
+        self.places[at] = self._new.places.get(via, self._fallback)
+        if isinstance(new, dict):
+            return self.mapping(old if isinstance(old, dict) else {}, new, was, via, at)
+        if isinstance(new, list) and (_named(old) or _named(new) or any(_goes(entry) for entry in new)):
+            return self._entries(old if _named(old) else [], new, was, via, at)
+        return self._taken(self._new, new, via, at)
+
+    def _entries(self, old: list[Any], new: list[Any], was: Path, via: Path, at: Path) -> list[Any]:
+        """Lay named entries over named entries, in the old order, new ones after them."""
+        changes: dict[str, int] = {}
+        for index, entry in enumerate(new):
+            name = _name(entry)
+            if not name:
+                self._complain((*via, index), "an entry of a change goes by its name, and this one has none", None)
+            elif name in changes:
+                first = self._place((*via, changes[name]))
+                self._complain((*via, index), f"{name} stands twice; first at {first}", "keep one of them")
+            else:
+                changes[name] = index
+        names = [_name(entry) for entry in old]
+        found: list[Any] = []
+        for index, entry in enumerate(old):
+            change = changes.get(names[index])
+            here = (*at, len(found))
+            if change is None:
+                found.append(self._taken(self._old, entry, (*was, index), here))
+            elif not _goes(new[change]):
+                found.append(self._value(entry, new[change], (*was, index), (*via, change), here))
+        for name, change in changes.items():
+            if _goes(new[change]):
+                self._removal(new[change], (*via, change), name if name in names else None, names)
+            elif name not in names:
+                found.append(self._value(None, new[change], (), (*via, change), (*at, len(found))))
+        return found
+
+    def _removal(self, entry: dict[str, Any], via: Path, found: str | None, names: list[str]) -> None:
+        """Complain of a removal that means nothing, or more than one thing."""
+        name = entry.get("name", via[-1])
+        if found is None:
+            self._complain(via, f"there is no {name} to take out", _hint(str(name), names))
+        if rest := [key for key in entry if key not in ("name", "remove")]:
+            self._complain(via, f"{name} is taken out and given {', '.join(rest)}", "say one or the other")
+
+    def _taken(self, text: Text, value: Any, via: Path, at: Path) -> Any:
+        """Give a value as it is, its lines remembered at its new place."""
+        if place := text.places.get(via):
+            self.places[at] = place
+        steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for step, below in steps:
+            if text is self._new and _goes(below):
+                self._removal(below, (*via, step), None, [])
+            self._taken(text, below, (*via, step), (*at, step))
+        return value
+
+    def _place(self, via: Path) -> Place:
+        return self._new.places.get(via, self._fallback)
+
+    def _complain(self, via: Path, words: str, hint: str | None) -> None:
+        self.located.append(Located(self._place(via), Complaint(via, words, hint)))
+
+
+def _goes(entry: Any) -> bool:
+    return isinstance(entry, dict) and entry.get("remove") is True
+
+
+def _name(entry: Any) -> str:
+    """Give an entry's name; nothing where it has none."""
+    name = entry.get("name") if isinstance(entry, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _named(value: Any) -> bool:
+    """Tell whether a list's entries go by their names."""
+    return isinstance(value, list) and any(_name(entry) for entry in value)
+
+
+def _hint(name: str, names: list[str]) -> str | None:
+    """Say which entry was meant: one of a range goes by the whole row's name."""
+    for row in names:
+        try:
+            inside = row != name and name in expand(row)
+        except ValueError:
+            continue
+        if inside:
+            return f"it is one of the row {row}, and rows go by their written name"
+    near = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {near[0]}?" if near else None
