@@ -1,9 +1,30 @@
 """job_submit.lua from a Cluster: what Slurm's own settings cannot say of a job at its submission."""
 
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 from gpupool.cluster.model import Cluster
+from gpupool.cluster.words import format_size
+from gpupool.slurm.names import minutes
 from gpupool.template import fill
+
+_TRES = ("tres_per_job", "tres_per_node", "tres_per_task", "tres_per_socket")
+_MEMORY = ("min_mem_per_node", "min_mem_per_cpu", "mem_per_tres")
+
+# the rules of the template in their order: which data asks for one, and which fields of a changed job it looks at
+_RULES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "environment": ("export_fix", ()),
+    "partition": ("default_partition fitting", ()),
+    "queue": ("queues", ()),
+    "folder": ("refused_folders", ("work_dir",)),
+    "gpu_type": ("gpu_types", _TRES),
+    "qos": ("replaced", ("qos", "account")),
+    "default_memory": ("memory_per_cpu", ()),
+    "memory": ("memory_per_gpu", (*_MEMORY, *_TRES, "min_cpus", "cpus_per_task", "cpus_per_tres", "min_nodes")),
+    "cpus": ("cpus_per_gpu", ()),
+}
 
 
 def wanted(cluster: Cluster) -> bool:
@@ -14,19 +35,85 @@ def wanted(cluster: Cluster) -> bool:
 @lru_cache(maxsize=4)
 def job_submit_lua(cluster: Cluster) -> str | None:
     """Give the plugin's text, None where the inventory asks for none of its pieces."""
+    data = _data(cluster)
+    rules = {name: fields for name, (asked, fields) in _RULES.items() if any(data[key] for key in asked.split())}
+    if not rules:
+        return None
+    counts = bool({"default_memory", "memory", "cpus"} & set(rules))
+    return fill(
+        "job_submit.lua",
+        cluster=cluster,
+        lua=lua,
+        **data,
+        memory_per_gpu_words=format_size(data["memory_per_gpu"] or 0),
+        counts_gpus=counts,
+        looks_at_gpus=counts or "gpu_type" in rules,
+        at_submit=list(rules),
+        at_change={name: fields for name, fields in rules.items() if fields},
+    )
+
+
+def _data(cluster: Cluster) -> dict[str, Any]:
     scheduler = cluster.scheduler
-    pieces = {
+    where = scheduler.default_partition
+    # slurm.conf takes one kind of default memory only, and there it is the one for each GPU
+    default = scheduler.default_memory
+    return {
         "export_fix": scheduler.export_fix,
-        "queues": scheduler.default_partition in ("per_user", "fit"),
-        "refused_folders": scheduler.refuse_submit_from,
-        "replaced": {name: qos.replaces for name, qos in cluster.qos.items() if qos.replaces},
+        "default_partition": {
+            user.name: user.default_partition
+            for user in cluster.users.values()
+            if where == "per_user" and user.default_partition
+        },
+        "fitting": list(_fitting(cluster)) if where == "fit" else [],
+        "queues": _queues(cluster) if where == "per_user" or _says_none(cluster) else None,
+        "refused_folders": [folder.rstrip("/") for folder in scheduler.refuse_submit_from],
+        "gpu_types": list(_gpu_types(cluster)) if scheduler.untyped_gpus == "refuse" else [],
+        "replaced": _replaced(cluster),
+        "walls": {name: minutes(qos.max_wall) for name, qos in cluster.qos.items() if qos.max_wall is not None},
+        "memory_per_cpu": default.per_cpu if default.per_gpu is not None else None,
+        "memory_per_gpu": scheduler.max_memory.per_gpu,
         "cpus_per_gpu": scheduler.warn_cpus_per_gpu,
-        "memory_per_cpu": _memory_without_gpu(cluster),
     }
-    return fill("job_submit.lua", cluster=cluster, **pieces) if any(pieces.values()) else None
 
 
-def _memory_without_gpu(cluster: Cluster) -> int | None:
-    # slurm.conf takes one kind of default only, and there it is the one for each GPU
-    default = cluster.scheduler.default_memory
-    return default.per_cpu if default.per_gpu is not None else None
+def _gpu_types(cluster: Cluster) -> Iterator[str]:
+    return (gpu for gpu in cluster.gpu_types if any(gpu in node.gpus for node in cluster.having("compute")))
+
+
+def _says_none(cluster: Cluster) -> bool:
+    # not said at all is none as well, but asks for nothing: Slurm's own words must do
+    return cluster.scheduler.default_partition == "none" and "default_partition" in cluster.scheduler.model_fields_set
+
+
+def _fitting(cluster: Cluster) -> Iterator[dict[str, Any]]:
+    for it in cluster.partitions.values():
+        # nobody's job shall be preempted who did not ask for that
+        if not it.preemptable:
+            only, never = (dict.fromkeys(names, True) for names in (it.allow_accounts, it.deny_accounts))
+            yield {"name": it.name, "only": only, "never": never}
+
+
+def _queues(cluster: Cluster) -> str:
+    return f"Name a partition with --partition (-p): {', '.join(cluster.partitions)}."
+
+
+def _replaced(cluster: Cluster) -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = {}
+    for name, qos in cluster.qos.items():
+        for account in qos.default_for if qos.replaces else ():
+            found.setdefault(account, {}).update(dict.fromkeys(qos.replaces, name))
+    return found
+
+
+def lua(value: str | float | Mapping[str, Any] | Sequence[Any]) -> str:
+    """Give a value as Lua writes it: strings, numbers, truth, lists and tables by name."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return '"' + re.sub(r'[\\"\x00-\x1f\x7f]', lambda odd: f"\\{ord(odd[0]):03}", value) + '"'
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"[{lua(key)}] = {lua(each)}" for key, each in value.items()) + " }" if value else "{}"
+    if isinstance(value, Sequence):
+        return "{ " + ", ".join(lua(each) for each in value) + " }" if value else "{}"
+    return str(value)
