@@ -1,0 +1,228 @@
+"""The submit plugin's rules on GPUs, CPUs and memory, for every way in which Slurm 22.05 and 24.11 say them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from submitted import ALL, AT_SUBMIT, LUAS, NO_VAL, NO_VAL16, PARTITIONS, REPLACES, UNSET, Plugin, plugin, pool
+
+from gpupool.slurm.submit import job_submit_lua
+
+GIB = 1024
+A40 = {"tres_per_node": "gres/gpu:a40:1"}
+
+
+@pytest.fixture(scope="module", params=LUAS, ids=lambda it: it.__name__.rpartition(".")[2])
+def everything(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Plugin:
+    return plugin(tmp_path_factory.mktemp("pool"), ALL, request.param, replaces=REPLACES)
+
+
+# GPU types
+
+WITHOUT_TYPE: list[dict[str, Any]] = [
+    {"tres_per_node": "gres/gpu:1"},  # --gres=gpu:1
+    {"tres_per_node": "gres:gpu:1"},  # the same in 22.05
+    {"tres_per_node": "gpu"},
+    {"tres_per_job": "gres/gpu:2"},  # --gpus
+    {"tres_per_task": "cpu=7,gres/gpu=1"},  # --gpus-per-task with -c
+    {"tres_per_socket": "gres/gpu:1"},
+    {"tres_per_node": "gres/gpu:a40:1,gres/gpu:1"},
+]
+WITH_TYPE: list[dict[str, Any]] = [
+    A40,
+    {"tres_per_node": "gres:gpu:2080_ti:2"},
+    {"tres_per_node": "gres/gpu:2080_ti"},
+    {"tres_per_job": "gres/gpu:a40:2,gres/gpu:2080_ti:1"},
+    {"tres_per_task": "cpu=7,gres/gpu:a40=1"},
+    {"tres_per_node": "gres/gpu:0"},
+    {"tres_per_node": "gres/gpumem:5,gres/shard:1"},
+    {},
+]
+
+
+@pytest.mark.parametrize("asked", WITHOUT_TYPE, ids=str)
+def test_gpus_without_a_type_are_refused(everything: Plugin, asked: dict[str, Any]) -> None:
+    for said in (everything.submit(**asked), everything.modify(asked, {})):
+        assert not said.accepted
+        # the types that some node has: nobody can have the h100 of the inventory
+        assert said.told == ["Say which type of GPU, such as --gpus=a40:1. There are: a40, 2080_ti."]
+
+
+@pytest.mark.parametrize("asked", WITH_TYPE, ids=str)
+def test_gpus_with_a_type_are_not(everything: Plugin, asked: dict[str, Any]) -> None:
+    assert everything.submit(**asked).accepted
+    assert everything.modify(asked, {"tres_per_job": "gres/gpu:1"}).accepted is (asked == {} or "tres_per_job" in asked)
+
+
+# CPUs for each GPU
+
+
+@pytest.mark.promise("SKY-142")
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"tres_per_node": "gres/gpu:2080_ti:1", "cpus_per_task": 7, "min_cpus": 7}, None),
+        ({"tres_per_node": "gres/gpu:2080_ti:1", "cpus_per_task": 8, "min_cpus": 8}, "8 CPUs for each GPU"),
+        ({"tres_per_node": "gres/gpu:a40:1", "cpus_per_task": 15}, None),
+        ({"tres_per_node": "gres/gpu:a40:1", "cpus_per_task": 16}, "16 CPUs for each GPU are more than 15"),
+        ({"tres_per_job": "gres:gpu:2080_ti:2", "cpus_per_tres": "gres:gpu:8"}, "8 CPUs for each GPU"),
+        ({"tres_per_task": "cpu=8,gres/gpu:2080_ti=1", "cpus_per_task": 8, "num_tasks": 2}, "8 CPUs for each GPU"),
+        ({"tres_per_node": "gres/gpu:2080_ti:2", "ntasks_per_node": 2, "cpus_per_task": 7, "min_nodes": 2}, None),
+        ({"tres_per_node": "gres/gpu:2080_ti:2", "ntasks_per_node": 4, "cpus_per_task": 7}, "14 CPUs for each GPU"),
+        ({"tres_per_job": "gres/gpu:a40:2", "ntasks_per_tres": 2, "cpus_per_task": 8}, "16 CPUs for each GPU"),
+        ({"tres_per_job": "gres/gpu:a40:1,gres/gpu:2080_ti:1", "min_cpus": 22}, None),
+        (
+            {"tres_per_job": "gres/gpu:a40:1,gres/gpu:2080_ti:1", "min_cpus": 23},
+            "11.5 CPUs for each GPU are more than 11",
+        ),
+        ({"tres_per_node": "gres/gpu:2080_ti:1", "cpus_per_task": 56, "shared": 0}, None),  # --exclusive
+        ({"cpus_per_task": 40, "min_cpus": 40}, None),
+    ],
+    ids=str,
+)
+def test_who_starves_gpus_hears_of_it_and_the_job_is_accepted(
+    everything: Plugin, asked: dict[str, Any], told: str | None
+) -> None:
+    said = everything.submit(**asked)
+    assert said.accepted
+    assert said.told == [] if told is None else said.told[0].startswith(told)
+
+
+@pytest.mark.promise("SKY-142")
+@pytest.mark.parametrize(
+    ("constraint", "warned"), [("a40", False), ("2080_ti", True), ("a40|2080_ti", False), (None, True)]
+)
+def test_a_constraint_names_the_type_too(tmp_path: Path, constraint: str | None, warned: bool) -> None:
+    untyped = plugin(tmp_path, "warn_cpus_per_gpu: {default: 7, a40: 15}")
+    assert bool(untyped.submit(tres_per_node="gres/gpu:1", cpus_per_task=15, features=constraint).told) is warned
+
+
+# Memory
+
+
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [
+        ({}, {"min_mem_per_cpu": 1024}),
+        ({"cpus_per_task": 4}, {"min_mem_per_cpu": 1024}),
+        ({"min_mem_per_node": 5 * GIB}, {}),
+        ({"min_mem_per_node": 0}, {}),
+        ({"min_mem_per_cpu": 2 * GIB}, {}),
+        ({"shared": 0}, {}),
+        (A40, {}),
+    ],
+    ids=str,
+)
+def test_memory_of_a_job_without_gpus(everything: Plugin, asked: dict[str, Any], given: dict[str, Any]) -> None:
+    assert everything.submit(**asked).set == given
+
+
+@pytest.mark.promise("SKY-105")
+@pytest.mark.parametrize(
+    ("asked", "accepted"),
+    [
+        ({**A40, "mem_per_tres": f"gres/gpu:{45 * GIB}"}, True),
+        ({**A40, "mem_per_tres": f"gres/gpu:{45 * GIB + 1}"}, False),
+        ({**A40, "mem_per_tres": f"gres:gpu:{46 * GIB}"}, False),
+        ({**A40, "min_mem_per_node": 46 * GIB}, False),
+        ({**A40, "min_mem_per_node": 46 * GIB, "shared": 0}, True),
+        ({**A40, "min_mem_per_node": 0}, False),
+        ({"tres_per_node": "gres/gpu:a40:2", "min_mem_per_node": 90 * GIB, "min_nodes": 2}, True),
+        ({"tres_per_job": "gres/gpu:a40:2", "min_mem_per_node": 90 * GIB, "min_nodes": 2}, False),
+        ({**A40, "min_mem_per_cpu": 8 * GIB, "cpus_per_task": 5}, True),
+        ({**A40, "min_mem_per_cpu": 8 * GIB, "cpus_per_task": 6}, False),
+        ({"min_mem_per_node": 300 * GIB}, True),
+    ],
+    ids=str,
+)
+def test_memory_for_each_gpu_has_an_end(everything: Plugin, asked: dict[str, Any], accepted: bool) -> None:
+    said = everything.submit(**asked)
+    assert said.accepted is accepted
+    assert said.told == [] if accepted else "45G" in said.told[0]
+
+
+@pytest.mark.promise("SKY-105")
+def test_memory_is_not_raised_afterwards(everything: Plugin) -> None:
+    # slurmctld keeps 0 for the memory of a node where it is asked for by GPU
+    record = {
+        "tres_per_job": "gres/gpu:a40:2",
+        "mem_per_tres": f"gres/gpu:{4 * GIB}",
+        "min_mem_per_node": 0,
+        "min_cpus": 4,
+    }
+    assert everything.modify({"min_mem_per_node": 90 * GIB}, record).accepted
+    assert not everything.modify({"min_mem_per_node": 91 * GIB}, record).accepted
+    assert not everything.modify({"min_mem_per_node": 0}, record).accepted
+    assert not everything.modify({"tres_per_job": "gres/gpu:a40:1"}, {**record, "min_mem_per_node": 60 * GIB}).accepted
+    assert everything.modify({"name": "x", "priority": 0}, {**record, "min_mem_per_node": 99 * GIB}).accepted
+    assert everything.modify({"min_mem_per_node": 91 * GIB}, record, uid=0).accepted, "root may"
+
+
+# Whatever is asked
+
+NAMES = sorted(
+    {
+        *AT_SUBMIT,
+        "qos",
+        "account",
+        "partition",
+        "features",
+        "mem_per_tres",
+        "cpus_per_tres",
+        *WITHOUT_TYPE[5],
+        "tres_per_job",
+        "tres_per_node",
+        "tres_per_task",
+        "min_mem_per_node",
+        "min_mem_per_cpu",
+    }
+)
+WORDS = st.sampled_from(
+    ["gres/gpu:a40:2", "gres:gpu", "gpu:", "gres/gpu:a40:x", "cpu=3,gres/gpu=1", ",", "%s%d", "short"]
+) | st.text(st.characters(codec="latin-1"))
+NUMBERS = st.sampled_from([0, 1, NO_VAL, NO_VAL16, 2**32 - 1]) | st.integers(0, 2**63)
+TEXTS = ("qos", "account", "partition", "features", "user_name", "default_account", "work_dir", "script")
+
+
+def _values(name: str) -> st.SearchStrategy[Any]:
+    text = name in TEXTS or name.startswith("tres_per") or (name.endswith("per_tres") and name != "ntasks_per_tres")
+    return st.none() | WORDS if text else NUMBERS
+
+
+JOBS = st.fixed_dictionaries({}, optional={name: _values(name) for name in NAMES})
+
+
+@settings(max_examples=300, deadline=None)
+@given(asked=JOBS, record=JOBS)
+def test_no_request_makes_a_rule_fail(everything: Plugin, asked: dict[str, Any], record: dict[str, Any]) -> None:
+    assert everything.submit(**asked).logged == []
+    assert everything.modify(asked, record).logged == []
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    typed=st.sampled_from([it for it in WITH_TYPE if any("gpu:" in word and ":0" not in word for word in it.values())]),
+    rest=st.fixed_dictionaries(
+        {"cpus_per_task": st.integers(1, 7), "partition": st.sampled_from(sorted(PARTITIONS))},
+        optional={"features": st.just("a40"), "account": st.just("overcap"), "time_limit": st.integers(1, 240)},
+    ),
+)
+def test_a_job_that_asks_for_nothing_special_is_left_as_it_is(
+    everything: Plugin, typed: dict[str, Any], rest: dict[str, Any]
+) -> None:
+    said = everything.submit(**{**typed, **rest}, num_tasks=1)
+    assert (said.accepted, said.told, said.set, said.environment) == (True, [], {}, {})
+
+
+def test_a_mistake_in_a_rule_refuses_nobody(tmp_path: Path) -> None:
+    text = job_submit_lua(pool(tmp_path, ALL, replaces=REPLACES))
+    assert text is not None
+    broken = Plugin(
+        text.replace("function rules.qos(job, all, partitions)\n", "function rules.qos()\n  local x = nil + 1\n")
+    )
+    said = broken.submit(qos="short", environment={"SLURM_EXPORT_ENV": "x=1"})
+    assert (said.accepted, said.told, said.environment) == (True, [], {"SLURM_EXPORT_ENV": "ALL"})
+    assert "qos: " in said.logged[0]
+    assert broken.modify({"qos": "short"}, UNSET).accepted
