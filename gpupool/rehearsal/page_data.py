@@ -1,0 +1,103 @@
+"""All that a report of a rehearsal says, as plain data: the page is made from it, and CI reads it as JSON."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, get_args
+
+from gpupool.cluster.model import Cluster
+from gpupool.rehearsal.finding import Finding, Moment, Outcome
+
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A setting that is not in the twin what it is in production, and why."""
+
+    key: str
+    production: str
+    twin: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Rehearsed:
+    """One rehearsal, over. `caps` has each lab's GPUs, `nodes` and `gpus` count what computes; `seconds` it took."""
+
+    cluster: str
+    version: str
+    nodes: int
+    gpus: int
+    caps: Mapping[str, int]
+    made: datetime
+    seconds: float
+    findings: Sequence[Finding]
+    moments: Sequence[Moment]
+    differences: Sequence[Difference] = field(default=())
+    change: str | None = None
+
+    @property
+    def counts(self) -> dict[Outcome, int]:
+        """Findings by outcome, all four of them."""
+        return {it: sum(finding.outcome == it for finding in self.findings) for it in OUTCOMES}
+
+    @property
+    def worst(self) -> Outcome:
+        """Whether any promise was broken, any guarantee void, or all is well."""
+        worst: tuple[Outcome, ...] = ("broken", "void")
+        return next((it for it in worst if self.counts[it]), "kept")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give it all as JSON's own kinds of values."""
+        return {
+            "cluster": self.cluster,
+            "change": self.change,
+            "slurm": self.version,
+            "made": self.made.isoformat(timespec="seconds"),
+            "seconds": round(self.seconds, 1),
+            "nodes": self.nodes,
+            "gpus": self.gpus,
+            "caps": dict(self.caps),
+            "counts": self.counts,
+            "findings": [_finding(it) for it in self.findings],
+            "moments": [_moment(it) for it in self.moments],
+            "differences": [vars(it) for it in self.differences],
+        }
+
+
+def caps_of(cluster: Cluster) -> dict[str, int]:
+    """Give the GPU cap of each lab, in the inventory's order."""
+    labs = [account for account in cluster.accounts.values() if account.kind == "lab"]
+    return {lab.name: lab.limits.group.gpu or 0 for lab in labs}
+
+
+def words_for(seconds: float) -> str:
+    """Give a duration as people say it: `42 s`, `3 min 12 s`."""
+    whole = round(seconds)
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes} min {rest} s" if minutes else f"{whole} s"
+
+
+def verdict(counts: Mapping[Outcome, int]) -> str:
+    """Give the headline: what a reader who stops here must know."""
+    tried = counts["kept"] + counts["broken"] + counts["void"]
+    if not tried:
+        return "No promise was tried"
+    if counts["broken"]:
+        if tried == 1:
+            return "The promise was broken"
+        return f"{counts['broken']} of {tried} promises {'was' if counts['broken'] == 1 else 'were'} broken"
+    if counts["void"]:
+        word = "guarantee is" if counts["void"] == 1 else "guarantees are"
+        return f"No promise was broken, but {counts['void']} {word} void"
+    return "The promise was kept" if tried == 1 else f"All {tried} promises were kept"
+
+
+def _finding(it: Finding) -> dict[str, Any]:
+    return {**vars(it), "seconds": round(it.seconds, 2), "requirements": list(it.requirements)}
+
+
+def _moment(it: Moment) -> dict[str, Any]:
+    by_lab = {key: {lab: n for lab, n in getattr(it, key).items() if n} for key in ("owned", "borrowed", "evicted")}
+    return {"at": round(it.at, 2), "promise": it.promise, **by_lab, "idle": it.idle, "down": it.down}

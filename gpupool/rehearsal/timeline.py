@@ -1,0 +1,186 @@
+"""GPUs over time as shapes: a row for each lab and one for the pool, thinned out so that a page stays small."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+from gpupool.rehearsal.finding import Finding, Moment
+
+WIDTH = 1000  # of a drawing; it is stretched to what the screen has
+UP, DOWN = 60, 18  # above the base line: GPUs held; below it: GPUs that evicted jobs wait for
+_MOST_POINTS = 9000  # of all rows together
+_CAPS_SHOWN = 4  # a lab that borrows more than this times its cap would flatten its own cap line
+
+
+class Point(NamedTuple):
+    """GPUs from `at` seconds on until the next point."""
+
+    at: float
+    owned: int
+    borrowed: int
+    evicted: int
+
+    @property
+    def held(self) -> int:
+        """Owned and borrowed."""
+        return self.owned + self.borrowed
+
+
+@dataclass(frozen=True)
+class Row:
+    """One lab, or the pool (no cap). `top` is what the drawing's height stands for, in GPUs."""
+
+    name: str
+    cap: int | None
+    points: Sequence[Point]
+    end: float
+    top: int
+
+    @property
+    def most(self) -> Point:
+        """The highest of each kind, whenever it was."""
+        owned, borrowed, evicted = (max((it[kind] for it in self.points), default=0) for kind in (1, 2, 3))
+        return Point(0.0, int(owned), int(borrowed), int(evicted))
+
+    @property
+    def clipped(self) -> bool:
+        """Whether more was held than is drawn."""
+        return any(point.held > self.top for point in self.points)
+
+    @property
+    def over_cap(self) -> int:
+        """How many GPUs beyond its cap the lab owned at its worst moment."""
+        return max(0, self.most.owned - self.cap) if self.cap is not None else 0
+
+    @property
+    def owned(self) -> str:
+        """The shape of what was owned."""
+        return self._shape((point.at, self._up(point.owned)) for point in self.points)
+
+    @property
+    def held(self) -> str:
+        """The shape of what was owned and borrowed; what is owned is drawn over it."""
+        return self._shape((point.at, self._up(point.held)) for point in self.points)
+
+    @property
+    def over(self) -> str:
+        """The shape of what was owned beyond the cap; nothing where there is none."""
+        if not self.over_cap or self.cap is None:
+            return ""
+        base, seen = self._up(self.cap), 3.0  # one GPU of many is seen, too
+        return self._shape(
+            ((it.at, min(self._up(it.owned), base - seen) if it.owned > self.cap else base) for it in self.points), base
+        )
+
+    @property
+    def evicted(self) -> str:
+        """The shape below the base line; nothing where nobody was evicted."""
+        most = self.most.evicted
+        if not most:
+            return ""
+        deep = max(most, self.top * DOWN / UP)
+        return self._shape((point.at, UP + DOWN * point.evicted / deep) for point in self.points)
+
+    @property
+    def cap_line(self) -> float | None:
+        """How high the cap is."""
+        return None if self.cap is None else round(self._up(self.cap), 1)
+
+    def _up(self, gpus: int) -> float:
+        return UP - UP * min(gpus, self.top) / self.top
+
+    def _shape(self, steps: Iterable[tuple[float, float]], base: float = UP) -> str:
+        path, last = f"M0 {base:g}", f"{base:.4g}"
+        for at, height in steps:
+            if (now := f"{height:.4g}") != last:
+                path += f"H{_across(at, self.end)}V{now}"
+                last = now
+        return f"{path}H{WIDTH}V{base:g}Z"
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A stretch of time in which one promise was tried; `number` is its line in the table, from 1."""
+
+    promise: str
+    number: int | None
+    words: str
+    left: float  # percent of the whole
+    width: float
+
+
+def lab_rows(moments: Sequence[Moment], caps: Mapping[str, int]) -> list[Row]:
+    """Give a row for each lab with its cap, then one for any other account that held GPUs."""
+    seen = [name for it in moments for held in (it.owned, it.borrowed, it.evicted) for name in held if held[name]]
+    names = list(dict.fromkeys([*caps, *sorted(seen)]))
+    end, most = end_of(moments), max(60, _MOST_POINTS // max(1, len(names)))
+    rows = []
+    for name in names:
+        points = [
+            Point(it.at, it.owned.get(name, 0), it.borrowed.get(name, 0), it.evicted.get(name, 0)) for it in moments
+        ]
+        cap, peak = caps.get(name), max((point.held for point in points), default=0)
+        room = max(cap, min(peak, cap * _CAPS_SHOWN), max(point.owned for point in points)) if cap and points else peak
+        rows.append(Row(name, cap, thinned(points, most), end, max(1, round(room * 1.08), room)))
+    return rows
+
+
+def pool_row(moments: Sequence[Moment], gpus: int) -> Row:
+    """Give the row of the whole pool."""
+    points = [
+        Point(it.at, sum(it.owned.values()), sum(it.borrowed.values()), sum(it.evicted.values())) for it in moments
+    ]
+    return Row("all labs", None, thinned(points, 600), end_of(moments), max(1, gpus))
+
+
+def down_shape(moments: Sequence[Moment], gpus: int) -> str:
+    """Give the shape of GPUs on lost nodes, hanging from the top; nothing where no node was lost."""
+    if not any(it.down for it in moments):
+        return ""
+    path, end = "M0 0", end_of(moments)
+    for number, run in groupby(moments, key=lambda it: it.down):
+        path += f"H{_across(next(run).at, end)}V{UP * min(number, gpus) / max(1, gpus):.4g}"
+    return f"{path}H{WIDTH}V0Z"
+
+
+def thinned(points: Sequence[Point], most: int) -> list[Point]:
+    """Give about `most` points or fewer that draw the same: no peak and no trough is lost."""
+    changes = [next(run) for _, run in groupby(points, key=lambda point: point[1:])]
+    if len(changes) <= most:
+        return changes
+    kept: list[Point] = []
+    length = -(-len(changes) * 5 // most)
+    for start in range(0, len(changes), length):
+        few = changes[start : start + length]
+        worth = {max(few, key=lambda it: it.owned), max(few, key=lambda it: it.held), min(few, key=lambda it: it.held)}
+        kept += sorted({*worth, max(few, key=lambda it: it.evicted), few[-1]})
+    return kept
+
+
+def phases(moments: Sequence[Moment], findings: Sequence[Finding]) -> list[Phase]:
+    """Give what was tried when, in the order of time."""
+    numbers = {finding.promise: number for number, finding in enumerate(findings, 1)}
+    words = {finding.promise: finding.words for finding in findings}
+    runs = [(promise, next(run).at) for promise, run in groupby(moments, key=lambda it: it.promise)]
+    end, found = end_of(moments), []
+    for index, (promise, start) in enumerate(runs):
+        stop = runs[index + 1][1] if index + 1 < len(runs) else end
+        left, width = 100 * start / end, 100 * (stop - start) / end
+        found.append(Phase(promise, numbers.get(promise), words.get(promise, promise), round(left, 2), round(width, 2)))
+    return found
+
+
+def ticks(end: float) -> list[tuple[float, str]]:
+    """Give up to nine marks of the time axis: percent of the whole, and minutes:seconds."""
+    step = next((it for it in (5, 10, 15, 30, 60, 120, 300, 600, 1800) if end / it <= 8), 3600)
+    return [(100 * at / end, f"{at // 60}:{at % 60:02}") for at in range(0, int(end) + 1, step)]
+
+
+def end_of(moments: Sequence[Moment]) -> float:
+    """Give the time of the last moment in seconds; never zero."""
+    return max((it.at for it in moments), default=0) or 1.0
+
+
+def _across(at: float, end: float) -> str:
+    return f"{WIDTH * at / end:.1f}".removesuffix(".0")

@@ -1,0 +1,208 @@
+"""The report of a rehearsal: whole in one file, every lab in it, nothing lost that a reader must see."""
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rehearsed import CAPS, rehearsal
+
+from gpupool.rehearsal import timeline
+from gpupool.rehearsal.finding import Finding, Moment
+from gpupool.rehearsal.page import page
+from gpupool.rehearsal.page_data import OUTCOMES, verdict, words_for
+from gpupool.rehearsal.timeline import Point, Row, thinned
+
+_VOID = {"meta", "link", "br", "hr", "img", "input"}  # elements of HTML without an end
+
+
+class _Page(HTMLParser):
+    """Its elements with their attributes, and its visible text; an element that is not closed is an error."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in _VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "script" not in self.open and "style" not in self.open:
+            self.text += data
+
+    def all(self, key: str) -> list[str]:
+        return [found for _, attrs in self.elements if (found := attrs.get(key))]
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["kept", "broken"])
+def html(request: pytest.FixtureRequest) -> str:
+    return page(rehearsal(broken=request.param))
+
+
+def test_it_asks_the_network_for_nothing(html: str) -> None:
+    found = _Page(html)
+    for key in ("src", "srcset", "href", "xlink:href", "action", "data", "poster", "background"):
+        assert [it for it in found.all(key) if not it.startswith(("#", "data:,"))] == [], key
+    assert not re.search(r"https?:|url\(|@import|\bfetch\b|XMLHttpRequest|import\(|//[a-z0-9-]+\.[a-z]", html)
+    assert "default-src 'none'" in " ".join(found.all("content"))
+    assert not {tag for tag, _ in found.elements} & {"iframe", "object", "embed", "audio", "video", "img"}
+
+
+def test_every_lab_has_a_row_with_a_title_and_words(html: str) -> None:
+    found = _Page(html)
+    assert found.all("data-lab") == list(CAPS)
+    drawings = [attrs for tag, attrs in found.elements if tag == "svg" and attrs.get("role") == "img"]
+    ids = set(found.all("id"))
+    assert len(drawings) == len(CAPS) + 1  # and the pool
+    assert all(set((it["aria-labelledby"] or "").split()) <= ids for it in drawings)
+    assert len(found.all("id")) == len(ids)
+
+
+def test_every_link_of_the_page_leads_somewhere(html: str) -> None:
+    found = _Page(html)
+    assert {it[1:] for it in found.all("href") if it.startswith("#")} <= set(found.all("id"))
+
+
+def test_every_promise_is_told_in_words() -> None:
+    it = rehearsal()
+    text = _Page(page(it)).text
+    for finding in it.findings:
+        assert all(words in text for words in (finding.words, finding.tried, finding.happened, finding.outcome))
+    for difference in it.differences:
+        assert all(words in text for words in vars(difference).values())
+    for words in ("skynet", "Slurm 24.11", "21 November 2026", "36 nodes, 284 GPUs", "3 min 51 s"):
+        assert words in text
+
+
+def test_the_headline_and_the_row_say_what_is_broken() -> None:
+    text = _Page(page(rehearsal(broken=True))).text
+    assert "1 of 16 promises was broken" in text
+    assert "held 33, which is 1 more than its cap of 32" in text
+    assert "No promise was broken, but 1 guarantee is void" in _Page(page(rehearsal())).text
+
+
+def test_a_labs_own_words_are_no_markup() -> None:
+    it = rehearsal()
+    bad = "</script><script>alert(1)</script><b>"
+    it = replace(it, findings=[replace(it.findings[0], words=bad, happened=bad)], cluster=bad, caps={bad: 3})
+    html = page(it)
+    assert bad not in html
+    assert bad in _Page(html).text
+    assert _Page(html).all("data-lab")[0] == bad
+
+
+def test_a_rehearsal_without_moments_has_a_page_too() -> None:
+    it = replace(rehearsal(), moments=[], findings=[])
+    found = _Page(page(it))
+    assert found.all("data-lab") == list(CAPS)
+    assert "No promise was tried" in found.text
+
+
+@pytest.mark.parametrize(("labs", "per_second"), [(14, 2.5), (100, 3.0)])
+def test_it_stays_small(labs: int, per_second: float) -> None:
+    it = rehearsal(labs=labs, per_second=per_second)
+    assert len(it.moments) > 500
+    html = page(it)
+    assert len(html.encode()) < 1_000_000
+    assert len(_Page(html).all("data-lab")) == labs
+
+
+def test_an_account_that_is_no_lab_has_a_row_when_it_held_gpus() -> None:
+    moment = Moment(1.0, "cap", {"guest": 2}, {}, {}, 2)
+    assert [(row.name, row.cap) for row in timeline.lab_rows([moment], {"a-lab": 4})] == [("a-lab", 4), ("guest", None)]
+
+
+def test_phases_are_numbered_as_the_table_is() -> None:
+    it = rehearsal()
+    found = timeline.phases(it.moments, it.findings)
+    assert [phase.number for phase in found] == list(range(1, 17))
+    assert sum(phase.width for phase in found) == pytest.approx(100, abs=0.2)
+
+
+def test_the_document_is_json_and_whole() -> None:
+    it = rehearsal(broken=True)
+    told = json.loads(json.dumps(it.as_dict()))
+    assert told["counts"] == {"kept": 14, "broken": 1, "void": 1, "not made": 1}
+    assert len(told["findings"]) == 17
+    assert len(told["moments"]) == len(it.moments)
+    assert told["slurm"] == "24.11"
+    assert told["moments"][8]["owned"]["kira-lab"] == 33
+
+
+@pytest.mark.parametrize(
+    ("kept", "broken", "void", "words"),
+    [
+        (0, 0, 0, "No promise was tried"),
+        (1, 0, 0, "The promise was kept"),
+        (9, 0, 0, "All 9 promises were kept"),
+        (0, 1, 0, "The promise was broken"),
+        (8, 1, 1, "1 of 10 promises was broken"),
+        (8, 2, 0, "2 of 10 promises were broken"),
+        (8, 0, 2, "No promise was broken, but 2 guarantees are void"),
+    ],
+)
+def test_the_verdict_in_words(kept: int, broken: int, void: int, words: str) -> None:
+    assert verdict(dict(zip(OUTCOMES, (kept, broken, void, 4), strict=True))) == words
+
+
+def test_durations_in_words() -> None:
+    assert [words_for(it) for it in (0.2, 59.4, 59.6, 192)] == ["0 s", "59 s", "1 min 0 s", "3 min 12 s"]
+
+
+# Thinning
+
+_counts = st.integers(0, 300)
+_points = st.lists(st.tuples(_counts, _counts, _counts), min_size=1, max_size=400).map(
+    lambda held: [Point(float(at), *gpus) for at, gpus in enumerate(held)]
+)
+
+
+@given(_points, st.integers(20, 200))
+def test_thinning_loses_no_peak_and_keeps_the_order(points: list[Point], most: int) -> None:
+    kept = thinned(points, most)
+    assert len(kept) <= most + 5
+    assert set(kept) <= set(points)
+    assert [it.at for it in kept] == sorted({it.at for it in kept})
+    for number in (1, 2, 3):
+        assert max(it[number] for it in kept) == max(it[number] for it in points)
+    assert kept[-1][1:] == points[-1][1:]
+
+
+@given(_points)
+def test_what_is_over_a_cap_is_drawn_whatever_is_thinned(points: list[Point]) -> None:
+    cap = 250
+    row = Row("x-lab", cap, thinned(points, 30), points[-1].at or 1.0, 300)
+    assert bool(row.over) == any(point.owned > cap for point in points)
+
+
+@given(_points, st.integers(1, 64))
+def test_shapes_stay_inside_their_drawing(points: list[Point], cap: int) -> None:
+    moments = [Moment(it.at, "p", {"a": it.owned}, {"a": it.borrowed}, {"a": it.evicted}, 0) for it in points]
+    (row,) = timeline.lab_rows(moments, {"a": cap})
+    for shape in (row.owned, row.held, row.over, row.evicted):
+        across = [float(it) for it in re.findall(r"H([\d.]+)", shape)]
+        down = [float(it) for it in re.findall(r"V([\d.]+)", shape)]
+        assert across == sorted(across)
+        assert all(0 <= it <= timeline.WIDTH for it in across)
+        assert all(0 <= it <= timeline.UP + timeline.DOWN for it in down)
+    assert row.top >= max(cap, row.most.owned)
+
+
+def test_a_finding_for_a_promise_of_a_sites_own_is_told() -> None:
+    own = Finding("our-own", "Ours holds", "x", "y", "kept", 1.0)
+    assert "our-own" in _Page(page(replace(rehearsal(), findings=[own]))).text

@@ -1,0 +1,71 @@
+"""What a rehearsal says at its end: a line a promise, on one screen, what is broken or void in full."""
+
+import io
+import re
+from dataclasses import replace
+
+import pytest
+from rehearsed import rehearsal
+from rich.console import Console
+
+from gpupool.rehearsal.page_data import Rehearsed
+from gpupool.rehearsal.table import show
+
+
+def _shown(it: Rehearsed, *, terminal: bool, width: int = 140) -> str:
+    console = Console(
+        file=io.StringIO(),
+        force_terminal=terminal,
+        width=width,
+        highlight=False,
+        soft_wrap=True,
+        color_system="standard" if terminal else None,
+    )
+    show(console, it)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def _plain(text: str) -> list[str]:
+    return re.sub(r"\x1b\[[\d;]*m", "", text).splitlines()
+
+
+@pytest.mark.parametrize("width", [80, 140, 200])
+def test_on_a_terminal_it_is_one_screen(width: int) -> None:
+    lines = _plain(_shown(rehearsal(), terminal=True, width=width))
+    assert len(lines) <= 1 + 17 + 7
+    assert all(len(line) <= width for line in lines[:18])
+    assert sum(line.startswith("✓ kept") for line in lines) == 15
+
+
+def test_colours_are_for_terminals() -> None:
+    assert "\x1b[" in _shown(rehearsal(), terminal=True)
+    assert "\x1b[" not in _shown(rehearsal(), terminal=False)
+
+
+def test_in_a_pipe_every_promise_is_a_line_with_all_its_words() -> None:
+    it = rehearsal(broken=True)
+    lines = _shown(it, terminal=False).splitlines()
+    for finding, line in zip(it.findings, lines, strict=False):
+        assert line.split()[0] == finding.outcome.split()[0]
+        assert all(words in line for words in (finding.promise, finding.words, finding.tried, finding.happened))
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_void_and_broken_are_said_in_full_and_last(terminal: bool) -> None:
+    it = rehearsal(broken=True)
+    lines = _plain(_shown(it, terminal=terminal, width=60))
+    assert "! void: neighbour-cpus: Another lab's CPU-only jobs cannot lock a lab's GPUs out" in lines
+    assert "✗ broken: cap: Every lab reaches its cap, and not one GPU more" in lines
+    assert "  happened  kira-lab held 33 GPUs: one more than it put in" in lines
+    assert lines[-2:] == [
+        "14 kept, 1 broken, 1 void, 1 not made (3 min 51 s)",
+        "1 of 16 promises was broken: skynet, Slurm 24.11",
+    ]
+
+
+def test_words_in_brackets_are_no_markup() -> None:
+    it = rehearsal()
+    finding = replace(it.findings[0], words="[bold]x", tried="[/]", happened="[red]", outcome="void")
+    for terminal in (True, False):
+        assert "[bold]x" in _shown(replace(it, findings=[finding]), terminal=terminal)
