@@ -1,0 +1,116 @@
+"""The report as a lab head opens it: in a browser, without a network; the pictures are kept in build/rehearsal."""
+
+import json
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from rehearsed import CAPS, rehearsal
+
+from gpupool.rehearsal.page import page
+
+SHOTS = Path(__file__).parents[2] / "build" / "rehearsal"
+# nothing gets out: the proxy is a door that nobody opens
+QUIET = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--disable-sync"),
+    *(
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-default-apps",
+        "--disable-extensions",
+    ),
+)
+
+_BROWSER = "not an origin"
+
+
+@pytest.fixture(scope="module")
+def chromium() -> str:
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
+        pytest.fail(
+            "the report is tested in a browser, and there is none: "
+            "apt-get install --no-install-recommends chromium (script/test rehearsal does it)"
+        )
+    return found
+
+
+@pytest.fixture(scope="module", params=["kept", "broken"])
+def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("report") / f"{request.param}.html"
+    file.write_text(page(rehearsal(broken=request.param == "broken")))
+    return file
+
+
+def _open(chromium: str, file: Path, *options: str) -> str:
+    """Open a file in a browser of its own and give what it prints."""
+    profile = file.parent / f"profile-{time.monotonic_ns()}"
+    done = subprocess.run(
+        [chromium, *QUIET, f"--user-data-dir={profile}", *options, file.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    shutil.rmtree(profile, ignore_errors=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _asked(log: Path) -> set[str]:
+    """Give every address that a page asked for, from its browser's log of the network.
+
+    What a browser asks of its maker (updates, the time) has no page as its origin, and goes nowhere here.
+    """
+    asks = [it.get("params") or {} for it in json.loads(log.read_text())["events"]]
+    return {it["url"] for it in asks if it.get("initiator", _BROWSER) != _BROWSER and not it["url"].startswith("file:")}
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 3200), (500, 4200)])
+def test_it_opens_without_asking_the_network(chromium: str, report: Path, width: int, height: int) -> None:
+    log = report.parent / "net.json"
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    shot = SHOTS / f"{report.stem}-{width}.png"
+    shot.unlink(missing_ok=True)
+    _open(chromium, report, f"--log-net-log={log}", f"--window-size={width},{height}", f"--screenshot={shot}")
+    assert shot.stat().st_size > 50_000
+    assert _asked(log) == set()
+
+
+def test_a_page_that_does_ask_would_be_seen(chromium: str, tmp_path: Path) -> None:
+    file, log = tmp_path / "asks.html", tmp_path / "net.json"
+    file.write_text('<img src="http://127.0.0.1:9/x.png">')
+    _open(chromium, file, f"--log-net-log={log}", f"--screenshot={tmp_path / 'x.png'}")
+    assert _asked(log) == {"http://127.0.0.1:9/x.png"}
+
+
+def test_the_timeline_has_every_lab_where_a_reader_sees_it(chromium: str, report: Path) -> None:
+    """What is drawn and how big, asked of the browser itself once the page's own script has run."""
+    probe = """
+      const seen = [...document.querySelectorAll(".row.lab")].map((row) => {
+        const box = row.querySelector("svg").getBoundingClientRect(), owned = row.querySelector("path.owned").getBBox();
+        return [row.dataset.lab, box.width, box.height, owned.height];
+      });
+      const line = document.getElementById("timeline"), first = line.querySelector("svg").getBoundingClientRect();
+      line.dispatchEvent(new PointerEvent("pointermove", {clientX: first.left + first.width / 2, clientY: first.top}));
+      const said = [...line.querySelectorAll("output")].map((it) => it.textContent);
+      const wide = document.documentElement.scrollWidth;
+      document.title = JSON.stringify({seen, said, wide, when: document.getElementById("when").textContent});
+    """
+    html = report.read_text().replace("</body>", f"<script>{probe}</script></body>")
+    file = report.with_name(f"probe-{report.name}")
+    file.write_text(html)
+    for width in (1280, 500):
+        printed = _open(chromium, file, f"--window-size={width},2000", "--dump-dom")
+        title = re.search(r"<title>(.*?)</title>", printed, re.DOTALL)
+        assert title is not None
+        found = json.loads(title[1].replace("&amp;", "&"))
+        assert [lab for lab, *_ in found["seen"]] == list(CAPS)
+        assert all(across > 300 and high > 30 and owned > 5 for _, across, high, owned in found["seen"])
+        assert len(found["said"]) == len(CAPS) + 1
+        assert all(re.match(r"\d+ owned", words) for words in found["said"])
+        assert found["when"].startswith("at 1:")
+        assert found["wide"] <= width, "nothing sticks out to the side"
