@@ -1,0 +1,189 @@
+"""How labs claim what is theirs: their caps as jobs of three shapes, within every limit that the inventory sets."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from gpupool.cluster.model import User
+from gpupool.rehearsal.expected import Expected, Lab, Room
+
+
+@dataclass(frozen=True)
+class Wish:
+    """`count` jobs alike of one user: `gpus` on one node each, `cpus` None for what Slurm gives by itself.
+
+    `lab` is the user's, whatever account the jobs are on. `owned`: nobody can evict them.
+    """
+
+    lab: str
+    user: str
+    account: str
+    partition: str
+    count: int = 1
+    gpus: int = 1
+    cpus: int | None = None
+    gpu_type: str | None = None
+    owned: bool = True
+    more: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What sbatch is asked for, but for the count."""
+        kind = f"{self.gpu_type}:" if self.gpu_type else ""
+        return (
+            f"--partition={self.partition}",
+            f"--account={self.account}",
+            "--nodes=1",
+            *((f"--gpus-per-node={kind}{self.gpus}",) if self.gpus else ()),
+            *((f"--cpus-per-task={self.cpus}",) if self.cpus else ()),
+            *self.more,
+        )
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What one job of a claim asks for."""
+
+    gpus: int
+    cpus: int | None = None
+    gpu_type: str | None = None
+
+
+def single(expected: Expected, lab: Lab, count: int | None = None) -> list[Wish]:
+    """Give a lab's cap, or `count` GPUs, in jobs of one GPU with memory and CPUs as Slurm gives them."""
+    return hand_out(expected, lab, [Piece(1)] * (lab.cap if count is None else count))
+
+
+def singles(expected: Expected) -> dict[str, list[Wish]]:
+    """Give every lab's cap in jobs of one GPU; each on a type where jobs must name one."""
+    if not expected.typed:
+        return {lab.name: single(expected, lab) for lab in expected.labs}
+    supply = Counter({Piece(1, None, gpu): count for gpu, count in _gpus(expected).items()})
+    return {lab.name: hand_out(expected, lab, list(_take(lab, supply, lab.cap))) for lab in expected.labs}
+
+
+def with_cpus(expected: Expected) -> dict[str, list[Wish]]:
+    """Give every lab's cap in jobs of one GPU with the CPUs that people are told to take for it."""
+    supply = Counter(
+        {Piece(1, expected.cpus_per_gpu.get(gpu) or None, gpu): count for gpu, count in _gpus(expected).items()}
+    )
+    return {lab.name: hand_out(expected, lab, list(_take(lab, supply, lab.cap))) for lab in expected.labs}
+
+
+def whole_nodes(expected: Expected) -> tuple[dict[str, list[Wish]], dict[str, list[Wish]]]:
+    """Give every lab's cap in jobs for all GPUs of a node, with their CPUs; and what is left of caps, to come after."""
+    supply: Counter[Piece] = Counter()
+    for node in expected.compute:
+        for gpu, count in node.gpus.items():
+            supply[Piece(count, expected.cpus_per_gpu.get(gpu, 0) * count or None, gpu)] += 1
+    first: dict[str, list[Piece]] = {lab.name: list(_take(lab, supply, lab.cap)) for lab in expected.labs}
+    free = sorted(supply.elements(), key=lambda it: it.gpus)
+    rest: dict[str, list[Piece]] = {}
+    for lab in expected.labs:
+        left = lab.cap - sum(it.gpus for it in first[lab.name])
+        rest[lab.name] = []
+        while left and free:
+            piece = next((it for it in free if it.gpus >= left), free[-1])
+            gpus = min(left, piece.gpus)
+            each = piece.cpus // piece.gpus if piece.cpus else 0
+            rest[lab.name].append(Piece(gpus, each * gpus or None, piece.gpu_type))
+            free.remove(piece)
+            if piece.gpus > gpus:
+                free.append(replace(piece, gpus=piece.gpus - gpus, cpus=each * (piece.gpus - gpus) or None))
+                free.sort(key=lambda it: it.gpus)
+            left -= gpus
+    labs = expected.labs
+    return (
+        {lab.name: hand_out(expected, lab, first[lab.name]) for lab in labs},
+        {lab.name: hand_out(expected, lab, rest[lab.name], first[lab.name]) for lab in labs},
+    )
+
+
+def _gpus(expected: Expected) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for node in expected.compute:
+        found.update(dict(node.gpus))
+    return found
+
+
+def _take(lab: Lab, supply: Counter[Piece], left: int) -> Iterator[Piece]:
+    """Take pieces for so many GPUs: those with many CPUs as long as the lab's share of CPUs lasts for all."""
+    share = lab.group.cpu
+    while left:
+        there = sorted((it for it in supply if supply[it] > 0 and it.gpus <= left), key=lambda it: it.cpus or 0)
+        if not there:
+            return
+        least = (there[0].cpus or 1) / there[0].gpus
+        fits = [it for it in there if share is None or (it.cpus or 1) + least * (left - it.gpus) <= share]
+        piece = fits[-1] if fits else there[0]
+        supply[piece] -= 1
+        cpus = piece.cpus
+        if share is not None:
+            if cpus and cpus > share * piece.gpus // left:
+                cpus = max(1, share * piece.gpus // left) if not fits else cpus
+            share -= cpus or 1
+        left -= piece.gpus
+        yield replace(piece, cpus=cpus)
+
+
+@dataclass
+class _Left:
+    """What a user may still hold, as it is used up."""
+
+    room: Room
+    used: Counter[str] = field(default_factory=Counter)
+
+    def take(self, piece: Piece) -> bool:
+        wants = {"gpu": piece.gpus, "cpu": piece.cpus or 1, "jobs": 1}
+        for key, amount in wants.items():
+            limit = getattr(self.room, key)
+            if limit is not None and self.used[key] + amount > limit:
+                return False
+        self.used.update(wants)
+        return True
+
+
+def hand_out(expected: Expected, lab: Lab, pieces: Iterable[Piece], before: Iterable[Piece] = ()) -> list[Wish]:
+    """Give the pieces to the lab's people as far as the limits of each go; what is over goes where these are lifted.
+
+    `before` is what they hold already. What fits nowhere is left out: `reach` says how far a lab gets.
+    """
+    partition = expected.cluster.partitions[lab.partition]
+    left = {user: _Left(expected.room(user, partition, lab.name)) for user in lab.members}
+    lifted = [it for it in expected.lab_loans(lab.name) if it.lift_per_user]
+    for piece in before:
+        any(left[user].take(piece) for user in lab.members)
+    found: Counter[tuple[User, str, bool, Piece]] = Counter()
+    for piece in pieces:
+        user = next((it for it in lab.members if left[it].take(piece)), None)
+        if user:
+            found[user, lab.partition, True, piece] += 1
+        elif lifted:
+            found[lab.members[0], lifted[-1].name, False, piece] += 1
+    return [
+        Wish(lab.name, user.name, lab.name, where, count, piece.gpus, piece.cpus, piece.gpu_type, owned)
+        for (user, where, owned, piece), count in found.items()
+    ]
+
+
+def reach(wishes: Iterable[Wish]) -> int:
+    """GPUs that wishes add up to."""
+    return sum(it.gpus * it.count for it in wishes)
+
+
+def one_more(expected: Expected, lab: Lab) -> Wish:
+    """Give the job of one GPU that a lab at its cap has no right to, where no limit of its own stops its user."""
+    lifted = [it for it in expected.lab_loans(lab.name) if it.lift_per_user]
+    partition = expected.cluster.partitions[lab.partition]
+    rooms = {user.name: expected.room(user, partition, lab.name).gpu for user in lab.members}
+    held = Counter({wish.user: 0 for wish in single(expected, lab)})
+    for wish in single(expected, lab):
+        if wish.owned:
+            held[wish.user] += wish.gpus * wish.count
+    gpu = expected.cluster.gpu_types[0] if expected.typed else None
+    for user, room in rooms.items():
+        if room is None or held[user] < room:
+            return Wish(lab.name, user, lab.name, lab.partition, gpu_type=gpu)
+    if lifted:
+        return Wish(lab.name, lab.members[0].name, lab.name, lifted[-1].name, gpu_type=gpu, owned=False)
+    return Wish(lab.name, lab.members[0].name, lab.name, lab.partition, gpu_type=gpu)

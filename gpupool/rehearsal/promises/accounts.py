@@ -1,0 +1,73 @@
+"""Which account may be used where: what is borrowed is marked as borrowed, and no owners' partition takes it."""
+
+from gpupool.rehearsal.expected import Expected
+from gpupool.rehearsal.expected_claims import Wish
+from gpupool.rehearsal.promises.base import Promise, Verdict, count, verdict, with_loans
+from gpupool.rehearsal.stage import Stage
+
+_HELD = ("--hold",)
+
+
+def _try(stage: Stage) -> Verdict:
+    expected = stage.expected
+    must: list[Wish] = []  # be taken
+    may_not: list[Wish] = []
+    for loan in expected.loans:
+        where = loan.partition.name
+        for lab in expected.labs:
+            own = lab.members[0]
+            must.append(Wish(lab.name, own.name, loan.account, where, more=_HELD))
+            if not expected.admits(loan.partition, lab.name):
+                may_not.append(Wish(lab.name, own.name, lab.name, where, more=_HELD))
+        for partition in (*expected.owners, *expected.givers):
+            if expected.admits(partition, loan.account):
+                continue
+            user = next((it for it, _ in expected.people(partition) if loan.account in it.accounts), None)
+            if user:
+                may_not.append(Wish(user.account, user.name, loan.account, partition.name, more=_HELD))
+    taken, refused = stage.send(must), stage.send(may_not)
+    stage.cancel(taken, refused)
+    wrong = [f"{wish.partition} took a job of account {wish.account} ({wish.user})" for wish in refused.wishes.values()]
+    wrong += [f"{wish.partition} refused {wish.user} with account {wish.account}: {it}" for wish, it in taken.refused]
+    tried = f"{count(len(must), 'job')} with the right account, {len(may_not)} with the wrong one"
+    return verdict(tried, wrong, "the first were taken, the others refused")
+
+
+OVERCAP = Promise(
+    "overcap-account",
+    "What is borrowed goes by an account of its own, and no owners' partition takes that account",
+    ("SKY-119", "SKY-120", "SKY-205", "SKY-032"),
+    with_loans,
+    _try,
+)
+
+
+def _other_labs(expected: Expected) -> list[Wish]:
+    """Give jobs of each lab in the partitions of others."""
+    return [
+        Wish(lab.name, lab.members[0].name, lab.name, partition.name, more=_HELD)
+        for lab in expected.labs
+        for partition in expected.owners
+        if not expected.admits(partition, lab.name)
+    ]
+
+
+def _closed(expected: Expected) -> str | None:
+    return None if _other_labs(expected) else "every partition is open to every lab"
+
+
+def _try_closed(stage: Stage) -> Verdict:
+    wishes = _other_labs(stage.expected)
+    sent = stage.send(wishes)
+    stage.cancel(sent)
+    wrong = [f"{it.partition} took a job of {it.account}" for it in sent.wishes.values()]
+    return verdict(f"{count(len(wishes), 'job')} in partitions of other labs", wrong, "all were refused")
+
+
+CLOSED = Promise(
+    "lab-partitions",
+    "A lab's partition takes no job of another lab",
+    ("SKY-102",),
+    _closed,
+    _try_closed,
+)

@@ -1,0 +1,123 @@
+"""Every lab reaches its cap, and not one GPU more."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from gpupool.rehearsal.expected_claims import Wish, one_more, reach, singles, whole_nodes, with_cpus
+from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, kept, some, with_labs
+from gpupool.rehearsal.promises.waves import claim, lacking, reached
+from gpupool.rehearsal.stage import Scene, Sent, Stage
+
+_STOPPED = ("Assoc", "QOS")  # how the reasons of limits begin in squeue
+
+
+def _try_cap(stage: Stage) -> Verdict:
+    expected = stage.expected
+    wishes, labs = singles(expected), {lab.name: lab for lab in expected.labs}
+    tried = f"jobs of one GPU with default memory: {count(len(labs), 'lab')}, each its cap and one job more"
+    stage.empty()
+    names = list(labs)
+    above = Sent({})
+    for group in (names[0::2], names[1::2]):
+        claims = claim(stage, {name: wishes[name] for name in group})
+        done, scene = reached(stage, claims, stage.patience(sum(reach(wishes[name]) for name in group)))
+        if not done:
+            return broken(tried, some(lacking(scene, claims)))
+        stage.cancel(above)
+        above = stage.send([one_more(expected, labs[name]) for name in group])
+        _make_room(stage, len(group), names[0::2])
+        stopped, scene = stage.until(partial(_all_stopped, above), stage.patience(len(group)))
+        if not stopped:
+            return broken(tried, some(_over(scene, above)) or "the jobs above the caps were not seen")
+        stage.steady(partial(_none_runs, above), 1)
+        if running := stage.look().running(above):
+            return broken(tried, some(f"{job.account} runs one job more than its cap" for job in running))
+    stage.cancel(above)
+    total = sum(sent.gpus for sent in stage.claims.values())
+    short = [f"{lab.name} has {count(len(lab.members), 'member')}, whose own limits end at {it} of {lab.cap} GPUs"
+             for lab in expected.labs if (it := reach(wishes[lab.name])) < lab.cap]  # fmt: skip
+    happened = f"all held their caps, {total} GPUs together; each job more waited ({scene.reasons(above)})"
+    return kept(tried, "; ".join([happened, *short]))
+
+
+def _make_room(stage: Stage, gpus: int, groups: Sequence[str]) -> None:
+    """See to it that so many GPUs are idle, where labs have been before: what waits then waits for its cap."""
+    idle = stage.look()
+    held = sum(job.gpus for job in idle.jobs if job.state == "RUNNING")
+    need = gpus - (stage.expected.pool - held)
+    lab = max(groups, key=lambda name: stage.claims[name].gpus)
+    jobs = idle.running(stage.claims[lab])[: max(0, need)]
+    if jobs:
+        stage.twin.run(f"scancel {' '.join(job.id for job in jobs)}")
+
+
+def _none_runs(sent: Sent, scene: Scene) -> bool:
+    return not scene.running(sent)
+
+
+def _all_stopped(sent: Sent, scene: Scene) -> bool:
+    jobs = scene.of(sent)
+    return len(jobs) == len(sent.wishes) and all(
+        job.state == "PENDING" and job.reason.startswith(_STOPPED) for job in jobs
+    )
+
+
+def _over(scene: Scene, above: Sent) -> list[str]:
+    found = [f"{wish.lab}: {words}" for wish, words in above.refused]
+    for job in scene.of(above):
+        if job.state != "PENDING":
+            found.append(f"{job.account} runs one job more than its cap")
+        elif not job.reason.startswith(_STOPPED):
+            found.append(f"the job of {job.account} above its cap waits for another reason: {job.reason}")
+    return found
+
+
+def _all_reach(stage: Stage, tried: str, *rounds: Mapping[str, Sequence[Wish]]) -> Verdict:
+    stage.empty()
+    for wishes in rounds:
+        claims = claim(stage, wishes)
+        done, scene = reached(stage, claims, stage.patience(sum(len(sent.wishes) for sent in claims.values()) * 8))
+        if not done or any(sent.refused for sent in claims.values()):
+            return broken(tried, some(lacking(scene, claims)))
+    held: dict[str, int] = {lab: stage.look().gpus(sent) for lab, sent in stage.claims.items()}
+    over = [f"{lab.name} holds {held[lab.name]} GPUs, {lab.cap} are its cap" for lab in stage.expected.labs
+            if held.get(lab.name, 0) > lab.cap]  # fmt: skip
+    if over:
+        return broken(tried, some(over))
+    return kept(tried, f"all held them at once, {sum(held.values())} GPUs")
+
+
+def _try_cpus(stage: Stage) -> Verdict:
+    per = ", ".join(f"{cpus} on {gpu}" for gpu, cpus in stage.expected.cpus_per_gpu.items() if cpus)
+    tried = f"every lab's cap in jobs of one GPU with its CPUs ({per})"
+    return _all_reach(stage, tried, with_cpus(stage.expected))
+
+
+def _try_nodes(stage: Stage) -> Verdict:
+    first, rest = whole_nodes(stage.expected)
+    jobs = sum(wish.count for wishes in first.values() for wish in wishes)
+    tried = f"every lab's cap in jobs for all GPUs of a node ({count(jobs, 'job')}), then what is left of caps"
+    return _all_reach(stage, tried, first, rest)
+
+
+CAP = Promise(
+    "cap",
+    "Every lab can use as many GPUs at once as it contributed, and not one more",
+    ("SKY-034", "SKY-035", "SKY-107", "SKY-187"),
+    with_labs,
+    _try_cap,
+)
+CPUS = Promise(
+    "cap-cpus",
+    "Every lab's GPUs come with the CPUs that people are told to take for each",
+    ("SKY-132", "SKY-142"),
+    with_labs,
+    _try_cpus,
+)
+NODES = Promise(
+    "cap-nodes",
+    "Every lab's GPUs can be had as whole nodes",
+    ("SKY-034", "SKY-136"),
+    with_labs,
+    _try_nodes,
+)

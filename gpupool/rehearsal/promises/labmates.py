@@ -1,0 +1,135 @@
+"""What a lab's people borrow from each other: it spills over their own limits, counts for the lab, and gives way."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.model import Partition, User
+from gpupool.rehearsal.expected import Expected, Lab
+from gpupool.rehearsal.expected_claims import Wish
+from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, kept, verdict, with_labs
+from gpupool.rehearsal.stage import Stage
+
+_BEYOND = 2  # jobs over a user's limit
+
+
+def _spills(expected: Expected) -> Iterator[tuple[Lab, User, int, Partition]]:
+    for lab in expected.labs:
+        for user in lab.members:
+            room = expected.room(user, expected.cluster.partitions[lab.partition], lab.name)
+            for lent in expected.lab_loans(lab.name):
+                if lent.lift_per_user and room.gpu and room.gpu + _BEYOND <= lab.cap:
+                    yield lab, user, room.gpu, lent
+
+
+def _can_spill(expected: Expected) -> str | None:
+    return None if any(_spills(expected)) else "no user has a limit that another of the lab's partitions lifts"
+
+
+def _gpu(expected: Expected) -> str | None:
+    return expected.cluster.gpu_types[0] if expected.typed else None
+
+
+def _try_spill(stage: Stage) -> Verdict:
+    stage.empty()
+    lab, user, limit, lent = next(_spills(stage.expected))
+    both = f"{lab.partition},{lent.name}"
+    sent = stage.send([Wish(lab.name, user.name, lab.name, both, limit + _BEYOND, gpu_type=_gpu(stage.expected))])
+    tried = f"{user.name}, with a limit of {limit} GPUs, handed in {limit + _BEYOND} jobs for {both}"
+    if sent.refused:
+        return broken(tried, f"refused: {sent.refused[0][1]}")
+    done, scene = stage.until(lambda it: it.gpus(sent) == limit + _BEYOND, stage.patience(limit))
+    first = sum(job.partition == lab.partition for job in scene.running(sent))
+    second = sum(job.partition == lent.name for job in scene.running(sent))
+    stage.cancel(sent)
+    happened = f"{first} ran in {lab.partition}, {second} in {lent.name}"
+    if done and (first, second) == (limit, _BEYOND):
+        return kept(tried, happened)
+    return broken(tried, f"{happened} ({scene.reasons(sent)})")
+
+
+def _lent(expected: Expected) -> tuple[Lab, Partition] | None:
+    """Give the smallest lab with a partition in which its own jobs give way; one with several people if there is."""
+    found = [(lab, it) for lab in expected.labs for it in expected.lab_loans(lab.name)]
+    return min(found, key=lambda it: (len(it[0].members) < 2, it[0].cap), default=None)
+
+
+def _has_lent(expected: Expected) -> str | None:
+    return with_labs(expected) or (None if _lent(expected) else "no preemptable partition takes labs' own accounts")
+
+
+def _try_counts(stage: Stage) -> Verdict:
+    stage.empty()
+    lab, partition = _lent(stage.expected) or (stage.expected.labs[0], stage.expected.givers[0])
+    user = lab.members[0].name
+    sent = stage.send([Wish(lab.name, user, lab.name, partition.name, lab.cap + 1, gpu_type=_gpu(stage.expected))])
+    tried = f"{lab.name}, with a cap of {lab.cap}, handed in {lab.cap + 1} jobs in {partition.name}"
+
+    done, scene = stage.until(
+        lambda it: it.gpus(sent) == lab.cap and all(job.reason.startswith("Assoc") for job in it.pending(sent)),
+        stage.patience(lab.cap),
+    )
+    held = scene.gpus(sent)
+    if done:
+        return kept(tried, f"{held} ran, one waited ({scene.reasons(sent)})")
+    return broken(tried, f"{held} ran ({scene.reasons(sent)})")
+
+
+def _has_arbiter(expected: Expected) -> str | None:
+    if words := _has_lent(expected):
+        return words
+    found = _mates(expected)
+    return None if found else "no arbiter looks after labmates, or no lab has two people"
+
+
+def _mates(expected: Expected) -> tuple[Lab, Partition] | None:
+    found = [
+        (lab, it)
+        for lab in expected.labs
+        for it in expected.lab_loans(lab.name)
+        if it.name in expected.arbitrated and len(lab.members) > 1
+    ]
+    return min(found, key=lambda it: it[0].cap, default=None)
+
+
+def _try_mate(stage: Stage) -> Verdict:
+    expected = stage.expected
+    lab, partition = _mates(expected) or (expected.labs[0], expected.givers[0])
+    stage.empty()
+    one, other = lab.members[:2]
+    lent = stage.send([Wish(lab.name, one.name, lab.name, partition.name, lab.cap, gpu_type=_gpu(expected))])
+    stage.until(lambda it: it.gpus(lent) == lab.cap, stage.patience(lab.cap))
+    wanted = min(2, lab.cap)
+    mine = stage.send([Wish(lab.name, other.name, lab.name, lab.partition, wanted, gpu_type=_gpu(expected))])
+    arbiter = expected.cluster.preemption.arbiter
+    pause = arbiter.interval if arbiter else 0
+    done, scene = stage.until(lambda it: it.gpus(mine) == wanted, pause + stage.patience(wanted, evicts=True))
+    waited = [job.start - mine.at for job in scene.running(mine) if job.start]
+    left, went = scene.gpus(lent), len(scene.evicted(lent))
+    tried = f"{one.name} held all {lab.cap} GPUs of {lab.name} in {partition.name}; {other.name} asked for {wanted}"
+    if not done:
+        return broken(tried, f"{scene.gpus(mine)} started ({scene.reasons(mine)})")
+    wrong = [] if left == lab.cap - wanted else [f"{left} jobs of {partition.name} were left, not {lab.cap - wanted}"]
+    happened = f"they started after {max(waited, default=0):.0f} s; {count(went, 'job')} went and waits to run again"
+    return verdict(tried, wrong, happened)
+
+
+SPILL = Promise(
+    "spill",
+    "A job for several partitions runs in the next one when its user's limit is reached",
+    ("SKY-130", "SKY-125"),
+    _can_spill,
+    _try_spill,
+)
+USER_OVERCAP = Promise(
+    "user-overcap",
+    "What a lab's people borrow from each other counts against the lab's cap",
+    ("SKY-128", "SKY-125"),
+    _has_lent,
+    _try_counts,
+)
+LABMATE = Promise(
+    "labmate",
+    "A labmate's job takes the place of what the lab's people have borrowed from each other",
+    ("SKY-126", "SKY-129"),
+    _has_arbiter,
+    _try_mate,
+)

@@ -1,0 +1,135 @@
+"""What one user may hold at once: by QoS and by partition, in all partitions together where the QoS says so."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpupool.cluster.model import Partition, User
+from gpupool.rehearsal.expected import Expected
+from gpupool.rehearsal.expected_claims import Wish
+from gpupool.rehearsal.promises.base import Promise, Verdict, count, some, verdict
+from gpupool.rehearsal.stage import Scene, Sent, Stage
+
+_PIECE = 8  # CPUs of one job, where a limit on CPUs is filled up
+
+
+@dataclass(frozen=True)
+class Case:
+    """Jobs up to a limit, and one more that must wait; all of one user."""
+
+    words: str
+    fill: tuple[Wish, ...]
+    above: Wish
+
+    @property
+    def gpus(self) -> int:
+        """GPUs that are held when the limit is reached."""
+        return sum(it.gpus * it.count for it in self.fill)
+
+
+def cases(expected: Expected) -> Iterator[Case]:
+    """Give each limit of a user that the inventory sets and that no cap hides, once; two users for a partition's."""
+    held: Counter[str] = Counter()  # GPUs by account
+    seen: Counter[tuple[str, str]] = Counter()
+    busy: set[tuple[str, str]] = set()  # another limit of the same QoS would be in the way
+    for partition in expected.owners:
+        for user, account in expected.people(partition):
+            for qos in (None, *expected.qos_for(user, partition)):
+                name = qos or expected.default_qos(user, account)
+                room = expected.room(user, partition, account, qos)
+                for what in ("gpu", "cpu", "jobs"):
+                    limit, whose = getattr(room, what), _whose(expected, partition, name, what)
+                    times = 2 if whose == partition.name else 1
+                    if not limit or not whose or seen[whose, what] >= times or (user.name, whose) in busy:
+                        continue
+                    case = _case(expected, user, account, partition, qos, what, limit, whose)
+                    cap = expected.cluster.accounts[account].limits.group.gpu
+                    if cap is not None and held[account] + case.gpus >= cap:
+                        continue  # the lab's cap would be met before
+                    if case.gpus + sum(held.values()) >= expected.pool:
+                        continue
+                    seen[whose, what] += 1
+                    busy.add((user.name, whose))
+                    held[account] += case.gpus
+                    yield case
+
+
+def _whose(expected: Expected, partition: Partition, qos: str | None, what: str) -> str | None:
+    if getattr(partition.limits.per_user, what) is not None:
+        return partition.name
+    of_qos = expected.cluster.qos.get(qos) if qos else None
+    return f"qos {qos}" if of_qos and getattr(of_qos.limits.per_user, what) is not None else None
+
+
+def _case(
+    expected: Expected, user: User, account: str, home: Partition, qos: str | None, what: str, limit: int, whose: str
+) -> Case:
+    # a QoS counts in all partitions together: the jobs go round those that have no limit of their own
+    round_trip = [home.name] if whose == home.name else [
+        it.name for it in expected.owners
+        if expected.may(user, it, account) and getattr(it.limits.per_user, what) is None
+    ]  # fmt: skip
+    named = (f"--qos={qos}",) if qos else ()
+    gpu = expected.cluster.gpu_types[0] if expected.typed else None
+
+    def wish(partition: str, number: int, cpus: int | None) -> Wish:
+        gpus = 1 if what == "gpu" else 0
+        kind = gpu if gpus else None
+        return Wish(user.account, user.name, account, partition, number, gpus, cpus, kind, more=(*named, *_MEM))
+
+    sizes = [1] * limit if what != "cpu" else [*[_PIECE] * (limit // _PIECE), *[limit % _PIECE] * (limit % _PIECE > 0)]
+    shares = Counter((round_trip[turn % len(round_trip)], size) for turn, size in enumerate(sizes))
+    fill = tuple(wish(it, number, size if what == "cpu" else None) for (it, size), number in shares.items())
+    noun = {"gpu": "GPU", "cpu": "CPU", "jobs": "job"}[what]
+    return Case(f"{user.name}, {count(limit, noun)} by {whose}", fill, wish(round_trip[-1], 1, None))
+
+
+_MEM = ("--mem=10M",)
+
+
+def _try(stage: Stage) -> Verdict:
+    stage.empty()
+    found = list(cases(stage.expected))
+    fills = [stage.send(it.fill) for it in found]
+    stage.until(lambda scene: all(_holds(scene, sent) for sent in fills), stage.patience(sum(map(_jobs, fills))))
+    above = [stage.send([it.above]) for it in found]
+    _, scene = stage.until(lambda it: all(_stopped(it, sent) for sent in above), stage.patience())
+    wrong = []
+    for case, fill, more in zip(found, fills, above, strict=True):
+        if refused := [*fill.refused, *more.refused]:
+            wrong.append(f"{case.words}: refused: {refused[0][1]}")
+        elif not _holds(scene, fill):
+            wrong.append(f"{case.words}: {len(scene.running(fill))} of {_jobs(fill)} jobs run ({scene.reasons(fill)})")
+        elif scene.running(more):
+            wrong.append(f"{case.words}: one more runs")
+        elif not _stopped(scene, more):
+            wrong.append(f"{case.words}: one more waits for another reason ({scene.reasons(more)})")
+    reasons = scene.reasons(Sent({number: wish for sent in above for number, wish in sent.wishes.items()}))
+    stage.cancel(*fills, *above)
+    tried = f"{count(len(found), 'limit')} reached, and one job more each: {some(it.words for it in found)}"
+    return verdict(tried, wrong, f"all were reached, and each job more waited ({reasons})")
+
+
+def _jobs(sent: Sent) -> int:
+    return sum(it.count for it in sent.wishes.values())
+
+
+def _holds(scene: Scene, sent: Sent) -> bool:
+    return len(scene.running(sent)) == _jobs(sent)
+
+
+def _stopped(scene: Scene, sent: Sent) -> bool:
+    return all(job.state == "PENDING" and job.reason.startswith(("QOS", "Assoc")) for job in scene.of(sent))
+
+
+def _applies(expected: Expected) -> str | None:
+    return None if any(cases(expected)) else "no user has a limit"
+
+
+PER_USER = Promise(
+    "per-user",
+    "Each user can hold what the limits say, and no more",
+    ("SKY-153", "SKY-158", "SKY-207", "SKY-208", "SKY-209"),
+    _applies,
+    _try,
+)

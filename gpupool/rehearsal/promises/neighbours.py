@@ -1,0 +1,120 @@
+"""A lab fills CPUs or memory with jobs that nobody can evict, up to its limits; the others claim their caps."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Literal
+
+from gpupool.cluster.model import Node
+from gpupool.rehearsal.expected import Expected, Lab
+from gpupool.rehearsal.expected_claims import Wish, reach, singles
+from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, kept, some, with_labs
+from gpupool.rehearsal.promises.waves import claim, lacking, reached
+from gpupool.rehearsal.stage import Scene, Sent, Stage
+
+Resource = Literal["cpu", "mem"]
+_WORDS = {"cpu": "CPUs", "mem": "memory"}
+_PIECES = 8  # a node's share of jobs, where one job for all of it does not start
+
+
+def _allowed(expected: Expected, lab: Lab, what: Resource) -> int | None:
+    """Give what the limits of a lab and its people leave it of a resource; None without any."""
+    partition = expected.cluster.partitions[lab.partition]
+    rooms = [getattr(expected.room(user, partition, lab.name), what) for user in lab.members]
+    of_people = None if None in rooms else sum(rooms)
+    return min((it for it in (getattr(lab.group, what), of_people) if it is not None), default=None)
+
+
+def neighbour(expected: Expected, what: Resource) -> Lab:
+    """Give the lab that can do most harm for what it contributed."""
+
+    def harm(lab: Lab) -> tuple[bool, float]:
+        allowed = _allowed(expected, lab, what)
+        return (allowed is None, -lab.cap if allowed is None else allowed / lab.cap)
+
+    return max(expected.labs, key=harm)
+
+
+def protected(expected: Expected, what: Resource) -> bool:
+    """Tell whether the inventory sets a limit to what a lab may take of this resource."""
+    return all(_allowed(expected, lab, what) is not None for lab in expected.labs)
+
+
+def _of(node: Node, what: Resource) -> int:
+    return node.cpus if what == "cpu" else node.memory
+
+
+def _wishes(expected: Expected, lab: Lab, what: Resource, pieces: int) -> Iterator[Wish]:
+    """Give jobs that fill nodes one by one, those first where the least locks the most GPUs out."""
+    left = _allowed(expected, lab, what)
+    nodes = [expected.cluster.nodes[name] for name in expected.cluster.partitions[lab.partition].nodes]
+    people = [user.name for user in lab.members]
+    for turn, node in enumerate(sorted((it for it in nodes if it.gpus), key=lambda it: _of(it, what) / it.gpu_count)):
+        amount = _of(node, what) if left is None else min(left, _of(node, what))
+        each = amount // pieces
+        if not each:
+            return
+        left = None if left is None else left - each * pieces
+        asks = f"--cpus-per-task={each}", "--mem=10M"
+        if what == "mem":
+            asks = "--cpus-per-task=1", f"--mem={each}M"
+        yield Wish(lab.name, people[turn % len(people)], lab.name, lab.partition, pieces, 0,
+                   more=(f"--nodelist={node.slurm_name}", *asks))  # fmt: skip
+
+
+def _fill(stage: Stage, lab: Lab, what: Resource) -> Sent:
+    """Send jobs for whole nodes, and where these do not start, smaller ones."""
+    sent = Sent({})
+    for pieces in (1, _PIECES):
+        new = stage.send(_wishes(stage.expected, lab, what, pieces))
+        _, scene = stage.until(partial(_settled, new), stage.patience(len(new.wishes)))
+        sent = sent | new
+        if scene.running(new):
+            break
+    return sent
+
+
+def _settled(sent: Sent, scene: Scene) -> bool:
+    return all(job.state == "RUNNING" or job.reason not in ("None", "Priority", "") for job in scene.of(sent))
+
+
+def _try(stage: Stage, what: Resource) -> Verdict:
+    expected = stage.expected
+    lab = neighbour(expected, what)
+    stage.empty()
+    sent = _fill(stage, lab, what)
+    taken = stage.look().running(sent)
+    amount = sum(job.cpus if what == "cpu" else job.mem for job in taken)
+    size = f"{amount} CPUs" if what == "cpu" else f"{amount // 1024} GiB of memory"
+    others = {name: wishes for name, wishes in singles(expected).items() if name != lab.name}
+    tried = f"{lab.name} took {size} in {count(len(taken), 'job')} without GPUs, then all other labs claimed their caps"
+    claims = claim(stage, others)
+    done, scene = reached(stage, claims, stage.patience(sum(reach(wishes) for wishes in others.values())))
+    stage.cancel(sent)
+    total = sum(scene.gpus(it) for it in claims.values())
+    if done:
+        return kept(tried, f"all got their caps, {total} GPUs")
+    wanted = sum(it.gpus for it in claims.values())
+    if protected(expected, what):
+        return broken(tried, f"the others got {total} of {wanted} GPUs: {some(lacking(scene, claims))}")
+    words = f"the others got {total} of {wanted} GPUs: nothing in the inventory limits a lab's {_WORDS[what]}"
+    return Verdict(tried, words, "void")
+
+
+def _two_labs(expected: Expected) -> str | None:
+    return with_labs(expected) or (None if len(expected.labs) > 1 else "there is one lab only")
+
+
+CPUS = Promise(
+    "neighbour-cpus",
+    "No lab can lock others out of their GPUs by taking the CPUs",
+    ("SKY-036", "SKY-140"),
+    _two_labs,
+    lambda stage: _try(stage, "cpu"),
+)
+MEMORY = Promise(
+    "neighbour-memory",
+    "No lab can lock others out of their GPUs by taking the memory",
+    ("SKY-036",),
+    _two_labs,
+    lambda stage: _try(stage, "mem"),
+)

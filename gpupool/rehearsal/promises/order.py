@@ -1,0 +1,97 @@
+"""Who goes first: the higher partition, and in one partition the higher QoS."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.model import Node, Partition
+from gpupool.rehearsal.expected import Expected, Lab
+from gpupool.rehearsal.expected_claims import Wish
+from gpupool.rehearsal.promises.base import Promise, Verdict, broken, kept, with_labs
+from gpupool.rehearsal.stage import Stage
+
+_SHORT = "#!/bin/sh\nexec sleep 1\n"
+
+
+def _ranks(expected: Expected, lab: Lab) -> Iterator[tuple[tuple[int, int], str, str | None]]:
+    """Give pairs of partition and QoS, each with its rank: the tiers with the default QoS, the QoS in one of them."""
+    user = lab.members[0]
+    open_to = [it for it in expected.owners if expected.may(user, it, lab.name)]
+    default = expected.default_qos(user, lab.name)
+
+    def priority(name: str | None) -> int:
+        return expected.cluster.qos[name].priority if name and name in expected.cluster.qos else 0
+
+    for partition in open_to:
+        yield (partition.tier, priority(default)), partition.name, None
+    home = expected.cluster.partitions[lab.partition]
+    replaced = {it for name in user.qos for it in expected.cluster.qos[name].replaces}
+    for name in expected.qos_for(user, home):
+        if name not in replaced:
+            yield (home.tier, priority(name)), home.name, name
+
+
+def _queue(expected: Expected, lab: Lab, node: Node) -> list[tuple[str, str | None]]:
+    """Give one pair of each rank, the first first, of those whose limits leave room for all GPUs of the node."""
+    found: dict[tuple[int, int], tuple[str, str | None]] = {}
+    user = lab.members[0]
+    for rank, name, qos in _ranks(expected, lab):
+        partition: Partition = expected.cluster.partitions[name]
+        room = expected.room(user, partition, lab.name, qos).gpu
+        if node.name in partition.nodes and (room is None or room >= node.gpu_count):
+            found.setdefault(rank, (name, qos))
+    return [found[rank] for rank in sorted(found, reverse=True)]
+
+
+def _place(expected: Expected) -> tuple[Lab, Node, list[tuple[str, str | None]]] | None:
+    nodes = sorted((it for it in expected.compute if it.gpus), key=lambda it: it.gpu_count)
+    labs = [it for it in expected.labs if nodes and it.cap >= nodes[0].gpu_count]
+    found = [(lab, nodes[0], _queue(expected, lab, nodes[0])) for lab in labs]
+    return max(found, key=lambda it: len(it[2]), default=None)
+
+
+def _applies(expected: Expected) -> str | None:
+    if words := with_labs(expected):
+        return words
+    place = _place(expected)
+    return None if place and len(place[2]) > 1 else "no two partitions or QoS differ in rank"
+
+
+def _try(stage: Stage) -> Verdict:
+    place = _place(stage.expected)
+    assert place is not None
+    lab, node, queue = place
+    stage.empty()
+    gpu = next(iter(node.gpus))
+
+    def wish(partition: str, qos: str | None) -> Wish:
+        named = (f"--qos={qos}",) if qos else ()
+        more = (f"--nodelist={node.slurm_name}", "--mem=10M", *named)
+        return Wish(lab.name, lab.members[0].name, lab.name, partition, 1, node.gpus[gpu], gpu_type=gpu, more=more)
+
+    before = stage.send([wish(lab.partition, None)])
+    stage.until(lambda it: it.gpus(before) > 0, stage.patience())
+    sent = stage.send([wish(*pair) for pair in reversed(queue)], _SHORT)
+    words = [f"{partition}{f' --qos={qos}' if qos else ''}" for partition, qos in queue]
+    tried = f"{node.name} taken; jobs for all its GPUs handed in last first: {', '.join(reversed(words))}"
+    if sent.refused:
+        return broken(tried, f"refused: {sent.refused[0][1]}")
+    stage.until(lambda it: len(it.pending(sent)) == len(queue), stage.patience())
+    stage.cancel(before)
+    done, scene = stage.until(lambda it: not it.of(sent), stage.patience() + 10 * len(queue))
+    if not done:
+        stage.cancel(sent)
+        return broken(tried, f"{len(scene.of(sent))} did not start ({scene.reasons(sent)})")
+    numbers = list(sent.wishes)[::-1]
+    said = stage.twin.run(f"sacct -X -n -P -o JobID,Start -j {','.join(numbers)}").out
+    starts = dict(line.split("|") for line in said.splitlines())
+    happened = [words[numbers.index(it)] for it in sorted(numbers, key=lambda it: starts.get(it, ""))]
+    in_order = sorted(numbers, key=lambda it: starts.get(it, "")) == numbers
+    return (kept if in_order else broken)(tried, f"they started in this order: {', '.join(happened)}")
+
+
+ORDER = Promise(
+    "order",
+    "Higher partitions go first, and in a partition the higher QoS",
+    ("SKY-156", "SKY-157"),
+    _applies,
+    _try,
+)

@@ -1,0 +1,190 @@
+"""What others borrowed comes back: each lab gets its cap while the pool is full of jobs that give way."""
+
+from dataclasses import replace
+
+from gpupool.rehearsal.expected import Expected
+from gpupool.rehearsal.expected_claims import Wish, reach, single, singles
+from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, kept, some, with_loans
+from gpupool.rehearsal.promises.waves import borrowers, claim, final, lacking, note_waits, reached
+from gpupool.rehearsal.stage import CYCLE, Sent, Stage, percentile
+
+TOLERATED = CYCLE + 15  # seconds beyond the grace time: slurmctld's own round, and starting what was asked for
+
+
+def _full(stage: Stage) -> str:
+    crowd = borrowers(stage)
+    held = stage.look().gpus(crowd)
+    return (
+        "" if held == stage.expected.pool else f"only {held} of {stage.expected.pool} GPUs could be borrowed at first"
+    )
+
+
+def _try_each(stage: Stage) -> Verdict:
+    labs = singles(stage.expected)
+    tried = f"the pool full of borrowers, then {count(len(labs), 'lab')} claimed their caps, one after the other"
+    if wrong := _full(stage):
+        return broken(tried, wrong)
+    for lab, wishes in labs.items():
+        claims = claim(stage, {lab: wishes})
+        done, scene = reached(stage, claims, stage.patience(reach(wishes), evicts=True))
+        note_waits(stage, scene, claims.values())
+        if not done:
+            return broken(tried, some(lacking(scene, claims)))
+    held = stage.look()
+    wrong = some(lacking(held, stage.claims))
+    return broken(tried, wrong) if wrong else kept(tried, f"each got its cap, {stage.expected.pool} GPUs in the end")
+
+
+def _try_all(stage: Stage) -> Verdict:
+    labs = singles(stage.expected)
+    tried = f"the pool full of borrowers, then {count(len(labs), 'lab')} claimed their caps at the same moment"
+    if wrong := _full(stage):
+        return broken(tried, wrong)
+    claims = claim(stage, labs)
+    total = sum(reach(wishes) for wishes in labs.values())
+    done, scene = reached(stage, claims, stage.patience(total, evicts=True))
+    if not done:
+        return broken(tried, some(lacking(scene, claims)))
+    return kept(tried, f"all held their caps together, {sum(scene.gpus(sent) for sent in claims.values())} GPUs")
+
+
+def _try_requeue(stage: Stage) -> Verdict:
+    crowd = stage.crowd
+    if crowd is None or not stage.claims or not stage.look().evicted(crowd):
+        borrowers(stage)
+        claims = claim(stage, singles(stage.expected))
+        reached(stage, claims, stage.patience(stage.expected.pool, evicts=True))
+        crowd = stage.crowd or Sent({})
+    gone = final(crowd)
+    waiting = {job.id for job in stage.look().evicted(crowd)}
+    can = "jobs that cannot run again" if not stage.expected.cancels else "all"
+    tried = f"{count(len(waiting), 'evicted job')} while the owners worked, then the owners left; {can} were told"
+    if not waiting and not stage.expected.cancels:
+        return broken(tried, f"no job was evicted and waits to run again ({stage.look().reasons(crowd)})")
+    wrong = _not_told(stage, crowd, gone)
+    if wrong:
+        return broken(tried, wrong)
+    stage.cancel(*stage.claims.values())
+    stage.claims = {}
+    again, scene = stage.until(
+        lambda it: waiting <= {job.id for job in it.running(crowd) if job.restarts},
+        stage.patience(len(waiting), again=True),
+    )
+    if not again:
+        left = len(waiting) - sum(job.id in waiting and job.restarts > 0 for job in scene.running(crowd))
+        return broken(tried, f"{count(left, 'evicted job')} did not run again ({scene.reasons(crowd)})")
+    restarts = sorted({job.restarts for job in scene.running(crowd) if job.id in waiting})
+    happened = f"all ran again (restarts {', '.join(map(str, restarts))})"
+    # those that are gone for ever leave room: the pool is full again for who comes next
+    for number in gone:
+        wish = replace(crowd.wishes[number], more=())
+        stage.crowd = (stage.crowd or Sent({})) | stage.send([wish])
+    return kept(tried, f"{happened}; {count(len(gone), 'job')} that could not read in their output that they had to go")
+
+
+def _not_told(stage: Stage, crowd: Sent, gone: list[str]) -> str:
+    """Say which of the jobs that cannot run again still are there, or ended without a word to their users."""
+    there = {job.id for job in stage.look().of(crowd)} & set(gone)
+    if there:
+        return f"{count(len(there), 'job')} that cannot run again still there"
+    said = stage.twin.run("cat " + " ".join(f"/tmp/gpupool-told-{number}.out" for number in gone)) if gone else None
+    if said and said.out.count("PREEMPTION") < len(gone):
+        return (
+            f"the output of jobs that had to go does not say why: {said.out.strip()[-200:] or said.err.strip()[-200:]}"
+        )
+    return ""
+
+
+def _lender(expected: Expected) -> Wish | None:
+    """Give a few jobs of a lab that give way too, but after those that everybody may have."""
+    first = expected.loans[0].partition
+    for lab in sorted(expected.labs, key=lambda it: it.cap):
+        higher = [it for it in expected.lab_loans(lab.name) if it.tier > first.tier]
+        if higher and len(expected.labs) > 1:
+            wish = single(expected, lab, min(4, lab.cap))[0]
+            return replace(wish, partition=higher[-1].name, owned=False)
+    return None
+
+
+def _has_ranks(expected: Expected) -> str | None:
+    if words := with_loans(expected):
+        return words
+    return None if _lender(expected) else "labs have no preemptable partition above the one that is open to all"
+
+
+def _try_ranks(stage: Stage) -> Verdict:
+    expected = stage.expected
+    wish = _lender(expected)
+    assert wish is not None
+    first = expected.loans[0].partition.name
+    tried = f"the pool full of {first}; {wish.lab} asked for {wish.count} GPUs in {wish.partition}, then an owner came"
+    if wrong := _full(stage):
+        return broken(tried, wrong)
+    middle = stage.send([wish])
+    done, scene = stage.until(lambda it: it.gpus(middle) == middle.gpus, stage.patience(wish.count, evicts=True))
+    if not done:
+        return broken(tried, f"{wish.partition} did not get its GPUs from {first} ({scene.reasons(middle)})")
+    lab = max((it for it in expected.labs if it.name != wish.lab), key=lambda it: it.cap)
+    claims = claim(stage, {lab.name: single(expected, lab, min(8, lab.cap))})
+    done, scene = reached(stage, claims, stage.patience(8, evicts=True))
+    gone = middle.gpus - scene.gpus(middle)
+    went = len(scene.evicted(stage.crowd or Sent({})))
+    stage.cancel(middle, *claims.values())
+    stage.claims = {}
+    if not done:
+        return broken(tried, some(lacking(scene, claims)))
+    if gone:
+        return broken(tried, f"{count(gone, 'job')} of {wish.partition} had to go while {first} held GPUs")
+    return kept(tried, f"{count(went, 'job')} of {first} went, none of {wish.partition}")
+
+
+def _try_speed(stage: Stage) -> Verdict:
+    if not stage.waits:
+        borrowers(stage)
+        lab = min(stage.expected.labs, key=lambda it: it.cap)
+        claims = claim(stage, {lab.name: single(stage.expected, lab)})
+        _, scene = reached(stage, claims, stage.patience(lab.cap, evicts=True))
+        note_waits(stage, scene, claims.values())
+    tried = f"{count(len(stage.waits), 'owner job')} at a full pool, from asking to starting, less the grace time"
+    if not stage.waits:
+        return broken(tried, "no owner job started at all")
+    middle, most = percentile(stage.waits, 0.5), percentile(stage.waits, 0.95)
+    happened = f"half started within {middle:.0f} s, 95 of 100 within {most:.0f} s, all within {max(stage.waits):.0f} s"
+    return kept(tried, happened) if most <= TOLERATED else broken(tried, happened)
+
+
+EACH = Promise(
+    "reclaim-each",
+    "A lab gets its cap back from those who borrow it, whenever it comes",
+    ("SKY-036", "SKY-121"),
+    with_loans,
+    _try_each,
+)
+ALL = Promise(
+    "reclaim-all",
+    "All labs get their caps back, if all come at once",
+    ("SKY-036", "SKY-121"),
+    with_loans,
+    _try_all,
+)
+REQUEUE = Promise(
+    "requeue",
+    "A job that had to go runs again by itself later; one that cannot is ended, and its output says why",
+    ("SKY-123", "SKY-121"),
+    with_loans,
+    _try_requeue,
+)
+RANKS = Promise(
+    "overcap-first",
+    "Those who borrow from everybody go before those who borrow from their own lab",
+    ("SKY-127",),
+    _has_ranks,
+    _try_ranks,
+)
+SPEED = Promise(
+    "speed",
+    "An owner waits no longer than the grace time and a moment",
+    ("SKY-036",),
+    with_loans,
+    _try_speed,
+)

@@ -1,0 +1,74 @@
+"""GPU types: a job gets what it asks for, in every form of asking, and no lab is tied to a type."""
+
+from collections.abc import Iterator
+from itertools import product
+
+from gpupool.rehearsal.expected import Expected, Lab
+from gpupool.rehearsal.expected_claims import Wish
+from gpupool.rehearsal.promises.base import Promise, Verdict, count, verdict, with_labs
+from gpupool.rehearsal.stage import Stage
+
+_SEEN = "#!/bin/sh\nexit 0\n"
+
+
+def _forms(expected: Expected, gpu: str) -> list[tuple[str, ...]]:
+    counted = f"--gpus-per-node={gpu}:1" if expected.typed else "--gpus-per-node=1"
+    return [
+        (f"--gpus-per-node={gpu}:1",),
+        (f"--gres=gpu:{gpu}:1",),
+        (f"--gpus={gpu}:1",),
+        (f"--constraint={gpu}", counted),
+    ]
+
+
+def _wishes(expected: Expected) -> Iterator[tuple[Wish, tuple[str, ...]]]:
+    """Give a job of each lab on each type, every form of asking for each type, and types joined by `or`."""
+    types = [it for it in expected.cluster.gpu_types if any(it in node.gpus for node in expected.compute)]
+    labs = expected.labs
+    # as many as there are of the longer: each lab asks for each type, and each type is asked for in each form
+    asked = {(turn % len(labs), gpu, (turn + kind) % 4) for turn in range(max(4, len(labs)))
+             for kind, gpu in enumerate(types)}  # fmt: skip
+    for lab, gpu, form in sorted(asked):
+        yield _wish(labs[lab], _forms(expected, gpu)[form]), (gpu,)
+    if not expected.typed:
+        for one, other in list(product(types, types))[1:2]:
+            yield _wish(labs[0], (f"--constraint={one}|{other}", "--gpus-per-node=1")), (one, other)
+
+
+def _wish(lab: Lab, more: tuple[str, ...]) -> Wish:
+    return Wish(lab.name, lab.members[0].name, lab.name, lab.partition, gpus=0, more=("--mem=10M", *more))
+
+
+def _try(stage: Stage) -> Verdict:
+    stage.empty()
+    asked = list(_wishes(stage.expected))
+    sent = stage.send((wish for wish, _ in asked), _SEEN)
+    done, scene = stage.until(lambda it: not it.of(sent), stage.patience(len(asked)))
+    wrong = [f"{' '.join(wish.more[1:])}: refused: {words}" for wish, words in sent.refused]
+    if not done:
+        wrong += [f"{' '.join(sent.wishes[it.array].more[1:])} waits ({it.reason})" for it in scene.pending(sent)]
+        stage.cancel(sent)
+    said = stage.twin.run(f"sacct -X -n -P -o JobID,NodeList -j {','.join(sent.wishes)}").out if sent.wishes else ""
+    where = dict(line.split("|") for line in said.splitlines())
+    nodes = {node.slurm_name: node for node in stage.expected.compute}
+    types = {id(wish): gpus for wish, gpus in asked}
+    for number, wish in sent.wishes.items():
+        node = nodes.get(where.get(number, ""))
+        if node and not set(types[id(wish)]) & set(node.gpus):
+            wrong.append(f"{' '.join(wish.more[1:])} of {wish.lab} ran on {node.name}")
+    labs = len(stage.expected.labs)
+    tried = f"{count(len(asked), 'job')}: {count(labs, 'lab')}, each type, as gres, as GPUs and as constraint"
+    return verdict(tried, wrong, "each ran on a node of the type it asked for")
+
+
+def _applies(expected: Expected) -> str | None:
+    return with_labs(expected) or (None if expected.cluster.gpu_types else "GPUs have no types here")
+
+
+TYPES = Promise(
+    "types",
+    "Every lab can use every type of GPU, and gets the type it asks for",
+    ("SKY-037", "SKY-104", "SKY-136", "SKY-137", "SKY-138", "SKY-188"),
+    _applies,
+    _try,
+)

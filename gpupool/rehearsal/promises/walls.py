@@ -1,0 +1,140 @@
+"""How long a job may run: by partition and QoS, and that it really ends."""
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpupool.cluster.words import format_duration
+from gpupool.rehearsal.expected import Expected
+from gpupool.rehearsal.expected_claims import Wish
+from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, kept, verdict
+from gpupool.rehearsal.stage import CYCLE, Stage
+
+_LIMIT = re.compile(r"JobId=(\d+).*? TimeLimit=(\S+)")
+_MINUTE = 60  # Slurm's least unit of limits
+_ENDED = "/tmp/gpupool-ended-%A.out"
+
+
+@dataclass(frozen=True)
+class _Case:
+    wish: Wish
+    qos: str | None
+    wall: int
+
+
+def _cases(expected: Expected) -> Iterator[_Case]:
+    """Give each partition with its default, and each QoS in one of the partitions that are alike."""
+    seen: list[object] = []
+    for partition in (*expected.owners, *expected.givers):
+        alike = (partition.max_time, partition.limits, partition.allow_qos, partition.preemptable)
+        named = () if alike in seen else tuple(expected.cluster.qos)
+        seen.append(alike)
+        for qos in (None, *named):
+            who = next(
+                ((user, it) for user, it in expected.people(partition)
+                 if qos is None or qos in expected.qos_for(user, partition)), None,
+            )  # fmt: skip
+            if who is None:
+                continue
+            user, account = who
+            wall = expected.wall(partition, qos or expected.default_qos(user, account), account)
+            if wall:
+                more = ("--hold", "--mem=10M", *((f"--qos={qos}",) if qos else ()))
+                yield _Case(Wish(user.account, user.name, account, partition.name, gpus=0, more=more), qos, wall)
+
+
+def _applies(expected: Expected) -> str | None:
+    return None if any(_cases(expected)) else "no partition and no QoS has an end"
+
+
+def _try(stage: Stage) -> Verdict:
+    cases = list(_cases(stage.expected))
+    plain = stage.send(it.wish for it in cases)
+    over = stage.send(
+        Wish(it.wish.lab, it.wish.user, it.wish.account, it.wish.partition, gpus=0,
+             more=(*it.wish.more, f"--time={it.wall // _MINUTE + 1}"))
+        for it in cases
+    )  # fmt: skip
+    shown = dict(_LIMIT.findall(stage.twin.run("scontrol show job -o").out))
+    by_wish = {id(it.wish): it for it in cases}
+    wrong = [f"{_where(by_wish[id(wish)])}: refused: {words}" for wish, words in plain.refused]
+    for number, wish in plain.wishes.items():
+        case = by_wish[id(wish)]
+        limit = _seconds(shown.get(number, ""), stage.expected.cluster.partitions[wish.partition].max_time)
+        if limit != case.wall:
+            wrong.append(f"{_where(case)} ends after {shown.get(number)}, not {format_duration(case.wall)}")
+    for wish in over.wishes.values():
+        wrong.append(f"{wish.partition} took {' '.join(wish.more[2:])} minutes")
+    stage.cancel(plain, over)
+    tried = f"{count(len(cases), 'partition and QoS')} with no time named, and with a minute too many"
+    return verdict(tried, wrong, "each had its own end, and refused the minute too many")
+
+
+def _where(case: _Case) -> str:
+    return f"{case.wish.partition}{f' with --qos={case.qos}' if case.qos else ''}"
+
+
+def _seconds(limit: str, of_partition: int | None) -> int | None:
+    if limit == "Partition_Limit":
+        return of_partition
+    match = re.fullmatch(r"(?:(\d+)-)?(\d+):(\d+):(\d+)", limit)
+    if not match:
+        return None
+    days, hours, minutes, seconds = (int(it or 0) for it in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
+WALLS = Promise(
+    "walls",
+    "Every partition and QoS has the end that it is said to have",
+    ("SKY-103", "SKY-124", "SKY-153", "SKY-154", "SKY-155", "SKY-187"),
+    _applies,
+    _try,
+)
+
+
+def _begin(stage: Stage) -> None:
+    expected = stage.expected
+    partition = expected.owners[0]
+    user, account = next(expected.people(partition))
+    more = ("--time=1", "--mem=10M", f"--output={_ENDED}")
+    sent = stage.send([Wish(user.account, user.name, account, partition.name, gpus=0, more=more)])
+    stage.begun["timeout"] = sent
+    stage.spared |= set(sent.wishes)
+
+
+def _try_timeout(stage: Stage) -> Verdict:
+    if "timeout" not in stage.begun:
+        _begin(stage)
+    sent = stage.begun["timeout"]
+    tried = "a job with a minute of time, left alone"
+    if sent.refused:
+        return broken(tried, f"it was refused: {sent.refused[0][1]}")
+    left = _MINUTE + 2 * CYCLE + 10 - (time.time() - sent.at)
+    stage.until(lambda it: not it.of(sent), max(2, left))
+    number = next(iter(sent.wishes))
+    said = stage.twin.run(
+        f"sacct -X -n -P -j {number} -o State,ElapsedRaw; cat {_ENDED.replace('%A', number)}; scancel {number}"
+    ).out
+    state, _, rest = said.partition("|")
+    elapsed = rest.split("\n")[0]
+    if state != "TIMEOUT":
+        return broken(tried, f"after {time.time() - sent.at:.0f} s it was {state.lower() or 'unknown'}")
+    told = "and its output says so" if "TIME LIMIT" in said else "but its output does not say why"
+    happened = f"it ended after {elapsed} s, {told}"
+    return kept(tried, happened) if "TIME LIMIT" in said else broken(tried, happened)
+
+
+def _can_run(expected: Expected) -> str | None:
+    return None if expected.owners and any(expected.people(expected.owners[0])) else "nobody may run jobs for long"
+
+
+TIMEOUT = Promise(
+    "timeout",
+    "A job that has used up its time ends, and its output says so",
+    ("SKY-153",),
+    _can_run,
+    _try_timeout,
+    _begin,
+)

@@ -1,0 +1,105 @@
+"""Crowds of jobs that several promises are tried with: the pool full of borrowers, labs at their caps."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from gpupool.rehearsal.expected_claims import Wish, reach, singles
+from gpupool.rehearsal.stage import Scene, Sent, Stage
+
+TOLD = "/tmp/gpupool-told-%A.out"  # where jobs that cannot run again write to
+CLEARLY = 3  # how many of them are in a crowd
+
+
+def borrowers(stage: Stage) -> Sent:
+    """Fill every GPU with jobs of one GPU that give way first, and give them; those there are already serve.
+
+    A few of them cannot run again.
+    """
+    crowd = stage.crowd
+    if crowd and stage.look().gpus(crowd) == stage.expected.pool and not stage.claims:
+        return crowd
+    stage.empty()
+    stage.crowd = stage.send(_crowd(stage))
+    stage.until(lambda scene: scene.gpus(crowd_of(stage)) >= stage.expected.pool, stage.patience(stage.expected.pool))
+    return stage.crowd
+
+
+def crowd_of(stage: Stage) -> Sent:
+    """Give the borrowers, if there are any."""
+    return stage.crowd or Sent({})
+
+
+def _crowd(stage: Stage) -> list[Wish]:
+    loan = stage.expected.loans[0]
+    left = stage.expected.pool
+    found: list[Wish] = []
+    for wishes in singles(stage.expected).values():
+        for wish in wishes:
+            number = min(left, wish.count)
+            found.append(replace(wish, account=loan.account, partition=loan.partition.name, count=number, owned=False))
+            left -= number
+    if left and found:
+        found.append(replace(found[0], count=left))
+    if found:
+        # one at a time, from the largest: those that cannot run again write down what they are told
+        largest = max(range(len(found)), key=lambda index: found[index].count)
+        number = min(CLEARLY, found[largest].count - 1)
+        found[largest] = replace(found[largest], count=found[largest].count - number)
+        alone = replace(found[largest], count=1, more=("--no-requeue", f"--output={TOLD}"))
+        found = [*[alone] * number, *found]
+    return found
+
+
+def final(sent: Sent) -> list[str]:
+    """Give the jobs that cannot run again."""
+    return [number for number, wish in sent.wishes.items() if wish.more]
+
+
+def claim(stage: Stage, wishes: Mapping[str, Sequence[Wish]]) -> dict[str, Sent]:
+    """Hand in what several labs claim, all at once."""
+    labs = [lab for lab in wishes for _ in wishes[lab]]
+    sent = stage.send([wish for lab in wishes for wish in wishes[lab]])
+    found: dict[str, Sent] = {}
+    for lab in dict.fromkeys(labs):
+        mine = {number: wish for number, wish in sent.wishes.items() if wish.lab == lab}
+        refused = [(wish, words) for wish, words in sent.refused if wish.lab == lab]
+        found[lab] = Sent(mine, refused, sent.at)
+    stage.claims.update({lab: found[lab] | stage.claims.get(lab, Sent({})) for lab in found})
+    return found
+
+
+def reached(stage: Stage, claims: Mapping[str, Sent], seconds: float) -> tuple[bool, Scene]:
+    """Wait until every lab holds all that it claimed."""
+    return stage.until(lambda scene: all(scene.gpus(sent) >= sent.gpus for sent in claims.values()), seconds)
+
+
+def lacking(scene: Scene, claims: Mapping[str, Sent]) -> list[str]:
+    """Say which labs hold less than they claimed, and why as squeue has it."""
+    found = []
+    for lab, sent in claims.items():
+        for wish, words in sent.refused:
+            found.append(f"{lab}: a job of {wish.gpus} GPUs was refused: {words}")
+        if scene.gpus(sent) < sent.gpus:
+            found.append(f"{lab} holds {scene.gpus(sent)} of {sent.gpus} GPUs ({scene.reasons(sent)})")
+    return found
+
+
+def labs_full(stage: Stage) -> dict[str, Sent]:
+    """Let every lab hold its cap, with nobody else there, and give their jobs; those there already serve."""
+    wanted = sum(reach(wishes) for wishes in singles(stage.expected).values())
+    if stage.claims:
+        scene = stage.look()
+        if sum(scene.gpus(sent) for sent in stage.claims.values()) >= wanted and not stage.crowd:
+            return stage.claims
+    stage.empty()
+    claims = claim(stage, singles(stage.expected))
+    reached(stage, claims, stage.patience(wanted))
+    return claims
+
+
+def note_waits(stage: Stage, scene: Scene, sents: Iterable[Sent]) -> None:
+    """Remember how long owners waited beyond the grace time of those that had to go."""
+    for sent in sents:
+        for job in scene.running(sent):
+            if job.start is not None:
+                stage.waits.append(max(0.0, job.start - sent.at - stage.grace))

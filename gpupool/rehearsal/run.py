@@ -1,0 +1,98 @@
+"""A rehearsal: every promise of an inventory tried on its twin, with what was found and who held which GPUs when."""
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+
+from gpupool.cluster.model import Cluster
+from gpupool.errors import GpupoolError
+from gpupool.rehearsal.expected import Expected
+from gpupool.rehearsal.finding import Finding, Moment
+from gpupool.rehearsal.promises import FIRST, REST
+from gpupool.rehearsal.promises.base import Promise, Verdict, broken
+from gpupool.rehearsal.stage import Stage
+from gpupool.rehearsal.twin import Twin, cannot
+
+Progress = Callable[[str, Finding | None], None]
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What was found, one a promise, and the moments between; `seconds` is what it took on a twin that stood."""
+
+    findings: Sequence[Finding]
+    moments: Sequence[Moment]
+    seconds: float = 0.0
+    version: str = ""
+
+    @property
+    def kept(self) -> bool:
+        """Whether no promise was broken."""
+        return all(it.outcome != "broken" for it in self.findings)
+
+
+@dataclass
+class _Run:
+    stage: Stage
+    lacks: dict[str, str]
+    tell: Progress
+    findings: list[Finding] = field(default_factory=list)
+
+    def reason(self, promise: Promise) -> str | None:
+        """Say why the promise is not made here."""
+        return promise.applies(self.stage.expected) or self.lacks.get(promise.key)
+
+    def begin(self, promise: Promise) -> None:
+        if promise.begin and not self.reason(promise):
+            promise.begin(self.stage)
+
+    def attempt(self, promise: Promise) -> None:
+        self.tell(promise.key, None)
+        start = time.monotonic()
+        self.stage.trying = promise.key
+        if reason := self.reason(promise):
+            verdict = Verdict("nothing", reason, "not made")
+        else:
+            try:
+                verdict = promise.try_it(self.stage)
+            except GpupoolError as error:
+                verdict = broken("as far as it went", f"the twin did not answer: {error}")
+        finding = Finding(
+            promise.key,
+            promise.words,
+            verdict.tried,
+            verdict.happened,
+            verdict.outcome,
+            round(time.monotonic() - start, 1),
+            promise.requirements,
+        )
+        self.findings.append(finding)
+        self.tell(promise.key, finding)
+
+
+def rehearse(
+    twin: Twin,
+    cluster: Cluster,
+    *,
+    only: Collection[str] = (),
+    extra: Sequence[Promise] = (),
+    tell: Progress = lambda _key, _finding: None,
+) -> Rehearsal:
+    """Try the promises of a cluster (those in `only`, if any are named), then a site's own, on a twin that stands.
+
+    `tell` hears of each promise twice: its key when it begins, its finding when it is over. KeyboardInterrupt passes.
+    """
+    start = time.monotonic()
+    stage = Stage(twin, Expected(cluster))
+    run = _Run(stage, cannot(twin.version), tell)
+
+    def wanted(promises: Sequence[Promise]) -> list[Promise]:
+        return [it for it in promises if not only or it.key in only]
+
+    for promise in wanted(FIRST):
+        run.attempt(promise)
+    for promise in wanted(REST):
+        run.begin(promise)
+    for promise in wanted([*REST[:-1], *extra, REST[-1]]):
+        run.attempt(promise)
+    return Rehearsal(run.findings, stage.moments, round(time.monotonic() - start, 1), twin.version)

@@ -1,0 +1,198 @@
+"""Where promises are tried: one twin; jobs are sent, looked at and waited for, never longer than its own numbers."""
+
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gpupool.rehearsal.expected import Expected
+from gpupool.rehearsal.expected_claims import Wish
+from gpupool.rehearsal.finding import Moment
+from gpupool.rehearsal.twin import Twin
+from gpupool.rehearsal.twin_jobs import HOLD, Ask, Job, Refusal
+
+RUNS = ("RUNNING", "CONFIGURING")
+CYCLE = 30  # seconds: slurmctld looks at time limits and at the end of grace times this often
+DELAY = 20  # seconds that the scheduler is given for what it does at once
+
+
+@dataclass(frozen=True)
+class Sent:
+    """Jobs that were handed in: what each number was a wish for, and what sbatch refused, in its words."""
+
+    wishes: Mapping[str, Wish]
+    refused: Sequence[tuple[Wish, str]] = ()
+    at: float = 0.0
+
+    def __or__(self, other: "Sent") -> "Sent":
+        """Give both together."""
+        return Sent({**self.wishes, **other.wishes}, (*self.refused, *other.refused), max(self.at, other.at))
+
+    @property
+    def gpus(self) -> int:
+        """GPUs that were asked for."""
+        return sum(it.gpus * it.count for it in self.wishes.values())
+
+
+@dataclass(frozen=True)
+class Scene:
+    """All jobs at one moment."""
+
+    jobs: Sequence[Job]
+
+    def of(self, sent: Sent) -> list[Job]:
+        """Give those jobs that were sent together and have not ended."""
+        return [job for job in self.jobs if job.array in sent.wishes]
+
+    def running(self, sent: Sent) -> list[Job]:
+        """Give those of them that run."""
+        return [job for job in self.of(sent) if job.state in RUNS]
+
+    def pending(self, sent: Sent) -> list[Job]:
+        """Give those of them that wait."""
+        return [job for job in self.of(sent) if job.state == "PENDING"]
+
+    def evicted(self, sent: Sent) -> list[Job]:
+        """Give those of them that ran, had to go and wait to run again."""
+        return [job for job in self.pending(sent) if job.restarts]
+
+    def gpus(self, sent: Sent) -> int:
+        """GPUs that they hold."""
+        return sum(job.gpus for job in self.running(sent))
+
+    def reasons(self, sent: Sent) -> str:
+        """Say why those that wait do, as squeue has it."""
+        words = sorted({job.reason for job in self.pending(sent) if job.reason not in ("", "None")})
+        return ", ".join(words) or "no reason given"
+
+
+@dataclass
+class Stage:
+    """A twin with its promises: sends jobs, looks, waits, and remembers who held what.
+
+    `owned` has the first start of every job that nobody may evict; `disturbed` says which of them were all the same.
+    """
+
+    twin: Twin
+    expected: Expected
+    trying: str = ""
+    moments: list[Moment] = field(default_factory=list)
+    owned: dict[str, float | None] = field(default_factory=dict)
+    disturbed: dict[str, str] = field(default_factory=dict)
+    spared: set[str] = field(default_factory=set)
+    lost: set[str] = field(default_factory=set)
+    waits: list[float] = field(default_factory=list)
+    begun: dict[str, Sent] = field(default_factory=dict)
+    crowd: Sent | None = None
+    claims: dict[str, Sent] = field(default_factory=dict)
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def grace(self) -> int:
+        """Seconds that an evicted job has here."""
+        return self.twin.times.get("grace", 0)
+
+    @property
+    def requeue(self) -> int:
+        """Seconds from a job's eviction until it may run again here."""
+        return self.twin.times.get("requeue", 121)
+
+    def patience(self, jobs: int = 1, *, evicts: bool = False, again: bool = False) -> float:
+        """Seconds that so many jobs may take to start, after others had to go, or again after they went."""
+        return DELAY + jobs / 6 + (self.grace + CYCLE) * evicts + (self.requeue + CYCLE) * again
+
+    def send(self, wishes: Iterable[Wish], body: str = HOLD) -> Sent:
+        """Hand in jobs; many alike as one array."""
+        wanted = [it for it in wishes if it.count]
+        asks = []
+        for wish in wanted:
+            array = (f"--array=1-{wish.count}",) if wish.count > 1 else ()
+            output = () if any(it.startswith("--output") for it in wish.more) else ("--output=/dev/null",)
+            asks.append(Ask(wish.user, (*wish.options, *array, *output), body))
+        answers = self.twin.submit(asks) if asks else []
+        pairs = list(zip(wanted, answers, strict=True))
+        return Sent(
+            {answer: wish for wish, answer in pairs if isinstance(answer, str)},
+            [(wish, answer.words) for wish, answer in pairs if isinstance(answer, Refusal)],
+            time.time(),
+        )
+
+    def look(self) -> Scene:
+        """Give all jobs as they are now, and remember the moment."""
+        scene = Scene(self.twin.jobs())
+        self._watch(scene)
+        self.moments.append(self._moment(scene))
+        return scene
+
+    def until(self, true: Callable[[Scene], bool], seconds: float) -> tuple[bool, Scene]:
+        """Look until something is true, so many seconds at most; tell whether it is, and what was seen last."""
+        end = time.monotonic() + seconds
+        while True:
+            scene = self.look()
+            if true(scene):
+                return True, scene
+            if time.monotonic() >= end:
+                return False, scene
+            time.sleep(0.4)
+
+    def steady(self, true: Callable[[Scene], bool], seconds: float) -> tuple[bool, Scene]:
+        """Look so many seconds whether something stays true; tell whether it did, and what was seen last."""
+        broken, scene = self.until(lambda it: not true(it), seconds)
+        return not broken, scene
+
+    def cancel(self, *sents: Sent) -> None:
+        """Cancel jobs, and return when they are gone."""
+        ids = [number for sent in sents for number in sent.wishes]
+        if not ids:
+            return
+        self.twin.run(f"scancel {' '.join(ids)}", seconds=60)
+        gone = Sent({number: wish for sent in sents for number, wish in sent.wishes.items()})
+        self.until(lambda scene: not scene.of(gone), self.patience(gone.gpus) + CYCLE)
+
+    def empty(self) -> None:
+        """Cancel all jobs but those that are spared."""
+        ids = {job.array for job in self.look().jobs} - self.spared
+        wish = Wish("", "", "", "")
+        self.cancel(Sent(dict.fromkeys(sorted(ids), wish)))
+        self.crowd, self.claims = None, {}
+
+    def _watch(self, scene: Scene) -> None:
+        owners = {it.name for it in self.expected.owners}
+        for job in scene.jobs:
+            if job.partition in owners and job.state in RUNS:
+                known = self.owned.setdefault(job.id, job.start)
+                if job.restarts and known != job.start and not self.lost:
+                    self.disturbed[job.id] = f"{job.id} of {job.user} in {job.partition} was started again"
+            elif job.id in self.owned and job.state == "PENDING" and not self.lost:
+                self.disturbed[job.id] = f"{job.id} of {job.user} had to go ({job.reason})"
+
+    def _moment(self, scene: Scene) -> Moment:
+        giving = {it.name for it in self.expected.givers}
+        owned: dict[str, int] = {}
+        borrowed: dict[str, int] = {}
+        evicted: dict[str, int] = {}
+        for job in scene.jobs:
+            user = self.expected.cluster.users.get(job.user)
+            lab = user.account if user else job.account
+            if job.state == "PENDING" and job.restarts:
+                evicted[lab] = evicted.get(lab, 0) + job.gpus
+            elif job.state in RUNS:
+                held = borrowed if job.partition in giving else owned
+                held[lab] = held.get(lab, 0) + job.gpus
+        down = sum(self.expected.cluster.nodes[it].gpu_count for it in self.lost)
+        used = sum(owned.values()) + sum(borrowed.values())
+        return Moment(
+            round(time.monotonic() - self.began, 1),
+            self.trying,
+            {lab: gpus for lab, gpus in owned.items() if gpus},
+            {lab: gpus for lab, gpus in borrowed.items() if gpus},
+            {lab: gpus for lab, gpus in evicted.items() if gpus},
+            max(0, self.expected.pool - used - down),
+            down,
+        )
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Give the value that this share of all is at or below."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
