@@ -17,3 +17,7 @@ class TestbedError(GpupoolError):
     """The containers of a testbed could not be made, found or removed."""
 
     __test__ = False  # pytest would take the name for a test class
+
+
+class TwinError(GpupoolError):
+    """The twin of a rehearsal could not be made as production's own files say, or does not answer."""

@@ -1,22 +1,30 @@
 """The twin: the whole cluster in one container without a network, at its full size, with production's own files."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
 from gpupool.cluster.model import Cluster
+from gpupool.errors import GpupoolError, TwinError
+from gpupool.rehearsal import boot, image, twin_container, twin_nodes, twin_queue
+from gpupool.rehearsal.boot_accounting import reconcile
 from gpupool.rehearsal.compiled import Compiled, Version, compiled, of_version
+from gpupool.rehearsal.differences import applied, unnamed
+from gpupool.rehearsal.differences_table import CRED_EXPIRE, GRACE, differences, place_of
 from gpupool.rehearsal.twin_jobs import HOLD, Ask, Job, Refusal, Said
+from gpupool.testbed import docker, dockerd
+from gpupool.testbed.host import host_cgroups
 
 __all__ = ["HOLD", "Ask", "Compiled", "Job", "Refusal", "Said", "Twin", "Version", "cannot", "compiled", "of_version"]
 
 Tell = Callable[[str], None]
 
 
-def cannot(version: str) -> dict[str, str]:
+def cannot(version: str) -> Mapping[str, str]:
     """Give the promises that a Slurm version cannot make, with the reason."""
-    raise NotImplementedError
+    return {}
 
 
 @dataclass
@@ -46,11 +54,41 @@ class Twin:
 
         `wanted` is `compiled(of_version(cluster, version))` unless said otherwise; `version` the inventory's own.
         """
-        raise NotImplementedError
+        version = version or cluster.slurm.version
+        cluster = of_version(cluster, version)
+        wanted = wanted or compiled(cluster)
+        place = place_of(cluster, version, v1=host_cgroups() == "v1")
+        table = differences(place)
+        files = applied(wanted.files, table)
+        dockerd.ensure()
+        for orphan in twin_container.remove_orphans():
+            tell(f"removed {orphan}: whoever had started it is gone")
+        tag = image.ensure(version, tell)
+        state = cluster.slurm.state
+        twin = cls(cluster, version, twin_container.run(tag, place, cluster.name, state=state, keep=keep))
+        try:
+            twin._do(boot.tree(cluster, files, place), "files")
+            tell("munge, MariaDB, slurmdbd")
+            twin._do(boot.database(state), "the database")
+            tell("accounts and QoS")
+            reconcile(twin._root, wanted.entities, limits=False)
+            tell(f"slurmctld and {len(place.ports)} slurmd")
+            twin._do(boot.daemons(place), "the daemons")
+            tell("limits")
+            reconcile(twin._root, wanted.entities, limits=True)
+            tell("waiting until all nodes are idle")
+            twin._do(twin_nodes.IDLE, "the nodes")
+            twin._compare(wanted.files, files, unnamed(wanted.files, files, table))
+        except BaseException:
+            twin.stop()
+            raise
+        twin.times = _times(cluster)
+        return twin
 
     def stop(self) -> None:
         """Remove the twin; twice does no harm."""
-        raise NotImplementedError
+        with suppress(GpupoolError):
+            twin_container.remove(self.name)
 
     def __enter__(self) -> Self:
         """Give the twin itself."""
@@ -64,28 +102,63 @@ class Twin:
 
     def run(self, script: str, user: str = "root", seconds: float = 60) -> Said:
         """Run shell text in the twin as a user of the inventory, or root; a failure is in the answer."""
-        raise NotImplementedError
+        inside = ["timeout", "--signal", "KILL", str(seconds), "bash", "-s"]
+        command = ["exec", "--interactive", "--user", user, "--workdir", "/tmp", self.name, *inside]
+        done = docker.attempt(command, stdin=script, timeout=seconds + 30)
+        return Said(done.returncode, done.stdout, done.stderr)
 
     def submit(self, jobs: Sequence[Ask]) -> list[str | Refusal]:
         """Hand in jobs in this order, and give the number of each, or sbatch's refusal."""
-        raise NotImplementedError
+        if not jobs:
+            return []
+        done = self._do(twin_queue.submission(self.cluster, jobs), "sbatch", 60 + len(jobs))
+        return twin_queue.answers(done.out, len(jobs))
 
     def jobs(self) -> list[Job]:
         """Give every job that has not ended."""
-        raise NotImplementedError
+        return twin_queue.jobs(self._do(twin_queue.LOOK, "squeue").out)
 
     def history(self, ids: Iterable[str]) -> dict[str, str]:
         """Give the states that jobs ended in (or are in now) by id; tasks of arrays one by one (`12_3`)."""
-        raise NotImplementedError
+        wanted = set(ids)
+        states = twin_queue.ended(self._do(twin_queue.ENDED, "sacct").out)
+        return {job: state for job, state in states.items() if job in wanted or job.partition("_")[0] in wanted}
 
     def clear(self) -> None:
         """Cancel everything, and return once no job is left and every node is idle."""
-        raise NotImplementedError
+        self._do(twin_queue.CLEAR, "clearing", 120)
 
     def lose(self, node: str) -> None:
         """Let a node die with all that runs on it; return once slurmctld knows."""
-        raise NotImplementedError
+        self._do(twin_nodes.lose(node), f"losing {node}")
 
     def restore(self, node: str) -> None:
         """Let a lost node come back; return once it is idle."""
-        raise NotImplementedError
+        self._do(twin_nodes.restore(node), f"restoring {node}")
+
+    def _root(self, script: str, seconds: float) -> Said:
+        return self.run(script, seconds=seconds)
+
+    def _do(self, script: str, what: str, seconds: float = 60) -> Said:
+        done = self.run(script, seconds=seconds)
+        if done.code:
+            said = (done.err.strip() or done.out.strip() or f"exit {done.code}").splitlines()
+            raise TwinError(f"twin of {self.cluster.name}, {what}: {said[-1]}")
+        return done
+
+    def _compare(self, production: Mapping[str, str], files: Mapping[str, str], odd: list[str]) -> None:
+        """Read back what the daemons read: nothing but the table may stand between it and production."""
+        for path, text in files.items():
+            said = self._do(f"cat {path}", "files")
+            odd += [] if said.out == text else [f"{path}: changed after it was written"]
+        if odd:
+            raise TwinError("the twin differs from production where the table does not say so:\n  " + "\n  ".join(odd))
+
+
+def _times(cluster: Cluster) -> dict[str, int]:
+    graces = {it.name: min(it.grace, GRACE) for it in cluster.partitions.values() if it.preemptable}
+    return {
+        "grace": max(graces.values(), default=0),
+        **{f"grace:{name}": grace for name, grace in graces.items()},
+        "requeue": CRED_EXPIRE + 1,
+    }

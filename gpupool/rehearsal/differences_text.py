@@ -1,0 +1,66 @@
+"""Files of `Key=value` lines, and of lines that are many of those: a key changed, taken out of sight, compared."""
+
+import difflib
+from collections.abc import Callable, Collection, Iterator
+
+Change = Callable[[str | None, str], str | None]
+
+
+def changed(text: str, line: str, word: str | None, change: Change) -> tuple[str, bool]:
+    """Give the text with a key changed wherever it is, or added where it is not; and whether it was there.
+
+    `word` is a key within lines that begin with `line`; the change is told which line it is: the value that the line
+    begins with, or, of lines that are one key, their number from 0.
+    """
+    seen = 0
+    lines: list[str] = []
+    for old in text.splitlines():
+        key, _, value = old.partition("=")
+        if key.strip().lower() != line.lower():
+            lines.append(old)
+        elif word is None:
+            new = change(value.strip(), str(seen))
+            seen += 1
+            lines += [] if new is None else [f"{key}={new}"]
+        else:
+            words, there = _word(old.split(), word, change)
+            seen += there
+            lines.append(" ".join(words))
+    if word is None and not seen and (new := change(None, "0")) is not None:
+        lines.append(f"{line}={new}")
+    return "".join(f"{it}\n" for it in lines), seen > 0
+
+
+def _word(words: list[str], word: str, change: Change) -> tuple[list[str], bool]:
+    name = words[0].partition("=")[2]
+    found = [it for it in words if it.partition("=")[0].lower() == word.lower()]
+    new = change(found[0].partition("=")[2] if found else None, name)
+    kept = [it for it in words if it not in found]
+    if new is None:
+        return kept, bool(found)
+    place = words.index(found[0]) if found else len(kept)
+    return [*kept[:place], f"{word}={new}", *kept[place:]], bool(found)
+
+
+def masked(text: str, keys: Collection[tuple[str, str | None]]) -> list[str]:
+    """Give the lines without these keys, as (line, word), in any case of their letters."""
+    whole = {line.lower() for line, word in keys if word is None}
+    parts = {(line.lower(), word.lower()) for line, word in keys if word is not None}
+    lines = []
+    for line in text.splitlines():
+        key = line.partition("=")[0].strip().lower()
+        if key in whole:
+            continue
+        if any(key == it for it, _ in parts):
+            line = " ".join(word for word in line.split() if (key, word.partition("=")[0].lower()) not in parts)
+        lines.append(line)
+    return lines
+
+
+def differing(production: list[str], twin: list[str]) -> Iterator[str]:
+    """Give each line that one of them has and the other has not, in words."""
+    for line in difflib.ndiff(production, twin):
+        if line.startswith("- "):
+            yield f"production has `{line[2:]}`"
+        elif line.startswith("+ "):
+            yield f"the twin has `{line[2:]}`"

@@ -1,0 +1,88 @@
+"""The container of a twin: started without a network, and removed when nobody owns it any more."""
+
+import itertools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from gpupool.errors import TwinError
+from gpupool.rehearsal.differences_table import Place
+from gpupool.testbed import docker
+
+LABEL = "gpupool.twin"
+OWNER = "gpupool.twin.owner"
+KEPT = "kept"
+_numbers = itertools.count(1)
+
+
+def prefix() -> str:
+    """Give what the names of twins begin with here."""
+    return os.environ.get("GPUPOOL_TWIN_PREFIX") or "gpupool-twin"
+
+
+def run(image: str, place: Place, cluster: str, *, state: str, keep: bool) -> str:
+    """Start an empty container and return its name; state that daemons write all the time is in memory."""
+    name = f"{prefix()}-{cluster}-{os.getpid()}-{next(_numbers)}"
+    # no network: addresses of the cluster are its own loopback's, which takes the right to add them
+    rights = ["--cap-add", "NET_ADMIN"]
+    if place.version == "22.05":
+        rights += ["--cap-add", "SYS_ADMIN", "--security-opt", "apparmor=unconfined"]
+    memory = [word for path in ("/run", "/tmp", "/var/spool/slurmd", state) for word in ("--tmpfs", f"{path}:exec")]
+    done = docker.attempt(
+        [
+            *("run", "--detach", "--init", "--name", name, "--hostname", place.host, "--network", "none"),
+            *("--label", f"{LABEL}={prefix()}", "--label", f"{OWNER}={KEPT if keep else owner(os.getpid())}"),
+            *(*rights, *memory, "--log-driver", "none", "--stop-signal", "SIGKILL", image, "sleep", "infinity"),
+        ]
+    )
+    if done.returncode:
+        remove(name)
+        raise TwinError(f"the twin's container could not be started: {docker.reason(done)}")
+    return name
+
+
+def remove(name: str) -> None:
+    """Remove a container with all that runs in it."""
+    docker.attempt(["rm", "--force", "--volumes", name])
+
+
+def remove_orphans() -> list[str]:
+    """Remove twins whose owner died without removing them, never one that lives; return their names."""
+    gone = [name for name, whose in _twins() if whose != KEPT and _is_dead(whose)]
+    for name in gone:
+        remove(name)
+    return gone
+
+
+def _twins() -> Iterator[tuple[str, str]]:
+    form = '{{.Names}} {{.Label "' + OWNER + '"}}'
+    said = docker.run(["ps", "--all", "--filter", f"label={LABEL}={prefix()}", "--format", form])
+    for line in said.splitlines():
+        name, _, whose = line.partition(" ")
+        yield name, whose
+
+
+def owner(pid: int) -> str:
+    """Give what tells a process from any other, of this machine's life and of others': boot, number, start."""
+    return f"{_boot()}:{pid}:{_started(pid)}"
+
+
+def _is_dead(whose: str) -> bool:
+    boot, _, rest = whose.partition(":")
+    pid, _, started = rest.partition(":")
+    if not pid.isdigit() or not started:
+        return False
+    # an owner from before a reboot is dead; one of another machine that shares this docker cannot be told from it
+    return boot == _boot() and _started(int(pid)) != started
+
+
+def _boot() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def _started(pid: int) -> str:
+    try:
+        # the name in parentheses may hold spaces
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (FileNotFoundError, ProcessLookupError):
+        return "gone"
