@@ -2,9 +2,22 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.operations import files
+from gpupool.operations import files, slurm, trial
+from gpupool.operations.slurm import NodeEntry
 
 
 def apply(cluster: Cluster, node: Node) -> None:
-    """Before any daemon is told to read it: all controllers have the same files when the first one reads them."""
-    files.put(name="Slurm configuration", files=files_of(cluster, node, "slurm"))
+    """Before any daemon is told to read it: all controllers have the same files when the first one reads them.
+
+    The first controller comes before the others: what it refuses, nobody gets.
+    """
+    wanted = files_of(cluster, node, "slurm")
+    first = cluster.controllers[0]
+    slurm.keeps_jobs(
+        name="Running jobs",
+        partitions=list(cluster.partitions),
+        nodes=[NodeEntry(it.slurm_name, it.cpus, dict(it.gpus)) for it in cluster.having("compute")],
+    )
+    if node != first:
+        slurm.follows(name="Configuration tried", first=first.name, files=wanted)
+    files.put(name="Slurm configuration", files=wanted, check=trial.check())

@@ -93,12 +93,14 @@ def put(
     directories: list[Directory] | None = None,
     links: dict[str, str] | None = None,
     absent: dict[str, str] | None = None,
+    check: list[str] | None = None,
 ) -> Commands:
     """Make directories, files, symbolic links (path -> target) what they should be, and take away what should not be.
 
     ``absent`` maps a path to the proof that it is ours: the target of a link, or words that the file's text holds;
     without the proof the path is left alone. A link never replaces a real file or directory, nor does a file replace
-    a directory: that is refused in words.
+    a directory: that is refused in words. ``check``: a command that must accept all new files before any is placed;
+    those that change lie beside their places then, as ``*.gpupool-new``.
     """
     files, directories, links, absent = files or [], directories or [], links or {}, absent or {}
     paths = [*(d.path for d in directories), *(f.path for f in files), *links, *absent]
@@ -110,7 +112,7 @@ def put(
     if not paths:
         this_host().noop("nothing to put")
         return
-    shown = {f.path: _sha256(f.text) for f in files if not _secret(f)} | dict.fromkeys(absent, "")
+    shown = {f.path: sha256_of(f.text) for f in files if not _secret(f)} | dict.fromkeys(absent, "")
     there = this_host().get_fact(Paths, paths=paths, shown=shown)
     if there is None:
         yield from refuse(f"{paths[0]} and what belongs to it cannot be looked at: no answer within 60 s")
@@ -132,7 +134,8 @@ def put(
     if not work.changes:
         this_host().noop(f"{paths[0]} and what belongs to it ({len(paths)} in all): as wanted")
         return
-    script = [_PRELUDE.strip(), work.clean(), *work.stages, *work.places]
+    checked = [_check(check, paths[0])] if check and work.news else []
+    script = [_PRELUDE.strip(), work.clean(), *work.stages, *checked, *work.places]
     yield StringCommand("\n".join(script), _stdin="".join(work.texts))
 
 
@@ -187,7 +190,7 @@ class _Work:
             self._rights(entry, now)
 
     def file(self, entry: TextFile, now: PathState | None) -> None:
-        sha256 = _sha256(entry.text)
+        sha256 = sha256_of(entry.text)
         upcoming.announce(entry.path, sha256)
         if now is not None and now.kind in ("directory", "other"):
             raise _RefusedError(f"{entry.path}: a {now.kind} stands where a file should be; move it away")
@@ -243,6 +246,15 @@ class _Work:
             self.changes[entry.path] = f"{before} becomes {after}\n"
 
 
+def _check(check: list[str], path: str) -> str:
+    # standard input holds the files, nothing for the command
+    lines = [
+        f"said=$({shlex.join(check)} 2>&1 </dev/null) ||",
+        f"""say {shlex.quote(path)}": refused, nothing is replaced: $(printf '%s\\n' "$said" | tail -n 1)\"""",
+    ]
+    return " ".join(lines)
+
+
 def _call(function: str, *values: str) -> str:
     return " ".join((function, *(shlex.quote(value) for value in values)))
 
@@ -255,5 +267,6 @@ def _secret(entry: TextFile) -> bool:
     return bool(getattr(entry, "secret", False))
 
 
-def _sha256(text: str) -> str:
+def sha256_of(text: str) -> str:
+    """Give the sha256 of a text, in hex."""
     return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,100 @@
+"""What slurmctld has in hand: partitions, nodes, and the jobs in them, waiting or running."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ClusterShell.NodeSet import NodeSet
+from pyinfra.api.command import StringCommand
+from pyinfra.api.facts import FactBase
+
+from gpupool.facts.script import ask, whole
+
+PATIENCE = 5  # seconds; a slurmctld that is up answers in some milliseconds, and without one Slurm's commands wait long
+
+_LOOK = r"""
+if command -v scontrol >/dev/null && [ -e "${SLURM_CONF:-/etc/slurm/slurm.conf}" ] &&
+   partitions=$(timeout "$1" scontrol -a -o show partitions 2>/dev/null); then
+  echo answers
+  printf '%s\n' "$partitions" | sed -nE 's/^PartitionName=([^ ]+).*/P|\1/p'
+  scontrol -o show nodes | awk '/^NodeName=/ { name = cpus = gres = ""
+    for (i = 1; i <= NF; i++) { split($i, pair, "="); value = substr($i, length(pair[1]) + 2)
+      if (pair[1] == "NodeName") name = value
+      if (pair[1] == "CPUTot") cpus = value
+      if (pair[1] == "Gres") gres = value }
+    print "N|" name "|" cpus "|" gres }'
+  squeue -a -h -o 'J|%i|%T|%u|%a|%q|%P|%N|%n'
+fi
+"""
+_STATES = ("RUNNING", "SUSPENDED", "STOPPED", "CONFIGURING", "COMPLETING", "SIGNALING", "STAGE_OUT")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job, or the waiting rest of an array: ``nodes`` it has, or needs (``running`` False) by its own words."""
+
+    id: str
+    running: bool
+    user: str
+    account: str
+    qos: str
+    partitions: tuple[str, ...]
+    nodes: frozenset[str]
+
+
+@dataclass(frozen=True)
+class NodeShape:
+    """What a job's allocation on a node rests on: logical CPUs and GPUs by type ("" where they have none)."""
+
+    cpus: int
+    gpus: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class QueueState:
+    """``answers``: a slurmctld was there to ask; everything is empty without one."""
+
+    answers: bool = False
+    partitions: tuple[str, ...] = ()
+    nodes: dict[str, NodeShape] = field(default_factory=dict)
+    jobs: tuple[Job, ...] = ()
+
+
+class Queue(FactBase[QueueState | None]):
+    """Everything in one command, on any node that has slurm.conf. None when the answer was cut short."""
+
+    def command(self) -> StringCommand:
+        """Ask the slurmctld of this node's slurm.conf, if there is one."""
+        return ask(_LOOK, str(PATIENCE))
+
+    def process(self, output: list[str]) -> QueueState | None:
+        """Read the answer."""
+        lines = whole(output)
+        if lines is None:
+            return None
+        rows = [line.split("|") for line in lines]
+        return QueueState(
+            answers="answers" in lines,
+            partitions=tuple(row[1] for row in rows if row[0] == "P"),
+            nodes={row[1]: NodeShape(int(row[2] or 0), _gpus(row[3])) for row in rows if row[0] == "N"},
+            jobs=tuple(_jobs(rows)),
+        )
+
+
+def _jobs(rows: list[list[str]]) -> Iterator[Job]:
+    for row in rows:
+        if row[0] == "J":
+            job, state, user, account, qos, partitions, has, needs = row[1:9]
+            running = state in _STATES
+            nodes = frozenset(NodeSet(has if running else needs)) if (has if running else needs) else frozenset()
+            yield Job(job, running, user, account, qos, tuple(partitions.split(",")), nodes)
+
+
+def _gpus(gres: str) -> dict[str, int]:
+    # gpu:a40:8(S:0-1),gpu:2,shard:4
+    found: dict[str, int] = {}
+    for word in gres.split(","):
+        kind, _, rest = word.partition("(")[0].partition(":")
+        name, _, count = rest.rpartition(":")
+        if kind == "gpu" and count.isdigit():
+            found[name] = found.get(name, 0) + int(count)
+    return found

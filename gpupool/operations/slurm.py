@@ -1,0 +1,106 @@
+"""What a new slurm.conf costs: Slurm ends the jobs of what goes away, so that is refused while there are any.
+
+Tried on 24.11, `scontrol reconfigure` as well as a restart. Jobs end with a partition that goes away (waiting ones
+too), with their node, or when their node has other CPUs or GPUs. They live on when a node only leaves their partition,
+when a time limit gets shorter, when a partition takes their account or QoS no more, when memory or features change.
+``gpupool.operations.trial`` asks slurmctld itself, just before the files are put.
+"""
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyinfra.api.command import StringCommand
+from pyinfra.api.operation import operation
+from pyinfra.context import ctx_state
+
+from gpupool.facts.files import Paths
+from gpupool.facts.queue import Job, NodeShape, Queue, QueueState
+from gpupool.operations.ambient import this_host
+from gpupool.operations.files import TextFile, sha256_of
+from gpupool.operations.refusal import refuse
+
+_SHOWN = 3  # jobs named of each partition or node
+
+
+@dataclass(frozen=True)
+class NodeEntry:
+    """A node as slurm.conf will have it: logical CPUs, and GPUs by type."""
+
+    name: str
+    cpus: int
+    gpus: dict[str, int]
+
+
+@operation()
+def keeps_jobs(partitions: list[str], nodes: list[NodeEntry]) -> Generator[StringCommand, None, None]:
+    """Refuse to go on when jobs, running or waiting, need what slurm.conf will no longer have, or have otherwise.
+
+    ``partitions`` and ``nodes`` are all that it will have; a renamed one is a new one. To be called before slurm.conf
+    is put, on each host that gets it. Without a slurmctld that answers there is nothing to ask.
+    """
+    state = this_host().get_fact(Queue)
+    if state is None:
+        yield from refuse("slurmctld does not say which jobs there are: no answer within 60 s")
+        return
+    losses = list(_losses(state, partitions, {node.name: NodeShape(node.cpus, node.gpus) for node in nodes}))
+    if losses:
+        count = len({job.id for _, jobs, _ in losses for job in jobs})
+        told = "; ".join(f"{what}: {_named(jobs)}" for what, jobs, _ in losses[:3])
+        more = f"; and {len(losses) - 3} more" if len(losses) > 3 else ""
+        drain = losses[0][2]
+        yield from refuse(
+            f"Slurm would end {count} job{'s' * (count != 1)}: {told}{more}. First `scontrol update {drain} "
+            "state=drain`, let those that run end, move or cancel those that wait"
+        )
+        return
+    this_host().noop("no job loses its partition or node" if state.answers else "no slurmctld answers: no jobs to keep")
+
+
+@operation()
+def follows(first: str, files: Sequence[TextFile]) -> Generator[StringCommand, None, None]:
+    """Refuse new ``files`` here when the host ``first``, which tries them, failed in this run after it was reached.
+
+    So all hosts have the same, whatever ``first`` has against them. One that cannot be reached holds up nobody.
+    """
+    state: Any = ctx_state.get()
+    host = state.inventory.get_host(first, default=None)
+    if host is not None and host in state.failed_hosts and host.connected:
+        there = this_host().get_fact(Paths, paths=[file.path for file in files], shown={})
+        if there is None or any(
+            file.path not in there or there[file.path].sha256 != sha256_of(file.text) for file in files
+        ):
+            yield from refuse(
+                f"{files[0].path} stays as it is: {first}, which tries the new one, has failed in this run"
+            )
+            return
+    this_host().noop(f"{first} has nothing against the files")
+
+
+def _losses(
+    state: QueueState, partitions: Iterable[str], nodes: dict[str, NodeShape]
+) -> Iterator[tuple[str, list[Job], str]]:
+    """Give what goes away or changes under jobs, in words, the jobs, and what to drain, in scontrol's words."""
+    for name in state.partitions:
+        jobs = [job for job in state.jobs if name in job.partitions]
+        if name not in partitions and jobs:
+            yield f"partition {name} goes away", jobs, f"partitionname={name}"
+    for name, shape in state.nodes.items():
+        drain = f"nodename={name} reason=gone"
+        if name not in nodes:
+            if jobs := [job for job in state.jobs if name in job.nodes]:
+                yield f"node {name} goes away", jobs, drain
+        elif jobs := [job for job in state.jobs if job.running and name in job.nodes]:
+            if shape.cpus != nodes[name].cpus:
+                yield f"node {name} gets {nodes[name].cpus} CPUs, has {shape.cpus}", jobs, drain
+            elif shape.gpus != nodes[name].gpus:
+                yield f"node {name} gets {_gpus(nodes[name])}, has {_gpus(shape)}", jobs, drain
+
+
+def _gpus(shape: NodeShape) -> str:
+    return " and ".join(f"{count} {kind}".strip() for kind, count in shape.gpus.items()) or "no GPUs"
+
+
+def _named(jobs: list[Job]) -> str:
+    words = [f"{job.id} of {job.user} {'runs' if job.running else 'waits'}" for job in jobs[:_SHOWN]]
+    return ", ".join(words) + (f" and {len(jobs) - _SHOWN} more" if len(jobs) > _SHOWN else "")

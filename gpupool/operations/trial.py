@@ -1,0 +1,99 @@
+"""A new slurm.conf is tried before it is put: Slurm itself has no such test.
+
+On a controller a slurmctld of its own is started with the new files and a copy of the live state, in a network
+namespace where there is no node, no slurmdbd and no other slurmctld: it can reach nothing, and is killed as soon as
+it has read all. Two things are learnt in some 0.3 s each: whether it starts at all, and which jobs it would end when
+it does. The latter are more than those of a deleted partition or node: slurmctld also ends jobs whose node has other
+CPUs or GPUs now, or that were submitted to several partitions of which one is gone, though they run in another.
+
+What the trial itself cannot live with (a namespace that differs from the node) fails with the files of today, too:
+these are tried in the same way, and only what they stand and the new ones do not is held against the new ones.
+"""
+
+_TRIAL = r"""
+set -u; umask 077
+conf=$1; etc=${conf%/*}
+command -v slurmctld >/dev/null || exit 0 # this node only reads slurm.conf: a controller has tried it
+value() { sed -nE "s/^[[:space:]]*$1[[:space:]]*=[[:space:]]*([^[:space:]#]*).*/\1/Ip" "$2" 2>/dev/null | tail -n 1; }
+laid() { find "$etc" -maxdepth 1 -name '*.gpupool-new' -mmin -2; } # by this very run; not what a killed one has left
+new=$(laid | grep -xF -- "$conf.gpupool-new" || echo "$conf")
+user=$(value SlurmUser "$new"); user=${user%%(*}; user=${user:-root}
+dir=$(mktemp -d /run/gpupool-trial.XXXXXX); trap 'rm -rf -- "$dir"' EXIT; chmod 711 "$dir"
+prepare() { # now or new: a folder with Slurm's files; what they name outside is taken out, lines stay in their places
+  at=$dir/$1; mkdir "$at" "$at/state"
+  for file in "$etc"/*.conf "$etc"/*.lua; do [ ! -f "$file" ] || cp -- "$file" "$at/"; done
+  [ "$1" = now ] || laid | while read -r file; do to=${file##*/}; cp -- "$file" "$at/${to%.gpupool-new}"; done
+  rm -f -- "$at/slurmdbd.conf"; chown -R -- "$user" "$at"
+  runuser -u "$user" -- sh -c '
+    for file in job_state node_state part_state resv_state last_tres last_config_lite assoc_mgr_state clustername; do
+      cp -- "$1/$file" "$2/"; done
+    # a batch job whose script is gone fails; that there is one is enough
+    cd "$1" && find hash.* -name script > "$2/scripts"
+    cd "$2" && sed "s:/script$::" scripts | xargs -r mkdir -p -- && xargs -r touch -- < scripts
+  ' sh "$(value StateSaveLocation "$at/slurm.conf")" "$at/state" 2>/dev/null
+  sed -E -i -e '/^[[:space:]]*(SlurmctldHost|ControlMachine|BackupController|StateSaveLocation'\
+'|SlurmctldPrimaryO[A-Z]*Prog|Slurmctld(Addr|Port|PidFile|LogFile|SyslogDebug|Debug)|AccountingStorage(Type|Host|Port|BackupHost|Pass|TRES)'\
+'|JobComp[A-Z]*|MailProg|(Pro|Epi)logSlurmctld|(Resume|ResumeFail|Suspend|Reboot)Program)[[:space:]]*=/Is/^/#/' \
+    -e '/^[[:space:]]*PartitionName=/Is/[[:space:]](QOS|AllowQos|DenyQos)=[^[:space:]]*//Ig' \
+    -e '/^[[:space:]]*NodeName=(DEFAULT[[:space:]])?/I{/=DEFAULT[[:space:]]/Ib;s/[[:space:]]NodeAddr=[^[:space:]]*//I' \
+    -e 's/[[:space:]]*$/ NodeAddr=192.0.2.1/}' "$at/slurm.conf"
+  if [ -s "$at/state/last_tres" ]; then # what slurmdbd said last; it knows nothing yet of what is new
+    kind=slurmdbd; tres=$(value AccountingStorageTRES "$conf")
+  else
+    kind=none; tres=; sed -E -i '/^[[:space:]]*AccountingStorageEnforce[[:space:]]*=/Is/^/#/' "$at/slurm.conf"
+  fi
+  [ "$tres" = "$(value AccountingStorageTRES "$new")" ] || sed -E -i \
+    -e 's/[[:space:]]TRESBillingWeights=[^[:space:]]*//Ig' \
+    -e '/^[[:space:]]*PriorityWeightTRES[[:space:]]*=/Is/^/#/' "$at/slurm.conf"
+  printf '%s\n' "SlurmctldHost=$(hostname -s)(192.0.2.1)" "StateSaveLocation=$at/state" "SlurmctldPidFile=$at/pid" \
+    SlurmctldDebug=info MailProg=/bin/true "AccountingStorageType=accounting_storage/$kind" \
+    AccountingStorageHost=192.0.2.1 ${tres:+"AccountingStorageTRES=$tres"} >> "$at/slurm.conf"
+}
+RUN='
+at=$1 user=$2
+ip link set lo up && ip address add 192.0.2.1/32 dev lo || exit 90
+runuser -u "$user" -- slurmctld -D -f "$at/slurm.conf" > "$at/log" 2>&1 & daemon=$!
+until grep -q "Running as primary controller" "$at/log"; do kill -0 "$daemon" 2>/dev/null || exit 91; sleep 0.05; done
+SLURM_CONF=$at/slurm.conf squeue -a -h -o "%i|%t|%u|%P" > "$at/jobs" || exit 92
+'
+start() { # 0: it runs, and its jobs stand in the folder; 91: it ended by itself; all of it ends with its shell
+  prepare "$1"; touch "$dir/$1/log"
+  timeout -s KILL 20 unshare -n -p -f --kill-child sh -c "$RUN" sh "$dir/$1" "$user" 2>/dev/null
+}
+words() { sed -nE "s:^[^ ]*slurmctld\: ::; s:$dir/$1:$etc:g; s/^(error|fatal)\: ([a-z_]+\: )?//p" "$dir/$1/log"; }
+start new; came=$?
+if [ -f "$conf" ]; then start now; stood=$?; else stood=none; fi
+case $came/$stood in
+  0/0) ;;
+  91/0|91/none|137/0)
+    touch "$dir/now.words"; [ "$stood" = none ] || words now > "$dir/now.words"
+    said=$(words new | grep -vxF -f "$dir/now.words" -e 'Unable to process configuration file' | awk '!seen[$0]++' |
+      head -n 2)
+    where=
+    for word in $(printf '%s' "$said" | grep -v ' line [0-9]' | tr -c 'A-Za-z0-9_' ' '); do
+      line=$(grep -niE -m 1 "^[[:space:]]*$word[[:space:]]*=" "$new") || continue
+      where="line ${line%%:*} (${line#*:}): "; break
+    done
+    said=$(printf '%s' "$said" | tr '\n' ';' | sed 's/;/; /g')
+    printf '%s\n' "slurmctld would not start with it: $where${said:-it is not ready after 20 s}" >&2; exit 1;;
+  *) exit 0;; # it cannot be told here
+esac
+# jobs that run today and would not, or wait today and would be gone
+awk -F'|' '{ at[FILENAME, $1] = $2; line[FILENAME, $1] = $0 }
+  END { for (key in at) { split(key, part, SUBSEP); if (part[1] != ARGV[2]) continue
+    was = at[key]; is = at[ARGV[1], part[2]]; run = "^(R|S|ST|CF)$"
+    if (was != "CG" && (is == "" || (was ~ run && is !~ run))) print line[key] } }' \
+  "$dir/new/jobs" "$dir/now/jobs" | sort -n > "$dir/lost"
+[ -s "$dir/lost" ] || exit 0
+many=$(wc -l < "$dir/lost")
+some=$(head -n 5 "$dir/lost" | awk -F'|' '{ printf "%s%s (%s, %s)", (NR > 1 ? ", " : ""), $1, $3, $4 }')
+printf '%s\n' "slurmctld would end $many of the jobs with it: $some$([ "$many" -le 5 ] || echo ', …')" >&2; exit 1
+"""
+
+
+def check(conf: str = "/etc/slurm/slurm.conf") -> list[str]:
+    """Give the command for ``files.put(check=…)`` of slurm.conf and its neighbours (gres.conf, job_submit.lua, …).
+
+    On a node without slurmctld it accepts everything.
+    """
+    return ["sh", "-c", _TRIAL.strip(), "trial", conf]
