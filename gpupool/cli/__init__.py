@@ -5,7 +5,7 @@ import sys
 import typer
 
 from gpupool import __version__
-from gpupool.cli import apply, check, init, plan, render, schema, testbed, verify
+from gpupool.cli import apply, check, init, plan, rehearse, render, schema, testbed, verify
 from gpupool.cli.screen import stderr
 from gpupool.errors import GpupoolError
 
@@ -20,6 +20,7 @@ app.command("render")(render.command)
 app.command("plan")(plan.command)
 app.command("apply")(apply.command)
 app.command("verify")(verify.command)
+app.command("rehearse")(rehearse.command)
 app.add_typer(testbed.app, name="testbed", help="The same cluster in containers here: up, down, status, ssh.")
 app.command("init")(init.command)
 app.command("schema")(schema.command)

@@ -12,7 +12,7 @@ from rich.progress import Progress as Bars
 
 SILENCE_SECONDS = 10
 REFRESH_SECONDS = 0.1
-UNITS = {"Connect": "nodes", "Prepare": "nodes", "Execute": "operations"}
+UNITS = {"Connect": "nodes", "Prepare": "nodes", "Execute": "operations", "Rehearse": "promises"}
 
 
 class Progress(Protocol):

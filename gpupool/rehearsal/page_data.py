@@ -1,7 +1,7 @@
 """All that a report of a rehearsal says, as plain data: the page is made from it, and CI reads it as JSON."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
@@ -12,9 +12,10 @@ OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 
 @dataclass(frozen=True)
-class Difference:
-    """A setting that is not in the twin what it is in production, and why."""
+class Setting:
+    """A key of a file (of the whole file, where there is none) that is not in the twin what it is in production."""
 
+    file: str
     key: str
     production: str
     twin: str
@@ -34,7 +35,7 @@ class Rehearsed:
     seconds: float
     findings: Sequence[Finding]
     moments: Sequence[Moment]
-    differences: Sequence[Difference] = field(default=())
+    differences: Sequence[Setting] = ()
     change: str | None = None
 
     @property

@@ -82,9 +82,9 @@ def test_it_opens_without_asking_the_network(chromium: str, report: Path, width:
 
 def test_a_page_that_does_ask_would_be_seen(chromium: str, tmp_path: Path) -> None:
     file, log = tmp_path / "asks.html", tmp_path / "net.json"
-    file.write_text('<img src="http://127.0.0.1:9/x.png">')
+    file.write_text('<img src="http://localhost:9/x.png">')
     _open(chromium, file, f"--log-net-log={log}", f"--screenshot={tmp_path / 'x.png'}")
-    assert _asked(log) == {"http://127.0.0.1:9/x.png"}
+    assert _asked(log) == {"http://localhost:9/x.png"}
 
 
 def test_the_timeline_has_every_lab_where_a_reader_sees_it(chromium: str, report: Path) -> None:

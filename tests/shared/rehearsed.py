@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 
 from gpupool.rehearsal.finding import Finding, Moment
-from gpupool.rehearsal.page_data import Difference, Rehearsed
+from gpupool.rehearsal.page_data import Rehearsed, Setting
 
 CAPS = {
     **{"essa-lab": 16, "hays-lab": 16, "kira-lab": 32, "hoffman-lab": 32, "nlprx-lab": 32, "ha-lab": 16, "ei-lab": 12},
@@ -43,7 +43,7 @@ def rehearsal(*, broken: bool = False, per_second: float = 1.0, labs: int = 14) 
         seconds=at + 21,
         findings=findings,
         moments=moments,
-        differences=[Difference(**told) for told in _TOLD["differences"]],
+        differences=[Setting(**told) for told in _TOLD["differences"]],
     )
 
 

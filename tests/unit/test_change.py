@@ -15,6 +15,7 @@ from gpupool.cluster.change import lay
 from gpupool.cluster.load import examine, load
 from gpupool.cluster.text import Text, read
 from gpupool.compile import files_for
+from gpupool.rehearsal.site import promises
 from gpupool.slurm.accounting import entities
 
 ROOT = Path(__file__).parents[2]
@@ -222,3 +223,25 @@ def _paths(data: Any, at: tuple[str | int, ...] = ()) -> Any:
     for step, below in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
         yield (*at, step)
         yield from _paths(below, (*at, step))
+
+
+# The page about it
+
+
+def _blocks() -> list[str]:
+    return re.findall(r"^```yaml\n(.*?)^```", (ROOT / "docs" / "rehearsal.md").read_text(), re.MULTILINE | re.DOTALL)
+
+
+def test_the_changes_of_the_page_can_be_made(skynet_with: Callable[[str], Any]) -> None:
+    changes = [block for block in _blocks() if not block.startswith("name:")]
+    assert len(changes) == 2
+    for change in changes:
+        assert _said(skynet_with(change)) == []
+    assert yaml.safe_load(changes[0]) == read(ROOT / "docs" / "what-if.yml").data
+
+
+def test_the_own_promise_of_the_page_can_be_tried(tmp_path: Path) -> None:
+    (own,) = (block for block in _blocks() if block.startswith("name:"))
+    (tmp_path / "rehearsal").mkdir()
+    (tmp_path / "rehearsal" / "own.yml").write_text(own)
+    assert [it.key for it in promises(tmp_path, load(ROOT / "inventory" / "example"))] == ["two-quick-ones"]

@@ -1,0 +1,181 @@
+"""`gpupool rehearse`: the promises of an inventory, tried at full size before anybody relies on them."""
+
+import difflib
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, get_args
+
+import typer
+
+from gpupool.cli.screen import Inventory, Json, With, print_json, stderr, stdout
+from gpupool.cluster.load import load
+from gpupool.cluster.model import Cluster
+from gpupool.engine.progress import Progress, shown
+from gpupool.errors import InventoryError
+
+if TYPE_CHECKING:
+    from gpupool.rehearsal.compiled import Version
+    from gpupool.rehearsal.finding import Finding
+    from gpupool.rehearsal.page_data import Rehearsed, Setting
+    from gpupool.rehearsal.promises.base import Promise
+
+TICK = 0.5  # seconds
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What a person asked for."""
+
+    cluster: Cluster
+    version: "Version"
+    change: Path | None
+    only: frozenset[str]
+    own: Sequence["Promise"]
+    keep: bool
+
+    @property
+    def promises(self) -> list["Promise"]:
+        """Those that are tried, the site's own among them."""
+        from gpupool.rehearsal.promises import PROMISES
+
+        return [it for it in (*PROMISES, *self.own) if not self.only or it.key in self.only]
+
+
+def command(
+    inventory: Inventory,
+    change: With = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", help="Write index.html and rehearsal.json to this folder.", metavar="DIR"),
+    ] = None,
+    as_json: Json = False,
+    slurm: Annotated[
+        str | None,
+        typer.Option("--slurm", help="Another Slurm than the inventory's.", metavar="22.05|24.11|26.05"),
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option("--only", help="These promises only, by their keys.", metavar="PROMISE,…")
+    ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the twin standing, to look into it.")] = False,
+) -> None:
+    """Try the promises as real jobs on a twin of the whole cluster; exit 1 when one of them is broken."""
+    from gpupool.rehearsal import page_files, table
+
+    wish = _wish(inventory, change, slurm, only, keep)
+    if report is not None:
+        page_files.ensure_writable(report)
+    found = _rehearsed(wish)
+    if report is not None:
+        page_files.write(report, found)
+        stderr.print(f"the report is {report / 'index.html'}", markup=False)
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        table.show(stdout, found)
+    if found.worst == "broken":
+        raise SystemExit(1)
+
+
+def _wish(inventory: Path, change: Path | None, slurm: str | None, only: str | None, keep: bool) -> _Wish:
+    """Load and check everything that was asked for; a slip costs no twin."""
+    from gpupool.rehearsal.compiled import Version, of_version
+    from gpupool.rehearsal.promises import PROMISES
+    from gpupool.rehearsal.site import promises
+
+    cluster = load(inventory, change)
+    version = next((it for it in get_args(Version) if it == (slurm or cluster.slurm.version)), None)
+    if version is None:
+        raise InventoryError(f"--slurm {slurm}: say {', '.join(get_args(Version))}")
+    cluster = of_version(cluster, version)
+    own = promises(inventory, cluster)
+    keys = [it.key for it in (*PROMISES, *own)]
+    wanted = frozenset(filter(None, (it.strip() for it in (only or "").split(","))))
+    if unknown := sorted(wanted - set(keys)):
+        near = difflib.get_close_matches(unknown[0], keys, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(keys)}"
+        raise InventoryError(f"--only: there is no promise {unknown[0]} ({hint})")
+    return _Wish(cluster, version, change, wanted, own, keep)
+
+
+def _rehearsed(wish: _Wish) -> "Rehearsed":
+    """Stand the twin up, try what was asked for, take it down, whatever happened between."""
+    from gpupool.rehearsal.page_data import Rehearsed, caps_of
+    from gpupool.rehearsal.run import rehearse
+    from gpupool.rehearsal.twin import Twin
+
+    began, made, cluster = time.monotonic(), datetime.now().astimezone(), wish.cluster
+    compute = cluster.having("compute")
+    with shown(stderr) as progress, _ticking(progress):
+        progress.stage("Stand up", 1)
+        twin = Twin.start(
+            cluster, version=wish.version, tell=lambda words: progress.step(cluster.name, words), keep=wish.keep
+        )
+        try:
+            progress.advance()
+            progress.stage("Rehearse", len(wish.promises))
+            found = rehearse(
+                twin, cluster, only=wish.only, extra=wish.own, tell=lambda key, it: _tell(progress, wish, key, it)
+            )
+        finally:
+            if not wish.keep:
+                twin.stop()
+    if wish.keep:
+        stderr.print(f"the twin stands: docker exec -it {twin.name} bash; docker rm -f {twin.name} takes it down")
+    return Rehearsed(
+        cluster=cluster.name,
+        version=found.version,
+        nodes=len(compute),
+        gpus=cluster.total_gpus,
+        caps=caps_of(cluster),
+        made=made,
+        seconds=time.monotonic() - began,
+        findings=found.findings,
+        moments=found.moments,
+        differences=_differences(wish),
+        change=wish.change.name if wish.change else None,
+    )
+
+
+def _differences(wish: _Wish) -> "list[Setting]":
+    """Give the settings in which the twin is not as production, as this machine made it."""
+    from gpupool.rehearsal.differences_table import differences, place_of
+    from gpupool.rehearsal.page_data import Setting
+    from gpupool.testbed.host import host_cgroups
+
+    place = place_of(wish.cluster, wish.version, v1=host_cgroups() == "v1")
+    return [Setting(it.file, it.key, it.production, it.twin, it.why) for it in differences(place)]
+
+
+def _tell(progress: Progress, wish: _Wish, key: str, finding: "Finding | None") -> None:
+    if finding is None:
+        words = next((it.words for it in wish.promises if it.key == key), "")
+        progress.step(key, words)
+        return
+    progress.advance()
+    if finding.outcome == "broken":
+        progress.failed(key, finding.happened)
+    elif finding.outcome == "void":
+        progress.note(f"void: {key}: {finding.happened}")
+
+
+@contextmanager
+def _ticking(progress: Progress) -> Iterator[None]:
+    """Let the clocks run while this thread waits for jobs."""
+    over = threading.Event()
+
+    def tick() -> None:
+        while not over.wait(TICK):
+            progress.tick()
+
+    thread = threading.Thread(target=tick, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
