@@ -5,9 +5,24 @@ One call a line, never a loop over roles: pyinfra knows an operation by the line
 
 from gpupool.engine.here import here
 from gpupool.operations.together import stage
-from gpupool.roles import accounts, base, compute, controller, database, gpu, head, munge, people, slurm, ssh, storage
+from gpupool.roles import (
+    accounts,
+    base,
+    compute,
+    controller,
+    database,
+    gpu,
+    head,
+    munge,
+    people,
+    slurm,
+    ssh,
+    storage,
+    tools,
+)
 from gpupool.system.packages import holds_configuration
 from gpupool.system.storage import served_by
+from gpupool.system.tools import tools_for
 
 cluster, node = here()
 
@@ -44,3 +59,5 @@ if node.has("compute"):
     compute.apply(cluster, node)
 if node.has("head"):
     head.apply(cluster, node)
+if node.has("head") or tools_for(cluster, node):
+    tools.apply(cluster, node)

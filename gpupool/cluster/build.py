@@ -33,6 +33,7 @@ def build(site: Site) -> model.Cluster:
         storage=storage,
         software=it.software,
         environment=it.environment,
+        tools=it.tools,
         access=it.access,
         policies=it.policies,
         testbed=it.testbed,

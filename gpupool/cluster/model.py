@@ -8,7 +8,7 @@ from typing import Literal
 from gpupool.cluster.schema.labs import Limits, Qos
 from gpupool.cluster.schema.machines import ClusterEntry, Gpu
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
-from gpupool.cluster.schema.software import Access, Environment, Policies, Software
+from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Tool
 from gpupool.cluster.schema.storage import Storage
 from gpupool.cluster.schema.testbed import Testbed
 
@@ -171,6 +171,7 @@ class Cluster:
     storage: Storage
     software: Software
     environment: Environment
+    tools: tuple[Tool, ...]
     access: Access
     policies: Policies
     testbed: Testbed | None

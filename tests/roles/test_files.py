@@ -14,7 +14,7 @@ from gpupool.engine.here import here
 from gpupool.engine.targets import targets
 from gpupool.files import File
 from gpupool.reach import Reach
-from gpupool.roles import base, compute, controller, database, gpu, head, munge, people, slurm, ssh, storage
+from gpupool.roles import base, compute, controller, database, gpu, head, munge, people, slurm, ssh, storage, tools
 
 Apply = Callable[[Cluster, Node], None]
 
@@ -32,6 +32,7 @@ ROLES: list[tuple[Apply, str, set[str]]] = [
     (gpu.apply, "a40-01", {"gpu"}),
     (compute.apply, "a40-01", {"compute"}),
     (head.apply, "login1", {"head"}),
+    (tools.apply, "login1", {"tools"}),
 ]
 
 

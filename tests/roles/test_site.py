@@ -25,7 +25,7 @@ WORKER = [
     *["Node daemon settings", "Slurm node daemon"],
 ]
 FROM_ZERO = {
-    "login1": [*EVERYBODY, "Mounts", "Links", *MUNGE, "Slurm client settings", "Slurm client daemon"],
+    "login1": [*EVERYBODY, "Mounts", "Links", *MUNGE, "Slurm client settings", "Slurm client daemon", "Tools"],
     "control": [
         *[*EVERYBODY, "Mounts", *MUNGE, "Slurm configuration"],
         *["Database settings", "MariaDB", "Accounting database", "Slurm database daemon", "Account names"],

@@ -1,0 +1,34 @@
+"""Small programs of ours for the people of a cluster."""
+
+import shlex
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.schema.software import Tool
+from gpupool.files import File
+from gpupool.template import fill
+
+# what gpupool puts where, by the tool's name; the inventory may name others, which are not made yet
+PLACES = {"sbash": "/usr/local/bin/sbash"}
+
+
+def tools_for(cluster: Cluster, node: Node) -> tuple[File, ...]:
+    """Give the programs that a node has."""
+    return tuple(
+        File(PLACES[tool.name], sbash(cluster, tool), "tools", mode="0755")
+        for tool in cluster.tools
+        if tool.name in PLACES and node.name in cluster.select(tool.where)
+    )
+
+
+def sbash(cluster: Cluster, tool: Tool) -> str:
+    """Give the shell script; options of the tool: gpus, gpu (type), cpus (for each GPU), partition."""
+    types = [gpu for gpu in cluster.gpu_types if any(gpu in node.gpus for node in cluster.having("compute"))]
+    words = {key: shlex.quote(str(tool.options[key])) if key in tool.options else "" for key in ("gpu", "partition")}
+    return fill(
+        "sbash",
+        cluster=cluster,
+        types=types,
+        gpus=tool.options.get("gpus", 1),
+        cpus=tool.options.get("cpus", 1),
+        **words,
+    )
