@@ -37,6 +37,10 @@ def _controller_parameters(cluster: Cluster) -> Iterator[str]:
     # 22.05 does not know rate limits: they came with 23.02
     if limit and cluster.slurm.version != "22.05":
         yield f"rl_enable,rl_bucket_size={limit.bucket},rl_refill_rate={limit.refill}"
+    # where 22.05 has what later became PreemptParameters
+    preempting = any(partition.preemptable for partition in cluster.partitions.values())
+    if preempting and cluster.preemption.send_user_signal and cluster.slurm.version == "22.05":
+        yield "preempt_send_user_signal"
 
 
 def _default_memory(cluster: Cluster) -> str | None:
