@@ -94,11 +94,11 @@ set -eu
 fail() { echo "$*" >&2; exit 1; }
 # what never starts is told after so many tenths of a second
 patiently() { n=0; until "$@" >/dev/null 2>&1; do n=$((n+1)); [ $n -lt 300 ] || return 1; sleep 0.1; done; }
-mkdir -p /etc/munge /run/munge /var/log/munge /var/lib/munge /var/spool/slurmd /var/log/slurm @STATE /run/mysqld
+mkdir -p /etc/munge /run/munge /var/log/munge /var/lib/munge /var/spool/slurmd /var/log/slurm @STATE /run/mysqld /run/mariadbd
 head -c 1024 /dev/urandom > /etc/munge/munge.key
 chmod 400 /etc/munge/munge.key; chmod 711 /run/munge
 chown munge:munge /etc/munge/munge.key /run/munge /var/log/munge /var/lib/munge
-chown slurm:slurm /var/log/slurm @STATE; chown mysql:mysql /run/mysqld
+chown slurm:slurm /var/log/slurm @STATE; chown mysql:mysql /run/mysqld /run/mariadbd
 setsid runuser -u munge -- /usr/sbin/munged --num-threads 8 </dev/null >/dev/null 2>&1 || fail "munged did not start"
 setsid runuser -u mysql -- mariadbd </dev/null >/var/log/mariadbd.log 2>&1 &
 sql="create database if not exists slurm_acct_db;
@@ -107,7 +107,7 @@ sql="create database if not exists slurm_acct_db;
 patiently mariadb -e "$sql" || fail "MariaDB does not answer: $(tail -n 1 /var/log/mariadbd.log)"
 slurmdbd </dev/null >/dev/null 2>&1 || fail "slurmdbd did not start: $(tail -n 1 /var/log/slurm/slurmdbd.log)"
 patiently timeout 5 sacctmgr -nP show cluster ||
-  fail "slurmdbd does not answer: $(grep -E 'error|fatal' /var/log/slurm/slurmdbd.log | tail -n 1)"
+  fail "slurmdbd does not answer: $(timeout 5 sacctmgr -nP show cluster 2>&1 | grep -E 'error|fatal' | head -n 1)"
 """
 
 _DAEMONS = """
