@@ -36,12 +36,14 @@ stage(name="Servers are ready")
 storage.use(cluster, node)
 if node == cluster.controllers[0]:
     munge.make(cluster, node)
-    slurm.apply(cluster, node)
 stage(name="The munge key is made")
 if node.runs_slurm and node != cluster.controllers[0]:
     munge.share(cluster, node)
 if node.gpus:
     gpu.apply(cluster, node)
+if node == cluster.controllers[0]:
+    slurm.apply(cluster, node)
+stage(name="The configuration is tried")
 if holds_configuration(cluster, node) and node != cluster.controllers[0]:
     slurm.apply(cluster, node)
 if node.has("database"):

@@ -38,7 +38,7 @@ class Job:
     account: str
     qos: str
     partitions: tuple[str, ...]
-    nodes: frozenset[str]
+    nodes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def _jobs(rows: list[list[str]]) -> Iterator[Job]:
         if row[0] == "J":
             job, state, user, account, qos, partitions, has, needs = row[1:9]
             running = state in _STATES
-            nodes = frozenset(NodeSet(has if running else needs)) if (has if running else needs) else frozenset()
+            nodes = tuple(NodeSet(has if running else needs))
             yield Job(job, running, user, account, qos, tuple(partitions.split(",")), nodes)
 
 

@@ -87,7 +87,8 @@ awk -F'|' '{ at[FILENAME, $1] = $2; line[FILENAME, $1] = $0 }
 [ -s "$dir/lost" ] || exit 0
 many=$(wc -l < "$dir/lost")
 some=$(head -n 5 "$dir/lost" | awk -F'|' '{ printf "%s%s (%s, %s)", (NR > 1 ? ", " : ""), $1, $3, $4 }')
-printf '%s\n' "slurmctld would end $many of the jobs with it: $some$([ "$many" -le 5 ] || echo ', …')" >&2; exit 1
+[ "$many" -le 5 ] || some="$some, …"
+printf '%s\n' "slurmctld would end $many of the jobs with it: $some; let them end first" >&2; exit 1
 """
 
 

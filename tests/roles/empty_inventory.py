@@ -9,4 +9,4 @@ from gpupool.engine.targets import targets as _targets
 # the entry point of the connector "pool" names it here
 _ssh.PoolSSH = _EmptyNode  # type: ignore[misc, assignment]
 
-nodes = [(f"@pool/{target.name}", dict(target.data)) for target in _targets(_testbed())]
+nodes = [(f"@pool/{target.name}", dict(target.data)) for target in _targets(_testbed("example"))]

@@ -16,7 +16,7 @@ from gpupool.facts.script import END
 from gpupool.reach import Reach
 from gpupool.testbed.overlay import stand_in
 
-EXAMPLE = Path(__file__).parents[2] / "inventory" / "example"
+INVENTORIES = Path(__file__).parents[2] / "inventory"
 
 
 @dataclass
@@ -33,14 +33,14 @@ TOLD: dict[str, Told] = {}
 BROKEN: dict[str, str] = {}
 
 
-def testbed() -> Reach:
-    """The example as its testbed would be: GPUs and storage are stand-ins."""
-    return Reach(stand_in(load(EXAMPLE), cgroup="v1"), None, {})
+def testbed(inventory: str) -> Reach:
+    """An inventory as its testbed would be: GPUs and storage are stand-ins."""
+    return Reach(stand_in(load(INVENTORIES / inventory), cgroup="v1"), None, {})
 
 
 def machines() -> Reach:
     """The example's own nodes: NFS, and real GPUs."""
-    return Reach(load(EXAMPLE), None, {})
+    return Reach(load(INVENTORIES / "example"), None, {})
 
 
 class EmptyNode(FakeConnector):

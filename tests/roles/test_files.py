@@ -40,9 +40,8 @@ def as_staged(files: list[File]) -> list[tuple[str, str, str, str]]:
     return [(it.path, f"{it.owner}:{it.group}", it.mode, hashlib.sha256(it.text.encode()).hexdigest()) for it in files]
 
 
-@pytest.mark.parametrize("made", [empty_nodes.testbed, empty_nodes.machines])
-def test_a_node_gets_the_files_that_render_prints(made: Callable[[], Reach]) -> None:
-    to = made()
+@pytest.mark.parametrize("to", [empty_nodes.testbed("example"), empty_nodes.machines()], ids=["testbed", "machines"])
+def test_a_node_gets_the_files_that_render_prints(to: Reach) -> None:
     assert run(targets(to), SITE, execute=True).ok
     for node in to.nodes:
         assert sorted(empty_nodes.staged(node.name)) == sorted(as_staged(list(files_for(to.cluster, node))))
@@ -50,7 +49,7 @@ def test_a_node_gets_the_files_that_render_prints(made: Callable[[], Reach]) -> 
 
 @pytest.mark.parametrize(("role", "name", "names"), ROLES, ids=[f"{it[0].__module__}.{it[0].__name__}" for it in ROLES])
 def test_a_role_puts_its_own_files(role: Apply, name: str, names: set[str]) -> None:
-    to = empty_nodes.testbed()
+    to = empty_nodes.testbed("example")
     node = to.cluster.nodes[name]
     report = run(targets(to), lambda: role(*here()), execute=True, limit=[name])
     assert report.ok, report.failures
@@ -61,7 +60,7 @@ def test_a_role_puts_its_own_files(role: Apply, name: str, names: set[str]) -> N
 
 
 def test_every_file_belongs_to_a_role() -> None:
-    cluster = empty_nodes.testbed().cluster
+    cluster = empty_nodes.testbed("example").cluster
     known = set().union(*(names for _, _, names in ROLES))
     assert {file.role for node in cluster.nodes.values() for file in files_for(cluster, node)} == known
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import empty_nodes
 import pytest
+from pyinfra.api.exceptions import ConnectError
 
 from gpupool.cli.running import SITE
 from gpupool.engine.drive import Report, run
@@ -16,7 +17,10 @@ from gpupool.engine.targets import targets
 from gpupool.reach import Reach
 from gpupool.roles import gpu, storage
 
-STAGES = ["Servers are ready", "The munge key is made", "Accounts are known", "The controller runs"]
+STAGES = [
+    *["Servers are ready", "The munge key is made", "The configuration is tried", "Accounts are known"],
+    "The controller runs",
+]
 
 EVERYBODY = ["Names", "Host name", "Packages", "Time zone", "SSH", "SSH daemon", "Groups", "Users"]
 MUNGE = ["Munge key", "Munge unit", "Munge daemon"]
@@ -66,13 +70,13 @@ def done(report: Report, node: str) -> list[str]:
 
 @pytest.mark.parametrize("execute", [False, True], ids=["plan", "apply"])
 def test_every_role_does_its_work_from_zero(execute: bool) -> None:
-    report = run(targets(empty_nodes.testbed()), SITE, execute=execute)
+    report = run(targets(empty_nodes.testbed("example")), SITE, execute=execute)
     assert not report.failures
     assert {name: done(report, name) for name in report.hosts} == FROM_ZERO
 
 
 def test_a_plan_tells_nodes_nothing() -> None:
-    assert run(targets(empty_nodes.testbed()), SITE, execute=False).changed
+    assert run(targets(empty_nodes.testbed("example")), SITE, execute=False).changed
     assert not any(told.commands for told in empty_nodes.TOLD.values())
 
 
@@ -88,7 +92,7 @@ def test_real_machines_get_the_time_and_no_stand_ins() -> None:
 
 def test_all_above_a_stage_is_done_everywhere_before_anything_below_it() -> None:
     ran = Ran()
-    assert apply(empty_nodes.testbed(), ran).ok
+    assert apply(empty_nodes.testbed("example"), ran).ok
     assert stages_in_order(ran.steps, FROM_ZERO) == STAGES
 
 
@@ -107,7 +111,7 @@ def test_plain_pyinfra_keeps_the_same_order() -> None:
         assert after is None or order.index(stage) < order.index(after)
         assert before is None or order.index(stage) > order.index(before)
     ran = Ran()
-    assert apply(empty_nodes.testbed(), ran).ok
+    assert apply(empty_nodes.testbed("example"), ran).ok
     ours = list(dict.fromkeys(what for _, what in ran.steps))
     assert list(dict.fromkeys(order)) == ours
     changing = {name: [] for name in FROM_ZERO}  # type: dict[str, list[str]]
@@ -123,7 +127,7 @@ def test_a_role_that_raises_stops_its_own_nodes_only(monkeypatch: pytest.MonkeyP
         raise RuntimeError("no such card")
 
     monkeypatch.setattr(gpu, "apply", broken)
-    report = apply(empty_nodes.testbed())
+    report = apply(empty_nodes.testbed("example"))
     assert set(report.failures) == {"a40-01", "rtx-01"}
     assert all("no such card" in why for why in report.failures.values())
     assert not set(report.failures) & set(empty_nodes.TOLD), "told to do half of the work"
@@ -133,7 +137,7 @@ def test_a_role_that_raises_stops_its_own_nodes_only(monkeypatch: pytest.MonkeyP
 
 def test_a_command_that_fails_stops_its_own_node_only() -> None:
     empty_nodes.BROKEN["rtx-01"] = "apt-get"
-    report = apply(empty_nodes.testbed())
+    report = apply(empty_nodes.testbed("example"))
     assert report.failures == {"rtx-01": "Packages: it is broken"}
     assert done(report, "rtx-01") == ["Names", "Host name"]
     for name in ("login1", "control", "files", "a40-01"):
@@ -142,7 +146,7 @@ def test_a_command_that_fails_stops_its_own_node_only() -> None:
 
 def test_without_the_controller_others_say_that_they_lack_its_key() -> None:
     empty_nodes.BROKEN["control"] = "apt-get"
-    report = apply(empty_nodes.testbed())
+    report = apply(empty_nodes.testbed("example"))
     why = "Munge key: there is no munge key here, and control, which has it, has failed in this run"
     assert report.failures == {
         "control": "Packages: it is broken",
@@ -157,9 +161,33 @@ def test_a_fileserver_that_fails_keeps_nobody_from_the_next_stages(monkeypatch: 
 
     monkeypatch.setattr(storage, "serve", broken)
     ran = Ran()
-    report = apply(empty_nodes.testbed(), ran)
+    report = apply(empty_nodes.testbed("example"), ran)
     assert list(report.failures) == ["files"]
     assert stages_in_order(ran.steps, [name for name in FROM_ZERO if name != "files"]) == STAGES
+
+
+def test_what_the_first_controller_refuses_no_other_node_gets() -> None:
+    """marvin says no when it tries the new files; vicki, its backup, keeps what it has; compute nodes go on."""
+    empty_nodes.BROKEN["marvin"] = "gpupool-trial"
+    report = apply(empty_nodes.testbed("skynet"))
+    why = "Configuration tried: /etc/slurm/slurm.conf stays as it is: marvin, which tries the new one"
+    assert report.failures == {
+        "marvin": "Slurm configuration: it is broken",
+        "vicki": f"{why}, has failed in this run",
+    }
+    assert not any(path.startswith("/etc/slurm/") for path, *_ in empty_nodes.staged("vicki"))
+    assert "Slurm node daemon" in done(report, "clippy")
+
+
+def test_a_first_controller_that_cannot_be_reached_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(self: empty_nodes.EmptyNode) -> None:
+        if self.host.name == "marvin":
+            raise ConnectError("no answer")
+
+    monkeypatch.setattr(empty_nodes.EmptyNode, "connect", away)
+    report = apply(empty_nodes.testbed("skynet"))
+    assert "cannot be reached" in report.failures["marvin"]
+    assert "slurm.conf" not in report.failures["vicki"]
 
 
 def stages_in_order(steps: Iterable[tuple[str, str]], nodes: Iterable[str]) -> list[str]:

@@ -1,0 +1,111 @@
+"""The trial of a slurm.conf, its script run for real between stand-ins for Slurm's commands."""
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpupool.operations.trial import check
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the script gives its folder to Slurm's user")
+
+# a slurmctld that dies of what it does not know, and says which jobs it would have, by the file's words
+STAND_INS = {
+    "slurmctld": r"""
+conf=$3; grep -q '^State.*/state' "$conf" || exit 3
+if line=$(grep -n '^NoSuchKey' "$conf"); then
+  echo "slurmctld: error: _parse_next_key: Parsing error at unrecognized key: NoSuchKey"
+  echo "slurmctld: fatal: Unable to process configuration file"; exit 1
+fi
+if grep -q '^Broken' "$conf"; then echo "slurmctld: fatal: this machine is odd"; exit 1; fi
+echo "slurmctld: Running as primary controller"; exec sleep 10""",
+    "squeue": r"""
+if grep -q '^PartitionName=long' "$SLURM_CONF"; then
+  echo '7|R|u-kira1|short'; echo '8|PD|u-hays1|long'; echo '9|CG|u-hays1|short'
+else echo '7|CG|u-kira1|short,long'; fi
+grep '^NodeName' "$SLURM_CONF" >&2""",
+    "ip": "exit 0",
+    "runuser": 'shift 3; exec "$@"',
+    "unshare": 'while [ "${1#-}" != "$1" ]; do shift; done; exec "$@"',
+}
+CONF = """SlurmUser=root
+StateSaveLocation=/nowhere
+SlurmctldHost=marvin(10.0.0.1)
+PriorityWeightAge=1
+NodeName=a NodeAddr=a.example.org CPUs=1
+PartitionName=short Nodes=a QOS=x
+PartitionName=long Nodes=a
+"""
+
+
+@pytest.fixture
+def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in the place of /etc/slurm."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, text in STAND_INS.items():
+        (programs / name).write_text(f"#!/bin/sh\n{text.strip()}\n")
+        (programs / name).chmod(stat.S_IRWXU)
+    monkeypatch.setenv("PATH", str(programs), prepend=":")
+    etc = tmp_path / "slurm"
+    etc.mkdir()
+    (etc / "slurm.conf").write_text(CONF)
+    return etc
+
+
+def tried(etc: Path) -> tuple[int, str]:
+    """Try what lies beside /etc/slurm's files: give the exit status and the last line said."""
+    before = {path.name: path.read_text() for path in etc.iterdir()}
+    done = subprocess.run(check(f"{etc}/slurm.conf"), capture_output=True, text=True, check=False, timeout=30)
+    assert {path.name: path.read_text() for path in etc.iterdir()} == before
+    assert not list(Path("/run").glob("gpupool-trial.*"))
+    return done.returncode, (done.stderr.strip().splitlines() or [""])[-1]
+
+
+def lay(etc: Path, text: str) -> None:
+    (etc / "slurm.conf.gpupool-new").write_text(text)
+
+
+def test_what_slurmctld_reads_and_costs_no_job_is_accepted(etc: Path) -> None:
+    lay(etc, CONF + "PartitionName=more Nodes=a\n")
+    assert tried(etc) == (0, "")
+
+
+def test_what_slurmctld_refuses_is_said_with_its_line(etc: Path) -> None:
+    lay(etc, CONF.replace("PriorityWeightAge=1", "NoSuchKey=1"))
+    said = "line 4 (NoSuchKey=1): Parsing error at unrecognized key: NoSuchKey"
+    assert tried(etc) == (1, f"slurmctld would not start with it: {said}")
+
+
+def test_jobs_that_would_end_are_named(etc: Path) -> None:
+    lay(etc, CONF.replace("PartitionName=long", "PartitionName=other"))
+    words = "slurmctld would end 2 of the jobs with it: 7 (u-kira1, short), 8 (u-hays1, long)"
+    assert tried(etc) == (1, f"{words}; let them end first")
+
+
+def test_a_first_slurm_conf_is_tried_alone(etc: Path) -> None:
+    (etc / "slurm.conf").unlink()
+    lay(etc, CONF.replace("PartitionName=long", "PartitionName=other"))
+    assert tried(etc) == (0, "")
+    lay(etc, CONF + "NoSuchKey=1\n")
+    assert tried(etc)[0] == 1
+
+
+def test_where_even_todays_file_does_not_start_nothing_can_be_told(etc: Path) -> None:
+    (etc / "slurm.conf").write_text(CONF + "Broken=1\n")
+    lay(etc, CONF + "Broken=1\nPartitionName=more Nodes=a\n")
+    assert tried(etc) == (0, "")
+
+
+def test_what_a_killed_run_left_is_not_tried(etc: Path) -> None:
+    lay(etc, CONF + "NoSuchKey=1\n")
+    os.utime(etc / "slurm.conf.gpupool-new", (1, 1))
+    assert tried(etc) == (0, "")
+
+
+def test_a_node_without_slurmctld_accepts_everything(etc: Path, tmp_path: Path) -> None:
+    (tmp_path / "bin" / "slurmctld").unlink()
+    lay(etc, CONF + "NoSuchKey=1\n")
+    assert tried(etc) == (0, "")

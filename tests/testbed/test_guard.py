@@ -1,0 +1,136 @@
+"""What an apply may not cost: no job dies of a change of the inventory, and slurmctld never meets a file it refuses."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpupool.testbed import state
+from tests.testbed.cluster import Testbed, gpupool
+from tests.testbed.test_apply import daemons
+
+HOLDERS = ("marvin", "vicki")  # who has slurm.conf as a file
+
+Changed = Callable[[str, str, str], Testbed]
+
+
+@pytest.fixture
+def changed(idle: Testbed, tmp_path: Path) -> Iterator[Changed]:
+    """Give the same testbed as another inventory sees it: a copy in which one text of one file is another."""
+    assert idle.to.testbed
+    copy = shutil.copytree(idle.inventory, tmp_path / "skynet")
+    seen = replace(idle.to.testbed, id=f"{idle.to.testbed.id}-changed", inventory=str(copy))
+    state.save(seen)
+
+    def change(file: str, old: str, new: str) -> Testbed:
+        text = (copy / file).read_text()
+        assert old in text
+        (copy / file).write_text(text.replace(old, new))
+        return Testbed(copy, idle.to)
+
+    yield change
+    state.forget(seen.id)
+    # jobs of a partition that the inventory has again must not hold up the way back
+    idle.out("marvin", "squeue -h -o %A | sort -u | xargs -r scancel")
+    assert idle.apply().returncode == 0
+    assert idle.plan() == (0, {})
+
+
+def slurm_files(testbed: Testbed) -> dict[str, str]:
+    """Give the sums of all that stands in /etc/slurm, by node."""
+    return {node: testbed.out(node, "cd /etc/slurm; find . -type f | sort | xargs sha256sum") for node in HOLDERS}
+
+
+def line_of(name: str, testbed: Testbed) -> str:
+    """Give the line of the partitions' file that makes a partition."""
+    lines = (testbed.inventory / "partitions.yml").read_text().splitlines(keepends=True)
+    (line,) = [line for line in lines if line.startswith(f"  - {{name: {name}, ")]
+    return line
+
+
+def said(testbed: Testbed, command: str) -> tuple[int, str]:
+    """Plan or apply, and give the exit status and what is said to people."""
+    done = gpupool(command, testbed.inventory, "--on", "testbed", *(["--yes"] if command == "apply" else []))
+    assert "Traceback" not in done.stdout + done.stderr
+    return done.returncode, done.stdout
+
+
+def test_a_partition_with_jobs_stays_until_they_have_ended(idle: Testbed, changed: Changed) -> None:
+    runs, waits = idle.submit("u-kira1", "-p long --gres=gpu:1"), idle.submit("u-hays1", "-p long --hold")
+    other = idle.submit("u-kira2", "-p short --gres=gpu:1")
+    for job in (runs, other):
+        idle.wait_for(job, "RUNNING")
+    without = changed("partitions.yml", line_of("long", idle), "")
+    before, started = slurm_files(idle), daemons(idle)
+
+    status, words = said(without, "plan")
+    assert status == 1
+    assert f"partition long goes away: {runs} of u-kira1 runs, {waits} of u-hays1 waits" in words
+    assert "First `scontrol update partitionname=long state=drain`" in words
+
+    idle.out("clippy", "rm /srv/share4")
+    status, words = said(without, "apply")
+    assert status == 1
+    assert "2 failed: marvin, vicki" in words
+    assert "Slurm would end 2 jobs: partition long goes away" in words
+    assert idle.out("clippy", "readlink /srv/share4") == "/coc/pskynet4", "other nodes go on"
+    assert slurm_files(idle) == before
+    assert daemons(idle) == started
+    states = {runs: "RUNNING", waits: "PENDING", other: "RUNNING"}
+    assert {job: idle.job(job)["JobState"] for job in states} == states
+    assert idle.out("sky1", "srun -p debug hostname", "u-hays1")
+
+    idle.out("marvin", f"scancel {runs} {waits}")
+    idle.wait_for(runs, "CANCELLED")
+    assert said(without, "apply")[0] == 0
+    assert "long" not in idle.out("marvin", "sinfo -h -o %R").split()
+    assert idle.job(other)["JobState"] == "RUNNING"
+
+
+def test_a_job_that_names_the_partition_but_runs_in_another_lives_too(idle: Testbed, changed: Changed) -> None:
+    """Slurm ends it, though squeue shows it in the other partition only: slurmctld itself has to be asked."""
+    job = idle.submit("u-kira1", "-p short,long --gres=gpu:1")
+    assert idle.wait_for(job, "RUNNING")["Partition"] == "short"
+    # slurmctld writes its state some seconds after a change, and the trial reads what is written
+    spool = idle.cluster.slurm.state
+    idle.out("marvin", f"for n in $(seq 20); do grep -aq short,long {spool}/job_state && exit 0; sleep 1; done; exit 1")
+    before = slurm_files(idle)
+    status, words = said(changed("partitions.yml", line_of("long", idle), ""), "apply")
+    assert status == 1
+    assert f"slurmctld would end 1 of the jobs with it: {job} (u-kira1, short)" in words
+    assert slurm_files(idle) == before
+    assert idle.job(job)["JobState"] == "RUNNING"
+
+
+def test_a_node_keeps_its_place_and_its_shape_while_jobs_are_on_it(idle: Testbed, changed: Changed) -> None:
+    job = idle.submit("u-kira1", "-w titanx-01 --gres=gpu:1")
+    idle.wait_for(job, "RUNNING")
+    fewer = changed("nodes.yml", "old-16c: {cpus: 32", "old-16c: {cpus: 24")
+    status, words = said(fewer, "plan")
+    assert status == 1
+    assert f"node titanx-01 gets 24 CPUs, has 32: {job} of u-kira1 runs" in words
+    without = changed("testbed.yml", "titanx-01,", "")
+    status, words = said(without, "plan")
+    assert status == 1
+    assert f"node titanx-01 goes away: {job} of u-kira1 runs" in words
+    assert idle.job(job)["JobState"] == "RUNNING"
+
+
+def test_a_slurm_conf_that_slurmctld_would_refuse_never_reaches_it(idle: Testbed, changed: Changed) -> None:
+    job = idle.submit("u-kira1", "-p short --gres=gpu:1")
+    idle.wait_for(job, "RUNNING")
+    wrong = changed("partitions.yml", "\nslurm:\n", '\nslurm:\n  parameters: {NoSuchKey: "1"}\n')
+    before, started = slurm_files(idle), daemons(idle)
+    status, words = said(wrong, "apply")
+    assert status == 1
+    lines = gpupool("render", wrong.inventory, "marvin").stdout.splitlines()
+    assert "NoSuchKey=1" in lines
+    assert "(NoSuchKey=1): Parsing error at unrecognized key: NoSuchKey" in words
+    assert "vicki: Configuration tried: /etc/slurm/slurm.conf stays as it is" in words
+    assert slurm_files(idle) == before
+    assert daemons(idle) == started
+    assert idle.job(job)["JobState"] == "RUNNING"
+    assert idle.out("sky1", "srun -p debug hostname", "u-hays1")
+    assert not idle.out("marvin", "ls -d /run/gpupool-trial* 2>/dev/null; pgrep -f gpupool-trial || true")
