@@ -1,0 +1,58 @@
+"""The submit plugin in a real slurmctld: what users see of it."""
+
+import pytest
+
+from tests.testbed.cluster import Testbed
+
+STEP = """#!/bin/sh
+srun sh -c 'echo "lr=$lr gamma=$gamma $(command -v ls)"'
+"""
+
+
+@pytest.mark.promise("SKY-106")
+def test_exported_variables_reach_a_step_that_still_finds_its_programs(idle: Testbed) -> None:
+    idle.out("sky1", "cat > step.sh", "u-kira1", STEP)
+    job = idle.out("sky1", "sbatch --parsable -o step.out --export=lr=1e-4,gamma=1 step.sh", "u-kira1")
+    idle.wait_for(job, "COMPLETED")
+    assert idle.out("sky1", "cat step.out", "u-kira1") == "lr=1e-4 gamma=1 /usr/bin/ls"
+
+
+@pytest.mark.promise("SKY-142")
+def test_too_many_cpus_for_a_gpu_are_warned_of(idle: Testbed) -> None:
+    for asked, warned in (("--gres=gpu:rtx_6000:1 -c 8", True), ("--gres=gpu:a40:1 -c 15", False)):
+        done = idle.run("sky1", f"srun -p debug {asked} true", "u-kira1")
+        assert done.returncode == 0, done.stderr
+        assert ("8 CPUs for each GPU are more than 7" in done.stderr) is warned
+
+
+@pytest.mark.promise("SKY-158", "SKY-208", "SKY-209")
+def test_a_user_of_cvmlp_keeps_the_limit_whatever_the_qos(idle: Testbed) -> None:
+    for words in ("", "--qos=normal", "--qos=short", "--qos=long -p long", "-p cvmlp-lab --qos=long"):
+        job = idle.submit("u-cvmlp1", f"-H --gres=gpu:1 {words}")
+        seen = idle.out("marvin", f"scontrol -o show job {job}")
+        assert " QOS=cvmlp-user-limits " in seen, words
+        longest = "7-00:00:00" if "long" in words or "-p cvmlp-lab" in words else "2-00:00:00"
+        assert f" TimeLimit={longest} " in seen, words
+    refused = idle.run("sky1", "sbatch --qos=short -t 3-0 -p long --wrap true", "u-cvmlp1")
+    assert "QoS short ends jobs after 48 hours" in refused.stderr
+
+
+@pytest.mark.promise("SKY-158")
+def test_nor_does_a_change_lift_it(idle: Testbed) -> None:
+    job = idle.submit("u-cvmlp1", "-H -p debug --qos=debug --gres=gpu:1")
+    idle.out("sky1", f"scontrol update jobid={job} qos=short", "u-cvmlp1")
+    assert " QOS=cvmlp-user-limits " in idle.out("marvin", f"scontrol -o show job {job}")
+
+
+def test_in_overcap_a_user_of_cvmlp_has_the_qos_that_was_asked_for(idle: Testbed) -> None:
+    job = idle.submit("u-cvmlp1", "-H --qos=short -p overcap -A overcap --gres=gpu:1")
+    assert " QOS=short " in idle.out("marvin", f"scontrol -o show job {job}")
+
+
+def test_a_job_without_gpus_leaves_the_node_its_memory(idle: Testbed) -> None:
+    per_cpu = idle.cluster.scheduler.default_memory.per_cpu
+    assert per_cpu
+    job = idle.submit("u-kira1", "-p debug -c 4")
+    idle.wait_for(job, "RUNNING")
+    seen = idle.out("marvin", f"scontrol -o show job {job}")
+    assert f"AllocTRES=cpu=4,mem={4 * per_cpu // 1024}G," in seen
