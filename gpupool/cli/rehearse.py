@@ -69,7 +69,12 @@ def command(
     wish = _wish(inventory, change, slurm, only, keep)
     if report is not None:
         page_files.ensure_writable(report)
-    found = _rehearsed(wish)
+    try:
+        found = _rehearsed(wish)
+    except KeyboardInterrupt:
+        left = "the twin may stand still" if keep else "the twin is taken down"
+        stderr.print(f"interrupted: {left}, no report is written", style="yellow")
+        raise SystemExit(130) from None
     if report is not None:
         page_files.write(report, found)
         stderr.print(f"the report is {report / 'index.html'}", markup=False)

@@ -126,6 +126,7 @@ def test_nothing_is_left_behind_whatever_happens(
         said = gpupool("rehearse", SKYNET, "--report", tmp_path / "report")
         assert said.code == (130 if isinstance(wrong, KeyboardInterrupt) else 1)
         assert said.out == ""
+        assert ("interrupted: the twin is taken down" in said.err) == isinstance(wrong, KeyboardInterrupt)
     assert stage.stopped == 1
     assert list(tmp_path.iterdir()) == []
 
