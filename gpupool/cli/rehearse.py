@@ -147,13 +147,12 @@ def _rehearsed(wish: _Wish) -> "Rehearsed":
 
 
 def _differences(wish: _Wish) -> "list[Setting]":
-    """Give the settings in which the twin is not as production, as this machine made it."""
+    """Give the settings in which the twin is not as production, with the reasons."""
     from gpupool.rehearsal.differences_table import differences, place_of
     from gpupool.rehearsal.page_data import Setting
-    from gpupool.testbed.host import host_cgroups
 
-    place = place_of(wish.cluster, wish.version, v1=host_cgroups() == "v1")
-    return [Setting(it.file, it.key, it.production, it.twin, it.why) for it in differences(place)]
+    table = differences(place_of(wish.cluster, wish.version))
+    return [Setting(it.file, it.key, it.production, it.twin, it.why) for it in table]
 
 
 def _tell(progress: Progress, wish: _Wish, key: str, finding: "Finding | None") -> None:
