@@ -5,10 +5,8 @@ from collections.abc import Iterator, Mapping
 
 from gpupool.cluster.model import Cluster
 from gpupool.rehearsal.differences_table import Place
-from gpupool.slurm.gres import V1_MOUNT
 from gpupool.system.devices import MAJOR
 from gpupool.system.people import groups_for
-from gpupool.testbed.boot import V1_CONTROLLERS
 
 # Debian's, where a file must not be root's
 _OWNED = {"/etc/slurm/slurmdbd.conf": ("slurm:slurm", "600")}
@@ -18,9 +16,7 @@ _SOME_ADDRESS = "192.0.2.1"
 
 def tree(cluster: Cluster, files: Mapping[str, str], place: Place) -> str:
     """Give the text that makes a Debian the cluster's machine: its files, addresses, people and devices."""
-    return "\n".join(
-        ["set -eu", *_files(files), *_addresses(cluster, place), *_people(cluster), *_devices(cluster), *_mounts(place)]
-    )
+    return "\n".join(["set -eu", *_files(files), *_addresses(cluster, place), *_people(cluster), *_devices(cluster)])
 
 
 def database(state: str) -> str:
@@ -82,19 +78,14 @@ def _devices(cluster: Cluster) -> Iterator[str]:
         yield f"mknod -m 666 /dev/nvidia{minor} c {MAJOR} {minor}"
 
 
-def _mounts(place: Place) -> Iterator[str]:
-    if place.version == "22.05" and place.v1:
-        for name in V1_CONTROLLERS:
-            yield f"mkdir -p {V1_MOUNT}/{name}; mount -t cgroup -o {name} cgroup {V1_MOUNT}/{name}"
-
-
 # A daemon that keeps our standard output would keep docker from coming back.
 _DATABASE = """
 set -eu
 fail() { echo "$*" >&2; exit 1; }
 # what never starts is told after so many tenths of a second
 patiently() { n=0; until "$@" >/dev/null 2>&1; do n=$((n+1)); [ $n -lt 300 ] || return 1; sleep 0.1; done; }
-mkdir -p /etc/munge /run/munge /var/log/munge /var/lib/munge /var/spool/slurmd /var/log/slurm @STATE /run/mysqld /run/mariadbd
+mkdir -p /etc/munge /run/munge /var/log/munge /var/lib/munge /var/spool/slurmd /var/log/slurm
+mkdir -p @STATE /run/mysqld /run/mariadbd
 head -c 1024 /dev/urandom > /etc/munge/munge.key
 chmod 400 /etc/munge/munge.key; chmod 711 /run/munge
 chown munge:munge /etc/munge/munge.key /run/munge /var/log/munge /var/lib/munge

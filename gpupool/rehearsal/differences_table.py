@@ -24,18 +24,17 @@ _DATABASE = "/etc/mysql/*"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a twin runs: the container's host name, the port of each node's slurmd, Slurm, the machine's cgroups."""
+    """Where a twin runs: the container's host name, the port of each node's slurmd, Slurm's version."""
 
     host: str
     ports: Mapping[str, int]
     version: Version
-    v1: bool = False
 
 
-def place_of(cluster: Cluster, version: Version, *, v1: bool) -> Place:
-    """Give the place of a cluster's twin; `v1`: the machine's control groups are v1, if only in part."""
+def place_of(cluster: Cluster, version: Version) -> Place:
+    """Give the place of a cluster's twin."""
     nodes = [node.slurm_name for node in cluster.having("compute")]
-    return Place(cluster.controllers[0].name, {name: FIRST_PORT + n for n, name in enumerate(nodes)}, version, v1)
+    return Place(cluster.controllers[0].name, {name: FIRST_PORT + n for n, name in enumerate(nodes)}, version)
 
 
 def differences(place: Place) -> tuple[Difference, ...]:
@@ -134,13 +133,10 @@ def _cgroups(place: Place) -> tuple[Difference, ...]:
     why = "a container without rights over control groups"
     if place.version != "22.05":
         return (Difference(_CGROUP, "CgroupPlugin", "cgroup/v2", "disabled", why, lambda *_: "disabled", needed=True),)
-    plugin = "cgroup/v1" if place.v1 else "cgroup/v2"
-    mount = V1_MOUNT if place.v1 else None
+    nowhere = "22.05 cannot do without a plugin; that of v1 touches nothing as long as nobody is fenced in"
     return (
-        Difference(_CGROUP, "CgroupPlugin", "autodetect", plugin, "22.05 cannot do without", lambda *_: plugin),
-        Difference(
-            _CGROUP, "CgroupMountpoint", "none", mount or "none", "where v1 controllers are mounted", lambda *_: mount
-        ),
+        Difference(_CGROUP, "CgroupPlugin", "autodetect", "cgroup/v1", nowhere, lambda *_: "cgroup/v1", needed=True),
+        Difference(_CGROUP, "CgroupMountpoint", "Slurm's own", V1_MOUNT, nowhere, lambda *_: V1_MOUNT),
         *(
             Difference(_CGROUP, f"Constrain{what}", "yes", "no", why, lambda *_: "no")
             for what in ("Devices", "Cores", "RAMSpace")

@@ -1,5 +1,7 @@
 """The twin: the whole cluster in one container without a network, at its full size, with production's own files."""
 
+import hashlib
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,7 +17,6 @@ from gpupool.rehearsal.differences import applied, unnamed
 from gpupool.rehearsal.differences_table import CRED_EXPIRE, GRACE, differences, place_of
 from gpupool.rehearsal.twin_jobs import HOLD, Ask, Job, Refusal, Said
 from gpupool.testbed import docker, dockerd
-from gpupool.testbed.host import host_cgroups
 
 __all__ = ["HOLD", "Ask", "Compiled", "Job", "Refusal", "Said", "Twin", "Version", "cannot", "compiled", "of_version"]
 
@@ -57,7 +58,7 @@ class Twin:
         version = version or cluster.slurm.version
         cluster = of_version(cluster, version)
         wanted = wanted or compiled(cluster)
-        place = place_of(cluster, version, v1=host_cgroups() == "v1")
+        place = place_of(cluster, version)
         table = differences(place)
         files = applied(wanted.files, table)
         dockerd.ensure()
@@ -148,9 +149,10 @@ class Twin:
 
     def _compare(self, production: Mapping[str, str], files: Mapping[str, str], odd: list[str]) -> None:
         """Read back what the daemons read: nothing but the table may stand between it and production."""
-        for path, text in files.items():
-            said = self._do(f"cat {path}", "files")
-            odd += [] if said.out == text else [f"{path}: changed after it was written"]
+        read = self._do(f"sha256sum {shlex.join(files)} || true", "files").out
+        sums = {path: known for known, _, path in (line.partition("  ") for line in read.splitlines())}
+        written = {path: hashlib.sha256(text.encode()).hexdigest() for path, text in files.items()}
+        odd += [f"{path}: changed after it was written" for path, known in written.items() if sums.get(path) != known]
         if odd:
             raise TwinError("the twin differs from production where the table does not say so:\n  " + "\n  ".join(odd))
 

@@ -24,15 +24,13 @@ def run(image: str, place: Place, cluster: str, *, state: str, keep: bool) -> st
     """Start an empty container and return its name; state that daemons write all the time is in memory."""
     name = f"{prefix()}-{cluster}-{os.getpid()}-{next(_numbers)}"
     # no network: addresses of the cluster are its own loopback's, which takes the right to add them
-    rights = ["--cap-add", "NET_ADMIN"]
-    if place.version == "22.05":
-        rights += ["--cap-add", "SYS_ADMIN", "--security-opt", "apparmor=unconfined"]
     memory = [word for path in ("/run", "/tmp", "/var/spool/slurmd", state) for word in ("--tmpfs", f"{path}:exec")]
     done = docker.attempt(
         [
             *("run", "--detach", "--init", "--name", name, "--hostname", place.host, "--network", "none"),
             *("--label", f"{LABEL}={prefix()}", "--label", f"{OWNER}={KEPT if keep else owner(os.getpid())}"),
-            *(*rights, *memory, "--log-driver", "none", "--stop-signal", "SIGKILL", image, "sleep", "infinity"),
+            *("--cap-add", "NET_ADMIN"),
+            *(*memory, "--log-driver", "none", "--stop-signal", "SIGKILL", image, "sleep", "infinity"),
         ]
     )
     if done.returncode:

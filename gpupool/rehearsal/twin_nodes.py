@@ -26,20 +26,20 @@ _NODE = """
 node=@NODE
 """
 
-# slurmstepd first, by its socket's name, or it would tell how the job ended; the job's processes have the node's name
-# in their environment.
+# All at once, or slurmstepd would tell how the job ended. Its number is in the name of its socket.
 _LOSE = """
-kill -KILL "$(cat /run/slurmd-$node.pid)"
-for job in /var/spool/slurmd/$node/*_*.*; do
-  [ -e "$job" ] || continue
-  id=${job##*_}
-  pkill -KILL -f "^slurmstepd: \\[${id%%.*}\\."
+doomed=$(cat /run/slurmd-$node.pid)
+for step in /var/spool/slurmd/$node/*_*.*; do
+  id=${step##*_}
+  doomed="$doomed $(pgrep -f "^slurmstepd: \\[${id%%.*}\\.")"
 done
-for process in /proc/[0-9]*; do
-  tr '\\0' '\\n' 2>/dev/null <$process/environ | grep -qx "SLURMD_NODENAME=$node" && kill -KILL ${process#/proc/}
-done
+doomed=$(ps -e -o pid= -o ppid= | awk -v doomed="$doomed" '
+  BEGIN { count = split(doomed, first); for (n in first) gone[first[n]] = 1 }
+  { parent[$1] = $2 }
+  END { for (it in parent) { for (at = it; at > 1; at = parent[at]) if (at in gone) { print it; break } } }')
+kill -KILL $doomed
+rm -f /var/spool/slurmd/$node/*_*.*
 scontrol update nodename=$node state=down reason=lost
-exit 0
 """
 
 _RESTORE = """
