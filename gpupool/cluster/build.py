@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from gpupool.cluster import model
+from gpupool.cluster.checks.room import keeps_cpus
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.checks.sums import real_memory
 from gpupool.cluster.schema import Inventory
@@ -59,6 +60,7 @@ def _nodes(site: Site) -> Iterator[model.Node]:
             cpus=shape.cpus if shape else 0,
             memory=real_memory(shape.memory, it.slurm.memory_reserve) if shape else 0,
             gpus=entry.gpus,
+            cpus_kept=shape.cpus_kept_per_gpu if shape and entry.gpus and keeps_cpus(it.slurm.version) else 0,
             features=(*entry.gpus, *entry.features),
             managed=entry.managed,
             elastic=entry.elastic is not None,

@@ -19,6 +19,7 @@ PEOPLE_GID = 5000  # of the group `people`, for users whose account has no gid
 class Node:
     """A machine. `memory` is what Slurm is told of, in MiB; `cpus` are logical CPUs; `gpus` counts by type.
 
+    `cpus_kept` is how many CPUs each GPU keeps for the job that has it; 0 where this Slurm cannot keep any.
     Selectors and roles go by `name`; `slurm_name` is what Slurm calls the node where it runs jobs.
     """
 
@@ -30,6 +31,7 @@ class Node:
     cpus: int
     memory: int
     gpus: Mapping[str, int]
+    cpus_kept: int
     features: tuple[str, ...]
     managed: bool
     elastic: bool

@@ -58,8 +58,13 @@ def _node_line(node: Node) -> str:
         words.append(f"NodeHostname={node.name}")
     if node.address:
         words.append(f"NodeAddr={node.address}")
-    # only CPUs=, no sockets and cores: logical CPUs are then handed out one by one
-    words += [f"CPUs={node.cpus}", f"RealMemory={node.memory}"]
+    # no word of real sockets, cores and threads: logical CPUs are then handed out one by one
+    words.append(f"CPUs={node.cpus}")
+    if node.cpus_kept:
+        # Slurm keeps the CPUs of a GPU within one socket
+        words += ["Sockets=1", f"CoresPerSocket={node.cpus}", "ThreadsPerCore=1"]
+        words.append(f"RestrictedCoresPerGPU={node.cpus_kept}")
+    words.append(f"RealMemory={node.memory}")
     if node.gpus:
         words.append("Gres=" + ",".join(f"gpu:{gpu}:{count}" for gpu, count in node.gpus.items()))
     if node.features:

@@ -13,17 +13,18 @@ V1_MOUNT = "/cg1"
 @lru_cache(maxsize=4)
 def gres_conf(cluster: Cluster) -> str:
     """Give gres.conf for all nodes; nodes with the same GPUs share lines."""
-    alike: dict[tuple[tuple[str, int], ...], list[Node]] = {}
+    alike: dict[tuple[object, ...], list[Node]] = {}
     for node in cluster.having("compute"):
         if node.gpus:
-            alike.setdefault(tuple(node.gpus.items()), []).append(node)
+            alike.setdefault((*node.gpus.items(), node.cpus if node.cpus_kept else 0), []).append(node)
     lines = []
-    for gpus, nodes in alike.items():
-        first = 0
-        for gpu, count in gpus:
+    for nodes in alike.values():
+        first, names = 0, folded(node.slurm_name for node in nodes)
+        # CPUs are kept only for a GPU that says which are near it: here all of them
+        cores = f" Cores=0-{nodes[0].cpus - 1}" if nodes[0].cpus_kept else ""
+        for gpu, count in nodes[0].gpus.items():
             if count:
-                names = folded(node.slurm_name for node in nodes)
-                lines.append(f"NodeName={names} Name=gpu Type={gpu} File={_devices(first, count)}")
+                lines.append(f"NodeName={names} Name=gpu Type={gpu} File={_devices(first, count)}{cores}")
             first += count
     return fill("gres.conf", cluster=cluster, lines=lines)
 

@@ -1,5 +1,6 @@
 """What slurmdbd shall hold of SkyNet, and of inventories that say less."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,25 @@ def skynet() -> Cluster:
     return load(ROOT / "inventory" / "skynet")
 
 
+Made = Callable[..., Cluster]
+OWN_CPUS = "gid: 5001, limits: {group: {cpu: 20}}"
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Made:
+    """Give the cluster of the small inventory, with texts replaced."""
+
+    def run(*changes: tuple[str, str]) -> Cluster:
+        text = SMALL.read_text()
+        for old, new in changes:
+            assert old in text, old
+            text = text.replace(old, new, 1)
+        (tmp_path / "inventory.yml").write_text(text)
+        return load(tmp_path)
+
+    return run
+
+
 def said(entity: dict[str, object]) -> dict[str, object]:
     """Give what an entity sets: an empty field takes a limit away."""
     return {key: value for key, value in entity.items() if value not in (None, {})}
@@ -31,10 +51,26 @@ def test_a_labs_cap_is_what_it_contributed_of_any_type(skynet: Cluster) -> None:
     labs = [name for name, account in skynet.accounts.items() if account.kind == "lab"]
     assert len(labs) == 14
     for lab in labs:
-        assert list(accounts[lab]["GrpTRES"]) == ["gres/gpu"]
+        assert not [tres for tres in accounts[lab]["GrpTRES"] if tres.startswith("gres/gpu:")]
         assert accounts[lab]["parent"] == "root"
     assert sum(accounts[lab]["GrpTRES"]["gres/gpu"] for lab in labs) == 284
-    assert accounts["cvmlp-lab"]["GrpTRES"] == {"gres/gpu": 64}
+    assert accounts["cvmlp-lab"]["GrpTRES"]["gres/gpu"] == 64
+
+
+@pytest.mark.promise("SKY-116")
+def test_a_labs_share_of_cpus_and_memory_goes_with_its_cap(skynet: Cluster) -> None:
+    for name, it in skynet.accounts.items():
+        if it.kind == "lab":
+            gpus = it.limits.group.gpu or 0
+            wanted = {"cpu": 16 * gpus, "mem": 64 * 1024 * gpus, "gres/gpu": gpus}
+            assert entities(skynet)["accounts"][name]["GrpTRES"] == wanted
+
+
+def test_a_labs_own_limit_goes_before_its_share(made: Made) -> None:
+    cluster = made(("scheduler: {", "scheduler: {lab_share: {cpu: 8, mem: 32G}, "), ("gid: 5001", OWN_CPUS))
+    accounts = entities(cluster)["accounts"]
+    assert accounts["red"]["GrpTRES"] == {"cpu": 20, "mem": 10 * 32 * 1024, "gres/gpu": 10}
+    assert accounts["blue"]["GrpTRES"] == {"cpu": 48, "mem": 6 * 32 * 1024, "gres/gpu": 6}
 
 
 @pytest.mark.promise("SKY-032", "SKY-119")
@@ -48,7 +84,7 @@ def test_everybody_may_use_overcap_and_it_has_no_cap(skynet: Cluster) -> None:
 @pytest.mark.promise("SKY-033")
 def test_people_belong_to_their_lab(skynet: Cluster) -> None:
     user = entities(skynet)["users"]["u-kira1"]
-    unlimited = {"GrpTRES": {}, "GrpJobs": None}
+    unlimited: dict[str, object] = {"GrpTRES": {}, "GrpJobs": None}
     assert user == {
         "default_account": "kira-lab",
         "accounts": {
@@ -126,27 +162,39 @@ def test_without_qos_people_keep_slurmdbds_own(tmp_path: Path) -> None:
     assert wanted["users"]["ann"] == {"default_account": "red", "accounts": {"red": {"GrpTRES": {}, "GrpJobs": None}}}
 
 
-def test_all_kinds_of_limits(tmp_path: Path) -> None:
+def test_all_kinds_of_limits(made: Made) -> None:
     limits = (
-        "limits: {group: {gpus: {a40: 2}, cpu: 64, mem: 1T, nodes: 3, billing: 7, jobs: 9}, group_minutes: {gpu: 60}, "
-        "per_job: {nodes: 1}}"
+        "limits: {group: {gpus: {a40: 12}, cpu: 64, mem: 1T, nodes: 2, billing: 7, jobs: 9, wall: 30d}, "
+        "group_minutes: {gpu: 60}, per_user: {gpu: 3, jobs: 2}, per_job: {nodes: 1, wall: 3h}}"
     )
-    text = SMALL.read_text().replace(
-        "contributed_gpus: 10}", f"contributed_gpus: 10, fairshare: 5, parent: blue, {limits}}}"
+    cluster = made(
+        ("contributed_gpus: 10}", f"contributed_gpus: 10, fairshare: 5, parent: blue, {limits}}}"),
+        ("contributed_gpus: 6}", "contributed_gpus: 6, parent: top}\n  - {name: top, kind: department}"),
+        ("{default: true}", "{default: true, limits: {per_user: {jobs: 4, mem: 10G}}}"),
+        ("tier: 10", "limits: {per_user: {jobs: 0}, per_job: {cpu: 8}}"),
+        ("scheduler: {", "scheduler: {untyped_gpus: refuse, "),
+        ("- name: red\n", "- name: Red\n"),
+        ("max_time: 2d", "max_time: 2d\n    deny_accounts: [top]"),
     )
-    text = text.replace("{default: true}", "{default: true, limits: {per_user: {jobs: 4, mem: 10G}}}")
-    text = text.replace("tier: 10", "limits: {group: {jobs: 0}}")
-    (tmp_path / "inventory.yml").write_text(text.replace("- name: red\n", "- name: Red\n"))
-    wanted = entities(load(tmp_path))
+    wanted = entities(cluster)
     assert said(wanted["accounts"]["red"]) == {
         "parent": "blue",
         "Fairshare": 5,
-        "GrpTRES": {"cpu": 64, "mem": 1048576, "node": 3, "billing": 7, "gres/gpu": 10, "gres/gpu:a40": 2},
+        "GrpTRES": {"cpu": 64, "mem": 1048576, "node": 2, "billing": 7, "gres/gpu": 10, "gres/gpu:a40": 12},
         "GrpTRESMins": {"gres/gpu": 60},
         "MaxTRES": {"node": 1},
         "GrpJobs": 9,
+        "GrpWall": "30-00:00:00",
+        "MaxWall": "03:00:00",
+    }
+    # Slurm has no limit of an account on each of its users: it stands on their associations
+    assert said(wanted["users"]["ann"]["accounts"]["red"]) == {
+        "qos": ["normal"],
+        "default_qos": "normal",
+        "GrpTRES": {"gres/gpu": 3},
+        "GrpJobs": 2,
     }
     assert said(wanted["qos"]["normal"]) == {"Priority": 0, "MaxTRESPU": {"mem": 10240}, "MaxJobsPU": 4}
     # sacctmgr writes names in lower case
-    assert said(wanted["qos"]["partition-red"]) == {"Priority": 0, "GrpJobs": 0}
+    assert said(wanted["qos"]["partition-red"]) == {"Priority": 0, "MaxJobsPU": 0, "MaxTRES": {"cpu": 8}}
     assert normal(wanted)

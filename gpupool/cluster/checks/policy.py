@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.checks.slurm_keys import OWN_KEYS
 from gpupool.cluster.complaints import Complaint
-from gpupool.cluster.words import format_duration
 
 
 def ensure_there_is_a_controller(site: Site) -> Iterator[Complaint]:
@@ -67,9 +66,9 @@ def ensure_owners_stand_above(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_overcap_stays_preemptable(site: Site) -> Iterator[Complaint]:
-    """An account that everybody belongs to has no cap; it may submit to preemptable partitions only."""
+    """An account without a cap may submit to preemptable partitions only, wherever others have one."""
     for account in site.inventory.accounts:
-        if account.kind != "shared" or account.limits.group.gpu is not None:
+        if site.capped(account) or not (account.members == "all" or site.accounts_of_kind("lab")):
             continue
         for path, partition in site.partitions():
             if not partition.preemptable and site.admits(partition, account.name):
@@ -84,39 +83,12 @@ def ensure_accounts_rule_is_single(site: Site) -> Iterator[Complaint]:
             yield Complaint((*path, "deny_accounts"), "stands beside allow_accounts, which alone would count")
 
 
-def ensure_default_qos_lets_jobs_run(site: Site) -> Iterator[Complaint]:
-    """A default QoS with a wall shorter than a partition's would leave jobs without --time waiting for ever."""
-    for name, qos in site.inventory.qos.items():
-        if not (qos.default or qos.default_for) or qos.max_wall is None:
-            continue
-        walls = [partition for _, partition in site.partitions() if not partition.qos or name in partition.qos]
-        lengths = {partition.max_time for partition in walls}
-        if len(lengths) > 1:
-            words = (
-                f"the default QoS {name} has a wall of {format_duration(qos.max_wall)}, and partitions differ in theirs"
-            )
-            yield Complaint(("qos", name, "max_wall"), words, "jobs without --time would wait for ever: leave it out")
-
-
-def ensure_caps_are_not_hidden(site: Site) -> Iterator[Complaint]:
-    """A group limit in a QoS replaces an account's limit on the same resource."""
-    capped = {"gpu"} if site.accounts_of_kind("lab") else set()
-    for account in site.inventory.accounts:
-        capped |= {key for key, value in account.limits.group if value}
-    for name, qos in site.inventory.qos.items():
-        for key, value in qos.limits.group:
-            if value and key in capped:
-                words = f"a group limit on {key} in a QoS replaces the accounts' own caps"
-                yield Complaint(("qos", name, "limits", "group", key), words, "use per_user")
-
-
-def ensure_account_limits_are_shared(site: Site) -> Iterator[Complaint]:
-    """An account's limits are on all its jobs together or on each; Slurm keeps limits per user in QoS."""
-    for index, account in enumerate(site.inventory.accounts):
-        if any(value for _, value in account.limits.per_user):
-            words = f"limits per user of {account.name} must stand in a QoS"
-            hint = f"a QoS with default_for: [{account.name}]"
-            yield Complaint(("accounts", index, "limits", "per_user"), words, hint)
+def ensure_lab_accounts_are_let_in(site: Site) -> Iterator[Complaint]:
+    """allow_lab_accounts adds to allow_accounts; alone it would shut everybody else out."""
+    for path, partition in site.partitions():
+        if partition.allow_lab_accounts and not partition.allow_accounts:
+            words = f"{partition.name} has no allow_accounts that this could add to: all accounts may submit there"
+            yield Complaint((*path, "allow_lab_accounts"), words, "leave it out")
 
 
 def ensure_docker_finds_the_gpus(site: Site) -> Iterator[Complaint]:

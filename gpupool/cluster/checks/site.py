@@ -42,10 +42,51 @@ class Site:
         for index, partition in enumerate(self.inventory.partitions):
             yield ("partitions", index), partition
 
+    def gpus_of(self, name: str) -> int:
+        """Give the number of a node's GPUs."""
+        return sum(self.census.by_name[name].entry.gpus.values())
+
+    def pool(self, nodes: str) -> dict[str, int]:
+        """Give what the nodes of a selector have together, by the keys of a limit; memory is nominal."""
+        if nodes not in self._pools:
+            self._pools[nodes] = self._pool(nodes)
+        return self._pools[nodes]
+
+    @cached_property
+    def _pools(self) -> dict[str, dict[str, int]]:
+        return {}
+
+    def _pool(self, nodes: str) -> dict[str, int]:
+        try:
+            entries = [self.census.by_name[name].entry for name in self.census.select(nodes)]
+        except ValueError:
+            return {}  # complained of elsewhere
+        shapes = [shape for entry in entries if (shape := self.inventory.hardware.get(entry.hardware or ""))]
+        return {
+            "gpu": sum(sum(entry.gpus.values()) for entry in entries),
+            "cpu": sum(shape.cpus for shape in shapes),
+            "mem": sum(shape.memory for shape in shapes),
+            "nodes": len(entries),
+        }
+
+    def capped(self, account: Account) -> bool:
+        """Tell whether an account, or one above it, has a limit on GPUs; a lab always has."""
+        by_name = {it.name: it for it in self.inventory.accounts}
+        seen: set[str] = set()
+        here: Account | None = account
+        while here and here.name not in seen:
+            if here.kind == "lab" or here.limits.group.gpu is not None:
+                return True
+            seen.add(here.name)
+            here = by_name.get(here.parent or "")
+        return False
+
     def admits(self, partition: Partition, account: str) -> bool:
         """Tell whether an account may submit to a partition."""
         if partition.allow_accounts:
             named = {name.replace("{account}", it) for name in partition.allow_accounts for it in self._each(partition)}
+            if partition.allow_lab_accounts:
+                named |= {lab.name for lab in self.accounts_of_kind("lab")}
             return account in named
         return account not in partition.deny_accounts
 

@@ -48,6 +48,9 @@ class Hardware(Fact):
     cpus: Count = Field(description="Logical CPUs as Slurm shall count them.")
     memory: Size = Field(description="Nominal memory; Slurm gets it less slurm.memory_reserve.")
     gpu_slots: Count = 0
+    cpus_kept_per_gpu: Count = Field(
+        0, description="CPUs beside each GPU that only a job on this GPU gets, so that it can always be used."
+    )
 
 
 class Elastic(Fact):

@@ -35,7 +35,8 @@ class DefaultMemory(Entry):
 class MaxMemory(Entry):
     """What a job may ask for at most."""
 
-    per_gpu: Size | None = None
+    per_gpu: Size | None = Field(None, description="Of a job with GPUs.")
+    per_cpu: Size | None = Field(None, description="Of a job without GPUs.")
 
 
 class LabShare(Entry):

@@ -1,0 +1,164 @@
+"""Limits that Slurm would take and not enforce, or let other limits hide."""
+
+from collections.abc import Iterator, Mapping
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.schema.labs import Amounts, Limits, Partition, Qos
+from gpupool.cluster.words import format_duration, format_size
+
+# what Slurm has no limit for
+_NOWHERE = {
+    "group_minutes": ("jobs", "wall"),
+    "per_user": ("wall",),
+    "per_job": ("jobs",),
+}
+# keys of slurm.conf that are free, yet would undo what the inventory promises
+_UNDOING = {
+    "jobrequeue": "jobs that had to give way would be gone, not start again",
+    "overtimelimit": "jobs would run past their time limits",
+    "maxmempercpu": "jobs on GPUs that name no memory would be refused",
+    "maxmempernode": "whole-node jobs would be refused: scheduler.max_memory is meant for this",
+    "defaultqos": "the default QoS is said with qos",
+}
+
+
+def _all_limits(site: Site) -> Iterator[tuple[Path, Limits, str]]:
+    """Give each limits block with its path and the selector of the nodes that it is about."""
+    for index, account in enumerate(site.inventory.accounts):
+        yield ("accounts", index, "limits"), account.limits, "@compute"
+    for name, qos in site.inventory.qos.items():
+        yield ("qos", name, "limits"), qos.limits, "@compute"
+    for path, partition in site.partitions():
+        yield (*path, "limits"), partition.limits, partition.nodes
+
+
+def _amounts(site: Site) -> Iterator[tuple[Path, str, Amounts, str]]:
+    for path, limits, nodes in _all_limits(site):
+        for kind, amounts in limits:
+            if amounts.model_fields_set:
+                yield (*path, kind), kind, amounts, nodes
+
+
+def ensure_slurm_has_the_limits(site: Site) -> Iterator[Complaint]:
+    """Each limit is one that Slurm can hold, and is said once."""
+    for path, kind, amounts, _ in _amounts(site):
+        for key in _NOWHERE.get(kind, ()):
+            if getattr(amounts, key) is not None:
+                words = f"Slurm has no limit on {key} {kind.replace('_', ' ')}"
+                hint = "group limits it for an account" if key == "jobs" else "per_job.wall or group.wall"
+                yield Complaint((*path, key), words, hint)
+    for name, qos in site.inventory.qos.items():
+        if qos.max_wall is not None and qos.limits.per_job.wall is not None:
+            path = ("qos", name, "limits", "per_job", "wall")
+            yield Complaint(path, "stands beside max_wall, which says the same", "keep one")
+
+
+def ensure_typed_limits_hold(site: Site) -> Iterator[Complaint]:
+    """A limit on a GPU type is on one that is there, and jobs cannot pass it by naming no type."""
+    there = {gpu for entry in site.inventory.nodes if "compute" in entry.roles for gpu in entry.gpus}
+    open_door = site.inventory.scheduler.untyped_gpus != "refuse"
+    for path, _, amounts, _ in _amounts(site):
+        for gpu in amounts.gpus:
+            if gpu not in there:
+                yield Complaint((*path, "gpus", gpu), f"no compute node has a GPU of type {gpu}")
+        if amounts.gpus and open_door:
+            words = "a job that asks for GPUs without naming a type passes a limit on a type"
+            yield Complaint((*path, "gpus"), words, "say scheduler.untyped_gpus: refuse")
+
+
+def ensure_limits_can_bind(site: Site) -> Iterator[Complaint]:
+    """A limit above all there is, or on a budget that nothing is charged to, limits nothing."""
+    charged = any(partition.billing for _, partition in site.partitions())
+    for path, kind, amounts, nodes in _amounts(site):
+        if amounts.billing is not None and not charged:
+            words = "no partition says what is billed: Slurm would count a job's CPUs"
+            yield Complaint((*path, "billing"), words, "say billing: in the partitions", "warning")
+        if kind == "group_minutes":
+            continue
+        pool = site.pool(nodes)
+        for key, there in pool.items():
+            given = getattr(amounts, key)
+            if given is not None and there and given > there:
+                shown = format_size(given) if key == "mem" else given
+                words = f"is {shown}, but there are {format_size(there) if key == 'mem' else there}: it limits nothing"
+                yield Complaint((*path, key), words, severity="warning")
+
+
+def ensure_caps_are_not_hidden(site: Site) -> Iterator[Complaint]:
+    """A group limit in a job's or a partition's QoS replaces an account's limit on the same resource."""
+    capped: dict[str, set[str]] = {"group": {"gpu"} if site.accounts_of_kind("lab") else set(), "group_minutes": set()}
+    if site.accounts_of_kind("lab"):
+        capped["group"] |= {key for key, each in site.inventory.scheduler.lab_share if each is not None}
+    for account in site.inventory.accounts:
+        for kind, keys in capped.items():
+            keys |= {key for key, value in getattr(account.limits, kind) if value}
+        # on an account, they become group limits of each user's own association
+        capped["group"] |= {key for key, value in account.limits.per_user if value}
+    for path, limits, _ in _all_limits(site):
+        if path[0] == "accounts":
+            continue
+        for kind, keys in capped.items():
+            for key, value in getattr(limits, kind):
+                if value not in (None, {}) and key in keys:
+                    where = "a QoS" if path[0] == "qos" else "a partition"
+                    words = f"a group limit on {key} in {where} replaces the accounts' own"
+                    yield Complaint((*path, kind, key), words, "use per_user")
+
+
+def ensure_user_limits_are_not_hidden(site: Site) -> Iterator[Complaint]:
+    """A partition's limit per user or per job replaces the job's QoS's; a higher one would lift it unsaid."""
+    for path, partition in site.partitions():
+        for name, qos in _usable(partition, site.inventory.qos):
+            for kind in ("per_user", "per_job"):
+                if f"{kind}" in partition.lift:
+                    continue
+                for key, here, there in _higher(getattr(partition.limits, kind), getattr(qos.limits, kind)):
+                    words = f"{here} replaces the {there} of QoS {name}, which jobs here would pass"
+                    hint = (
+                        "leave it out; lift: [per_user] where that is meant" if kind == "per_user" else "leave it out"
+                    )
+                    yield Complaint((*path, "limits", kind, key), words, hint)
+
+
+def _usable(partition: Partition, qos: Mapping[str, Qos]) -> Iterator[tuple[str, Qos]]:
+    return ((name, it) for name, it in qos.items() if not partition.qos or name in partition.qos)
+
+
+def _higher(one: Amounts, other: Amounts) -> Iterator[tuple[str, object, object]]:
+    for key, here in one:
+        there = getattr(other, key)
+        if isinstance(here, int) and isinstance(there, int) and here > there:
+            yield key, here, there
+
+
+def ensure_default_time_fits(site: Site) -> Iterator[Complaint]:
+    """A job without --time gets the wall of its QoS or account: where its partition is shorter, it waits for ever."""
+    for name, qos in site.inventory.qos.items():
+        wall = qos.limits.per_job.wall if qos.max_wall is None else qos.max_wall
+        if not (qos.default or qos.default_for) or wall is None:
+            continue
+        partitions = [it for _, it in site.partitions() if not it.qos or name in it.qos]
+        if len({it.max_time for it in partitions}) > 1 or any(it.max_time and it.max_time < wall for it in partitions):
+            words = f"the default QoS {name} has a wall of {format_duration(wall)}, and partitions differ in theirs"
+            yield Complaint(("qos", name, "max_wall"), words, "jobs without --time would wait for ever: leave it out")
+    for index, account in enumerate(site.inventory.accounts):
+        wall = account.limits.per_job.wall
+        for _, partition in site.partitions() if wall else ():
+            if wall and partition.max_time and partition.max_time < wall and site.admits(partition, account.name):
+                words = f"{format_duration(wall)} is longer than the partition {partition.name}"
+                hint = "jobs without --time would wait there for ever: leave it out"
+                yield Complaint(("accounts", index, "limits", "per_job", "wall"), words, hint)
+                break
+    for path, partition in site.partitions():
+        wall = partition.limits.per_job.wall
+        if wall and partition.max_time and wall != partition.max_time:
+            words = f"stands beside max_time: {format_duration(partition.max_time)}"
+            yield Complaint((*path, "limits", "per_job", "wall"), words, "jobs without --time would wait for ever")
+
+
+def ensure_parameters_undo_nothing(site: Site) -> Iterator[Complaint]:
+    """slurm.parameters has no key that takes back what the rest of the inventory promises."""
+    for key in site.inventory.slurm.parameters:
+        if why := _UNDOING.get(key.lower()):
+            yield Complaint(("slurm", "parameters", key), why, "leave it out")

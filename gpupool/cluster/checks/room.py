@@ -1,0 +1,149 @@
+"""Room for every GPU: the CPUs and the memory that its owner's job needs cannot be taken by others."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.checks.sums import real_memory
+from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.schema.labs import Account
+from gpupool.cluster.schema.machines import Hardware, NodeEntry
+from gpupool.cluster.words import format_size
+
+
+def keeps_cpus(version: str) -> bool:
+    """Tell whether this Slurm can keep CPUs for GPUs: RestrictedCoresPerGPU came with 24.05."""
+    return version != "22.05"
+
+
+def _machines(site: Site) -> Iterator[tuple[NodeEntry, Hardware, int]]:
+    """Give each kind of compute node with GPUs once: its first entry, its hardware, its number of GPUs."""
+    said = set()
+    for entry in site.inventory.nodes:
+        shape, gpus = site.inventory.hardware.get(entry.hardware or ""), sum(entry.gpus.values())
+        kind = (entry.hardware, gpus, len(entry.gpus))
+        if "compute" in entry.roles and shape and gpus and kind not in said:
+            said.add(kind)
+            yield entry, shape, gpus
+
+
+def ensure_kept_cpus_are_there(site: Site) -> Iterator[Complaint]:
+    """CPUs that GPUs keep for their jobs are there, leave some over, and this Slurm can keep them."""
+    version = site.inventory.slurm.version
+    for entry, shape, gpus in _machines(site):
+        path: Path = ("hardware", str(entry.hardware), "cpus_kept_per_gpu")
+        kept = shape.cpus_kept_per_gpu
+        if kept and not keeps_cpus(version):
+            words = f"Slurm {version} cannot keep CPUs for GPUs: other jobs may take them all"
+            yield Complaint(path, words, "24.11 can", "warning")
+        elif kept * gpus > shape.cpus:
+            yield Complaint(path, f"{gpus} x {kept} CPUs for the GPUs of {entry.name}, which has {shape.cpus}")
+        elif kept and kept * gpus == shape.cpus:
+            words = f"nothing is left on {entry.name} for jobs without GPUs: they never run there"
+            yield Complaint(path, words, severity="warning")
+        if kept and len(entry.gpus) > 1:
+            words = f"{entry.name} has {' and '.join(entry.gpus)}: Slurm keeps CPUs right for one type in a node only"
+            yield Complaint(path, words, "give that node a hardware of its own")
+
+
+def ensure_jobs_without_memory_leave_some(site: Site) -> Iterator[Complaint]:
+    """Where several GPUs share a node, a job that names no memory does not get all of it."""
+    if any(value is not None for _, value in site.inventory.scheduler.default_memory):
+        return
+    shared = [entry.name for entry, _, gpus in _machines(site) if gpus > 1]
+    if shared:
+        words = f"is not set: a job that names no memory takes all of {shared[0]}, and locks its other GPUs out"
+        yield Complaint(("scheduler", "default_memory"), words, "say per_gpu and per_cpu", "warning")
+
+
+def ensure_neighbours_leave_room(site: Site) -> Iterator[Complaint]:
+    """No lab's jobs take the CPUs or the memory beside GPUs that others own, even if they hold no GPU."""
+    it = site.inventory
+    if not site.accounts_of_kind("lab") or not keeps_cpus(it.slurm.version):
+        return
+    said: set[str] = set()
+    for entry, shape, _ in _machines(site):
+        name = str(entry.hardware)
+        if not shape.cpus_kept_per_gpu and name not in said:
+            said.add(name)
+            words = f"jobs without GPUs can take all CPUs of {entry.name}, and lock its GPUs out"
+            yield Complaint(("hardware", name), words, "keep some: cpus_kept_per_gpu", "warning")
+    default, most = it.scheduler.default_memory.per_gpu, it.scheduler.max_memory
+    if default is None:
+        return
+    path: Path = ("scheduler", "max_memory")
+    if most.per_gpu is None or most.per_cpu is None:
+        words = "a job can take so much memory that the node's other GPUs are locked out"
+        yield Complaint(path, words, "say per_gpu, and per_cpu for jobs without GPUs", "warning")
+        return
+    for entry, shape, gpus in _machines(site):
+        memory = real_memory(shape.memory, it.slurm.memory_reserve)
+        free = max(0, shape.cpus - gpus * shape.cpus_kept_per_gpu) if shape.cpus_kept_per_gpu else 0
+        worst = (gpus - 1) * max(most.per_gpu, default) + free * most.per_cpu
+        if worst + default > memory:
+            words = (
+                f"{gpus - 1} GPUs at {format_size(most.per_gpu)} and {free} CPUs at {format_size(most.per_cpu)} leave "
+                f"the last GPU of {entry.name} less than its {format_size(default)}: Slurm has {memory}M there"
+            )
+            yield Complaint(path, words, "lower these, or default_memory.per_gpu", "warning")
+
+
+def ensure_labs_can_use_their_gpus(site: Site) -> Iterator[Complaint]:
+    """A lab's other limits, and its partitions, let it use as many GPUs as it contributed."""
+    it = site.inventory
+    default, share = it.scheduler.default_memory.per_gpu or 0, it.scheduler.lab_share
+    for key, least, why in (
+        ("cpu", 1, "a job on a GPU has one CPU at least"),
+        ("mem", default, f"a job that names no memory gets {format_size(default)} for each GPU"),
+    ):
+        each = getattr(share, key)
+        if each is not None and each < least:
+            words = "labs could not use all their GPUs"
+            yield Complaint(("scheduler", "lab_share", key), words, why)
+    most = max(it.scheduler.warn_cpus_per_gpu.values(), default=0)
+    if share.cpu is not None and 1 <= share.cpu < most:
+        words = (
+            f"a lab whose jobs have the {most} CPUs for each GPU that warn_cpus_per_gpu allows cannot use all its GPUs"
+        )
+        yield Complaint(("scheduler", "lab_share", "cpu"), words, severity="warning")
+    for index, lab in enumerate(it.accounts):
+        if lab.kind == "lab" and lab.contributed_gpus:
+            yield from _lab(site, index, lab, lab.contributed_gpus, default)
+
+
+def _lab(site: Site, index: int, lab: Account, cap: int, default: int) -> Iterator[Complaint]:
+    path: Path = ("accounts", index, "limits", "group")
+    group = lab.limits.group
+    most = max((gpus for _, _, gpus in _machines(site)), default=0)
+    types = {gpu for entry, _, _ in _machines(site) for gpu in entry.gpus}
+    needs: list[tuple[str, Any, int, str]] = [
+        ("cpu", group.cpu, cap, str(cap)),
+        ("mem", group.mem, cap * default, format_size(cap * default)),
+        ("nodes", group.nodes, -(-cap // most) if most else 0, f"{-(-cap // most) if most else 0}"),
+    ]
+    if types and types <= group.gpus.keys():
+        needs.append(("gpus", sum(group.gpus.values()), cap, str(cap)))
+    for key, given, least, words in needs:
+        if given is not None and given < least:
+            yield Complaint((*path, key), f"{lab.name} could not use its {cap} GPUs", f"at least {words}")
+    parents = {account.name: account for account in site.inventory.accounts}
+    above = parents.get(lab.parent or "")
+    if above and above.limits.group.gpu is not None and above.limits.group.gpu < cap:
+        words = f"{lab.name} could not use its {cap} GPUs: {above.name} above it has {above.limits.group.gpu}"
+        yield Complaint(("accounts", index, "contributed_gpus"), words)
+    gpus = sum(site.gpus_of(name) for name in _own_nodes(site, lab.name))
+    whole = len(site.census.by_name) == len(site.census.nodes)  # else a node stands twice
+    if whole and gpus < cap:
+        words = f"{lab.name} has {cap}, but partitions where its jobs stay have {gpus} GPUs for it"
+        yield Complaint(("accounts", index, "contributed_gpus"), words, "let it into one that is not preemptable")
+
+
+def _own_nodes(site: Site, lab: str) -> set[str]:
+    nodes: set[str] = set()
+    for _, partition in site.partitions():
+        if not partition.preemptable and site.admits(partition, lab):
+            try:
+                nodes |= set(site.census.select(partition.nodes))
+            except ValueError:
+                return set(site.census.by_name)  # complained of elsewhere
+    return nodes
