@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from math import gcd
 
 from gpupool.cluster.model import User
 from gpupool.rehearsal.expected import Expected, Lab, Room
@@ -60,6 +61,20 @@ def singles(expected: Expected) -> dict[str, list[Wish]]:
         return {lab.name: single(expected, lab) for lab in expected.labs}
     supply = Counter({Piece(1, None, gpu): count for gpu, count in _gpus(expected).items()})
     return {lab.name: hand_out(expected, lab, list(_take(lab, supply, lab.cap))) for lab in expected.labs}
+
+
+def evenly(expected: Expected) -> dict[str, list[Wish]]:
+    """Give every lab's cap in single jobs as large as fits every cap and every node without a rest."""
+    sizes = [node.gpu_count for node in expected.compute if node.gpus] + [lab.cap for lab in expected.labs]
+    size = gcd(*sizes)
+    types = Counter({Piece(size, None, gpu): count // size for gpu, count in _gpus(expected).items()})
+    found = {}
+    for lab in expected.labs:
+        pieces = list(_take(lab, types, lab.cap)) if expected.typed else [Piece(size)] * (lab.cap // size)
+        wishes = hand_out(expected, lab, pieces)
+        # one by one: Slurm evicts for one task of an array at a time
+        found[lab.name] = [replace(wish, count=1) for wish in wishes for _ in range(wish.count)]
+    return found
 
 
 def with_cpus(expected: Expected) -> dict[str, list[Wish]]:

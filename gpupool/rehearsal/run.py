@@ -1,7 +1,7 @@
 """A rehearsal: every promise of an inventory tried on its twin, with what was found and who held which GPUs when."""
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpupool.cluster.model import Cluster
@@ -34,7 +34,7 @@ class Rehearsal:
 @dataclass
 class _Run:
     stage: Stage
-    lacks: dict[str, str]
+    lacks: Mapping[str, str]
     tell: Progress
     findings: list[Finding] = field(default_factory=list)
 

@@ -107,8 +107,7 @@ class Stage:
         asks = []
         for wish in wanted:
             array = (f"--array=1-{wish.count}",) if wish.count > 1 else ()
-            output = () if any(it.startswith("--output") for it in wish.more) else ("--output=/dev/null",)
-            asks.append(Ask(wish.user, (*wish.options, *array, *output), body))
+            asks.append(Ask(wish.user, (*wish.options, *array), body))
         answers = self.twin.submit(asks) if asks else []
         pairs = list(zip(wanted, answers, strict=True))
         return Sent(
@@ -161,7 +160,9 @@ class Stage:
         for job in scene.jobs:
             if job.partition in owners and job.state in RUNS:
                 known = self.owned.setdefault(job.id, job.start)
-                if job.restarts and known != job.start and not self.lost:
+                if self.lost:
+                    self.owned[job.id] = job.start
+                elif known != job.start:
                     self.disturbed[job.id] = f"{job.id} of {job.user} in {job.partition} was started again"
             elif job.id in self.owned and job.state == "PENDING" and not self.lost:
                 self.disturbed[job.id] = f"{job.id} of {job.user} had to go ({job.reason})"

@@ -20,6 +20,7 @@ REST: tuple[Promise, ...] = (
     neighbours.CPUS,
     neighbours.MEMORY,
     reclaim.RANKS,
+    reclaim.ARRAY,
     reclaim.EACH,
     reclaim.SPEED,
     reclaim.REQUEUE,

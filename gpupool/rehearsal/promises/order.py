@@ -64,7 +64,7 @@ def _try(stage: Stage) -> Verdict:
 
     def wish(partition: str, qos: str | None) -> Wish:
         named = (f"--qos={qos}",) if qos else ()
-        more = (f"--nodelist={node.slurm_name}", "--mem=10M", *named)
+        more = (f"--nodelist={node.slurm_name}", "--mem=10M", "--time=5", *named)
         return Wish(lab.name, lab.members[0].name, lab.name, partition, 1, node.gpus[gpu], gpu_type=gpu, more=more)
 
     before = stage.send([wish(lab.partition, None)])

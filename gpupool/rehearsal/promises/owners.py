@@ -36,7 +36,9 @@ def _try_lost(stage: Stage) -> Verdict:
     claims = labs_full(stage)
     before = {job.id: job for job in stage.look().jobs if job.state in RUNS}
     held = [node for job in before.values() for node in job.nodes]
-    node = max((it for it in expected.compute if it.gpus), key=lambda it: (held.count(it.slurm_name), it.gpu_count))
+    kept_from = {name for job in before.values() if job.array in stage.spared for name in job.nodes}
+    nodes = [it for it in expected.compute if it.gpus and it.slurm_name not in kept_from]
+    node = max(nodes, key=lambda it: (held.count(it.slurm_name), it.gpu_count))
     hit = {job.id for job in before.values() if node.slurm_name in job.nodes}
     tried = f"{node.name} ({node.gpu_count} GPUs, {count(len(hit), 'job')}) was lost with all labs at their caps"
     stage.lost.add(node.name)

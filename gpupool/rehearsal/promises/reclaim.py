@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gpupool.rehearsal.expected import Expected
-from gpupool.rehearsal.expected_claims import Wish, reach, single, singles
+from gpupool.rehearsal.expected_claims import Wish, evenly, reach, single
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, kept, some, with_loans
 from gpupool.rehearsal.promises.waves import borrowers, claim, final, lacking, note_waits, reached
 from gpupool.rehearsal.stage import CYCLE, Sent, Stage, percentile
@@ -20,7 +20,7 @@ def _full(stage: Stage) -> str:
 
 
 def _try_each(stage: Stage) -> Verdict:
-    labs = singles(stage.expected)
+    labs = evenly(stage.expected)
     tried = f"the pool full of borrowers, then {count(len(labs), 'lab')} claimed their caps, one after the other"
     if wrong := _full(stage):
         return broken(tried, wrong)
@@ -36,7 +36,7 @@ def _try_each(stage: Stage) -> Verdict:
 
 
 def _try_all(stage: Stage) -> Verdict:
-    labs = singles(stage.expected)
+    labs = evenly(stage.expected)
     tried = f"the pool full of borrowers, then {count(len(labs), 'lab')} claimed their caps at the same moment"
     if wrong := _full(stage):
         return broken(tried, wrong)
@@ -52,7 +52,7 @@ def _try_requeue(stage: Stage) -> Verdict:
     crowd = stage.crowd
     if crowd is None or not stage.claims or not stage.look().evicted(crowd):
         borrowers(stage)
-        claims = claim(stage, singles(stage.expected))
+        claims = claim(stage, evenly(stage.expected))
         reached(stage, claims, stage.patience(stage.expected.pool, evicts=True))
         crowd = stage.crowd or Sent({})
     gone = final(crowd)
@@ -101,7 +101,7 @@ def _lender(expected: Expected) -> Wish | None:
     for lab in sorted(expected.labs, key=lambda it: it.cap):
         higher = [it for it in expected.lab_loans(lab.name) if it.tier > first.tier]
         if higher and len(expected.labs) > 1:
-            wish = single(expected, lab, min(4, lab.cap))[0]
+            wish = evenly(expected)[lab.name][0]
             return replace(wish, partition=higher[-1].name, owned=False)
     return None
 
@@ -117,15 +117,15 @@ def _try_ranks(stage: Stage) -> Verdict:
     wish = _lender(expected)
     assert wish is not None
     first = expected.loans[0].partition.name
-    tried = f"the pool full of {first}; {wish.lab} asked for {wish.count} GPUs in {wish.partition}, then an owner came"
+    tried = f"the pool full of {first}; {wish.lab} asked for {wish.gpus} GPUs in {wish.partition}, then an owner came"
     if wrong := _full(stage):
         return broken(tried, wrong)
     middle = stage.send([wish])
-    done, scene = stage.until(lambda it: it.gpus(middle) == middle.gpus, stage.patience(wish.count, evicts=True))
+    done, scene = stage.until(lambda it: it.gpus(middle) == middle.gpus, stage.patience(wish.gpus, evicts=True))
     if not done:
         return broken(tried, f"{wish.partition} did not get its GPUs from {first} ({scene.reasons(middle)})")
     lab = max((it for it in expected.labs if it.name != wish.lab), key=lambda it: it.cap)
-    claims = claim(stage, {lab.name: single(expected, lab, min(8, lab.cap))})
+    claims = claim(stage, {lab.name: evenly(expected)[lab.name][:2]})
     done, scene = reached(stage, claims, stage.patience(8, evicts=True))
     gone = middle.gpus - scene.gpus(middle)
     went = len(scene.evicted(stage.crowd or Sent({})))
@@ -142,7 +142,7 @@ def _try_speed(stage: Stage) -> Verdict:
     if not stage.waits:
         borrowers(stage)
         lab = min(stage.expected.labs, key=lambda it: it.cap)
-        claims = claim(stage, {lab.name: single(stage.expected, lab)})
+        claims = claim(stage, {lab.name: evenly(stage.expected)[lab.name]})
         _, scene = reached(stage, claims, stage.patience(lab.cap, evicts=True))
         note_waits(stage, scene, claims.values())
     tried = f"{count(len(stage.waits), 'owner job')} at a full pool, from asking to starting, less the grace time"
@@ -159,6 +159,44 @@ EACH = Promise(
     ("SKY-036", "SKY-121"),
     with_loans,
     _try_each,
+)
+
+
+def _try_array(stage: Stage) -> Verdict:
+    expected = stage.expected
+    lab = min((it for it in expected.labs if it.cap > 1), key=lambda it: it.cap)
+    wish = max(single(expected, lab), key=lambda it: it.count)
+    number = min(4, wish.count)
+    tried = f"the pool full of borrowers; {lab.name} claimed {number} GPUs with one array of {number} tasks"
+    if wrong := _full(stage):
+        return broken(tried, wrong)
+    claims = claim(stage, {lab.name: [replace(wish, count=number)]})
+    together = stage.patience(number, evicts=True)
+    done, scene = reached(stage, claims, together)
+    if not done:
+        done, scene = reached(stage, claims, number * (stage.grace + CYCLE + 5))
+    starts = sorted(job.start for job in scene.running(claims[lab.name]) if job.start)
+    stage.cancel(*claims.values())
+    stage.claims = {}
+    if not done:
+        return broken(tried, some(lacking(scene, claims)))
+    apart = starts[-1] - starts[0]
+    if apart <= stage.grace:
+        return kept(tried, f"all started within {apart:.0f} s of each other")
+    words = f"Slurm made room for one task at a time: the last started {apart:.0f} s after the first"
+    return Verdict(tried, f"{words}, here with a grace time of {stage.grace} s", "void")
+
+
+def _arrays(expected: Expected) -> str | None:
+    return with_loans(expected) or (None if any(it.cap > 1 for it in expected.labs) else "every cap is one GPU")
+
+
+ARRAY = Promise(
+    "reclaim-array",
+    "The tasks of a lab's array get their GPUs back side by side",
+    ("SKY-036",),
+    _arrays,
+    _try_array,
 )
 ALL = Promise(
     "reclaim-all",

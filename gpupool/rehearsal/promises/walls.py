@@ -3,13 +3,15 @@
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from gpupool.cluster.model import User
 from gpupool.cluster.words import format_duration
-from gpupool.rehearsal.expected import Expected
+from gpupool.rehearsal.expected import Expected, Lab
 from gpupool.rehearsal.expected_claims import Wish
-from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, kept, verdict
+from gpupool.rehearsal.promises.base import Promise, Verdict, broken, kept, verdict
 from gpupool.rehearsal.stage import CYCLE, Stage
+from gpupool.rehearsal.twin_jobs import Job
 
 _LIMIT = re.compile(r"JobId=(\d+).*? TimeLimit=(\S+)")
 _MINUTE = 60  # Slurm's least unit of limits
@@ -18,9 +20,12 @@ _ENDED = "/tmp/gpupool-ended-%A.out"
 
 @dataclass(frozen=True)
 class _Case:
+    """A pair of partition and QoS; `named` is the time that must be named where the QoS has more than the partition."""
+
     wish: Wish
     qos: str | None
     wall: int
+    named: tuple[str, ...] = ()
 
 
 def _cases(expected: Expected) -> Iterator[_Case]:
@@ -40,8 +45,10 @@ def _cases(expected: Expected) -> Iterator[_Case]:
             user, account = who
             wall = expected.wall(partition, qos or expected.default_qos(user, account), account)
             if wall:
-                more = ("--hold", "--mem=10M", *((f"--qos={qos}",) if qos else ()))
-                yield _Case(Wish(user.account, user.name, account, partition.name, gpus=0, more=more), qos, wall)
+                more = ("--mem=10M", *((f"--qos={qos}",) if qos else ()))
+                of_qos = expected.cluster.qos[qos].max_wall if qos else None
+                named = (f"--time={wall // _MINUTE}",) if of_qos and of_qos > wall else ()
+                yield _Case(Wish(user.account, user.name, account, partition.name, gpus=0, more=more), qos, wall, named)
 
 
 def _applies(expected: Expected) -> str | None:
@@ -50,25 +57,36 @@ def _applies(expected: Expected) -> str | None:
 
 def _try(stage: Stage) -> Verdict:
     cases = list(_cases(stage.expected))
-    plain = stage.send(it.wish for it in cases)
-    over = stage.send(
-        Wish(it.wish.lab, it.wish.user, it.wish.account, it.wish.partition, gpus=0,
-             more=(*it.wish.more, f"--time={it.wall // _MINUTE + 1}"))
-        for it in cases
-    )  # fmt: skip
+    plain = stage.send(replace(it.wish, more=(*it.wish.more, *it.named, "--hold")) for it in cases)
+    over = stage.send(replace(it.wish, more=(*it.wish.more, f"--time={it.wall // _MINUTE + 1}")) for it in cases)
     shown = dict(_LIMIT.findall(stage.twin.run("scontrol show job -o").out))
-    by_wish = {id(it.wish): it for it in cases}
-    wrong = [f"{_where(by_wish[id(wish)])}: refused: {words}" for wish, words in plain.refused]
+    at = {_key(it.wish): it for it in cases}
+    wrong = [f"{_where(at[_key(wish)])}: refused: {words}" for wish, words in plain.refused]
     for number, wish in plain.wishes.items():
-        case = by_wish[id(wish)]
+        case = at[_key(wish)]
         limit = _seconds(shown.get(number, ""), stage.expected.cluster.partitions[wish.partition].max_time)
         if limit != case.wall:
             wrong.append(f"{_where(case)} ends after {shown.get(number)}, not {format_duration(case.wall)}")
-    for wish in over.wishes.values():
-        wrong.append(f"{wish.partition} took {' '.join(wish.more[2:])} minutes")
+    _, scene = stage.until(lambda it: all(_stopped(job) for job in it.of(over)), stage.patience(len(over.wishes)))
+    for job in scene.of(over):
+        if not _stopped(job):
+            words = "runs" if job.state == "RUNNING" else f"waits for another reason: {job.reason}"
+            wrong.append(f"{_where(at[_key(over.wishes[job.array])])}: a job with a minute too many {words}")
     stage.cancel(plain, over)
-    tried = f"{count(len(cases), 'partition and QoS')} with no time named, and with a minute too many"
-    return verdict(tried, wrong, "each had its own end, and refused the minute too many")
+    tried = f"{len(cases)} pairs of partition and QoS, with no time named and with a minute too many"
+    waits = f", {len(over.wishes)} wait for ever" if over.wishes else ""
+    return verdict(
+        tried, wrong, f"each had its own end; of the minute too many {len(over.refused)} were refused{waits}"
+    )
+
+
+def _stopped(job: Job) -> bool:
+    """Tell whether a job waits for what it will never get."""
+    return job.state == "PENDING" and any(word in job.reason for word in ("Wall", "TimeLimit"))
+
+
+def _key(wish: Wish) -> tuple[str, str]:
+    return wish.partition, next((it for it in wish.more if it.startswith("--qos")), "")
 
 
 def _where(case: _Case) -> str:
@@ -95,13 +113,28 @@ WALLS = Promise(
 
 
 def _begin(stage: Stage) -> None:
-    expected = stage.expected
-    partition = expected.owners[0]
-    user, account = next(expected.people(partition))
-    more = ("--time=1", "--mem=10M", f"--output={_ENDED}")
-    sent = stage.send([Wish(user.account, user.name, account, partition.name, gpus=0, more=more)])
+    account, partition, user = _host(stage.expected)
+    more = ("--time=1", "--mem=10M", f"--output={_ENDED}", f"--error={_ENDED}")
+    sent = stage.send([Wish(user.account, user.name, account, partition, gpus=0, more=more)])
     stage.begun["timeout"] = sent
     stage.spared |= set(sent.wishes)
+
+
+def _host(expected: Expected) -> tuple[str, str, User]:
+    """Give who runs it where: in an account whose claims it does not stand in the way of."""
+    each = expected.cluster.scheduler.default_memory.per_gpu or 0
+
+    def spare(lab: Lab) -> float:
+        return float("inf") if lab.group.mem is None else lab.group.mem - lab.cap * each
+
+    labs = sorted(expected.labs, key=spare)
+    if labs and spare(labs[-1]) > 0:
+        return labs[-1].name, labs[-1].partition, labs[-1].members[0]
+    if expected.loans:
+        loan = expected.loans[-1]
+        return loan.account, loan.partition.name, next(expected.people(loan.partition))[0]
+    user, account = next(expected.people(expected.owners[0]))
+    return account, expected.owners[0].name, user
 
 
 def _try_timeout(stage: Stage) -> Verdict:

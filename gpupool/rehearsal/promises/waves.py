@@ -45,7 +45,7 @@ def _crowd(stage: Stage) -> list[Wish]:
         largest = max(range(len(found)), key=lambda index: found[index].count)
         number = min(CLEARLY, found[largest].count - 1)
         found[largest] = replace(found[largest], count=found[largest].count - number)
-        alone = replace(found[largest], count=1, more=("--no-requeue", f"--output={TOLD}"))
+        alone = replace(found[largest], count=1, more=("--no-requeue", f"--output={TOLD}", f"--error={TOLD}"))
         found = [*[alone] * number, *found]
     return found
 
