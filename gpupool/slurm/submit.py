@@ -22,7 +22,7 @@ _RULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "gpu_type": ("gpu_types", _TRES),
     "qos": ("replaced", ("qos", "account")),
     "default_memory": ("memory_per_cpu", ()),
-    "memory": ("memory_per_gpu", (*_MEMORY, *_TRES, "min_cpus", "cpus_per_task", "cpus_per_tres", "min_nodes")),
+    "memory": ("most_memory", (*_MEMORY, *_TRES, "min_cpus", "cpus_per_task", "cpus_per_tres", "min_nodes")),
     "cpus": ("cpus_per_gpu", ()),
 }
 
@@ -45,7 +45,6 @@ def job_submit_lua(cluster: Cluster) -> str | None:
         cluster=cluster,
         lua=lua,
         **data,
-        memory_per_gpu_words=format_size(data["memory_per_gpu"] or 0),
         counts_gpus=counts,
         looks_at_gpus=counts or "gpu_type" in rules,
         at_submit=list(rules),
@@ -72,7 +71,11 @@ def _data(cluster: Cluster) -> dict[str, Any]:
         "replaced": _replaced(cluster),
         "walls": {name: minutes(qos.max_wall) for name, qos in cluster.qos.items() if qos.max_wall is not None},
         "memory_per_cpu": default.per_cpu if default.per_gpu is not None else None,
-        "memory_per_gpu": scheduler.max_memory.per_gpu,
+        "most_memory": {
+            what: {"mib": most, "words": format_size(most), "option": f"--mem-per-{what.lower()}"}
+            for what, most in (("GPU", scheduler.max_memory.per_gpu), ("CPU", scheduler.max_memory.per_cpu))
+            if most is not None
+        },
         "cpus_per_gpu": scheduler.warn_cpus_per_gpu,
     }
 

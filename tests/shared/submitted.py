@@ -137,14 +137,16 @@ partitions:
 testbed: {nodes: "ctl,n1"}
 """
 MEMORY = "default_memory: {per_gpu: 30G, per_cpu: 1G}"
-ALL = f"""{MEMORY}, max_memory: {{per_gpu: 45G}}, untyped_gpus: refuse, export_fix: true,
+ALL = f"""{MEMORY}, max_memory: {{per_gpu: 45G, per_cpu: 4G}}, untyped_gpus: refuse, export_fix: true,
   warn_cpus_per_gpu: {{default: 7, a40: 15}}, refuse_submit_from: [/prj]"""
 REPLACES = "replaces: [normal, short, long],"
 
 
 def pool(folder: Path, scheduler: str = "", *, replaces: str = "", where: str = "short") -> Cluster:
     """Give the cluster of a small inventory with these keys of `scheduler`."""
-    text = POOL.replace("REPLACES", replaces) + f"scheduler: {{default_partition: {where}, {scheduler}}}\n"
+    # a default for all jobs, which is slurm.conf's alone
+    memory = "" if "default_memory" in scheduler else "default_memory: {per_node: 60G}, "
+    text = POOL.replace("REPLACES", replaces) + f"scheduler: {{default_partition: {where}, {memory}{scheduler}}}\n"
     (folder / "inventory.yml").write_text(text)
     return load(folder)
 

@@ -69,6 +69,7 @@ def test_gpus_with_a_type_are_not(everything: Plugin, asked: dict[str, Any]) -> 
         ({"tres_per_node": "gres/gpu:a40:1", "cpus_per_task": 16}, "16 CPUs for each GPU are more than 15"),
         ({"tres_per_job": "gres:gpu:2080_ti:2", "cpus_per_tres": "gres:gpu:8"}, "8 CPUs for each GPU"),
         ({"tres_per_task": "cpu=8,gres/gpu:2080_ti=1", "cpus_per_task": 8, "num_tasks": 2}, "8 CPUs for each GPU"),
+        ({"tres_per_task": "cpu=30,gres/gpu:a40=2", "cpus_per_task": 30, "num_tasks": 1}, None),
         ({"tres_per_node": "gres/gpu:2080_ti:2", "ntasks_per_node": 2, "cpus_per_task": 7, "min_nodes": 2}, None),
         ({"tres_per_node": "gres/gpu:2080_ti:2", "ntasks_per_node": 4, "cpus_per_task": 7}, "14 CPUs for each GPU"),
         ({"tres_per_job": "gres/gpu:a40:2", "ntasks_per_tres": 2, "cpus_per_task": 8}, "16 CPUs for each GPU"),
@@ -107,8 +108,7 @@ def test_a_constraint_names_the_type_too(tmp_path: Path, constraint: str | None,
     [
         ({}, {"min_mem_per_cpu": 1024}),
         ({"cpus_per_task": 4}, {"min_mem_per_cpu": 1024}),
-        ({"min_mem_per_node": 5 * GIB}, {}),
-        ({"min_mem_per_node": 0}, {}),
+        ({"min_mem_per_node": 5 * GIB, "min_cpus": 2}, {}),
         ({"min_mem_per_cpu": 2 * GIB}, {}),
         ({"shared": 0}, {}),
         (A40, {}),
@@ -133,14 +133,36 @@ def test_memory_of_a_job_without_gpus(everything: Plugin, asked: dict[str, Any],
         ({"tres_per_job": "gres/gpu:a40:2", "min_mem_per_node": 90 * GIB, "min_nodes": 2}, False),
         ({**A40, "min_mem_per_cpu": 8 * GIB, "cpus_per_task": 5}, True),
         ({**A40, "min_mem_per_cpu": 8 * GIB, "cpus_per_task": 6}, False),
-        ({"min_mem_per_node": 300 * GIB}, True),
+        ({"tres_per_job": "gres/gpu:a40:2", "min_mem_per_cpu": 12 * GIB, "cpus_per_task": 7}, True),
     ],
     ids=str,
 )
 def test_memory_for_each_gpu_has_an_end(everything: Plugin, asked: dict[str, Any], accepted: bool) -> None:
     said = everything.submit(**asked)
     assert said.accepted is accepted
-    assert said.told == [] if accepted else "45G" in said.told[0]
+    assert said.told == [] if accepted else "at most 45G for each GPU (--mem-per-gpu)." in said.told[0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "accepted"),
+    [
+        ({"min_mem_per_cpu": 4 * GIB}, True),
+        ({"min_mem_per_cpu": 4 * GIB + 1}, False),
+        ({"min_mem_per_node": 32 * GIB, "cpus_per_task": 8}, True),
+        ({"min_mem_per_node": 32 * GIB, "cpus_per_task": 7}, False),
+        ({"min_mem_per_node": 32 * GIB, "ntasks_per_node": 8, "min_nodes": 3}, True),
+        ({"min_mem_per_node": 32 * GIB, "ntasks_per_node": 7, "min_nodes": 3}, False),
+        ({"min_mem_per_node": 300 * GIB, "shared": 0}, True),
+        ({"min_mem_per_node": 0}, False),
+    ],
+    ids=str,
+)
+def test_memory_of_a_job_without_gpus_has_an_end_for_each_cpu(
+    everything: Plugin, asked: dict[str, Any], accepted: bool
+) -> None:
+    said = everything.submit(**asked)
+    assert said.accepted is accepted
+    assert said.told == [] if accepted else said.told[0].endswith("at most 4G for each CPU (--mem-per-cpu).")
 
 
 @pytest.mark.promise("SKY-105")
@@ -153,32 +175,20 @@ def test_memory_is_not_raised_afterwards(everything: Plugin) -> None:
         "min_cpus": 4,
     }
     assert everything.modify({"min_mem_per_node": 90 * GIB}, record).accepted
+    assert everything.modify({"tres_per_job": "gres/gpu:a40:1"}, record).accepted
     assert not everything.modify({"min_mem_per_node": 91 * GIB}, record).accepted
     assert not everything.modify({"min_mem_per_node": 0}, record).accepted
     assert not everything.modify({"tres_per_job": "gres/gpu:a40:1"}, {**record, "min_mem_per_node": 60 * GIB}).accepted
+    assert not everything.modify({"tres_per_job": ""}, {**record, "min_mem_per_node": 60 * GIB}).accepted, "GPUs gone"
+    assert not everything.modify({"min_cpus": 1}, {"min_mem_per_node": 8 * GIB, "min_cpus": 4}).accepted
     assert everything.modify({"name": "x", "priority": 0}, {**record, "min_mem_per_node": 99 * GIB}).accepted
     assert everything.modify({"min_mem_per_node": 91 * GIB}, record, uid=0).accepted, "root may"
 
 
 # Whatever is asked
 
-NAMES = sorted(
-    {
-        *AT_SUBMIT,
-        "qos",
-        "account",
-        "partition",
-        "features",
-        "mem_per_tres",
-        "cpus_per_tres",
-        *WITHOUT_TYPE[5],
-        "tres_per_job",
-        "tres_per_node",
-        "tres_per_task",
-        "min_mem_per_node",
-        "min_mem_per_cpu",
-    }
-)
+MORE = "qos account partition features mem_per_tres cpus_per_tres tres_per_job tres_per_node tres_per_task"
+NAMES = sorted({*AT_SUBMIT, *MORE.split(), "tres_per_socket", "min_mem_per_node", "min_mem_per_cpu"})
 WORDS = st.sampled_from(
     ["gres/gpu:a40:2", "gres:gpu", "gpu:", "gres/gpu:a40:x", "cpu=3,gres/gpu=1", ",", "%s%d", "short"]
 ) | st.text(st.characters(codec="latin-1"))
