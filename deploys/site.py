@@ -7,6 +7,7 @@ from gpupool.engine.here import here
 from gpupool.operations.together import stage
 from gpupool.roles import (
     accounts,
+    arbiter,
     base,
     compute,
     controller,
@@ -55,6 +56,8 @@ if node.has("controller"):
 stage(name="The controller runs")
 if node.has("backup-controller"):
     controller.apply(cluster, node)
+if node.has("controller", "backup-controller"):
+    arbiter.apply(cluster, node)
 if node.has("database"):
     accounts.limits(cluster, node)
 if node.has("compute"):

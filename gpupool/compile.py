@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.files import File
+from gpupool.slurm import arbiter
 from gpupool.slurm.conf import slurm_conf
 from gpupool.slurm.dbd import mariadb_conf, slurmdbd_conf
 from gpupool.slurm.gres import cgroup_conf, gres_conf
@@ -47,6 +48,7 @@ def _files(cluster: Cluster, node: Node) -> Iterator[File]:
             yield File("/etc/slurm/job_submit.lua", plugin, "slurm")
         state = (cluster.slurm.state,) if any(it.holds(cluster.slurm.state) for it in cluster.mounts) else ()
         yield drop_in(cluster, "slurmctld", "controller", after=("munge.service",), requires_mounts=state)
+        yield from arbiter.files(cluster)
     if node.has("compute"):
         yield File("/etc/default/slurmd", slurmd_default(cluster), "compute")
         yield drop_in(cluster, "slurmd", "compute", after=("munge.service",))

@@ -1,6 +1,7 @@
 """Debian packages that a node's roles need; one list a node, so that one apt-get installs it."""
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.slurm import arbiter
 
 _BASE = ("ca-certificates", "openssh-server", "systemd-timesyncd", "tzdata")
 
@@ -14,6 +15,8 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
         wanted |= {"mariadb-server", "slurmdbd"}
     if node.has("controller", "backup-controller"):
         wanted.add("slurmctld")
+        if arbiter.settings(cluster):
+            wanted.add("python3")
     if node.has("compute"):
         wanted.add("slurmd")
     if node.has("head") and serves_configuration(cluster):

@@ -14,7 +14,21 @@ from gpupool.engine.here import here
 from gpupool.engine.targets import targets
 from gpupool.files import File
 from gpupool.reach import Reach
-from gpupool.roles import base, compute, controller, database, gpu, head, munge, people, slurm, ssh, storage, tools
+from gpupool.roles import (
+    arbiter,
+    base,
+    compute,
+    controller,
+    database,
+    gpu,
+    head,
+    munge,
+    people,
+    slurm,
+    ssh,
+    storage,
+    tools,
+)
 
 Apply = Callable[[Cluster, Node], None]
 
@@ -29,6 +43,7 @@ ROLES: list[tuple[Apply, str, set[str]]] = [
     (slurm.apply, "control", {"slurm"}),
     (database.apply, "control", {"database"}),
     (controller.apply, "control", {"controller"}),
+    (arbiter.apply, "control", {"arbiter"}),
     (gpu.apply, "a40-01", {"gpu"}),
     (compute.apply, "a40-01", {"compute"}),
     (head.apply, "login1", {"head"}),

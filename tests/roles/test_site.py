@@ -33,7 +33,8 @@ FROM_ZERO = {
     "control": [
         *[*EVERYBODY, "Mounts", *MUNGE, "Slurm configuration"],
         *["Database settings", "MariaDB", "Accounting database", "Slurm database daemon", "Account names"],
-        *["Controller unit", "Controller state", "Slurm controller", "Account limits"],
+        *["Controller unit", "Controller state", "Slurm controller"],
+        *["Arbiter", "Arbiter service", "Account limits"],
     ],
     "files": [*EVERYBODY, "Stand-in disks", "Exports", "Homes"],
     "a40-01": WORKER,

@@ -1,0 +1,142 @@
+"""The service: look, decide, act, sleep. It keeps nothing that a restart would need."""
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from . import decide, jobs, limits, room
+from .act import commands
+from .decide import Decision, Settings
+from .jobs import UnsureError
+
+# a controller that takes longer than this to answer has other worries
+SLOW = 10
+_PING = re.compile(r"Slurmctld\(\w+\) at (\S+) is (UP|DOWN)")
+
+
+def say(words: str) -> None:
+    """Write a line for the journal."""
+    print(words, flush=True)
+
+
+def ask(command: list[str]) -> str:
+    """Give what a command prints; UnsureError where it fails or is slow."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SLOW, check=False)
+    except subprocess.TimeoutExpired as slow:
+        raise UnsureError(f"{' '.join(command[:2])}: no answer within {SLOW} s") from slow
+    except OSError as gone:
+        raise UnsureError(f"{command[0]}: {gone.strerror}") from gone
+    if done.returncode:
+        last = (done.stderr or done.stdout).strip().splitlines()
+        raise UnsureError(f"{' '.join(command)}: {last[-1] if last else f'exit {done.returncode}'}")
+    return done.stdout
+
+
+def answer(command: list[str]) -> str:
+    """Give what a command prints, nothing where it fails."""
+    try:
+        return ask(command)
+    except UnsureError:
+        return ""
+
+
+def active(ping: str, host: str) -> bool:
+    """Tell whether this host's slurmctld is the one that schedules: the first of the list that is up."""
+    up = [name for name, state in _PING.findall(ping) if state == "UP"]
+    return bool(up) and up[0].partition(".")[0] == host.partition(".")[0]
+
+
+class Arbiter:
+    """One cycle after the other."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.recent: dict[str, int] = {}
+        self.complaint = ""
+
+    def cycle(self, now: int) -> int | None:
+        """Look once and act; give when the next grace time ends."""
+        if not active(ask(["scontrol", "ping"]), socket.gethostname()):
+            raise UnsureError("this controller is not the active one")
+        seen = jobs.read(ask(["squeue", "--json"]))
+        for decision in decide.overdue(seen, self.settings, now):
+            self.act(decision)
+        accounts = {job.account for job in decide.waiting(seen, self.settings)}
+        if accounts:
+            self.make_room(seen, accounts, now)
+        return decide.deadline(seen, self.settings)
+
+    def make_room(self, seen: list[jobs.Job], accounts: set[str], now: int) -> None:
+        """Look at limits and nodes, which is only worth it while somebody waits."""
+        for account in list(accounts):
+            while (account := self.settings.parents.get(account, "")) and account not in accounts:
+                accounts.add(account)
+        known = limits.read(
+            ask(["scontrol", "show", "assoc_mgr", "flags=assoc,qos", f"accounts={','.join(sorted(accounts))}"])
+        )
+        pool = room.Room(room.read(ask(["scontrol", "-o", "show", "nodes"])), seen, self.settings.grace)
+        self.recent = {job: until for job, until in self.recent.items() if until > now}
+        for decision in decide.evictions(seen, known, pool, self.settings, now, self.recent):
+            if self.act(decision) and decision.mark:
+                self.recent[decision.mark.waiting] = decision.mark.at + decide.SETTLE
+
+    def act(self, decision: Decision) -> bool:
+        """Carry a decision out and log it; a job that ended by itself in the meantime is no error."""
+        job = decision.job
+        verb = {"signal": "signalled", "end": "ended", "spare": "spared"}[decision.act]
+        try:
+            for command in commands(decision, self.settings, answer):
+                ask(command)
+        except UnsureError as why:
+            say(f"job {job.name} of {job.user} in {job.partitions[0]} could not be {verb}: {why}")
+            return False
+        say(f"job {job.name} of {job.user} in {job.partitions[0]} is {verb}: {decision.reason}")
+        return True
+
+    def complain(self, words: str) -> None:
+        """Log why nothing is done, once and not at every cycle."""
+        if words != self.complaint:
+            say(f"doing nothing: {words}" if words else "all is well again")
+        self.complaint = words
+
+
+def pace(settings: Settings) -> int:
+    """Give the seconds between two cycles: the ends of grace times must be known before they come."""
+    shortest = min((grace for grace in settings.grace.values() if grace), default=2 * settings.interval)
+    return max(1, min(settings.interval, shortest // 2))
+
+
+def main(path: str) -> None:
+    """Run for ever with the settings of a file."""
+    said = json.loads(Path(path).read_text())
+    said["labmates"] = tuple(said["labmates"])
+    settings = Settings(**said)
+    arbiter = Arbiter(settings)
+    if not settings.labmates and not any(settings.grace.values()):
+        say("nothing to do: no partition gives way to labmates, and none has a grace time")
+        signal.pause()
+    labmates = ", ".join(settings.labmates) or "none"
+    say(f"partitions that give way to labmates: {labmates}; a look every {pace(settings)} s")
+    while True:
+        began = time.time()
+        deadline = None
+        try:
+            deadline = arbiter.cycle(int(began))
+            arbiter.complain("")
+        except UnsureError as why:
+            arbiter.complain(str(why))
+        until = began + pace(settings)
+        if deadline is not None and deadline > began:
+            until = min(until, deadline)
+        # at least a second, so that a controller in trouble is not asked all the time
+        time.sleep(max(1.0, until - time.time()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "/etc/gpupool/arbiter.json")

@@ -1,0 +1,51 @@
+"""Decisions as commands of Slurm."""
+
+import re
+from collections.abc import Callable
+
+from .decide import Decision, Settings, unmarked
+from .jobs import Job
+
+Ask = Callable[[list[str]], str]
+# runs a command and gives what it prints; nothing where it fails
+
+_OPTION = re.compile(r"--signal[= ]+[\"']?((?:[BR]+:)?[A-Za-z0-9]+)")
+
+
+def commands(decision: Decision, settings: Settings, ask: Ask) -> list[list[str]]:
+    """Give the commands of a decision, to be run in turn up to the first that fails."""
+    job = decision.job
+    if decision.act == "signal":
+        # noted on the job before anything happens to it: whoever comes next finds out when it has to leave
+        note = f"{unmarked(job.comment)} {decision.mark}".strip()
+        return [_comment(job, note), *_signal(job, settings, ask)]
+    if decision.act == "spare":
+        return [_comment(job, unmarked(job.comment))]
+    if settings.action == "requeue" and job.batch and job.requeue:
+        return [["scontrol", "requeue", job.name]]
+    return [["scancel", job.name]]
+
+
+def _comment(job: Job, text: str) -> list[str]:
+    return ["scontrol", "update", f"JobId={job.name}", f"AdminComment={text}"]
+
+
+def _signal(job: Job, settings: Settings, ask: Ask) -> list[list[str]]:
+    """As preemption does: the signal the job asked for where users may choose it, else SIGCONT and SIGTERM."""
+    wanted = chosen_signal(job, ask) if settings.user_signal else None
+    if wanted:
+        where, _, name = wanted.rpartition(":")
+        return [["scancel", *(["--batch"] if "B" in where else []), f"--signal={name}", job.name]]
+    return [["scancel", f"--signal={name}", job.name] for name in ("CONT", "TERM")]
+
+
+def chosen_signal(job: Job, ask: Ask) -> str | None:
+    """Give what the job's `--signal` says, as `B:USR1`; None without. Slurm tells nobody, so it is read again."""
+    line = ask(["sacct", "--noheader", "--parsable2", "--allocations", f"--jobs={job.name}", "--format=SubmitLine"])
+    if found := _OPTION.search(line):
+        return found[1]
+    if job.batch:
+        for line in ask(["scontrol", "write", "batch_script", job.name, "-"]).splitlines():
+            if line.startswith("#SBATCH") and (found := _OPTION.search(line)):
+                return found[1]
+    return None

@@ -1,0 +1,250 @@
+"""What the arbiter does, as a function of what it sees."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from .jobs import Job, UnsureError
+from .limits import Limit, Limits
+from .room import Room
+
+# a job waits for one of these when its account, or an account above it, has reached a limit on what runs at once
+CAPPED = frozenset(
+    {
+        "AssocGrpGRES",
+        "AssocGrpCpuLimit",
+        "AssocGrpMemLimit",
+        "AssocGrpNodeLimit",
+        "AssocGrpBilling",
+        "AssocGrpJobsLimit",
+    }
+)
+# after room was made for a job and it has not started, nobody else is evicted for it so soon
+SETTLE = 60
+_MARK = re.compile(r" ?\[gpupool: leaves at (\d+), run (\d+), for job (\w+)\]")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """From /etc/gpupool/arbiter.json. `grace` in seconds by preemptable partition; `interval` in seconds."""
+
+    labmates: tuple[str, ...] = ()
+    grace: Mapping[str, int] = field(default_factory=dict)
+    partition_qos: Mapping[str, str] = field(default_factory=dict)
+    parents: Mapping[str, str] = field(default_factory=dict)
+    action: Literal["requeue", "cancel"] = "requeue"
+    user_signal: bool = True
+    interval: int = 15
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What the arbiter wrote on a job when it signalled it: it leaves at a time, in this run, for another job."""
+
+    at: int
+    run: int
+    waiting: str
+
+    def __str__(self) -> str:
+        return f"[gpupool: leaves at {self.at}, run {self.run}, for job {self.waiting}]"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Signal a job that shall leave, end one whose grace time is over, or spare one that is no longer in the way."""
+
+    act: Literal["signal", "end", "spare"]
+    job: Job
+    reason: str
+    mark: Mark | None = None
+
+
+def mark_of(job: Job) -> Mark | None:
+    """Give the arbiter's last mark on a job, of whatever run."""
+    found = _MARK.search(job.comment)
+    return Mark(int(found[1]), int(found[2]), found[3]) if found else None
+
+
+def unmarked(comment: str) -> str:
+    """Give a comment without the arbiter's mark."""
+    return _MARK.sub("", comment)
+
+
+def waiting(jobs: Iterable[Job], settings: Settings) -> list[Job]:
+    """Give the jobs that wait on their account's limit while jobs of the account run that might give way."""
+    jobs = list(jobs)
+    yielding = {job.account for job in jobs if job.running and job.partitions[0] in settings.labmates}
+    found = [
+        job
+        for job in jobs
+        if job.pending
+        and job.reason in CAPPED
+        and job.account in yielding
+        and not job.peculiar
+        and job.priority > 0
+        and _owned(job, settings)
+    ]
+    return sorted(found, key=lambda job: (-job.priority, int(job.name.partition("_")[0])))
+
+
+def overdue(jobs: Iterable[Job], settings: Settings, now: int) -> list[Decision]:
+    """Give what is to happen to jobs whose grace time is over; never a second before it is."""
+    jobs = list(jobs)
+    pending = {_number(job.name) for job in jobs if job.pending}
+    found = []
+    for job in jobs:
+        if not job.running or job.partitions[0] not in settings.grace:
+            continue
+        mark = _valid(job)
+        if job.preempted:
+            if 0 < job.preempted <= job.end <= now:
+                found.append(Decision("end", job, f"preempted by Slurm, its grace time ended {now - job.end} s ago"))
+        elif mark and mark.at <= now:
+            if _number(mark.waiting) in pending:
+                why = f"signalled for job {mark.waiting}, its grace time ended {now - mark.at} s ago"
+                found.append(Decision("end", job, why, mark))
+            else:
+                found.append(Decision("spare", job, f"job {mark.waiting} waits no more", mark))
+    return found
+
+
+def deadline(jobs: Iterable[Job], settings: Settings) -> int | None:
+    """Give when the next grace time ends, in seconds since 1970."""
+    times = []
+    for job in jobs:
+        if job.running and job.partitions and job.partitions[0] in settings.grace:
+            mark = _valid(job)
+            if job.preempted:
+                times.append(job.end)
+            elif mark:
+                times.append(mark.at)
+    return min(times, default=None)
+
+
+def evictions(
+    jobs: Iterable[Job],
+    limits: Limits,
+    room: Room,
+    settings: Settings,
+    now: int,
+    recent: Mapping[str, int] | None = None,
+) -> list[Decision]:
+    """Give the jobs to be signalled so that labmates' waiting jobs start, the youngest that free enough, none too many.
+
+    `recent` says until when nobody else is evicted for a waiting job, by its name.
+    """
+    jobs = list(jobs)
+    made = dict(recent or {})
+    for job in jobs:
+        if mark := mark_of(job):
+            made[_number(mark.waiting)] = max(made.get(_number(mark.waiting), 0), mark.at + SETTLE)
+    chosen: dict[str, dict[str, tuple[Job, Job]]] = {}
+    promised: dict[str, dict[str, float]] = {}
+    for job in waiting(jobs, settings):
+        own = limits.accounts.get(job.account)
+        partitions = [name for name in _owned(job, settings) if _user_may(job, name, limits, settings)]
+        if not own or not partitions or not _parents_allow(job, limits):
+            continue
+        leaving, staying = _givers(job, jobs, settings)
+        for _ in range(job.tasks):
+            before = chosen.get(job.account, {})
+            # all that leave are chosen anew for all that wait so far: for two jobs one larger one may do
+            missing = _missing(own, job, leaving, promised.get(job.account, {}))
+            now_chosen = _youngest(staying, missing)
+            if now_chosen is None:
+                break
+            added = {victim.name for victim in now_chosen} - before.keys()
+            if (added and made.get(_number(job.name), 0) > now) or not room.take(job, partitions):
+                break
+            chosen[job.account] = {it.name: (it, before[it.name][1] if it.name in before else job) for it in now_chosen}
+            ours = promised.setdefault(job.account, {})
+            for key, amount in {**job.asks, "jobs": 1.0}.items():
+                ours[key] = ours.get(key, 0) + amount
+    return [_decision(*pair, settings, now) for pairs in chosen.values() for pair in pairs.values()]
+
+
+def _givers(job: Job, jobs: Iterable[Job], settings: Settings) -> tuple[list[Job], list[Job]]:
+    """Give the jobs that may give way to a waiting one: those that leave already, and those that do not."""
+    found = [it for it in jobs if it.running and it.account == job.account and it.partitions[0] in settings.labmates]
+    leaving = [it for it in found if it.preempted or _valid(it)]
+    return leaving, [it for it in found if it not in leaving and not it.peculiar and it.start]
+
+
+def _missing(limit: Limit, job: Job, leaving: Iterable[Job], promised: Mapping[str, float]) -> dict[str, float]:
+    used = dict(limit.used)
+    for key, amount in promised.items():
+        used[key] = used.get(key, 0) + amount
+    for other in leaving:
+        for key, amount in {**other.has, "jobs": 1.0}.items():
+            used[key] = used.get(key, 0) - amount
+    return Limit(limit.most, used).short(job.asks)
+
+
+def _youngest(jobs: Iterable[Job], missing: Mapping[str, float]) -> list[Job] | None:
+    """Give the youngest jobs that free what is missing, less those that the others make needless."""
+
+    def enough(some: Iterable[Job]) -> bool:
+        some = list(some)
+        return all(sum(_frees(job, key) for job in some) >= amount for key, amount in missing.items())
+
+    chosen: list[Job] = []
+    for job in sorted(jobs, key=lambda job: (-job.start, job.name)):
+        if enough(chosen):
+            break
+        if any(_frees(job, key) for key in missing):
+            chosen.append(job)
+    if not enough(chosen):
+        return None
+    for job in reversed(list(chosen)):
+        rest = [other for other in chosen if other is not job]
+        if enough(rest):
+            chosen = rest
+    return chosen
+
+
+def _frees(job: Job, key: str) -> float:
+    return 1.0 if key == "jobs" else job.amount(key)
+
+
+def _user_may(job: Job, partition: str, limits: Limits, settings: Settings) -> bool:
+    """Tell whether nothing but an account's limit keeps the job from that partition: no limit of its user or QoS."""
+    qos = [name for name in (job.qos, settings.partition_qos.get(partition)) if name]
+    of_user = [limits.users.get((job.account, job.user)), *(limits.qos_users.get((name, job.user)) for name in qos)]
+    return not any(limit.short(job.asks) for limit in [*of_user, *map(limits.qos.get, qos)] if limit)
+
+
+def _parents_allow(job: Job, limits: Limits) -> bool:
+    above = limits.parents.get(job.account, "")
+    seen = {job.account}
+    while above not in ("", "root"):
+        limit = limits.accounts.get(above)
+        if limit is None or above in seen:
+            raise UnsureError(f"the account {above} above {job.account}")
+        if limit.short(job.asks):
+            return False
+        seen.add(above)
+        above = limits.parents.get(above, "")
+    return True
+
+
+def _decision(victim: Job, job: Job, settings: Settings, now: int) -> Decision:
+    grace = settings.grace.get(victim.partitions[0], 0)
+    mark = Mark(now + grace, victim.restarts, _number(job.name))
+    why = f"job {job.name} of {job.user} waits on the limit of {job.account} ({job.reason})"
+    return Decision("signal" if grace else "end", victim, why, mark)
+
+
+def _owned(job: Job, settings: Settings) -> list[str]:
+    """Give the partitions of a waiting job whose jobs are not preemptable."""
+    return [name for name in job.partitions if name not in settings.grace]
+
+
+def _valid(job: Job) -> Mark | None:
+    mark = mark_of(job)
+    return mark if mark and mark.run == job.restarts else None
+
+
+def _number(name: str) -> str:
+    """Give the number of a job or of the array that a task belongs to."""
+    return name.partition("_")[0]

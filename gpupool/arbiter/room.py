@@ -1,0 +1,108 @@
+"""Is there room in the pool for a job once everything that gives way to it has gone?"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from .jobs import Job, UnsureError, tres
+
+_AWAY = ("DOWN", "DRAIN", "FAIL", "NOT_RESPONDING", "MAINT", "RESERVED", "UNKNOWN", "FUTURE", "POWER", "REBOOT")
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node with all it has and what is in use; away means that no job can start there now."""
+
+    name: str
+    has: Mapping[str, float]
+    used: Mapping[str, float]
+    partitions: tuple[str, ...]
+    features: tuple[str, ...]
+    away: bool
+
+
+def read(text: str) -> list[Node]:
+    """Give the nodes of `scontrol -o show nodes`."""
+    nodes = []
+    for line in filter(None, text.splitlines()):
+        words = dict(re.findall(r"(\w+)=(\S*)", line))
+        try:
+            state = words["State"]
+            nodes.append(
+                Node(
+                    name=words["NodeName"],
+                    has=tres(words["CfgTRES"]),
+                    used=tres(words["AllocTRES"]),
+                    partitions=tuple(words.get("Partitions", "").split(",")),
+                    features=tuple(words["ActiveFeatures"].split(",")),
+                    away=state.endswith("*") or any(word in state for word in _AWAY),
+                )
+            )
+        except (KeyError, ValueError) as wrong:
+            raise UnsureError(f"scontrol show nodes: {type(wrong).__name__}: {wrong}") from wrong
+    if not nodes:
+        raise UnsureError("scontrol show nodes: no node in its answer")
+    return nodes
+
+
+class Room:
+    """What would be free on each node if all jobs of the yielding partitions went away."""
+
+    def __init__(self, nodes: Iterable[Node], jobs: Iterable[Job], yielding: Collection[str]) -> None:
+        self._nodes = {node.name: node for node in nodes if not node.away}
+        self._free = {
+            name: {key: amount - node.used.get(key, 0) for key, amount in node.has.items()}
+            for name, node in self._nodes.items()
+        }
+        for job in jobs:
+            if job.running and job.partitions[0] in yielding:
+                for name in set(unfolded(job.nodes)) & self._free.keys():
+                    for key, amount in job.has.items():
+                        self._free[name][key] = self._free[name].get(key, 0) + amount / job.node_count
+
+    def take(self, job: Job, partitions: Collection[str]) -> bool:
+        """Set room aside for a waiting job in one of these partitions; False where there is none."""
+        wanted = _features(job)
+        keys = [key for key, amount in job.asks.items() if amount and (key in ("cpu", "mem") or "gpu" in key)]
+        shares: dict[str, float] = {}
+        for name, node in self._nodes.items():
+            if set(partitions) & set(node.partitions) and (wanted is None or wanted & set(node.features)):
+                share = min((self._free[name].get(key, 0) / job.asks[key] for key in keys), default=1.0)
+                if share > 0:
+                    shares[name] = min(share, 1.0)
+        if job.node_count == 1:
+            shares = dict([best]) if (best := max(shares.items(), key=lambda it: it[1], default=None)) else {}
+        if sum(shares.values()) < 1:
+            return False
+        left = 1.0
+        for name, share in shares.items():
+            part, left = min(share, left), left - min(share, left)
+            for key in keys:
+                self._free[name][key] -= part * job.asks[key]
+        return True
+
+
+def _features(job: Job) -> set[str] | None:
+    """Give the features of which a node must have one; None for no wish."""
+    if not job.features:
+        return None
+    if re.fullmatch(r"[\w.-]+(\|[\w.-]+)*", job.features):
+        return set(job.features.split("|"))
+    raise UnsureError(f"the constraint {job.features} of job {job.name}")
+
+
+def unfolded(hostlist: str) -> list[str]:
+    """Give the names of `a[01-03,7],b`; UnsureError with more than one bracket in a name."""
+    names: list[str] = []
+    for word in re.findall(r"(?:[^,\[\]]|\[[^\]]*\])+", hostlist):
+        simple = re.fullmatch(r"([^\[\]]*)(?:\[([\d,-]+)\])?([^\[\]]*)", word)
+        if not simple:
+            raise UnsureError(f"the node list {hostlist}")
+        before, numbers, after = simple.groups()
+        for part in numbers.split(",") if numbers else [""]:
+            first, _, last = part.partition("-")
+            if last:
+                names += [f"{before}{n:0{len(first)}}{after}" for n in range(int(first), int(last) + 1)]
+            else:
+                names.append(f"{before}{first}{after}")
+    return names

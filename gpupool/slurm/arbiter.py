@@ -1,0 +1,51 @@
+"""The arbiter's settings: whose jobs give way to labmates, and how long a grace time is where."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from gpupool.cluster.model import Cluster
+from gpupool.files import File
+from gpupool.slurm.accounting import partition_qos
+from gpupool.template import fill
+
+HOME = "/usr/local/lib/gpupool"
+SETTINGS = "/etc/gpupool/arbiter.json"
+UNIT = "/etc/systemd/system/gpupool-arbiter.service"
+_SOURCE = Path(__file__).parent.parent / "arbiter"
+
+
+def settings(cluster: Cluster) -> dict[str, Any] | None:
+    """Give what /etc/gpupool/arbiter.json says; None where no partition is preemptable.
+
+    An arbiter that is switched off gets settings by which it does nothing: one that ran before has to stop it.
+    """
+    wanted = cluster.preemption.arbiter
+    preemptable = {name: it.grace for name, it in cluster.partitions.items() if it.preemptable}
+    if not preemptable:
+        return None
+    on = wanted is None or wanted.enabled
+    return {
+        "labmates": [name for name in wanted.partitions if name in preemptable] if wanted and on else [],
+        "grace": preemptable if on else {},
+        "partition_qos": {name: qos for name, it in cluster.partitions.items() if (qos := partition_qos(it))},
+        "parents": {name: it.parent for name, it in cluster.accounts.items() if it.parent != "root"},
+        "action": cluster.preemption.action,
+        "user_signal": cluster.preemption.send_user_signal,
+        "interval": wanted.interval if wanted else 15,
+    }
+
+
+def files(cluster: Cluster) -> list[File]:
+    """Give the service's program, settings and unit; none where it has nothing to do."""
+    said = settings(cluster)
+    if said is None:
+        return []
+    return [
+        *(
+            File(f"{HOME}/arbiter/{source.name}", source.read_text(), "arbiter")
+            for source in sorted(_SOURCE.glob("*.py"))
+        ),
+        File(SETTINGS, json.dumps(said, indent=1) + "\n", "arbiter"),
+        File(UNIT, fill("arbiter.service", cluster=cluster, home=HOME, settings=SETTINGS), "arbiter"),
+    ]

@@ -1,0 +1,14 @@
+"""The arbiter: a service beside slurmctld that ends grace times on time and lets labmates have their lab's cap."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile import files_of
+from gpupool.operations import files, service
+from gpupool.slurm.arbiter import UNIT
+
+
+def apply(cluster: Cluster, node: Node) -> None:
+    """On every controller: it acts only where slurmctld is the active one. A restart of it loses nothing."""
+    own = files_of(cluster, node, "arbiter")
+    if own:
+        files.put(name="Arbiter", files=own)
+        service.running(name="Arbiter service", unit=UNIT.rpartition("/")[2], restart_if=[file.path for file in own])
