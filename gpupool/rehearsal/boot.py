@@ -24,6 +24,13 @@ def database(state: str) -> str:
     return _DATABASE.replace("@STATE", shlex.quote(state))
 
 
+def service(unit: str) -> str:
+    """Give the text that starts what a unit of systemd's starts, as its user, with its environment and logs of ours."""
+    said = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line and not line.startswith("#"))
+    command = f"runuser -u {said['User']} -- env {said.get('Environment', '')} {said['ExecStart']}"
+    return f"setsid {command} </dev/null >/var/log/arbiter.log 2>&1 &\n"
+
+
 def daemons(place: Place) -> str:
     """Give the text that starts slurmctld and every slurmd, and ends when slurmctld answers."""
     return _DAEMONS.replace("@NODES", " ".join(map(shlex.quote, place.ports)))

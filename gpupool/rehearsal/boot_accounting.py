@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gpupool.errors import TwinError
-from gpupool.facts.accounting import Accounting
-from gpupool.operations import accounting
+from gpupool.operations.accounting import PATIENCE, ask_text, difference, normal, read, script, tres_of
 from gpupool.rehearsal.twin_jobs import Said
 
 Run = Callable[[str, float], Said]  # shell text, seconds
@@ -14,18 +13,15 @@ Run = Callable[[str, float], Said]  # shell text, seconds
 def reconcile(run: Run, entities: Mapping[str, Any], *, limits: bool) -> None:
     """Bring slurmdbd in line with the entities; without `limits` as long as slurmctld has not told of its TRES."""
     try:
-        clean = accounting.normal(entities, limits)
+        clean = normal(entities, limits)
     except ValueError as error:
         raise TwinError(f"accounting: {error}") from None
-    fact = Accounting()
-    awaited = tuple(sorted(accounting._tres(clean)))
-    said = run(fact.command(clean["cluster"], 30, awaited).get_raw_value(), 120)
-    state = fact.process(said.out.splitlines())
+    said = run(ask_text(clean["cluster"], PATIENCE, tuple(sorted(tres_of(clean)))), 120)
+    state = read(said.out)
     if state is None or state.trouble:
         raise TwinError(f"slurmdbd cannot be asked: {state.trouble if state else said.err.strip()}")
-    steps = accounting.difference(state.entities, clean)
-    if not steps:
+    if not (steps := difference(state.entities, clean)):
         return
-    done = run("set -e\n" + "\n".join(step.command() for step in steps), 600)
+    done = run(script(steps), 600)
     if done.code:
         raise TwinError(f"slurmdbd refused what the inventory says: {(done.err or done.out).strip()}")

@@ -47,7 +47,10 @@ def applied(files: Mapping[str, str], table: tuple[Difference, ...]) -> dict[str
         if any(not it.key for it in mine):
             continue
         for it in mine:
-            text, seen = texts.changed(text, it.line, it.word, it.change)
+            if path.endswith(".json"):
+                text, seen = texts.changed_json(text, it.line, it.change)
+            else:
+                text, seen = texts.changed(text, it.line, it.word, it.change)
             if it.needed and not seen:
                 raise TwinError(
                     f"the table of differences names {it.key} in {path}, which production's file does not have: "

@@ -11,10 +11,13 @@ from gpupool.cluster.model import Cluster
 from gpupool.rehearsal.compiled import Version
 from gpupool.rehearsal.differences import Difference
 from gpupool.rehearsal.differences_text import Change
+from gpupool.slurm import arbiter
 from gpupool.slurm.gres import V1_MOUNT
 
 GRACE = 5  # seconds that a grace time lasts at most
 CRED_EXPIRE = 5  # seconds; a requeued job waits one more
+INTERVAL = 2  # seconds between two looks of the arbiter at most
+KILL_WAIT = 3  # seconds from SIGTERM to SIGKILL
 FIRST_PORT = 17001  # of the slurmds, one each
 
 _SLURM = "/etc/slurm/slurm.conf"
@@ -116,7 +119,18 @@ def _times() -> tuple[Difference, ...]:
             "as in the inventory",
             f"at most {GRACE} s",
             "so that a rehearsal takes minutes; the shape of a preemption is the same",
-            lambda value, _: None if value is None else str(min(int(value), GRACE)),
+            _short_grace,
+        ),
+        Difference(
+            arbiter.SETTINGS, "grace", "as in the inventory", f"at most {GRACE} s", "as in slurm.conf", _short_grace
+        ),
+        Difference(
+            arbiter.SETTINGS,
+            "interval",
+            "as in the inventory",
+            f"at most {INTERVAL} s",
+            "so that a rehearsal takes minutes",
+            lambda value, _: str(min(int(value or INTERVAL), INTERVAL)),
         ),
         Difference(
             _SLURM,
@@ -125,6 +139,14 @@ def _times() -> tuple[Difference, ...]:
             f"cred_expire={CRED_EXPIRE}",
             "an evicted job may not start again before its credential has expired",
             lambda *_: f"cred_expire={CRED_EXPIRE}",
+        ),
+        Difference(
+            _SLURM,
+            "KillWait",
+            "30 s, or what the inventory says",
+            f"{KILL_WAIT} s",
+            "a job that ignores SIGTERM holds what it has for so long",
+            lambda *_: str(KILL_WAIT),
         ),
     )
 
@@ -165,6 +187,10 @@ def _data() -> tuple[Difference, ...]:
         setting("innodb_flush_log_at_trx_commit", "1", "0", quick),
         setting("innodb_doublewrite", "1", "0", quick),
     )
+
+
+def _short_grace(value: str | None, _: str) -> str | None:
+    return None if value is None else str(min(int(value), GRACE))
 
 
 def _always_there(value: str | None, _: str) -> str | None:

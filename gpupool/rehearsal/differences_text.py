@@ -1,7 +1,9 @@
-"""Files of `Key=value` lines, and of lines that are many of those: a key changed, taken out of sight, compared."""
+"""Files of `Key=value` lines, of lines that are many of those, and JSON: a key changed, hidden, compared."""
 
 import difflib
+import json
 from collections.abc import Callable, Collection, Iterator
+from typing import Any
 
 Change = Callable[[str | None, str], str | None]
 
@@ -42,8 +44,30 @@ def _word(words: list[str], word: str, change: Change) -> tuple[list[str], bool]
     return [*kept[:place], f"{word}={new}", *kept[place:]], bool(found)
 
 
+def changed_json(text: str, key: str, change: Change) -> tuple[str, bool]:
+    """Give JSON with a number changed, or each of a mapping of numbers, the change being told which; `changed` else."""
+    said = json.loads(text)
+    seen = key in said
+    if isinstance(said.get(key), dict):
+        said[key] = {name: _number(change(str(value), name)) for name, value in said[key].items()}
+    elif seen:
+        said[key] = _number(change(str(said[key]), "0"))
+    return _json(said), seen
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text)
+
+
+def _json(said: Any) -> str:
+    return json.dumps(said, indent=1) + "\n"
+
+
 def masked(text: str, keys: Collection[tuple[str, str | None]]) -> list[str]:
     """Give the lines without these keys, as (line, word), in any case of their letters."""
+    if text.startswith("{"):
+        gone = {line for line, _ in keys}
+        return _json({key: value for key, value in json.loads(text).items() if key not in gone}).splitlines()
     whole = {line.lower() for line, word in keys if word is None}
     parts = {(line.lower(), word.lower()) for line, word in keys if word is not None}
     lines = []

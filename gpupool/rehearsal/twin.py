@@ -14,8 +14,9 @@ from gpupool.rehearsal import boot, image, twin_container, twin_nodes, twin_queu
 from gpupool.rehearsal.boot_accounting import reconcile
 from gpupool.rehearsal.compiled import Compiled, Version, compiled, of_version
 from gpupool.rehearsal.differences import applied, unnamed
-from gpupool.rehearsal.differences_table import CRED_EXPIRE, GRACE, differences, place_of
+from gpupool.rehearsal.differences_table import CRED_EXPIRE, GRACE, INTERVAL, KILL_WAIT, differences, place_of
 from gpupool.rehearsal.twin_jobs import HOLD, Ask, Job, Refusal, Said
+from gpupool.slurm import arbiter
 from gpupool.testbed import docker, dockerd
 
 __all__ = ["HOLD", "Ask", "Compiled", "Job", "Refusal", "Said", "Twin", "Version", "cannot", "compiled", "of_version"]
@@ -33,7 +34,8 @@ class Twin:
     """A running twin. `times` in seconds, as they are here:
 
     `grace` of the partition with the longest, `grace:PARTITION` of each that gives way, `requeue` from a job's
-    eviction until it may start again.
+    eviction until it may start again, `kill` from SIGTERM to SIGKILL, `arbiter` between two of its
+    looks.
     """
 
     cluster: Cluster
@@ -77,6 +79,8 @@ class Twin:
             twin._do(boot.daemons(place), "the daemons")
             tell("limits")
             reconcile(twin._root, wanted.entities, limits=True)
+            if arbiter.UNIT in wanted.files:
+                twin._do(boot.service(wanted.files[arbiter.UNIT]), "the arbiter")
             tell("waiting until all nodes are idle")
             twin._do(twin_nodes.IDLE, "the nodes")
             twin._compare(wanted.files, files, unnamed(wanted.files, files, table))
@@ -163,4 +167,6 @@ def _times(cluster: Cluster) -> dict[str, int]:
         "grace": max(graces.values(), default=0),
         **{f"grace:{name}": grace for name, grace in graces.items()},
         "requeue": CRED_EXPIRE + 1,
+        "kill": KILL_WAIT,
+        **({"arbiter": min(asked.interval, INTERVAL)} if (asked := cluster.preemption.arbiter) else {}),
     }

@@ -131,7 +131,8 @@ def ended(out: str) -> dict[str, str]:
     here, _, kept = out.partition("--\n")
     states = dict(line.split("|", 1) for line in kept.splitlines() if "|" in line)
     states |= dict(line.split("|", 1) for line in here.splitlines() if "|" in line)
-    return {job: state.split()[0] for job, state in states.items() if state}
+    # the rest of an array that never started is one line: `12_[3-8]`
+    return {job: state.split()[0] for job, state in states.items() if state and "[" not in job}
 
 
 # Cancelled once, a job that was just being requeued comes back: so until none is left.
