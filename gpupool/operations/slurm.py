@@ -102,5 +102,6 @@ def _gpus(shape: NodeShape) -> str:
 
 
 def _named(jobs: list[Job]) -> str:
+    jobs = sorted(jobs, key=lambda job: (not job.running, len(job.id), job.id))
     words = [f"{job.id} of {job.user} {'runs' if job.running else 'waits'}" for job in jobs[:_SHOWN]]
     return ", ".join(words) + (f" and {len(jobs) - _SHOWN} more" if len(jobs) > _SHOWN else "")

@@ -58,14 +58,15 @@ SLURM_CONF=$at/slurm.conf squeue -a -h -o "%i|%t|%u|%P" > "$at/jobs" || exit 92
 '
 start() { # 0: it runs, and its jobs stand in the folder; 91: it ended by itself; all of it ends with its shell
   prepare "$1"; touch "$dir/$1/log"
-  timeout -s KILL 20 unshare -n -p -f --kill-child sh -c "$RUN" sh "$dir/$1" "$user" 2>/dev/null
+  timeout -s KILL 60 unshare -n -p -f --kill-child sh -c "$RUN" sh "$dir/$1" "$user" 2>/dev/null
 }
 words() { sed -nE "s:^[^ ]*slurmctld\: ::; s:$dir/$1:$etc:g; s/^(error|fatal)\: ([a-z_]+\: )?//p" "$dir/$1/log"; }
 start new; came=$?
-if [ -f "$conf" ]; then start now; stood=$?; else stood=none; fi
+stood=none; [ ! -f "$conf" ] || { start now; stood=$?; }
 case $came/$stood in
   0/0) ;;
-  91/0|91/none|137/0)
+  137/*) echo "slurmctld is not ready with it after 60 s; is this node overloaded? Run it again" >&2; exit 1;;
+  91/0|91/none)
     touch "$dir/now.words"; [ "$stood" = none ] || words now > "$dir/now.words"
     said=$(words new | grep -vxF -f "$dir/now.words" -e 'Unable to process configuration file' | awk '!seen[$0]++' |
       head -n 2)
@@ -75,7 +76,7 @@ case $came/$stood in
       where="line ${line%%:*} (${line#*:}): "; break
     done
     said=$(printf '%s' "$said" | tr '\n' ';' | sed 's/;/; /g')
-    printf '%s\n' "slurmctld would not start with it: $where${said:-it is not ready after 20 s}" >&2; exit 1;;
+    printf '%s\n' "slurmctld would not start with it: $where$said" >&2; exit 1;;
   *) exit 0;; # it cannot be told here
 esac
 # jobs that run today and would not, or wait today and would be gone
