@@ -1,13 +1,11 @@
 """Room for every GPU: the CPUs and the memory that its owner's job needs cannot be taken by others."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.checks.sums import real_memory
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.schema.labs import Account
-from gpupool.cluster.schema.machines import Hardware, NodeEntry
 from gpupool.cluster.words import format_size
 
 
@@ -16,21 +14,10 @@ def keeps_cpus(version: str) -> bool:
     return version != "22.05"
 
 
-def _machines(site: Site) -> Iterator[tuple[NodeEntry, Hardware, int]]:
-    """Give each kind of compute node with GPUs once: its first entry, its hardware, its number of GPUs."""
-    said = set()
-    for entry in site.inventory.nodes:
-        shape, gpus = site.inventory.hardware.get(entry.hardware or ""), sum(entry.gpus.values())
-        kind = (entry.hardware, gpus, len(entry.gpus))
-        if "compute" in entry.roles and shape and gpus and kind not in said:
-            said.add(kind)
-            yield entry, shape, gpus
-
-
 def ensure_kept_cpus_are_there(site: Site) -> Iterator[Complaint]:
     """CPUs that GPUs keep for their jobs are there, leave some over, and this Slurm can keep them."""
     version = site.inventory.slurm.version
-    for entry, shape, gpus in _machines(site):
+    for entry, shape, gpus in site.machines:
         path: Path = ("hardware", str(entry.hardware), "cpus_kept_per_gpu")
         kept = shape.cpus_kept_per_gpu
         if kept and not keeps_cpus(version):
@@ -50,7 +37,7 @@ def ensure_jobs_without_memory_leave_some(site: Site) -> Iterator[Complaint]:
     """Where several GPUs share a node, a job that names no memory does not get all of it."""
     if any(value is not None for _, value in site.inventory.scheduler.default_memory):
         return
-    shared = [entry.name for entry, _, gpus in _machines(site) if gpus > 1]
+    shared = [entry.name for entry, _, gpus in site.machines if gpus > 1]
     if shared:
         words = f"is not set: a job that names no memory takes all of {shared[0]}, and locks its other GPUs out"
         yield Complaint(("scheduler", "default_memory"), words, "say per_gpu and per_cpu", "warning")
@@ -62,7 +49,7 @@ def ensure_neighbours_leave_room(site: Site) -> Iterator[Complaint]:
     if not site.accounts_of_kind("lab") or not keeps_cpus(it.slurm.version):
         return
     said: set[str] = set()
-    for entry, shape, _ in _machines(site):
+    for entry, shape, _ in site.machines:
         name = str(entry.hardware)
         if not shape.cpus_kept_per_gpu and name not in said:
             said.add(name)
@@ -76,7 +63,7 @@ def ensure_neighbours_leave_room(site: Site) -> Iterator[Complaint]:
         words = "a job can take so much memory that the node's other GPUs are locked out"
         yield Complaint(path, words, "say per_gpu, and per_cpu for jobs without GPUs", "warning")
         return
-    for entry, shape, gpus in _machines(site):
+    for entry, shape, gpus in site.machines:
         memory = real_memory(shape.memory, it.slurm.memory_reserve)
         free = max(0, shape.cpus - gpus * shape.cpus_kept_per_gpu) if shape.cpus_kept_per_gpu else 0
         worst = (gpus - 1) * max(most.per_gpu, default) + free * most.per_cpu
@@ -114,36 +101,26 @@ def ensure_labs_can_use_their_gpus(site: Site) -> Iterator[Complaint]:
 def _lab(site: Site, index: int, lab: Account, cap: int, default: int) -> Iterator[Complaint]:
     path: Path = ("accounts", index, "limits", "group")
     group = lab.limits.group
-    most = max((gpus for _, _, gpus in _machines(site)), default=0)
-    types = {gpu for entry, _, _ in _machines(site) for gpu in entry.gpus}
-    needs: list[tuple[str, Any, int, str]] = [
-        ("cpu", group.cpu, cap, str(cap)),
-        ("mem", group.mem, cap * default, format_size(cap * default)),
-        ("nodes", group.nodes, -(-cap // most) if most else 0, f"{-(-cap // most) if most else 0}"),
-    ]
-    if types and types <= group.gpus.keys():
-        needs.append(("gpus", sum(group.gpus.values()), cap, str(cap)))
-    for key, given, least, words in needs:
+    most = max((gpus for _, _, gpus in site.machines), default=0)
+    types = {gpu for entry, _, _ in site.machines for gpu in entry.gpus}
+    typed = sum(group.gpus.values()) if types and types <= group.gpus.keys() else None
+    needs = {
+        "cpu": (group.cpu, cap),
+        "mem": (group.mem, cap * default),
+        "nodes": (group.nodes, -(-cap // most) if most else 0),
+        "gpus": (typed, cap),
+    }
+    for key, (given, least) in needs.items():
         if given is not None and given < least:
-            yield Complaint((*path, key), f"{lab.name} could not use its {cap} GPUs", f"at least {words}")
+            hint = f"at least {format_size(least) if key == 'mem' else least}"
+            yield Complaint((*path, key), f"{lab.name} could not use its {cap} GPUs", hint)
     parents = {account.name: account for account in site.inventory.accounts}
     above = parents.get(lab.parent or "")
     if above and above.limits.group.gpu is not None and above.limits.group.gpu < cap:
         words = f"{lab.name} could not use its {cap} GPUs: {above.name} above it has {above.limits.group.gpu}"
         yield Complaint(("accounts", index, "contributed_gpus"), words)
-    gpus = sum(site.gpus_of(name) for name in _own_nodes(site, lab.name))
-    whole = len(site.census.by_name) == len(site.census.nodes)  # else a node stands twice
-    if whole and gpus < cap:
+    own = {it.nodes for _, it in site.partitions() if not it.preemptable and site.admits(it, lab.name)}
+    gpus = site.gpus_of(frozenset(own))
+    if gpus is not None and gpus < cap:
         words = f"{lab.name} has {cap}, but partitions where its jobs stay have {gpus} GPUs for it"
         yield Complaint(("accounts", index, "contributed_gpus"), words, "let it into one that is not preemptable")
-
-
-def _own_nodes(site: Site, lab: str) -> set[str]:
-    nodes: set[str] = set()
-    for _, partition in site.partitions():
-        if not partition.preemptable and site.admits(partition, lab):
-            try:
-                nodes |= set(site.census.select(partition.nodes))
-            except ValueError:
-                return set(site.census.by_name)  # complained of elsewhere
-    return nodes

@@ -8,6 +8,7 @@ from gpupool.cluster.census import Census
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.labs import Account, Partition
+from gpupool.cluster.schema.machines import Hardware, NodeEntry
 
 Check = Callable[["Site"], Iterator[Complaint]]
 
@@ -42,9 +43,31 @@ class Site:
         for index, partition in enumerate(self.inventory.partitions):
             yield ("partitions", index), partition
 
-    def gpus_of(self, name: str) -> int:
-        """Give the number of a node's GPUs."""
-        return sum(self.census.by_name[name].entry.gpus.values())
+    @cached_property
+    def machines(self) -> list[tuple[NodeEntry, Hardware, int]]:
+        """Each kind of compute node with GPUs once: its first entry, its hardware, its number of GPUs."""
+        found: dict[tuple[object, ...], tuple[NodeEntry, Hardware, int]] = {}
+        for entry in self.inventory.nodes:
+            shape, gpus = self.inventory.hardware.get(entry.hardware or ""), sum(entry.gpus.values())
+            if shape and gpus and "compute" in entry.roles:
+                found.setdefault((entry.hardware, *entry.gpus.items()), (entry, shape, gpus))
+        return list(found.values())
+
+    def gpus_of(self, selectors: frozenset[str]) -> int | None:
+        """Give the GPUs of all nodes that any of the selectors names; None where that cannot be told."""
+        if selectors not in self._gpus:
+            try:
+                names = {name for words in selectors for name in self.census.select(words)}
+            except ValueError:
+                return None  # complained of elsewhere
+            by_name = self.census.by_name
+            whole = len(by_name) == len(self.census.nodes)  # else a node stands twice
+            self._gpus[selectors] = sum(sum(by_name[it].entry.gpus.values()) for it in names) if whole else None
+        return self._gpus[selectors]
+
+    @cached_property
+    def _gpus(self) -> dict[frozenset[str], int | None]:
+        return {}
 
     def pool(self, nodes: str) -> dict[str, int]:
         """Give what the nodes of a selector have together, by the keys of a limit; memory is nominal."""
