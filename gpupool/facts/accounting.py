@@ -1,12 +1,17 @@
 """What slurmdbd holds for one cluster, in the same shape in which it is wanted.
 
-    {"cluster": name or None, "qos": {name: {field: value}},
-     "accounts": {name: {"parent": name, field: value}},
-     "users": {name: {"default_account": account, "accounts": {account: {field: value}}}}}
+    {"cluster": [names of all clusters], "qos": {name: {field: value}},
+     "accounts": {name: {"parent": name, "coordinators": [users, those of the parents too], field: value}},
+     "users": {name: {"default_account": account, "accounts": {account: {field: value}}, "AdminLevel": word,
+                      "partitions": [[account, partition]]}},
+     "elsewhere": [accounts that another cluster has too], "partitions": [QoS that a running partition names],
+     "jobs": [[account, user, QoS] of running and pending jobs], or None where slurmctld does not answer}
 
 The fields are those of ``gpupool.facts.limits``, values as its ``parse`` returns them. Works on Slurm 22.05 and later.
+``ask_text`` and ``read`` do without pyinfra what the fact does.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,8 +22,8 @@ from gpupool.facts.limits import ASSOC_FIELDS, QOS_FIELDS, parse
 from gpupool.facts.script import ask, whole
 
 _QOS = ",".join(("Name", *QOS_FIELDS))
-_ASSOC = ",".join(("Account", "User", "Partition", "ParentName", *ASSOC_FIELDS))
-# WOPLimits: what an association has itself, without what it inherits
+_ASSOC = ",".join(("Cluster", "Account", "User", "Partition", "ParentName", *ASSOC_FIELDS))
+# WOPLimits: what an association has itself, without what it inherits. Rows of other clusters: their account alone.
 _LOOK = f"""
 cluster=$1 patience=$2 awaited=$3
 ask() {{ kind=$1; shift; sacctmgr -nP show "$@" 2>&1 | sed "s/^/$kind|/"; }}
@@ -27,14 +32,24 @@ until said=$(sacctmgr -nP show cluster format=Cluster 2>&1); do
 done
 # slurmctld tells slurmdbd of its TRES some moments after it has started
 known() {{ tres=$(sacctmgr -nP show tres format=Type,Name 2>/dev/null | tr '|' / | sed 's:/$::')
-  for it in $awaited; do printf '%s\n' "$tres" | grep -qxF -- "$it" || return 1; done; }}
+  for it in $awaited; do printf '%s\\n' "$tres" | grep -qxF -- "$it" || return 1; done; }}
 until known; do patience=$((patience-1)); [ "$patience" -gt 0 ] || break; sleep 1; done
 if said=$(sacctmgr -nP show cluster format=Cluster 2>&1); then
   printf '%s\\n' "$said" | sed 's/^/C|/'
   ask T tres format=Type,Name
   ask Q qos format={_QOS}
-  ask A assoc where cluster="$cluster" WOPLimits format={_ASSOC}
+  sacctmgr -nP show assoc WOPLimits format={_ASSOC} 2>&1 |
+    awk -F'|' -v own="$cluster" '$1 == own || NF < 5 {{ print "A|" $0; next }} !seen[$2]++ {{ print "O|" $2 }}'
   ask U user where cluster="$cluster" format=User,DefaultAccount,AdminLevel
+  ask K account withcoord format=Account,Coordinators
+  # who has jobs; a slurmctld that is down would be waited for
+  if printf '%s\\n' "$said" | grep -qxF -- "$cluster" &&
+    said=$(timeout 15 squeue -ha -M "$cluster" -o '%a|%u|%q' 2>/dev/null) &&
+    partitions=$(timeout 15 scontrol -ao -M "$cluster" show partition 2>/dev/null); then
+    echo 'R|'
+    [ -z "$said" ] || printf '%s\\n' "$said" | sort -u | sed 's/^/J|/'
+    printf '%s\\n' "$partitions" | tr ' ' '\\n' | sed -n 's/^QoS=\\(.*\\)$/P|\\1/p' | sort -u
+  fi
 else printf 'X|%s\\n' "$(printf '%s' "$said" | tail -n 1)"; fi
 """
 
@@ -57,50 +72,82 @@ class Accounting(FactBase[AccountingState | None]):
 
     def command(self, cluster: str, patience: int = 0, awaited: tuple[str, ...] = ()) -> StringCommand:
         """Ask for all entities at once."""
-        return ask(_LOOK, cluster, str(patience), " ".join(awaited), limit=60 + 2 * patience)
+        return _ask(cluster, patience, awaited)
 
     def process(self, output: list[str]) -> AccountingState | None:
         """Read the answer."""
-        lines = whole(output)
-        return None if lines is None else read([line.split("|") for line in lines])
+        return read(output)
 
 
-def read(rows: list[list[str]]) -> AccountingState:
+def ask_text(cluster: str, patience: int = 0, awaited: tuple[str, ...] = ()) -> str:
+    """Give the shell text that asks for everything; ``read`` takes what it prints."""
+    return str(_ask(cluster, patience, awaited).get_raw_value())
+
+
+def read(output: str | Iterable[str]) -> AccountingState | None:
+    """Read what ``ask_text`` printed; None when the answer was cut short."""
+    lines = whole(output.splitlines() if isinstance(output, str) else list(output))
+    return None if lines is None else together([line.split("|") for line in lines])
+
+
+def together(rows: list[list[str]]) -> AccountingState:
     """Put the rows of sacctmgr together; the first column says what a row is about."""
-    qos: dict[str, Any] = {}
-    accounts: dict[str, Any] = {}
-    users: dict[str, Any] = {}
-    clusters: list[str] = []
+    found = empty()
     tres: list[str] = []
+    coordinators: dict[str, list[str]] = {}
     for kind, *row in rows:
         if kind == "X":
             return AccountingState(empty(), trouble="|".join(row) or "sacctmgr is not installed")
         if kind == "C":
-            clusters += row
+            found["cluster"] += row
         elif kind == "T":
             tres.append("/".join(part for part in row if part))
         elif kind == "Q" and len(row) == 1 + len(QOS_FIELDS):
-            qos[row[0]] = _fields(QOS_FIELDS, row[1:])
-        elif kind == "A" and len(row) == 4 + len(ASSOC_FIELDS):
-            account, user, partition, parent = row[:4]
-            values = _fields(ASSOC_FIELDS, row[4:])
-            if not user:
-                accounts[account] = {"parent": parent, **values}
-            elif not partition:
-                users.setdefault(user, {"default_account": None, "accounts": {}})["accounts"][account] = values
+            found["qos"][row[0]] = _fields(QOS_FIELDS, row[1:])
+        elif kind == "A" and len(row) == 5 + len(ASSOC_FIELDS):
+            _association(found, row)
         elif kind == "U" and len(row) == 3:
-            users.setdefault(row[0], {"accounts": {}})["default_account"] = row[1] or None
-            users[row[0]]["AdminLevel"] = parse("AdminLevel", row[2])
+            user = found["users"].setdefault(row[0], _user())
+            user["default_account"] = row[1] or None
+            user["AdminLevel"] = parse("AdminLevel", row[2])
+        elif kind == "K" and len(row) == 2:
+            # 22.05 names one twice
+            coordinators[row[0]] = sorted({name for name in row[1].split(",") if name})
+        elif kind == "R":
+            found["jobs"] = []
+        elif kind == "J" and len(row) == 3:
+            found["jobs"].append(row)
+        elif kind in ("O", "P") and len(row) == 1:
+            found["elsewhere" if kind == "O" else "partitions"].append(row[0])
         else:
             return AccountingState(empty(), trouble=f"sacctmgr said: {'|'.join(row)}")
-    entities = {"cluster": clusters, "qos": qos, "accounts": accounts, "users": users}
-    return AccountingState(entities, sorted(tres))
+    for name, account in found["accounts"].items():
+        account["coordinators"] = coordinators.get(name, [])
+    return AccountingState(found, sorted(tres))
 
 
 def empty() -> dict[str, Any]:
     """Return the entities of a slurmdbd that holds nothing."""
-    return {"cluster": [], "qos": {}, "accounts": {}, "users": {}}
+    return {"cluster": [], "qos": {}, "accounts": {}, "users": {}, "elsewhere": [], "partitions": [], "jobs": None}
+
+
+def _association(found: dict[str, Any], row: list[str]) -> None:
+    account, user, partition, parent = row[1:5]
+    if not user:
+        found["accounts"][account] = {"parent": parent, **_fields(ASSOC_FIELDS, row[5:])}
+    elif partition:
+        found["users"].setdefault(user, _user())["partitions"].append([account, partition])
+    else:
+        found["users"].setdefault(user, _user())["accounts"][account] = _fields(ASSOC_FIELDS, row[5:])
+
+
+def _user() -> dict[str, Any]:
+    return {"default_account": None, "accounts": {}, "AdminLevel": "None", "partitions": []}
 
 
 def _fields(names: tuple[str, ...], row: list[str]) -> dict[str, Any]:
     return {name: parse(name, text) for name, text in zip(names, row, strict=True)}
+
+
+def _ask(cluster: str, patience: int, awaited: tuple[str, ...]) -> StringCommand:
+    return ask(_LOOK, cluster, str(patience), " ".join(awaited), limit=90 + 2 * patience)

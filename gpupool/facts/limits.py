@@ -12,19 +12,20 @@ Value = int | float | str | list[str] | dict[str, int] | None
 
 _TRES = (
     "GrpTRES", "GrpTRESMins", "GrpTRESRunMins", "MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MaxTRESPU", "MaxTRESPA",
-    "MinTRES",
+    "MaxTRESRunMinsPU", "MaxTRESRunMinsPA", "MinTRES",
 )  # fmt: skip
 _COUNTS = (
-    "Priority", "GrpJobs", "GrpSubmit", "MaxJobs", "MaxSubmit", "MaxJobsPU", "MaxSubmitPU", "MaxJobsPA", "MaxSubmitPA",
+    "Priority", "GrpJobs", "GrpJobsAccrue", "GrpSubmit", "MaxJobs", "MaxJobsAccrue", "MaxSubmit", "MaxJobsPU",
+    "MaxJobsAccruePU", "MaxSubmitPU", "MaxJobsPA", "MaxJobsAccruePA", "MaxSubmitPA", "MinPrioThresh",
 )  # fmt: skip
 _KINDS = {
     **dict.fromkeys(_TRES, "tres"),
     **dict.fromkeys(_COUNTS, "count"),
     **dict.fromkeys(("MaxWall", "GrpWall"), "minutes"),
-    **dict.fromkeys(("UsageFactor", "LimitFactor", "UsageThreshold"), "ratio"),
+    **dict.fromkeys(("UsageFactor", "LimitFactor", "UsageThres"), "ratio"),
     **dict.fromkeys(("Flags", "Preempt", "QOS"), "names"),
     **dict.fromkeys(("PreemptMode", "DefaultQOS", "AdminLevel"), "word"),
-    "GraceTime": "seconds",
+    **dict.fromkeys(("GraceTime", "PreemptExemptTime"), "seconds"),
     "Fairshare": "share",
 }
 # What Slurm has where nobody said anything else, other than "no limit".
@@ -34,14 +35,20 @@ _DEFAULTS: dict[str, Value] = {
 
 #: What a QoS, and what an association (of an account or a user), may have; both read and written.
 QOS_FIELDS = (
-    "Priority", "GraceTime", "Preempt", "PreemptMode", "Flags", "UsageFactor", "LimitFactor", "GrpTRES", "GrpTRESMins",
-    "GrpTRESRunMins", "GrpJobs", "GrpSubmit", "GrpWall", "MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MaxWall",
-    "MaxTRESPU", "MaxJobsPU", "MaxSubmitPU", "MaxTRESPA", "MaxJobsPA", "MaxSubmitPA", "MinTRES",
+    "Priority", "GraceTime", "Preempt", "PreemptMode", "PreemptExemptTime", "Flags", "UsageFactor", "UsageThres",
+    "LimitFactor", "GrpTRES", "GrpTRESMins", "GrpTRESRunMins", "GrpJobs", "GrpJobsAccrue", "GrpSubmit", "GrpWall",
+    "MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MaxWall", "MaxTRESPU", "MaxTRESRunMinsPU", "MaxJobsPU",
+    "MaxJobsAccruePU", "MaxSubmitPU", "MaxTRESPA", "MaxTRESRunMinsPA", "MaxJobsPA", "MaxJobsAccruePA", "MaxSubmitPA",
+    "MinPrioThresh", "MinTRES",
 )  # fmt: skip
 ASSOC_FIELDS = (
-    "Fairshare", "GrpTRES", "GrpTRESMins", "GrpTRESRunMins", "GrpJobs", "GrpSubmit", "GrpWall", "MaxJobs", "MaxSubmit",
-    "MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MaxWall", "QOS", "DefaultQOS",
+    "Fairshare", "Priority", "GrpTRES", "GrpTRESMins", "GrpTRESRunMins", "GrpJobs", "GrpJobsAccrue", "GrpSubmit",
+    "GrpWall", "MaxJobs", "MaxJobsAccrue", "MaxSubmit", "MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MaxWall",
+    "MinPrioThresh", "QOS", "DefaultQOS",
 )  # fmt: skip
+
+#: What sacctmgr calls a field when it sets it, where it prints it under another name.
+SET_AS = {"MaxSubmitPU": "MaxSubmitJobsPU", "MaxSubmitPA": "MaxSubmitJobsPA"}
 
 _DURATION = re.compile(r"(?:(\d+)-(\d+)(?::(\d+))?(?::(\d+))?|(\d+)(?::(\d+))?(?::(\d+))?)")
 _UNITS = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3}  # in MiB

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from gpupool.facts.accounting import read
+from gpupool.facts.accounting import together
 from gpupool.facts.limits import _KINDS, ASSOC_FIELDS, QOS_FIELDS, Value, parse, write
 
 NUMBERS = some.integers(min_value=0, max_value=2**31)
@@ -73,11 +73,12 @@ def test_a_tres_that_goes_away_is_named() -> None:
 
 def test_rows_become_entities() -> None:
     qos = ["Q", "owner", *("gres/gpu=5" if field == "MaxTRESPU" else "" for field in QOS_FIELDS)]
-    lab = ["A", "lab", "", "", "root", *("" for _ in ASSOC_FIELDS)]
-    ada = ["A", "lab", "ada", "", "", *("owner" if field == "QOS" else "" for field in ASSOC_FIELDS)]
-    elsewhere = ["A", "lab", "ada", "short", "", *("" for _ in ASSOC_FIELDS)]
-    rows = [["C", "gp"], ["T", "gres", "gpu"], ["T", "cpu", ""], qos, lab, ada, elsewhere, ["U", "ada", "lab", "None"]]
-    state = read(rows)
+    lab = ["A", "gp", "lab", "", "", "root", *("" for _ in ASSOC_FIELDS)]
+    ada = ["A", "gp", "lab", "ada", "", "", *("owner" if field == "QOS" else "" for field in ASSOC_FIELDS)]
+    partition = ["A", "gp", "lab", "ada", "short", "", *("" for _ in ASSOC_FIELDS)]
+    rows = [["C", "gp"], ["T", "gres", "gpu"], ["T", "cpu", ""], qos, lab, ada, partition, ["U", "ada", "lab", "None"]]
+    rows += [["K", "lab", "ada,ada"], ["O", "far"], ["R", ""], ["J", "lab", "ada", "owner"], ["P", "owner"]]
+    state = together(rows)
     assert state.tres == ["cpu", "gres/gpu"]
     assert state.trouble is None
     assert state.entities["cluster"] == ["gp"]
@@ -86,7 +87,12 @@ def test_rows_become_entities() -> None:
     assert state.entities["users"]["ada"]["default_account"] == "lab"
     assert list(state.entities["users"]["ada"]["accounts"]) == ["lab"]
     assert state.entities["users"]["ada"]["accounts"]["lab"]["QOS"] == ["owner"]
+    assert state.entities["users"]["ada"]["partitions"] == [["lab", "short"]]
+    assert state.entities["accounts"]["lab"]["coordinators"] == ["ada"]
+    assert state.entities["elsewhere"] == ["far"]
+    assert state.entities["jobs"] == [["lab", "ada", "owner"]]
+    assert state.entities["partitions"] == ["owner"]
 
 
 def test_an_error_in_the_middle_is_trouble_and_not_an_empty_database() -> None:
-    assert read([["C", "gp"], ["Q", "sacctmgr: error: Connection refused"]]).trouble is not None
+    assert together([["C", "gp"], ["Q", "sacctmgr: error: Connection refused"]]).trouble is not None

@@ -1,0 +1,69 @@
+"""Who may add users to an account by hand: Slurm's coordinators, compared.
+
+Slurm prints a coordinator of an account with every account below it too. Only where the parent does not have the same
+one is it sure that the account itself names it; nothing can be taken from an account that has it from its parent alone.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpupool.operations.accounting_steps import Step, joined, step
+
+
+def coordinators(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
+    """Give the commands that take and add coordinators; accounts that another cluster has too lose none."""
+    shown = {name: set(account.get("coordinators", ())) for name, account in now["accounts"].items()}
+    goals = {name: set(given["coordinators"]) for name, given in wanted["accounts"].items() if "coordinators" in given}
+    gone: dict[str, list[str]] = {}
+    for name, goal in goals.items():
+        if name not in now["elsewhere"] and name in shown:
+            for user in sorted(shown[name] - goal):
+                gone.setdefault(user, []).append(name)
+    inherited = {
+        (name, user)
+        for name, users in shown.items()
+        for user in users
+        if user in shown.get(now["accounts"][name]["parent"], ())
+    }
+    moving = {name for name in goals if _moves(name, now, wanted)}
+    # below an account that loses it, it may be named as well: then all at once
+    gone = {
+        user: names
+        for user, names in gone.items()
+        if any((name, user) not in inherited or name in moving for name in names)
+    }
+    # what an account has from a parent that it leaves it may have itself too: named again, it surely can be taken
+    sure = [
+        _add(name, user)
+        for user, names in sorted(gone.items())
+        for name in names
+        if name in moving and (name, user) in inherited
+    ]
+    takes = [
+        step(
+            ("delete", "coordinator", "where", f"account={','.join(names)}", "name={}"),
+            user, (), f"coordinator {user}", f"no longer of {', '.join(names)}",
+        )
+        for user, names in sorted(gone.items())
+    ]  # fmt: skip
+    adds = [
+        _add(name, user)
+        for name, goal in goals.items()
+        for user in sorted(goal)
+        if user not in shown.get(name, ()) or ((name, user) in inherited and (user in gone or name in moving))
+    ]
+    return [*joined(sure), *joined(takes), *joined(adds)]
+
+
+def _add(name: str, user: str) -> Step:
+    return step(("add", "coordinator", f"account={name}", "names={}"), user, (), f"coordinator {user}", f"of {name}")
+
+
+def _moves(name: str, now: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Say whether what the account has from its parents may be lost because one of them changes its place."""
+    while name in now["accounts"] and name in wanted["accounts"]:
+        parent = wanted["accounts"][name]["parent"]
+        if parent != now["accounts"][name]["parent"]:
+            return True
+        name = parent
+    return False

@@ -1,0 +1,153 @@
+"""The commands that lead from what slurmdbd holds to what it shall hold; pure, both sides in their one form."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gpupool.facts.limits import SET_AS, Value, parse, write
+from gpupool.operations.accounting_coordinators import coordinators
+from gpupool.operations.accounting_removal import removals
+from gpupool.operations.accounting_steps import Step, joined, step
+
+# a QoS may name one that is added after it
+_LATER = ("Preempt",)
+# what sacctmgr's load calls the fields of an association that it can set
+_LOAD = {
+    "Fairshare": "Fairshare", "GrpTRES": "GrpTRES", "GrpTRESMins": "GrpTRESMins", "GrpTRESRunMins": "GrpTRESRunMins",
+    "GrpJobs": "GrpJobs", "GrpSubmit": "GrpSubmitJobs", "MaxJobs": "MaxJobs", "MaxSubmit": "MaxSubmitJobs",
+    "MaxTRES": "MaxTRESPerJob", "MaxTRESPerNode": "MaxTRESPerNode", "MaxTRESMins": "MaxTRESMinsPerJob",
+    "QOS": "QOS", "DefaultQOS": "DefaultQOS",
+}  # fmt: skip
+
+
+def difference(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
+    """Return the commands after which ``now`` is as ``wanted``, in an order in which each of them can succeed.
+
+    What cannot go yet because of its jobs is left out: ``held`` (accounting_removal.py) names it.
+    """
+    name = wanted["cluster"]
+    first = [] if name in now["cluster"] else [step(("add", "cluster", "{}"), name, (), f"cluster {name}")]
+    return [
+        *first,
+        *_qos(now, wanted),
+        *_accounts(now, wanted),
+        *_users(now, wanted),
+        *coordinators(now, wanted),
+        *removals(now, wanted),
+    ]
+
+
+def _qos(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
+    new: list[Step] = []
+    later: list[Step] = []
+    for qos, values in wanted["qos"].items():
+        there = now["qos"].get(qos)
+        settings, says = _settings(values if there is not None else _without(values, _LATER), there)
+        if there is None:
+            new.append(step(("add", "qos", "{}"), qos, settings, f"QoS {qos}", *(says or ["added"])))
+            settings, says = _settings({name: values[name] for name in _LATER if name in values}, None)
+        if settings:
+            later.append(step(("modify", "qos", "where", "name={}", "set"), qos, settings, f"QoS {qos}", *says))
+    return [*joined(new), *joined(later)]
+
+
+def _accounts(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
+    cluster = f"cluster={wanted['cluster']}"
+    steps: list[Step] = []
+    for account in _parents_first(wanted["accounts"]):
+        values = _without(wanted["accounts"][account], ("parent", "coordinators"))
+        parent = wanted["accounts"][account]["parent"]
+        there = now["accounts"].get(account)
+        settings, says = _settings(values, there)
+        if there is None:
+            add = ("add", "account", "{}", cluster, f"parent={parent}")
+            steps.append(step(add, account, settings, f"account {account}", f"added below {parent}", *says))
+            continue
+        if there["parent"] != parent:
+            settings, says = [f"parent={parent}", *settings], [f"parent: {there['parent']} becomes {parent}", *says]
+        if settings:
+            modify = ("modify", "account", "where", "name={}", cluster, "set")
+            steps.append(step(modify, account, settings, f"account {account}", *says))
+    return joined(steps)
+
+
+def _users(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
+    cluster = f"cluster={wanted['cluster']}"
+    added: dict[str, list[tuple[str, tuple[str, str]]]] = {}
+    modified: list[Step] = []
+    last: list[Step] = []
+    for user, given in wanted["users"].items():
+        there = now["users"].get(user, {"accounts": {}, "default_account": None})
+        known = there["accounts"]
+        modify = ("modify", "user", "where", "name={}", cluster)
+        for account, values in given["accounts"].items():
+            before = known.get(account)
+            goal = values
+            what = f"user {user} in account {account}"
+            if before is None:
+                loaded = {name: value for name, value in goal.items() if name in _LOAD}
+                _, says = _settings(loaded, None)
+                options = [] if known else [f"DefaultAccount='{given['default_account']}'"]
+                options += [f"{_LOAD[name]}='{text}'" for name, text in _pairs(loaded, None)]
+                line = ":".join([f"User - '{user}'", *options])
+                added.setdefault(account, []).append((line, (what, "\n".join(says or ["added"]))))
+                goal = _without(goal, tuple(_LOAD))
+            settings, says = _settings(goal, before)
+            if settings:
+                modified.append(step((*modify, f"account={account}", "set"), user, settings, what, *says))
+        default = given["default_account"]
+        if known and there["default_account"] != default:
+            says = [f"default account: {there['default_account'] or 'none'} becomes {default}"]
+            last.append(step((*modify, "set"), user, [f"DefaultAccount={default}"], f"user {user}", *says))
+        level = given.get("AdminLevel")
+        if level is not None and level != there.get("AdminLevel", "None"):
+            last.append(step((*modify, "set"), user, [f"AdminLevel={level}"], f"user {user} as {level}"))
+    return [*_load(wanted["cluster"], added), *joined(modified), *joined(last)]
+
+
+def _load(cluster: str, added: Mapping[str, list[tuple[str, tuple[str, str]]]]) -> Iterator[Step]:
+    """Add all associations of users in one go: one commit of slurmdbd, whatever their number."""
+    if not added:
+        return
+    lines = [f"Cluster - '{cluster}'"]
+    for account, members in added.items():
+        lines += [f"Parent - '{account}'", *(line for line, _ in members)]
+    changes = tuple(change for members in added.values() for _, change in members)
+    yield Step(("load", "/dev/stdin"), (), (), changes, "\n".join(lines))
+
+
+def _settings(wanted: Mapping[str, Value], now: Mapping[str, Value] | None) -> tuple[list[str], list[str]]:
+    settings = [f"{SET_AS.get(name, name)}={text}" for name, text in _pairs(wanted, now)]
+    says = []
+    for name, value in wanted.items():
+        before = now.get(name) if now is not None else parse(name, None)
+        if before != value:
+            says.append(f"{name}: {_shown(name, before)} becomes {_shown(name, value)}")
+    return settings, says
+
+
+def _pairs(wanted: Mapping[str, Value], now: Mapping[str, Value] | None) -> Iterator[tuple[str, str]]:
+    for name, value in wanted.items():
+        before = now.get(name) if now is not None else parse(name, None)
+        if before != value:
+            yield name, write(name, value, before)
+
+
+def _shown(name: str, value: Value) -> str:
+    return "none" if value is None or value in ([], {}) else write(name, value)
+
+
+def _parents_first(accounts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    order: list[str] = []
+
+    def visit(name: str, below: tuple[str, ...]) -> None:
+        if name in accounts and name not in order and name not in below:
+            visit(accounts[name]["parent"], (*below, name))
+            order.append(name)
+
+    for name in accounts:
+        visit(name, ())
+    return order
+
+
+def _without(values: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in names}

@@ -1,0 +1,168 @@
+"""What slurmdbd holds beyond what is wanted: what goes, in which order, and what has to stay for now.
+
+Never touched: root, the QoS ``normal`` that slurmdbd makes itself, and whatever is another cluster's. Every command
+names our cluster, except where an account is in no other one. QoS belong to all clusters, and which partitions of
+another cluster name one is not known to slurmdbd: with a second cluster no QoS goes.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpupool.operations.accounting_steps import Step, joined, step
+
+_WHY = "not in the inventory"
+_SILENT = "slurmctld does not answer, so who has jobs is not known"
+
+
+@dataclass(frozen=True)
+class _Found:
+    members: dict[tuple[str, str, str], str | None]  # (user, account, partition) -> why it stays
+    accounts: dict[str, str | None]
+    qos: dict[str, str | None]
+
+
+def removals(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
+    """Give the commands that remove what is not wanted: users before accounts, children before parents, QoS last."""
+    found = _found(now, wanted)
+    cluster = f"cluster={wanted['cluster']}"
+    # Slurm keeps the default account to the last; 22.05 even where all of a user's go in one command
+    ranks: list[list[Step]] = [[], [], []]
+    for (user, account, partition), why in found.members.items():
+        if why is None:
+            words = ["delete", "user", "where", "name={}", cluster, f"account={account}"]
+            if partition:
+                what = f"user {user} in account {account}, partition {partition}"
+                ranks[0].append(step([*words, f"partition={partition}"], user, (), what, f"removed: {_WHY}"))
+            else:
+                own = now["users"][user]["default_account"] == account
+                what = f"user {user} in account {account}"
+                ranks[2 if own else 1].append(step(words, user, (), what, f"removed: {_WHY}"))
+    depths: dict[int, list[Step]] = {}
+    for account, depth in _children_first(now["accounts"]):
+        if found.accounts.get(account, "") is None:
+            where = (cluster,) if account in now["elsewhere"] else ()
+            words = ["delete", "account", "where", "name={}", *where]
+            depths.setdefault(depth, []).append(step(words, account, (), f"account {account}", f"removed: {_WHY}"))
+    qos = [
+        step(("delete", "qos", "where", "name={}"), name, (), f"QoS {name}", f"removed: {_WHY}")
+        for name, why in found.qos.items()
+        if why is None
+    ]
+    return [done for steps in (*ranks, *depths.values(), qos) for done in joined(steps)]
+
+
+def held(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, str]:
+    """Give what is not wanted and has to stay for now, by name, and why."""
+    found = _found(now, wanted)
+    members = {
+        f"user {user} in account {account}" + (f", partition {partition}" if partition else ""): why
+        for (user, account, partition), why in found.members.items()
+    }
+    accounts = {f"account {name}": why for name, why in found.accounts.items()}
+    qos = {f"QoS {name}": why for name, why in found.qos.items()}
+    return {what: why for what, why in {**members, **accounts, **qos}.items() if why is not None}
+
+
+def stray_qos(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> set[str]:
+    """Give the QoS that nobody wants."""
+    if not wanted["exact"] or set(now["cluster"]) - {wanted["cluster"]}:
+        return set()
+    return set(now["qos"]) - set(wanted["qos"]) - {"normal"}
+
+
+def _found(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> _Found:
+    if not wanted["exact"]:
+        return _Found({}, {}, {})
+    members = _members(now, wanted)
+    accounts: dict[str, str | None] = {}
+    for name, _ in _children_first(now["accounts"]):
+        if name != "root" and name not in wanted["accounts"]:
+            accounts[name] = _account_stays(name, now, members, accounts)
+    qos = {name: _qos_stays(name, now, members, accounts) for name in sorted(stray_qos(now, wanted))}
+    return _Found(members, accounts, qos)
+
+
+def _members(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[tuple[str, str, str], str | None]:
+    busy = None if now["jobs"] is None else {(account, user) for account, user, _ in now["jobs"]}
+    found: dict[tuple[str, str, str], str | None] = {}
+    for user, there in now["users"].items():
+        if user == "root":
+            continue
+        mine = wanted["users"].get(user, {"accounts": {}})["accounts"]
+        strays = [(account, "") for account in there["accounts"] if account not in mine]
+        strays += [(account, partition) for account, partition in there["partitions"]]
+        for account, partition in strays:
+            jobs = None if busy is None else (account, user) in busy
+            why = _SILENT if jobs is None else "it has running or pending jobs" if jobs else None
+            found[user, account, partition] = why
+        default = (user, there["default_account"], "")
+        others = [stays for key, stays in found.items() if key[0] == user and key != default]
+        if default in found and found[default] is None and not mine and any(others):
+            found[default] = "it is the default account of a user who has jobs"
+    return found
+
+
+def _account_stays(
+    name: str,
+    now: Mapping[str, Any],
+    members: Mapping[tuple[str, str, str], str | None],
+    below: Mapping[str, str | None],
+) -> str | None:
+    if now["jobs"] is None:
+        return _SILENT
+    if any(account == name for account, _, _ in now["jobs"]):
+        return "it has running or pending jobs"
+    if any(why for (_, account, _), why in members.items() if account == name):
+        return "a user in it stays"
+    if name in now["users"].get("root", {"accounts": {}})["accounts"]:
+        return "root is a user in it"
+    if any(why for child, why in below.items() if now["accounts"][child]["parent"] == name):
+        return "an account below it stays"
+    return None
+
+
+def _qos_stays(
+    name: str,
+    now: Mapping[str, Any],
+    members: Mapping[tuple[str, str, str], str | None],
+    accounts: Mapping[str, str | None],
+) -> str | None:
+    if now["jobs"] is None:
+        return _SILENT
+    if any(qos == name for _, _, qos in now["jobs"]):
+        return "running or pending jobs use it"
+    if name in now["partitions"]:
+        return "a partition of the running slurmctld names it"
+    for what, values in _staying(now, members, accounts):
+        if name == values["DefaultQOS"] or name in values["QOS"]:
+            return f"{what} stays and names it"
+    return None
+
+
+def _staying(
+    now: Mapping[str, Any],
+    members: Mapping[tuple[str, str, str], str | None],
+    accounts: Mapping[str, str | None],
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Give the associations that nobody brings in line: root's, and those that go away later."""
+    yield from ((f"account {name}", now["accounts"][name]) for name, why in accounts.items() if why)
+    yield from (
+        (f"user {user} in account {account}", now["users"][user]["accounts"][account])
+        for (user, account, partition), why in members.items()
+        if why and not partition
+    )
+    if "root" in now["accounts"]:
+        yield "account root", now["accounts"]["root"]
+    for account, values in now["users"].get("root", {"accounts": {}})["accounts"].items():
+        yield f"user root in account {account}", values
+
+
+def _children_first(accounts: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, int]]:
+    """Give each account with how deep it lies, the deepest first."""
+
+    def depth(name: str) -> int:
+        parent = accounts[name]["parent"]
+        return 1 + depth(parent) if parent in accounts else 0
+
+    return sorted(((name, depth(name)) for name in accounts), key=lambda found: (-found[1], found[0]))

@@ -1,0 +1,82 @@
+"""What slurmdbd shall hold, checked and with every value in its one form, so that it can be compared."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from gpupool.facts.limits import ASSOC_FIELDS, QOS_FIELDS, Value, parse
+
+_NAME = re.compile(r"[a-z0-9_][a-z0-9_.@-]*")  # sacctmgr makes names lower case: others would never compare equal
+_ALIASES = {"qos": "QOS", "default_qos": "DefaultQOS"}
+
+
+def normal(wanted: Mapping[str, Any], limits: bool = True, exact: bool = True) -> dict[str, Any]:
+    """Return ``wanted`` with every value in its one form. ValueError in words for what Slurm cannot have.
+
+    ``exact``: a field that is not named has Slurm's own value, and an entity that is not named goes away; else
+    both stay as they are. ``limits`` False: the names of QoS and accounts alone, to be added.
+    """
+    exact = exact and limits
+    _check_names(wanted, exact)
+    clean: dict[str, Any] = {"cluster": wanted["cluster"], "exact": exact, "qos": {}, "accounts": {}, "users": {}}
+    for name, given in wanted.get("qos", {}).items():
+        clean["qos"][name] = _fields(f"QoS {name}", given, QOS_FIELDS, exact)
+    for name, given in wanted.get("accounts", {}).items():
+        rest = {key: value for key, value in given.items() if key not in ("parent", "coordinators")}
+        fields = _fields(f"account {name}", rest, ASSOC_FIELDS, exact)
+        clean["accounts"][name] = {"parent": given.get("parent", "root"), **fields}
+        if given.get("coordinators") is not None:
+            clean["accounts"][name]["coordinators"] = sorted(set(given["coordinators"]))
+    for name, given in wanted.get("users", {}).items():
+        clean["users"][name] = _user(name, given, exact)
+    if not limits:
+        parents = {name: {"parent": given["parent"]} for name, given in clean["accounts"].items()}
+        clean |= {"qos": {name: {} for name in clean["qos"]}, "accounts": parents, "users": {}}
+    return clean
+
+
+def tres_of(clean: Mapping[str, Any]) -> set[str]:
+    """Give the TRES that slurmdbd has to know before these limits can be set."""
+    owners = [*clean["qos"].values(), *clean["accounts"].values()]
+    owners += [values for user in clean["users"].values() for values in user["accounts"].values()]
+    return {tres for values in owners for value in values.values() if isinstance(value, dict) for tres in value}
+
+
+def _user(name: str, given: Mapping[str, Any], exact: bool) -> dict[str, Any]:
+    inside = {
+        account: _fields(f"user {name} in {account}", values, ASSOC_FIELDS, exact)
+        for account, values in given["accounts"].items()
+    }
+    default = given.get("default_account") or next(iter(inside), None)
+    if default not in inside:
+        raise ValueError(f"user {name}: the default account {default} is none of the user's accounts")
+    level = {"AdminLevel": parse("AdminLevel", given["AdminLevel"])} if "AdminLevel" in given else {}
+    return {"default_account": default, "accounts": inside, **level}
+
+
+def _fields(of: str, given: Mapping[str, Any], known: tuple[str, ...], exact: bool) -> dict[str, Value]:
+    names = {_ALIASES.get(name, name): value for name, value in given.items()}
+    if odd := sorted(set(names) - set(known)):
+        raise ValueError(f"{of}: {odd[0]} cannot be set there")
+    try:
+        named = {name: parse(name, value) for name, value in names.items()}
+    except ValueError as error:
+        raise ValueError(f"{of}: {error}") from None
+    return {**({name: parse(name, None) for name in known} if exact else {}), **named}
+
+
+def _check_names(wanted: Mapping[str, Any], exact: bool) -> None:
+    for kind in ("qos", "accounts", "users"):
+        for name in wanted.get(kind, {}):
+            if not _NAME.fullmatch(name) or (name == "root" and kind != "qos"):
+                raise ValueError(f"{kind}: {name!r} cannot be managed (lower-case names, and never root)")
+    if not _NAME.fullmatch(wanted["cluster"]):
+        raise ValueError(f"{wanted['cluster']!r}: a cluster's name is lower case")
+    accounts, users = wanted.get("accounts", {}), wanted.get("users", {})
+    for name, given in accounts.items():
+        if exact and given.get("parent", "root") not in (*accounts, "root"):
+            raise ValueError(f"account {name}: its parent {given['parent']} is no account")
+        if strangers := sorted(set(given.get("coordinators") or ()) - set(users)):
+            raise ValueError(f"account {name}: its coordinator {strangers[0]} is no user")
+    if exact and (lost := sorted({a for user in users.values() for a in user["accounts"]} - set(accounts))):
+        raise ValueError(f"account {lost[0]}: it has users and is no account")

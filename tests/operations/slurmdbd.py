@@ -1,0 +1,170 @@
+"""A small model of slurmdbd: it takes our commands as sacctmgr would, and refuses what sacctmgr refuses."""
+
+from copy import deepcopy
+from typing import Any
+
+from gpupool.facts.accounting import empty
+from gpupool.facts.limits import ASSOC_FIELDS, QOS_FIELDS, SET_AS, parse
+from gpupool.operations.accounting import Step
+
+_READ_AS = {written: field for field, written in SET_AS.items()} | {
+    "GrpSubmitJobs": "GrpSubmit", "MaxSubmitJobs": "MaxSubmit", "MaxTRESPerJob": "MaxTRES",
+    "MaxTRESMinsPerJob": "MaxTRESMins",
+}  # fmt: skip
+
+
+class Slurmdbd:
+    """One cluster's side of slurmdbd, in the fact's shape; ``direct``: account -> its own coordinators."""
+
+    def __init__(self) -> None:
+        self.held = empty() | {"jobs": []}
+        self.direct: dict[str, set[str]] = {}
+
+    def entities(self) -> dict[str, Any]:
+        """What the fact would read: coordinators are those of the parents too."""
+        shown = deepcopy(self.held)
+        for name, account in shown["accounts"].items():
+            users: set[str] = set()
+            above = name
+            while above in shown["accounts"]:
+                users |= self.direct.get(above, set())
+                above = shown["accounts"][above]["parent"]
+            account["coordinators"] = sorted(users)
+        return shown
+
+    def carry_out(self, step: Step) -> None:
+        """Do what sacctmgr would; an AssertionError is its refusal."""
+        if step.words[0] == "load":
+            self._load(step.text)
+            return
+        options = dict(word.split("=", 1) for word in step.words if "=" in word and "{}" not in word)
+        do = getattr(self, f"_{step.words[0]}_{step.words[1]}")
+        if step.words[1] == "coordinator":
+            do(options["account"].split(","), set(step.names))
+            return
+        for name in step.names:
+            do(name, options, step.settings)
+
+    def _add_cluster(self, name: str, _options: Any, _settings: Any) -> None:
+        self.held["cluster"].append(name)
+        self.held["accounts"]["root"] = {"parent": "", **_defaults(ASSOC_FIELDS)}
+        self.held["users"]["root"] = {
+            "default_account": "root", "accounts": {"root": _defaults(ASSOC_FIELDS)}, "AdminLevel": "Administrator",
+            "partitions": [],
+        }  # fmt: skip
+
+    def _add_qos(self, name: str, _options: Any, settings: Any) -> None:
+        assert name not in self.held["qos"]
+        self.held["qos"][name] = _defaults(QOS_FIELDS)
+        self._merge(self.held["qos"][name], settings)
+
+    def _modify_qos(self, name: str, _options: Any, settings: Any) -> None:
+        self._merge(self.held["qos"][name], settings)
+
+    def _delete_qos(self, name: str, _options: Any, _settings: Any) -> None:
+        associations = [*self.held["accounts"].values()]
+        associations += [inside for user in self.held["users"].values() for inside in user["accounts"].values()]
+        assert all(values["DefaultQOS"] != name for values in associations), f"{name} is a default QoS"
+        del self.held["qos"][name]
+        for values in (*associations, *self.held["qos"].values()):
+            for field in ("QOS", "Preempt"):
+                values[field] = [other for other in values.get(field, []) if other != name]
+
+    def _add_account(self, name: str, options: Any, settings: Any) -> None:
+        assert name not in self.held["accounts"]
+        assert options["parent"] in self.held["accounts"]
+        self.held["accounts"][name] = {"parent": options["parent"], **_defaults(ASSOC_FIELDS)}
+        self._merge(self.held["accounts"][name], settings)
+
+    def _modify_account(self, name: str, _options: Any, settings: Any) -> None:
+        account = self.held["accounts"][name]
+        self._merge(account, settings)
+        above, seen = account["parent"], {name}
+        while above:
+            assert above not in seen, "an account below itself"
+            seen.add(above)
+            above = self.held["accounts"][above]["parent"]
+
+    def _delete_account(self, name: str, options: Any, _settings: Any) -> None:
+        assert name != "root"
+        assert "cluster" in options or name not in self.held["elsewhere"], "another cluster has it"
+        assert all(account["parent"] != name for account in self.held["accounts"].values()), "an account is below"
+        assert all(name not in user["accounts"] for user in self.held["users"].values()), "users are in it"
+        assert all(account != name for account, _, _ in self.held["jobs"]), "it has jobs"
+        del self.held["accounts"][name]
+        self.direct.pop(name, None)
+
+    def _modify_user(self, name: str, options: Any, settings: Any) -> None:
+        user = self.held["users"][name]
+        if "account" in options:
+            self._merge(user["accounts"][options["account"]], settings)
+            return
+        ((field, value),) = (text.split("=", 1) for text in settings)
+        if field == "DefaultAccount":
+            assert value in user["accounts"]
+        user["default_account" if field == "DefaultAccount" else field] = value
+
+    def _delete_user(self, name: str, options: Any, _settings: Any) -> None:
+        assert name != "root"
+        user, account = self.held["users"][name], options["account"]
+        assert options["cluster"] == "gp"
+        assert not any(job[:2] == [account, name] for job in self.held["jobs"]), "there are jobs"
+        if "partition" in options:
+            user["partitions"].remove([account, options["partition"]])
+        else:
+            others = set(user["accounts"]) - {account}
+            assert user["default_account"] != account or not others, "the default account of somebody with others"
+            del user["accounts"][account]
+        if not user["accounts"] and not user["partitions"]:
+            del self.held["users"][name]
+            for users in self.direct.values():
+                users.discard(name)
+
+    def _add_coordinator(self, accounts: list[str], users: set[str]) -> None:
+        assert users <= set(self.held["users"])
+        for account in accounts:
+            assert account in self.held["accounts"]
+            self.direct.setdefault(account, set()).update(users)
+
+    def _delete_coordinator(self, accounts: list[str], users: set[str]) -> None:
+        for user in users:
+            assert any(user in self.direct.get(account, ()) for account in accounts), "nothing removed"
+        for account in accounts:
+            assert account not in self.held["elsewhere"]
+            self.direct.get(account, set()).difference_update(users)
+
+    def _load(self, text: str) -> None:
+        account = ""
+        for line in text.splitlines():
+            what, _, rest = line.partition(" - ")
+            name, *options = (part.replace("'", "") for part in rest.split("':"))
+            name, given = name.replace("'", ""), dict(option.split("=", 1) for option in options)
+            if what == "Parent":
+                account = name
+                assert account in self.held["accounts"]
+            elif what == "User":
+                fresh = {"default_account": None, "accounts": {}, "AdminLevel": "None", "partitions": []}
+                user = self.held["users"].setdefault(name, fresh)
+                assert account not in user["accounts"]
+                user["accounts"][account] = _defaults(ASSOC_FIELDS)
+                user["default_account"] = given.pop("DefaultAccount", user["default_account"])
+                self._merge(user["accounts"][account], [f"{field}={value}" for field, value in given.items()])
+
+    def _merge(self, there: dict[str, Any], settings: Any) -> None:
+        for text in settings:
+            written, given = text.split("=", 1)
+            field = _READ_AS.get(written, written)
+            if field == "parent":
+                assert given in self.held["accounts"]
+                there["parent"] = given
+            elif isinstance(there[field], dict):
+                pairs = {name: int(value) for name, value in (pair.split("=") for pair in given.split(",") if pair)}
+                there[field] = {name: value for name, value in {**there[field], **pairs}.items() if value != -1}
+            else:
+                there[field] = parse(field, given)
+            if field in ("QOS", "Preempt"):
+                assert set(there[field]) <= set(self.held["qos"])
+
+
+def _defaults(fields: tuple[str, ...]) -> dict[str, Any]:
+    return {field: parse(field, None) for field in fields}

@@ -1,0 +1,186 @@
+"""Reconciling on a small model of slurmdbd: it ends in what was wanted, and touches nothing that is not ours."""
+
+from copy import deepcopy
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as some
+
+from gpupool.facts.accounting import empty
+from gpupool.facts.limits import QOS_FIELDS, parse
+from gpupool.operations.accounting import difference, held, normal
+from tests.operations.slurmdbd import Slurmdbd
+
+SOME_TRES = some.fixed_dictionaries({}, optional={"cpu": some.integers(1, 9), "gres/gpu:a40": some.integers(1, 9)})
+FIELDS = {
+    "Priority": some.integers(1, 9),
+    "MaxTRESPU": SOME_TRES,
+    "MaxWall": some.none() | some.integers(1, 9999),
+    "MaxSubmitPU": some.integers(1, 9),
+}
+INSIDE = {
+    "GrpTRES": SOME_TRES,
+    "Fairshare": some.just("parent") | some.integers(1, 9),
+    "MaxSubmit": some.integers(1, 9),
+    "MaxJobsAccrue": some.integers(1, 9),
+}
+LABS = ["la", "lb", "lc", "ld"]
+USERS = ["ada", "bob", "eve", "tom"]
+QOS = ["qa", "qb", "qc"]
+
+
+@some.composite
+def wanted(draw: some.DrawFn) -> dict[str, Any]:
+    """An inventory: accounts in a tree, users in some of them, coordinators, QoS."""
+    qos = draw(some.lists(some.sampled_from(QOS), unique=True))
+    names = some.lists(some.sampled_from(qos), unique=True) if qos else some.just([])
+
+    def inside() -> dict[str, Any]:
+        values = draw(some.fixed_dictionaries({}, optional={**INSIDE, "QOS": names}))
+        default = {"DefaultQOS": values["QOS"][0]} if values.get("QOS") and draw(some.booleans()) else {}
+        return {**values, **default}
+
+    labs = draw(some.lists(some.sampled_from(LABS), unique=True, min_size=1))
+    users = {}
+    for user in draw(some.lists(some.sampled_from(USERS), unique=True)):
+        mine = draw(some.lists(some.sampled_from(labs), unique=True, min_size=1))
+        users[user] = {"accounts": {lab: inside() for lab in mine}, "default_account": draw(some.sampled_from(mine))}
+    admins = some.lists(some.sampled_from(sorted(users)), unique=True) if users else some.just([])
+    accounts = {}
+    for at, lab in enumerate(labs):
+        parent = draw(some.sampled_from(["root", *labs[:at]]))
+        accounts[lab] = {"parent": parent, **inside(), "coordinators": draw(admins)}
+    accounts = {lab: accounts[lab] for lab in draw(some.permutations(labs))}
+    found = {name: draw(some.fixed_dictionaries({}, optional={**FIELDS, "Preempt": names})) for name in qos}
+    return {"cluster": "gp", "qos": found, "accounts": accounts, "users": users}
+
+
+def reconcile(slurmdbd: Slurmdbd, goal: dict[str, Any]) -> None:
+    for step in difference(slurmdbd.entities(), goal):
+        slurmdbd.carry_out(step)
+
+
+@given(wanted(), wanted())
+def test_the_commands_lead_from_any_state_to_exactly_any_other(first: dict[str, Any], second: dict[str, Any]) -> None:
+    slurmdbd = Slurmdbd()
+    for goal in (normal(first), normal(second)):
+        reconcile(slurmdbd, goal)
+        there = slurmdbd.entities()
+        assert difference(there, goal) == []
+        assert held(there, goal) == {}
+        assert set(there["qos"]) == set(goal["qos"])
+        assert set(there["accounts"]) == {"root", *goal["accounts"]}
+        assert {name: set(user["accounts"]) for name, user in there["users"].items() if name != "root"} == {
+            name: set(user["accounts"]) for name, user in goal["users"].items()
+        }
+
+
+@given(wanted(), wanted())
+def test_names_first_and_the_rest_later_end_in_the_same(first: dict[str, Any], second: dict[str, Any]) -> None:
+    slurmdbd = Slurmdbd()
+    for goal in (first, second):
+        before = slurmdbd.entities()
+        reconcile(slurmdbd, normal(goal, limits=False))
+        there = slurmdbd.entities()
+        assert set(before["users"]) <= set(there["users"])
+        assert set(before["qos"]) | set(goal["qos"]) == set(there["qos"])
+        reconcile(slurmdbd, normal(goal))
+        assert difference(slurmdbd.entities(), normal(goal)) == []
+
+
+@given(wanted(), wanted(), some.data())
+def test_a_run_that_stops_anywhere_is_finished_by_the_next(
+    first: dict[str, Any], second: dict[str, Any], data: some.DataObject
+) -> None:
+    slurmdbd = Slurmdbd()
+    reconcile(slurmdbd, normal(first))
+    steps = difference(slurmdbd.entities(), normal(second))
+    for step in steps[: data.draw(some.integers(0, len(steps)))]:
+        slurmdbd.carry_out(step)
+    reconcile(slurmdbd, normal(second))
+    assert difference(slurmdbd.entities(), normal(second)) == []
+
+
+@given(wanted(), wanted(), some.data())
+def test_who_has_jobs_root_and_other_clusters_are_never_touched(
+    first: dict[str, Any], second: dict[str, Any], data: some.DataObject
+) -> None:
+    slurmdbd = Slurmdbd()
+    reconcile(slurmdbd, normal(first))
+    there = slurmdbd.held
+    places = [(name, account) for name, user in first["users"].items() for account in user["accounts"]]
+    if places:
+        at = data.draw(some.lists(some.sampled_from(places), unique=True, max_size=3))
+        qos = some.sampled_from(["normal", *first["qos"]])
+        there["jobs"] = [[account, user, data.draw(qos)] for user, account in at]
+    there["elsewhere"] = data.draw(some.lists(some.sampled_from(["root", *LABS]), unique=True))
+    if data.draw(some.booleans()):
+        there["cluster"].append("other")
+    there["qos"]["normal"] = {field: parse(field, None) for field in QOS_FIELDS}
+    inside = data.draw(some.sampled_from(sorted(there["accounts"])))
+    there["users"]["root"]["accounts"][inside] = deepcopy(there["accounts"][inside])
+    for user in data.draw(
+        some.lists(some.sampled_from(sorted(set(there["users"]) - {"root"}) or ["root"]), unique=True)
+    ):
+        if user != "root":
+            there["users"][user]["partitions"].append([next(iter(there["users"][user]["accounts"])), "short"])
+    root, before, qos_before = deepcopy(there["users"]["root"]), slurmdbd.entities(), set(there["qos"])
+    goal = normal(second)
+    reconcile(slurmdbd, goal)
+    after = slurmdbd.entities()
+    # the model refuses to delete what has jobs; what is left over is named, and nothing else is left to do
+    assert difference(after, goal) == []
+    assert set(held(after, goal)) == set(held(before, goal))
+    for account, user, qos in there["jobs"]:
+        assert account in after["users"][user]["accounts"] or [account, "short"] in after["users"][user]["partitions"]
+        assert account in after["accounts"]
+        assert qos in after["qos"]
+    assert after["users"]["root"]["accounts"].keys() == root["accounts"].keys()
+    assert {"root", inside} <= set(after["accounts"])
+    assert "normal" in after["qos"]
+    if "other" in after["cluster"]:
+        assert qos_before <= set(after["qos"])
+
+
+def test_nothing_is_removed_where_nobody_knows_who_has_jobs() -> None:
+    slurmdbd = Slurmdbd()
+    reconcile(slurmdbd, normal({"cluster": "gp", "accounts": {"la": {}}, "users": {"ada": {"accounts": {"la": {}}}}}))
+    there = slurmdbd.entities() | {"jobs": None}
+    goal = normal({"cluster": "gp"})
+    assert difference(there, goal) == []
+    assert set(held(there, goal)) == {"user ada in account la", "account la"}
+
+
+def test_a_qos_that_a_running_partition_names_stays() -> None:
+    slurmdbd = Slurmdbd()
+    reconcile(slurmdbd, normal({"cluster": "gp", "qos": {"qa": {}}}))
+    there, goal = slurmdbd.entities() | {"partitions": ["qa"]}, normal({"cluster": "gp"})
+    assert difference(there, goal) == []
+    assert held(there, goal) == {"QoS qa": "a partition of the running slurmctld names it"}
+
+
+def test_what_is_not_said_is_left_alone_unless_it_is_to_be_exact() -> None:
+    there = empty() | {"cluster": ["gp"], "qos": {"qa": {field: parse(field, None) for field in QOS_FIELDS}}}
+    there["qos"]["qa"]["GrpJobs"] = 7
+    there["qos"]["qb"] = there["qos"]["qa"]
+    there["jobs"] = []
+    few: dict[str, Any] = {"cluster": "gp", "qos": {"qa": {}}}
+    assert difference(there, normal(few, exact=False)) == []
+    assert [(step.words[0], step.names, step.settings) for step in difference(there, normal(few))] == [
+        ("modify", ("qa",), ("GrpJobs=-1",)),
+        ("delete", ("qb",), ()),
+    ]
+
+
+def test_a_thousand_users_are_a_handful_of_commands() -> None:
+    labs = [f"lab{number}" for number in range(20)]
+    users = {
+        f"u{number}": {"accounts": {labs[number % 20]: {"qos": ["short"]}, "overcap": {}}} for number in range(1000)
+    }
+    goal = normal(
+        {"cluster": "gp", "qos": {"short": {}}, "accounts": {lab: {} for lab in (*labs, "overcap")}, "users": users}
+    )
+    slurmdbd = Slurmdbd()
+    assert len(difference(slurmdbd.entities(), goal)) == 4
+    reconcile(slurmdbd, goal)
+    assert len(slurmdbd.held["users"]) == 1001
