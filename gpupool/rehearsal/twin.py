@@ -83,7 +83,7 @@ class Twin:
                 twin._do(boot.service(wanted.files[arbiter.UNIT]), "the arbiter")
             tell("waiting until all nodes are idle")
             twin._do(twin_nodes.IDLE, "the nodes")
-            twin._compare(wanted.files, files, unnamed(wanted.files, files, table))
+            twin._compare(files, unnamed(wanted.files, files, table))
         except BaseException:
             twin.stop()
             raise
@@ -151,12 +151,15 @@ class Twin:
             raise TwinError(f"twin of {self.cluster.name}, {what}: {said[-1]}")
         return done
 
-    def _compare(self, production: Mapping[str, str], files: Mapping[str, str], odd: list[str]) -> None:
-        """Read back what the daemons read: nothing but the table may stand between it and production."""
+    def _compare(self, files: Mapping[str, str], odd: Sequence[str]) -> None:
+        """Read back what the daemons read: nothing but the table may stand between it and production.
+
+        `odd` says what is already known to do so.
+        """
         read = self._do(f"sha256sum {shlex.join(files)} || true", "files").out
         sums = {path: known for known, _, path in (line.partition("  ") for line in read.splitlines())}
         written = {path: hashlib.sha256(text.encode()).hexdigest() for path, text in files.items()}
-        odd += [f"{path}: changed after it was written" for path, known in written.items() if sums.get(path) != known]
+        odd = [*odd, *(f"{it}: changed after it was written" for it, sum in written.items() if sums.get(it) != sum)]
         if odd:
             raise TwinError("the twin differs from production where the table does not say so:\n  " + "\n  ".join(odd))
 

@@ -26,8 +26,10 @@ _NODE = """
 node=@NODE
 """
 
+# Drained, too: an answer that the node gave before it died may still come, and would put it back to work.
 # All at once, or slurmstepd would tell how the job ended. Its number is in the name of its socket.
 _LOSE = """
+scontrol update nodename=$node state=drain reason=lost
 doomed=$(cat /run/slurmd-$node.pid)
 for step in /var/spool/slurmd/$node/*_*.*; do
   id=${step##*_}
@@ -44,6 +46,7 @@ scontrol update nodename=$node state=down reason=lost
 
 _RESTORE = """
 slurmd -b -N $node </dev/null >/var/log/slurm/slurmd-$node.out 2>&1 || exit 1
+scontrol update nodename=$node state=undrain
 n=0
 until [ "$(sinfo -a -h -N -n $node -o %T | sort -u)" = idle ]; do
   n=$((n+1)); [ $n -lt 150 ] || { echo "$node: $(sinfo -h -N -n $node -o '%T %E' | head -n 1)" >&2; exit 1; }

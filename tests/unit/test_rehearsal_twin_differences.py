@@ -20,35 +20,15 @@ INVENTORIES = sorted(path.parent.name for path in Path("inventory").glob("*/inve
 VERSIONS: tuple[Version, ...] = ("22.05", "24.11", "26.05")
 CONF = "/etc/slurm/slurm.conf"
 # what decides who may run what, and may never be in the table
-POLICY = [
-    "PreemptType",
-    "PreemptMode",
-    "PreemptParameters",
-    "AccountingStorageEnforce",
-    "EnforcePartLimits",
-    "PriorityType",
-    "SelectType",
-    "SelectTypeParameters",
-    "SchedulerParameters",
-    "JobSubmitPlugins",
-    "DefMemPerGPU",
-    "DefMemPerCPU",
-    "MaxArraySize",
-    "SlurmdTimeout",
-    "ReturnToService",
-]
-PARTITION = [
-    "Nodes",
-    "MaxTime",
-    "MaxNodes",
-    "PriorityTier",
-    "PreemptMode",
-    "AllowAccounts",
-    "DenyAccounts",
-    "AllowQos",
-    "QOS",
-    "Default",
-]
+POLICY = {
+    *("PreemptType", "PreemptMode", "PreemptParameters", "AccountingStorageEnforce", "EnforcePartLimits"),
+    *("PriorityType", "SelectType", "SelectTypeParameters", "SchedulerParameters", "JobSubmitPlugins"),
+    *("DefMemPerGPU", "DefMemPerCPU", "SlurmdTimeout", "ReturnToService"),
+}
+PARTITION = {
+    *("Nodes", "MaxTime", "MaxNodes", "PriorityTier", "PreemptMode", "AllowAccounts", "DenyAccounts", "AllowQos"),
+    *("QOS", "Default"),
+}
 
 
 @cache

@@ -1,0 +1,157 @@
+"""The twin for real: it stands, runs jobs, loses a node and leaves nothing behind. Needs docker."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from gpupool.cluster.load import load
+from gpupool.errors import TwinError
+from gpupool.rehearsal import twin_container
+from gpupool.rehearsal.compiled import Compiled, compiled
+from gpupool.rehearsal.differences import applied
+from gpupool.rehearsal.differences_table import differences, place_of
+from gpupool.rehearsal.twin import Ask, Job, Refusal, Twin
+from gpupool.testbed import docker
+
+EXAMPLE = Path("inventory/example")
+
+
+@pytest.fixture(scope="module")
+def twin() -> Iterator[Twin]:
+    """The example inventory's."""
+    with Twin.start(load(EXAMPLE)) as twin:
+        yield twin
+
+
+@pytest.fixture
+def idle(twin: Twin) -> Twin:
+    """The same without a job."""
+    twin.clear()
+    return twin
+
+
+def _until(twin: Twin, what: Callable[[list[Job]], bool], seconds: float = 40) -> list[Job]:
+    deadline = time.monotonic() + seconds
+    while not what(jobs := twin.jobs()):
+        assert time.monotonic() < deadline, jobs
+        time.sleep(0.3)
+    return jobs
+
+
+def _states(jobs: list[Job]) -> Counter[str]:
+    return Counter(job.state for job in jobs)
+
+
+def test_it_has_every_node_and_gpu_of_the_inventory(twin: Twin) -> None:
+    said = twin.run("scontrol -o show nodes").out
+    compute = twin.cluster.having("compute")
+    assert said.count("State=IDLE") == len(compute)
+    for node in compute:
+        assert f"NodeName={node.slurm_name} " in said
+    tres = twin.run("scontrol -o show nodes | grep -o 'CfgTRES=[^ ]*'").out
+    assert sum(int(word.rpartition("=")[2]) for line in tres.splitlines() for word in line.split(",")
+               if word.startswith("gres/gpu=")) == twin.cluster.total_gpus  # fmt: skip
+
+
+def test_it_reaches_no_network(twin: Twin) -> None:
+    assert "lo" in (said := twin.run("ls /sys/class/net").out)
+    assert "eth" not in said
+
+
+def test_an_array_runs_up_to_its_labs_cap(idle: Twin) -> None:
+    lab = next(it for it in idle.cluster.accounts.values() if it.kind == "lab")
+    cap = lab.limits.group.gpu
+    assert cap
+    user = next(it.name for it in idle.cluster.users.values() if it.account == lab.name)
+    [number] = idle.submit([Ask(user, ("--gres=gpu:1", "--mem=1G", f"--array=1-{cap + 3}"))])
+    jobs = _until(idle, lambda jobs: _states(jobs) == {"RUNNING": cap, "PENDING": 3})
+    assert {job.reason for job in jobs if job.state == "PENDING"} == {"AssocGrpGRES"}
+    assert {job.array for job in jobs} == {number}
+    assert all(job.gpus == 1 and job.account == lab.name and job.user == user for job in jobs)
+    idle.clear()
+    assert idle.jobs() == []
+    assert isinstance(number, str)
+    assert idle.history([number])[f"{number}_1"] == "CANCELLED"
+
+
+def test_what_sbatch_refuses_is_told_in_its_words(idle: Twin) -> None:
+    user = next(iter(idle.cluster.users))
+    taken, refused = idle.submit([Ask(user), Ask(user, ("-p", "nosuch"))])
+    assert isinstance(taken, str)
+    assert isinstance(refused, Refusal)
+    assert "Invalid partition name" in refused.words
+
+
+def test_a_lost_nodes_jobs_run_again_elsewhere(idle: Twin) -> None:
+    user = next(iter(idle.cluster.users))
+    idle.submit([Ask(user, ("--mem=1G",))])
+    [job] = _until(idle, lambda jobs: _states(jobs) == {"RUNNING": 1})
+    [node] = job.nodes
+    idle.lose(node)
+    try:
+        [again] = _until(idle, lambda jobs: _states(jobs) == {"RUNNING": 1})
+        assert again.id == job.id
+        assert again.restarts == 1
+        assert again.nodes != (node,)
+    finally:
+        idle.clear()
+        idle.restore(node)
+    assert idle.run(f"sinfo -h -N -n {node} -o %T").out.split()[0] == "idle"
+
+
+def test_jobs_are_their_users_own(idle: Twin) -> None:
+    name, user = next(iter(idle.cluster.users.items()))
+    said = idle.run("id -un; id -u; id -gn", name).out.split()
+    assert said[:2] == [name, str(user.uid)]
+    assert idle.run("exit 7").code == 7
+
+
+def test_a_file_that_is_not_productions_is_found_where_the_daemons_read_it(twin: Twin) -> None:
+    clean = compiled(twin.cluster)
+    files = applied(clean.files, differences(place_of(twin.cluster, twin.version)))
+    twin._compare(files, [])
+    path = "/etc/slurm/gres.conf"
+    twin.run(f"cp {path} /tmp/; echo '# by hand' >> {path}")
+    with pytest.raises(TwinError, match=f"{path}: changed after it was written"):
+        twin._compare(files, [])
+    twin.run(f"cp /tmp/gres.conf {path}")
+
+
+def test_a_twin_that_cannot_stand_says_why_and_is_gone() -> None:
+    cluster = load(EXAMPLE)
+    clean = compiled(cluster)
+    conf = "/etc/slurm/slurm.conf"
+    bad = Compiled({**clean.files, conf: clean.files[conf] + "NoSuchKey=1\n"}, clean.entities)
+    before = _twins()
+    with pytest.raises(TwinError, match="NoSuchKey"):
+        Twin.start(cluster, bad)
+    assert _twins() == before
+
+
+def test_a_twin_whose_owner_was_killed_is_removed_by_the_next(twin: Twin) -> None:
+    script = (
+        "import time; from gpupool.cluster.load import load; from gpupool.rehearsal.twin import Twin; "
+        f"from pathlib import Path; print(Twin.start(load(Path('{EXAMPLE}'))).name, flush=True); time.sleep(600)"
+    )
+    other = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert other.stdout is not None
+    name = other.stdout.readline().strip()
+    # it lives, and so does ours
+    assert twin_container.remove_orphans() == []
+    assert {name, twin.name} <= _twins()
+    os.kill(other.pid, signal.SIGKILL)
+    other.wait()
+    assert twin_container.remove_orphans() == [name]
+    assert name not in _twins()
+    assert twin.name in _twins()
+
+
+def _twins() -> set[str]:
+    return set(docker.labelled("container", f"{twin_container.LABEL}={twin_container.prefix()}"))
