@@ -28,8 +28,8 @@ class Finding:
 class Moment:
     """GPUs by lab, `at` seconds after the start, while `promise` was tried.
 
-    `owned`: held by jobs that nobody can evict; `borrowed`: by jobs that give way; `evicted`: asked for by jobs that had
-    to give way and wait to run again. `idle` and `down` are nobody's.
+    `owned`: held by jobs that nobody can evict; `borrowed`: by jobs that give way; `evicted`: asked for by jobs that
+    had to give way and wait to run again. `idle` and `down` are nobody's.
     """
 
     at: float
