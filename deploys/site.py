@@ -58,11 +58,12 @@ if node.has("backup-controller"):
     controller.apply(cluster, node)
 if node.has("controller", "backup-controller"):
     arbiter.apply(cluster, node)
-if node.has("database"):
-    accounts.limits(cluster, node)
 if node.has("compute"):
     compute.apply(cluster, node)
 if node.has("head"):
     head.apply(cluster, node)
 if node.has("head") or tools_for(cluster, node):
     tools.apply(cluster, node)
+# last: what has to stay because of its jobs fails here, when all else is done
+if node.has("database"):
+    accounts.limits(cluster, node)
