@@ -104,8 +104,15 @@ sql="create database if not exists slurm_acct_db;
   grant all on slurm_acct_db.* to slurm@localhost"
 patiently mariadb -e "$sql" || fail "MariaDB does not answer: $(tail -n 1 /var/log/mariadbd.log)"
 slurmdbd </dev/null >/dev/null 2>&1 || fail "slurmdbd did not start: $(tail -n 1 /var/log/slurm/slurmdbd.log)"
-patiently timeout 5 sacctmgr -nP show cluster ||
-  fail "slurmdbd does not answer: $(timeout 5 sacctmgr -nP show cluster 2>&1 | grep -E 'error|fatal' | head -n 1)"
+asked() {
+  said=$(timeout 5 sacctmgr -nP show cluster 2>&1) && return
+  # a slurm.conf that is not one will not become one
+  case $said in *fatal:*) fail "slurm.conf: $(echo "$said" | grep -m 1 error)" ;; esac; return 1
+}
+n=0
+until asked; do
+  n=$((n+1)); [ $n -lt 200 ] || fail "slurmdbd does not answer: $said"; sleep 0.1
+done
 """
 
 _DAEMONS = """

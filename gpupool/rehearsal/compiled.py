@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from gpupool.cluster.checks.room import keeps_cpus
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_for
 from gpupool.slurm.accounting import entities
@@ -29,7 +30,18 @@ def compiled(cluster: Cluster) -> Compiled:
 
 
 def of_version(cluster: Cluster, version: Version) -> Cluster:
-    """Give the same cluster as it would be with another Slurm."""
+    """Give the same cluster as it would be with another Slurm, without what that one does not have."""
     if cluster.slurm.version == version:
         return cluster
-    return replace(cluster, slurm=cluster.slurm.model_copy(update={"version": version}))
+    slurm = cluster.slurm.model_copy(update={"version": version})
+    if keeps_cpus(version):
+        return replace(cluster, slurm=slurm)
+    nodes = {name: replace(node, cpus_kept=0) for name, node in cluster.nodes.items()}
+    return replace(cluster, slurm=slurm, nodes=nodes)
+
+
+def cannot(version: str) -> Mapping[str, str]:
+    """Give the promises that a Slurm version cannot make, with the reason."""
+    if keeps_cpus(version):
+        return {}
+    return {"neighbour-cpus": f"Slurm {version} cannot keep CPUs for GPUs: RestrictedCoresPerGPU came with 24.05"}

@@ -12,7 +12,7 @@ from gpupool.cluster.model import Cluster
 from gpupool.errors import GpupoolError, TwinError
 from gpupool.rehearsal import boot, image, twin_container, twin_nodes, twin_queue
 from gpupool.rehearsal.boot_accounting import reconcile
-from gpupool.rehearsal.compiled import Compiled, Version, compiled, of_version
+from gpupool.rehearsal.compiled import Compiled, Version, cannot, compiled, of_version
 from gpupool.rehearsal.differences import applied, unnamed
 from gpupool.rehearsal.differences_table import CRED_EXPIRE, GRACE, INTERVAL, KILL_WAIT, differences, place_of
 from gpupool.rehearsal.twin_jobs import HOLD, Ask, Job, Refusal, Said
@@ -22,11 +22,6 @@ from gpupool.testbed import docker, dockerd
 __all__ = ["HOLD", "Ask", "Compiled", "Job", "Refusal", "Said", "Twin", "Version", "cannot", "compiled", "of_version"]
 
 Tell = Callable[[str], None]
-
-
-def cannot(version: str) -> Mapping[str, str]:
-    """Give the promises that a Slurm version cannot make, with the reason."""
-    return {}
 
 
 @dataclass

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.errors import TwinError
-from gpupool.rehearsal.compiled import Compiled, Version, compiled, of_version
+from gpupool.rehearsal.compiled import Compiled, Version, cannot, compiled, of_version
 from gpupool.rehearsal.differences import Difference, applied, unnamed
 from gpupool.rehearsal.differences_table import differences, place_of
 from gpupool.rehearsal.differences_text import changed, masked
@@ -131,6 +131,15 @@ def test_elastic_nodes_are_there() -> None:
     twin = applied(production.files, table)
     assert "State=CLOUD" in production.files[CONF]
     assert "State=CLOUD" not in twin[CONF]
+
+
+def test_another_slurm_gets_only_what_it_knows() -> None:
+    production, _ = _made("skynet", "22.05")
+    assert "RestrictedCoresPerGPU" not in production.files[CONF]
+    assert "neighbour-cpus" in cannot("22.05")
+    production, _ = _made("skynet", "26.05")
+    assert "RestrictedCoresPerGPU" in production.files[CONF]
+    assert not cannot("26.05")
 
 
 def test_grace_times_of_the_arbiter_are_those_of_slurm_conf() -> None:
