@@ -18,6 +18,7 @@ def entities(cluster: Cluster) -> dict[str, Any]:
         "accounts": {
             account.name: {
                 "parent": account.parent,
+                "coordinators": list(account.coordinators),
                 **_limits(account.limits),
                 **({"Fairshare": account.fairshare} if account.fairshare is not None else {}),
             }

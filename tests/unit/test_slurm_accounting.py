@@ -42,7 +42,7 @@ def made(tmp_path: Path) -> Made:
 
 def said(entity: dict[str, object]) -> dict[str, object]:
     """Give what an entity sets: an empty field takes a limit away."""
-    return {key: value for key, value in entity.items() if value not in (None, {})}
+    return {key: value for key, value in entity.items() if value not in (None, {}, [])}
 
 
 @pytest.mark.promise("SKY-030", "SKY-031", "SKY-034", "SKY-035", "SKY-037")
@@ -92,6 +92,14 @@ def test_people_belong_to_their_lab(skynet: Cluster) -> None:
             "overcap": {"qos": ["debug", "long", "normal", "short"], "default_qos": "normal", **unlimited},
         },
     }
+
+
+@pytest.mark.promise("SKY-033")
+def test_a_labs_admin_manages_its_members_and_no_others(skynet: Cluster) -> None:
+    accounts = entities(skynet)["accounts"]
+    assert accounts["kira-lab"]["coordinators"] == ["u-kira2"]
+    assert accounts["overcap"]["coordinators"] == []
+    assert sum(len(it["coordinators"]) for it in accounts.values()) == 14
 
 
 @pytest.mark.promise("SKY-124", "SKY-153", "SKY-154", "SKY-155")

@@ -141,20 +141,20 @@ def ensure_default_time_fits(site: Site) -> Iterator[Complaint]:
         partitions = [it for _, it in site.partitions() if not it.qos or name in it.qos]
         if len({it.max_time for it in partitions}) > 1 or any(it.max_time and it.max_time < wall for it in partitions):
             words = f"the default QoS {name} has a wall of {format_duration(wall)}, and partitions differ in theirs"
-            yield Complaint(("qos", name, "max_wall"), words, "jobs without --time would wait for ever: leave it out")
+            yield Complaint(("qos", name, "max_wall"), words, "jobs without --time could never run in some: leave it out")
     for index, account in enumerate(site.inventory.accounts):
         wall = account.limits.per_job.wall
         for _, partition in site.partitions() if wall else ():
             if wall and partition.max_time and partition.max_time < wall and site.admits(partition, account.name):
                 words = f"{format_duration(wall)} is longer than the partition {partition.name}"
-                hint = "jobs without --time would wait there for ever: leave it out"
+                hint = "jobs without --time could never run there: leave it out"
                 yield Complaint(("accounts", index, "limits", "per_job", "wall"), words, hint)
                 break
     for path, partition in site.partitions():
         wall = partition.limits.per_job.wall
         if wall and partition.max_time and wall != partition.max_time:
             words = f"stands beside max_time: {format_duration(partition.max_time)}"
-            yield Complaint((*path, "limits", "per_job", "wall"), words, "jobs without --time would wait for ever")
+            yield Complaint((*path, "limits", "per_job", "wall"), words, "jobs without --time could never run")
 
 
 def ensure_parameters_undo_nothing(site: Site) -> Iterator[Complaint]:
