@@ -112,3 +112,7 @@ def up(inventory: Path, network: str) -> Testbed:
     done = testbed.apply()
     assert done.returncode == 0, done.stdout + done.stderr
     return testbed
+
+
+#: Takes a file of the inventory, a text in it and what to put in its place; gives the testbed as seen from there.
+Changed = Callable[[str, str, str], Testbed]

@@ -4,11 +4,15 @@ Kept after the tests where GPUPOOL_TEST_KEEP is set, and found again by the next
 """
 
 import os
+import shutil
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from tests.testbed.cluster import NETWORK, SKYNET, Testbed, gpupool, until, up
+from gpupool.testbed import state
+from tests.testbed.cluster import NETWORK, SKYNET, Changed, Testbed, gpupool, until, up
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +35,26 @@ def idle(skynet: Testbed) -> Iterator[Testbed]:
     clear()
     yield skynet
     clear()
+
+
+@pytest.fixture
+def changed(idle: Testbed, tmp_path: Path) -> Iterator[Changed]:
+    """Give the same testbed as another inventory sees it: a copy in which one text of one file is another."""
+    assert idle.to.testbed
+    copy = shutil.copytree(idle.inventory, tmp_path / "skynet")
+    seen = replace(idle.to.testbed, id=f"{idle.to.testbed.id}-changed", inventory=str(copy))
+    state.folder(seen.id).mkdir(mode=0o700, exist_ok=True)
+    state.save(seen)
+
+    def change(file: str, old: str, new: str) -> Testbed:
+        text = (copy / file).read_text()
+        assert old in text
+        (copy / file).write_text(text.replace(old, new))
+        return Testbed(copy, idle.to)
+
+    yield change
+    state.forget(seen.id)
+    # jobs of a partition that the inventory has again must not hold up the way back
+    idle.out("marvin", "squeue -h -o %A | sort -u | xargs -r scancel")
+    assert idle.apply().returncode == 0
+    assert idle.plan() == (0, {})

@@ -1,42 +1,9 @@
 """What an apply may not cost: no job dies of a change of the inventory, and slurmctld never meets a file it refuses."""
 
-import shutil
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from pathlib import Path
-
-import pytest
-
-from gpupool.testbed import state
-from tests.testbed.cluster import Testbed, gpupool
+from tests.testbed.cluster import Changed, Testbed, gpupool
 from tests.testbed.test_apply import daemons
 
 HOLDERS = ("marvin", "vicki")  # who has slurm.conf as a file
-
-Changed = Callable[[str, str, str], Testbed]
-
-
-@pytest.fixture
-def changed(idle: Testbed, tmp_path: Path) -> Iterator[Changed]:
-    """Give the same testbed as another inventory sees it: a copy in which one text of one file is another."""
-    assert idle.to.testbed
-    copy = shutil.copytree(idle.inventory, tmp_path / "skynet")
-    seen = replace(idle.to.testbed, id=f"{idle.to.testbed.id}-changed", inventory=str(copy))
-    state.folder(seen.id).mkdir(mode=0o700)
-    state.save(seen)
-
-    def change(file: str, old: str, new: str) -> Testbed:
-        text = (copy / file).read_text()
-        assert old in text
-        (copy / file).write_text(text.replace(old, new))
-        return Testbed(copy, idle.to)
-
-    yield change
-    state.forget(seen.id)
-    # jobs of a partition that the inventory has again must not hold up the way back
-    idle.out("marvin", "squeue -h -o %A | sort -u | xargs -r scancel")
-    assert idle.apply().returncode == 0
-    assert idle.plan() == (0, {})
 
 
 def slurm_files(testbed: Testbed) -> dict[str, str]:

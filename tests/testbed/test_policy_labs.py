@@ -1,0 +1,103 @@
+"""Labs and their people on live nodes: who gets in, and whose GPUs are whose (sections B and M of the promises)."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.testbed.cluster import Changed, Testbed, until
+
+USER = "u-rehg1"
+PASSWORD = "correct horse battery"
+MACHINES = ("sky1", "sky2", "clippy", "multivac")  # heads, a compute node, a fileserver
+
+
+@pytest.mark.promise("SKY-037")
+def test_every_lab_gets_every_type_of_gpu(idle: Testbed) -> None:
+    users = {user.account: user.name for user in idle.cluster.users.values()}
+    kinds = [kind for kind in idle.cluster.gpu_types if any(kind in node.gpus for node in idle.cluster.nodes.values())]
+    asked = {
+        idle.submit(user, f"-p {lab} --gpus={kind}:1", "true"): (lab, kind)
+        for lab, user in users.items()
+        for kind in kinds
+        if idle.cluster.accounts[lab].kind == "lab"
+    }
+    assert len(asked) == 14 * 4
+    until(lambda: not idle.out("marvin", "squeue -h"), "all jobs have ended")
+    look = f"sacct -nXP -j {','.join(asked)} -o jobid,state,nodelist"
+    ended = until(lambda: [row for row in idle.out("marvin", look).splitlines() if "COMPLETED" in row], "sacct knows")
+    assert len(ended) == len(asked)
+    for row in ended:
+        job, _, node = row.split("|")
+        assert asked[job][1] in idle.cluster.nodes[node].gpus, f"{asked[job]} on {node}"
+
+
+@pytest.fixture
+def password(idle: Testbed) -> Iterator[str]:
+    """Give somebody a password on some machines, as the university's directory would, and take it away again."""
+    for node in MACHINES:
+        idle.out(node, "chpasswd", text=f"{USER}:{PASSWORD}\n")
+    idle.out("sky1", "cp -p .ssh/authorized_keys .ssh/before", USER)
+    yield PASSWORD
+    for node in MACHINES:
+        idle.out(node, f"usermod -p '!' {USER}")
+    idle.out("sky1", "mv .ssh/before .ssh/authorized_keys", USER)
+
+
+def client(idle: Testbed, tmp_path: Path, words: list[str], **more: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of OpenSSH's client as on the user's own machine: with no key that the testbed knows."""
+    ask = tmp_path / "ask"
+    ask.write_text(f"#!/bin/sh\necho '{PASSWORD}'\n")
+    ask.chmod(0o700)
+    env = {**os.environ, "SSH_ASKPASS": str(ask), "SSH_ASKPASS_REQUIRE": "force", "HOME": str(tmp_path), **more}
+    env.pop("SSH_AUTH_SOCK", None)
+    return subprocess.run(words, env=env, capture_output=True, text=True, check=False, timeout=120)
+
+
+def options(idle: Testbed, *more: str) -> list[str]:
+    known = idle.to.ssh["ssh_known_hosts_file"]
+    words = ["StrictHostKeyChecking=yes", f"UserKnownHostsFile={known}", "ConnectTimeout=10", *more]
+    return ["-F", "none", *(part for word in words for part in ("-o", word))]
+
+
+@pytest.mark.promise("SKY-039", "SKY-040")
+def test_a_password_opens_all_machines_and_a_key_spares_it(idle: Testbed, password: str, tmp_path: Path) -> None:
+    at = {node: f"{USER}@{idle.cluster.nodes[node].address}" for node in MACHINES}
+    for node in MACHINES:
+        said = client(idle, tmp_path, ["ssh", *options(idle, "PubkeyAuthentication=no"), at[node], "hostname"])
+        assert said.stdout.strip() == node, said.stderr
+
+    key = tmp_path / "id"
+    keygen = ["ssh-keygen", "-t", "rsa", "-b", "4096", "-o", "-a", "100", "-q", "-N", "", "-f", str(key)]
+    done = client(idle, tmp_path, keygen)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / ".ssh").mkdir()
+    batch = ["ssh", *options(idle, "BatchMode=yes"), "-i", str(key)]
+    assert client(idle, tmp_path, [*batch, at["sky1"], "true"]).returncode
+    done = client(idle, tmp_path, ["ssh-copy-id", "-i", str(key), *options(idle)[2:], at["sky1"]])
+    assert done.returncode == 0, done.stderr
+    for node in ("sky1", "clippy"):  # the home is shared
+        said = client(idle, tmp_path, [*batch, at[node], "hostname"])
+        assert said.stdout.strip() == node, said.stderr
+
+
+@pytest.mark.promise("SKY-041")
+def test_who_joins_a_lab_may_submit_from_the_next_apply_on(idle: Testbed, changed: Changed) -> None:
+    (line,) = [
+        line for line in (idle.inventory / "labs.yml").read_text().splitlines(keepends=True) if f"name: {USER}," in line
+    ]
+    without = changed("labs.yml", line, "")
+    assert without.apply().returncode == 0
+    refused = idle.run("sky1", "sbatch --wrap true", USER)
+    assert "Invalid account" in refused.stderr
+    assert idle.apply().returncode == 0
+    assert "Submitted batch job" in idle.out("sky1", "sbatch -o /dev/null --wrap true", USER)
+
+
+@pytest.mark.promise("SKY-191")
+def test_two_labs_name_one_export(idle: Testbed) -> None:
+    for space in ("share", "share2", "scratch"):
+        idle.out("sky1", f"echo seen > /srv/cvmlp-lab/{space}/note")
+        assert idle.out("clippy", f"cat /srv/hays-lab/{space}/note; rm /srv/hays-lab/{space}/note") == "seen"
