@@ -11,8 +11,12 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PROMISES = ROOT / "tests" / "promises.tsv"
+NOT_YET = ROOT / "tests" / "promises-not-yet.tsv"
 LIVE = ("tests/testbed/", "tests/guides/")  # real daemons; all other tests look at data and files
 TESTBED = "testbed"  # the mark of tests elsewhere that use a testbed
+# SkyNet's scheduling policy: each of these has a live test, or a line in NOT_YET
+POLICY_SECTIONS = ("B. Labs", "E. Running", "G. Overcap", "H. CPUs", "I. Partitions")
+POLICY = {f"SKY-{number}" for number in (*range(187, 192), *range(205, 210))}
 CLUSTERS = {
     "SKY": "SkyNet",
     "AAU": "AAU AI Cloud",
@@ -58,6 +62,12 @@ def promises() -> list[Promise]:
     return [Promise(*line.split("\t")) for line in lines if not line.startswith("#")]
 
 
+def not_yet() -> dict[str, str]:
+    """Give promise: why no test shows it on live daemons."""
+    lines = NOT_YET.read_text(encoding="utf-8").splitlines()
+    return dict(line.split("\t") for line in lines if not line.startswith("#"))
+
+
 class Collector:
     """The pytest plugin that keeps, of each promise, the tests that name it."""
 
@@ -87,11 +97,16 @@ def marked() -> dict[str, list[Shown]]:
     return {promise: sorted(tests) for promise, tests in collector.tests.items()}
 
 
-def page(every: list[Promise], tests: dict[str, list[Shown]]) -> str:
-    """Give the page. SystemExit for a mark that names no promise."""
-    if unknown := sorted(set(tests) - {it.id for it in every}):
+def page(every: list[Promise], tests: dict[str, list[Shown]], reasons: dict[str, str]) -> str:
+    """Give the page. SystemExit for a mark that names no promise, and where a promise or a reason is out of date."""
+    if unknown := sorted({*tests, *reasons} - {it.id for it in every}):
         sys.exit(f"no such promise: {', '.join(unknown)}")
     live = [it for it in tests if any(not test.paper for test in tests[it])]
+    if stale := sorted(set(reasons) & set(live)):
+        sys.exit(f"shown on live daemons, and yet in {NOT_YET.name}: {', '.join(stale)}")
+    wanted = {it.id for it in every if it.how.startswith("yes") and _is_policy(it)}
+    if silent := sorted(wanted - set(live) - set(reasons)):
+        sys.exit(f"without a live test and without a reason in {NOT_YET.name}: {', '.join(silent)}")
     out = sum(it.how == "out" for it in every)
     beyond = sum(it.how in ("VM", "GPU") for it in every)
     half = [it.id for it in every if it.id in tests and _is_half(it, tests[it.id])]
@@ -103,11 +118,11 @@ def page(every: list[Promise], tests: dict[str, list[Shown]]) -> str:
         shown = [len(set(own) & set(some)) for some in (tests, live, half)]
         text += f"| {name} | {len(own)} | {' | '.join(map(str, shown))} |\n"
     for short, name in CLUSTERS.items():
-        text += f"\n## {name}\n" + _cluster([it for it in every if it.id.startswith(short)], tests)
+        text += f"\n## {name}\n" + _cluster([it for it in every if it.id.startswith(short)], tests, reasons)
     return text
 
 
-def _cluster(every: list[Promise], tests: dict[str, list[Shown]]) -> str:
+def _cluster(every: list[Promise], tests: dict[str, list[Shown]], reasons: dict[str, str]) -> str:
     text = ""
     for section in dict.fromkeys(it.section for it in every):
         there = [it for it in every if it.section == section]
@@ -121,12 +136,18 @@ def _cluster(every: list[Promise], tests: dict[str, list[Shown]]) -> str:
             text += f"| {it.id}{half} | {words} | {', '.join(_link(test) for test in tests[it.id])} |\n"
         if rest := [f"{it.id}{_why(it)}" for it in there if it.id not in tests]:
             text += ("\n" if held else "") + f"Without a test: {', '.join(rest)}.\n"
+        if why := [f"- {it.id}, not on a testbed: {reasons[it.id]}." for it in there if it.id in reasons]:
+            text += "\n" + "\n".join(why) + "\n"
     return text
 
 
 def _link(test: Shown) -> str:
     words = test.name.removeprefix("test_").replace("_", " ")
     return f"{'' if test.paper else 'testbed: '}[{words}](../{test.path})"
+
+
+def _is_policy(it: Promise) -> bool:
+    return it.id in POLICY or (it.id.startswith("SKY") and it.section.startswith(POLICY_SECTIONS))
 
 
 def _is_half(it: Promise, tests: list[Shown]) -> bool:
@@ -138,4 +159,4 @@ def _why(it: Promise) -> str:
 
 
 if __name__ == "__main__":
-    print(page(promises(), marked()), end="")
+    print(page(promises(), marked(), not_yet()), end="")
