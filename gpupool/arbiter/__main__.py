@@ -16,6 +16,8 @@ from .jobs import UnsureError
 
 # a controller that takes longer than this to answer has other worries
 SLOW = 10
+# seconds for which what squeue said is good enough to end a job by
+FRESH = 3
 _PING = re.compile(r"Slurmctld\(\w+\) at (\S+) is (UP|DOWN)")
 
 
@@ -60,17 +62,29 @@ class Arbiter:
         self.recent: dict[str, int] = {}
         self.complaint = ""
 
-    def cycle(self, now: int) -> int | None:
-        """Look once and act; give when the next grace time ends."""
+    def cycle(self) -> float:
+        """Look once and act on it; give when to look again, in seconds since 1970."""
+        began = time.time()
         if not active(ask(["scontrol", "ping"]), socket.gethostname()):
             raise UnsureError("this controller is not the active one")
         seen = jobs.read(ask(["squeue", "--json"]))
-        for decision in decide.overdue(seen, self.settings, now):
-            self.act(decision)
+        took = time.time() - began
         accounts = {job.account for job in decide.waiting(seen, self.settings)}
         if accounts:
-            self.make_room(seen, accounts, now)
-        return decide.deadline(seen, self.settings)
+            self.make_room(seen, accounts, int(time.time()))
+        due = self.end(seen, began + took + FRESH)
+        again = began + pace(self.settings)
+        # the next look is over just before a grace time is
+        return again if due is None else min(again, due - took - 1)
+
+    def end(self, seen: list[jobs.Job], until: float) -> int | None:
+        """End jobs as their grace times do, as long as what was seen is fresh; give when the next one is over."""
+        while (due := decide.deadline(seen, self.settings)) is not None and due <= until:
+            time.sleep(max(0.0, due - time.time()))
+            for decision in decide.overdue(seen, self.settings, due):
+                self.act(decision)
+                seen.remove(decision.job)
+        return due
 
     def make_room(self, seen: list[jobs.Job], accounts: set[str], now: int) -> None:
         """Look at limits and nodes, which is only worth it while somebody waits."""
@@ -124,18 +138,14 @@ def main(path: str) -> None:
     labmates = ", ".join(settings.labmates) or "none"
     say(f"partitions that give way to labmates: {labmates}; a look every {pace(settings)} s")
     while True:
-        began = time.time()
-        deadline = None
+        again = time.time() + pace(settings)
         try:
-            deadline = arbiter.cycle(int(began))
+            again = arbiter.cycle()
             arbiter.complain("")
         except UnsureError as why:
             arbiter.complain(str(why))
-        until = began + pace(settings)
-        if deadline is not None and deadline > began:
-            until = min(until, deadline)
         # at least a second, so that a controller in trouble is not asked all the time
-        time.sleep(max(1.0, until - time.time()))
+        time.sleep(max(1.0, again - time.time()))
 
 
 if __name__ == "__main__":

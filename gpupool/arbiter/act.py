@@ -22,7 +22,8 @@ def commands(decision: Decision, settings: Settings, ask: Ask) -> list[list[str]
     if decision.act == "spare":
         return [_comment(job, unmarked(job.comment))]
     if settings.action == "requeue" and job.batch and job.requeue:
-        return [["scontrol", "requeue", job.name]]
+        # Incomplete: a job that has finished in this moment would else run once more
+        return [["scontrol", "requeue", "Incomplete", job.name]]
     return [["scancel", job.name]]
 
 

@@ -88,38 +88,38 @@ def waiting(jobs: Iterable[Job], settings: Settings) -> list[Job]:
     return sorted(found, key=lambda job: (-job.priority, int(job.name.partition("_")[0])))
 
 
-def overdue(jobs: Iterable[Job], settings: Settings, now: int) -> list[Decision]:
-    """Give what is to happen to jobs whose grace time is over; never a second before it is."""
+def overdue(jobs: Iterable[Job], settings: Settings, now: float) -> list[Decision]:
+    """Give what is to happen to jobs whose grace time is over; never a moment before it is."""
     jobs = list(jobs)
     pending = {_number(job.name) for job in jobs if job.pending}
     found = []
     for job in jobs:
-        if not job.running or job.partitions[0] not in settings.grace:
+        due = _due(job, settings)
+        if due is None or due > now:
             continue
         mark = _valid(job)
         if job.preempted:
-            if 0 < job.preempted <= job.end <= now:
-                found.append(Decision("end", job, f"preempted by Slurm, its grace time ended {now - job.end} s ago"))
-        elif mark and mark.at <= now:
-            if _number(mark.waiting) in pending:
-                why = f"signalled for job {mark.waiting}, its grace time ended {now - mark.at} s ago"
-                found.append(Decision("end", job, why, mark))
-            else:
-                found.append(Decision("spare", job, f"job {mark.waiting} waits no more", mark))
+            found.append(Decision("end", job, "preempted by Slurm, and its grace time is over"))
+        elif mark and _number(mark.waiting) in pending:
+            found.append(Decision("end", job, f"signalled for job {mark.waiting}, and its grace time is over", mark))
+        elif mark:
+            found.append(Decision("spare", job, f"job {mark.waiting} waits no more", mark))
     return found
 
 
 def deadline(jobs: Iterable[Job], settings: Settings) -> int | None:
     """Give when the next grace time ends, in seconds since 1970."""
-    times = []
-    for job in jobs:
-        if job.running and job.partitions and job.partitions[0] in settings.grace:
-            mark = _valid(job)
-            if job.preempted:
-                times.append(job.end)
-            elif mark:
-                times.append(mark.at)
-    return min(times, default=None)
+    return min((due for job in jobs if (due := _due(job, settings)) is not None), default=None)
+
+
+def _due(job: Job, settings: Settings) -> int | None:
+    """Give when a running job's grace time is over. Slurm cuts times to seconds: one more, and it was all of it."""
+    if not job.running or job.partitions[0] not in settings.grace:
+        return None
+    if job.preempted:
+        return job.end + 1 if job.preempted <= job.end else None
+    mark = _valid(job)
+    return mark.at if mark else None
 
 
 def evictions(
@@ -230,7 +230,7 @@ def _parents_allow(job: Job, limits: Limits) -> bool:
 
 def _decision(victim: Job, job: Job, settings: Settings, now: int) -> Decision:
     grace = settings.grace.get(victim.partitions[0], 0)
-    mark = Mark(now + grace, victim.restarts, _number(job.name))
+    mark = Mark(now + grace + 1, victim.restarts, _number(job.name))
     why = f"job {job.name} of {job.user} waits on the limit of {job.account} ({job.reason})"
     return Decision("signal" if grace else "end", victim, why, mark)
 
