@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpupool.errors import TwinError
+from gpupool.errors import TestbedError, TwinError
 from gpupool.rehearsal.differences_table import Place
 from gpupool.testbed import docker
 
@@ -25,17 +25,20 @@ def run(image: str, place: Place, cluster: str, *, state: str, keep: bool) -> st
     name = f"{prefix()}-{cluster}-{os.getpid()}-{next(_numbers)}"
     # no network: addresses of the cluster are its own loopback's, which takes the right to add them
     memory = [word for path in ("/run", "/tmp", "/var/spool/slurmd", state) for word in ("--tmpfs", f"{path}:exec")]
-    done = docker.attempt(
-        [
-            *("run", "--detach", "--init", "--name", name, "--hostname", place.host, "--network", "none"),
-            *("--label", f"{LABEL}={prefix()}", "--label", f"{OWNER}={KEPT if keep else owner(os.getpid())}"),
-            *("--cap-add", "NET_ADMIN"),
-            *(*memory, "--log-driver", "none", "--stop-signal", "SIGKILL", image, "sleep", "infinity"),
-        ]
-    )
-    if done.returncode:
+    command = [
+        *("run", "--detach", "--init", "--name", name, "--hostname", place.host, "--network", "none"),
+        *("--label", f"{LABEL}={prefix()}", "--label", f"{OWNER}={KEPT if keep else owner(os.getpid())}"),
+        *("--cap-add", "NET_ADMIN"),
+        *(*memory, "--log-driver", "none", "--stop-signal", "SIGKILL", image, "sleep", "infinity"),
+    ]
+    try:
+        docker.run(command)
+    except TestbedError as error:
         remove(name)
-        raise TwinError(f"the twin's container could not be started: {docker.reason(done)}")
+        raise TwinError(f"the twin's container could not be started: {error}") from None
+    except BaseException:  # Ctrl-C: the docker that was asked for it may have made it
+        remove(name)
+        raise
     return name
 
 
@@ -46,18 +49,18 @@ def remove(name: str) -> None:
 
 def remove_orphans() -> list[str]:
     """Remove twins whose owner died without removing them, never one that lives; return their names."""
-    gone = [name for name, whose in _twins() if whose != KEPT and _is_dead(whose)]
+    gone = [name for name, whose, state in _twins() if whose != KEPT and _is_dead(whose, runs=state == "running")]
     for name in gone:
         remove(name)
     return gone
 
 
-def _twins() -> Iterator[tuple[str, str]]:
-    form = '{{.Names}} {{.Label "' + OWNER + '"}}'
+def _twins() -> Iterator[tuple[str, str, str]]:
+    form = '{{.Names}} {{.Label "' + OWNER + '"}} {{.State}}'
     said = docker.run(["ps", "--all", "--filter", f"label={LABEL}={prefix()}", "--format", form])
     for line in said.splitlines():
-        name, _, whose = line.partition(" ")
-        yield name, whose
+        name, whose, state = line.split(" ")
+        yield name, whose, state
 
 
 def owner(pid: int) -> str:
@@ -65,13 +68,13 @@ def owner(pid: int) -> str:
     return f"{_boot()}:{pid}:{_started(pid)}"
 
 
-def _is_dead(whose: str) -> bool:
+def _is_dead(whose: str, *, runs: bool) -> bool:
     boot, _, rest = whose.partition(":")
     pid, _, started = rest.partition(":")
     if not pid.isdigit() or not started:
         return False
-    # an owner from before a reboot is dead; one of another machine that shares this docker cannot be told from it
-    return boot == _boot() and _started(int(pid)) != started
+    # an owner of another machine that shares this docker cannot be told from one before a reboot, but its twin runs
+    return _started(int(pid)) != started if boot == _boot() else not runs
 
 
 def _boot() -> str:
