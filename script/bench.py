@@ -13,6 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from bench_accounts import accounts
 from rich.console import Console
 from rich.table import Table
 
@@ -20,7 +21,7 @@ from gpupool.reach import reach
 from gpupool.system.packages import packages_for
 from gpupool.testbed.look import ssh_command
 
-SKYNET = Path("inventory/skynet")
+SKYNET, EXAMPLE = Path("inventory/skynet"), Path("inventory/example")
 STAGE = re.compile(r"(\d/\d .*?|The cluster is up\.)(?:\x1b\[0m)?\s+\((\d+) s so far\)")
 out = Console(highlight=False, soft_wrap=True)
 
@@ -157,7 +158,9 @@ partitions: [{{name: short, nodes: "@compute", max_time: 2d}}]
 
 def main() -> None:
     """Run what is asked for, or all of it."""
-    parts: dict[str, Callable[[], None]] = {"inventory": inventory, "demo": demo, "noop": noop, "apt": apt}
+    parts: dict[str, Callable[[], None]] = {
+        "inventory": inventory, "demo": demo, "noop": noop, "apt": apt, "accounts": lambda: accounts(out, EXAMPLE),
+    }  # fmt: skip
     wanted = sys.argv[1:] or list(parts)
     if unknown := [word for word in wanted if word not in parts]:
         sys.exit(f"there is no {', '.join(unknown)}: {', '.join(parts)}")

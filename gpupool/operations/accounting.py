@@ -109,5 +109,5 @@ def _with_names(now: Mapping[str, Any], clean: Mapping[str, Any]) -> dict[str, A
         after["qos"].setdefault(name, {field: parse(field, None) for field in QOS_FIELDS})
     for name, given in clean["accounts"].items():
         plain = {field: parse(field, None) for field in ASSOC_FIELDS} | {"coordinators": []}
-        after["accounts"].setdefault(name, plain)["parent"] = given["parent"]
+        after["accounts"].setdefault(name, {"parent": given["parent"], **plain})
     return after

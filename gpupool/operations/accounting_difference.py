@@ -62,7 +62,7 @@ def _accounts(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
             add = ("add", "account", "{}", cluster, f"parent={parent}")
             steps.append(step(add, account, settings, f"account {account}", f"added below {parent}", *says))
             continue
-        if there["parent"] != parent:
+        if there["parent"] != parent and not wanted["names"]:
             settings, says = [f"parent={parent}", *settings], [f"parent: {there['parent']} becomes {parent}", *says]
         if settings:
             modify = ("modify", "account", "where", "name={}", cluster, "set")

@@ -18,7 +18,14 @@ def normal(wanted: Mapping[str, Any], limits: bool = True, exact: bool = True) -
     """
     exact = exact and limits
     _check_names(wanted, exact)
-    clean: dict[str, Any] = {"cluster": wanted["cluster"], "exact": exact, "qos": {}, "accounts": {}, "users": {}}
+    clean: dict[str, Any] = {
+        "cluster": wanted["cluster"],
+        "exact": exact,
+        "names": not limits,
+        "qos": {},
+        "accounts": {},
+        "users": {},
+    }
     for name, given in wanted.get("qos", {}).items():
         clean["qos"][name] = _fields(f"QoS {name}", given, QOS_FIELDS, exact)
     for name, given in wanted.get("accounts", {}).items():
