@@ -9,6 +9,7 @@ from gpupool.cluster.checks.slurm_keys import OWN_KEYS
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_for, files_of
+from gpupool.slurm.accounting import entities
 from gpupool.slurm.conf import slurm_conf
 from gpupool.slurm.gres import cgroup_conf, gres_conf
 from gpupool.system.packages import packages_for
@@ -107,6 +108,21 @@ def test_partitions(skynet: Cluster, name: str, minutes: int, tier: int, rest: d
     )
     assert row.pop("PreemptMode") in ("OFF", "REQUEUE")
     assert row == rest
+
+
+@pytest.mark.promise("SKY-103", "SKY-187")
+def test_both_ways_to_ask_for_a_queue_hold_at_once(skynet: Cluster) -> None:
+    """`-p hoffman-lab --qos=short`, `-p short`, `-p short,user-overcap`, `-p overcap -A overcap`."""
+    partitions = rows(slurm_conf(skynet), "PartitionName")
+    assert {"debug", "short", "long", "user-overcap", "overcap", "hoffman-lab"} <= set(partitions)
+    assert settings(slurm_conf(skynet))["EnforcePartLimits"] == "ANY"
+    for user in skynet.users.values():
+        for account in user.accounts:
+            own = entities(skynet)["users"][user.name]["accounts"][account]
+            assert {"short", "long", "debug"} <= set(own["qos"])
+            # no QoS is asked for by a partition, and a default without a wall fits each
+            assert not any("AllowQos" in row for row in partitions.values())
+            assert entities(skynet)["qos"][own["default_qos"]]["MaxWall"] is None
 
 
 @pytest.mark.promise("SKY-102")

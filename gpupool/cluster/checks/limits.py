@@ -121,6 +121,25 @@ def ensure_user_limits_are_not_hidden(site: Site) -> Iterator[Complaint]:
                     yield Complaint((*path, "limits", kind, key), words, hint)
 
 
+def ensure_limits_of_accounts_users_are_kept(site: Site) -> Iterator[Complaint]:
+    """A QoS that limits an account's users takes the place of those that they would pass its limits with."""
+    for name, qos in site.inventory.qos.items():
+        if qos.replaces and not qos.default_for:
+            words = f"{name} is nobody's default: it takes the place of no other"
+            yield Complaint(("qos", name, "replaces"), words, "say default_for, the accounts whose jobs are meant")
+        if not qos.default_for or not qos.limits.per_user.model_fields_set:
+            continue
+        others = (
+            other
+            for other, it in site.inventory.qos.items()
+            if other != name and it.everybody and not it.default_for and not it.limits.per_user.model_fields_set
+        )
+        if ways := [other for other in others if other not in qos.replaces]:
+            words = f"people of {', '.join(qos.default_for)} pass these limits by --qos={ways[0]}"
+            hint = f"say replaces: [{', '.join([*qos.replaces, *ways])}]"
+            yield Complaint(("qos", name, "limits", "per_user"), words, hint, "warning")
+
+
 def _usable(partition: Partition, qos: Mapping[str, Qos]) -> Iterator[tuple[str, Qos]]:
     return ((name, it) for name, it in qos.items() if not partition.qos or name in partition.qos)
 
@@ -141,7 +160,9 @@ def ensure_default_time_fits(site: Site) -> Iterator[Complaint]:
         partitions = [it for _, it in site.partitions() if not it.qos or name in it.qos]
         if len({it.max_time for it in partitions}) > 1 or any(it.max_time and it.max_time < wall for it in partitions):
             words = f"the default QoS {name} has a wall of {format_duration(wall)}, and partitions differ in theirs"
-            yield Complaint(("qos", name, "max_wall"), words, "jobs without --time could never run in some: leave it out")
+            yield Complaint(
+                ("qos", name, "max_wall"), words, "jobs without --time could never run in some: leave it out"
+            )
     for index, account in enumerate(site.inventory.accounts):
         wall = account.limits.per_job.wall
         for _, partition in site.partitions() if wall else ():

@@ -65,6 +65,16 @@ def ensure_owners_stand_above(site: Site) -> Iterator[Complaint]:
             yield Complaint((*path, "grace"), f"{partition.name} is not preemptable", "leave grace out")
 
 
+def ensure_the_arbiter_spares_owners(site: Site) -> Iterator[Complaint]:
+    """The arbiter ends jobs of preemptable partitions only."""
+    arbiter = site.inventory.preemption.arbiter
+    giving_way = {name: it.preemptable for _, it in site.partitions() for name, _ in site.partition_names(it)}
+    for index, name in enumerate(arbiter.partitions if arbiter else ()):
+        if not giving_way.get(name, True):
+            path = ("preemption", "arbiter", "partitions", index)
+            yield Complaint(path, f"{name} is not preemptable: its jobs are nobody's to end", "leave it out")
+
+
 def ensure_overcap_stays_preemptable(site: Site) -> Iterator[Complaint]:
     """An account without a cap may submit to preemptable partitions only, wherever others have one."""
     for account in site.inventory.accounts:
