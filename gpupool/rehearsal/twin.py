@@ -133,7 +133,7 @@ class Twin:
         self._do(twin_nodes.lose(node), f"losing {node}")
 
     def restore(self, node: str) -> None:
-        """Let a lost node come back; return once it is idle."""
+        """Let a lost node come back; return once it takes jobs, or has some that waited for it."""
         self._do(twin_nodes.restore(node), f"restoring {node}")
 
     def _root(self, script: str, seconds: float) -> Said:

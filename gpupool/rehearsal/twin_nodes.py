@@ -18,7 +18,7 @@ def lose(node: str) -> str:
 
 
 def restore(node: str) -> str:
-    """Give the text that starts a node's slurmd again and waits until the node is idle."""
+    """Give the text that starts a node's slurmd again and waits until the node takes jobs, or has some."""
     return _NODE.replace("@NODE", shlex.quote(node)) + _RESTORE
 
 
@@ -40,7 +40,8 @@ doomed=$(ps -e -o pid= -o ppid= | awk -v doomed="$doomed" '
   { parent[$1] = $2 }
   END { for (it in parent) { for (at = it; at > 1; at = parent[at]) if (at in gone) { print it; break } } }')
 kill -KILL $doomed
-rm -f /var/spool/slurmd/$node/*_*.*
+# what the jobs left would keep them from running here again: "slurm_script: File exists"
+rm -rf /var/spool/slurmd/$node/*_*.* /var/spool/slurmd/$node/job[0-9]*
 scontrol update nodename=$node state=down reason=lost
 """
 
@@ -48,7 +49,7 @@ _RESTORE = """
 slurmd -b -N $node </dev/null >/var/log/slurm/slurmd-$node.out 2>&1 || exit 1
 scontrol update nodename=$node state=undrain
 n=0
-until [ "$(sinfo -a -h -N -n $node -o %T | sort -u)" = idle ]; do
+until sinfo -a -h -N -n $node -o %T | sort -u | grep -qxE 'idle|mixed|allocated'; do
   n=$((n+1)); [ $n -lt 150 ] || { echo "$node: $(sinfo -h -N -n $node -o '%T %E' | head -n 1)" >&2; exit 1; }
   sleep 0.2
 done
