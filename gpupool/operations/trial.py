@@ -56,17 +56,23 @@ runuser -u "$user" -- slurmctld -D -f "$at/slurm.conf" > "$at/log" 2>&1 & daemon
 until grep -q "Running as primary controller" "$at/log"; do kill -0 "$daemon" 2>/dev/null || exit 91; sleep 0.05; done
 SLURM_CONF=$at/slurm.conf squeue -a -h -o "%i|%t|%u|%P" > "$at/jobs" || exit 92
 '
-start() { # 0: it runs, and its jobs stand in the folder; 91: it ended by itself; all of it ends with its shell
+start() { # 0: it runs, its jobs stand in the folder; 91: it ended by itself; 93: it may; all of it ends with its shell
   prepare "$1"; touch "$dir/$1/log"
   timeout -s KILL 60 unshare -n -p -f --kill-child sh -c "$RUN" sh "$dir/$1" "$user" 2>/dev/null
+  case $? in 0) return 0;; 91) return 91;; 137) return 137;; esac
+  # no namespace to be had: at least every key is read, which needs no daemon
+  SLURM_CONF=$dir/$1/slurm.conf scontrol show hostnames a > "$dir/$1/log" 2>&1 || return 91
+  return 93
 }
-words() { sed -nE "s:^[^ ]*slurmctld\: ::; s:$dir/$1:$etc:g; s/^(error|fatal)\: ([a-z_]+\: )?//p" "$dir/$1/log"; }
+words() {
+  sed -nE "s:^(\[[^]]*\] |[a-z]+\: )::; s:$dir/$1:$etc:g; s/^(error|fatal)\: ([a-z_]+\: )?//p" "$dir/$1/log"
+}
 start new; came=$?
 stood=none; [ ! -f "$conf" ] || { start now; stood=$?; }
 case $came/$stood in
   0/0) ;;
   137/*) echo "slurmctld is not ready with it after 60 s; is this node overloaded? Run it again" >&2; exit 1;;
-  91/0|91/none)
+  91/0|91/93|91/none)
     touch "$dir/now.words"; [ "$stood" = none ] || words now > "$dir/now.words"
     said=$(words new | grep -vxF -f "$dir/now.words" -e 'Unable to process configuration file' | awk '!seen[$0]++' |
       head -n 2)

@@ -16,16 +16,17 @@ STAND_INS = {
     "slurmctld": r"""
 conf=$3; grep -q '^State.*/state' "$conf" || exit 3
 if line=$(grep -n '^NoSuchKey' "$conf"); then
-  echo "slurmctld: error: _parse_next_key: Parsing error at unrecognized key: NoSuchKey"
-  echo "slurmctld: fatal: Unable to process configuration file"; exit 1
+  echo "${AS-slurmctld: }error: _parse_next_key: Parsing error at unrecognized key: NoSuchKey"
+  echo "${AS-slurmctld: }fatal: Unable to process configuration file"; exit 1
 fi
 if grep -q '^Broken' "$conf"; then echo "slurmctld: fatal: this machine is odd"; exit 1; fi
-echo "slurmctld: Running as primary controller"; exec sleep 10""",
+echo "slurmctld: Running as primary controller"; [ -n "${ONCE-}" ] || exec sleep 10""",
     "squeue": r"""
 if grep -q '^PartitionName=long' "$SLURM_CONF"; then
   echo '7|R|u-kira1|short'; echo '8|PD|u-hays1|long'; echo '9|CG|u-hays1|short'
 else echo '7|CG|u-kira1|short,long'; fi
 grep '^NodeName' "$SLURM_CONF" >&2""",
+    "scontrol": 'ONCE=1 slurmctld -D -f "$SLURM_CONF" | sed s/slurmctld:/scontrol:/ | { ! grep -e error -e fatal; }',
     "ip": "exit 0",
     "runuser": 'shift 3; exec "$@"',
     "unshare": 'while [ "${1#-}" != "$1" ]; do shift; done; exec "$@"',
@@ -73,7 +74,9 @@ def test_what_slurmctld_reads_and_costs_no_job_is_accepted(etc: Path) -> None:
     assert tried(etc) == (0, "")
 
 
-def test_what_slurmctld_refuses_is_said_with_its_line(etc: Path) -> None:
+@pytest.mark.parametrize("before", ["slurmctld: ", "[2026-11-21T12:22:19.816] "], ids=["24.11", "26.05"])
+def test_what_slurmctld_refuses_is_said_with_its_line(etc: Path, monkeypatch: pytest.MonkeyPatch, before: str) -> None:
+    monkeypatch.setenv("AS", before)
     lay(etc, CONF.replace("PriorityWeightAge=1", "NoSuchKey=1"))
     said = "line 4 (NoSuchKey=1): Parsing error at unrecognized key: NoSuchKey"
     assert tried(etc) == (1, f"slurmctld would not start with it: {said}")
@@ -97,6 +100,15 @@ def test_where_even_todays_file_does_not_start_nothing_can_be_told(etc: Path) ->
     (etc / "slurm.conf").write_text(CONF + "Broken=1\n")
     lay(etc, CONF + "Broken=1\nPartitionName=more Nodes=a\n")
     assert tried(etc) == (0, "")
+
+
+def test_without_namespaces_its_keys_are_read_at_least(etc: Path, tmp_path: Path) -> None:
+    (tmp_path / "bin" / "unshare").write_text("#!/bin/sh\nexit 1\n")
+    lay(etc, CONF.replace("PartitionName=long", "PartitionName=other"))
+    assert tried(etc) == (0, "")
+    lay(etc, CONF + "NoSuchKey=1\n")
+    words = "line 8 (NoSuchKey=1): Parsing error at unrecognized key: NoSuchKey"
+    assert tried(etc) == (1, f"slurmctld would not start with it: {words}")
 
 
 def test_what_a_killed_run_left_is_not_tried(etc: Path) -> None:
