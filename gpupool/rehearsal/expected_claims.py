@@ -187,18 +187,19 @@ def reach(wishes: Iterable[Wish]) -> int:
 
 
 def one_more(expected: Expected, lab: Lab) -> Wish:
-    """Give the job of one GPU that a lab at its cap has no right to, where no limit of its own stops its user."""
+    """Give the job of one GPU that a lab at its cap has no right to, where no limit of its own stops its user.
+
+    It asks for next to no memory: nothing but the cap shall be in its way.
+    """
     lifted = [it for it in expected.lab_loans(lab.name) if it.lift_per_user]
     partition = expected.cluster.partitions[lab.partition]
-    rooms = {user.name: expected.room(user, partition, lab.name).gpu for user in lab.members}
-    held = Counter({wish.user: 0 for wish in single(expected, lab)})
+    held = Counter({user.name: 0 for user in lab.members})
     for wish in single(expected, lab):
         if wish.owned:
             held[wish.user] += wish.gpus * wish.count
+    rooms = {user.name: expected.room(user, partition, lab.name).gpu for user in lab.members}
+    free = next((user for user, room in rooms.items() if room is None or held[user] < room), None)
+    where = lifted[-1].name if lifted and free is None else lab.partition
     gpu = expected.cluster.gpu_types[0] if expected.typed else None
-    for user, room in rooms.items():
-        if room is None or held[user] < room:
-            return Wish(lab.name, user, lab.name, lab.partition, gpu_type=gpu)
-    if lifted:
-        return Wish(lab.name, lab.members[0].name, lab.name, lifted[-1].name, gpu_type=gpu, owned=False)
-    return Wish(lab.name, lab.members[0].name, lab.name, lab.partition, gpu_type=gpu)
+    user = free or lab.members[0].name
+    return Wish(lab.name, user, lab.name, where, gpu_type=gpu, owned=where == lab.partition, more=("--mem=10M",))

@@ -82,6 +82,7 @@ class Stage:
     spared: set[str] = field(default_factory=set)
     lost: set[str] = field(default_factory=set)
     waits: list[float] = field(default_factory=list)
+    tried_each: bool = False
     begun: dict[str, Sent] = field(default_factory=dict)
     crowd: Sent | None = None
     claims: dict[str, Sent] = field(default_factory=dict)

@@ -45,18 +45,29 @@ def _of(node: Node, what: Resource) -> int:
 
 def _wishes(expected: Expected, lab: Lab, what: Resource, pieces: int) -> Iterator[Wish]:
     """Give jobs that fill nodes one by one, those first where the least locks the most GPUs out."""
-    left = _allowed(expected, lab, what)
+    left, cpus_left = _allowed(expected, lab, what), _allowed(expected, lab, "cpu")
+    for_each = expected.cluster.scheduler.max_memory.per_cpu if what == "mem" else None
     nodes = [expected.cluster.nodes[name] for name in expected.cluster.partitions[lab.partition].nodes]
     people = [user.name for user in lab.members]
     for turn, node in enumerate(sorted((it for it in nodes if it.gpus), key=lambda it: _of(it, what) / it.gpu_count)):
         amount = _of(node, what) if left is None else min(left, _of(node, what))
-        each = amount // pieces
+        cpus = 1
+        if for_each:
+            # memory comes with CPUs only
+            most = min(node.cpus, node.cpus if cpus_left is None else cpus_left)
+            amount = min(amount, most * for_each)
+            cpus = max(1, amount // pieces // for_each)
+            cpus_left = None if cpus_left is None else cpus_left - cpus * pieces
+        each = min(amount // pieces, cpus * for_each) if for_each else amount // pieces
         if not each:
-            return
-        left = None if left is None else left - each * pieces
+            # beyond what it may have: these must wait
+            each, cpus = _of(node, what) // pieces, max(1, node.cpus // pieces)
+            each = min(each, cpus * for_each) if for_each else each
+        elif left is not None:
+            left -= each * pieces
         asks = f"--cpus-per-task={each}", "--mem=10M"
         if what == "mem":
-            asks = "--cpus-per-task=1", f"--mem={each}M"
+            asks = f"--cpus-per-task={cpus}", f"--mem={each}M"
         yield Wish(lab.name, people[turn % len(people)], lab.name, lab.partition, pieces, 0,
                    more=(f"--nodelist={node.slurm_name}", *asks))  # fmt: skip
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.expected_claims import Wish, evenly, reach, single
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, kept, some, with_loans
-from gpupool.rehearsal.promises.waves import borrowers, claim, final, lacking, note_waits, reached
+from gpupool.rehearsal.promises.waves import TOLD, borrowers, claim, final, lacking, note_waits, reached, taken_back
 from gpupool.rehearsal.stage import CYCLE, Sent, Stage, percentile
 
 TOLERATED = CYCLE + 15  # seconds beyond the grace time: slurmctld's own round, and starting what was asked for
@@ -22,11 +22,12 @@ def _full(stage: Stage) -> str:
 def _try_each(stage: Stage) -> Verdict:
     labs = evenly(stage.expected)
     tried = f"the pool full of borrowers, then {count(len(labs), 'lab')} claimed their caps, one after the other"
+    stage.tried_each = True
     if wrong := _full(stage):
         return broken(tried, wrong)
     for lab, wishes in labs.items():
         claims = claim(stage, {lab: wishes})
-        done, scene = reached(stage, claims, stage.patience(reach(wishes), evicts=True))
+        done, scene = taken_back(stage, claims, stage.patience(reach(wishes), evicts=True))
         note_waits(stage, scene, claims.values())
         if not done:
             return broken(tried, some(lacking(scene, claims)))
@@ -42,7 +43,7 @@ def _try_all(stage: Stage) -> Verdict:
         return broken(tried, wrong)
     claims = claim(stage, labs)
     total = sum(reach(wishes) for wishes in labs.values())
-    done, scene = reached(stage, claims, stage.patience(total, evicts=True))
+    done, scene = taken_back(stage, claims, stage.patience(total, evicts=True))
     if not done:
         return broken(tried, some(lacking(scene, claims)))
     return kept(tried, f"all held their caps together, {sum(scene.gpus(sent) for sent in claims.values())} GPUs")
@@ -53,7 +54,7 @@ def _try_requeue(stage: Stage) -> Verdict:
     if crowd is None or not stage.claims or not stage.look().evicted(crowd):
         borrowers(stage)
         claims = claim(stage, evenly(stage.expected))
-        reached(stage, claims, stage.patience(stage.expected.pool, evicts=True))
+        taken_back(stage, claims, stage.patience(stage.expected.pool, evicts=True))
         crowd = stage.crowd or Sent({})
     gone = final(crowd)
     waiting = {job.id for job in stage.look().evicted(crowd)}
@@ -61,9 +62,11 @@ def _try_requeue(stage: Stage) -> Verdict:
     tried = f"{count(len(waiting), 'evicted job')} while the owners worked, then the owners left; {can} were told"
     if not waiting and not stage.expected.cancels:
         return broken(tried, f"no job was evicted and waits to run again ({stage.look().reasons(crowd)})")
-    wrong = _not_told(stage, crowd, gone)
-    if wrong:
-        return broken(tried, wrong)
+    if there := {job.id for job in stage.look().of(crowd)} & set(gone):
+        return broken(tried, f"{count(len(there), 'job')} that cannot run again still there")
+    silent, said = _told(stage, gone)
+    if silent:
+        return broken(tried, f"the output of {count(silent, 'job')} that had to go says nothing of it")
     stage.cancel(*stage.claims.values())
     stage.claims = {}
     again, scene = stage.until(
@@ -79,20 +82,16 @@ def _try_requeue(stage: Stage) -> Verdict:
     for number in gone:
         wish = replace(crowd.wishes[number], more=())
         stage.crowd = (stage.crowd or Sent({})) | stage.send([wish])
-    return kept(tried, f"{happened}; {count(len(gone), 'job')} that could not read in their output that they had to go")
+    words = f"{happened}; {count(len(gone), 'job')} that could not"
+    if gone and said.count("PREEMPTION") < len(gone):
+        return Verdict(tried, f"{words} read in their output that they were cancelled, but not why", "void")
+    return kept(tried, f"{words} read in their output that they had to go")
 
 
-def _not_told(stage: Stage, crowd: Sent, gone: list[str]) -> str:
-    """Say which of the jobs that cannot run again still are there, or ended without a word to their users."""
-    there = {job.id for job in stage.look().of(crowd)} & set(gone)
-    if there:
-        return f"{count(len(there), 'job')} that cannot run again still there"
-    said = stage.twin.run("cat " + " ".join(f"/tmp/gpupool-told-{number}.out" for number in gone)) if gone else None
-    if said and said.out.count("PREEMPTION") < len(gone):
-        return (
-            f"the output of jobs that had to go does not say why: {said.out.strip()[-200:] or said.err.strip()[-200:]}"
-        )
-    return ""
+def _told(stage: Stage, gone: list[str]) -> tuple[int, str]:
+    """Give how many of the jobs that cannot run again ended without a word to their users, and all that was said."""
+    outputs = [stage.twin.run(f"cat {TOLD.replace('%A', number)}").out for number in gone]
+    return sum("CANCELLED" not in it for it in outputs), "".join(outputs)
 
 
 def _lender(expected: Expected) -> Wish | None:
@@ -126,7 +125,7 @@ def _try_ranks(stage: Stage) -> Verdict:
         return broken(tried, f"{wish.partition} did not get its GPUs from {first} ({scene.reasons(middle)})")
     lab = max((it for it in expected.labs if it.name != wish.lab), key=lambda it: it.cap)
     claims = claim(stage, {lab.name: evenly(expected)[lab.name][:2]})
-    done, scene = reached(stage, claims, stage.patience(8, evicts=True))
+    done, scene = taken_back(stage, claims, stage.patience(8, evicts=True))
     gone = middle.gpus - scene.gpus(middle)
     went = len(scene.evicted(stage.crowd or Sent({})))
     stage.cancel(middle, *claims.values())
@@ -139,11 +138,11 @@ def _try_ranks(stage: Stage) -> Verdict:
 
 
 def _try_speed(stage: Stage) -> Verdict:
-    if not stage.waits:
+    if not stage.waits and not stage.tried_each:
         borrowers(stage)
         lab = min(stage.expected.labs, key=lambda it: it.cap)
         claims = claim(stage, {lab.name: evenly(stage.expected)[lab.name]})
-        _, scene = reached(stage, claims, stage.patience(lab.cap, evicts=True))
+        _, scene = taken_back(stage, claims, stage.patience(lab.cap, evicts=True))
         note_waits(stage, scene, claims.values())
     tried = f"{count(len(stage.waits), 'owner job')} at a full pool, from asking to starting, less the grace time"
     if not stage.waits:
@@ -172,8 +171,8 @@ def _try_array(stage: Stage) -> Verdict:
         return broken(tried, wrong)
     claims = claim(stage, {lab.name: [replace(wish, count=number)]})
     together = stage.patience(number, evicts=True)
-    done, scene = reached(stage, claims, together)
-    if not done:
+    done, scene = taken_back(stage, claims, together)
+    if not done and scene.running(claims[lab.name]):
         done, scene = reached(stage, claims, number * (stage.grace + CYCLE + 5))
     starts = sorted(job.start for job in scene.running(claims[lab.name]) if job.start)
     stage.cancel(*claims.values())

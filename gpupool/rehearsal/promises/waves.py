@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from gpupool.rehearsal.expected_claims import Wish, reach, singles
-from gpupool.rehearsal.stage import Scene, Sent, Stage
+from gpupool.rehearsal.stage import CYCLE, Scene, Sent, Stage
 
 TOLD = "/tmp/gpupool-told-%A.out"  # where jobs that cannot run again write to
 CLEARLY = 3  # how many of them are in a crowd
@@ -71,6 +71,17 @@ def claim(stage: Stage, wishes: Mapping[str, Sequence[Wish]]) -> dict[str, Sent]
 def reached(stage: Stage, claims: Mapping[str, Sent], seconds: float) -> tuple[bool, Scene]:
     """Wait until every lab holds all that it claimed."""
     return stage.until(lambda scene: all(scene.gpus(sent) >= sent.gpus for sent in claims.values()), seconds)
+
+
+def taken_back(stage: Stage, claims: Mapping[str, Sent], seconds: float) -> tuple[bool, Scene]:
+    """Wait like `reached` while others have to go; no longer than a grace time if nobody goes and nothing starts."""
+    crowd = crowd_of(stage)
+
+    def moves(scene: Scene) -> bool:
+        return bool(scene.evicted(crowd)) or any(scene.running(sent) for sent in claims.values())
+
+    began, scene = stage.until(moves, stage.grace + CYCLE + 5)
+    return reached(stage, claims, seconds) if began else (False, scene)
 
 
 def lacking(scene: Scene, claims: Mapping[str, Sent]) -> list[str]:

@@ -1,0 +1,19 @@
+"""The example's promises hold, with each Slurm that Debian ships."""
+
+import pytest
+from rehearsing import outcomes, told, tried
+
+from gpupool.rehearsal.twin import Version, cannot
+
+# two labs with one person each, who lend to everybody but not to each other
+NOT_MADE = {"spill", "user-overcap", "labmate", "overcap-first"}
+
+
+@pytest.mark.parametrize("version", ["22.05", "24.11", "26.05"])
+def test_every_promise_of_the_example_is_kept(version: Version) -> None:
+    rehearsal = tried("example", version=version)
+    assert not outcomes(rehearsal, "broken"), told(rehearsal)
+    assert outcomes(rehearsal, "not made") == NOT_MADE | set(cannot(version)), told(rehearsal)
+    assert rehearsal.seconds < 150
+    assert sum(rehearsal.moments[-1].owned.values()) <= 8
+    assert {it.promise for it in rehearsal.moments} >= outcomes(rehearsal, "kept") - {"lab-partitions", "speed"}

@@ -1,0 +1,45 @@
+"""A rehearsal of an inventory, as its tests want it: with or without a fault, in a word what came out."""
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from pathlib import Path
+
+from gpupool.cluster.load import load
+from gpupool.rehearsal.promises import PROMISES
+from gpupool.rehearsal.run import Rehearsal, rehearse
+from gpupool.rehearsal.site import promises
+from gpupool.rehearsal.twin import Compiled, Twin, Version, compiled, of_version
+
+INVENTORIES = Path(__file__).parents[2] / "inventory"
+Fault = Callable[[Compiled], Compiled]
+
+
+def tried(
+    name: str, *, fault: Fault | None = None, version: Version | None = None, without: Collection[str] = ()
+) -> Rehearsal:
+    """Rehearse an inventory of this repository; a fault changes what was compiled, not what is expected."""
+    inventory = INVENTORIES / name
+    cluster = load(inventory)
+    cluster = of_version(cluster, version or cluster.slurm.version)
+    extra = promises(inventory, cluster)
+    wanted = compiled(cluster)
+    faulty = fault(wanted) if fault else wanted
+    assert fault is None or faulty != wanted
+    only = {it.key for it in (*PROMISES, *extra)} - set(without)
+    with Twin.start(cluster, faulty, version) as twin:
+        return rehearse(twin, cluster, only=only, extra=extra)
+
+
+def outcomes(rehearsal: Rehearsal, *which: str) -> set[str]:
+    """Give the promises that came out so."""
+    return {it.promise for it in rehearsal.findings if it.outcome in which}
+
+
+def told(rehearsal: Rehearsal) -> str:
+    """Give every finding on a line, for whoever reads why a test failed."""
+    return "\n".join(f"{it.promise}: {it.outcome}: {it.tried}: {it.happened}" for it in rehearsal.findings)
+
+
+def in_file(path: str, change: Callable[[str], str]) -> Fault:
+    """Give the fault that changes one file."""
+    return lambda it: replace(it, files={**it.files, path: change(it.files[path])})
