@@ -6,43 +6,11 @@ import pytest
 from rehearsing import outcomes, told, tried
 
 PROMISES = [
-    "SKY-034",
-    "SKY-035",
-    "SKY-036",
-    "SKY-037",
-    "SKY-102",
-    "SKY-103",
-    "SKY-104",
-    "SKY-107",
-    "SKY-119",
-    "SKY-120",
-    "SKY-121",
-    "SKY-123",
-    "SKY-124",
-    "SKY-125",
-    "SKY-126",
-    "SKY-127",
-    "SKY-128",
-    "SKY-129",
-    "SKY-130",
-    "SKY-132",
-    "SKY-136",
-    "SKY-137",
-    "SKY-138",
-    "SKY-140",
-    "SKY-153",
-    "SKY-154",
-    "SKY-155",
-    "SKY-156",
-    "SKY-157",
-    "SKY-158",
-    "SKY-187",
-    "SKY-188",
-    "SKY-205",
-    "SKY-207",
-    "SKY-208",
-    "SKY-209",
-]
+    "SKY-034", "SKY-035", "SKY-036", "SKY-037", "SKY-102", "SKY-103", "SKY-104", "SKY-107", "SKY-119",
+    "SKY-120", "SKY-121", "SKY-123", "SKY-124", "SKY-125", "SKY-126", "SKY-127", "SKY-128", "SKY-129",
+    "SKY-130", "SKY-132", "SKY-136", "SKY-137", "SKY-138", "SKY-140", "SKY-153", "SKY-154", "SKY-155",
+    "SKY-156", "SKY-157", "SKY-158", "SKY-187", "SKY-188", "SKY-205", "SKY-207", "SKY-208", "SKY-209",
+]  # fmt: skip
 
 
 @pytest.mark.promise(*PROMISES)

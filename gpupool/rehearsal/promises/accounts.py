@@ -43,13 +43,13 @@ OVERCAP = Promise(
 
 
 def _other_labs(expected: Expected) -> list[Wish]:
-    """Give jobs of each lab in the partitions of others."""
-    return [
-        Wish(lab.name, lab.members[0].name, lab.name, partition.name, more=_HELD)
-        for lab in expected.labs
-        for partition in expected.owners
-        if not expected.admits(partition, lab.name)
-    ]
+    """Give a job in each partition that is not open to all labs, of the next lab that it is closed to."""
+    found = []
+    for turn, partition in enumerate(expected.owners):
+        labs = [*expected.labs[turn % len(expected.labs) :], *expected.labs] if expected.labs else []
+        if lab := next((it for it in labs if not expected.admits(partition, it.name)), None):
+            found.append(Wish(lab.name, lab.members[0].name, lab.name, partition.name, more=_HELD))
+    return found
 
 
 def _closed(expected: Expected) -> str | None:
