@@ -15,6 +15,7 @@ def apply(cluster: Cluster, node: Node) -> None:
     first = cluster.controllers[0]
     slurm.keeps_jobs(
         name="Running jobs",
+        files=wanted,
         partitions=list(cluster.partitions),
         nodes=[NodeEntry(it.slurm_name, it.cpus, dict(it.gpus)) for it in cluster.having("compute")],
     )

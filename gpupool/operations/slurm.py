@@ -16,9 +16,11 @@ from pyinfra.context import ctx_state
 
 from gpupool.facts.files import Paths
 from gpupool.facts.queue import Job, NodeShape, Queue, QueueState
+from gpupool.facts.service import Unit
 from gpupool.operations.ambient import this_host
-from gpupool.operations.files import TextFile, sha256_of
+from gpupool.operations.files import Text, TextFile, sha256_of
 from gpupool.operations.refusal import refuse
+from gpupool.operations.service import stale
 
 _SHOWN = 3  # jobs named of each partition or node
 
@@ -33,12 +35,20 @@ class NodeEntry:
 
 
 @operation()
-def keeps_jobs(partitions: list[str], nodes: list[NodeEntry]) -> Generator[StringCommand, None, None]:
+def keeps_jobs(
+    files: list[Text] | Sequence[TextFile], partitions: list[str], nodes: list[NodeEntry]
+) -> Generator[StringCommand, None, None]:
     """Refuse to go on when jobs, running or waiting, need what slurm.conf will no longer have, or have otherwise.
 
-    ``partitions`` and ``nodes`` are all that it will have; a renamed one is a new one. To be called before slurm.conf
-    is put, on each host that gets it. Without a slurmctld that answers there is nothing to ask.
+    ``partitions`` and ``nodes`` are all that it will have; a renamed one is a new one. To be called before the
+    ``files`` are put, on each host that gets them. Nothing is asked while slurmctld runs with just these files (what
+    somebody made by hand beside them, a partition say, then lives on), and without a slurmctld that answers.
     """
+    paths = [file.path for file in files]
+    unit = this_host().get_fact(Unit, unit="slurmctld.service", paths=paths)
+    if not _differ(files) and unit is not None and unit.invocation and not stale(unit, {}):
+        this_host().noop("slurmctld runs with these files")
+        return
     state = this_host().get_fact(Queue)
     if state is None:
         yield from refuse("slurmctld does not say which jobs there are: no answer within 60 s")
@@ -58,7 +68,7 @@ def keeps_jobs(partitions: list[str], nodes: list[NodeEntry]) -> Generator[Strin
 
 
 @operation()
-def follows(first: str, files: Sequence[TextFile]) -> Generator[StringCommand, None, None]:
+def follows(first: str, files: list[Text] | Sequence[TextFile]) -> Generator[StringCommand, None, None]:
     """Refuse new ``files`` here when the host ``first``, which tries them, failed in this run after it was reached.
 
     So all hosts have the same, whatever ``first`` has against them. One that cannot be reached holds up nobody.
@@ -75,6 +85,12 @@ def follows(first: str, files: Sequence[TextFile]) -> Generator[StringCommand, N
             )
             return
     this_host().noop(f"{first} has nothing against the files")
+
+
+def _differ(files: Sequence[TextFile]) -> bool:
+    sums = {file.path: sha256_of(file.text) for file in files}
+    there = this_host().get_fact(Paths, paths=list(sums), shown=sums)
+    return there is None or any(path not in there or there[path].sha256 != sha256 for path, sha256 in sums.items())
 
 
 def _losses(
