@@ -27,9 +27,9 @@ def _allowed(expected: Expected, lab: Lab, what: Resource) -> int | None:
 def neighbour(expected: Expected, what: Resource) -> Lab:
     """Give the lab that can do most harm for what it contributed."""
 
-    def harm(lab: Lab) -> tuple[bool, float]:
+    def harm(lab: Lab) -> tuple[bool, float, int]:
         allowed = _allowed(expected, lab, what)
-        return (allowed is None, -lab.cap if allowed is None else allowed / lab.cap)
+        return allowed is None, -lab.cap if allowed is None else allowed / lab.cap, lab.cap
 
     return max(expected.labs, key=harm)
 
@@ -73,14 +73,15 @@ def _wishes(expected: Expected, lab: Lab, what: Resource, pieces: int) -> Iterat
 
 
 def _fill(stage: Stage, lab: Lab, what: Resource) -> Sent:
-    """Send jobs for whole nodes, and where these do not start, smaller ones."""
+    """Send jobs for whole nodes, and in the place of those that do not start, smaller ones."""
     sent = Sent({})
     for pieces in (1, _PIECES):
         new = stage.send(_wishes(stage.expected, lab, what, pieces))
         _, scene = stage.until(partial(_settled, new), stage.patience(len(new.wishes)))
         sent = sent | new
-        if scene.running(new):
-            break
+        waits = [job.array for job in scene.pending(new)]
+        if pieces == 1 and waits:
+            stage.cancel(Sent({number: new.wishes[number] for number in waits}))
     return sent
 
 

@@ -10,6 +10,8 @@ from gpupool.rehearsal.stage import CYCLE, Sent, Stage, percentile
 
 TOLERATED = CYCLE + 15  # seconds beyond the grace time: slurmctld's own round, and starting what was asked for
 
+_PAUSE = 2  # seconds between labs: the next comes while jobs still go for the one before
+
 
 def _full(stage: Stage) -> str:
     crowd = borrowers(stage)
@@ -25,15 +27,21 @@ def _try_each(stage: Stage) -> Verdict:
     stage.tried_each = True
     if wrong := _full(stage):
         return broken(tried, wrong)
-    for lab, wishes in labs.items():
+    for turn, (lab, wishes) in enumerate(labs.items()):
         claims = claim(stage, {lab: wishes})
-        done, scene = taken_back(stage, claims, stage.patience(reach(wishes), evicts=True))
-        note_waits(stage, scene, claims.values())
-        if not done:
-            return broken(tried, some(lacking(scene, claims)))
-    held = stage.look()
-    wrong = some(lacking(held, stage.claims))
-    return broken(tried, wrong) if wrong else kept(tried, f"each got its cap, {stage.expected.pool} GPUs in the end")
+        if turn == 0:
+            done, scene = taken_back(stage, claims, stage.patience(reach(wishes), evicts=True))
+            if not done:
+                note_waits(stage, scene, claims.values())
+                return broken(tried, some(lacking(scene, claims)))
+        else:
+            reached(stage, claims, _PAUSE)
+    last = stage.patience(stage.expected.pool, evicts=True)
+    done, scene = reached(stage, stage.claims, last)
+    note_waits(stage, scene, stage.claims.values())
+    if not done:
+        return broken(tried, some(lacking(scene, stage.claims)))
+    return kept(tried, f"each got its cap, {sum(it.gpus for it in stage.claims.values())} GPUs in the end")
 
 
 def _try_all(stage: Stage) -> Verdict:
