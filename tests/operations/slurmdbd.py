@@ -143,7 +143,12 @@ class Slurmdbd:
                 account = name
                 assert account in self.held["accounts"]
             elif what == "User":
-                fresh = {"default_account": None, "accounts": {}, "AdminLevel": "None", "partitions": []}
+                fresh: dict[str, Any] = {
+                    "default_account": None,
+                    "accounts": {},
+                    "AdminLevel": "None",
+                    "partitions": [],
+                }
                 user = self.held["users"].setdefault(name, fresh)
                 assert account not in user["accounts"]
                 user["accounts"][account] = _defaults(ASSOC_FIELDS)
