@@ -1,0 +1,266 @@
+"""Rules of the arbiter that hold for any queue."""
+
+import dataclasses
+
+import pytest
+from arbitrated import NOW, RULES, capped, evicted, job, node, waits
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpupool.arbiter import act, decide
+from gpupool.arbiter.decide import Mark
+from gpupool.arbiter.jobs import Job, UnsureError
+from gpupool.arbiter.limits import Limit, Limits
+from gpupool.arbiter.room import Room
+
+FULL = [job("1", start=NOW - 300), job("2", start=NOW - 200, gpus=2), job("3", start=NOW - 100)]
+
+
+@pytest.mark.promise("SKY-126", "SKY-129")
+def test_a_labmate_gets_the_place_of_the_youngest() -> None:
+    queue = [*FULL, waits("9")]
+    assert [it.job.name for it in evicted(queue, capped(queue, 4), [node(8, 4)])] == ["3"]
+
+
+def test_a_younger_job_stays_where_an_older_one_is_enough_alone() -> None:
+    queue = [*FULL, waits("9", gpus=2)]
+    assert [it.job.name for it in evicted(queue, capped(queue, 4), [node(8, 4)])] == ["2"]
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        {"reason": "QOSMaxGRESPerUser"},
+        {"reason": "AssocMaxGRESPerJob"},
+        {"reason": "AssocGrpBillingMinutes"},
+        {"reason": "Dependency"},
+        {"reason": "JobHeldAdmin", "priority": 0},
+        {"priority": 0},
+        {"peculiar": True},
+        {"reason": "Resources"},
+        {"reason": "SomethingNew"},
+        {"account": "b"},
+        {"partitions": ("user-overcap",)},
+        {"partitions": ("user-overcap", "overcap")},
+        {"gpus": 5},
+        {"states": frozenset({"PENDING", "REQUEUED"})},
+        {"features": "[rack1*2&rack2]"},
+    ],
+    ids=str,
+)
+def test_nobody_leaves_for_a_job_that_waits_for_something_else(why: dict[str, object]) -> None:
+    queue = [*FULL, waits("9", **why)]
+    try:
+        assert evicted(queue, capped(queue, 4), [node(8, 4)]) == []
+    except UnsureError:
+        assert "features" in why
+
+
+def test_a_limit_of_the_user_is_no_reason_to_evict() -> None:
+    queue = [*FULL, waits("9")]
+    lab = capped(queue, 4)
+    full = Limit({"gres/gpu": 2}, {"gres/gpu": 2})
+    for known in (
+        dataclasses.replace(lab, users={("a", "u2"): full}),
+        dataclasses.replace(lab, qos={"normal": full}),
+        dataclasses.replace(lab, qos_users={("normal", "u2"): full}),
+    ):
+        assert evicted(queue, known, [node(8, 4)]) == []
+    spill = [*FULL, waits("9", partitions=("debug", "user-overcap"))]
+    known = dataclasses.replace(lab, qos_users={("partition-debug", "u2"): full})
+    assert evicted(spill, known, [dataclasses.replace(node(8, 4), partitions=("debug",))]) == []
+
+
+def test_a_limit_of_an_account_above_is_no_reason_to_evict() -> None:
+    queue = [*FULL, waits("9")]
+    lab = capped(queue, 4)
+    above = {"a": "dept", "dept": "root"}
+    full = dataclasses.replace(lab, parents=above, accounts={**lab.accounts, "dept": Limit({"cpu": 9}, {"cpu": 9})})
+    assert evicted(queue, full, [node(8, 4)]) == []
+    with pytest.raises(UnsureError, match="dept"):
+        evicted(queue, dataclasses.replace(lab, parents=above), [node(8, 4)])
+
+
+def test_nobody_leaves_where_the_pool_has_no_room() -> None:
+    queue = [*FULL, waits("9", gpus=2), job("owner", account="b", partitions=("short",), nodes="n2", gpus=8)]
+    assert evicted(queue, capped(queue, 4), [node(8, 8, "n2")]) == []
+    one_each = [dataclasses.replace(node(1, 0, name)) for name in ("n3", "n4")]
+    assert evicted(queue, capped(queue, 4), one_each) == []
+    assert evicted(queue, capped(queue, 4), [dataclasses.replace(node(8, 0), away=True)]) == []
+    assert evicted(queue, capped(queue, 4), [node(8, 0)])
+
+
+def test_overcap_jobs_make_room_since_slurm_preempts_them() -> None:
+    borrowed = job("b1", account="overcap", partitions=("overcap",), nodes="n2", gpus=8)
+    queue = [*FULL, waits("9", gpus=2), borrowed]
+    assert [it.job.name for it in evicted(queue, capped(queue, 4), [node(8, 8, "n2")])] == ["2"]
+
+
+def test_jobs_that_free_enough_but_not_alone_all_go_or_none() -> None:
+    queue = [*FULL, waits("9", gpus=4)]
+    assert sorted(it.job.name for it in evicted(queue, capped(queue, 4), [node(8, 4)])) == ["1", "2", "3"]
+    assert evicted([*queue[:2], queue[3]], capped(queue[:3], 4), [node(8, 4)]) == []
+
+
+def test_a_waiting_array_gets_room_for_as_many_tasks_as_may_run_by_as_few_as_possible() -> None:
+    queue = [*FULL, waits("9", tasks=2)]
+    assert [it.job.name for it in evicted(queue, capped(queue, 4), [node(8, 4)])] == ["2"]
+
+
+def test_without_a_grace_time_jobs_end_at_once() -> None:
+    queue = [*FULL, waits("9")]
+    rules = dataclasses.replace(RULES, grace={"user-overcap": 0})
+    assert [(it.act, it.job.name) for it in evicted(queue, capped(queue, 4), [node(8, 4)], rules)] == [("end", "3")]
+
+
+def test_nobody_else_leaves_while_the_first_are_in_their_grace_time() -> None:
+    marked = dataclasses.replace(FULL[2], comment=str(Mark(NOW + 30, 0, "9")))
+    queue = [*FULL[:2], marked, waits("9")]
+    assert evicted(queue, capped(queue, 4), [node(8, 4)]) == []
+
+
+def test_nobody_else_leaves_at_once_when_the_room_was_of_no_use() -> None:
+    """The lab's next user-overcap job took the place: the one that left carries the mark of its last run."""
+    left = job("3", comment=str(Mark(NOW - 20, 0, "9")), restarts=1, states=frozenset({"PENDING"}), has={}, nodes="")
+    queue = [*FULL[:2], left, job("4", start=NOW - 10), waits("9")]
+    assert evicted(queue, capped(queue, 4), [node(8, 4)]) == []
+    later = decide.evictions(
+        queue, capped(queue, 4), Room([node(8, 4)], queue, RULES.grace), RULES, NOW - 20 + decide.SETTLE
+    )
+    assert [it.job.name for it in later] == ["4"]
+
+
+def test_a_grace_time_ends_to_the_second_and_never_before() -> None:
+    preempted = job("5", preempted=NOW - 60, end=NOW, partitions=("overcap",), account="overcap")
+    # Slurm says NOW - 60 for what was NOW - 59.01
+    assert decide.overdue([preempted], RULES, NOW + 0.9) == []
+    assert decide.deadline([preempted], RULES) == NOW + 1
+    assert [(it.act, it.job.name) for it in decide.overdue([preempted], RULES, NOW + 1)] == [("end", "5")]
+
+
+def test_only_jobs_that_were_preempted_or_signalled_end() -> None:
+    over = job("5", end=NOW - 100)
+    owner = job("6", partitions=("short",), preempted=NOW - 60, end=NOW)
+    completing = job("7", preempted=NOW - 60, end=NOW, states=frozenset({"RUNNING", "COMPLETING"}))
+    last_run = job("8", comment=str(Mark(NOW - 1, 0, "9")), restarts=1)
+    assert decide.overdue([over, owner, completing, last_run, waits("9")], RULES, NOW) == []
+
+
+def test_a_signalled_job_is_spared_when_nobody_waits_for_it_any_more() -> None:
+    marked = job("3", comment=f"of an admin {Mark(NOW, 0, '9')}")
+    assert [it.act for it in decide.overdue([marked, waits("9")], RULES, NOW)] == ["end"]
+    assert [it.act for it in decide.overdue([marked, waits("9_4")], RULES, NOW)] == ["end"]
+    spared = decide.overdue([marked, job("9", partitions=("short",))], RULES, NOW)
+    assert [it.act for it in spared] == ["spare"]
+    assert act.commands(spared[0], RULES, str) == [["scontrol", "update", "JobId=3", "AdminComment=of an admin"]]
+
+
+# What is done
+
+
+def said(*answers: str) -> act.Ask:
+    left = list(answers)
+    return lambda command: left.pop(0)
+
+
+def test_ends_as_preemption_ends_it() -> None:
+    end = [decide.Decision("end", it, "") for it in (job("1"), job("2", requeue=False), job("3_4", batch=False))]
+    assert [act.commands(it, RULES, said()) for it in end] == [
+        [["scontrol", "requeue", "Incomplete", "1"]],
+        [["scancel", "2"]],
+        [["scancel", "3_4"]],
+    ]
+    cancel = dataclasses.replace(RULES, action="cancel")
+    assert act.commands(end[0], cancel, said()) == [["scancel", "1"]]
+
+
+@pytest.mark.parametrize(
+    ("line", "script", "commands"),
+    [
+        ("sbatch --signal=USR1@300 a.sh", "", [["scancel", "--signal=USR1", "3"]]),
+        ("sbatch --signal B:USR2@60 a.sh", "", [["scancel", "--batch", "--signal=USR2", "3"]]),
+        ("sbatch a.sh", "#!/bin/sh\n#SBATCH --signal=RB:10@60\n", [["scancel", "--batch", "--signal=10", "3"]]),
+        (
+            "sbatch a.sh",
+            "#!/bin/sh\n# --signal=USR1\n",
+            [["scancel", "--signal=CONT", "3"], ["scancel", "--signal=TERM", "3"]],
+        ),
+        ("", "", [["scancel", "--signal=CONT", "3"], ["scancel", "--signal=TERM", "3"]]),
+    ],
+)
+def test_signals_as_preemption_signals(line: str, script: str, commands: list[list[str]]) -> None:
+    mark = Mark(NOW + 60, 0, "9")
+    found = act.commands(decide.Decision("signal", job("3", comment="mine"), "", mark), RULES, said(line, script))
+    assert found == [["scontrol", "update", "JobId=3", f"AdminComment=mine {mark}"], *commands]
+
+
+def test_users_signals_are_not_asked_for_where_preemption_sends_none() -> None:
+    rules = dataclasses.replace(RULES, user_signal=False)
+    found = act.commands(decide.Decision("signal", job("3"), "", Mark(NOW, 0, "9")), rules, said())
+    assert [words[1] for words in found[1:]] == ["--signal=CONT", "--signal=TERM"]
+
+
+# Any queue
+
+
+@st.composite
+def queues(draw: st.DrawFn) -> list[Job]:
+    found = []
+    for number in range(draw(st.integers(0, 12))):
+        account = draw(st.sampled_from(["a", "b", "overcap"]))
+        partition = draw(st.sampled_from(["short", "user-overcap", "overcap"]))
+        some = {"account": account, "gpus": draw(st.integers(1, 4)), "user": draw(st.sampled_from(["u1", "u2"]))}
+        if draw(st.booleans()):
+            some |= {"partitions": (partition,), "start": NOW - draw(st.integers(1, 99))}
+            some |= {"nodes": "n1", "preempted": draw(st.sampled_from([0, 0, NOW - 5]))}
+            found.append(job(str(number), **some))
+        else:
+            reason = draw(st.sampled_from(["AssocGrpGRES", "AssocGrpGRES", "Priority", "QOSMaxGRESPerUser"]))
+            found.append(waits(str(number), **some, partitions=(partition, "short"), reason=reason))
+    return found
+
+
+@given(queues(), st.integers(0, 20))
+def test_whatever_waits_only_its_own_labs_preemptable_jobs_leave_and_none_too_many(queue: list[Job], cap: int) -> None:
+    known = [capped(queue, cap, account) for account in ("a", "b", "overcap")]
+    lab = Limits(
+        {name: limit for it in known for name, limit in it.accounts.items()},
+        {"a": "root", "b": "root", "overcap": ""},
+        {},
+    )
+    chosen = evicted(queue, lab, [node(16, 0)])
+    assert len({it.job.name for it in chosen}) == len(chosen)
+    for it in chosen:
+        assert it.mark
+        assert it.job.running
+        assert it.job.partitions == ("user-overcap",)
+        assert not it.job.preempted
+        waiting = next(other for other in queue if other.name == it.mark.waiting)
+        assert waiting.account == it.job.account
+        assert waiting.pending
+        assert waiting.reason == "AssocGrpGRES"
+    for account in lab.accounts:
+        gone = [it.job for it in chosen if it.job.account == account]
+        served = {it.mark.waiting for it in chosen if it.mark and it.job.account == account}
+        asked = sum(other.asks["gres/gpu"] for other in queue if other.name in served)
+        over = lab.accounts[account].used["gres/gpu"] + asked - cap
+        freed = sum(it.amount("gres/gpu") for it in gone)
+        # enough for those they left for, and with any one of them still there it would not have been
+        leaving = [it for it in queue if it.account == account and it.preempted and it.partitions == ("user-overcap",)]
+        already = sum(it.amount("gres/gpu") for it in leaving)
+        if gone:
+            assert freed + already >= over
+    if chosen:
+        assert evicted([*queue, *()], lab, [node(16, 0)]) == chosen
+
+
+@given(st.lists(st.integers(1, 8), min_size=1, max_size=8), st.integers(1, 20))
+def test_without_any_one_of_those_that_leave_it_would_not_be_enough(sizes: list[int], wanted: int) -> None:
+    queue = [job(str(n), gpus=size, start=NOW - n - 1) for n, size in enumerate(sizes)]
+    queue.append(waits("99", gpus=wanted))
+    freed = [it.job.amount("gres/gpu") for it in evicted(queue, capped(queue, sum(sizes)), [node(400, 0)])]
+    if wanted > sum(sizes):
+        assert freed == []
+    else:
+        assert sum(freed) >= wanted
+        assert all(sum(freed) - one < wanted for one in freed)
