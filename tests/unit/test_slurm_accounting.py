@@ -58,19 +58,19 @@ def test_a_labs_cap_is_what_it_contributed_of_any_type(skynet: Cluster) -> None:
 
 
 @pytest.mark.promise("SKY-116")
-def test_a_labs_share_of_cpus_and_memory_goes_with_its_cap(skynet: Cluster) -> None:
+def test_a_labs_share_of_cpus_goes_with_its_cap(skynet: Cluster) -> None:
     for name, it in skynet.accounts.items():
         if it.kind == "lab":
             gpus = it.limits.group.gpu or 0
-            wanted = {"cpu": 16 * gpus, "mem": 64 * 1024 * gpus, "gres/gpu": gpus}
+            wanted = {"cpu": 16 * gpus, "gres/gpu": gpus}
             assert entities(skynet)["accounts"][name]["GrpTRES"] == wanted
 
 
 def test_a_labs_own_limit_goes_before_its_share(made: Made) -> None:
-    cluster = made(("scheduler: {", "scheduler: {lab_share: {cpu: 8, mem: 32G}, "), ("gid: 5001", OWN_CPUS))
+    cluster = made(("scheduler: {", "scheduler: {lab_share: {cpu: 8, mem: 128G}, "), ("gid: 5001", OWN_CPUS))
     accounts = entities(cluster)["accounts"]
-    assert accounts["red"]["GrpTRES"] == {"cpu": 20, "mem": 10 * 32 * 1024, "gres/gpu": 10}
-    assert accounts["blue"]["GrpTRES"] == {"cpu": 48, "mem": 6 * 32 * 1024, "gres/gpu": 6}
+    assert accounts["red"]["GrpTRES"] == {"cpu": 20, "mem": 10 * 128 * 1024, "gres/gpu": 10}
+    assert accounts["blue"]["GrpTRES"] == {"cpu": 48, "mem": 6 * 128 * 1024, "gres/gpu": 6}
 
 
 @pytest.mark.promise("SKY-032", "SKY-119")

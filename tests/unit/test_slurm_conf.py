@@ -199,6 +199,17 @@ def test_no_neighbour_can_take_a_gpus_cpus_or_default_memory(skynet: Cluster) ->
         assert (node.gpu_count - 1) * most.per_gpu + free * most.per_cpu + default <= node.memory
 
 
+@pytest.mark.promise("SKY-036", "SKY-156")
+def test_a_waiting_job_without_gpus_reserves_no_nodes(skynet: Cluster) -> None:
+    said = settings(slurm_conf(skynet))
+    without = sum(int(said[f"PriorityWeight{key}"]) for key in ("QOS", "Age", "Fairshare"))
+    each = int(said["PriorityWeightTRES"].removeprefix("gres/gpu=")) / skynet.total_gpus
+    assert without < int(said["SchedulerParameters"].partition("bf_min_prio_reserve=")[2]) <= each
+    santos = settings(slurm_conf(load(ROOT / "inventory" / "santos-dumont")))
+    assert "PriorityWeightTRES" not in santos
+    assert "SchedulerParameters" not in santos
+
+
 @pytest.mark.promise("SKY-205")
 def test_a_switch_lets_labs_own_accounts_into_overcap(tmp_path: Path) -> None:
     overcap = "  - {name: overcap, nodes: '@compute', preemptable: true, tier: 0, allow_accounts: [pot] SWITCH}\n"

@@ -100,13 +100,17 @@ def ensure_labs_can_use_their_gpus(site: Site) -> Iterator[Complaint]:
 
 def _lab(site: Site, index: int, lab: Account, cap: int, default: int) -> Iterator[Complaint]:
     path: Path = ("accounts", index, "limits", "group")
-    group = lab.limits.group
+    group, share = lab.limits.group, site.inventory.scheduler.lab_share
+    memory = cap * share.mem if group.mem is None and share.mem is not None else group.mem
     most = max((gpus for _, _, gpus in site.machines), default=0)
     types = {gpu for entry, _, _ in site.machines for gpu in entry.gpus}
+    # Slurm counts a job that waits and names no memory as a whole node's against this limit
+    reserve = site.inventory.slurm.memory_reserve
+    node = max((real_memory(shape.memory, reserve) for _, shape, _ in site.machines), default=0)
     typed = sum(group.gpus.values()) if types and types <= group.gpus.keys() else None
     needs = {
         "cpu": (group.cpu, cap),
-        "mem": (group.mem, cap * default),
+        "mem": (memory, (cap - 1) * default + max(node, default)),
         "nodes": (group.nodes, -(-cap // most) if most else 0),
         "gpus": (typed, cap),
     }

@@ -9,7 +9,7 @@ OWN_KEYS = frozenset(
     TaskProlog Prolog Epilog JobSubmitPlugins JobAcctGatherType AccountingStorageType AccountingStorageHost
     AccountingStorageTRES AccountingStorageEnforce AccountingStoreFlags PriorityType PriorityWeightPartition
     PriorityWeightQOS PriorityWeightAge PriorityWeightFairshare PriorityWeightJobSize PrivateData SelectType
-    SelectTypeParameters SchedulerType SchedulerParameters EnforcePartLimits PreemptType PreemptMode
+    PriorityWeightTRES SelectTypeParameters SchedulerType SchedulerParameters EnforcePartLimits PreemptType PreemptMode
     PreemptParameters PreemptExemptTime GresTypes DefMemPerCPU DefMemPerGPU DefMemPerNode MpiDefault
     PropagateResourceLimitsExcept LaunchParameters NodeName PartitionName Include DownNodes FrontendName NodeSet
     """.lower().split()
