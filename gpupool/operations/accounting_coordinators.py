@@ -10,22 +10,8 @@ from typing import Any
 from gpupool.operations.accounting_steps import Step, joined, step
 
 
-def with_their_accounts(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Give the coordinators that are new to the cluster, each with all accounts: they are added together."""
-    found: dict[str, list[str]] = {}
-    for name, given in wanted["accounts"].items():
-        for user in given.get("coordinators", ()):
-            if user in wanted["users"] and user not in now["users"]:
-                found.setdefault(user, []).append(name)
-    return found
-
-
 def coordinators(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
-    """Give the commands that take and add coordinators; accounts that another cluster has too lose none.
-
-    Those who are new to the cluster (``with_their_accounts``) are left out.
-    """
-    new = with_their_accounts(now, wanted)
+    """Give the commands that take and add coordinators; accounts that another cluster has too lose none."""
     shown = {name: set(account.get("coordinators", ())) for name, account in now["accounts"].items()}
     goals = {name: set(given["coordinators"]) for name, given in wanted["accounts"].items() if "coordinators" in given}
     gone: dict[str, list[str]] = {}
@@ -63,7 +49,7 @@ def coordinators(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step
     adds = [
         _add(name, user)
         for name, goal in goals.items()
-        for user in sorted(goal - set(new))
+        for user in sorted(goal)
         if user not in shown.get(name, ()) or ((name, user) in inherited and (user in gone or name in moving))
     ]
     return [*joined(sure), *joined(takes), *joined(adds)]

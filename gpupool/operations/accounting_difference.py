@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpupool.facts.limits import SET_AS, Value, parse, write
-from gpupool.operations.accounting_coordinators import coordinators, with_their_accounts
+from gpupool.operations.accounting_coordinators import coordinators
 from gpupool.operations.accounting_removal import removals
 from gpupool.operations.accounting_steps import Step, joined, step
 
@@ -72,8 +72,7 @@ def _accounts(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
 
 def _users(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
     cluster = f"cluster={wanted['cluster']}"
-    new = with_their_accounts(now, wanted)
-    added: dict[str, list[tuple[str, list[tuple[str, str]]]]] = {}
+    added: dict[str, list[tuple[str, tuple[str, str]]]] = {}
     modified: list[Step] = []
     last: list[Step] = []
     for user, given in wanted["users"].items():
@@ -88,14 +87,9 @@ def _users(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
                 loaded = {name: value for name, value in goal.items() if name in _LOAD}
                 _, says = _settings(loaded, None)
                 options = [] if known else [f"DefaultAccount='{given['default_account']}'"]
-                if user in new and account == next(iter(given["accounts"])):
-                    options += [f"Coordinator='{','.join(new[user])}'"]
                 options += [f"{_LOAD[name]}='{text}'" for name, text in _pairs(loaded, None)]
                 line = ":".join([f"User - '{user}'", *options])
-                told = [(what, "\n".join(says or ["added"]))]
-                if "Coordinator" in line:
-                    told.append((f"coordinator {user}", f"of {', '.join(new[user])}"))
-                added.setdefault(account, []).append((line, told))
+                added.setdefault(account, []).append((line, (what, "\n".join(says or ["added"]))))
                 goal = _without(goal, tuple(_LOAD))
             settings, says = _settings(goal, before)
             if settings:
@@ -110,14 +104,14 @@ def _users(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
     return [*_load(wanted["cluster"], added), *joined(modified), *joined(last)]
 
 
-def _load(cluster: str, added: Mapping[str, list[tuple[str, list[tuple[str, str]]]]]) -> Iterator[Step]:
+def _load(cluster: str, added: Mapping[str, list[tuple[str, tuple[str, str]]]]) -> Iterator[Step]:
     """Add all associations of users in one go: one commit of slurmdbd, whatever their number."""
     if not added:
         return
     lines = [f"Cluster - '{cluster}'"]
     for account, members in added.items():
         lines += [f"Parent - '{account}'", *(line for line, _ in members)]
-    changes = tuple(change for members in added.values() for _, told in members for change in told)
+    changes = tuple(change for members in added.values() for _, change in members)
     yield Step(("load", "/dev/stdin"), (), (), changes, "\n".join(lines))
 
 

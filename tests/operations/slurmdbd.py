@@ -153,8 +153,6 @@ class Slurmdbd:
                 assert account not in user["accounts"]
                 user["accounts"][account] = _defaults(ASSOC_FIELDS)
                 user["default_account"] = given.pop("DefaultAccount", user["default_account"])
-                if coordinated := given.pop("Coordinator", ""):
-                    self._add_coordinator(coordinated.split(","), {name})
                 self._merge(user["accounts"][account], [f"{field}={value}" for field, value in given.items()])
 
     def _merge(self, there: dict[str, Any], settings: Any) -> None:

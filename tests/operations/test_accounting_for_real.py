@@ -61,10 +61,11 @@ def test_the_operation_works_in_a_deploy_of_plain_pyinfra(path: Path) -> None:
         "-iQ load /dev/stdin",
         "Cluster - 'gp'",
         "Parent - 'lab'",
-        "User - 'ada':DefaultAccount='lab':Coordinator='lab':QOS='normal,short'",
+        "User - 'ada':DefaultAccount='lab':QOS='normal,short'",
         "User - 'bob':DefaultAccount='students':MaxJobs='4'",
         "Parent - 'students'",
         "User - 'bob':DefaultAccount='students'",
+        "-iQ add coordinator account=lab names=ada",
         "-iQ delete account where name=old",
     ]
 
