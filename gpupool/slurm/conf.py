@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node, Partition
-from gpupool.slurm import submit
+from gpupool.slurm import priority, submit
 from gpupool.slurm.accounting import partition_qos
 from gpupool.slurm.names import folded, minutes
 from gpupool.template import fill
@@ -24,8 +24,7 @@ def slurm_conf(cluster: Cluster) -> str:
         gpu_types=[gpu for gpu in cluster.gpu_types if any(gpu in node.gpus for node in compute)],
         memory_key=_default_memory(cluster),
         submit_plugin=submit.wanted(cluster),
-        weights=_weights(cluster),
-        gpu_priority=_gpu_priority(cluster),
+        weights=priority.weights(cluster),
         scheduler_parameters=",".join(_scheduler_parameters(cluster)),
         preempting=any(partition.preemptable for partition in cluster.partitions.values()),
         controller_parameters=",".join(_controller_parameters(cluster)),
@@ -46,22 +45,11 @@ def _controller_parameters(cluster: Cluster) -> Iterator[str]:
         yield "preempt_send_user_signal"
 
 
-def _weights(cluster: Cluster) -> dict[str, int]:
-    return {"qos": 10_000, "age": 1_000, "fairshare": 100_000 if cluster.scheduler.fairshare == "accounts" else 0}
-
-
-def _gpu_priority(cluster: Cluster) -> int | None:
-    """Give the weight of all GPUs that puts a job with one above every job without, where labs own GPUs."""
-    labs = any(account.kind == "lab" for account in cluster.accounts.values())
-    highest = 2 * sum(_weights(cluster).values()) * cluster.total_gpus
-    return min(highest, 4_000_000_000) if labs and highest else None  # Slurm keeps priorities in 32 bits
-
-
 def _scheduler_parameters(cluster: Cluster) -> Iterator[str]:
     if any(partition.preemptable for partition in cluster.partitions.values()):
         yield "bf_continue,bf_interval=2,batch_sched_delay=0,sched_min_interval=1000000"
-    if _gpu_priority(cluster):
-        yield f"bf_min_prio_reserve={sum(_weights(cluster).values()) + 1}"
+    if (least := priority.least_reserving(cluster)) is not None:
+        yield f"bf_min_prio_reserve={least}"
 
 
 def _default_memory(cluster: Cluster) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.words import format_size
 from gpupool.slurm.names import minutes
+from gpupool.slurm.priority import step_down
 from gpupool.template import fill
 
 _TRES = ("tres_per_job", "tres_per_node", "tres_per_task", "tres_per_socket")
@@ -24,6 +25,8 @@ _RULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "default_memory": ("memory_per_cpu", ()),
     "memory": ("most_memory", (*_MEMORY, *_TRES, "min_cpus", "cpus_per_task", "cpus_per_tres", "min_nodes")),
     "cpus": ("cpus_per_gpu", ()),
+    "alone": ("step_down", ()),
+    "rank": ("step_down", ()),
 }
 
 
@@ -39,7 +42,7 @@ def job_submit_lua(cluster: Cluster) -> str | None:
     rules = {name: fields for name, (asked, fields) in _RULES.items() if any(data[key] for key in asked.split())}
     if not rules:
         return None
-    counts = bool({"default_memory", "memory", "cpus"} & set(rules))
+    counts = bool({"default_memory", "memory", "cpus", "rank"} & set(rules))
     return fill(
         "job_submit.lua",
         cluster=cluster,
@@ -77,6 +80,7 @@ def _data(cluster: Cluster) -> dict[str, Any]:
             if most is not None
         },
         "cpus_per_gpu": scheduler.warn_cpus_per_gpu,
+        "step_down": step_down(cluster),
     }
 
 

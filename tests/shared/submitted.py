@@ -48,13 +48,14 @@ end
 
 @dataclass
 class Answer:
-    """What became of a job: accepted or not, what its user was told, which fields were set, what went to the log."""
+    """What became of a job: accepted or not, what its user was told, which fields but `nice` were set, the log."""
 
     accepted: bool
     told: list[str] = field(default_factory=list)
     set: dict[str, Any] = field(default_factory=dict)
     environment: dict[str, Any] = field(default_factory=dict)
     logged: list[str] = field(default_factory=list)
+    nice: float | None = None
 
 
 class Plugin:
@@ -98,7 +99,9 @@ class Plugin:
         self.logged.clear()
         code = self.lua.globals()[function](*words, self.partitions, float(uid))
         assert code in (0, REFUSED)
-        return Answer(code == 0, [*self.told], dict(changed), dict(exported), [*self.logged])
+        fields_set = dict(changed)
+        nice = fields_set.pop("nice", None)
+        return Answer(code == 0, [*self.told], fields_set, dict(exported), [*self.logged], nice)
 
     def _table(self, fields: Mapping[str, Any]) -> Any:
         numbers = (int, float)

@@ -12,6 +12,7 @@ from gpupool.compile import files_for, files_of
 from gpupool.slurm.accounting import entities
 from gpupool.slurm.conf import slurm_conf
 from gpupool.slurm.gres import cgroup_conf, gres_conf
+from gpupool.slurm.priority import step_down
 from gpupool.system.packages import packages_for
 from gpupool.testbed.overlay import stand_in
 
@@ -202,11 +203,14 @@ def test_no_neighbour_can_take_a_gpus_cpus_or_default_memory(skynet: Cluster) ->
 @pytest.mark.promise("SKY-036", "SKY-156")
 def test_a_waiting_job_without_gpus_reserves_no_nodes(skynet: Cluster) -> None:
     said = settings(slurm_conf(skynet))
-    without = sum(int(said[f"PriorityWeight{key}"]) for key in ("QOS", "Age", "Fairshare"))
-    each = int(said["PriorityWeightTRES"].removeprefix("gres/gpu=")) / skynet.total_gpus
-    assert without < int(said["SchedulerParameters"].partition("bf_min_prio_reserve=")[2]) <= each
+    others = sum(int(said[f"PriorityWeight{key}"]) for key in ("QOS", "Age", "Fairshare"))
+    every = int(said["PriorityWeightPartition"])
+    down = step_down(skynet)
+    assert down is not None
+    # the highest job without GPUs, what reserves, the lowest job with GPUs
+    assert 0 < every + others - down < int(said["SchedulerParameters"].partition("bf_min_prio_reserve=")[2]) < every
     santos = settings(slurm_conf(load(ROOT / "inventory" / "santos-dumont")))
-    assert "PriorityWeightTRES" not in santos
+    assert "PriorityWeightPartition" not in santos
     assert "SchedulerParameters" not in santos
 
 

@@ -42,7 +42,7 @@ def test_nothing_asked_is_no_plugin(tmp_path: Path) -> None:
         ("refuse_submit_from: [/prj]", {}, "folder"),
         ("untyped_gpus: refuse", {}, "gpu_type"),
         ("", {"replaces": REPLACES}, "qos"),
-        (MEMORY, {}, "default_memory"),
+        (MEMORY, {}, "default_memory alone rank"),
         ("max_memory: {per_gpu: 45G}", {}, "memory"),
         ("warn_cpus_per_gpu: {default: 7}", {}, "cpus"),
     ],

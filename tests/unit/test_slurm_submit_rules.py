@@ -11,6 +11,7 @@ from submitted import ALL, AT_SUBMIT, LUAS, NO_VAL, NO_VAL16, PARTITIONS, REPLAC
 from gpupool.slurm.submit import job_submit_lua
 
 GIB = 1024
+NICE_OF_0 = 0x80000000
 A40 = {"tres_per_node": "gres/gpu:a40:1"}
 
 
@@ -117,6 +118,38 @@ def test_a_constraint_names_the_type_too(tmp_path: Path, constraint: str | None,
 )
 def test_memory_of_a_job_without_gpus(everything: Plugin, asked: dict[str, Any], given: dict[str, Any]) -> None:
     assert everything.submit(**asked).set == given
+
+
+# The queue
+
+
+@pytest.mark.promise("SKY-036")
+@pytest.mark.parametrize(
+    ("asked", "lower"),
+    [
+        ({}, True),
+        ({"nice": NICE_OF_0 + 5}, True),
+        ({"shared": 0}, False),
+        (A40, False),
+        ({**A40, "cpus_per_task": 2}, False),
+    ],
+    ids=str,
+)
+def test_a_job_without_gpus_stands_below_those_with_some(
+    everything: Plugin, asked: dict[str, Any], lower: bool
+) -> None:
+    said = everything.submit(**asked)
+    assert said.accepted
+    assert said.nice == (asked.get("nice", NICE_OF_0) + 22_000 if lower else None)
+
+
+@pytest.mark.promise("SKY-036")
+@pytest.mark.parametrize("shared", [2, 3, 4])
+def test_a_job_without_gpus_keeps_no_node_for_its_user(everything: Plugin, shared: int) -> None:
+    refused = everything.submit(shared=shared)
+    assert not refused.accepted
+    assert "without GPUs" in refused.told[0]
+    assert everything.submit(**A40, shared=shared).accepted
 
 
 @pytest.mark.promise("SKY-105")
