@@ -187,7 +187,9 @@ def test_the_usage_utilities_find_each_labs_cap(idle: Testbed) -> None:
     caps = {line.split("|")[0]: line.split("|")[2] for line in lines if line.split("|")[1] == ""}
     for account in idle.cluster.accounts.values():
         if account.kind == "lab":
-            assert caps[account.name] == f"gres/gpu={account.limits.group.gpu}"
+            group = account.limits.group
+            assert group.cpu
+            assert caps[account.name] == f"cpu={group.cpu},gres/gpu={group.gpu}"
 
 
 @pytest.mark.promise("SKY-133", "SKY-134", "SKY-139")

@@ -11,11 +11,17 @@ from tests.testbed.cluster import Testbed, until
 def two_gpus_each(idle: Testbed) -> Iterator[Testbed]:
     """cvmlp's limit of 16 GPUs for each user as 2, which a testbed can fill; an apply would put it back."""
     modify = "sacctmgr -iQ modify qos cvmlp-user-limits set MaxTRESPU=gres/gpu={}"
-    idle.out("marvin", modify.format(2))
-    shown = "scontrol show assoc_mgr flags=qos qos=cvmlp-user-limits"
-    until(lambda: "gres/gpu=2(" in idle.out("marvin", shown), "slurmctld knows the limit")
-    yield idle
-    idle.out("marvin", modify.format(16))
+    # slurmctld shows limits per user for those who have had a job only
+    job = idle.submit("u-cvmlp1", "-p short --gres=gpu:1")
+    idle.wait_for(job, "RUNNING")
+    try:
+        idle.out("marvin", modify.format(2))
+        shown = "scontrol show assoc_mgr flags=qos qos=cvmlp-user-limits"
+        until(lambda: "gres/gpu=2(" in idle.out("marvin", shown), "slurmctld knows the limit")
+        idle.out("marvin", f"scancel {job}")
+        yield idle
+    finally:
+        idle.out("marvin", modify.format(16))
     assert idle.plan() == (0, {})
 
 
