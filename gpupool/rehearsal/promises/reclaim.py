@@ -10,7 +10,7 @@ from gpupool.rehearsal.stage import CYCLE, Sent, Stage, percentile
 
 TOLERATED = CYCLE + 15  # seconds beyond the grace time: slurmctld's own round, and starting what was asked for
 
-_PAUSE = 2  # seconds between labs: the next comes while jobs still go for the one before
+_PAUSE = 1  # seconds between labs: the next comes while jobs still go for the one before
 
 
 def _full(stage: Stage) -> str:
@@ -86,10 +86,6 @@ def _try_requeue(stage: Stage) -> Verdict:
         return broken(tried, f"{count(left, 'evicted job')} did not run again ({scene.reasons(crowd)})")
     restarts = sorted({job.restarts for job in scene.running(crowd) if job.id in waiting})
     happened = f"all ran again (restarts {', '.join(map(str, restarts))})"
-    # those that are gone for ever leave room: the pool is full again for who comes next
-    for number in gone:
-        wish = replace(crowd.wishes[number], more=())
-        stage.crowd = (stage.crowd or Sent({})) | stage.send([wish])
     words = f"{happened}; {count(len(gone), 'job')} that could not"
     if gone and said.count("PREEMPTION") < len(gone):
         return Verdict(tried, f"{words} read in their output that they were cancelled, but not why", "void")

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from gpupool.rehearsal.expected_claims import Wish, reach, singles
-from gpupool.rehearsal.stage import CYCLE, Scene, Sent, Stage
+from gpupool.rehearsal.stage import CYCLE, DELAY, Scene, Sent, Stage
 
 TOLD = "/tmp/gpupool-told-%A.out"  # where jobs that cannot run again write to
 CLEARLY = 3  # how many of them are in a crowd
@@ -16,12 +17,24 @@ def borrowers(stage: Stage) -> Sent:
     A few of them cannot run again.
     """
     crowd = stage.crowd
-    if crowd and stage.look().gpus(crowd) == stage.expected.pool and not stage.claims:
-        return crowd
+    if crowd and not stage.claims:
+        # those who had to go come back by themselves; for those that are gone for ever others come
+        most = stage.expected.pool
+        gone = most - sum(job.gpus for job in stage.look().of(crowd))
+        if gone > 0:
+            largest = max(crowd.wishes.values(), key=lambda it: it.count)
+            crowd = stage.crowd = crowd | stage.send([replace(largest, count=gone)])
+        again, _ = stage.until(partial(_full, crowd, most), stage.requeue + DELAY)
+        if again:
+            return crowd
     stage.empty()
     stage.crowd = stage.send(_crowd(stage))
     stage.until(lambda scene: scene.gpus(crowd_of(stage)) >= stage.expected.pool, stage.patience(stage.expected.pool))
     return stage.crowd
+
+
+def _full(crowd: Sent, gpus: int, scene: Scene) -> bool:
+    return scene.gpus(crowd) >= gpus
 
 
 def crowd_of(stage: Stage) -> Sent:
