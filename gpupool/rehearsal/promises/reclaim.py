@@ -37,7 +37,7 @@ def _try_each(stage: Stage) -> Verdict:
         else:
             reached(stage, claims, _PAUSE)
     last = stage.patience(stage.expected.pool, evicts=True)
-    done, scene = reached(stage, stage.claims, last)
+    done, scene = taken_back(stage, stage.claims, last)
     note_waits(stage, scene, stage.claims.values())
     if not done:
         return broken(tried, some(lacking(scene, stage.claims)))

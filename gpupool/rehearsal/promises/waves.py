@@ -1,6 +1,7 @@
 """Crowds of jobs that several promises are tried with: the pool full of borrowers, labs at their caps."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -87,14 +88,26 @@ def reached(stage: Stage, claims: Mapping[str, Sent], seconds: float) -> tuple[b
 
 
 def taken_back(stage: Stage, claims: Mapping[str, Sent], seconds: float) -> tuple[bool, Scene]:
-    """Wait like `reached` while others have to go; no longer than a grace time if nobody goes and nothing starts."""
-    crowd = crowd_of(stage)
+    """Wait like `reached` while others have to go: as long as it gets on, three times as long at most.
 
-    def moves(scene: Scene) -> bool:
-        return bool(scene.evicted(crowd)) or any(scene.running(sent) for sent in claims.values())
+    It ends where for a grace time and a round of slurmctld nobody goes and nothing starts.
+    """
+    crowd, end = crowd_of(stage), time.monotonic() + 3 * seconds
+    held = (0, 0)
 
-    began, scene = stage.until(moves, stage.grace + CYCLE + 5)
-    return reached(stage, claims, seconds) if began else (False, scene)
+    def state(scene: Scene) -> tuple[int, int]:
+        return sum(scene.gpus(sent) for sent in claims.values()), len(scene.evicted(crowd))
+
+    wanted = sum(sent.gpus for sent in claims.values())
+    while True:
+        moved, scene = stage.until(partial(_moved, state, held), stage.grace + CYCLE + 5)
+        held = state(scene)
+        if held[0] >= wanted or not moved or time.monotonic() > end:
+            return held[0] >= wanted, scene
+
+
+def _moved(state: Callable[[Scene], tuple[int, int]], before: tuple[int, int], scene: Scene) -> bool:
+    return state(scene) != before
 
 
 def lacking(scene: Scene, claims: Mapping[str, Sent]) -> list[str]:
