@@ -9,8 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-from . import decide, jobs, limits, room
-from .act import commands
+from . import arrays, decide, jobs, limits, room
+from .act import apart, commands, endings, farewells
 from .decide import Decision, Settings
 from .jobs import UnsureError
 
@@ -69,7 +69,8 @@ class Arbiter:
             raise UnsureError("this controller is not the active one")
         seen = jobs.read(ask(["squeue", "--json"]))
         took = time.time() - began
-        accounts = {job.account for job in decide.waiting(seen, self.settings)}
+        waiting = [*decide.waiting(seen, self.settings), *arrays.waiting(seen, self.settings)]
+        accounts = {job.account for job in waiting}
         if accounts:
             self.make_room(seen, accounts, int(time.time()))
         due = self.end(seen, began + took + FRESH)
@@ -81,10 +82,27 @@ class Arbiter:
         """End jobs as their grace times do, as long as what was seen is fresh; give when the next one is over."""
         while (due := decide.deadline(seen, self.settings)) is not None and due <= until:
             time.sleep(max(0.0, due - time.time()))
-            for decision in decide.overdue(seen, self.settings, due):
-                self.act(decision)
-                seen.remove(decision.job)
+            decisions = decide.overdue(seen, self.settings, due)
+            ends = [it for it in decisions if it.act == "end"]
+            self.leave(ends)
+            for decision in decisions:
+                if decision not in ends:
+                    self.act(decision)
+            gone = {decision.job.name for decision in decisions}
+            seen[:] = [job for job in seen if job.name not in gone]
         return due
+
+    def leave(self, ends: list[Decision]) -> None:
+        """End jobs together and log each; who cannot run again reads why in his output."""
+        for command in farewells(ends, self.settings):
+            answer(command)
+        for command in endings(ends, self.settings):
+            try:
+                ask(command)
+            except UnsureError as why:
+                say(f"{' '.join(command[:3])}: {why}; those that still run are ended at the next look")
+        for decision in ends:
+            say(f"{_words(decision.job)} is ended: {decision.reason}")
 
     def make_room(self, seen: list[jobs.Job], accounts: set[str], now: int) -> None:
         """Look at limits and nodes, which is only worth it while somebody waits."""
@@ -99,18 +117,29 @@ class Arbiter:
         for decision in decide.evictions(seen, known, pool, self.settings, now, self.recent):
             if self.act(decision) and decision.mark:
                 self.recent[decision.mark.waiting] = decision.mark.at + decide.SETTLE
+        for split in arrays.splits(seen, known, pool, self.settings):
+            try:
+                ask(apart(split))
+            except UnsureError as why:
+                say(f"array {split.job.name}: its tasks could not be made to wait side by side: {why}")
+            else:
+                count = len(split.tasks)
+                say(f"array {split.job.name} of {split.job.user}: {count} more tasks wait side by side, for room")
 
     def act(self, decision: Decision) -> bool:
         """Carry a decision out and log it; a job that ended by itself in the meantime is no error."""
         job = decision.job
-        verb = {"signal": "signalled", "end": "ended", "spare": "spared"}[decision.act]
+        if decision.act == "end":
+            self.leave([decision])
+            return True
+        verb = {"signal": "signalled", "spare": "spared"}[decision.act]
         try:
             for command in commands(decision, self.settings, answer):
                 ask(command)
         except UnsureError as why:
-            say(f"job {job.name} of {job.user} in {job.partitions[0]} could not be {verb}: {why}")
+            say(f"{_words(job)} could not be {verb}: {why}")
             return False
-        say(f"job {job.name} of {job.user} in {job.partitions[0]} is {verb}: {decision.reason}")
+        say(f"{_words(job)} is {verb}: {decision.reason}")
         return True
 
     def complain(self, words: str) -> None:
@@ -118,6 +147,10 @@ class Arbiter:
         if words != self.complaint:
             say(f"doing nothing: {words}" if words else "all is well again")
         self.complaint = words
+
+
+def _words(job: jobs.Job) -> str:
+    return f"job {job.name} of {job.user} in {job.partitions[0]}"
 
 
 def pace(settings: Settings) -> int:

@@ -1,8 +1,9 @@
 """Decisions as commands of Slurm."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+from .arrays import Split
 from .decide import Decision, Settings, unmarked
 from .jobs import Job
 
@@ -21,10 +22,39 @@ def commands(decision: Decision, settings: Settings, ask: Ask) -> list[list[str]
         return [_comment(job, note), *_signal(job, settings, ask)]
     if decision.act == "spare":
         return [_comment(job, unmarked(job.comment))]
-    if settings.action == "requeue" and job.batch and job.requeue:
-        # Incomplete: a job that has finished in this moment would else run once more
-        return [["scontrol", "requeue", "Incomplete", job.name]]
-    return [["scancel", job.name]]
+    return endings([decision], settings)
+
+
+def endings(decisions: Iterable[Decision], settings: Settings) -> list[list[str]]:
+    """Give the commands that end jobs, few for many: after each slurmctld looks who is next."""
+    again: list[str] = []
+    never: list[str] = []
+    for job in (it.job for it in decisions):
+        (again if _runs_again(job, settings) else never).append(job.name)
+    # Incomplete: a job that has finished in this moment would else run once more
+    return [
+        *([["scontrol", "requeue", "Incomplete", ",".join(again)]] if again else []),
+        *([["scancel", *never]] if never else []),
+    ]
+
+
+def farewells(decisions: Iterable[Decision], settings: Settings) -> list[list[str]]:
+    """Give the commands that write why into the output of jobs that will not run again: scancel does not say it."""
+    return [
+        ["scontrol", "notify", it.job.name, f"gpupool: PREEMPTED: job {it.job.name} was {it.reason}"]
+        for it in decisions
+        if not _runs_again(it.job, settings)
+    ]
+
+
+def _runs_again(job: Job, settings: Settings) -> bool:
+    return settings.action == "requeue" and job.batch and job.requeue
+
+
+def apart(split: Split) -> list[str]:
+    """Give the command after which tasks of an array have records of their own: what it changes is what was there."""
+    number, tasks = split.job.name, ",".join(map(str, split.tasks))
+    return ["scontrol", "update", f"JobId={number}_[{tasks}]", f"AdminComment={split.job.comment}"]
 
 
 def _comment(job: Job, text: str) -> list[str]:

@@ -83,7 +83,7 @@ def waiting(jobs: Iterable[Job], settings: Settings) -> list[Job]:
         and job.account in yielding
         and not job.peculiar
         and job.priority > 0
-        and _owned(job, settings)
+        and owned(job, settings)
     ]
     return sorted(found, key=lambda job: (-job.priority, int(job.name.partition("_")[0])))
 
@@ -143,8 +143,8 @@ def evictions(
     promised: dict[str, dict[str, float]] = {}
     for job in waiting(jobs, settings):
         own = limits.accounts.get(job.account)
-        partitions = [name for name in _owned(job, settings) if _user_may(job, name, limits, settings)]
-        if not own or not partitions or not _parents_allow(job, limits):
+        partitions = [name for name in owned(job, settings) if _user_may(job, name, limits, settings)]
+        if not own or not partitions or not parents_allow(job, limits):
             continue
         leaving, staying = _givers(job, jobs, settings)
         for _ in range(job.tasks):
@@ -214,7 +214,8 @@ def _user_may(job: Job, partition: str, limits: Limits, settings: Settings) -> b
     return not any(limit.short(job.asks) for limit in [*of_user, *map(limits.qos.get, qos)] if limit)
 
 
-def _parents_allow(job: Job, limits: Limits) -> bool:
+def parents_allow(job: Job, limits: Limits) -> bool:
+    """Tell whether no limit of an account above the job's own keeps it from starting."""
     above = limits.parents.get(job.account, "")
     seen = {job.account}
     while above not in ("", "root"):
@@ -235,7 +236,7 @@ def _decision(victim: Job, job: Job, settings: Settings, now: int) -> Decision:
     return Decision("signal" if grace else "end", victim, why, mark)
 
 
-def _owned(job: Job, settings: Settings) -> list[str]:
+def owned(job: Job, settings: Settings) -> list[str]:
     """Give the partitions of a waiting job whose jobs are not preemptable."""
     return [name for name in job.partitions if name not in settings.grace]
 

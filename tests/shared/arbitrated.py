@@ -39,7 +39,16 @@ def job(name: str, **other: object) -> Job:
             "nodes": "n1",
             "node_count": 1,
         },
-        **{"tasks": 1, "features": "", "batch": True, "requeue": True, "restarts": 0, "comment": "", "peculiar": False},
+        **{
+            "tasks": 1,
+            "waiting": (),
+            "features": "",
+            "batch": True,
+            "requeue": True,
+            "restarts": 0,
+            "comment": "",
+            "peculiar": False,
+        },
         **{"asks": {"cpu": 1.0, "gres/gpu": gpus}, "has": {"cpu": 1.0, "gres/gpu": gpus}},
     }
     return Job(name=name, **{**some, **other})  # type: ignore[arg-type]

@@ -174,6 +174,17 @@ def test_ends_as_preemption_ends_it() -> None:
     assert act.commands(end[0], cancel, said()) == [["scancel", "1"]]
 
 
+def test_those_who_leave_together_end_in_one_command_and_whoever_cannot_run_again_reads_why() -> None:
+    leave = [
+        decide.Decision("end", it, "preempted by Slurm, and its grace time is over")
+        for it in (job("1"), job("2", requeue=False), job("3_4"), job("5", batch=False))
+    ]
+    assert act.endings(leave, RULES) == [["scontrol", "requeue", "Incomplete", "1,3_4"], ["scancel", "2", "5"]]
+    told = act.farewells(leave, RULES)
+    assert [words[:3] for words in told] == [["scontrol", "notify", "2"], ["scontrol", "notify", "5"]]
+    assert told[0][3] == "gpupool: PREEMPTED: job 2 was preempted by Slurm, and its grace time is over"
+
+
 @pytest.mark.parametrize(
     ("line", "script", "commands"),
     [

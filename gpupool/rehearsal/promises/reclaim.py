@@ -87,9 +87,14 @@ def _try_requeue(stage: Stage) -> Verdict:
     restarts = sorted({job.restarts for job in scene.running(crowd) if job.id in waiting})
     happened = f"all ran again (restarts {', '.join(map(str, restarts))})"
     words = f"{happened}; {count(len(gone), 'job')} that could not"
-    if gone and said.count("PREEMPTION") < len(gone):
+    if gone and _explained(said) < len(gone):
         return Verdict(tried, f"{words} read in their output that they were cancelled, but not why", "void")
     return kept(tried, f"{words} read in their output that they had to go")
+
+
+def _explained(said: str) -> int:
+    """Count the outputs that name preemption: in slurmd's words, or in the arbiter's before its scancel."""
+    return said.count("DUE TO PREEMPTION") + said.count("gpupool: PREEMPTED")
 
 
 def _told(stage: Stage, gone: list[str]) -> tuple[int, str]:
