@@ -9,8 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-from . import arrays, decide, jobs, limits, room
-from .act import apart, commands, endings, farewells
+from . import crowd, decide, jobs, limits, room
+from .act import endings, farewells, notes, signals
 from .decide import Decision, Settings
 from .jobs import UnsureError
 
@@ -60,6 +60,7 @@ class Arbiter:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.recent: dict[str, int] = {}
+        self.known: set[str] = set()
         self.complaint = ""
 
     def cycle(self) -> float:
@@ -69,10 +70,11 @@ class Arbiter:
             raise UnsureError("this controller is not the active one")
         seen = jobs.read(ask(["squeue", "--json"]))
         took = time.time() - began
-        waiting = [*decide.waiting(seen, self.settings), *arrays.waiting(seen, self.settings)]
-        accounts = {job.account for job in waiting}
+        owners = crowd.waiting(seen, self.settings)
+        accounts = {job.account for job in [*decide.waiting(seen, self.settings), *owners]}
         if accounts:
             self.make_room(seen, accounts, int(time.time()))
+        self.known = {job.name for job in owners}
         due = self.end(seen, began + took + FRESH)
         again = began + pace(self.settings)
         # the next look is over just before a grace time is
@@ -83,26 +85,10 @@ class Arbiter:
         while (due := decide.deadline(seen, self.settings)) is not None and due <= until:
             time.sleep(max(0.0, due - time.time()))
             decisions = decide.overdue(seen, self.settings, due)
-            ends = [it for it in decisions if it.act == "end"]
-            self.leave(ends)
-            for decision in decisions:
-                if decision not in ends:
-                    self.act(decision)
+            self.act(decisions)
             gone = {decision.job.name for decision in decisions}
             seen[:] = [job for job in seen if job.name not in gone]
         return due
-
-    def leave(self, ends: list[Decision]) -> None:
-        """End jobs together and log each; who cannot run again reads why in his output."""
-        for command in farewells(ends, self.settings):
-            answer(command)
-        for command in endings(ends, self.settings):
-            try:
-                ask(command)
-            except UnsureError as why:
-                say(f"{' '.join(command[:3])}: {why}; those that still run are ended at the next look")
-        for decision in ends:
-            say(f"{_words(decision.job)} is ended: {decision.reason}")
 
     def make_room(self, seen: list[jobs.Job], accounts: set[str], now: int) -> None:
         """Look at limits and nodes, which is only worth it while somebody waits."""
@@ -112,34 +98,43 @@ class Arbiter:
         known = limits.read(
             ask(["scontrol", "show", "assoc_mgr", "flags=assoc,qos", f"accounts={','.join(sorted(accounts))}"])
         )
-        pool = room.Room(room.read(ask(["scontrol", "-o", "show", "nodes"])), seen, self.settings.grace)
+        nodes = room.read(ask(["scontrol", "-o", "show", "nodes"]))
         self.recent = {job: until for job, until in self.recent.items() if until > now}
-        for decision in decide.evictions(seen, known, pool, self.settings, now, self.recent):
-            if self.act(decision) and decision.mark:
+        recent = decide.settling(seen, self.recent)
+        empty = room.Room(nodes, seen, self.settings.grace)
+        emptying = room.Room(nodes, filter(decide.leaving, seen), self.settings.grace)
+        decisions = decide.evictions(seen, known, empty, self.settings, now, recent)
+        others = [job for job in seen if job not in [it.job for it in decisions]]
+        decisions += crowd.evictions(others, known, emptying, self.settings, now, self.known, recent)
+        for decision in self.act(decisions):
+            if decision.mark:
                 self.recent[decision.mark.waiting] = decision.mark.at + decide.SETTLE
-        for split in arrays.splits(seen, known, pool, self.settings):
-            try:
-                ask(apart(split))
-            except UnsureError as why:
-                say(f"array {split.job.name}: its tasks could not be made to wait side by side: {why}")
-            else:
-                count = len(split.tasks)
-                say(f"array {split.job.name} of {split.job.user}: {count} more tasks wait side by side, for room")
 
-    def act(self, decision: Decision) -> bool:
-        """Carry a decision out and log it; a job that ended by itself in the meantime is no error."""
-        job = decision.job
-        if decision.act == "end":
-            self.leave([decision])
-            return True
-        verb = {"signal": "signalled", "spare": "spared"}[decision.act]
+    def act(self, decisions: list[Decision]) -> list[Decision]:
+        """Carry decisions out, log them, and give those that were; a job that ended by itself meanwhile is no error."""
+        done = [it for it in decisions if it.act == "end"]
+        for command, some in notes(it for it in decisions if it.act != "end"):
+            done += some if self.run(command) else []
+        told = [it for it in done if it.act == "signal"]
+        for command in signals(told, self.settings, answer):
+            self.run(command)
+        ends = [it for it in done if it.act == "end"]
+        for command in farewells(ends, self.settings):
+            answer(command)
+        for command in endings(ends, self.settings):
+            self.run(command)
+        for it in done:
+            verb = {"signal": "signalled", "end": "ended", "spare": "spared"}[it.act]
+            say(f"job {it.job.name} of {it.job.user} in {it.job.partitions[0]} is {verb}: {it.reason}")
+        return done
+
+    def run(self, command: list[str]) -> bool:
+        """Run a command; one that fails is logged, and what it was for is looked at again in the next cycle."""
         try:
-            for command in commands(decision, self.settings, answer):
-                ask(command)
+            ask(command)
         except UnsureError as why:
-            say(f"{_words(job)} could not be {verb}: {why}")
+            say(str(why))
             return False
-        say(f"{_words(job)} is {verb}: {decision.reason}")
         return True
 
     def complain(self, words: str) -> None:
@@ -147,10 +142,6 @@ class Arbiter:
         if words != self.complaint:
             say(f"doing nothing: {words}" if words else "all is well again")
         self.complaint = words
-
-
-def _words(job: jobs.Job) -> str:
-    return f"job {job.name} of {job.user} in {job.partitions[0]}"
 
 
 def pace(settings: Settings) -> int:

@@ -1,10 +1,9 @@
-"""Decisions as commands of Slurm."""
+"""Decisions as commands of Slurm: few for many jobs, since a whole lab's worth of them may leave together."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from .arrays import Split
-from .decide import Decision, Settings, unmarked
+from .decide import Decision, Settings, number, unmarked
 from .jobs import Job
 
 Ask = Callable[[list[str]], str]
@@ -13,20 +12,67 @@ Ask = Callable[[list[str]], str]
 _OPTION = re.compile(r"--signal[= ]+[\"']?((?:[BR]+:)?[A-Za-z0-9]+)")
 
 
-def commands(decision: Decision, settings: Settings, ask: Ask) -> list[list[str]]:
-    """Give the commands of a decision, to be run in turn up to the first that fails."""
-    job = decision.job
-    if decision.act == "signal":
-        # noted on the job before anything happens to it: whoever comes next finds out when it has to leave
-        note = f"{unmarked(job.comment)} {decision.mark}".strip()
-        return [_comment(job, note), *_signal(job, settings, ask)]
-    if decision.act == "spare":
-        return [_comment(job, unmarked(job.comment))]
-    return endings([decision], settings)
+def notes(decisions: Iterable[Decision]) -> list[tuple[list[str], list[Decision]]]:
+    """Give the commands that note on jobs that they leave, or that they stay after all; with each, whom it is for.
+
+    Noted before anything happens to a job: whoever comes next finds out when it has to leave.
+    """
+    alike: dict[str, list[Decision]] = {}
+    for it in decisions:
+        text = unmarked(it.job.comment)
+        alike.setdefault(f"{text} {it.mark}".strip() if it.act == "signal" else text, []).append(it)
+    return [
+        (["scontrol", "update", f"JobId={','.join(it.job.name for it in some)}", f"AdminComment={text}"], some)
+        for text, some in alike.items()
+    ]
+
+
+def signals(decisions: Iterable[Decision], settings: Settings, ask: Ask) -> list[list[str]]:
+    """As preemption does: the signal the job asked for where users may choose it, else SIGCONT and SIGTERM."""
+    jobs = [it.job for it in decisions]
+    chosen = chosen_signals(jobs, ask) if settings.user_signal and jobs else {}
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for job in jobs:
+        if wanted := chosen.get(job.name):
+            where, _, name = wanted.rpartition(":")
+            options: list[tuple[str, ...]] = [(*(["--batch"] if "B" in where else []), f"--signal={name}")]
+        else:
+            options = [("--signal=CONT",), ("--signal=TERM",)]
+        for option in options:
+            alike.setdefault(option, []).append(job.name)
+    return [["scancel", *option, *names] for option, names in alike.items()]
+
+
+def chosen_signals(jobs: Sequence[Job], ask: Ask) -> dict[str, str]:
+    """Give what `--signal` of each job says, as `B:USR1`, if there is one. Slurm tells nobody, so it is read again."""
+    names = ",".join(job.name for job in jobs)
+    said = ask(["sacct", "--noheader", "--parsable2", "--allocations", f"--jobs={names}", "--format=JobID,SubmitLine"])
+    lines = dict(line.split("|", 1) for line in said.splitlines() if "|" in line)
+    scripts: dict[str, str | None] = {}
+    found = {}
+    for job in jobs:
+        option = _OPTION.search(lines.get(job.name, ""))
+        if option:
+            found[job.name] = option[1]
+        elif job.batch:
+            # the tasks of an array have one script
+            whole = number(job.name)
+            if whole not in scripts:
+                scripts[whole] = _in_script(ask(["scontrol", "write", "batch_script", job.name, "-"]))
+            if wanted := scripts[whole]:
+                found[job.name] = wanted
+    return found
+
+
+def _in_script(script: str) -> str | None:
+    for line in script.splitlines():
+        if line.startswith("#SBATCH") and (found := _OPTION.search(line)):
+            return found[1]
+    return None
 
 
 def endings(decisions: Iterable[Decision], settings: Settings) -> list[list[str]]:
-    """Give the commands that end jobs, few for many: after each slurmctld looks who is next."""
+    """Give the commands that end jobs; after each slurmctld looks who is next."""
     again: list[str] = []
     never: list[str] = []
     for job in (it.job for it in decisions):
@@ -49,34 +95,3 @@ def farewells(decisions: Iterable[Decision], settings: Settings) -> list[list[st
 
 def _runs_again(job: Job, settings: Settings) -> bool:
     return settings.action == "requeue" and job.batch and job.requeue
-
-
-def apart(split: Split) -> list[str]:
-    """Give the command after which tasks of an array have records of their own: what it changes is what was there."""
-    number, tasks = split.job.name, ",".join(map(str, split.tasks))
-    return ["scontrol", "update", f"JobId={number}_[{tasks}]", f"AdminComment={split.job.comment}"]
-
-
-def _comment(job: Job, text: str) -> list[str]:
-    return ["scontrol", "update", f"JobId={job.name}", f"AdminComment={text}"]
-
-
-def _signal(job: Job, settings: Settings, ask: Ask) -> list[list[str]]:
-    """As preemption does: the signal the job asked for where users may choose it, else SIGCONT and SIGTERM."""
-    wanted = chosen_signal(job, ask) if settings.user_signal else None
-    if wanted:
-        where, _, name = wanted.rpartition(":")
-        return [["scancel", *(["--batch"] if "B" in where else []), f"--signal={name}", job.name]]
-    return [["scancel", f"--signal={name}", job.name] for name in ("CONT", "TERM")]
-
-
-def chosen_signal(job: Job, ask: Ask) -> str | None:
-    """Give what the job's `--signal` says, as `B:USR1`; None without. Slurm tells nobody, so it is read again."""
-    line = ask(["sacct", "--noheader", "--parsable2", "--allocations", f"--jobs={job.name}", "--format=SubmitLine"])
-    if found := _OPTION.search(line):
-        return found[1]
-    if job.batch:
-        for line in ask(["scontrol", "write", "batch_script", job.name, "-"]).splitlines():
-            if line.startswith("#SBATCH") and (found := _OPTION.search(line)):
-                return found[1]
-    return None

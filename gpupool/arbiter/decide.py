@@ -27,10 +27,11 @@ _MARK = re.compile(r" ?\[gpupool: leaves at (\d+), run (\d+), for job (\w+)\]")
 
 @dataclass(frozen=True)
 class Settings:
-    """From /etc/gpupool/arbiter.json. `grace` in seconds by preemptable partition; `interval` in seconds."""
+    """/etc/gpupool/arbiter.json: `grace` in seconds by preemptable partition, `tier` by any, `interval` in seconds."""
 
     labmates: tuple[str, ...] = ()
     grace: Mapping[str, int] = field(default_factory=dict)
+    tier: Mapping[str, int] = field(default_factory=dict)
     partition_qos: Mapping[str, str] = field(default_factory=dict)
     parents: Mapping[str, str] = field(default_factory=dict)
     action: Literal["requeue", "cancel"] = "requeue"
@@ -91,7 +92,7 @@ def waiting(jobs: Iterable[Job], settings: Settings) -> list[Job]:
 def overdue(jobs: Iterable[Job], settings: Settings, now: float) -> list[Decision]:
     """Give what is to happen to jobs whose grace time is over; never a moment before it is."""
     jobs = list(jobs)
-    pending = {_number(job.name) for job in jobs if job.pending}
+    pending = {number(job.name) for job in jobs if job.pending}
     found = []
     for job in jobs:
         due = _due(job, settings)
@@ -100,7 +101,7 @@ def overdue(jobs: Iterable[Job], settings: Settings, now: float) -> list[Decisio
         mark = _valid(job)
         if job.preempted:
             found.append(Decision("end", job, "preempted by Slurm, and its grace time is over"))
-        elif mark and _number(mark.waiting) in pending:
+        elif mark and number(mark.waiting) in pending:
             found.append(Decision("end", job, f"signalled for job {mark.waiting}, and its grace time is over", mark))
         elif mark:
             found.append(Decision("spare", job, f"job {mark.waiting} waits no more", mark))
@@ -135,47 +136,64 @@ def evictions(
     `recent` says until when nobody else is evicted for a waiting job, by its name.
     """
     jobs = list(jobs)
-    made = dict(recent or {})
-    for job in jobs:
-        if mark := mark_of(job):
-            made[_number(mark.waiting)] = max(made.get(_number(mark.waiting), 0), mark.at + SETTLE)
+    made = settling(jobs, recent or {})
     chosen: dict[str, dict[str, tuple[Job, Job]]] = {}
     promised: dict[str, dict[str, float]] = {}
     for job in waiting(jobs, settings):
         own = limits.accounts.get(job.account)
-        partitions = [name for name in owned(job, settings) if _user_may(job, name, limits, settings)]
+        partitions = [name for name in owned(job, settings) if user_may(job, name, limits, settings)]
         if not own or not partitions or not parents_allow(job, limits):
             continue
-        leaving, staying = _givers(job, jobs, settings)
+        going, staying = _givers(job, jobs, settings)
         for _ in range(job.tasks):
             before = chosen.get(job.account, {})
             # all that leave are chosen anew for all that wait so far: for two jobs one larger one may do
-            missing = _missing(own, job, leaving, promised.get(job.account, {}))
+            missing = _missing(own, job, going, promised.get(job.account, {}))
             now_chosen = _youngest(staying, missing)
             if now_chosen is None:
                 break
             added = {victim.name for victim in now_chosen} - before.keys()
-            if (added and made.get(_number(job.name), 0) > now) or not room.take(job, partitions):
+            if (added and made.get(number(job.name), 0) > now) or not room.take(job, partitions):
                 break
             chosen[job.account] = {it.name: (it, before[it.name][1] if it.name in before else job) for it in now_chosen}
             ours = promised.setdefault(job.account, {})
             for key, amount in {**job.asks, "jobs": 1.0}.items():
                 ours[key] = ours.get(key, 0) + amount
-    return [_decision(*pair, settings, now) for pairs in chosen.values() for pair in pairs.values()]
+    return [
+        signal(
+            it, job, settings, now, f"job {job.name} of {job.user} waits on the limit of {job.account} ({job.reason})"
+        )
+        for pairs in chosen.values()
+        for it, job in pairs.values()
+    ]
+
+
+def settling(jobs: Iterable[Job], recent: Mapping[str, int]) -> dict[str, int]:
+    """Give until when nobody else is evicted for a waiting job, by its number: what is known, and what jobs carry."""
+    made = dict(recent)
+    for job in jobs:
+        if mark := mark_of(job):
+            made[number(mark.waiting)] = max(made.get(number(mark.waiting), 0), mark.at + SETTLE)
+    return made
 
 
 def _givers(job: Job, jobs: Iterable[Job], settings: Settings) -> tuple[list[Job], list[Job]]:
     """Give the jobs that may give way to a waiting one: those that leave already, and those that do not."""
     found = [it for it in jobs if it.running and it.account == job.account and it.partitions[0] in settings.labmates]
-    leaving = [it for it in found if it.preempted or _valid(it)]
-    return leaving, [it for it in found if it not in leaving and not it.peculiar and it.start]
+    going = [it for it in found if leaving(it)]
+    return going, [it for it in found if it not in going and not it.peculiar and it.start]
 
 
-def _missing(limit: Limit, job: Job, leaving: Iterable[Job], promised: Mapping[str, float]) -> dict[str, float]:
+def leaving(job: Job) -> bool:
+    """Tell whether a job has been told to go: by Slurm, or by the arbiter in this run of it."""
+    return bool(job.preempted or _valid(job))
+
+
+def _missing(limit: Limit, job: Job, going: Iterable[Job], promised: Mapping[str, float]) -> dict[str, float]:
     used = dict(limit.used)
     for key, amount in promised.items():
         used[key] = used.get(key, 0) + amount
-    for other in leaving:
+    for other in going:
         for key, amount in {**other.has, "jobs": 1.0}.items():
             used[key] = used.get(key, 0) - amount
     return Limit(limit.most, used).short(job.asks)
@@ -207,7 +225,7 @@ def _frees(job: Job, key: str) -> float:
     return 1.0 if key == "jobs" else job.amount(key)
 
 
-def _user_may(job: Job, partition: str, limits: Limits, settings: Settings) -> bool:
+def user_may(job: Job, partition: str, limits: Limits, settings: Settings) -> bool:
     """Tell whether nothing but an account's limit keeps the job from that partition: no limit of its user or QoS."""
     qos = [name for name in (job.qos, settings.partition_qos.get(partition)) if name]
     of_user = [limits.users.get((job.account, job.user)), *(limits.qos_users.get((name, job.user)) for name in qos)]
@@ -229,10 +247,10 @@ def parents_allow(job: Job, limits: Limits) -> bool:
     return True
 
 
-def _decision(victim: Job, job: Job, settings: Settings, now: int) -> Decision:
+def signal(victim: Job, job: Job, settings: Settings, now: int, why: str) -> Decision:
+    """Give the decision that a job leaves for a waiting one after its grace time, or at once where it has none."""
     grace = settings.grace.get(victim.partitions[0], 0)
-    mark = Mark(now + grace + 1, victim.restarts, _number(job.name))
-    why = f"job {job.name} of {job.user} waits on the limit of {job.account} ({job.reason})"
+    mark = Mark(now + grace + 1, victim.restarts, number(job.name))
     return Decision("signal" if grace else "end", victim, why, mark)
 
 
@@ -246,6 +264,6 @@ def _valid(job: Job) -> Mark | None:
     return mark if mark and mark.run == job.restarts else None
 
 
-def _number(name: str) -> str:
+def number(name: str) -> str:
     """Give the number of a job or of the array that a task belongs to."""
     return name.partition("_")[0]

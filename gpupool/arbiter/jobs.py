@@ -16,9 +16,9 @@ class UnsureError(Exception):
 class Job:
     """One job, or one task of an array. Times in seconds since 1970, 0 for none; memory in MiB.
 
-    `name` is what scontrol calls it: an array's own number would mean all of its tasks. Of a waiting array, `waiting`
-    has the tasks without a record of their own, and `tasks` is how many of them may run at once. `peculiar` jobs wait
-    for, or belong to, more than the arbiter looks at.
+    `name` is what scontrol calls it: an array's own number would mean all of its tasks. Of a waiting array, `tasks`
+    is how many may run at once. `peculiar` jobs wait for, or belong to, more than the arbiter looks at; `choosy` ones
+    do not take every node that has room.
     """
 
     name: str
@@ -37,13 +37,13 @@ class Job:
     nodes: str
     node_count: int
     tasks: int
-    waiting: tuple[int, ...]
     features: str
     batch: bool
     requeue: bool
     restarts: int
     comment: str
     peculiar: bool
+    choosy: bool
 
     @property
     def running(self) -> bool:
@@ -86,7 +86,7 @@ def _job(entry: dict[str, Any]) -> Job:
     task = _number(entry["array_task_id"])
     array = _number(entry["array_job_id"]) or 0
     # what an array has not started yet is one record for many tasks
-    waiting, most = _tasks(str(entry.get("array_task_string") or "")) if task is None else ((), 1)
+    waiting_tasks = str(entry.get("array_task_string") or "")
     asks = tres(entry["tres_req_str"])
     _memory(entry, asks)
     return Job(
@@ -105,8 +105,7 @@ def _job(entry: dict[str, Any]) -> Job:
         has=tres(entry["tres_alloc_str"]),
         nodes=str(entry["nodes"]),
         node_count=_number(entry["node_count"]) or 1,
-        tasks=most,
-        waiting=waiting,
+        tasks=_tasks(waiting_tasks) if task is None else 1,
         features=str(entry["features"]),
         batch=_flag(entry["batch_flag"]),
         requeue=_flag(entry["requeue"]),
@@ -119,6 +118,7 @@ def _job(entry: dict[str, Any]) -> Job:
             or entry["resv_name"]
             or entry["licenses"]
         ),
+        choosy=bool(entry["required_nodes"] or entry["excluded_nodes"] or entry["contiguous"] or entry.get("shared")),
     )
 
 
@@ -129,18 +129,16 @@ def _memory(entry: dict[str, Any], asks: dict[str, float]) -> None:
         asks["mem"] = float(by_gpu) * asks.get("gres/gpu", 0)
 
 
-def _tasks(text: str) -> tuple[tuple[int, ...], int]:
-    """Give the tasks of `2-5,9%2`, and how many may run at once. Of long texts Slurm shows the beginning only."""
+def _tasks(text: str) -> int:
+    """Give how many tasks of `2-5,9%2` may run at once; Slurm cuts long texts off with dots, what is left counts."""
     tasks, _, most = text.partition("%")
-    found: list[int] = []
+    count = 0
     for part in filter(None, tasks.split(",")):
-        span, _, step = part.partition(":")
-        first, _, last = span.partition("-")
+        first, _, last = part.partition(":")[0].partition("-")
         if first.isdigit():
-            end = int(last) if last.isdigit() else int(first)
-            found += range(int(first), end + 1, int(step) if step.isdigit() and int(step) else 1)
-    count = max(len(found), 1)
-    return tuple(found), min(count, int(most)) if most.isdigit() and int(most) else count
+            count += int(last) - int(first) + 1 if last.isdigit() else 1
+    count = max(count, 1)
+    return min(count, int(most)) if most.isdigit() and int(most) else count
 
 
 def _number(value: object) -> int | None:

@@ -60,16 +60,48 @@ class Room:
                     for key, amount in job.has.items():
                         self._free[name][key] = self._free[name].get(key, 0) + amount / job.node_count
 
+    def clear(self, job: Job, partitions: Collection[str], others: Iterable[Job]) -> list[Job]:
+        """Let as few other jobs go, the first ones first, as make room on one node; none where it cannot be."""
+        if job.node_count != 1:
+            return []
+        nodes = self._open_to(job, partitions)
+        there: dict[str, list[Job]] = {}
+        for other in others:
+            name = other.nodes
+            if name not in nodes or other.node_count != 1:
+                continue
+            there.setdefault(name, []).append(other)
+            if self._fits(job, name, there[name]):
+                chosen = there[name]
+                for needless in list(chosen):
+                    if self._fits(job, name, rest := [it for it in chosen if it is not needless]):
+                        chosen = rest
+                for it in chosen:
+                    for key, amount in it.has.items():
+                        self._free[name][key] = self._free[name].get(key, 0) + amount
+                return chosen
+        return []
+
+    def _fits(self, job: Job, name: str, without: Iterable[Job]) -> bool:
+        free = self._free[name]
+        return all(free.get(key, 0) + sum(it.amount(key) for it in without) >= job.asks[key] for key in _keys(job))
+
+    def _open_to(self, job: Job, partitions: Collection[str]) -> set[str]:
+        wanted = _features(job)
+        return {
+            name
+            for name, node in self._nodes.items()
+            if set(partitions) & set(node.partitions) and (wanted is None or wanted & set(node.features))
+        }
+
     def take(self, job: Job, partitions: Collection[str]) -> bool:
         """Set room aside for a waiting job in one of these partitions; False where there is none."""
-        wanted = _features(job)
-        keys = [key for key, amount in job.asks.items() if amount and (key in ("cpu", "mem") or "gpu" in key)]
+        keys = _keys(job)
         shares: dict[str, float] = {}
-        for name, node in self._nodes.items():
-            if set(partitions) & set(node.partitions) and (wanted is None or wanted & set(node.features)):
-                share = min((self._free[name].get(key, 0) / job.asks[key] for key in keys), default=1.0)
-                if share > 0:
-                    shares[name] = min(share, 1.0)
+        for name in sorted(self._open_to(job, partitions)):
+            share = min((self._free[name].get(key, 0) / job.asks[key] for key in keys), default=1.0)
+            if share > 0:
+                shares[name] = min(share, 1.0)
         if job.node_count == 1:
             shares = dict([best]) if (best := max(shares.items(), key=lambda it: it[1], default=None)) else {}
         if sum(shares.values()) < 1:
@@ -80,6 +112,10 @@ class Room:
             for key in keys:
                 self._free[name][key] -= part * job.asks[key]
         return True
+
+
+def _keys(job: Job) -> list[str]:
+    return [key for key, amount in job.asks.items() if amount and (key in ("cpu", "mem") or "gpu" in key)]
 
 
 def _features(job: Job) -> set[str] | None:

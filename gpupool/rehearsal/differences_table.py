@@ -14,7 +14,7 @@ from gpupool.rehearsal.differences_text import Change
 from gpupool.slurm import arbiter
 from gpupool.slurm.gres import V1_MOUNT
 
-GRACE = 5  # seconds that a grace time lasts at most
+GRACE = 2  # seconds that a grace time lasts at most
 CRED_EXPIRE = 5  # seconds; a requeued job waits one more
 INTERVAL = 2  # seconds between two looks of the arbiter at most
 KILL_WAIT = 3  # seconds from SIGTERM to SIGKILL

@@ -10,7 +10,10 @@ from gpupool.arbiter.room import Node, Room
 
 # a grace time of a minute, as in nothing recorded
 RULES = Settings(
-    labmates=("user-overcap",), grace={"user-overcap": 60, "overcap": 60}, partition_qos={"debug": "partition-debug"}
+    labmates=("user-overcap",),
+    grace={"user-overcap": 60, "overcap": 60},
+    tier={"overcap": 10, "user-overcap": 20, "short": 80},
+    partition_qos={"debug": "partition-debug"},
 )
 NOW = 2_000_000_000
 
@@ -41,13 +44,13 @@ def job(name: str, **other: object) -> Job:
         },
         **{
             "tasks": 1,
-            "waiting": (),
             "features": "",
             "batch": True,
             "requeue": True,
             "restarts": 0,
             "comment": "",
             "peculiar": False,
+            "choosy": False,
         },
         **{"asks": {"cpu": 1.0, "gres/gpu": gpus}, "has": {"cpu": 1.0, "gres/gpu": gpus}},
     }

@@ -1,6 +1,7 @@
 """Rules of the arbiter that hold for any queue."""
 
 import dataclasses
+from typing import Literal
 
 import pytest
 from arbitrated import NOW, RULES, capped, evicted, job, node, waits
@@ -152,7 +153,7 @@ def test_a_signalled_job_is_spared_when_nobody_waits_for_it_any_more() -> None:
     assert [it.act for it in decide.overdue([marked, waits("9_4")], RULES, NOW)] == ["end"]
     spared = decide.overdue([marked, job("9", partitions=("short",))], RULES, NOW)
     assert [it.act for it in spared] == ["spare"]
-    assert act.commands(spared[0], RULES, str) == [["scontrol", "update", "JobId=3", "AdminComment=of an admin"]]
+    assert act.notes(spared) == [(["scontrol", "update", "JobId=3", "AdminComment=of an admin"], spared)]
 
 
 # What is done
@@ -163,15 +164,16 @@ def said(*answers: str) -> act.Ask:
     return lambda command: left.pop(0)
 
 
-def test_ends_as_preemption_ends_it() -> None:
-    end = [decide.Decision("end", it, "") for it in (job("1"), job("2", requeue=False), job("3_4", batch=False))]
-    assert [act.commands(it, RULES, said()) for it in end] == [
-        [["scontrol", "requeue", "Incomplete", "1"]],
-        [["scancel", "2"]],
-        [["scancel", "3_4"]],
-    ]
-    cancel = dataclasses.replace(RULES, action="cancel")
-    assert act.commands(end[0], cancel, said()) == [["scancel", "1"]]
+def leaves(it: Job, waiting: str = "9") -> decide.Decision:
+    return decide.Decision("signal", it, "", Mark(NOW + 60, it.restarts, waiting))
+
+
+@pytest.mark.parametrize(
+    ("action", "command"), [("requeue", ["scontrol", "requeue", "Incomplete", "1"]), ("cancel", ["scancel", "1"])]
+)
+def test_ends_as_preemption_ends_it(action: Literal["requeue", "cancel"], command: list[str]) -> None:
+    end = decide.Decision("end", job("1"), "")
+    assert act.endings([end], dataclasses.replace(RULES, action=action)) == [command]
 
 
 def test_those_who_leave_together_end_in_one_command_and_whoever_cannot_run_again_reads_why() -> None:
@@ -200,15 +202,31 @@ def test_those_who_leave_together_end_in_one_command_and_whoever_cannot_run_agai
     ],
 )
 def test_signals_as_preemption_signals(line: str, script: str, commands: list[list[str]]) -> None:
-    mark = Mark(NOW + 60, 0, "9")
-    found = act.commands(decide.Decision("signal", job("3", comment="mine"), "", mark), RULES, said(line, script))
-    assert found == [["scontrol", "update", "JobId=3", f"AdminComment=mine {mark}"], *commands]
+    assert act.signals([leaves(job("3"))], RULES, said(f"3|{line}", script)) == commands
+
+
+def test_those_who_leave_together_are_noted_and_signalled_in_few_commands() -> None:
+    some = [leaves(job("3_1")), leaves(job("3_2")), leaves(job("4", comment="mine")), leaves(job("5"), waiting="8")]
+    mark = some[0].mark
+    assert [words for words, _ in act.notes(some)] == [
+        ["scontrol", "update", "JobId=3_1,3_2", f"AdminComment={mark}"],
+        ["scontrol", "update", "JobId=4", f"AdminComment=mine {mark}"],
+        ["scontrol", "update", "JobId=5", f"AdminComment={some[3].mark}"],
+    ]
+    # one script for the array, and one for each of the others that named no signal
+    answers = said("3_1|sbatch a\n3_2|sbatch a\n4|sbatch --signal=USR1 b\n5|sbatch c", "#SBATCH --signal=B:USR2", "")
+    assert act.signals(some, RULES, answers) == [
+        ["scancel", "--batch", "--signal=USR2", "3_1", "3_2"],
+        ["scancel", "--signal=USR1", "4"],
+        ["scancel", "--signal=CONT", "5"],
+        ["scancel", "--signal=TERM", "5"],
+    ]
 
 
 def test_users_signals_are_not_asked_for_where_preemption_sends_none() -> None:
     rules = dataclasses.replace(RULES, user_signal=False)
-    found = act.commands(decide.Decision("signal", job("3"), "", Mark(NOW, 0, "9")), rules, said())
-    assert [words[1] for words in found[1:]] == ["--signal=CONT", "--signal=TERM"]
+    found = act.signals([leaves(job("3")), leaves(job("4"))], rules, said())
+    assert found == [["scancel", "--signal=CONT", "3", "4"], ["scancel", "--signal=TERM", "3", "4"]]
 
 
 # Any queue

@@ -1,0 +1,103 @@
+"""Who leaves for owners that come in numbers.
+
+Slurm looks at each waiting job as if it were alone. It finds the same borrowers for the next one as for the one before,
+those who are in their grace time already, and makes room for a few jobs at a time: an array of four tasks waits four
+grace times, a lab of twelve jobs five or six (measured on 22.05 and 24.11). Here what leaves is counted for one job
+only, and for the others more leave, in Slurm's own order: then Slurm finds those, and looks for nobody else.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from .decide import Decision, Settings, leaving, number, owned, parents_allow, signal, user_may
+from .jobs import Job
+from .limits import Limit, Limits
+from .room import Room
+
+# what a job waits for that could start if others gave way
+_SOON = frozenset({"Resources", "Priority", "Nodes", "ReqNodeNotAvail"})
+
+
+def waiting(jobs: Iterable[Job], settings: Settings) -> list[Job]:
+    """Give the jobs that wait in a partition of owners while jobs run that could leave, in the order of their turn."""
+    jobs = list(jobs)
+    if not any(True for _ in _borrowers(jobs, settings)):
+        return []
+    found = [
+        job
+        for job in jobs
+        if job.pending and job.reason in _SOON and not job.peculiar and job.priority > 0 and owned(job, settings)
+    ]
+    return sorted(found, key=lambda job: (-_tier(owned(job, settings), settings), -job.priority, int(number(job.name))))
+
+
+def evictions(
+    jobs: Iterable[Job],
+    limits: Limits,
+    room: Room,
+    settings: Settings,
+    now: int,
+    known: Collection[str],
+    recent: Mapping[str, int],
+) -> list[Decision]:
+    """Give the jobs to be signalled so that all owners who may start find room, and not one at a time.
+
+    `room` has what is free and what leaves. `known` are the jobs that waited at the last look too: with those that
+    came since then Slurm has not done all that it can. For those in `recent`, until then, nobody else leaves.
+    """
+    jobs = list(jobs)
+    stay = sorted(_borrowers(jobs, settings), key=lambda job: (_tier(job.partitions, settings), -job.start, job.name))
+    promised = _Promised()
+    found: list[Decision] = []
+    for job in waiting(jobs, settings):
+        partitions = [name for name in owned(job, settings) if user_may(job, name, limits, settings)]
+        for _ in range(job.tasks):
+            if not partitions or not promised.leave_room(job, limits):
+                break
+            if not room.take(job, partitions):
+                if job.name not in known or recent.get(number(job.name), 0) > now or job.choosy:
+                    break
+                below = [it for it in stay if _tier(it.partitions, settings) < _tier(partitions, settings)]
+                gone = room.clear(job, partitions, below)
+                if not gone:
+                    break
+                stay = [it for it in stay if it not in gone]
+                why = f"job {job.name} of {job.user} waits for room, and others are served first"
+                found += [signal(victim, job, settings, now, why) for victim in gone]
+                room.take(job, partitions)
+            promised.add(job)
+    return found
+
+
+def _borrowers(jobs: Iterable[Job], settings: Settings) -> Iterator[Job]:
+    """Give the running jobs that could leave and do not yet."""
+    for job in jobs:
+        if job.running and job.partitions[0] in settings.grace and job.start and not job.peculiar and not leaving(job):
+            yield job
+
+
+def _tier(partitions: Iterable[str], settings: Settings) -> int:
+    return max((settings.tier.get(name, 0) for name in partitions), default=0)
+
+
+class _Promised:
+    """What those in front will hold of their account's limits, and of their user's there."""
+
+    def __init__(self) -> None:
+        self._of: dict[tuple[str, ...], Counter[str]] = {}
+
+    def add(self, job: Job) -> None:
+        for whose in ((job.account,), (job.account, job.user)):
+            self._of.setdefault(whose, Counter()).update({**job.asks, "jobs": 1.0})
+
+    def leave_room(self, job: Job, limits: Limits) -> bool:
+        """Tell whether no limit of the account, those above it or the user is in the way of one job more."""
+        account, user = limits.accounts.get(job.account), limits.users.get((job.account, job.user))
+        if account is None or not parents_allow(job, limits):
+            return False
+        whose = [((job.account,), account), *([((job.account, job.user), user)] if user else [])]
+        return not any(self._beside(key, limit).short(job.asks) for key, limit in whose)
+
+    def _beside(self, whose: tuple[str, ...], limit: Limit) -> Limit:
+        ours = self._of.get(whose, Counter())
+        return Limit(limit.most, {key: limit.used.get(key, 0) + ours[key] for key in {*limit.used, *ours}})

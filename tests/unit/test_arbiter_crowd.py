@@ -1,0 +1,147 @@
+"""Owners who come in numbers find room in one grace time: Slurm would make it for a few at a time."""
+
+import dataclasses
+
+import pytest
+from arbitrated import NOW, RULES, capped, job, node, waits
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpupool.arbiter import crowd, decide
+from gpupool.arbiter.decide import Mark
+from gpupool.arbiter.jobs import Job
+from gpupool.arbiter.room import Node, Room
+
+
+def borrower(number: int, **other: object) -> Job:
+    return job(str(number), account="overcap", partitions=("overcap",), start=NOW - 1000 + number, **other)
+
+
+def owner(name: str, **other: object) -> Job:
+    return waits(name, **{"reason": "Resources", **other})
+
+
+BORROWERS = [borrower(number) for number in range(8)]
+LEAVING = [borrower(number, preempted=NOW - 1, end=NOW + 60) for number in range(8, 10)]
+
+
+def signalled(
+    queue: list[Job], *, cap: float = 8, nodes: list[Node] | None = None, known: object = None, **recent: int
+) -> dict[str, list[str]]:
+    """Give the jobs that leave, by the one that they leave for."""
+    nodes = nodes or [node(10, 10)]
+    pool = Room(nodes, filter(decide.leaving, queue), RULES.grace)
+    waiting = {it.name for it in queue} if known is None else set()
+    found: dict[str, list[str]] = {}
+    for it in crowd.evictions(queue, capped(queue, cap), pool, RULES, NOW, waiting, recent):
+        assert it.act == "signal"
+        assert it.mark
+        assert it.mark.at == NOW + 61
+        found.setdefault(it.mark.waiting, []).append(it.job.name)
+    return found
+
+
+@pytest.mark.promise("SKY-036")
+def test_every_task_of_an_array_gets_room_at_once() -> None:
+    queue = [*BORROWERS, *LEAVING, owner("20", tasks=5)]
+    assert signalled(queue) == {"20": ["7", "6", "5"]}
+
+
+@pytest.mark.promise("SKY-036")
+def test_what_leaves_already_is_counted_for_one_job_only() -> None:
+    queue = [*BORROWERS, *LEAVING, owner("20"), owner("21"), owner("22"), owner("23")]
+    assert signalled(queue) == {"22": ["7"], "23": ["6"]}
+
+
+def test_nobody_leaves_where_what_leaves_or_is_free_is_enough() -> None:
+    assert signalled([*BORROWERS, *LEAVING, owner("20", gpus=2)]) == {}
+    assert signalled([*BORROWERS, owner("20", gpus=2)], nodes=[node(10, 8)]) == {}
+
+
+def test_no_more_leave_than_the_labs_cap_allows_to_start() -> None:
+    assert signalled([*BORROWERS, owner("20", tasks=20)], cap=3) == {"20": ["7", "6", "5"]}
+    assert signalled([*BORROWERS, owner("20", gpus=2), owner("21", gpus=2)], cap=3) == {"20": ["7", "6"]}
+
+
+def test_those_who_borrow_from_everybody_go_before_those_who_borrow_from_their_lab() -> None:
+    within = [job(f"3{number}", account="b", start=NOW - 5) for number in range(2)]
+    assert signalled([*BORROWERS[:1], *within, owner("20")], nodes=[node(3, 3)]) == {"20": ["0"]}
+    assert signalled([*BORROWERS[:1], *within, owner("20", gpus=2)], nodes=[node(3, 3)]) == {"20": ["0", "30"]}
+
+
+def test_a_job_gets_its_room_on_one_node() -> None:
+    here = [borrower(number) for number in range(3)]
+    there = [borrower(number, nodes="n2") for number in range(3, 5)]
+    nodes = [node(3, 3), node(2, 2, "n2")]
+    assert signalled([*here, *there, owner("20", gpus=3)], nodes=nodes) == {"20": ["2", "1", "0"]}
+    assert signalled([*here, *there, owner("20", gpus=4)], nodes=nodes) == {}
+
+
+def test_only_as_many_leave_as_it_takes() -> None:
+    queue = [borrower(0, gpus=4), borrower(1, gpus=1), owner("20", gpus=4)]
+    assert signalled(queue, nodes=[node(5, 5)]) == {"20": ["0"]}
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        {"reason": "AssocGrpGRES"},
+        {"reason": "QOSMaxGRESPerUser"},
+        {"reason": "JobHeldUser"},
+        {"peculiar": True},
+        {"choosy": True},
+        {"priority": 0},
+        {"partitions": ("overcap",)},
+        {"account": "unknown"},
+        {"node_count": 2},
+        {"features": "h100"},
+        {"states": frozenset({"PENDING", "REQUEUED"})},
+    ],
+    ids=str,
+)
+def test_nobody_leaves_for_a_job_that_it_would_not_help(why: dict[str, object]) -> None:
+    assert signalled([*BORROWERS, owner("20")]) == {"20": ["7"]}
+    assert signalled([*BORROWERS, dataclasses.replace(owner("20"), **why)]) == {}  # type: ignore[arg-type]
+
+
+def test_slurm_has_its_turn_first() -> None:
+    assert signalled([*BORROWERS, owner("20")], known="nobody") == {}
+
+
+def test_room_that_was_of_no_use_is_not_made_again_at_once() -> None:
+    queue = [*BORROWERS, owner("20_3")]
+    assert signalled(queue, **{"20": NOW + 5}) == {}
+    assert signalled(queue, **{"20": NOW}) == {"20": ["7"]}
+
+
+def test_nobody_is_told_twice() -> None:
+    told = [dataclasses.replace(it, comment=str(Mark(NOW + 50, 0, "20"))) for it in BORROWERS]
+    assert signalled([*told, owner("20", tasks=9)]) == {}
+    assert crowd.waiting([*told, owner("20")], RULES) == []
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 3), st.sampled_from(["n1", "n2"]), st.booleans()), max_size=12),
+    st.lists(st.tuples(st.integers(1, 3), st.integers(1, 3)), max_size=6),
+    st.integers(0, 12),
+)
+def test_whatever_comes_owners_stay_and_no_more_leave_than_start(
+    held: list[tuple[int, str, bool]], asked: list[tuple[int, int]], cap: int
+) -> None:
+    """Held: GPUs, node, whether an owner has them. Asked: GPUs and tasks."""
+    queue = [
+        job(str(number), gpus=gpus, nodes=where, account="b", partitions=("short",))
+        if owned
+        else borrower(number, gpus=gpus, nodes=where)
+        for number, (gpus, where, owned) in enumerate(held)
+    ]
+    waiting = [owner(str(50 + number), gpus=gpus, tasks=tasks) for number, (gpus, tasks) in enumerate(asked)]
+    used = {name: sum(gpus for gpus, where, _ in held if where == name) for name in ("n1", "n2")}
+    nodes = [node(used[name], used[name], name) for name in used]
+    gone = [name for names in signalled([*queue, *waiting], cap=cap, nodes=nodes).values() for name in names]
+    assert len(set(gone)) == len(gone)
+    assert not [name for name in gone if held[int(name)][2]]
+    freed = sum(held[int(name)][0] for name in gone)
+    wanted = sum(gpus * tasks for gpus, tasks in asked)
+    # a victim may hold two GPUs more than the one that it leaves for needs, at most
+    assert freed <= min(wanted, cap) + 2 * len(gone)
