@@ -47,7 +47,7 @@ def _controller_parameters(cluster: Cluster) -> Iterator[str]:
 
 def _scheduler_parameters(cluster: Cluster) -> Iterator[str]:
     if any(partition.preemptable for partition in cluster.partitions.values()):
-        yield "bf_continue,preempt_youngest_first,bf_interval=2,batch_sched_delay=0,sched_min_interval=1000000"
+        yield "bf_continue,bf_interval=2,batch_sched_delay=0,sched_interval=10,sched_min_interval=1000000"
     if (least := priority.least_reserving(cluster)) is not None:
         yield f"bf_min_prio_reserve={least}"
 

@@ -10,6 +10,7 @@ from gpupool.rehearsal.stage import CYCLE, Sent, Stage, percentile
 
 TOLERATED = CYCLE + 15  # seconds beyond the grace time: slurmctld's own round, and starting what was asked for
 
+_SETTLES = 5  # seconds: the arbiter waits for its second look, Slurm starts jobs a second or two apart
 _PAUSE = 1  # seconds between labs: the next comes while jobs still go for the one before
 
 
@@ -189,7 +190,7 @@ def _try_array(stage: Stage) -> Verdict:
     if not done:
         return broken(tried, some(lacking(scene, claims)))
     apart = starts[-1] - starts[0]
-    if apart <= stage.grace:
+    if apart <= stage.grace + _SETTLES:
         return kept(tried, f"all started within {apart:.0f} s of each other")
     words = f"Slurm made room for one task at a time: the last started {apart:.0f} s after the first"
     return Verdict(tried, f"{words}, here with a grace time of {stage.grace} s", "void")
