@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gpupool.cluster.model import Partition, User
 from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.expected_claims import Wish
-from gpupool.rehearsal.promises.base import Promise, Verdict, count, some, verdict
+from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, some, verdict
 from gpupool.rehearsal.stage import Scene, Sent, Stage
 
 _PIECE = 8  # CPUs of one job, where a limit on CPUs is filled up
@@ -91,7 +91,14 @@ def _try(stage: Stage) -> Verdict:
     stage.empty()
     found = list(cases(stage.expected))
     fills = [stage.send(it.fill) for it in found]
-    stage.until(lambda scene: all(_holds(scene, sent) for sent in fills), stage.patience(sum(map(_jobs, fills))))
+    tried = f"{count(len(found), 'limit')} reached, and one job more each: {some(it.words for it in found)}"
+    held, scene = stage.until(
+        lambda it: all(_holds(it, sent) for sent in fills), stage.patience(sum(map(_jobs, fills)))
+    )
+    if not held:
+        late = [(it, sent) for it, sent in zip(found, fills, strict=True) if not _holds(scene, sent)]
+        stage.cancel(*fills)
+        return broken(tried, some(f"{it.words}: {_short(scene, sent)}" for it, sent in late))
     above = [stage.send([it.above]) for it in found]
     _, scene = stage.until(lambda it: all(_stopped(it, sent) for sent in above), stage.patience())
     wrong = []
@@ -99,19 +106,23 @@ def _try(stage: Stage) -> Verdict:
         if refused := [*fill.refused, *more.refused]:
             wrong.append(f"{case.words}: refused: {refused[0][1]}")
         elif not _holds(scene, fill):
-            wrong.append(f"{case.words}: {len(scene.running(fill))} of {_jobs(fill)} jobs run ({scene.reasons(fill)})")
+            wrong.append(f"{case.words}: {_short(scene, fill)}")
         elif scene.running(more):
             wrong.append(f"{case.words}: one more runs")
         elif not _stopped(scene, more):
             wrong.append(f"{case.words}: one more waits for another reason ({scene.reasons(more)})")
     reasons = scene.reasons(Sent({number: wish for sent in above for number, wish in sent.wishes.items()}))
     stage.cancel(*fills, *above)
-    tried = f"{count(len(found), 'limit')} reached, and one job more each: {some(it.words for it in found)}"
     return verdict(tried, wrong, f"all were reached, and each job more waited ({reasons})")
 
 
 def _jobs(sent: Sent) -> int:
     return sum(it.count for it in sent.wishes.values())
+
+
+def _short(scene: Scene, sent: Sent) -> str:
+    refused = f"; refused: {sent.refused[0][1]}" if sent.refused else ""
+    return f"{len(scene.running(sent))} of {_jobs(sent)} jobs run ({scene.reasons(sent)}){refused}"
 
 
 def _holds(scene: Scene, sent: Sent) -> bool:
