@@ -19,9 +19,13 @@ _SOON = frozenset({"Resources", "Priority", "Nodes", "ReqNodeNotAvail"})
 
 
 def waiting(jobs: Iterable[Job], settings: Settings) -> list[Job]:
-    """Give the jobs that wait in a partition of owners while jobs run that could leave, in the order of their turn."""
+    """Give the jobs that wait in a partition of owners while jobs run that could leave, in the order of their turn.
+
+    None as long as Slurm has told nobody to leave: where it does not make room at all, it is not ours to make.
+    """
     jobs = list(jobs)
-    if not any(True for _ in _borrowers(jobs, settings)):
+    begun = any(job.running and job.preempted and job.partitions[0] in settings.grace for job in jobs)
+    if not begun or not any(True for _ in _borrowers(jobs, settings)):
         return []
     found = [
         job

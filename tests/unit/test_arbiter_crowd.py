@@ -21,6 +21,8 @@ def owner(name: str, **other: object) -> Job:
     return waits(name, **{"reason": "Resources", **other})
 
 
+# somewhere else: what Slurm has begun with
+BEGUN = borrower(90, preempted=NOW - 1, end=NOW + 60, nodes="n9")
 BORROWERS = [borrower(number) for number in range(8)]
 LEAVING = [borrower(number, preempted=NOW - 1, end=NOW + 60) for number in range(8, 10)]
 
@@ -30,6 +32,7 @@ def signalled(
 ) -> dict[str, list[str]]:
     """Give the jobs that leave, by the one that they leave for."""
     nodes = nodes or [node(10, 10)]
+    queue = [BEGUN, *queue]
     pool = Room(nodes, filter(decide.leaving, queue), RULES.grace)
     waiting = {it.name for it in queue} if known is None else set()
     found: dict[str, list[str]] = {}
@@ -108,6 +111,12 @@ def test_slurm_has_its_turn_first() -> None:
     assert signalled([*BORROWERS, owner("20")], known="nobody") == {}
 
 
+def test_where_slurm_makes_no_room_at_all_nobody_leaves() -> None:
+    queue = [*BORROWERS, owner("20")]
+    assert crowd.waiting([BEGUN, *queue], RULES) == [queue[-1]]
+    assert crowd.waiting(queue, RULES) == []
+
+
 def test_room_that_was_of_no_use_is_not_made_again_at_once() -> None:
     queue = [*BORROWERS, owner("20_3")]
     assert signalled(queue, **{"20": NOW + 5}) == {}
@@ -117,7 +126,7 @@ def test_room_that_was_of_no_use_is_not_made_again_at_once() -> None:
 def test_nobody_is_told_twice() -> None:
     told = [dataclasses.replace(it, comment=str(Mark(NOW + 50, 0, "20"))) for it in BORROWERS]
     assert signalled([*told, owner("20", tasks=9)]) == {}
-    assert crowd.waiting([*told, owner("20")], RULES) == []
+    assert crowd.waiting([BEGUN, *told, owner("20")], RULES) == []
 
 
 @given(
