@@ -36,8 +36,7 @@ def exports_file(cluster: Cluster, node: Node) -> File:
     """Give the file of a node's exports; lines of others stand in /etc/exports and stay there."""
     lines = ["# written by gpupool; your own lines belong in /etc/exports"]
     for it in exports_for(cluster, node):
-        options = ",".join(it.options)
-        lines.append(" ".join([it.path, *(f"{client}({options})" for client in it.clients)]))
+        lines.append(" ".join([it.path, f"-{','.join(it.options)}", *it.clients]))
     return File(EXPORTS, "\n".join(lines) + "\n", "fileserver")
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.pools import Placed, dataset_of, pools_on
 from gpupool.system.storage import home_of_homes
-from gpupool.system.zfs_properties import PROFILES, plain
+from gpupool.zfs_properties import PROFILES, plain
 
 DEFAULTS = {"compression": "lz4", "atime": "off", "xattr": "sa", "acltype": "posix"}
 _MIB = 1024 * 1024
@@ -31,7 +31,10 @@ class Vdev:
 
 @dataclass(frozen=True)
 class Pool:
-    """A pool, properties as `zpool get -p` prints them; `scrub` is a word of systemd's OnCalendar, None for never."""
+    """A pool, properties as `zpool get -p` prints them; without vdevs it has to be there.
+
+    `scrub` is a word of systemd's OnCalendar, None for never.
+    """
 
     name: str
     vdevs: tuple[Vdev, ...]

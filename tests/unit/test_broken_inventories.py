@@ -21,6 +21,7 @@ from gpupool.errors import InventoryError
 HERE = Path(__file__).parent
 BROKEN = sorted(path.name for path in (HERE / "broken").iterdir())
 SMALL = (HERE / "small" / "inventory.yml").read_text()
+STORED = (HERE / "stored" / "inventory.yml").read_text()
 
 
 @pytest.fixture
@@ -73,8 +74,9 @@ def test_the_command_itself_ends_so() -> None:
     assert done.stderr == ""
 
 
-def test_the_small_inventory_holds(check: Callable[[str], list[str]]) -> None:
-    assert check(SMALL) == []
+@pytest.mark.parametrize("text", [SMALL, STORED], ids=["small", "stored"])
+def test_the_inventory_without_slips_holds(text: str, check: Callable[[str], list[str]]) -> None:
+    assert check(text) == []
 
 
 @pytest.mark.parametrize("folder", ["broken/caps_above_the_gpus", "broken/tab_in_yaml"])
@@ -91,8 +93,9 @@ CASES = [pytest.param(row, id=f"{check}-{index}") for check, rows in SLIPS.items
 
 @pytest.mark.parametrize("slip", CASES)
 def test_every_slip_is_complained_of(slip: dict[str, Any], check: Callable[[str], list[str]]) -> None:
-    assert slip["old"] in SMALL
-    said = [re.sub(r"^\S+:\d+: ", "", it) for it in check(SMALL.replace(slip["old"], slip["new"], 1))]
+    whole = {"small": SMALL, "stored": STORED}[slip.get("in", "small")]
+    assert slip["old"] in whole
+    said = [re.sub(r"^\S+:\d+: ", "", it) for it in check(whole.replace(slip["old"], slip["new"], 1))]
     assert len(said) == len(slip["says"]), said
     for line, beginning in zip(sorted(said), sorted(slip["says"]), strict=True):
         assert line.startswith(beginning), line

@@ -27,7 +27,7 @@ class Pool(Fact):
     where: Nodes | None = Field(None, description="Instead of server: each of these nodes has it, on disks so named.")
     name: Name | None = Field(None, description="What zfs calls it; else the key.")
     at: AbsolutePath | None = Field(None, description="Where its top is mounted; else /<name>.")
-    vdevs: tuple[Vdev, ...] = Field(min_length=1)
+    vdevs: tuple[Vdev, ...] = Field((), description="Its disks. Without them it has to be there: it is never made.")
     properties: dict[Word, Word] = Field(default_factory=dict, description="Of the pool, such as ashift.")
     defaults: dict[Word, Word] = Field(
         default_factory=dict,
