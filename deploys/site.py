@@ -17,6 +17,7 @@ from gpupool.roles import (
     munge,
     people,
     slurm,
+    spaces,
     ssh,
     storage,
     tools,
@@ -33,8 +34,11 @@ people.apply(cluster, node)
 
 if served_by(cluster, node):
     storage.serve(cluster, node)
+    spaces.apply(cluster, node)
 stage(name="Servers are ready")
 storage.use(cluster, node)
+if not served_by(cluster, node):
+    spaces.apply(cluster, node)
 if node == cluster.controllers[0]:
     munge.make(cluster, node)
 stage(name="The munge key is made")
@@ -67,3 +71,4 @@ if node.has("head") or tools_for(cluster, node):
 # last: what has to stay because of its jobs fails here, when all else is done
 if node.has("database"):
     accounts.limits(cluster, node)
+storage.look(cluster, node)

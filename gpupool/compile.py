@@ -12,6 +12,7 @@ from gpupool.slurm.submit import job_submit_lua
 from gpupool.system.devices import devices_conf, fake_devices
 from gpupool.system.names import hosts
 from gpupool.system.packages import holds_configuration, serves_configuration
+from gpupool.system.spaces import variables
 from gpupool.system.ssh import sshd_conf
 from gpupool.system.tools import tools_for
 from gpupool.system.units import drop_in, sackd_default, slurmd_default
@@ -58,3 +59,4 @@ def _files(cluster: Cluster, node: Node) -> Iterator[File]:
         yield File("/etc/default/sackd", sackd_default(cluster), "head")
         yield drop_in(cluster, "sackd", "head", after=("munge.service",))
     yield from tools_for(cluster, node)
+    yield from variables(cluster, node)

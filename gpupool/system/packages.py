@@ -2,6 +2,9 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.slurm import arbiter
+from gpupool.system.exports import exports_for
+from gpupool.system.spaces import tops_for
+from gpupool.system.storage import mounts_for
 
 _BASE = ("ca-certificates", "openssh-server", "systemd-timesyncd", "tzdata")
 
@@ -21,6 +24,12 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
         wanted.add("slurmd")
     if node.has("head") and serves_configuration(cluster):
         wanted.add("sackd")
+    if any(it.fstype in ("nfs", "nfs4") for it in mounts_for(cluster, node)):
+        wanted.add("nfs-common")
+    if any(top.groups for top in tops_for(cluster, node)):
+        wanted.add("acl")
+    if exports_for(cluster, node):
+        wanted.add("nfs-kernel-server")
     for role in ("all", *node.roles):
         wanted |= set(cluster.software.packages.get(role, ()))
     return tuple(sorted(wanted))

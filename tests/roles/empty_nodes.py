@@ -70,6 +70,8 @@ def _answer(raw: str, told: Told) -> list[str]:
     script, _, *values = shlex.split(raw)[6:]
     if "/proc/sys/kernel/hostname" in script:
         return ["localhost"]
+    if "stat -f" in script:
+        return [f"good\t{path}\t" for path in values[::4]]
     if "mountinfo" in script:
         return [f"U\t{unit}\tActiveState=inactive UnitFileState= NeedDaemonReload=no" for unit in values]
     if "sacctmgr" in script:

@@ -36,7 +36,7 @@ FROM_ZERO = {
         *["Controller unit", "Controller state", "Slurm controller"],
         *["Arbiter", "Arbiter service", "Account limits"],
     ],
-    "files": [*EVERYBODY, "Stand-in disks", "Exports", "Homes"],
+    "files": [*EVERYBODY, "Stand-in disks", "Exports", "Spaces", "Homes"],
     "a40-01": WORKER,
     "rtx-01": WORKER,
 }
