@@ -21,6 +21,7 @@ from gpupool.roles import (
     ssh,
     storage,
     tools,
+    usage,
 )
 from gpupool.system.packages import holds_configuration
 from gpupool.system.storage import served_by
@@ -68,6 +69,7 @@ if node.has("head"):
     head.apply(cluster, node)
 if node.has("head") or tools_for(cluster, node):
     tools.apply(cluster, node)
+usage.apply(cluster, node)
 # last: what has to stay because of its jobs fails here, when all else is done
 if node.has("database"):
     accounts.limits(cluster, node)

@@ -16,6 +16,7 @@ from gpupool.system.spaces import variables
 from gpupool.system.ssh import sshd_conf
 from gpupool.system.tools import tools_for
 from gpupool.system.units import drop_in, sackd_default, slurmd_default
+from gpupool.system.usage import files as usage_files
 
 
 def files_for(cluster: Cluster, node: Node) -> tuple[File, ...]:
@@ -60,3 +61,4 @@ def _files(cluster: Cluster, node: Node) -> Iterator[File]:
         yield drop_in(cluster, "sackd", "head", after=("munge.service",))
     yield from tools_for(cluster, node)
     yield from variables(cluster, node)
+    yield from usage_files(cluster, node)

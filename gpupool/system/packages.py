@@ -5,6 +5,7 @@ from gpupool.slurm import arbiter
 from gpupool.system.exports import exports_for
 from gpupool.system.spaces import tops_for
 from gpupool.system.storage import mounts_for
+from gpupool.system.usage import jobs_for
 
 _BASE = ("ca-certificates", "openssh-server", "systemd-timesyncd", "tzdata")
 
@@ -30,6 +31,8 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
         wanted.add("acl")
     if exports_for(cluster, node):
         wanted.add("nfs-kernel-server")
+    if jobs_for(cluster, node).intervals:
+        wanted.add("python3")
     for role in ("all", *node.roles):
         wanted |= set(cluster.software.packages.get(role, ()))
     return tuple(sorted(wanted))
