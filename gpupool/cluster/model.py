@@ -142,7 +142,8 @@ class Drivers:
     """What stands behind nodes: real hardware, or a testbed's stand-ins.
 
     `cgroup` is the version of the nodes' control groups; `shared` where a testbed's nodes find their shared
-    directories; `machines` are those of a testbed's nodes that have a kernel of their own.
+    directories; `machines` are those of a testbed's nodes that have a kernel of their own. `cpus` are `claimed` where
+    compute nodes have not the CPUs that the inventory says.
     """
 
     gpu: Literal["nvidia", "fake"]
@@ -150,11 +151,16 @@ class Drivers:
     cgroup: Literal["v1", "v2"] = "v2"
     shared: str | None = None
     machines: frozenset[str] = frozenset()
+    cpus: Literal["real", "claimed"] = "real"
 
     @property
     def testbed(self) -> bool:
         """Whether the nodes only stand for the machines that the inventory describes."""
         return self.shared is not None
+
+    def contained(self, node: str) -> bool:
+        """Tell whether a node is a container: younger than the kernel under it, and without a clock of its own."""
+        return self.testbed and node not in self.machines
 
     def real_storage(self, *nodes: str) -> bool:
         """Tell whether all these nodes have file systems for real, not a testbed's stand-ins."""

@@ -34,6 +34,7 @@ def dataset_of(entry: Export | Local, pools: tuple[Placed, ...]) -> str | None:
     path = entry.path or ""
     # the innermost, where one pool is mounted within another
     for pool in sorted(pools, key=lambda it: -len(it.at)):
-        if path == pool.at or path.startswith(f"{pool.at.rstrip('/')}/"):
-            return f"{pool.name}{path[len(pool.at.rstrip('/')) :]}"
+        top = pool.at.rstrip("/")
+        if path == pool.at or path.startswith(f"{top}/"):
+            return f"{pool.name}{path[len(top) :]}".rstrip("/")
     return None

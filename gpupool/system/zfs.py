@@ -74,11 +74,16 @@ def datasets_for(cluster: Cluster, node: Node) -> tuple[Dataset, ...]:
     """Give the datasets of a node, parents first; the first of each pool is its top, with the pool's defaults."""
     pools = _pools(cluster, node)
     found = {it.name: _top(it) for it in pools}
-    for dataset in (*_exports(cluster, node), *_local(cluster, node, pools)):
+    named = (*_exports(cluster, node), *_local(cluster, node, pools)) if pools else ()
+    for dataset in sorted(named, key=_depth):
         _between(dataset, found)
         top = found.get(dataset.name)
         found[dataset.name] = replace(dataset, properties={**(top.properties if top else {}), **dataset.properties})
-    return tuple(sorted(found.values(), key=lambda it: it.name.split("/")))
+    return tuple(sorted(found.values(), key=_depth))
+
+
+def _depth(dataset: Dataset) -> list[str]:
+    return dataset.name.split("/")
 
 
 def _pools(cluster: Cluster, node: Node) -> tuple[Placed, ...]:

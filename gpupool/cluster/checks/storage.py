@@ -146,6 +146,33 @@ def ensure_purges_spare_people(site: Site) -> Iterator[Complaint]:
             yield Complaint((*path, "every"), "never ends", "write 1d")
 
 
+def ensure_spaces_are_the_labs(site: Site) -> Iterator[Complaint]:
+    """The members of a lab, and nobody else, may make directories at the top of its space."""
+    storage, mode = site.inventory.storage, int(site.inventory.storage.space_rules.mode, 8)
+    path: Path = ("storage", "space_rules", "mode")
+    if not mode & 0o020:
+        yield Complaint(path, f"{mode:04o}: no member could make a directory there", "write 3775")
+    elif mode & 0o002:
+        yield Complaint(path, f"{mode:04o}: all users of the cluster could write there", "write 3775")
+    elif not mode & 0o1000:
+        yield Complaint(path, f"{mode:04o}: members could remove each other's directories", "write 3775", "warning")
+    for index, account in enumerate(site.inventory.accounts):
+        if account.gid is None and storage.spaces.get(account.name):
+            words = f"{account.name} has a space and no gid: it would be that of all accounts without one"
+            yield Complaint(("accounts", index), words, "give it a gid")
+
+
+def ensure_links_lead_somewhere(site: Site) -> Iterator[Complaint]:
+    """What a link leads to below storage.mount_root is an export."""
+    storage = site.inventory.storage
+    places = [_at(site, key) for key in storage.exports] + [local.path for local in storage.local]
+    for link, target in storage.links.items():
+        if _within(target, storage.mount_root) and not any(_within(target, place) for place in places):
+            near = difflib.get_close_matches(target, places, n=1)
+            hint = f"did you mean {near[0]}?" if near else None
+            yield Complaint(("storage", "links", link), f"{target} is no export's place", hint, "warning")
+
+
 def ensure_usage_is_a_file_name(site: Site) -> Iterator[Complaint]:
     """The report's file has a plain name and comes now and then."""
     report = site.inventory.storage.usage_report

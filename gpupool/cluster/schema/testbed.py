@@ -19,4 +19,7 @@ class Testbed(Fact):
         default_factory=dict,
         description="Of virtual machines: /dev/disk/by-id/virtio-<NODE>-1, ….",
     )
+    threads: dict[Name, int] = Field(
+        default_factory=dict, description="CPUs on each core of a virtual machine; 1 for those not named."
+    )
     network: Word | None = Field(None, description="Where the cluster's own network cannot be used here.")
