@@ -29,6 +29,7 @@ from gpupool.roles import (
     ssh,
     storage,
     tools,
+    usage,
 )
 
 Apply = Callable[[Cluster, Node], None]
@@ -50,6 +51,7 @@ ROLES: list[tuple[Apply, str, set[str]]] = [
     (compute.apply, "a40-01", {"compute"}),
     (head.apply, "login1", {"head"}),
     (tools.apply, "login1", {"tools"}),
+    (usage.apply, "files", {"usage"}),
 ]
 
 

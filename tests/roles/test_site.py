@@ -36,7 +36,10 @@ FROM_ZERO = {
         *["Controller unit", "Controller state", "Slurm controller"],
         *["Arbiter", "Arbiter service", "Account limits"],
     ],
-    "files": [*EVERYBODY, "Stand-in disks", "Exports", "Spaces", "Homes"],
+    "files": [
+        *[*EVERYBODY, "Stand-in disks", "Exports", "Spaces", "Homes"],
+        *["Usage", "Usage timer", "Audit timer"],
+    ],
     "a40-01": WORKER,
     "rtx-01": WORKER,
 }
