@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gpupool.cluster.model import PEOPLE_GID, Cluster, Mount, Node, User
 from gpupool.files import File
-from gpupool.system.storage import home_of_homes, served_by, spaces_on
+from gpupool.system.storage import home_of_homes
 from gpupool.template import fill
 
 VARIABLES = "/etc/profile.d/gpupool-spaces.sh"
@@ -38,10 +38,24 @@ def tops_for(cluster: Cluster, node: Node) -> tuple[Top, ...]:
     Where labs share an export none of them is its group: each may write by ACL, and what they make is of their own
     group, so the set-gid bit is left out.
     """
-    tops = {path: _top(cluster, path, accounts) for path, accounts in spaces_on(cluster, node).items()}
+    tops: dict[str, Top] = {}
+    for mount, path in _kept(cluster, node):
+        accounts = [name for name, spaces in cluster.storage.spaces.items() if mount.export in spaces.values()]
+        if accounts:
+            tops[path] = _top(cluster, path, accounts)
     for path, account in _parts(cluster, node):
         tops.setdefault(path, Top(path, _gid(cluster, account), "3770"))
     return tuple(tops.values())
+
+
+def _kept(cluster: Cluster, node: Node) -> Iterator[tuple[Mount, str]]:
+    """Give the exports that a node looks after, each with its path there."""
+    for mount in cluster.mounts:
+        if mount.server == node.name:
+            yield mount, mount.path
+        elif cluster.drivers.testbed and mount.server not in cluster.nodes and node.name in mount.nodes[:1]:
+            # a testbed without the server: its first client stands for it
+            yield mount, mount.at
 
 
 def _top(cluster: Cluster, path: str, accounts: list[str]) -> Top:
@@ -59,8 +73,8 @@ def _parts(cluster: Cluster, node: Node) -> Iterator[tuple[str, str]]:
             continue
         for account in dict.fromkeys(user.account for user in cluster.users.values()):
             at = above.replace("{account}", account).replace("{domain}", "")
-            if mount := _holding(cluster, node, at):
-                yield _on_server(mount, at), account
+            if path := _here(cluster, node, at):
+                yield path, account
 
 
 def folders_for(cluster: Cluster, node: Node) -> tuple[Folder, ...]:
@@ -70,10 +84,9 @@ def folders_for(cluster: Cluster, node: Node) -> tuple[Folder, ...]:
         gid = user.gid or PEOPLE_GID
         for space in cluster.storage.user_spaces:
             at = _of_user(space.path, user)
-            mount = _holding(cluster, node, at)
-            if mount and at != user.home:
+            path = _here(cluster, node, at)
+            if path and at != user.home:
                 # people of one account may read each other's
-                path = _on_server(mount, at)
                 found[path] = Folder(path, user.uid, gid, "2750")
         for local in cluster.storage.local:
             if local.user_dirs and node.name in cluster.select(local.where):
@@ -117,13 +130,11 @@ def variables(cluster: Cluster, node: Node) -> Iterator[File]:
         yield File(VARIABLES, fill("spaces.sh", cluster=cluster, spaces=here), "spaces")
 
 
-def _holding(cluster: Cluster, node: Node, at: str) -> Mount | None:
-    mounts = [mount for mount in served_by(cluster, node) if mount.holds(at)]
-    return max(mounts, key=lambda mount: len(mount.at), default=None)
-
-
-def _on_server(mount: Mount, at: str) -> str:
-    return f"{mount.path.rstrip('/')}{at.removeprefix(mount.at)}"
+def _here(cluster: Cluster, node: Node, at: str) -> str | None:
+    """Give the path, on the node that looks after it, of what clients find at a path; None on other nodes."""
+    kept = [(mount, path) for mount, path in _kept(cluster, node) if mount.holds(at)]
+    mount, path = max(kept, key=lambda it: len(it[0].at), default=(None, ""))
+    return f"{path.rstrip('/')}{at.removeprefix(mount.at)}" if mount else None
 
 
 def _of_user(path: str, user: User) -> str:
