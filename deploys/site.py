@@ -12,6 +12,7 @@ from gpupool.roles import (
     compute,
     controller,
     database,
+    fileserver,
     gpu,
     head,
     munge,
@@ -23,9 +24,11 @@ from gpupool.roles import (
     tools,
     usage,
 )
+from gpupool.system.exports import exports_for
 from gpupool.system.packages import holds_configuration
 from gpupool.system.storage import served_by
 from gpupool.system.tools import tools_for
+from gpupool.system.zfs import pools_for
 
 cluster, node = here()
 
@@ -33,9 +36,13 @@ base.apply(cluster, node)
 ssh.apply(cluster, node)
 people.apply(cluster, node)
 
+if pools_for(cluster, node):
+    fileserver.disks(cluster, node)
 if served_by(cluster, node):
     storage.serve(cluster, node)
     spaces.apply(cluster, node)
+if exports_for(cluster, node) or node.has("fileserver"):
+    fileserver.give(cluster, node)
 stage(name="Servers are ready")
 storage.use(cluster, node)
 if not served_by(cluster, node):
@@ -70,7 +77,9 @@ if node.has("head"):
 if node.has("head") or tools_for(cluster, node):
     tools.apply(cluster, node)
 usage.apply(cluster, node)
-# last: what has to stay because of its jobs fails here, when all else is done
+# last: what has to stay because of jobs or data fails here, when all else is done
 if node.has("database"):
     accounts.limits(cluster, node)
+if pools_for(cluster, node):
+    fileserver.keep(cluster, node)
 storage.look(cluster, node)

@@ -10,6 +10,8 @@ from gpupool.slurm.dbd import mariadb_conf, slurmdbd_conf
 from gpupool.slurm.gres import cgroup_conf, gres_conf
 from gpupool.slurm.submit import job_submit_lua
 from gpupool.system.devices import devices_conf, fake_devices
+from gpupool.system.exports import exports_file, exports_for, nfs_conf
+from gpupool.system.fileserver import timers
 from gpupool.system.names import hosts
 from gpupool.system.packages import holds_configuration, serves_configuration
 from gpupool.system.spaces import variables
@@ -59,6 +61,10 @@ def _files(cluster: Cluster, node: Node) -> Iterator[File]:
     if node.has("head") and serves_configuration(cluster):
         yield File("/etc/default/sackd", sackd_default(cluster), "head")
         yield drop_in(cluster, "sackd", "head", after=("munge.service",))
+    if exports_for(cluster, node):
+        yield exports_file(cluster, node)
+        yield nfs_conf(cluster, node)
+    yield from timers(cluster, node)
     yield from tools_for(cluster, node)
     yield from variables(cluster, node)
     yield from usage_files(cluster, node)
