@@ -2,8 +2,8 @@
 
 from gpupool.facts.mounts import Mounted
 
-# of a mount: a remount changes them, whoever uses it; their opposites the kernel does not say
-_FLAGS = {"ro", "rw", "nosuid", "nodev", "noexec", "noatime", "nodiratime"}
+# of a mount: a remount changes them, whoever uses it; what undoes them the kernel does not say
+_FLAGS = {"ro": "rw", "rw": "ro", "nosuid": "suid", "nodev": "dev", "noexec": "exec", "noatime": "atime"}
 # of the connection to a server: only a new mount has them
 _VALUES = ("vers", "nconnect", "timeo", "retrans", "sec", "lookupcache", "acregmin", "acregmax", "acdirmin", "acdirmax")
 _LEFT_OUT = {"nconnect": "1", "lookupcache": "all"}  # what the kernel does not say when it is so
@@ -14,29 +14,42 @@ def remountable(wanted: str, now: Mounted) -> list[str]:
     """Return the options in ``wanted`` that a mount lacks and a remount would give it."""
     if _is_bind(wanted):
         return []
-    return [word for word in wanted.split(",") if word in _FLAGS and word not in now.options]
+    words = wanted.split(",")
+    last = {word: max(at for at, other in enumerate(words) if other == word) for word in words}
+    return [
+        word for word in last if word in _FLAGS and last.get(_FLAGS[word], -1) < last[word] and word not in now.options
+    ]
 
 
 def fixed(wanted: str, now: Mounted) -> list[str]:
     """Return the options in ``wanted`` that an NFS mount lacks and only a new mount would have."""
-    if now.fstype not in ("nfs", "nfs4") or _is_bind(wanted):
-        return []
     has = dict(word.partition("=")[::2] for word in now.inner)
-    if "vers" not in has:
-        return []  # nothing to compare with: the kernel always says it
-    words = wanted.split(",")
-    found = ["hard"] if "hard" in words and "hard" not in has else []
-    found += ["soft"] if "soft" in words and "soft" not in has else []
-    for word in words:
-        key, _, value = word.replace("nfsvers=", "vers=").partition("=")
-        if key in _SIZES and value.isdigit() and int(has.get(key, value)) > int(value):
-            found.append(word)  # smaller than asked for is the server's own limit
+    # the kernel always says the version: without it there is nothing to compare with
+    if now.fstype not in ("nfs", "nfs4") or _is_bind(wanted) or "vers" not in has:
+        return []
+    # of options that contradict each other the last one holds
+    asked = {_key(word): word for word in wanted.split(",")}
+    found = []
+    for key, word in asked.items():
+        value = word.partition("=")[2]
+        if key == "hard":
+            lacks = word not in has
+        elif key in _SIZES:
+            # smaller than asked for is the server's own limit
+            lacks = value.isdigit() and int(has.get(key, value)) > int(value)
         elif key in _VALUES:
-            now_value = has.get(key, _LEFT_OUT.get(key, ""))
-            short = key == "vers" and now_value.partition(".")[0] == value
-            if now_value != value and not short:
-                found.append(word)
+            there = has.get(key, _LEFT_OUT.get(key, ""))
+            lacks = there != value and not (key == "vers" and there.partition(".")[0] == value)
+        else:
+            lacks = False
+        if lacks:
+            found.append(word)
     return found
+
+
+def _key(word: str) -> str:
+    key = word.partition("=")[0]
+    return {"nfsvers": "vers", "soft": "hard"}.get(key, key)
 
 
 def _is_bind(wanted: str) -> bool:

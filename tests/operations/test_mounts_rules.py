@@ -1,4 +1,4 @@
-"""The rules behind mounts that need no node: options that a mount lacks, units as text, paths as the kernel writes them."""
+"""The rules behind mounts that need no node: options that a mount lacks, units, paths as the kernel writes them."""
 
 import pytest
 from hypothesis import given
@@ -35,6 +35,9 @@ def nfs(options: str = "rw,noatime", inner: str = INNER) -> str:
         ("lookupcache=all", []),
         ("lookupcache=positive", ["lookupcache=positive"]),
         ("retry=10080,x-whatever", []),
+        # of two that contradict each other the last one holds
+        ("hard,vers=4.2,soft,vers=4.1", ["soft", "vers=4.1"]),
+        ("vers=4.1,vers=4.2", []),
     ],
 )
 def test_what_only_a_new_mount_gives(wanted: str, lacks: list[str]) -> None:
@@ -48,6 +51,8 @@ def test_what_only_a_new_mount_gives(wanted: str, lacks: list[str]) -> None:
         ("hard,noatime,nosuid", "rw,noatime", ["nosuid"]),
         ("ro", "rw,noatime", ["ro"]),
         ("rw,relatime", "rw,relatime", []),
+        ("noatime,atime", "rw", []),
+        ("rw,ro", "rw", ["ro"]),
     ],
 )
 def test_what_a_remount_gives(wanted: str, options: str, lacks: list[str]) -> None:
