@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from gpupool.cluster import text
 from gpupool.cluster.checks import CHECKS
 from gpupool.cluster.load import examine, load
+from gpupool.compile import files_for
 from gpupool.errors import InventoryError
 
 HERE = Path(__file__).parent
@@ -178,10 +179,9 @@ def test_no_text_whatever_raises(text: str, tmp_path: Path) -> None:
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_no_slip_of_the_pen_raises(data: st.DataObject, tmp_path: Path) -> None:
-    """A few characters of a good inventory lost or replaced: a Cluster or complaints, never a traceback."""
-    text = SMALL
+@given(data=st.data(), text=st.sampled_from([SMALL, STORED]))
+def test_no_slip_of_the_pen_raises(data: st.DataObject, text: str, tmp_path: Path) -> None:
+    """A few characters of a good inventory lost or replaced: files or complaints, never a traceback."""
     for _ in range(data.draw(st.integers(1, 3))):
         start = data.draw(st.integers(0, len(text) - 1))
         end = min(len(text), start + data.draw(st.integers(0, 12)))
@@ -190,3 +190,5 @@ def test_no_slip_of_the_pen_raises(data: st.DataObject, tmp_path: Path) -> None:
     file.write_bytes(text.encode("utf-8", "surrogatepass"))
     loaded = examine(file)
     assert (loaded.cluster is None) == bool(loaded.errors)
+    if loaded.cluster:
+        assert all(files_for(loaded.cluster, node) for node in loaded.cluster.nodes.values())
