@@ -48,9 +48,9 @@ def _files(
     table: File | None,
     given: tuple[str, ...] = (),
 ) -> list[File]:
-    command = shlex.join([f"{HOME}/{script}", *([table.path] if table else []), *given])
+    command = shlex.join(["/bin/sh", f"{HOME}/{script}", *([table.path] if table else []), *given])
     return [
-        File(f"{HOME}/{script}", fill(script), role, mode="0755"),
+        File(f"{HOME}/{script}", fill(script), role),
         *([table] if table else []),
         File(f"/etc/systemd/system/{unit}.service", fill("oneshot.service", words=words, command=command), role),
         File(f"/etc/systemd/system/{unit}.timer", fill("oneshot.timer", words=words, when=when, spread=spread), role),
