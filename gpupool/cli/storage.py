@@ -118,11 +118,12 @@ def ask(to: Reach, names: set[str] | None) -> Said:
     said = Said(trouble=dict(done.failures))
     for name in (node.name for node in to.nodes if node.name in states):
         if name not in said.trouble:
-            _add(said, to.cluster, to.cluster.nodes[name], states[name])
+            add(said, to.cluster, to.cluster.nodes[name], states[name])
     return said
 
 
-def _add(said: Said, cluster: Cluster, node: Node, state: "UsageState | None") -> None:
+def add(said: Said, cluster: Cluster, node: Node, state: "UsageState | None") -> None:
+    """Add what one node said, or why it could not be had."""
     if state is None:
         said.trouble[node.name] = "its file systems did not answer in time"
         return

@@ -1,9 +1,7 @@
 """Real trees, counted as `du -sk` counts them, and the file written where nobody can lead it elsewhere."""
 
-import json
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -11,10 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from gpupool.usage import count, note, report, tree
+from gpupool.usage import count, note, tree
 
 FILE = "disk-usage.txt"
-ROOT = Path(__file__).parents[2]
 
 
 def run(top: Path, levels: int = 1) -> tuple[bool, list[str]]:
@@ -214,46 +211,3 @@ def test_a_very_deep_tree_is_counted(space: Path) -> None:
     assert run(space) == (True, [])
     assert told(space / "u-one") == du(space / "u-one")
     subprocess.run(["rm", "-rf", str(space)], check=True)
-
-
-# What others are told
-
-
-def test_the_report_gives_what_the_files_say(space: Path) -> None:
-    run(space)
-    (space / "u-new").mkdir()
-    *lines, last = [json.loads(line) for line in report.report(str(space), 1, FILE)]
-    assert [(it["path"], it["kib"]) for it in lines] == [(n, told(space / n)) for n in ("u-one", "u-two")]
-    assert last == {"top": str(space), "missing": 1}
-
-
-def test_the_program_runs_by_itself_and_says_what_it_left_out(space: Path, tmp_path: Path) -> None:
-    said = {
-        "file": FILE,
-        "count": [{"path": str(tmp_path / "gone"), "levels": 1}, {"path": str(space), "levels": 1}],
-        "purge": [],
-        "audit": [],
-    }
-    (tmp_path / "usage.json").write_text(json.dumps(said))
-
-    def program(word: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-I", "-c", START, word, str(tmp_path / "usage.json")],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-
-    ran = program("count")
-    assert ran.returncode == 1
-    assert ran.stdout.splitlines()[0].startswith(f"{tmp_path}/gone: left out: ")
-    assert told(space / "u-two") == du(space / "u-two")
-    lines = [json.loads(line) for line in program("report").stdout.splitlines()]
-    assert [line.get("path", "trouble" if "trouble" in line else "") for line in lines] == [
-        *("trouble", "u-one", "u-two", ""),
-    ]
-
-
-#: As on a node: nothing of gpupool but this folder, and nothing but the standard library.
-START = (
-    f"import sys, runpy; sys.path.insert(0, {str(ROOT / 'gpupool')!r}); "
-    "runpy.run_module('usage', run_name='__main__', alter_sys=False)"
-)

@@ -1,14 +1,11 @@
 """What is old goes, with a line for each; nothing else does, whatever people do meanwhile."""
 
 import os
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as some
 
 from gpupool.usage import purge, tree
 from gpupool.usage.purge import Gone, Rule
@@ -136,13 +133,6 @@ def test_names_cannot_write_lines_of_the_log(scratch: Path) -> None:
     (line,) = [it for it in log if "passwd" in it]
     assert line.count("\t") == 5
     assert line.endswith(r"/u-one/x\x0a2026-01-01T00:00:00+0000\x09remove file\x09passwd\x1b[2J\x5c")
-
-
-@given(some.one_of(some.binary(max_size=20), some.text(max_size=20).map(str.encode)))
-def test_any_name_is_shown_in_one_line_from_which_it_can_be_had_again(name: bytes) -> None:
-    shown = tree.shown(os.fsdecode(name))
-    assert shown.isprintable()
-    assert re.sub(rb"\\x(..)", lambda found: bytes.fromhex(found[1].decode()), shown.encode()) == name
 
 
 # While somebody is at work in the tree
