@@ -136,8 +136,8 @@ def _purged(cluster: Cluster, node: Node) -> Iterator[Purged]:
             top = _here(cluster, node, mount)
             if top is None:
                 continue
-            path = f"{top.rstrip('/')}{rule.path.removeprefix(mount.at)}" or "/"
-            below = [space.path.removeprefix(rule.path).count("/") for space in _user_spaces(cluster, mount)]
+            path = f"{top}{rule.path.removeprefix(mount.at)}"
+            below = [space.path.count("/") - rule.path.count("/") for space in _user_spaces(cluster, mount)]
         elif any(_within(rule.path, it.path) and node.name in cluster.select(it.where) for it in cluster.storage.local):
             path, below = rule.path, []
         else:

@@ -74,6 +74,16 @@ def test_a_purge_runs_on_the_server_and_keeps_what_is_not_a_persons_to_make() ->
     assert "Persistent=yes" not in timer, "files must not go because a machine was off"
 
 
+@pytest.mark.parametrize(("path", "keep"), [("/scratch/tmp", 1), ("/scratch/p-one/u-one/runs", 1), ("/scratch", 2)])
+def test_a_purge_of_a_part_keeps_the_directories_of_people_in_it(path: str, keep: int, tmp_path: Path) -> None:
+    def part(said: dict[str, Any]) -> None:
+        if "storage" in said:
+            said["storage"]["purge"] = [{"path": path, "not_updated_for": "60d"}]
+
+    cluster = changed("santos-dumont", tmp_path, part)
+    assert jobs_for(cluster, cluster.nodes["sdumont-fs"]).purge == (Purged(path, 60 * 86400, 86400, keep),)
+
+
 def changed(name: str, folder: Path, change: Callable[[dict[str, Any]], None]) -> Cluster:
     """Load an inventory with some of its storage or nodes said otherwise."""
     for path in (INVENTORY / name).glob("*.yml"):
