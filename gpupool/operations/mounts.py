@@ -19,7 +19,7 @@ from gpupool.operations.units import REMOTE, MountEntry, unit_files, unit_name
 _PRELUDE = rf"""
 set -u
 say() {{ # unit words
-  printf '%s\n' "$2" >&2; failed=$2
+  failed=${{failed:+$failed; }}$2
 }}
 failed=
 unit() {{ # name size sha256; the text comes by standard input
