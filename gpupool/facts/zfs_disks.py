@@ -84,11 +84,11 @@ def _status(lines: list[str], devices: dict[str, str]) -> Iterator[tuple[str, st
     name, state, groups, aside, inside = "", "", list[tuple[str, list[str]]](), "", False
     for line in [*lines, "  pool: "]:
         words = line.split()
-        if line.strip().startswith("pool:"):
+        if line.lstrip(" ").startswith("pool: "):
             if name:
                 yield name, state, tuple(_group(kind, disks, devices) for kind, disks in groups)
             name, state, groups, aside, inside = " ".join(words[1:]), "", [], "", False
-        elif line.strip().startswith("state:"):
+        elif line.lstrip(" ").startswith("state: "):
             state = words[1]
         elif line.startswith("config:"):
             inside = True

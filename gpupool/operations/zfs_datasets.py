@@ -116,8 +116,8 @@ def _place(entry: DatasetEntry, now: Properties, state: DatasetsState, work: Wor
 def _bring(entry: DatasetEntry, now: Properties, above: Mapping[str, str], work: Work) -> None:
     for name, value in entry.wanted.items():
         found = now.get(name, Property("unknown", "-"))
-        # what is inherited changes with what stands above
-        moves = found.source != "local" and above.get(name, value) != value
+        # what is inherited changes with what stands above, in this run or by hand
+        moves = found.source.startswith("inherited") or (found.source != "local" and above.get(name, value) != value)
         if found.value == value and not moves:
             continue
         what = f"{entry.name} {name}"

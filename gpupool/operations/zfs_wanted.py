@@ -1,9 +1,10 @@
 """What is wanted of ZFS, and how its values are told to people; no pyinfra here."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gpupool.zfs_properties import plain
+from gpupool import zfs_properties
 
 __all__ = ["FIXED", "MARK", "OURS", "DatasetEntry", "PoolEntry", "VdevEntry", "about", "plain", "size", "told"]
 
@@ -15,6 +16,7 @@ OURS = "gpupool:properties"
 SIZES = ("quota", "refquota", "reservation", "refreservation", "recordsize", "special_small_blocks", "volsize")
 #: What only the making of a dataset can say.
 FIXED = frozenset(("casesensitivity", "normalization", "utf8only", "encryption", "volblocksize"))
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGTPE]?)")
 _ASIDE = ("log", "special", "dedup")  # without it data is lost: two disks are a mirror
 
 
@@ -77,6 +79,17 @@ class DatasetEntry:
     def wanted(self) -> dict[str, str]:
         """Its properties, values as `zfs get -p` prints them."""
         return {name: plain(name, value) for name, value in self.properties.items()}
+
+
+def plain(name: str, value: str) -> str:
+    """Give a value as `zfs get -p` prints it: sizes in bytes, 0 for none, one name of those that mean the same."""
+    if name in SIZES:
+        if value == "none":
+            return "0"
+        if found := _SIZE.fullmatch(value):
+            unit = 1024 ** " KMGTPE".index(found[2] or " ")
+            return str(int(found[1]) * unit if found[1].isdigit() else round(float(found[1]) * unit))
+    return zfs_properties.plain(name, value)
 
 
 def size(count: int) -> str:
