@@ -25,6 +25,10 @@ def ensure_pools_have_a_place(site: Site) -> Iterator[Complaint]:
         path: Path = ("storage", "pools", key)
         if (pool.server is None) == (pool.where is None):
             yield Complaint(path, f"the pool {key} needs a server, or `where` for several nodes", "say one of the two")
+        server = site.census.by_name.get(pool.server or "")
+        if server and not server.entry.managed:
+            words = f"{server.name} is not managed: nobody would look after the pool"
+            yield Complaint((*path, "server"), words, "leave the pool out")
         name = pool.name or key
         if not _POOL_NAME.fullmatch(name):
             words = f"zfs takes no pool of the name {name!r}: a letter first, no mirror…, raidz…, draid…, spare…, log"
