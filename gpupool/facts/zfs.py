@@ -17,6 +17,7 @@ if ! command -v zpool >/dev/null; then no='zpool is not installed'
 elif pools=$(zpool list -H -o name 2>&1); then no=
 else no=$(printf '%s' "$pools" | tr '\n\t' '  '); fi
 [ -z "$no" ] || printf 'X\t%s\n' "$no"
+sed 's/^/Y\t/' /sys/module/zfs/version 2>/dev/null
 """
 # A disk is what holds a partition: pools on whole disks make partitions of their own.
 _POOLS = (
@@ -93,7 +94,7 @@ class Use:
 class DatasetsState:
     """Properties by dataset and name; uses of users and groups by dataset and number; places where something stands.
 
-    `places`: path -> "mounted", or the name of a file that lies there, or "".
+    `places`: path -> "mounted", or the name of a file that lies there, or "". `version` is the module's: (2, 3).
     """
 
     datasets: dict[str, dict[str, Property]]
@@ -101,6 +102,7 @@ class DatasetsState:
     groups: dict[str, dict[str, Use]] = field(default_factory=dict)
     places: dict[str, str] = field(default_factory=dict)
     trouble: str = ""
+    version: tuple[int, ...] = ()
 
 
 class Pools(FactBase[PoolsState | None]):
@@ -149,7 +151,9 @@ class Datasets(FactBase[DatasetsState | None]):
         lines = whole(output)
         if lines is None:
             return None
-        found = DatasetsState({}, trouble=next((line[2:] for line in lines if line.startswith("X\t")), ""))
+        said = dict(line.split("\t", 1) for line in lines if line.startswith(("X\t", "Y\t")))
+        version = tuple(int(part) for part in said.get("Y", "").partition("-")[0].split(".")[:2] if part.isdigit())
+        found = DatasetsState({}, trouble=said.get("X", ""), version=version)
         for line in lines:
             kind, *rest = line.split("\t")
             if kind == "G":

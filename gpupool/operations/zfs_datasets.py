@@ -30,12 +30,21 @@ def work_on_datasets(wanted: Sequence[DatasetEntry], state: DatasetsState) -> Wo
             work.stays[entry.name] = f"a {now['type'].value} has this name; zfs rename moves it out of the way"
         else:
             _place(entry, now, state, work)
+            above = _from_above(entry, entries)
             for step in (_bring, _follow, _take_back):
-                step(entry, now, _from_above(entry, entries), work)
+                step(entry, _told_as_set(now, {**above, **entry.wanted}, state), above, work)
             work_on_quotas(entry, state, work)
             _marks(entry, now, work)
     _strays(entries, state, work)
     return work
+
+
+def _told_as_set(now: Properties, wanted: Mapping[str, str], state: DatasetsState) -> Properties:
+    """Give properties as one sets them: since 2.3 zfs tells xattr=sa as on, which meant dir before."""
+    found = now.get("xattr")
+    if found and found.value == "on" and wanted.get("xattr") == "sa" and state.version >= (2, 3):
+        return {**now, "xattr": Property("sa", found.source)}
+    return now
 
 
 def _strays(entries: Mapping[str, DatasetEntry], state: DatasetsState, work: Work) -> None:
