@@ -1,12 +1,16 @@
 """How much each directory at the top of a tree holds, in one walk: what `du -sk` says, hard links counted once."""
 
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from . import note, tree
 
 Say = Callable[[str], None]
+
+#: Seconds after which a file system knows how many blocks a new file and its directory take; others know at once.
+SETTLES = {"zfs": 6}
 
 
 @dataclass
@@ -79,11 +83,26 @@ def count(top: str, levels: int, file: str, now: float, say: Say) -> bool:
                     stack[-2].sum.merge(level.sum)
             elif level.depth == 0 and level.sum.missed:
                 walk.trouble(top, f"not all of it could be looked at: {level.sum.missed}")
-            os.close(stack.pop().fd)
+            stack.pop()
+            if level.depth:
+                os.close(level.fd)
+        if walk.written and (wait := SETTLES.get(tree.file_system(fd))):
+            time.sleep(wait)
+            walk.settle(fd)
     finally:
-        for level in stack:
+        for level in stack[1:]:
             os.close(level.fd)
+        os.close(fd)
     return walk.whole
+
+
+@dataclass(frozen=True)
+class _Written:
+    """A directory, by the names on the way to it, that got its file: blocks of all else in it, and those of both."""
+
+    way: tuple[str, ...]
+    blocks: int
+    own: int
 
 
 class _Walk:
@@ -96,6 +115,7 @@ class _Walk:
         self.now = now
         self.say = say
         self.whole = True
+        self.written: list[_Written] = []
 
     def enter(self, above: _Level, name: str) -> _Level | None:
         """Open the next directory; None when it went away or cannot be opened."""
@@ -141,13 +161,47 @@ class _Walk:
             self.trouble(level.path, f"not counted, because of {level.sum.missed}")
         else:
             try:
-                level.sum.blocks += note.put(level.fd, self.file, level.sum.blocks, self.now)
+                own = note.put(level.fd, self.file, level.sum.blocks, self.now)
+                self.written.append(_Written(tuple(level.path.split("/")[-level.depth :]), level.sum.blocks, own))
+                level.sum.blocks += own
                 return
             except OSError as error:
                 self.trouble(level.path, f"{self.file} cannot be written: {error.strerror}")
         level.sum.blocks += note.size(level.fd, self.file)
 
+    def settle(self, top: int) -> None:
+        """Write anew where file and directory take another number of blocks by now."""
+        more: dict[tuple[str, ...], int] = {}
+        for it in self.written:  # what lies deeper comes first
+            fd = _way_down(top, it.way, self.device)
+            if fd is None:
+                continue
+            try:
+                grown, own = more.get(it.way, 0), note.size(fd, self.file)
+                if note.in_kib(it.blocks + grown + own) != note.in_kib(it.blocks + it.own):
+                    own = note.put(fd, self.file, it.blocks + grown, self.now)
+                more[it.way[:-1]] = more.get(it.way[:-1], 0) + grown + own - it.own
+            except OSError as error:
+                self.trouble("/".join(it.way), f"{self.file} cannot be written: {error.strerror}")
+            finally:
+                os.close(fd)
+
     def trouble(self, path: str, why: str) -> None:
         """Say what went wrong."""
         self.whole = False
         self.say(f"{tree.shown(path)}: {why}")
+
+
+def _way_down(top: int, way: tuple[str, ...], device: int) -> int | None:
+    """Open a directory by the names on the way to it; None where there is none any more."""
+    now = os.dup(top)
+    for name in way:
+        try:
+            below = tree.open_below(now, name, device)
+        except OSError:
+            below = None
+        os.close(now)
+        if below is None:
+            return None
+        now = below
+    return now

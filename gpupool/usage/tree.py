@@ -83,6 +83,13 @@ def mount_of(fd: int) -> str:
         return next((line.split()[1] for line in lines if line.startswith("mnt_id:")), "")
 
 
+def file_system(fd: int) -> str:
+    """Give the kind of file system that an open directory lies on, such as zfs."""
+    mount = mount_of(fd)
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as lines:  # noqa: PTH123
+        return next((line.partition(" - ")[2].split()[0] for line in lines if line.split()[0] == mount), "")
+
+
 def path_of(fd: int) -> str:
     """Give the path that an open directory has now, wherever it was moved to; "" where it is too long for Linux."""
     try:

@@ -137,6 +137,27 @@ def make(top: Path, kind: str, name: str, value: object) -> None:
         pass
 
 
+@pytest.mark.promise("SKY-095")
+def test_what_a_directory_takes_only_later_is_waited_for(space: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ZFS says after seconds how large a directory became by the new name in it."""
+
+    def grow(seconds: float) -> None:
+        for number in range(300):
+            (space / "u-two" / f"{'x' * 200}{number}").touch()
+        for number in range(300):
+            (space / "u-two" / f"{'x' * 200}{number}").unlink()
+
+    monkeypatch.setattr(tree, "file_system", lambda fd: "zfs")
+    monkeypatch.setattr(time, "sleep", grow)
+    outer = space.parent
+    before = du(space / "u-two")
+    assert run(outer, levels=2) == (True, [])
+    for folder in (space, space / "u-one", space / "u-two"):
+        assert told(folder) == du(folder)
+    if du(space / "u-two") < before + 8:
+        pytest.skip("directories do not grow on this file system")
+
+
 def test_the_file_is_replaced_and_never_written_through(space: Path, tmp_path: Path) -> None:
     precious = tmp_path / "precious"
     precious.write_text("mine")
