@@ -187,7 +187,8 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
     for kind, every in jobs.intervals.items():
         values = {"kind": kind, "words": _WORDS[kind], "home": HOME, "settings": SETTINGS, "proof": PROOF}
         service, timer = units_of(kind)
-        text = fill("usage.service", **values, walled=walled, places=_places(cluster, node, jobs, kind))
+        places = " ".join(f"-{path}" for path in _places(cluster, node, jobs, kind))
+        text = fill("usage.service", **values, walled=walled, places=places)
         yield File(service, text, "usage")
         yield File(timer, fill("usage.timer", **values, calendar=_CALENDAR.get(every), every=f"{every}s"), "usage")
 

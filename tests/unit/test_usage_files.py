@@ -51,7 +51,7 @@ def test_the_count_is_weekly_and_waits_for_everybody_else(skynet: Cluster) -> No
     assert "Persistent=yes" in timer
     service = found["/etc/systemd/system/gpupool-usage.service"].splitlines()
     assert {"Nice=19", "IOSchedulingClass=idle", "ProtectSystem=strict"} <= set(service)
-    assert "ReadWritePaths=-/pskynet1 -/pskynet2 -/export/scratch" in [line.rstrip() for line in service]
+    assert "ReadWritePaths=-/pskynet1 -/pskynet2 -/export/scratch" in service
 
 
 @pytest.mark.promise("SKY-090")
@@ -154,4 +154,5 @@ def test_all_that_acts_can_be_taken_away_again(skynet: Cluster) -> None:
     acting = {path: text for path, text in texts(skynet, "multivac").items() if not path.endswith(".py")}
     assert set(acting) < set(GONE)
     assert [path for path, text in acting.items() if PROOF not in text] == []
+    assert [path for path, text in acting.items() if not text.endswith("\n")] == []
     assert json.loads(acting[SETTINGS])["file"] == "disk-usage.txt"
