@@ -4,6 +4,7 @@ from gpupool.facts.mounts import Mounted
 
 # of a mount: a remount changes them, whoever uses it; what undoes them the kernel does not say
 _FLAGS = {"ro": "rw", "rw": "ro", "nosuid": "suid", "nodev": "dev", "noexec": "exec", "noatime": "atime"}
+_CLEARED = ("ro", "nosuid", "nodev", "noexec")  # by a remount that does not name them
 # of the connection to a server: only a new mount has them
 _VALUES = ("vers", "nconnect", "timeo", "retrans", "sec", "lookupcache", "acregmin", "acregmax", "acdirmin", "acdirmax")
 _LEFT_OUT = {"nconnect": "1", "lookupcache": "all"}  # what the kernel does not say when it is so
@@ -11,14 +12,14 @@ _SIZES = ("rsize", "wsize")
 
 
 def remountable(wanted: str, now: Mounted) -> list[str]:
-    """Return the options in ``wanted`` that a mount lacks and a remount would give it."""
+    """Return the options in ``wanted`` that a mount lacks and a remount would give it, or take away ("suid")."""
     if _is_bind(wanted):
         return []
     words = wanted.split(",")
-    last = {word: max(at for at, other in enumerate(words) if other == word) for word in words}
-    return [
-        word for word in last if word in _FLAGS and last.get(_FLAGS[word], -1) < last[word] and word not in now.options
-    ]
+    last = {word: at for at, word in enumerate(words)}
+    holds = {word for word in _FLAGS if word in last and last.get(_FLAGS[word], -1) < last[word]}
+    lacks = [word for word in last if word in holds and word not in now.options]
+    return lacks + [_FLAGS[word] for word in _CLEARED if word in now.options and word not in holds]
 
 
 def fixed(wanted: str, now: Mounted) -> list[str]:

@@ -53,6 +53,7 @@ def test_what_only_a_new_mount_gives(wanted: str, lacks: list[str]) -> None:
         ("rw,relatime", "rw,relatime", []),
         ("noatime,atime", "rw", []),
         ("rw,ro", "rw", ["ro"]),
+        ("hard", "ro,nosuid,noatime", ["rw", "suid"]),
     ],
 )
 def test_what_a_remount_gives(wanted: str, options: str, lacks: list[str]) -> None:
