@@ -24,12 +24,16 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Line:
-    """Images of one kind: what they are called, and the shell texts that make the first one and those on top of it."""
+    """Images of one kind: what they are called, and the shell texts that make the first one and those on top of it.
+
+    `before` runs first of all and is no part of a name: it levels what differs between plain Debians.
+    """
 
     repository: str
     what: str
     base: Callable[[Mapping[str, str], Mapping[str, str]], str]
     layer: Callable[[Mapping[str, str], Iterable[str]], str]
+    before: str = ""
 
 
 NODES = Line("gpupool/node", "base image", recipe.base, recipe.layer)
@@ -66,7 +70,7 @@ def _ensure_base(suite: str, line: Line, tell: Tell) -> None:
         if is_here(tag):
             return
         tell(f"{line.what}: Debian {suite}")
-        _build(_debian(suite, tell), tag, line.base(host.proxies(), host.certificates()))
+        _build(_debian(suite, tell), tag, line.before + line.base(host.proxies(), host.certificates()))
 
 
 def _ensure_layer(suite: str, packages: frozenset[str], line: Line, tell: Tell) -> None:

@@ -103,9 +103,9 @@ def read(text: str) -> Found:
     return Found(key, sshd == "active", system, tuple(unit for unit in units if unit != "-"))
 
 
-def over_ssh(config: Path, name: str, seconds: float = 15.0) -> Found:
+def over_ssh(config: Path, name: str, seconds: float = 40.0) -> Found:
     """Return what the probe says over SSH; nothing of a node that does not let us in within these seconds."""
-    command = ["ssh", "-F", str(config), "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", name, PROBE]
+    command = ["ssh", "-F", str(config), "-o", "BatchMode=yes", "-o", "ConnectTimeout=20", name, PROBE]
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=seconds

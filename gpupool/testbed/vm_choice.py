@@ -19,6 +19,8 @@ def chosen(cluster: Cluster, words: str) -> tuple[str, ...]:
         found = cluster.select(words) if words else frozenset()
     except ValueError as error:
         raise TestbedError(f"--vm {error}") from None
+    if words and not found:
+        raise TestbedError(f"--vm {words}: {cluster.name} has no such node")
     if strangers := [name for name in cluster.nodes if name in found and name not in cluster.testbed_nodes]:
         nodes = ", ".join(cluster.testbed_nodes)
         raise TestbedError(f"--vm {words}: {', '.join(strangers)} not in the testbed of {cluster.name}: it has {nodes}")

@@ -10,7 +10,9 @@ from gpupool.testbed import docker, image, recipe, vm_recipe
 from gpupool.testbed.image import Line, Tell
 
 QEMU = Line("gpupool/qemu", "image of QEMU", vm_recipe.qemu, vm_recipe.layer)
-MACHINES = Line("gpupool/vm", "kernel and modules of ZFS, some minutes", vm_recipe.base, vm_recipe.layer)
+MACHINES = Line(
+    "gpupool/vm", "kernel and modules of ZFS, some minutes", vm_recipe.base, vm_recipe.layer, vm_recipe.CONTRIB
+)
 
 DISKS = "gpupool-vm-disks"  # the volume that holds them
 AT = "/disks"

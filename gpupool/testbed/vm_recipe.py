@@ -36,6 +36,12 @@ MASKED_UNITS = (
     "systemd-udev-settle.service",
 )
 
+# ZFS is in contrib, which Debian's own image leaves out; an image that we made has it.
+CONTRIB = """\
+[ ! -e /etc/apt/sources.list.d/debian.sources ] ||
+  sed -i 's/^Components: main$/Components: main contrib/' /etc/apt/sources.list.d/debian.sources
+"""
+
 _KERNEL = """\
 abi=$(ls /lib/modules)
 [ -n "$(find /lib/modules/$abi -name 'zfs.ko*')" ] || dkms autoinstall -k $abi
