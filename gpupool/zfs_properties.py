@@ -15,13 +15,13 @@ OF_DATASETS = {
     "acltype": "off|posix|posixacl",
     "atime": _SWITCH,
     "checksum": "on|off|fletcher2|fletcher4|sha256|sha512|skein|edonr|blake3",
-    "compression": r"on|off|lz4|lzjb|zle|gzip(-[1-9])?|zstd(-1?[1-9]|-10)?|zstd-fast(-[1-9]\d*)?",
+    "compression": r"on|off|lz4|lzjb|zle|gzip(-[1-9])?|zstd(-1?[1-9]|-10)?|zstd-fast(-([1-9]0?|100|500|1000))?",
     "copies": "1|2|3",
     "dedup": "on|off|verify|(sha256|sha512|skein|blake3)(,verify)?|edonr,verify",
     "devices": _SWITCH,
     "dnodesize": "legacy|auto|1k|2k|4k|8k|16k",
     "exec": _SWITCH,
-    "filesystem_limit": r"none|\d+",
+    "filesystem_limit": r"\d+",
     "logbias": "latency|throughput",
     "overlay": _SWITCH,
     "prefetch": _CACHED,
@@ -34,7 +34,7 @@ OF_DATASETS = {
     "secondarycache": _CACHED,
     "setuid": _SWITCH,
     "snapdir": "hidden|visible",
-    "snapshot_limit": r"none|\d+",
+    "snapshot_limit": r"\d+",
     "special_small_blocks": _SIZE,
     "sync": "standard|always|disabled",
     "xattr": "on|off|sa|dir",
@@ -69,7 +69,7 @@ _IN_BYTES = frozenset(("recordsize", "refquota", "refreservation", "special_smal
 _PARTS = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)")
 _OTHER_NAMES = {
     "acltype": {"posixacl": "posix"},
-    "compression": {"gzip-6": "gzip", "zstd-3": "zstd"},
+    "compression": {"gzip-6": "gzip", "zstd-3": "zstd", "zstd-fast-1": "zstd-fast"},
 }
 
 
