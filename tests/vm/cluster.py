@@ -1,5 +1,6 @@
 """A fileserver and its client as virtual machines, and the ways a test switches them off and on."""
 
+import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from gpupool.testbed.look import ssh_command
 from tests.testbed.cluster import Testbed, docker, gpupool, until
 
 INVENTORY = Path(__file__).parent / "inventory"
-NETWORK = "10.168.0.0/16"
+NETWORK = os.environ.get("GPUPOOL_TESTBED_NETWORK", "10.168.0.0/16")
 MACHINES = "fs1,node01"
 BOOT_SECONDS = 420.0
 
