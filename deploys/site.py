@@ -12,18 +12,23 @@ from gpupool.roles import (
     compute,
     controller,
     database,
+    fileserver,
     gpu,
     head,
     munge,
     people,
     slurm,
+    spaces,
     ssh,
     storage,
     tools,
+    usage,
 )
+from gpupool.system.exports import exports_for
 from gpupool.system.packages import holds_configuration
 from gpupool.system.storage import served_by
 from gpupool.system.tools import tools_for
+from gpupool.system.zfs import pools_for
 
 cluster, node = here()
 
@@ -31,10 +36,17 @@ base.apply(cluster, node)
 ssh.apply(cluster, node)
 people.apply(cluster, node)
 
+if pools_for(cluster, node):
+    fileserver.disks(cluster, node)
 if served_by(cluster, node):
     storage.serve(cluster, node)
+    spaces.apply(cluster, node)
+if exports_for(cluster, node) or node.has("fileserver"):
+    fileserver.give(cluster, node)
 stage(name="Servers are ready")
 storage.use(cluster, node)
+if not served_by(cluster, node):
+    spaces.apply(cluster, node)
 if node == cluster.controllers[0]:
     munge.make(cluster, node)
 stage(name="The munge key is made")
@@ -64,6 +76,10 @@ if node.has("head"):
     head.apply(cluster, node)
 if node.has("head") or tools_for(cluster, node):
     tools.apply(cluster, node)
-# last: what has to stay because of its jobs fails here, when all else is done
+usage.apply(cluster, node)
+# last: what has to stay because of jobs or data fails here, when all else is done
 if node.has("database"):
     accounts.limits(cluster, node)
+if pools_for(cluster, node):
+    fileserver.keep(cluster, node)
+storage.look(cluster, node)

@@ -10,11 +10,15 @@ from gpupool.slurm.dbd import mariadb_conf, slurmdbd_conf
 from gpupool.slurm.gres import cgroup_conf, gres_conf
 from gpupool.slurm.submit import job_submit_lua
 from gpupool.system.devices import devices_conf, fake_devices
+from gpupool.system.exports import exports_file, exports_for, nfs_conf
+from gpupool.system.fileserver import timers
 from gpupool.system.names import hosts
 from gpupool.system.packages import holds_configuration, serves_configuration
+from gpupool.system.spaces import variables
 from gpupool.system.ssh import sshd_conf
 from gpupool.system.tools import tools_for
 from gpupool.system.units import drop_in, sackd_default, slurmd_default
+from gpupool.system.usage import files as usage_files
 
 
 def files_for(cluster: Cluster, node: Node) -> tuple[File, ...]:
@@ -57,4 +61,10 @@ def _files(cluster: Cluster, node: Node) -> Iterator[File]:
     if node.has("head") and serves_configuration(cluster):
         yield File("/etc/default/sackd", sackd_default(cluster), "head")
         yield drop_in(cluster, "sackd", "head", after=("munge.service",))
+    if exports_for(cluster, node):
+        yield exports_file(cluster, node)
+        yield nfs_conf(cluster, node)
+    yield from timers(cluster, node)
     yield from tools_for(cluster, node)
+    yield from variables(cluster, node)
+    yield from usage_files(cluster, node)

@@ -25,7 +25,11 @@ class Reach:
     def where(self) -> str:
         """Say in a few words whom this speaks to."""
         if self.testbed:
-            return f"the testbed {self.testbed.name} ({len(self.cluster.nodes)} containers here)"
+            machines = len(self.testbed.machines)
+            count = f"{len(self.cluster.nodes) - machines} containers" + (
+                f" and {machines} machines" if machines else ""
+            )
+            return f"the testbed {self.testbed.name} ({count} here)"
         return f"the nodes of {self.cluster.name}"
 
     @property
@@ -77,7 +81,7 @@ def reach(inventory: Path, on: str = "auto") -> Reach:
     except OSError as error:
         words = f"the key of testbed {stands.name} cannot be read ({error.strerror})"
         raise TestbedError(f"{words}: `gpupool testbed up {inventory}` makes it anew") from None
-    twin = stand_in(cluster, cgroup=stands.cgroups, network=network, keys=(own,))
+    twin = stand_in(cluster, cgroup=stands.cgroups, network=network, keys=(own,), machines=stands.machines)
     ssh = {"ssh_user": "root", "ssh_port": 22, "ssh_key": stands.key, "ssh_known_hosts_file": stands.known_hosts}
     return Reach(twin, stands, {**ssh, "ssh_allow_agent": False, "ssh_look_for_keys": False})
 

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from bench_accounts import accounts
+from bench_usage import usage
 from rich.console import Console
 from rich.table import Table
 
@@ -160,6 +161,7 @@ def main() -> None:
     """Run what is asked for, or all of it."""
     parts: dict[str, Callable[[], None]] = {
         "inventory": inventory, "demo": demo, "noop": noop, "apt": apt, "accounts": lambda: accounts(out, EXAMPLE),
+        "usage": lambda: usage(out),
     }  # fmt: skip
     wanted = sys.argv[1:] or list(parts)
     if unknown := [word for word in wanted if word not in parts]:
@@ -170,7 +172,8 @@ def main() -> None:
         for word in wanted:
             parts[word]()
     finally:
-        run("gpupool", "testbed", "down", str(SKYNET), "--name", "skynet", check=False)
+        if wanted != ["usage"]:
+            run("gpupool", "testbed", "down", str(SKYNET), "--name", "skynet", check=False)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import sys
 import typer
 
 from gpupool import __version__
-from gpupool.cli import apply, check, init, plan, rehearse, render, schema, testbed, verify
+from gpupool.cli import apply, check, init, plan, rehearse, render, schema, storage, testbed, verify
 from gpupool.cli.screen import stderr
 from gpupool.errors import GpupoolError
 
@@ -22,6 +22,7 @@ app.command("apply")(apply.command)
 app.command("verify")(verify.command)
 app.command("rehearse")(rehearse.command)
 app.add_typer(testbed.app, name="testbed", help="The same cluster in containers here: up, down, status, ssh.")
+app.add_typer(storage.app, name="storage", help="The cluster's storage: who has how much.")
 app.command("init")(init.command)
 app.command("schema")(schema.command)
 

@@ -15,7 +15,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_for
 from gpupool.errors import InventoryError
 from gpupool.files import File
-from gpupool.operations.units import MountEntry, unit_name, unit_text
+from gpupool.operations.units import MountEntry, unit_files
 from gpupool.slurm.accounting import entities
 from gpupool.slurm.names import folded
 from gpupool.system.storage import mounts_for, stand_ins_for
@@ -62,8 +62,9 @@ def _files(cluster: Cluster, node: Node) -> Iterator[File]:
     yield from files_for(cluster, node)
     # the operation that mounts writes these itself
     for it in (*stand_ins_for(cluster, node), *mounts_for(cluster, node)):
-        entry = MountEntry(it.path, it.source, it.fstype, it.options)
-        yield File(f"/etc/systemd/system/{unit_name(it.path)}", unit_text(entry), "storage")
+        entry = MountEntry(it.path, it.source, it.fstype, it.options, timeout=it.timeout, automount=it.automount)
+        for name, text in unit_files(entry).items():
+            yield File(f"/etc/systemd/system/{name}", text, "storage")
 
 
 def _bold(line: str) -> str:

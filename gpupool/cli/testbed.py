@@ -21,14 +21,25 @@ Prefix = Annotated[
 ]
 
 
-def wanted(inventory: Path, *, name: str | None, prefix: str, network: str | None) -> Spec:
-    """Return the testbed that an inventory asks for."""
+def wanted(
+    inventory: Path, *, name: str | None, prefix: str, network: str | None, vm: str | None = None
+) -> tuple[Spec, dict[str, tuple[str, ...]]]:
+    """Return the testbed that an inventory asks for, and the mounts that its nodes go without.
+
+    `vm` names the nodes that are machines; None leaves that as it is where the testbed stands already.
+    """
     # Loading an inventory takes its time, and most commands of a testbed need none.
     from gpupool.cluster.load import load
-    from gpupool.testbed import overlay
+    from gpupool.testbed import overlay, vm_choice
 
-    cluster = overlay.stand_in(load(inventory), cgroup=host.host_cgroups(), network=network)
-    return overlay.spec_of(cluster, name=name, prefix=prefix)
+    whole = load(inventory)
+    if vm is None:
+        stands = state.made_from(inventory, name=name or whole.name, prefix=prefix)
+        machines = tuple(it for it in stands[0].machines if it in whole.testbed_nodes) if stands else ()
+    else:
+        machines = vm_choice.chosen(whole, vm)
+    cluster = overlay.stand_in(whole, cgroup=host.host_cgroups(), network=network, machines=machines)
+    return overlay.spec_of(cluster, name=name, prefix=prefix), vm_choice.left_out(whole, machines)
 
 
 @app.command()
@@ -44,11 +55,17 @@ def up(
     bare: Annotated[
         bool, typer.Option("--bare", help="Nodes are plain Debian: apply installs every package, as on new machines.")
     ] = False,
+    vm: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NODE,…", help="These nodes are virtual machines, or '' for none; without it, those that were."
+        ),
+    ] = None,
     prefix: Prefix = "gpupool",
     as_json: Json = False,
 ) -> None:
     """Start the nodes, making what is missing; repeat it at any time."""
-    spec = wanted(inventory, name=name, prefix=prefix, network=network)
+    spec, left_out = wanted(inventory, name=name, prefix=prefix, network=network, vm=vm)
     if bare:
         spec = spec.bare()
     words = Console(stderr=True)
@@ -60,6 +77,8 @@ def up(
     parts = {"made": done.created, "made anew": done.recreated, "started": done.started, "left alone": done.kept}
     counts = ", ".join(f"{len(names)} {what}" for what, names in parts.items() if names)
     Console().print(f"testbed {spec.name}: {len(spec.containers)} nodes are up after {done.seconds} s ({counts})")
+    for node, paths in left_out.items():
+        words.print(f"warning: {node} goes without {', '.join(paths)}: containers and machines share no storage")
     for warning in done.warnings:
         words.print(f"warning: {warning}")
     if done.recreated:
@@ -94,7 +113,8 @@ def status(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", 
         table = Table("node", "roles", "address", "container", "systemd", "ssh", title=f"testbed {found.name}")
         for node in nodes:
             failed = f" ({', '.join(node.failed_units)})" if node.failed_units else ""
-            cells = (node.name, ", ".join(node.roles), node.address, node.container, node.systemd + failed)
+            word = f"{node.container} (machine)" if node.machine else node.container
+            cells = (node.name, ", ".join(node.roles), node.address, word, node.systemd + failed)
             table.add_row(*cells, "yes" if node.ssh else "no", style=None if node.ok else "red")
         Console().print(table)
     if not all(node.ok for node in nodes):

@@ -6,6 +6,7 @@ from gpupool.cluster import model
 from gpupool.cluster.checks.room import keeps_cpus
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.checks.sums import real_memory
+from gpupool.cluster.pools import dataset_of, pools_on
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.labs import Account, Partition, User
 
@@ -83,6 +84,7 @@ def _account(account: Account, it: Inventory) -> model.Account:
         everybody=account.members == "all",
         fairshare=account.fairshare,
         coordinators=tuple(user.name for user in it.users if user.coordinator and user.account == account.name),
+        tier=account.tier or "standard",
     )
 
 
@@ -147,7 +149,20 @@ def _mounts(site: Site, servers: Mapping[str, model.Node]) -> Iterator[model.Mou
         nodes = tuple(name for name in site.census.select(words) if name != export.server)
         at = export.at or f"{storage.mount_root}/{key}"
         source = f"{servers[export.server].fqdn}:{export.path}"
-        yield model.Mount(key, export.server, export.path, source, at, export.size, export.fs, nodes)
+        pools = pools_on(storage, export.server, site.census.select)
+        yield model.Mount(
+            key,
+            export.server,
+            export.path,
+            source,
+            at,
+            export.size,
+            export.fs,
+            nodes,
+            dataset=dataset_of(export, pools) if export.fs == "zfs" else None,
+            squash=export.squash,
+            options=export.options,
+        )
 
 
 def _space_links(it: Inventory) -> Iterator[tuple[str, str]]:

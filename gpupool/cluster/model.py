@@ -63,6 +63,7 @@ class Account:
     everybody: bool
     fairshare: int | None
     coordinators: tuple[str, ...]
+    tier: Literal["standard", "premium"] = "standard"
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,10 @@ class Partition:
 
 @dataclass(frozen=True)
 class Mount:
-    """An export as a node mounts it: `source` is `server:path` with the server's full name; size in MiB."""
+    """An export as a node mounts it: `source` is `server:path` with the server's full name; size in MiB.
+
+    `dataset` is what zfs calls it; None where it lies on no declared pool. `options` are the clients', besides ours.
+    """
 
     export: str
     server: str
@@ -119,6 +123,9 @@ class Mount:
     size: int | None
     fs: str
     nodes: tuple[str, ...]
+    dataset: str | None = None
+    squash: Literal["root", "none", "all"] = "root"
+    options: tuple[str, ...] = ()
 
     @cached_property
     def clients(self) -> frozenset[str]:
@@ -135,18 +142,29 @@ class Drivers:
     """What stands behind nodes: real hardware, or a testbed's stand-ins.
 
     `cgroup` is the version of the nodes' control groups; `shared` where a testbed's nodes find their shared
-    directories.
+    directories; `machines` are those of a testbed's nodes that have a kernel of their own. `cpus` are `claimed` where
+    compute nodes have not the CPUs that the inventory says.
     """
 
     gpu: Literal["nvidia", "fake"]
     storage: Literal["nfs", "standin"]
     cgroup: Literal["v1", "v2"] = "v2"
     shared: str | None = None
+    machines: frozenset[str] = frozenset()
+    cpus: Literal["real", "claimed"] = "real"
 
     @property
     def testbed(self) -> bool:
         """Whether the nodes only stand for the machines that the inventory describes."""
         return self.shared is not None
+
+    def contained(self, node: str) -> bool:
+        """Tell whether a node is a container: younger than the kernel under it, and without a clock of its own."""
+        return self.testbed and node not in self.machines
+
+    def real_storage(self, *nodes: str) -> bool:
+        """Tell whether all these nodes have file systems for real, not a testbed's stand-ins."""
+        return self.storage == "nfs" or all(node in self.machines for node in nodes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
@@ -26,7 +26,10 @@ done
 
 @dataclass(frozen=True)
 class Mounted:
-    """One mount: what (``source``, ``root`` within it), how, and the number of the file system (``device``)."""
+    """One mount: what (``source``, ``root`` within it), how, and the number of the file system (``device``).
+
+    ``options`` are those of this mount, ``inner`` those of its file system: the kernel's own words.
+    """
 
     path: str
     source: str
@@ -34,11 +37,12 @@ class Mounted:
     options: tuple[str, ...]
     root: str
     device: str
+    inner: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class MountUnit:
-    """A .mount unit: the text of our file ("" when there is none) and systemd's words for its states."""
+    """A unit of a mount: the text of our file ("" when there is none) and systemd's words for its states."""
 
     text: str
     active: str
@@ -54,8 +58,9 @@ class MountState:
     units: dict[str, MountUnit]
 
     def at(self, path: str) -> Mounted | None:
-        """Return what is mounted exactly at ``path`` (the topmost), or None."""
-        return next((mount for mount in reversed(self.mounted) if mount.path == path), None)
+        """Return what is mounted exactly at ``path`` (the topmost), or None; a place that systemd watches is free."""
+        found = next((mount for mount in reversed(self.mounted) if mount.path == path), None)
+        return None if found is not None and found.fstype == "autofs" and found.source == "systemd-1" else found
 
     def holding(self, path: str) -> Mounted | None:
         """Return the mount that ``path`` lies in."""
@@ -64,7 +69,7 @@ class MountState:
 
 
 class Mounts(FactBase[MountState | None]):
-    """All mounts and the named .mount units, in one command. None when the answer was cut short."""
+    """All mounts and the named units of mounts, in one command. None when the answer was cut short."""
 
     def command(self, units: Sequence[str] = ()) -> StringCommand:
         """Ask for all at once."""
@@ -97,14 +102,71 @@ class Mounts(FactBase[MountState | None]):
         return MountState(tuple(mounted), units)
 
 
+# A look at the file system itself: the only one here that a server which is away could hang, so each has its time.
+# Where systemd watches, the look makes the mount; `stat -f` does that, `stat` does not.
+_PROBE = r"""
+probe() { # path as-in-mountinfo unit seconds
+  kind=$(place=$2 awk '$5 == ENVIRON["place"] { for (at = 6; $at != "-"; at++); kind = $(at + 1) } END { print kind }' \
+    /proc/self/mountinfo)
+  if [ -z "$kind" ]; then printf 'free\t%s\t\n' "$1"; return; fi
+  # what is mounted answers at once, or it does not
+  limit=$4; [ "$kind" = autofs ] || [ "$limit" -le 5 ] || limit=5
+  said=$(timeout -s KILL "$limit" stat -f -c %T -- "$1" 2>&1); code=$?
+  if [ "$code" = 0 ]; then printf 'good\t%s\t\n' "$1"
+  elif [ "$code" -ge 124 ]; then printf 'dead\t%s\tno answer within %s s\n' "$1" "$limit"
+  else
+    why=$(journalctl --no-pager -q -o cat -u "$3" -n 20 2>/dev/null |
+      grep -v '^Mount\|^Unmount\|^Failed to mount\|\.mount: ' | tail -n 1)
+    if [ "$kind" = autofs ] && [ -n "$why" ]; then said=$why; else said=${said##*: }; fi
+    printf 'dead\t%s\t%s\n' "$1" "$(printf %s "$said" | tr '\n\t' '  ')"
+  fi
+}
+while [ $# -gt 0 ]; do probe "$1" "$2" "$3" "$4" & shift 4; done
+wait
+"""
+
+
+class Alive(FactBase[dict[str, str | None] | None]):
+    """Of these mounts (path: unit and seconds to wait) what keeps each from being used: "" for nothing.
+
+    None stands for a path where nothing is mounted, nor will be when somebody looks; all are asked at once.
+    None instead of all when the answer was cut short.
+    """
+
+    def command(self, mounts: Mapping[str, tuple[str, int]]) -> StringCommand:
+        """Ask all at once."""
+        words = [
+            word
+            for path, (unit, seconds) in mounts.items()
+            for word in (path, as_in_mountinfo(path), unit, str(seconds))
+        ]
+        return ask(_PROBE, *words, limit=30 + max((seconds for _, seconds in mounts.values()), default=0))
+
+    def process(self, output: list[str]) -> dict[str, str | None] | None:
+        """Read the answer."""
+        lines = whole(output)
+        if lines is None:
+            return None
+        found: dict[str, str | None] = {}
+        for line in lines:
+            kind, path, why = line.split("\t", 2)
+            found[path] = None if kind == "free" else why or "it cannot be read" if kind == "dead" else ""
+        return found
+
+
 def mount_of(line: str) -> Mounted:
     """Read one line of /proc/self/mountinfo."""
     before, _, after = line.partition(" - ")
     first, last = before.split(" "), after.split(" ")
     return Mounted(
         path=_plain(first[4]), source=_plain(last[1]), fstype=last[0], options=tuple(first[5].split(",")),
-        root=_plain(first[3]), device=first[2],
+        root=_plain(first[3]), device=first[2], inner=tuple(last[2].split(",")) if len(last) > 2 else (),
     )  # fmt: skip
+
+
+def as_in_mountinfo(path: str) -> str:
+    """Return a path as the kernel writes it there."""
+    return re.sub(r"[ \t\n\\]", lambda found: f"\\{ord(found[0]):03o}", path)
 
 
 def _plain(text: str) -> str:

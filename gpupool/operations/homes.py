@@ -12,11 +12,17 @@ from gpupool.operations import diffs
 from gpupool.operations.ambient import this_host
 from gpupool.operations.refusal import refuse
 
+# in one remote call: far below the 128 KiB that one argument may have; a line may hold a key
+_PATHS, _LINES = 1000, 100
 _PRELUDE = r"""
 set -eu; umask 077
+skel=$(mktemp -d); trap 'rm -rf -- "$skel"' EXIT; cp -rT /etc/skel "$skel"
+file() { # name size; its text comes by standard input
+  head -c "$2" > "$skel/$1"; chmod 644 "$skel/$1"
+}
 home() { # path uid gid mode; made beside its place, so that a home is there whole or not at all
-  new=$1.gpupool-new; rm -rf -- "$new"; mkdir -p -- "${1%/*}"; cp -rT /etc/skel "$new"
-  chown -R -- "$2:$3" "$new"; chmod -- "$4" "$new"; mv -nT -- "$new" "$1"
+  new=$1.gpupool-new; rm -rf -- "$new"; ( umask 022; mkdir -p -- "${1%/*}" ); cp -rT "$skel" "$new"
+  chown -hR -- "$2:$3" "$new"; chmod -- "$4" "$new"; mv -nT -- "$new" "$1"
 }
 allow() { # path uid gid key; as the user: in a directory of his, root would follow a link to anywhere
   setpriv --reuid "$2" --regid "$3" --clear-groups sh -eu -c '
@@ -39,12 +45,18 @@ class HomeEntry:
 
 
 @operation()
-def present(homes: list[HomeEntry]) -> Generator[StringCommand, None, None]:
-    """Have these homes; one that is there keeps its mode and contents, another owner's is refused in words."""
-    state = this_host().get_fact(Homes, paths=[home.path for home in homes]) if homes else {}
-    if state is None:
-        yield from refuse("the node does not say which homes it has: no answer within 60 s")
-        return
+def present(homes: list[HomeEntry], skeleton: dict[str, str] | None = None) -> Generator[StringCommand, None, None]:
+    """Have these homes; one that is there keeps its mode and contents, another owner's is refused in words.
+
+    A new one begins as a copy of the node's /etc/skel with the files of ``skeleton`` (name in the home: text) in it.
+    """
+    state: dict[str, HomeState] = {}
+    for first in range(0, len(homes), _PATHS):
+        part = this_host().get_fact(Homes, paths=[home.path for home in homes[first : first + _PATHS]])
+        if part is None:
+            yield from refuse("the node does not say which homes it has: no answer within 60 s")
+            return
+        state |= part
     strangers = [home for home in homes if home.path in state and state[home.path].uid != home.uid]
     if strangers:
         whose = ", ".join(f"{home.path} belongs to uid {state[home.path].uid}, not {home.uid}" for home in strangers)
@@ -58,7 +70,10 @@ def present(homes: list[HomeEntry]) -> Generator[StringCommand, None, None]:
     if not lines:
         this_host().noop(f"{len(homes)} homes: as wanted")
         return
-    yield StringCommand("\n".join([_PRELUDE.strip(), *lines]))
+    texts = skeleton or {}
+    head = [_PRELUDE.strip(), *(f"file {shlex.quote(name)} {len(text.encode())}" for name, text in texts.items())]
+    for first in range(0, len(lines), _LINES):
+        yield StringCommand("\n".join([*head, *lines[first : first + _LINES]]), _stdin="".join(texts.values()))
 
 
 def _work(home: HomeEntry, now: HomeState | None, lines: list[str], changes: dict[str, str | None]) -> None:

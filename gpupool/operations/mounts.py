@@ -4,20 +4,22 @@ import hashlib
 import posixpath
 import shlex
 from collections.abc import Generator
+from dataclasses import dataclass, field
 
 from pyinfra.api.command import StringCommand
 from pyinfra.api.operation import operation
 
-from gpupool.facts.mounts import UNITS, Mounted, Mounts, MountState
+from gpupool.facts.mounts import UNITS, Alive, Mounted, Mounts, MountState, as_in_mountinfo
 from gpupool.operations import diffs
-from gpupool.operations.ambient import this_host
+from gpupool.operations.ambient import executing, this_host
+from gpupool.operations.mount_options import fixed, remountable
 from gpupool.operations.refusal import refuse
-from gpupool.operations.units import REMOTE, MountEntry, unit_name, unit_text
+from gpupool.operations.units import REMOTE, MountEntry, unit_files, unit_name
 
 _PRELUDE = rf"""
 set -u
 say() {{ # unit words
-  printf '%s\n' "$2" >&2; failed=$2
+  failed=${{failed:+$failed; }}$2
 }}
 failed=
 unit() {{ # name size sha256; the text comes by standard input
@@ -26,6 +28,9 @@ unit() {{ # name size sha256; the text comes by standard input
   chmod 644 "$new"; sync -- "$new"
 }}
 place() {{ mv -fT -- "{UNITS}/.$1.gpupool-new" {UNITS}/"$1" && sync -- {UNITS}; }}
+arm() {{ # unit path; needs no server
+  said=$(systemctl start -- "$1" 2>&1) || say "$1" "$2: systemd cannot watch it: $said"
+}}
 bring() {{ # unit path source seconds hint; restart: systemd may believe in a mount that somebody took away by hand
   timeout -k 5 "$4" systemctl restart -- "$1" 2>/dev/null && return
   if [ $? -ge 124 ]; then say "$1" "$2: $3 was not mounted within $4 s$5"; else
@@ -34,19 +39,35 @@ bring() {{ # unit path source seconds hint; restart: systemd may believe in a mo
   fi
   systemctl --no-block stop -- "$1"; return 1
 }}
-there() {{ # unit path; a unit may be called active with nothing mounted
-  findmnt -n --mountpoint "$2" >/dev/null || say "$1" "$2: systemd says it is mounted, the kernel does not"
+there() {{ # unit path path-as-in-mountinfo; a unit may be called active with nothing mounted
+  place=$3 awk '$5 == ENVIRON["place"] {{ found = 1 }} END {{ exit !found }}' /proc/self/mountinfo ||
+    say "$1" "$2: systemd says it is mounted, the kernel does not"
+}}
+answers() {{ timeout -s KILL 5 stat -f -- "$1" >/dev/null 2>&1; }}
+again() {{ # unit path options seconds
+  answers "$2" || return 0 # who is away is named when all else is done
+  timeout -k 5 "$4" mount -o "remount,$3" -- "$2" || say "$1" "$2: cannot be remounted with $3"
+}}
+lifted=
+lift() {{ # unit path; never by force: what somebody uses stays, and is named when all else is done
+  answers "$2" && timeout -s KILL 15 umount -c -- "$2" 2>/dev/null && lifted="$lifted|$1|"
+}}
+anew() {{ # unit path source seconds hint
+  case $lifted in *"|$1|"*) bring "$@";; esac
 }}
 """  # noqa: E501
 
+Commands = Generator[StringCommand, None, None]
+
 
 @operation()
-def mounted(mounts: list[MountEntry]) -> Generator[StringCommand, None, None]:
+def mounted(mounts: list[MountEntry]) -> Commands:
     """Have these mounts there now and (``boot``) after a reboot, each as a systemd unit of ours.
 
-    A server that does not answer fails the operation in words when its time is over; the other mounts are made all
-    the same. A mount in use is never torn down: another source at its place is refused in words. Changed options are
-    given to a mount that is there by remounting it.
+    ``automount`` ones are made when somebody looks, so no server is needed; ``answering`` looks. Of the others, a
+    server that does not answer fails the operation in words when its time is over; the other mounts are made all the
+    same. A mount in use is never torn down: another source at its place is refused in words. Changed options are
+    given to a mount by remounting it, or, where the kernel cannot, by a new mount if nobody uses the old one.
     """
     paths = [mount.path for mount in mounts]
     if wrong := [m for m in mounts if not _sound(m)] or [m for m in mounts if paths.count(m.path) > 1]:
@@ -55,64 +76,121 @@ def mounted(mounts: list[MountEntry]) -> Generator[StringCommand, None, None]:
     if not mounts:
         this_host().noop("no mounts wanted")
         return
-    state = this_host().get_fact(Mounts, units=[unit_name(path) for path in paths])
+    state = this_host().get_fact(Mounts, units=_units(mounts))
     if state is None:
         yield from refuse("the node does not say what is mounted: no answer within 60 s")
         return
     if complaints := [words for mount in mounts if (words := _in_the_way(mount, state))]:
         yield from refuse("; ".join(complaints))
         return
-    changes, texts, stages, lines = _work(mounts, state)
-    diffs.record(changes)
-    if not changes:
+    work = _Work(state)
+    for mount in mounts:
+        work.add(mount)
+    work.close()
+    diffs.record(work.changes)
+    if not work.changes:
         this_host().noop(f"{len(mounts)} mounts: as wanted")
         return
-    script = [_PRELUDE.strip(), *stages, *lines, '[ -z "$failed" ] || { printf "%s\\n" "$failed" >&2; exit 1; }']
-    yield StringCommand("\n".join(script), _stdin="".join(texts))
+    lines = [*work.stages, *work.before, *work.lifts, *work.after]
+    script = [_PRELUDE.strip(), *lines, '[ -z "$failed" ] || { printf "%s\\n" "$failed" >&2; exit 1; }']
+    yield StringCommand("\n".join(script), _stdin="".join(work.texts))
 
 
-def _work(mounts: list[MountEntry], state: MountState) -> tuple[dict[str, str | None], list[str], list[str], list[str]]:
-    changes: dict[str, str | None] = {}
-    texts: list[str] = []
-    stages: list[str] = []
-    before: list[str] = []
-    reload = any(unit.need_daemon_reload for unit in state.units.values())
-    after: list[str] = []
+@operation()
+def answering(mounts: list[MountEntry]) -> Commands:
+    """Look at each of these mounts for a few seconds, all at once, and fail in words for those that are down.
+
+    The look makes mounts of ``automount``. Options that a mount in use still lacks are named, too. To be called when
+    all else is done: a server that is away holds nothing else up. It changes nothing itself.
+    """
+    state = this_host().get_fact(Mounts, units=_units(mounts)) if mounts else None
+    asked = {mount.path: (unit_name(mount.path), mount.patience) for mount in mounts}
+    alive = this_host().get_fact(Alive, mounts=asked) if mounts else {}
+    if alive is None or (mounts and state is None):
+        yield from refuse("the node does not say whether its mounts can be used: no answer in time")
+        return
+    trouble: dict[str, str] = {}
     for mount in mounts:
-        name = unit_name(mount.path)
-        quoted, where = shlex.quote(name), shlex.quote(mount.path)
-        unit, now, text = state.units[name], state.at(mount.path), unit_text(mount)
-        notes: list[str] = []
+        why, now = alive.get(mount.path), state.at(mount.path) if state else None
+        if why:
+            trouble[mount.path] = f"{mount.source} is down: {why}"
+        elif why is None and executing():
+            trouble[mount.path] = f"{mount.source} is not mounted"
+        elif now and executing() and (late := fixed(mount.options, now)):
+            trouble[mount.path] = (
+                f"mounted without {','.join(late)} as long as somebody uses it or another mount of the same server "
+                f"(fuser -vm {mount.path} says who): drain the node, then run again"
+            )
+    diffs.record({path: f"{words}\n" for path, words in trouble.items()})
+    if not trouble:
+        this_host().noop(f"{len(mounts)} mounts answer")
+        return
+    words = "; ".join(f"{path}: {said}" for path, said in trouble.items())
+    yield StringCommand(f"printf '%s\\n' {shlex.quote(words)} >&2; exit 1")
+
+
+@dataclass
+class _Work:
+    """What is to be done, collected: named changes with their diffs, and the lines of the script."""
+
+    state: MountState
+    changes: dict[str, str | None] = field(default_factory=dict)
+    texts: list[str] = field(default_factory=list)
+    stages: list[str] = field(default_factory=list)
+    before: list[str] = field(default_factory=list)
+    lifts: list[str] = field(default_factory=list)
+    after: list[str] = field(default_factory=list)
+
+    def add(self, mount: MountEntry) -> None:
+        """Compare one mount with what is there."""
+        notes = [note for name, text in unit_files(mount).items() for note in self._unit(mount, name, text)]
+        name, now = unit_name(mount.path), self.state.at(mount.path)
+        down = f" (is {mount.source.partition(':')[0]} up?)" if REMOTE.fullmatch(mount.fstype) else ""
+        values = (name, mount.path, mount.source, str(mount.patience), down)
+        if now is None and mount.automount:
+            watch = unit_name(mount.path, "automount")
+            if self.state.units[watch].active != "active":
+                self.after.append(shlex.join(["arm", watch, mount.path]))
+                notes.append(f"mount {mount.source} when somebody looks\n")
+        elif now is None:
+            there = shlex.join(["there", name, mount.path, as_in_mountinfo(mount.path)])
+            self.after.append(f"{shlex.join(['bring', *values])} && {there}")
+            notes.append(f"mount {mount.source}\n")
+        elif late := fixed(mount.options, now):
+            self.lifts.append(shlex.join(["lift", name, mount.path]))
+            self.after.append(shlex.join(["anew", *values]))
+            notes.append(f"mounted anew with {','.join(late)}, if nobody uses it\n")
+        elif late := remountable(mount.options, now):
+            self.after.append(shlex.join(["again", name, mount.path, mount.options, str(mount.patience)]))
+            notes.append(f"remounted with {','.join(late)}\n")
+        if notes:
+            self.changes[mount.path] = "".join(notes)
+
+    def _unit(self, mount: MountEntry, name: str, text: str) -> Generator[str, None, None]:
+        unit, quoted = self.state.units[name], shlex.quote(name)
         if unit.text != text:
-            texts.append(text)
-            size, sha256 = len(text.encode()), hashlib.sha256(text.encode()).hexdigest()
-            stages.append(f"unit {quoted} {size} {sha256}")
-            if now is not None and unit.text and _options(unit.text) != mount.options:
-                # before the unit file: a run that is killed here sees the difference again
-                words = shlex.quote(f"{mount.path}: cannot be remounted with {mount.options}")
-                options = shlex.quote(f"remount,{mount.options}")
-                before.append(f"timeout -k 5 {mount.timeout} mount -o {options} -- {where} || say {quoted} {words}")
-            before.append(f"place {quoted}")
-            reload = True
-            notes.append(diffs.diff_of(unit.text or None, text, f"{UNITS}/{name}"))
+            self.texts.append(text)
+            self.stages.append(f"unit {quoted} {len(text.encode())} {hashlib.sha256(text.encode()).hexdigest()}")
+            self.before.append(f"place {quoted}")
+            yield diffs.diff_of(unit.text or None, text, f"{UNITS}/{name}")
         if mount.boot != (unit.enabled in ("enabled", "enabled-runtime")):
             verb = "enable" if mount.boot else "disable"
-            after.append(
+            self.after.append(
                 f"systemctl --quiet {verb} -- {quoted} || say {quoted} {shlex.quote(f'{name}: cannot be {verb}d')}"
             )
-            notes.append("mounted at boot\n" if mount.boot else "no longer mounted at boot\n")
-        if now is None:
-            down = f" (is {mount.source.partition(':')[0]} up?)" if REMOTE.fullmatch(mount.fstype) else ""
-            values = (name, mount.path, mount.source, str(mount.timeout), down)
-            after.append(f"{shlex.join(['bring', *values])} && there {quoted} {where}")
-            notes.append(f"mount {mount.source}\n")
-        if notes:
-            changes[mount.path] = "".join(notes)
-    if reload:
-        before.append("systemctl daemon-reload")
-        if not changes:
-            changes["daemon-reload"] = "a mount unit changed on disk\n"
-    return changes, texts, stages, before + after
+            yield f"{name}: {'from' if mount.boot else 'no longer from'} boot on\n"
+
+    def close(self) -> None:
+        """Have systemd read what changed, before anything is started."""
+        stale = any(unit.need_daemon_reload for unit in self.state.units.values())
+        if self.before or stale:
+            self.before.append("systemctl daemon-reload")
+            if not self.changes:
+                self.changes["daemon-reload"] = "a mount unit changed on disk\n"
+
+
+def _units(mounts: list[MountEntry]) -> list[str]:
+    return [name for mount in mounts for name in unit_files(mount)]
 
 
 def _in_the_way(mount: MountEntry, state: MountState) -> str | None:
@@ -141,8 +219,3 @@ def _sound(mount: MountEntry) -> bool:
     return mount.path.startswith("/") and mount.path == posixpath.normpath(mount.path) != "/" and not any(
         "\n" in value or not value for value in (mount.path, mount.source, mount.fstype, mount.options)
     )  # fmt: skip
-
-
-def _options(text: str) -> str:
-    line = next((line for line in text.splitlines() if line.startswith("Options=")), "Options=")
-    return line.removeprefix("Options=").replace("%%", "%")

@@ -8,7 +8,11 @@ REMOTE = re.compile(r"nfs4?|cifs|ceph|lustre|beegfs|9p|fuse\.\w+")
 
 @dataclass(frozen=True)
 class MountEntry:
-    """One mount: ``options`` as in fstab; ``timeout`` in seconds is how long the server may take to answer."""
+    """One mount: ``options`` as in fstab; ``timeout`` in seconds is how long the server may take to answer.
+
+    ``automount``: it is made when somebody first looks, and at boot without anybody waiting for it. ``timeout`` 0:
+    for ever, for what a service cannot start without.
+    """
 
     path: str
     source: str
@@ -16,33 +20,70 @@ class MountEntry:
     options: str = "defaults"
     boot: bool = True
     timeout: int = 60
+    automount: bool = False
+
+    @property
+    def patience(self) -> int:
+        """Seconds that a run waits for it."""
+        return self.timeout or 30
 
 
-def unit_name(path: str) -> str:
-    """Return the name that the mount unit of ``path`` must have, as ``systemd-escape --path --suffix=mount`` says."""
+def unit_name(path: str, kind: str = "mount") -> str:
+    """Return the name that the unit of ``path`` must have, as ``systemd-escape --path --suffix=KIND`` says."""
     parts = "/".join(part for part in path.split("/") if part)
     if not parts:
-        return "-.mount"
+        return f"-.{kind}"
     safe = "".join(
         sign if re.fullmatch(r"[A-Za-z0-9:_.]", sign) and not (sign == "." and at == 0)
         else "-" if sign == "/"
         else "".join(f"\\x{byte:02x}" for byte in sign.encode())
         for at, sign in enumerate(parts)
     )  # fmt: skip
-    return f"{safe}.mount"
+    return f"{safe}.{kind}"
+
+
+def unit_files(mount: MountEntry) -> dict[str, str]:
+    """Return the unit files that a mount needs, name to text."""
+    units = {unit_name(mount.path): unit_text(mount)}
+    return units | ({unit_name(mount.path, "automount"): automount_text(mount)} if mount.automount else {})
 
 
 def unit_text(mount: MountEntry) -> str:
     """Return the unit file of a mount."""
     remote = REMOTE.fullmatch(mount.fstype)
-    target = "remote-fs.target" if remote else "local-fs.target"
-    after = "After=network-online.target\nWants=network-online.target\n" if remote else ""
+    after, options = "", mount.options
+    if remote:
+        # a unit that failed five times in ten seconds would be given up, and its automount with it: then people
+        # would write to the empty directory below
+        after = "StartLimitIntervalSec=0\nAfter=network-online.target\nWants=network-online.target\n"
+        # nothing of a boot waits for it
+        options = f"{options},nofail"
+    # twice the patience of a run: a boot with every node asking at once is slower than one apply
+    seconds = str(2 * mount.timeout) if mount.timeout else "infinity"
     return (
-        f"# written by gpupool\n[Unit]\nDescription={mount.path}\n{after}\n"
+        f"# written by gpupool\n[Unit]\nDescription={_percent(mount.path)}\n{after}\n"
         f"[Mount]\nWhat={_percent(mount.source)}\nWhere={_percent(mount.path)}\nType={mount.fstype}\n"
-        # twice the patience of the run: a boot with every node asking at once is slower than one apply
-        f"Options={_percent(mount.options)}\nTimeoutSec={2 * mount.timeout}\n\n[Install]\nWantedBy={target}\n"
+        f"Options={_percent(options)}\nTimeoutSec={seconds}\n\n[Install]\nWantedBy={_target(mount)}\n"
     )
+
+
+def automount_text(mount: MountEntry) -> str:
+    """Return the unit file by which systemd waits at a mount's place for somebody to look; it never unmounts."""
+    return (
+        f"# written by gpupool\n[Unit]\nDescription={_percent(mount.path)}, when somebody looks\n"
+        f"StartLimitIntervalSec=0\n\n[Automount]\nWhere={_percent(mount.path)}\n\n"
+        f"[Install]\nWantedBy={_target(mount)}\n"
+    )
+
+
+def options_of(text: str) -> str:
+    """Return the options in a mount's unit file, as they stand in a ``MountEntry``."""
+    line = next((line for line in text.splitlines() if line.startswith("Options=")), "Options=")
+    return line.removeprefix("Options=").replace("%%", "%").removesuffix(",nofail")
+
+
+def _target(mount: MountEntry) -> str:
+    return "remote-fs.target" if REMOTE.fullmatch(mount.fstype) else "local-fs.target"
 
 
 def _percent(text: str) -> str:

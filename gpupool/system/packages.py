@@ -2,6 +2,11 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.slurm import arbiter
+from gpupool.system.exports import exports_for
+from gpupool.system.spaces import tops_for
+from gpupool.system.storage import mounts_for
+from gpupool.system.usage import jobs_for
+from gpupool.system.zfs import pools_for
 
 _BASE = ("ca-certificates", "openssh-server", "systemd-timesyncd", "tzdata")
 
@@ -21,6 +26,19 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
         wanted.add("slurmd")
     if node.has("head") and serves_configuration(cluster):
         wanted.add("sackd")
+    if any(it.fstype in ("nfs", "nfs4") for it in mounts_for(cluster, node)):
+        wanted.add("nfs-common")
+    if any(top.groups for top in tops_for(cluster, node)):
+        wanted.add("acl")
+    if exports_for(cluster, node):
+        wanted.add("nfs-kernel-server")
+    if pools_for(cluster, node):
+        wanted.add("zfsutils-linux")
+        if not cluster.drivers.testbed:
+            # a testbed's kernel brings the module along; Debian's has it built, for which it needs the headers
+            wanted |= {"linux-headers-amd64", "zfs-dkms"}
+    if jobs_for(cluster, node).intervals:
+        wanted.add("python3")
     for role in ("all", *node.roles):
         wanted |= set(cluster.software.packages.get(role, ()))
     return tuple(sorted(wanted))

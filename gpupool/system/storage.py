@@ -7,12 +7,18 @@ from gpupool.cluster.model import Cluster, Mount, Node
 
 @dataclass(frozen=True)
 class MountPoint:
-    """One mount of a node, as its kernel needs it."""
+    """One mount of a node, as its kernel needs it.
+
+    With `automount` it is made when somebody first looks; `timeout` in seconds is what the server has to answer, 0 for
+    ever.
+    """
 
     path: str
     source: str
     fstype: str
     options: str
+    automount: bool = False
+    timeout: int = 30
 
 
 @dataclass(frozen=True)
@@ -26,9 +32,9 @@ class Link:
 def mounts_for(cluster: Cluster, node: Node) -> tuple[MountPoint, ...]:
     """Give the mounts of a node as a client, in inventory order, through the cluster's storage driver."""
     return tuple(
-        _stand_in(cluster, mount, mount.at)
-        if cluster.drivers.storage == "standin"
-        else MountPoint(mount.at, mount.source, *_network(mount))
+        _network(cluster, mount)
+        if cluster.drivers.real_storage(mount.server, node.name)
+        else _stand_in(cluster, mount, mount.at)
         for mount in cluster.mounts
         if node.name in mount.clients
     )
@@ -36,7 +42,7 @@ def mounts_for(cluster: Cluster, node: Node) -> tuple[MountPoint, ...]:
 
 def stand_ins_for(cluster: Cluster, node: Node) -> tuple[MountPoint, ...]:
     """Give the mounts of a server that stand for its own disks; none where it has them."""
-    if cluster.drivers.storage != "standin":
+    if cluster.drivers.real_storage(node.name):
         return ()
     return tuple(_stand_in(cluster, mount, mount.path) for mount in served_by(cluster, node))
 
@@ -46,11 +52,18 @@ def _stand_in(cluster: Cluster, mount: Mount, path: str) -> MountPoint:
     return MountPoint(path, f"{cluster.drivers.shared}/{mount.export}", "none", "bind")
 
 
-def _network(mount: Mount) -> tuple[str, str]:
+def _network(cluster: Cluster, mount: Mount) -> MountPoint:
     if mount.fs == "ceph":
-        return "ceph", "_netdev,noatime"
+        options = ("_netdev", "noatime", *mount.options)
+        return MountPoint(mount.at, mount.source, "ceph", ",".join(options), automount=True)
     # hard: a server that is away makes programs wait, it does not make them lose data
-    return "nfs4", "_netdev,hard,noatime"
+    fstype, version = ("nfs4", "4.2") if 4 in cluster.storage.nfs_versions else ("nfs", "3")
+    options = ("_netdev", "hard", "noatime", f"vers={version}")
+    if mount.holds(cluster.slurm.state):
+        # slurmctld's unit needs it, and no unit of systemd tries a mount twice: so mount.nfs itself does, for a week
+        options = (*options, "retry=10080", *mount.options)
+        return MountPoint(mount.at, mount.source, fstype, ",".join(options), automount=False, timeout=0)
+    return MountPoint(mount.at, mount.source, fstype, ",".join((*options, *mount.options)), automount=True)
 
 
 def links_for(cluster: Cluster, node: Node) -> tuple[Link, ...]:

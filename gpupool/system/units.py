@@ -21,7 +21,7 @@ def drop_in(
 def slurmd_default(cluster: Cluster) -> str:
     """Give /etc/default/slurmd: slurmd asks the controllers for its configuration."""
     options = [f"--conf-server {','.join(servers(cluster))}"]
-    if cluster.drivers.testbed:
+    if any(cluster.drivers.contained(node.name) for node in cluster.having("compute")):
         # a container is younger than the machine under it, and Slurm looks at the machine's boot
         options.append("-b")
     return fill("default", cluster=cluster, variable="SLURMD_OPTIONS", options=" ".join(options))

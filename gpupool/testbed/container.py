@@ -7,7 +7,7 @@ from gpupool.system.devices import MAJOR
 from gpupool.testbed import boot
 from gpupool.testbed.spec import ANCHOR, LABEL, NODE_LABEL, SHAPE_LABEL, Container, Spec
 
-_LOG_OPTIONS = ("--log-driver", "json-file", "--log-opt", "max-size=1m")
+LOG_OPTIONS = ("--log-driver", "json-file", "--log-opt", "max-size=1m")
 
 
 def shape(spec: Spec, box: Container) -> str:
@@ -36,7 +36,7 @@ def create(
         *_machine(),
         *_gpus(box.gpus),
         *(word for key, path in box.volumes.items() for word in ("--volume", f"{spec.part(key)}:{path}")),
-        *_LOG_OPTIONS,
+        *LOG_OPTIONS,
         *(image, "/bin/sh", "-c", start),
     ]
 
@@ -49,7 +49,7 @@ def anchor(spec: Spec, image: str) -> list[str] | None:
     return [
         "create",
         *("--name", spec.part(ANCHOR), "--label", f"{LABEL}={spec.id}", "--label", f"{SHAPE_LABEL}={','.join(held)}"),
-        *("--network", "none", "--stop-signal", "SIGKILL", *_LOG_OPTIONS),
+        *("--network", "none", "--stop-signal", "SIGKILL", *LOG_OPTIONS),
         *(word for key in held for word in ("--volume", f"{spec.part(key)}:/volumes/{key}")),
         *(image, "sleep", "infinity"),
     ]

@@ -5,15 +5,15 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from gpupool.errors import TestbedError
 from gpupool.testbed import apt, docker, host, recipe
 from gpupool.testbed.abreast import abreast
 
-REPOSITORY = "gpupool/node"
 CACHE_VOLUME = "gpupool-apt-cache"
 COMPONENTS = "main contrib non-free non-free-firmware"
 BUILD_SECONDS = 1800.0
@@ -22,47 +22,64 @@ _PULL_SECONDS = 120.0
 Tell = Callable[[str], None]
 
 
-def base_tag(suite: str) -> str:
+@dataclass(frozen=True)
+class Line:
+    """Images of one kind: what they are called, and the shell texts that make the first one and those on top of it.
+
+    `before` runs first of all and is no part of a name: it levels what differs between plain Debians.
+    """
+
+    repository: str
+    what: str
+    base: Callable[[Mapping[str, str], Mapping[str, str]], str]
+    layer: Callable[[Mapping[str, str], Iterable[str]], str]
+    before: str = ""
+
+
+NODES = Line("gpupool/node", "base image", recipe.base, recipe.layer)
+
+
+def base_tag(suite: str, line: Line = NODES) -> str:
     """Return the name of the image that a node without packages of its own gets."""
     # Proxies, mirrors and certificates are this machine's: they change how an image is made, not what a node is.
-    return f"{REPOSITORY}:{suite}-{recipe.key(suite, recipe.base({}, {}))}"
+    return f"{line.repository}:{suite}-{recipe.key(suite, line.base({}, {}))}"
 
 
-def layer_tag(suite: str, packages: Collection[str]) -> str:
+def layer_tag(suite: str, packages: Collection[str], line: Line = NODES) -> str:
     """Return the name of the image for a node with these packages."""
     if not packages:
-        return base_tag(suite)
-    return f"{REPOSITORY}:{suite}-{recipe.key(base_tag(suite), recipe.layer({}, packages))}"
+        return base_tag(suite, line)
+    return f"{line.repository}:{suite}-{recipe.key(base_tag(suite, line), line.layer({}, packages))}"
 
 
-def ensure(suite: str, sets: Collection[frozenset[str]], tell: Tell) -> dict[frozenset[str], str]:
+def ensure(suite: str, sets: Collection[frozenset[str]], tell: Tell, line: Line = NODES) -> dict[frozenset[str], str]:
     """Return an image for each set of packages, building those that are not here yet, two at a time."""
-    tags = {packages: layer_tag(suite, packages) for packages in sets}
-    missing = [packages for packages, tag in tags.items() if not _is_here(tag)]
+    tags = {packages: layer_tag(suite, packages, line) for packages in sets}
+    missing = [packages for packages, tag in tags.items() if not is_here(tag)]
     if missing:
-        _ensure_base(suite, tell)
+        _ensure_base(suite, line, tell)
         # The larger ones first: they take the longest.
         layers = sorted((packages for packages in missing if packages), key=len, reverse=True)
-        abreast(lambda packages: _ensure_layer(suite, packages, tell), layers, max(2, (os.cpu_count() or 2) // 2))
+        abreast(lambda packages: _ensure_layer(suite, packages, line, tell), layers, max(2, (os.cpu_count() or 2) // 2))
     return tags
 
 
-def _ensure_base(suite: str, tell: Tell) -> None:
-    tag = base_tag(suite)
-    with _only_builder(tag):
-        if _is_here(tag):
+def _ensure_base(suite: str, line: Line, tell: Tell) -> None:
+    tag = base_tag(suite, line)
+    with only_builder(tag):
+        if is_here(tag):
             return
-        tell(f"base image: Debian {suite}")
-        _build(_debian(suite, tell), tag, recipe.base(host.proxies(), host.certificates()))
+        tell(f"{line.what}: Debian {suite}")
+        _build(_debian(suite, tell), tag, line.before + line.base(host.proxies(), host.certificates()))
 
 
-def _ensure_layer(suite: str, packages: frozenset[str], tell: Tell) -> None:
-    tag = layer_tag(suite, packages)
-    with _only_builder(tag):
-        if _is_here(tag):
+def _ensure_layer(suite: str, packages: frozenset[str], line: Line, tell: Tell) -> None:
+    tag = layer_tag(suite, packages, line)
+    with only_builder(tag):
+        if is_here(tag):
             return
         tell(f"image with {_few(packages)}")
-        _build(base_tag(suite), tag, recipe.layer(host.proxies(), packages))
+        _build(base_tag(suite, line), tag, line.layer(host.proxies(), packages))
 
 
 def _few(packages: Collection[str], shown: int = 3) -> str:
@@ -71,7 +88,8 @@ def _few(packages: Collection[str], shown: int = 3) -> str:
     return ", ".join(names[:shown]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def _is_here(tag: str) -> bool:
+def is_here(tag: str) -> bool:
+    """Say whether docker has this image."""
     return docker.attempt(["image", "inspect", "--format", "{{.Id}}", tag]).returncode == 0
 
 
@@ -102,10 +120,10 @@ def _complaint(done: subprocess.CompletedProcess[str]) -> str:
 def _debian(suite: str, tell: Tell) -> str:
     """Return an image of plain Debian: the registry's where one answers, else one made from a mirror."""
     official = f"debian:{suite}"
-    if _is_here(official) or _is_pulled(official):
+    if is_here(official) or _is_pulled(official):
         return official
     made = f"gpupool/debian:{suite}"
-    if not _is_here(made):
+    if not is_here(made):
         tell(f"no image registry answers: Debian {suite} from a mirror")
         _bootstrap(suite, made)
     return made
@@ -157,7 +175,7 @@ def _sources(suite: str) -> str | None:
 
 
 @contextmanager
-def _only_builder(tag: str) -> Iterator[None]:
+def only_builder(tag: str) -> Iterator[None]:
     """Hold the right to build this image, across threads and processes; a killed holder lets go of it."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpupool"
     cache.mkdir(parents=True, exist_ok=True)

@@ -7,19 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from gpupool.errors import TestbedError
-from gpupool.testbed import container, docker, dockerd, host, image, keys, look, network
+from gpupool.testbed import booted, container, docker, dockerd, host, image, keys, look, network, orders, vm
 from gpupool.testbed import state as kept
 from gpupool.testbed.abreast import abreast
+from gpupool.testbed.orders import Order
 from gpupool.testbed.spec import ANCHOR, LABEL, SHAPE_LABEL, Container, Spec
 from gpupool.testbed.state import State
 
 Tell = Callable[[str], None]
-BOOT_SECONDS = 90.0
-# So long we wait for a node's last services: on a cluster that is set up, some wait for another node.
-SETTLE_SECONDS = 20.0
-
-# A key made after the container was (its folder got lost) is let in too.
-_ALLOW = 'grep -qsF "$1" /root/.ssh/authorized_keys || echo "$1" >> /root/.ssh/authorized_keys\n'
 
 
 @dataclass(frozen=True)
@@ -45,27 +40,29 @@ def up(spec: Spec, *, inventory: Path, tell: Tell = lambda _: None) -> Up:
     """Make and start what is missing of a testbed, and return once every node has booted and its host key is known."""
     began = time.monotonic()
     dockerd.ensure()
+    if spec.machines:
+        vm.ensure_possible()
     network.stands(spec)  # refused before images are built, and before anything is kept of a testbed that never was
     with kept.held(spec.id) as folder:
         key = keys.ensure_key(folder)
         public_key = keys.public_path(key).read_text().strip()
-        images = image.ensure(spec.suite, {frozenset(box.packages) for box in spec.containers}, tell)
-        state = _state(spec, inventory, folder, key, images)
+        wanted = orders.place(spec, folder, public_key, tell)
+        state = _state(spec, inventory, folder, key, wanted)
         kept.save(state)  # before the first container, so that status and down know a testbed that was cut short
         network.ensure(spec)
         network.ensure_volumes(spec)
         warning = host.allow_inotify(len(spec.containers))
         tell("containers")
-        done = _settle(spec, state, public_key)
+        done = _settle(spec, wanted)
         tell("waiting until the nodes have booted")
-        ready = abreast(lambda box: (box, _ready(spec, box, public_key)), spec.containers)
+        ready = booted.wait(spec, folder, key)
         keys.write(Path(state.known_hosts), keys.known_hosts([(box, seen.host_key) for box, seen in ready]))
         keys.write(Path(state.ssh_config), keys.ssh_config(spec.containers, key, Path(state.known_hosts)))
         return Up(
             state=state,
             **done,
             failed_units={box.name: seen.failed_units for box, seen in ready if seen.failed_units},
-            warnings=((warning,) if warning else ()) + tuple(_still_starting(ready)),
+            warnings=((warning,) if warning else ()) + tuple(booted.still_starting(ready)),
             seconds=round(time.monotonic() - began, 1),
         )
 
@@ -89,7 +86,7 @@ def down(testbed: str) -> tuple[str, ...]:
         return (*boxes, *networks, *volumes)
 
 
-def _state(spec: Spec, inventory: Path, folder: Path, key: Path, images: dict[frozenset[str], str]) -> State:
+def _state(spec: Spec, inventory: Path, folder: Path, key: Path, wanted: dict[str, Order]) -> State:
     return State(
         id=spec.id,
         name=spec.name,
@@ -99,30 +96,23 @@ def _state(spec: Spec, inventory: Path, folder: Path, key: Path, images: dict[fr
         domain=spec.domain,
         suite=spec.suite,
         cgroups=host.host_cgroups(),
-        images={box.name: images[frozenset(box.packages)] for box in spec.containers},
+        images={name: order.image for name, order in wanted.items()},
         nodes={box.name: box.address for box in spec.containers},
         roles={box.name: list(box.roles) for box in spec.containers},
         key=str(key),
         known_hosts=str(folder / "known_hosts"),
         ssh_config=str(folder / "ssh_config"),
+        machines=[box.name for box in spec.machines],
     )
 
 
-def _settle(spec: Spec, state: State, public_key: str) -> dict[str, tuple[str, ...]]:
+def _settle(spec: Spec, wanted: dict[str, Order]) -> dict[str, tuple[str, ...]]:
     """Make, make anew, start or leave each container, and return the names by what was done."""
     there = look.standing(spec.id)
-    servers = host.nameservers()
     _anchor(spec)
 
     def make(box: Container) -> None:
-        made = container.create(
-            spec,
-            box,
-            image=state.images[box.name],
-            cgroups=state.cgroups,
-            nameservers=servers,
-            public_key=public_key,
-        )
+        made = wanted[box.name].create
         done = docker.attempt(made)
         if "already in use by container" in done.stderr:  # a killed up had asked docker for it a moment ago
             docker.run(["rm", "--force", "--volumes", spec.part(box.name)])
@@ -132,7 +122,7 @@ def _settle(spec: Spec, state: State, public_key: str) -> dict[str, tuple[str, .
         docker.run(["start", spec.part(box.name)])
 
     # All that changed goes before anything is made: one node may take the address that another gave up.
-    changed = [box for box in spec.containers if box.name in there and _is_changed(there[box.name], spec, box)]
+    changed = [box for box in spec.containers if box.name in there and _is_changed(there[box.name], wanted[box.name])]
     abreast(lambda box: docker.run(["rm", "--force", "--volumes", spec.part(box.name)]), changed)
 
     def settle(box: Container) -> tuple[str, str]:
@@ -147,12 +137,12 @@ def _settle(spec: Spec, state: State, public_key: str) -> dict[str, tuple[str, .
     done: dict[str, tuple[str, ...]] = {}
     for verb, name in abreast(settle, spec.containers):
         done[verb] = (*done.get(verb, ()), name)
-    orphans = tuple(name for name in there if name not in state.nodes)
+    orphans = tuple(name for name in there if name not in wanted)
     return {**done, **({"orphans": orphans} if orphans else {})}
 
 
-def _is_changed(there: dict[str, Any], spec: Spec, box: Container) -> bool:
-    return bool(there["Config"]["Labels"].get(SHAPE_LABEL) != container.shape(spec, box))
+def _is_changed(there: dict[str, Any], order: Order) -> bool:
+    return bool(there["Config"]["Labels"].get(SHAPE_LABEL) != order.shape)
 
 
 def _anchor(spec: Spec) -> None:
@@ -170,27 +160,3 @@ def _anchor(spec: Spec) -> None:
     if there is None:
         docker.run(wanted)
     docker.run(["start", name])
-
-
-def _still_starting(ready: list[tuple[Container, look.Found]]) -> list[str]:
-    late = [box.name for box, seen in ready if seen.system not in ("running", "degraded")]
-    return [f"{name} still starts services: systemctl list-jobs there says which" for name in late]
-
-
-def _ready(spec: Spec, box: Container, public_key: str) -> look.Found:
-    """Wait until a node has booted, all but services that take their time, and return what was found there."""
-    began = time.monotonic()
-    name = spec.part(box.name)
-    found = look.read("")
-    while (waited := time.monotonic() - began) < BOOT_SECONDS:
-        seen = docker.attempt(["exec", name, "/bin/sh", "-c", _ALLOW + look.PROBE, "sh", public_key], timeout=30)
-        found = look.read(seen.stdout)
-        if found.host_key and found.sshd and (found.system in ("running", "degraded") or waited > SETTLE_SECONDS):
-            return found
-        if "is not running" in seen.stderr:
-            logs = docker.attempt(["logs", "--tail", "3", name])
-            words = " / ".join((logs.stdout + logs.stderr).split("\n")).strip(" /") or "it wrote nothing"
-            raise TestbedError(f"{box.name} stopped while it booted: {words}")
-        time.sleep(0.3)
-    late = f"{box.name} has not booted after {BOOT_SECONDS:.0f} s (systemd says: {found.system})"
-    raise TestbedError(f"{late}: docker logs {name} says why")

@@ -33,6 +33,7 @@ class NodeStatus:
     systemd: str
     ssh: bool
     failed_units: tuple[str, ...] = ()
+    machine: bool = False
 
     @property
     def ok(self) -> bool:
@@ -55,9 +56,23 @@ def status(testbed: str) -> list[NodeStatus]:
         word = there[name]["State"]["Status"] if name in there else "missing"
         if word != "running":
             return NodeStatus(name, state.nodes[name], roles, word, "-", False)
-        seen = docker.attempt(["exec", f"{testbed}-{name}", "/bin/sh", "-c", PROBE], timeout=30)
-        found = read(seen.stdout)
-        return NodeStatus(name, state.nodes[name], roles, word, found.system, _lets_in(state, name), found.failed_units)
+        if name in state.machines:
+            found = over_ssh(Path(state.ssh_config), name)
+            lets_in = bool(found.host_key)
+        else:
+            seen = docker.attempt(["exec", f"{testbed}-{name}", "/bin/sh", "-c", PROBE], timeout=30)
+            found = read(seen.stdout)
+            lets_in = _lets_in(state, name)
+        return NodeStatus(
+            name,
+            state.nodes[name],
+            roles,
+            word,
+            found.system,
+            lets_in,
+            found.failed_units,
+            name in state.machines,
+        )
 
     return abreast(look, list(state.nodes))
 
@@ -86,6 +101,18 @@ def read(text: str) -> Found:
     key = next((line for line in lines if line.startswith("ssh-")), "")
     sshd, system, *units = [*(line for line in lines if not line.startswith("ssh-")), "-", "-"][: max(2, len(lines))]
     return Found(key, sshd == "active", system, tuple(unit for unit in units if unit != "-"))
+
+
+def over_ssh(config: Path, name: str, seconds: float = 40.0) -> Found:
+    """Return what the probe says over SSH; nothing of a node that does not let us in within these seconds."""
+    command = ["ssh", "-F", str(config), "-o", "BatchMode=yes", "-o", "ConnectTimeout=20", name, PROBE]
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=seconds
+        )
+    except subprocess.TimeoutExpired:
+        return read("")
+    return read(done.stdout)
 
 
 def ssh_command(state: State, node: str, user: str = "root", command: Sequence[str] = ()) -> list[str]:

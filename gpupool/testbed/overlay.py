@@ -4,7 +4,7 @@ Nothing here runs docker: a stand-in is a Cluster like any other, compiled and a
 """
 
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -13,23 +13,32 @@ from gpupool.cluster.schema.scheduling import LabShare
 from gpupool.cluster.words import format_size
 from gpupool.errors import TestbedError
 from gpupool.system.packages import packages_for
+from gpupool.testbed import vm_choice
 from gpupool.testbed.spec import Container, Spec, Volume
 
 SHARED = "/testbed"  # where a node finds the directories that it shares with others
 
 
 def stand_in(
-    cluster: Cluster, *, cgroup: Literal["v1", "v2"], network: str | None = None, keys: tuple[str, ...] = ()
+    cluster: Cluster,
+    *,
+    cgroup: Literal["v1", "v2"],
+    network: str | None = None,
+    keys: tuple[str, ...] = (),
+    machines: Collection[str] = (),
 ) -> Cluster:
     """Give the Cluster of the nodes that a testbed starts.
 
     Caps shrink with the pool, so that they can be reached and still add up; `network` moves the addresses to
-    another network of the same size; `keys` are public SSH keys that every user gets.
+    another network of the same size; `keys` are public SSH keys that every user gets; `machines` are the nodes that
+    are virtual machines and not containers.
     """
     overlay = cluster.testbed
     if overlay is None:
         raise TestbedError(f"the inventory of {cluster.name} has no testbed: say which nodes (testbed: nodes:)")
     nodes = _moved(cluster, network or overlay.network)
+    vm_choice.ensure_fit(cluster, nodes, machines, cgroup)
+    emulated = all(node.name in machines for node in nodes.values() if node.has("compute"))
     pool = sum(node.gpu_count for node in nodes.values() if node.has("compute"))
     slurm = cluster.slurm.model_copy(update={"controller_timeout": overlay.controller_timeout})
     preemption = cluster.preemption.model_copy(update={"requeue_delay": overlay.requeue_delay})
@@ -48,10 +57,20 @@ def stand_in(
             for name, partition in cluster.partitions.items()
             if any(node in nodes for node in partition.nodes)
         },
-        mounts=tuple(replace(it, nodes=tuple(n for n in it.nodes if n in nodes)) for it in cluster.mounts),
+        mounts=tuple(
+            replace(it, nodes=tuple(n for n in it.nodes if n in nodes and vm_choice.joined(it, n, machines)))
+            for it in cluster.mounts
+        ),
         slurm=slurm,
         preemption=preemption,
-        drivers=Drivers(gpu="fake", storage="standin", cgroup=cgroup, shared=SHARED),
+        drivers=Drivers(
+            gpu="fake",
+            storage="standin",
+            cgroup="v2" if emulated else cgroup,
+            shared=SHARED,
+            machines=frozenset(machines),
+            cpus="real" if vm_choice.true_cpus(nodes, machines) else "claimed",
+        ),
     )
 
 
@@ -124,7 +143,7 @@ def spec_of(cluster: Cluster, *, name: str | None = None, prefix: str = "gpupool
         domain=cluster.entry.domain or "",
         suite=cluster.software.debian,
         containers=tuple(_container(cluster, node) for node in cluster.nodes.values()),
-        volumes=tuple(_volume(cluster, mount) for mount in cluster.mounts),
+        volumes=tuple(_volume(cluster, it) for it in cluster.mounts if it.server not in cluster.drivers.machines),
     )
 
 
@@ -139,8 +158,9 @@ def _container(cluster: Cluster, node: Node) -> Container:
         volumes={
             mount.export: f"{SHARED}/{mount.export}"
             for mount in cluster.mounts
-            if node.name in (*mount.nodes, mount.server)
+            if node.name in (*mount.nodes, mount.server) and node.name not in cluster.drivers.machines
         },
+        machine=vm_choice.machine_of(cluster, node) if node.name in cluster.drivers.machines else None,
     )
 
 

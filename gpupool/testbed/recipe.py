@@ -130,19 +130,14 @@ systemctl mask --quiet {masked}
 
 def base(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
     """Return the shell text that makes a plain Debian tree a machine one can log in to."""
-    trust = "".join(
-        f"printf '%s' {shlex.quote(text)} > /usr/local/share/ca-certificates/{shlex.quote(name)}\n"
-        for name, text in certificates.items()
-    )
-    early = f"mkdir -p /usr/local/share/ca-certificates\n{trust}" if trust else ""
-    late = "update-ca-certificates >/dev/null 2>&1\n" if trust else ""
+    late = "update-ca-certificates >/dev/null 2>&1\n" if certificates else ""
     masks = _BASE.format(masked=" ".join(MASKED_UNITS))
-    return early + _install(exports, BASE_PACKAGES) + late + masks + _tidy()
+    return trust(certificates) + install(exports, BASE_PACKAGES) + late + masks + _tidy()
 
 
 def layer(exports: Mapping[str, str], packages: Iterable[str]) -> str:
     """Return the shell text that puts packages on top of the base, without starting or configuring any of them."""
-    return _install(exports, packages) + _tidy()
+    return install(exports, packages) + _tidy()
 
 
 def key(*parts: str) -> str:
@@ -150,7 +145,17 @@ def key(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 
-def _install(exports: Mapping[str, str], packages: Iterable[str]) -> str:
+def trust(certificates: Mapping[str, str]) -> str:
+    """Return the shell text that lays down certificate authorities, file name to text."""
+    lines = "".join(
+        f"printf '%s' {shlex.quote(text)} > /usr/local/share/ca-certificates/{shlex.quote(name)}\n"
+        for name, text in certificates.items()
+    )
+    return f"mkdir -p /usr/local/share/ca-certificates\n{lines}" if lines else ""
+
+
+def install(exports: Mapping[str, str], packages: Iterable[str]) -> str:
+    """Return the shell text that installs packages and starts nothing."""
     lines = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in sorted(exports.items()))
     return _INSTALL.format(exports=lines, packages=" ".join(shlex.quote(name) for name in sorted(packages)))
 

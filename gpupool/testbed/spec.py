@@ -15,6 +15,9 @@ SHAPE_LABEL = "gpupool.testbed.shape"
 
 ANCHOR = "volumes"  # the container that keeps volumes in memory mounted
 
+LEAST_MEMORY = 512  # MiB
+DISK_NAME = 20  # characters that virtio keeps of a disk's serial number
+
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
 
@@ -29,10 +32,21 @@ class Volume:
 
 
 @dataclass(frozen=True)
+class Machine:
+    """What a virtual machine has: logical CPUs (``threads`` on each core), memory in MiB, its own disks in MiB each."""
+
+    cpus: int = 2
+    threads: int = 1
+    memory: int = 1536
+    disks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Container:
     """One node: its name in the inventory, where it is, what is in it.
 
-    ``volumes`` maps a volume's key to a path; ``roles`` are words for people, who see them in a status.
+    ``volumes`` maps a volume's key to a path; ``roles`` are words for people, who see them in a status. With a
+    ``machine`` the container holds QEMU, and the node is the virtual machine that runs in it.
     """
 
     name: str
@@ -42,6 +56,7 @@ class Container:
     gpus: int = 0
     volumes: Mapping[str, str] = field(default_factory=dict)
     roles: tuple[str, ...] = ()
+    machine: Machine | None = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +90,11 @@ class Spec:
         return replace(self, containers=tuple(replace(box, packages=()) for box in self.containers))
 
     @property
+    def machines(self) -> tuple[Container, ...]:
+        """Return the nodes that are virtual machines."""
+        return tuple(box for box in self.containers if box.machine)
+
+    @property
     def gateway(self) -> str:
         """Return the bridge's own address: the last one, which inventories hardly ever use."""
         return str(ipaddress.ip_network(self.network)[-2])
@@ -82,6 +102,7 @@ class Spec:
 
 def _complaints(spec: Spec) -> list[str]:
     bad = [f"'{word}' is no name for docker (use a-z, 0-9, -)" for word in _words(spec) if not _NAME.fullmatch(word)]
+    bad += [words for box in spec.containers if box.machine for words in _machine_complaints(box, box.machine)]
     bad += [f"no node may be called '{box.name}'" for box in spec.containers if box.name == ANCHOR]
     try:
         network = ipaddress.ip_network(spec.network)
@@ -103,6 +124,17 @@ def _complaints(spec: Spec) -> list[str]:
         ("address", [c.address for c in spec.containers]),
     ):
         bad += [f"the {what} {value} is used {count} times" for value, count in Counter(values).items() if count > 1]
+    return bad
+
+
+def _machine_complaints(box: Container, it: Machine) -> list[str]:
+    bad = [f"{box.name}: a machine has no part in volumes of containers"] if box.volumes else []
+    if it.cpus < 1 or it.threads < 1 or it.cpus % it.threads:
+        bad.append(f"{box.name}: {it.cpus} CPUs are not cores of {it.threads} threads each")
+    if it.memory < LEAST_MEMORY:
+        bad.append(f"{box.name}: {it.memory} MiB are too few for a machine, which needs {LEAST_MEMORY}")
+    if it.disks and len(f"{box.name}-{len(it.disks)}") > DISK_NAME:
+        bad.append(f"{box.name}: its name is too long for its disks, whose serial numbers have {DISK_NAME} characters")
     return bad
 
 

@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +16,7 @@ from gpupool.testbed import keys
 
 @dataclass(frozen=True)
 class State:
-    """A testbed as the last ``up`` left it; paths are absolute, ``nodes`` and ``images`` are by node."""
+    """A testbed as the last ``up`` left it; paths are absolute, ``nodes``, ``images`` by node, ``machines`` are VMs."""
 
     id: str
     name: str
@@ -32,6 +32,7 @@ class State:
     key: str
     known_hosts: str
     ssh_config: str
+    machines: list[str] = field(default_factory=list)
 
 
 def folder(testbed: str) -> Path:

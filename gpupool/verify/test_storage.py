@@ -1,23 +1,43 @@
-"""Mounts and links of the cluster's storage."""
+"""Mounts, links, spaces and homes of the cluster's storage; no look at a mount takes longer than seconds."""
+
+import shlex
 
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.facts.mounts import mount_of
+from gpupool.system.spaces import folders_for, homes_for, tops_for
 from gpupool.system.storage import home_of_homes, links_for, mounts_for
+
+_SECONDS = 5
+# all at once, so that ten dead ones take as long as one; the look makes mounts that wait for one
+_LOOK = f"""for path in "$@"; do
+  {{ said=$(timeout -s KILL {_SECONDS} stat -f -c %T -- "$path" 2>&1) ||
+    printf '%s: %s\\n' "$path" "$(test -n "$said" && echo "${{said##*: }}" || echo 'no answer in {_SECONDS} s')"; }} &
+done; wait"""
+
+
+def test_storage_answers(cluster: Cluster, node: Node, host: Host) -> None:
+    paths = [mount.path for mount in mounts_for(cluster, node)]
+    if paths:
+        said = host.run(shlex.join(["sh", "-c", _LOOK, "sh", *paths])).stdout.splitlines()
+        servers = {it.at: it.server for it in cluster.mounts}
+        down = [f"{line} (server {servers[line.split(':')[0]]})" for line in sorted(said)]
+        assert not down, f"down: {'; '.join(down)}"
 
 
 def test_storage_is_mounted(cluster: Cluster, node: Node, host: Host) -> None:
-    lines = host.check_output("findmnt -rn -o TARGET").splitlines()
-    missing = [mount.path for mount in mounts_for(cluster, node) if mount.path not in lines]
+    # the kernel's own list: a tool that looks at the mounts themselves would wait for a server that is away
+    there = [mount_of(line) for line in host.check_output("cat /proc/self/mountinfo").splitlines()]
+    found = {it.path for it in there if it.fstype != "autofs"}
+    missing = [mount.path for mount in mounts_for(cluster, node) if mount.path not in found]
     assert not missing, f"not mounted: {', '.join(missing)}"
 
 
 def test_df_names_server_and_export(cluster: Cluster, node: Node, host: Host) -> None:
     wanted = {it.at: it.source for it in cluster.mounts if node.name in it.nodes and it.size and it.at.count("/") > 1}
-    if not wanted:
-        return
-    lines = [line.split() for line in host.check_output("findmnt -rn -o TARGET,SOURCE").splitlines()]
-    found = {line[0]: line[1] for line in lines if len(line) == 2}
+    there = [mount_of(line) for line in host.check_output("cat /proc/self/mountinfo").splitlines()]
+    found = {it.path: it.source for it in there if it.fstype != "autofs"}
     wrong = [f"{path} is {found.get(path)}" for path, source in wanted.items() if found.get(path) != source]
     assert not wrong, f"another source: {', '.join(wrong)}"
 
@@ -26,20 +46,39 @@ def test_links_point_where_they_should(cluster: Cluster, node: Node, host: Host)
     links = links_for(cluster, node)
     if not links:
         return
-    paths = " ".join(link.path for link in links)
+    paths = shlex.join(link.path for link in links)
     said = host.run(f"for path in {paths}; do readlink $path || echo -; done").stdout.splitlines()
     wrong = [link.path for link, target in zip(links, said, strict=True) if target != link.target]
     assert not wrong, f"missing, or pointing elsewhere: {', '.join(wrong)}"
 
 
-def test_homes_are_their_owners(cluster: Cluster, node: Node, host: Host) -> None:
-    shared = home_of_homes(cluster)
-    if shared is None or node.name not in shared.nodes or not cluster.users:
+def test_spaces_have_their_rights(cluster: Cluster, node: Node, host: Host) -> None:
+    tops = tops_for(cluster, node)
+    if not tops:
         return
-    if not cluster.nodes[shared.server].managed:
-        return  # homes there are somebody else's to make
-    homes = {user.home: user.name for user in cluster.users.values()}
-    said = host.run(f"stat -c '%n %U' {' '.join(homes)}").stdout.splitlines()
-    owners = dict(line.split(" ", 1) for line in said)
-    wrong = [home for home, name in homes.items() if owners.get(home) != name]
+    found = _stat(host, "%u %g %a", [top.path for top in tops])
+    wrong = [it.path for it in tops if found.get(it.path) != f"0 {it.gid} {int(it.mode, 8):o}"]
+    assert not wrong, f"missing, or with other rights: {', '.join(wrong)}"
+
+
+def test_homes_are_their_owners(cluster: Cluster, node: Node, host: Host) -> None:
+    wanted = {it.path: str(it.uid) for it in (*homes_for(cluster, node), *folders_for(cluster, node))}
+    shared = home_of_homes(cluster)
+    # of a server that is not ours, homes are somebody else's to make
+    if shared and node.name in shared.nodes and cluster.nodes[shared.server].managed:
+        wanted |= {user.home: str(user.uid) for user in cluster.users.values()}
+    found = _stat(host, "%u", list(wanted))
+    wrong = [path for path, uid in wanted.items() if found.get(path) != uid]
     assert not wrong, f"missing, or somebody else's: {', '.join(wrong)}"
+
+
+def _stat(host: Host, form: str, paths: list[str]) -> dict[str, str]:
+    """Path to what stat says of it, as far as there is an answer in time."""
+    found: dict[str, str] = {}
+    for first in range(0, len(paths), 1000):
+        words = shlex.join(
+            ["timeout", "-s", "KILL", "20", "stat", "-c", f"{form}\t%n", "--", *paths[first : first + 1000]]
+        )
+        lines = host.run(words).stdout.splitlines()
+        found |= {path: said for said, _, path in (line.partition("\t") for line in lines)}
+    return found

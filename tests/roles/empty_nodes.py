@@ -14,6 +14,7 @@ from pyinfra.connectors.util import CommandOutput, OutputLine
 from gpupool.cluster.load import load
 from gpupool.facts.script import END
 from gpupool.reach import Reach
+from gpupool.system.zfs import pools_for
 from gpupool.testbed.overlay import stand_in
 
 INVENTORIES = Path(__file__).parents[2] / "inventory"
@@ -62,14 +63,27 @@ class EmptyNode(FakeConnector):
             return False, CommandOutput([OutputLine("stderr", "it is broken")])
         if raw.startswith("printf ") and raw.endswith(" >&2; exit 1"):  # an operation says no
             return False, CommandOutput([OutputLine("stderr", shlex.split(raw)[2])])
-        lines = [*_answer(raw, told), END] if looks else _obey(raw, told)
+        lines = [*_answer(raw, told), *self._pools(raw), END] if looks else _obey(raw, told)
         return True, CommandOutput([OutputLine("stdout", line) for line in lines])
+
+    def _pools(self, raw: str) -> Iterator[str]:
+        """Disks on which nothing lies, and the pools that the inventory only takes over."""
+        script, _, *values = shlex.split(raw)[6:]
+        if "zpool status" in script:
+            cluster = self.host.data.cluster
+            yield from (f"D\t{disk}\t{disk}" for disk in values)
+            for pool in pools_for(cluster, cluster.nodes[self.host.name]):
+                if not pool.vdevs:
+                    yield f"G\t{pool.name}\thealth\tONLINE\t-"
+                    yield f"S\t  pool: {pool.name}"
 
 
 def _answer(raw: str, told: Told) -> list[str]:
     script, _, *values = shlex.split(raw)[6:]
     if "/proc/sys/kernel/hostname" in script:
         return ["localhost"]
+    if "stat -f" in script:
+        return [f"good\t{path}\t" for path in values[::4]]
     if "mountinfo" in script:
         return [f"U\t{unit}\tActiveState=inactive UnitFileState= NeedDaemonReload=no" for unit in values]
     if "sacctmgr" in script:

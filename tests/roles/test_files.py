@@ -20,14 +20,17 @@ from gpupool.roles import (
     compute,
     controller,
     database,
+    fileserver,
     gpu,
     head,
     munge,
     people,
     slurm,
+    spaces,
     ssh,
     storage,
     tools,
+    usage,
 )
 
 Apply = Callable[[Cluster, Node], None]
@@ -39,6 +42,7 @@ ROLES: list[tuple[Apply, str, set[str]]] = [
     (people.apply, "login1", set()),
     (storage.serve, "files", set()),
     (storage.use, "a40-01", set()),
+    (spaces.apply, "files", set()),
     (munge.make, "control", {"munge"}),
     (slurm.apply, "control", {"slurm"}),
     (database.apply, "control", {"database"}),
@@ -48,6 +52,7 @@ ROLES: list[tuple[Apply, str, set[str]]] = [
     (compute.apply, "a40-01", {"compute"}),
     (head.apply, "login1", {"head"}),
     (tools.apply, "login1", {"tools"}),
+    (usage.apply, "files", {"usage"}),
 ]
 
 
@@ -74,6 +79,20 @@ def test_a_role_puts_its_own_files(role: Apply, name: str, names: set[str]) -> N
     assert bool(own) == bool(names)
 
 
+def test_a_fileserver_puts_its_own_files() -> None:
+    to = empty_nodes.machines()
+
+    def both() -> None:
+        fileserver.disks(*here())
+        fileserver.give(*here())
+
+    report = run(targets(to), both, execute=True, limit=["files"])
+    assert report.ok, report.failures
+    own = files_of(to.cluster, to.cluster.nodes["files"], "fileserver")
+    assert own
+    assert sorted(empty_nodes.staged("files")) == sorted(as_staged(own))
+
+
 def test_every_file_belongs_to_a_role() -> None:
     cluster = empty_nodes.testbed("example").cluster
     known = set().union(*(names for _, _, names in ROLES))
@@ -81,6 +100,6 @@ def test_every_file_belongs_to_a_role() -> None:
 
 
 def test_every_role_is_tried_here() -> None:
-    tried = {role.__module__.rpartition(".")[2] for role, _, _ in ROLES}
+    tried = {role.__module__.rpartition(".")[2] for role, _, _ in ROLES} | {"fileserver"}
     there = {path.stem for path in (SITE.parent.parent / "roles").glob("[a-z]*.py")}
     assert there - tried == {"accounts"}, "accounts puts no files: it is about slurmdbd"

@@ -36,7 +36,10 @@ FROM_ZERO = {
         *["Controller unit", "Controller state", "Slurm controller"],
         *["Arbiter", "Arbiter service", "Account limits"],
     ],
-    "files": [*EVERYBODY, "Stand-in disks", "Exports", "Homes"],
+    "files": [
+        *[*EVERYBODY, "Stand-in disks", "Exports", "Spaces", "Homes"],
+        *["Usage", "Usage timer", "Audit timer"],
+    ],
     "a40-01": WORKER,
     "rtx-01": WORKER,
 }
@@ -88,6 +91,11 @@ def test_real_machines_get_the_time_and_no_stand_ins() -> None:
     for name in report.hosts:
         expected = [step for step in FROM_ZERO.get(name, WORKER) if step not in stand_ins]
         expected.insert(expected.index("SSH"), "Time")
+        if name == "files":
+            at = expected.index("Exports")
+            expected[at:at] = ["Pools", "Datasets", "Care of pools", "Snapshots", "Scrubs", "Health"]
+            at = expected.index("Homes") + 1
+            expected[at:at] = ["NFS settings", "NFS exports", "NFS server"]
         assert done(report, name) == expected
 
 

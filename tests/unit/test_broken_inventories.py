@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 from gpupool.cluster import text
 from gpupool.cluster.checks import CHECKS
 from gpupool.cluster.load import examine, load
+from gpupool.compile import files_for
 from gpupool.errors import InventoryError
 
 HERE = Path(__file__).parent
 BROKEN = sorted(path.name for path in (HERE / "broken").iterdir())
 SMALL = (HERE / "small" / "inventory.yml").read_text()
+STORED = (HERE / "stored" / "inventory.yml").read_text()
 
 
 @pytest.fixture
@@ -73,8 +75,9 @@ def test_the_command_itself_ends_so() -> None:
     assert done.stderr == ""
 
 
-def test_the_small_inventory_holds(check: Callable[[str], list[str]]) -> None:
-    assert check(SMALL) == []
+@pytest.mark.parametrize("text", [SMALL, STORED], ids=["small", "stored"])
+def test_the_inventory_without_slips_holds(text: str, check: Callable[[str], list[str]]) -> None:
+    assert check(text) == []
 
 
 @pytest.mark.parametrize("folder", ["broken/caps_above_the_gpus", "broken/tab_in_yaml"])
@@ -91,8 +94,9 @@ CASES = [pytest.param(row, id=f"{check}-{index}") for check, rows in SLIPS.items
 
 @pytest.mark.parametrize("slip", CASES)
 def test_every_slip_is_complained_of(slip: dict[str, Any], check: Callable[[str], list[str]]) -> None:
-    assert slip["old"] in SMALL
-    said = [re.sub(r"^\S+:\d+: ", "", it) for it in check(SMALL.replace(slip["old"], slip["new"], 1))]
+    whole = {"small": SMALL, "stored": STORED}[slip.get("in", "small")]
+    assert slip["old"] in whole
+    said = [re.sub(r"^\S+:\d+: ", "", it) for it in check(whole.replace(slip["old"], slip["new"], 1))]
     assert len(said) == len(slip["says"]), said
     for line, beginning in zip(sorted(said), sorted(slip["says"]), strict=True):
         assert line.startswith(beginning), line
@@ -175,10 +179,9 @@ def test_no_text_whatever_raises(text: str, tmp_path: Path) -> None:
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_no_slip_of_the_pen_raises(data: st.DataObject, tmp_path: Path) -> None:
-    """A few characters of a good inventory lost or replaced: a Cluster or complaints, never a traceback."""
-    text = SMALL
+@given(data=st.data(), text=st.sampled_from([SMALL, STORED]))
+def test_no_slip_of_the_pen_raises(data: st.DataObject, text: str, tmp_path: Path) -> None:
+    """A few characters of a good inventory lost or replaced: files or complaints, never a traceback."""
     for _ in range(data.draw(st.integers(1, 3))):
         start = data.draw(st.integers(0, len(text) - 1))
         end = min(len(text), start + data.draw(st.integers(0, 12)))
@@ -187,3 +190,5 @@ def test_no_slip_of_the_pen_raises(data: st.DataObject, tmp_path: Path) -> None:
     file.write_bytes(text.encode("utf-8", "surrogatepass"))
     loaded = examine(file)
     assert (loaded.cluster is None) == bool(loaded.errors)
+    if loaded.cluster:
+        assert all(files_for(loaded.cluster, node) for node in loaded.cluster.nodes.values())

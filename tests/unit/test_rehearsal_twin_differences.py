@@ -13,7 +13,7 @@ from gpupool.cluster.model import Cluster
 from gpupool.errors import TwinError
 from gpupool.rehearsal.compiled import Compiled, Version, cannot, compiled, of_version
 from gpupool.rehearsal.differences import Difference, applied, unnamed
-from gpupool.rehearsal.differences_table import differences, place_of
+from gpupool.rehearsal.differences_table import GRACE, differences, place_of
 from gpupool.rehearsal.differences_text import changed, masked
 
 INVENTORIES = sorted(path.parent.name for path in Path("inventory").glob("*/inventory.py"))
@@ -114,7 +114,7 @@ def test_what_a_twin_has_in_place_of_production() -> None:
     assert len({word for line in nodes for word in line.split() if word.startswith("Port=")}) == 36
     assert all("NodeHostname=marvin" in line for line in nodes)
     graces = {word for line in _lines(twin, "PartitionName") for word in line.split() if word.startswith("GraceTime")}
-    assert graces == {"GraceTime=5"}
+    assert graces == {f"GraceTime={GRACE}"}
     assert twin["/etc/slurm/cgroup.conf"].count("CgroupPlugin=disabled") == 1
     assert twin["/etc/slurm/gres.conf"] == production.files["/etc/slurm/gres.conf"]
 
@@ -147,7 +147,7 @@ def test_grace_times_of_the_arbiter_are_those_of_slurm_conf() -> None:
     path = "/etc/gpupool/arbiter.json"
     assert '"overcap": 300' in production.files[path]
     twin = applied(production.files, table)
-    assert '"overcap": 5' in twin[path]
+    assert f'"overcap": {GRACE}' in twin[path]
     assert unnamed(production.files, {**twin, path: twin[path].replace('"requeue"', '"cancel"')}, table)
 
 

@@ -80,7 +80,7 @@ def test_people_without_a_lab_share_a_group() -> None:
 
 def test_mounts_are_hard_and_wait_for_the_network(skynet: Cluster) -> None:
     points = mounts_for(skynet, skynet.nodes["sky1"])
-    assert {(point.fstype, point.options) for point in points} == {("nfs4", "_netdev,hard,noatime")}
+    assert {(point.fstype, point.options) for point in points} == {("nfs4", "_netdev,hard,noatime,vers=4.2")}
     assert ("/coc/pskynet1", "multivac.cc.gatech.edu:/pskynet1") in [(point.path, point.source) for point in points]
     assert stand_ins_for(skynet, skynet.nodes["multivac"]) == ()
 
@@ -177,6 +177,7 @@ def test_no_file_holds_a_secret_or_is_open_by_mistake(folder: str) -> None:
     for node in cluster.nodes.values():
         for file in files_for(cluster, node):
             assert not re.search(r"PRIVATE KEY|StoragePass|password\s*=", file.text, re.IGNORECASE)
-            # commands for people are for everybody to run
-            assert file.mode in ("0644", "0600") or (file.mode == "0755" and file.path.startswith("/usr/local/bin/"))
+            # commands are for everybody to run, or for admins
+            command = file.path.startswith(("/usr/local/bin/", "/usr/local/sbin/"))
+            assert file.mode == "0755" if command else file.mode in ("0644", "0600"), file.path
             assert (file.mode == "0600") == (file.path == "/etc/slurm/slurmdbd.conf")

@@ -59,6 +59,9 @@ def selectors(site: Site) -> Iterator[tuple[Path, str]]:
         yield ("timers", index, "where"), timer.where
     for index, local in enumerate(it.storage.local):
         yield ("storage", "local", index, "where"), local.where
+    for key, pool in it.storage.pools.items():
+        if pool.where:
+            yield ("storage", "pools", key, "where"), pool.where
     for index, image in enumerate(it.software.images):
         if image.where:
             yield ("software", "images", index, "where"), image.where
@@ -216,7 +219,7 @@ def ensure_partitions_are_known(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_exports_are_known(site: Site) -> Iterator[Complaint]:
-    """Servers of exports are nodes; spaces and homes name exports; an enabled export has a server and a path."""
+    """Servers are nodes; spaces and homes name exports; an enabled export has a server and a path."""
     storage = site.inventory.storage
     for key, export in storage.exports.items():
         path: Path = ("storage", "exports", key)
@@ -224,6 +227,9 @@ def ensure_exports_are_known(site: Site) -> Iterator[Complaint]:
             yield Complaint(path, "has no server or no path", "say both, or enabled: false until they are known")
         if export.server is not None and site.census.whole and export.server not in site.census.by_name:
             yield _unknown((*path, "server"), "node", export.server, site.census.by_name)
+    for key, pool in storage.pools.items():
+        if pool.server is not None and site.census.whole and pool.server not in site.census.by_name:
+            yield _unknown(("storage", "pools", key, "server"), "node", pool.server, site.census.by_name)
     for account, spaces in storage.spaces.items():
         for space, name in spaces.items():
             if name not in storage.exports:

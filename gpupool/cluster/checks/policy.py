@@ -134,10 +134,14 @@ def ensure_parameters_are_free(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_testbed_can_stand(site: Site) -> Iterator[Complaint]:
-    """The nodes of the testbed include the controller, the database and a compute node."""
+    """The nodes of the testbed include the controller, the database and a compute node, and its machines."""
     testbed = site.inventory.testbed
     if testbed is None:
         return
+    for key, names in (("disks", testbed.disks), ("threads", testbed.threads)):
+        for name in names:
+            if site.census.whole and name not in site.census.by_name:
+                yield Complaint(("testbed", key, name), f"there is no node {name!r}")
     try:
         chosen = set(site.census.select(testbed.nodes))
     except ValueError:

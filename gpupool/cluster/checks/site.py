@@ -6,6 +6,7 @@ from functools import cached_property
 
 from gpupool.cluster.census import Census
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.pools import Placed, pools_on
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.labs import Account, Partition
 from gpupool.cluster.schema.machines import Hardware, NodeEntry
@@ -91,6 +92,32 @@ class Site:
             "mem": sum(shape.memory for shape in shapes),
             "nodes": len(entries),
         }
+
+    def nodes_of(self, words: str | None) -> frozenset[str]:
+        """Give the nodes of a selector; none where it is not said, or names what is not there."""
+        if words not in self._nodes_of:
+            try:
+                self._nodes_of[words] = frozenset(self.census.select(words) if words else ())
+            except ValueError:
+                self._nodes_of[words] = frozenset()  # complained of elsewhere
+        return self._nodes_of[words]
+
+    @cached_property
+    def _nodes_of(self) -> dict[str | None, frozenset[str]]:
+        return {}
+
+    @cached_property
+    def pool_nodes(self) -> tuple[str, ...]:
+        """Of nodes with the same ZFS pools the first, in inventory order."""
+        found: dict[tuple[str, ...], str] = {}
+        for name in self.census.by_name if self.inventory.storage.pools else ():
+            if pools := self.pools_on(name):
+                found.setdefault(tuple(it.key for it in pools), name)
+        return tuple(found.values())
+
+    def pools_on(self, node: str) -> tuple[Placed, ...]:
+        """Give the ZFS pools of a node."""
+        return pools_on(self.inventory.storage, node, self.nodes_of)
 
     def capped(self, account: Account) -> bool:
         """Tell whether an account, or one above it, has a limit on GPUs; a lab always has."""

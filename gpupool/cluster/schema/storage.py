@@ -4,8 +4,39 @@ from typing import Literal
 
 from pydantic import Field
 
-from gpupool.cluster.schema.base import AbsolutePath, Entry, Fact, Flag, Mode, Name, Nodes, PathOfUser, Word
+from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Mode, Name, Nodes, PathOfUser, Word
 from gpupool.cluster.words import Duration, Size
+
+Data = Literal["stripe", "mirror", "raidz1", "raidz2", "raidz3"]
+Aside = Literal["log", "cache", "special", "spare"]
+Period = Literal["hourly", "daily", "weekly", "monthly"]
+
+
+class Vdev(Entry):
+    """A group of a pool's disks. Several `stripe`, `cache` or `spare` stand each for itself, `log` and `special` are
+    mirrored."""
+
+    kind: Data | Aside
+    disks: tuple[AbsolutePath, ...] = Field(min_length=1, description="By names that stay: /dev/disk/by-id/….")
+
+
+class Pool(Fact):
+    """A ZFS pool of one server, or one that each of several nodes has alike."""
+
+    server: Name | None = None
+    where: Nodes | None = Field(None, description="Instead of server: each of these nodes has it, on disks so named.")
+    name: Name | None = Field(None, description="What zfs calls it; else the key.")
+    at: AbsolutePath | None = Field(None, description="Where its top is mounted; else /<name>.")
+    vdevs: tuple[Vdev, ...] = Field((), description="Its disks. Without them it has to be there: it is never made.")
+    properties: dict[Word, Word] = Field(default_factory=dict, description="Of the pool, such as ashift.")
+    defaults: dict[Word, Word] = Field(
+        default_factory=dict,
+        description=(
+            "Of its top dataset, inherited by all below it. What is not said is compression: lz4, atime: off, "
+            "xattr: sa, acltype: posixacl."
+        ),
+    )
+    scrub: Literal["weekly", "monthly", "quarterly"] | None = Field(None, description="How often all of it is read.")
 
 
 class Export(Fact):
@@ -13,11 +44,19 @@ class Export(Fact):
 
     server: Name | None = None
     path: AbsolutePath | None = Field(None, description="On the server.")
-    size: Size | None = None
+    size: Size | None = Field(None, description="Of a zfs one on a declared pool: its quota.")
     at: AbsolutePath | None = Field(None, description="Where clients mount it; else <mount_root>/<key>.")
     mount_on: Nodes | None = Field(None, description="Where it differs from storage.mount_on.")
     fs: Literal["plain", "zfs", "ceph"] = "plain"
-    profile: Word | None = None
+    dataset: Word | None = Field(
+        None, description="What zfs calls it; else as the path says, where that lies below a declared pool's place."
+    )
+    properties: dict[Word, Word] = Field(default_factory=dict, description="Of the dataset, such as recordsize.")
+    reservation: Size | None = Field(None, description="Room that the dataset has for sure.")
+    snapshots: dict[Period, Count] = Field(default_factory=dict, description="How many of each kind are kept.")
+    squash: Literal["root", "none", "all"] = Field("root", description="Whose rights end on the server: root's, all's.")
+    options: tuple[Word, ...] = Field((), description="Of the clients' mounts, besides gpupool's own.")
+    profile: Word | None = Field(None, description="What it is for: read-optimized (large blocks).")
     enabled: Flag = Field(True, description="False: known, but not deployed yet.")
     deprecated: Flag = False
     backed_up: Flag = False
@@ -27,7 +66,7 @@ class SpaceRules(Entry):
     """What the top of a lab's space looks like."""
 
     owner: Name = "root"
-    mode: Mode = "1775"
+    mode: Mode = "3775"
     user_dir: Word = "{user}"
     extra_dirs: Literal["audit", "allow"] = "allow"
 
@@ -37,7 +76,7 @@ class Home(Fact):
 
     path: PathOfUser = Field("/home/{user}", description="With {user}, {account}, {domain} and {id}.")
     export: Name | None = None
-    quota: Size | None = None
+    quota: Size | None = Field(None, description="For each user, where the homes' export is zfs on a declared pool.")
     mode: Mode = "0700"
 
 
@@ -47,7 +86,7 @@ class Local(Fact):
     path: AbsolutePath
     where: Nodes
     fs: Literal["plain", "zfs"] = "plain"
-    size: Size | None = None
+    size: Size | None = Field(None, description="Of a zfs one on a declared pool: its quota.")
     user_dirs: Flag = Field(False, description="Each user finds a directory of the own name in it.")
     mode: Mode = Field("1777", description="The directory's; with user_dirs that of the users' directories.")
 
@@ -84,6 +123,8 @@ class Storage(Fact):
     driver: Literal["nfs", "standin"] = Field("nfs", description="standin: shared directories of a testbed.")
     mount_root: AbsolutePath = "/mnt"
     mount_on: Nodes | None = None
+    nfs_versions: tuple[Literal[3, 4], ...] = Field((4,), min_length=1, description="That servers speak.")
+    pools: dict[Name, Pool] = Field(default_factory=dict, description="ZFS pools. Without them nobody looks at zfs.")
     exports: dict[Name, Export] = Field(default_factory=dict)
     links: dict[AbsolutePath, AbsolutePath] = Field(default_factory=dict, description="Link: where it points.")
     links_on: Nodes | None = Field(None, description="Nodes that get links; else storage.mount_on.")

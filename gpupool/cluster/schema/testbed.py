@@ -2,8 +2,8 @@
 
 from pydantic import Field
 
-from gpupool.cluster.schema.base import Fact, Nodes, Word
-from gpupool.cluster.words import Duration
+from gpupool.cluster.schema.base import Fact, Name, Nodes, Word
+from gpupool.cluster.words import Duration, Size
 
 
 class Testbed(Fact):
@@ -15,4 +15,11 @@ class Testbed(Fact):
     grace: Duration = Field(10, description="Grace time of preemptable partitions there.")
     requeue_delay: Duration = Field(5, description="As preemption.requeue_delay.")
     controller_timeout: Duration = Field(20, description="As slurm.controller_timeout.")
+    disks: dict[Name, tuple[Size, ...]] = Field(
+        default_factory=dict,
+        description="Of virtual machines: /dev/disk/by-id/virtio-<NODE>-1, ….",
+    )
+    threads: dict[Name, int] = Field(
+        default_factory=dict, description="CPUs on each core of a virtual machine; 1 for those not named."
+    )
     network: Word | None = Field(None, description="Where the cluster's own network cannot be used here.")

@@ -1,0 +1,160 @@
+"""`gpupool storage report`: which directories are large, as the files that the servers write every week say."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from gpupool.cli.running import chosen, reached
+from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stderr, stdout
+from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.words import format_size, parse_size
+from gpupool.errors import GpupoolError
+from gpupool.reach import Reach
+from gpupool.system.usage import HOME, SETTINGS, jobs_for
+from gpupool.usage.note import human
+
+if TYPE_CHECKING:
+    from gpupool.facts.usage import UsageState
+
+app = typer.Typer(no_args_is_help=True)
+
+Over = Annotated[
+    str | None,
+    typer.Option("--over", help="Only directories that hold more, such as 10T; else storage.usage_report.tag_over."),
+]
+
+
+@dataclass(frozen=True)
+class Used:
+    """A directory by the path that people know, on the node that counted it: KiB, when, whose, and of which account."""
+
+    path: str
+    node: str
+    kib: int
+    size: str
+    updated: str
+    owner: str
+    account: str | None
+
+
+@dataclass
+class Said:
+    """What all nodes said: directories, how many have no file yet, and what could not be read: where -> why."""
+
+    directories: list[Used] = field(default_factory=list)
+    missing: int = 0
+    trouble: dict[str, str] = field(default_factory=dict)
+
+
+@app.callback()
+def storage() -> None:
+    """The cluster's storage: who has how much."""
+
+
+@app.command("report")
+def report(
+    inventory: Inventory, over: Over = None, limit: Limit = None, on: OnOption = "auto", as_json: Json = False
+) -> None:
+    """List the directories that hold most, largest first; exit 1 when a server's could not be read."""
+    to = reached(inventory, on)
+    least = _least(to.cluster, over)
+    said = ask(to, chosen(to, limit))
+    large = sorted((it for it in said.directories if it.kib > least), key=lambda it: (-it.kib, it.path))
+    if as_json:
+        print_json({
+            "ok": not said.trouble,
+            "over_kib": least,
+            "directories": [asdict(it) for it in large],
+            "counted": len(said.directories),
+            "without_file": said.missing,
+            "trouble": said.trouble,
+        })  # fmt: skip
+    else:
+        _show(said, large, least)
+    if said.trouble:
+        raise SystemExit(1)
+
+
+def _least(cluster: Cluster, over: str | None) -> int:
+    """Give what a directory must have more than, in KiB."""
+    usage = cluster.storage.usage_report
+    if usage is None:
+        raise GpupoolError("nothing counts: the inventory has no storage.usage_report")
+    if over is None:
+        return (usage.tag_over or 0) * 1024
+    try:
+        return parse_size(over) * 1024
+    except ValueError as error:
+        raise GpupoolError(f"--over {error}") from None
+
+
+def ask(to: Reach, names: set[str] | None) -> Said:
+    """Read the files of all nodes that count, or of those in `names`; a node that is away is part of the answer."""
+    counting = {node.name for node in to.nodes if jobs_for(to.cluster, node).count}
+    if names is not None:
+        counting &= names
+    if not counting:
+        return Said()
+    states: dict[str, UsageState | None] = {}
+
+    # pyinfra is slow to import: only commands that need nodes wait for it
+    from gpupool.engine.drive import run
+    from gpupool.engine.here import here
+    from gpupool.engine.progress import shown
+    from gpupool.engine.targets import targets
+    from gpupool.facts.usage import Usage
+    from gpupool.operations.ambient import this_host
+
+    def look() -> None:
+        states[here()[1].name] = this_host().get_fact(Usage, home=HOME, settings=SETTINGS)
+
+    with shown(stderr) as progress:
+        done = run(targets(to), look, execute=False, progress=progress, limit=counting)
+    if done.interrupted:
+        raise KeyboardInterrupt
+    said = Said(trouble=dict(done.failures))
+    for name in (node.name for node in to.nodes if node.name in states):
+        if name not in said.trouble:
+            add(said, to.cluster, to.cluster.nodes[name], states[name])
+    return said
+
+
+def add(said: Said, cluster: Cluster, node: Node, state: "UsageState | None") -> None:
+    """Add what one node said, or why it could not be had."""
+    if state is None:
+        said.trouble[node.name] = "its file systems did not answer in time"
+        return
+    if state.absent:
+        said.trouble[node.name] = "nothing counts there yet: gpupool apply"
+        return
+    seen = {it.path: it.seen for it in jobs_for(cluster, node).count}
+    for top, known in seen.items():
+        if top not in state.missing:
+            said.trouble[f"{node.name}:{top}"] = state.trouble.get(top, "nothing was said of it: gpupool apply")
+        said.missing += state.missing.get(top, 0)
+        said.directories += _used(cluster, node, state, top, known)
+
+
+def _used(cluster: Cluster, node: Node, state: "UsageState", top: str, known: str) -> Iterator[Used]:
+    for it in state.directories:
+        if it.top == top:
+            user = cluster.users.get(it.owner)
+            path, account = f"{known}/{it.path}", user.account if user else None
+            yield Used(path, node.name, it.kib, human(it.kib), it.updated, it.owner, account)
+
+
+def _show(said: Said, large: list[Used], least: int) -> None:
+    if large:
+        table = Table("Size", "Updated", "Owner", "Account", "Directory", box=None, header_style="bold", pad_edge=False)
+        table.columns[0].justify = "right"
+        for it in large:
+            table.add_row(it.size, it.updated, it.owner, it.account or "", it.path)
+        stdout.print(table)
+    for where, why in said.trouble.items():
+        stdout.print(f"[red]{where}[/]: ", why, sep="")
+    rest = f"; {said.missing} have no file yet" if said.missing else ""
+    words = f"directories with more than {format_size(least // 1024)}: {len(large)} of {len(said.directories)}"
+    stdout.print(f"{words}{rest}", style="bold")

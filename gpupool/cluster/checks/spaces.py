@@ -1,0 +1,94 @@
+"""Spaces, links and what goes by age: nobody's files are in the wrong hands, and none go that should stay."""
+
+import difflib
+import re
+from collections.abc import Iterator
+
+from gpupool.cluster.checks.places import at, fixed, within
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.words import format_duration
+
+_DAY = 86400
+
+
+def ensure_spaces_are_the_labs(site: Site) -> Iterator[Complaint]:
+    """The members of a lab, and nobody else, may make directories at the top of its space."""
+    storage, mode = site.inventory.storage, int(site.inventory.storage.space_rules.mode, 8)
+    path: Path = ("storage", "space_rules", "mode")
+    if not mode & 0o020:
+        yield Complaint(path, f"{mode:04o}: no member could make a directory there", "write 3775")
+    elif mode & 0o002:
+        yield Complaint(path, f"{mode:04o}: all users of the cluster could write there", "write 3775")
+    elif not mode & 0o1000:
+        yield Complaint(path, f"{mode:04o}: members could remove each other's directories", "write 3775", "warning")
+    for index, account in enumerate(site.inventory.accounts):
+        if account.gid is None and storage.spaces.get(account.name):
+            words = f"{account.name} has a space and no gid: it would be that of all accounts without one"
+            yield Complaint(("accounts", index), words, "give it a gid")
+
+
+def ensure_links_lead_somewhere(site: Site) -> Iterator[Complaint]:
+    """What a link leads to below storage.mount_root is an export."""
+    storage = site.inventory.storage
+    places = [at(site, key) for key in storage.exports] + [local.path for local in storage.local]
+    for link, target in storage.links.items():
+        if within(target, storage.mount_root) and not any(within(target, place) for place in places):
+            near = difflib.get_close_matches(target, places, n=1)
+            hint = f"did you mean {near[0]}?" if near else None
+            yield Complaint(("storage", "links", link), f"{target} is no export's place", hint, "warning")
+
+
+def ensure_spaces_of_users_are_somewhere(site: Site) -> Iterator[Complaint]:
+    """Directories of users, and those that are purged, lie on an export or are a node's own."""
+    storage = site.inventory.storage
+    places = [at(site, key) for key, export in storage.exports.items() if export.enabled]
+    places += [local.path for local in storage.local]
+    links = {**storage.links, **_space_links(site)}
+    named = [(("storage", "user_spaces", i, "path"), fixed(it.path)) for i, it in enumerate(storage.user_spaces)]
+    named += [(("storage", "purge", i, "path"), it.path) for i, it in enumerate(storage.purge)]
+    for path, top in named:
+        if any(within(top, place) for place in places):
+            continue
+        link = next((it for it in links if within(top, it)), None)
+        near = difflib.get_close_matches(top, places, n=1)
+        hint = f"did you mean {near[0]}?" if near else None
+        if link:
+            hint = f"{link} is a link: write {links[link]}{top[len(link) :]}"
+        yield Complaint(path, f"{top} is on no export that is mounted, and no directory of storage.local", hint)
+
+
+def ensure_purges_spare_people(site: Site) -> Iterator[Complaint]:
+    """Nothing goes by itself in or above homes, at slurmctld's state, or on the day it was made."""
+    storage = site.inventory.storage
+    kept = {"people's homes": fixed(storage.home.path), "slurmctld's state": site.inventory.slurm.state}
+    for index, purge in enumerate(storage.purge):
+        path: Path = ("storage", "purge", index)
+        for what, place in kept.items():
+            if within(place, purge.path) or within(purge.path, place):
+                yield Complaint((*path, "path"), f"would remove files of {what} ({place})", "take another directory")
+        if purge.not_updated_for < _DAY:
+            words = f"{format_duration(purge.not_updated_for)}: jobs lose files that they still work on"
+            yield Complaint((*path, "not_updated_for"), words, "at least 1d")
+        if not purge.every:
+            yield Complaint((*path, "every"), "never ends", "write 1d")
+
+
+def ensure_usage_is_a_file_name(site: Site) -> Iterator[Complaint]:
+    """The report's file has a plain name and comes now and then."""
+    report = site.inventory.storage.usage_report
+    if report and not re.fullmatch(r"[\w.-]*\w[\w.-]*", report.file):
+        yield Complaint(("storage", "usage_report", "file"), f"{report.file!r} is no file's name", "disk-usage.txt")
+    if report and report.every < _DAY:
+        words = f"every {format_duration(report.every)} a look at every file"
+        yield Complaint(("storage", "usage_report", "every"), words, "at least 1d")
+
+
+def _space_links(site: Site) -> dict[str, str]:
+    storage = site.inventory.storage
+    return {
+        f"/srv/{account}/{space}": at(site, key)
+        for account, spaces in storage.spaces.items()
+        for space, key in spaces.items()
+        if key in storage.exports
+    }

@@ -1,0 +1,162 @@
+"""Storage that would lose data, hang a controller, or promise what nobody keeps."""
+
+import posixpath
+import re
+from collections.abc import Iterator
+
+from gpupool.cluster.checks.places import at, fixed, within
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.pools import dataset_of
+from gpupool.cluster.schema.storage import Export
+
+_OPTION = re.compile(r"[a-z][a-z0-9_.]*(=[A-Za-z0-9_.:/-]+)?")
+_SOFT = ("soft", "softerr", "softreval")
+_OURS = ("hard", "atime", "noatime", "vers", "nfsvers", "minorversion", "retry", "bg", "fg", "_netdev")
+_OF_UNITS = ("nofail", "auto", "noauto", "user", "users", "owner", "defaults", "bind", "remount")
+
+
+def ensure_paths_are_plain(site: Site) -> Iterator[Complaint]:
+    """A path of storage is written in one way, and stands in /etc/exports and in unit files without quotes."""
+    for path, value in _paths(site):
+        if (better := posixpath.normpath(value)) != value or value.startswith("//"):
+            yield Complaint(path, f"{value} is not the shortest way to say it", f"write {better.replace('//', '/')}")
+        elif strange := re.search(r"[^A-Za-z0-9_@%+=:,./-]", value):
+            yield Complaint(path, f"{value} has {strange[0]!r}, which not all that read it take", "rename it")
+
+
+def ensure_mounts_have_their_own_place(site: Site) -> Iterator[Complaint]:
+    """No directory is exported twice, and no node mounts two exports at one place."""
+    storage = site.inventory.storage
+    exported: dict[tuple[str | None, str], str] = {}
+    mounted: dict[str, list[tuple[str, frozenset[str]]]] = {}
+    for key, export in storage.exports.items():
+        path: Path = ("storage", "exports", key)
+        if not export.enabled or export.path is None:
+            continue
+        if exported.setdefault((export.server, export.path), key) != key:
+            first = exported[export.server, export.path]
+            yield Complaint((*path, "path"), f"{export.path} of {export.server} is the export {first} already")
+        place, nodes = at(site, key), site.nodes_of(export.mount_on or storage.mount_on) - {export.server or ""}
+        for other, its in mounted.setdefault(place, []):
+            if both := sorted(nodes & its):
+                where = both[0] if len(both) == 1 else f"{both[0]} and {len(both) - 1} more"
+                yield Complaint((*path, "at"), f"{where} would mount {other} and {key} at {place}", "say `at` for one")
+                break
+        mounted[place].append((key, nodes))
+
+
+def ensure_exports_give_no_other_away(site: Site) -> Iterator[Complaint]:
+    """Who mounts a directory sees what is mounted below it on the server: no more than it is given by itself."""
+    storage = site.inventory.storage
+    exports = {key: it for key, it in storage.exports.items() if it.enabled and it.server and it.path}
+    nodes = {key: site.nodes_of(it.mount_on or storage.mount_on) - {it.server} for key, it in exports.items()}
+    for key, inner in exports.items():
+        for other, outer in exports.items():
+            if (
+                outer.server != inner.server
+                or outer.path == inner.path
+                or not within(inner.path or "", outer.path or "/")
+            ):
+                continue
+            path: Path = ("storage", "exports", key)
+            hint = "let them lie beside each other on the server"
+            if more := sorted(nodes[other] - nodes[key]):
+                who = more[0] if len(more) == 1 else f"{more[0]} and {len(more) - 1} more"
+                yield Complaint((*path, "path"), f"{key} lies in {other}, with which {who} would get it, too", hint)
+            elif outer.squash == "none" and inner.squash != "none":
+                words = f"{key} lies in {other}, through which root of a client would be root in it"
+                yield Complaint((*path, "path"), words, hint)
+
+
+def ensure_mount_options_lose_nothing(site: Site) -> Iterator[Complaint]:
+    """A server that is away makes programs wait; how, and what gpupool says itself, is not for an export to say."""
+    for key, export in site.inventory.storage.exports.items():
+        for index, option in enumerate(export.options):
+            path: Path = ("storage", "exports", key, "options", index)
+            name = option.partition("=")[0]
+            if name in _SOFT:
+                words = f"{name}: programs would take a server that is away for a broken disk, and lose what they wrote"
+                yield Complaint(path, words, "leave it out")
+            elif name in _OURS or name in _OF_UNITS or name.startswith("x-systemd"):
+                yield Complaint(path, f"{name} is gpupool's to say", "leave it out")
+            elif not _OPTION.fullmatch(option):
+                yield Complaint(path, f"{option!r} is not one option of a mount", "write nconnect=4")
+
+
+def ensure_squash_is_meant(site: Site) -> Iterator[Complaint]:
+    """Root of a client is nobody on the server; without that a break-in on one node is one on the server's files."""
+    storage = site.inventory.storage
+    lived_in = {storage.home.export, *(name for spaces in storage.spaces.values() for name in spaces.values())}
+    for key, export in storage.exports.items():
+        path: Path = ("storage", "exports", key, "squash")
+        if export.squash == "none":
+            words = f"who becomes root on a node that mounts {key} may read and change all of it"
+            yield Complaint(path, words, "root, unless something needs it", "warning")
+        elif export.squash == "all" and key in lived_in:
+            yield Complaint(path, f"{key} is people's own: all of them would be nobody there", "write root")
+
+
+def ensure_state_hangs_on_no_lab(site: Site) -> Iterator[Complaint]:
+    """What slurmctld writes at every step lies where no lab's work can slow it down."""
+    storage, state = site.inventory.storage, site.inventory.slurm.state
+    labs = {name for spaces in storage.spaces.values() for name in spaces.values()}
+    servers = {export.server: name for name, export in storage.exports.items() if name in labs}
+    for key, export in storage.exports.items():
+        if not export.enabled or not within(state, at(site, key)):
+            continue
+        if key in labs:
+            words = f"slurmctld's {state} would be in {key}, a lab's space: when that is full or slow, so is Slurm"
+            yield Complaint(("slurm", "state"), words, "give it an export of its own")
+        elif export.server in servers:
+            words = f"slurmctld's {state} is on {export.server}, beside the labs' {servers[export.server]}"
+            hint = "Slurm stands still while that server does"
+            yield Complaint(("storage", "exports", key, "server"), words, hint, "warning")
+
+
+def ensure_quotas_are_kept(site: Site) -> Iterator[Complaint]:
+    """A quota of users is kept by zfs, on a declared pool; elsewhere it is only a word."""
+    storage = site.inventory.storage
+    if storage.driver != "nfs":
+        return
+    hint = "an export with fs: zfs on a pool of storage.pools keeps it"
+    home = storage.exports.get(storage.home.export or "")
+    if storage.home.quota and not _keeps_quotas(site, home):
+        words = "nothing keeps people from having more in their homes"
+        yield Complaint(("storage", "home", "quota"), words, hint, "warning")
+    for index, space in enumerate(storage.user_spaces):
+        top = fixed(space.path)
+        export = next((it for key, it in storage.exports.items() if within(top, at(site, key))), None)
+        if space.quota and not _keeps_quotas(site, export):
+            words = f"nothing keeps people from having more in {top}"
+            yield Complaint(("storage", "user_spaces", index, "quota"), words, hint, "warning")
+
+
+def _keeps_quotas(site: Site, export: Export | None) -> bool:
+    if export is None or export.server is None:
+        return False
+    server = site.census.by_name.get(export.server)
+    if server and not server.entry.managed:
+        return True  # somebody else's to keep
+    if export.fs != "zfs":
+        return False
+    return dataset_of(export, site.pools_on(export.server)) is not None
+
+
+def _paths(site: Site) -> Iterator[tuple[Path, str]]:
+    storage = site.inventory.storage
+    yield ("storage", "mount_root"), storage.mount_root
+    for key, export in storage.exports.items():
+        for said, value in (("path", export.path), ("at", export.at)):
+            if value is not None:
+                yield ("storage", "exports", key, said), value
+    for key, pool in storage.pools.items():
+        if pool.at is not None:
+            yield ("storage", "pools", key, "at"), pool.at
+    for link, target in storage.links.items():
+        yield ("storage", "links", link), link
+        yield ("storage", "links", link), target
+    for index, local in enumerate(storage.local):
+        yield ("storage", "local", index, "path"), local.path
+    for index, purge in enumerate(storage.purge):
+        yield ("storage", "purge", index, "path"), purge.path

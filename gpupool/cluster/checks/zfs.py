@@ -1,0 +1,163 @@
+"""What zfs would refuse, or take and lose data by: pools, datasets and their properties."""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from typing import get_args
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.pools import dataset_of
+from gpupool.cluster.schema.storage import Data, Export, Pool, Vdev
+from gpupool.cluster.words import format_size
+from gpupool.zfs_properties import NOT_HERE, OF_DATASETS, OF_POOLS, PROFILES, wrong
+
+_LEAST = {"mirror": 2, "raidz1": 2, "raidz2": 3, "raidz3": 4}
+_POOL_NAME = re.compile(r"(?!c\d|mirror|raidz|draid|spare|log$)[A-Za-z][A-Za-z0-9_.:-]*")
+_DATASET = re.compile(r"[A-Za-z0-9_.:-]+(/(?!\.\.?(/|$))[A-Za-z0-9_.:-]+)*")
+_OF_DATASET = ("dataset", "properties", "reservation", "snapshots")
+
+
+def ensure_pools_have_a_place(site: Site) -> Iterator[Complaint]:
+    """A pool is on one server or on several nodes, under a name that zfs takes and that no other has there."""
+    storage = site.inventory.storage
+    for key, pool in storage.pools.items():
+        path: Path = ("storage", "pools", key)
+        if (pool.server is None) == (pool.where is None):
+            yield Complaint(path, f"the pool {key} needs a server, or `where` for several nodes", "say one of the two")
+        server = site.census.by_name.get(pool.server or "")
+        if server and not server.entry.managed:
+            words = f"{server.name} is not managed: nobody would look after the pool"
+            yield Complaint((*path, "server"), words, "leave the pool out")
+        name = pool.name or key
+        if not _POOL_NAME.fullmatch(name):
+            words = f"zfs takes no pool of the name {name!r}: a letter first, no mirror…, raidz…, draid…, spare…, log"
+            yield Complaint((*path, "name") if pool.name else path, words)
+    for node in site.pool_nodes:
+        names: dict[str, str] = {}
+        places: dict[str, str] = {}
+        for it in site.pools_on(node):
+            for what, value, first in (("called", it.name, names), ("mounted at", it.at, places)):
+                if first.setdefault(value, it.key) != it.key:
+                    words = f"{first[value]} and {it.key} are both {what} {value} on {node}"
+                    yield Complaint(("storage", "pools", it.key), words)
+
+
+def ensure_disks_are_used_once(site: Site) -> Iterator[Complaint]:
+    """A disk is in one place of one pool of a node, by a name that stays."""
+    said: set[Path] = set()
+    for node in site.pool_nodes:
+        taken: dict[str, str] = {}
+        for it in site.pools_on(node):
+            for path, disk in _disks(it.key, it.entry):
+                if disk in taken and path not in said:
+                    yield Complaint(path, f"{disk} of {node} is in the pool {taken[disk]} already")
+                    said.add(path)
+                taken.setdefault(disk, it.key)
+    for key, pool in site.inventory.storage.pools.items():
+        for path, disk in _disks(key, pool):
+            if not disk.startswith("/dev/"):
+                yield Complaint(path, f"{disk} is no disk", "write /dev/disk/by-id/…")
+            elif re.fullmatch(r"/dev/(sd|vd|hd|xvd|nvme)\w+", disk):
+                words = f"{disk} may be another disk after the next boot"
+                yield Complaint(path, words, "take its name in /dev/disk/by-id", "warning")
+
+
+def ensure_pools_survive_a_disk_alike(site: Site) -> Iterator[Complaint]:
+    """A pool has data disks, in groups of one kind that have as many as their kind needs."""
+    for key, pool in site.inventory.storage.pools.items():
+        path: Path = ("storage", "pools", key, "vdevs")
+        kinds = list(dict.fromkeys(vdev.kind for vdev in pool.vdevs if vdev.kind in get_args(Data)))
+        if pool.vdevs and not kinds:
+            yield Complaint(path, f"the pool {key} has no disks for data", "one of mirror, raidz1 to 3, stripe")
+        elif len(kinds) > 1:
+            words = f"the pool {key} has {' and '.join(kinds)}: what is lost with the weaker is lost to all of it"
+            yield Complaint(path, words, "take groups of one kind")
+        for index, vdev in enumerate(pool.vdevs):
+            if len(vdev.disks) < _LEAST.get(vdev.kind, 1):
+                words = f"{vdev.kind} needs {_LEAST[vdev.kind]} disks, and has {len(vdev.disks)}"
+                yield Complaint((*path, index, "disks"), words)
+            if vdev.kind == "special" and len(vdev.disks) < 2 and kinds != ["stripe"]:
+                words = f"one disk for what the whole pool {key} needs to be read"
+                yield Complaint((*path, index, "disks"), words, "two are a mirror")
+
+
+def ensure_datasets_have_a_pool(site: Site) -> Iterator[Complaint]:
+    """What is said of a dataset needs a declared pool that holds it; no dataset is two things."""
+    storage = site.inventory.storage
+    taken: dict[tuple[str, str], str] = {}
+    for key, export in storage.exports.items():
+        path: Path = ("storage", "exports", key)
+        if export.server is None or export.path is None:
+            continue
+        pools = site.pools_on(export.server)
+        dataset = dataset_of(export, pools) if export.fs == "zfs" else None
+        if dataset is None:
+            yield from _without_a_pool(path, export, [pool.name for pool in pools])
+        elif not _DATASET.fullmatch(dataset) or len(dataset) > 200:
+            words = f"zfs takes no dataset of the name {dataset!r}"
+            yield Complaint((*path, "dataset" if export.dataset else "path"), words)
+        elif taken.setdefault((export.server, dataset), key) != key:
+            words = f"{dataset} of {export.server} is the export {taken[export.server, dataset]} already"
+            yield Complaint((*path, "dataset" if export.dataset else "path"), words)
+
+
+def _without_a_pool(path: Path, export: Export, pools: list[str]) -> Iterator[Complaint]:
+    if export.dataset and export.fs == "zfs":
+        words = f"{export.dataset} is in no pool that is declared for {export.server}"
+        near = difflib.get_close_matches(export.dataset.split("/")[0], pools, n=1)
+        hint = f"did you mean {near[0]}/…?" if near else "declare it in storage.pools, or leave the key out"
+        yield Complaint((*path, "dataset"), words, hint)
+        return
+    if export.fs == "zfs" and pools:
+        words = f"{export.path} lies in no declared pool of {export.server} ({', '.join(pools)})"
+        yield Complaint((*path, "path"), words, "say `dataset`, or declare its pool")
+        return
+    for said in _OF_DATASET:
+        if getattr(export, said):
+            what = "no pool of its server is declared" if export.fs == "zfs" else f"this one is {export.fs}"
+            yield Complaint((*path, said), f"is for zfs datasets, and {what}", "see storage.pools")
+
+
+def ensure_zfs_knows_the_properties(site: Site) -> Iterator[Complaint]:
+    """Properties are some that zfs has and gpupool leaves to the inventory, with values that zfs takes."""
+    storage = site.inventory.storage
+    for key, pool in storage.pools.items():
+        path: Path = ("storage", "pools", key)
+        yield from _properties((*path, "properties"), pool.properties, OF_POOLS, "a pool")
+        yield from _properties((*path, "defaults"), pool.defaults, OF_DATASETS, "a dataset")
+    for key, export in storage.exports.items():
+        yield from _properties(("storage", "exports", key, "properties"), export.properties, OF_DATASETS, "a dataset")
+        if export.profile is not None and export.profile not in PROFILES:
+            words = f"there is no profile {export.profile!r}"
+            yield Complaint(("storage", "exports", key, "profile"), words, f"there are {', '.join(PROFILES)}")
+
+
+def _properties(path: Path, said: Mapping[str, str], known: Mapping[str, str], what: str) -> Iterator[Complaint]:
+    for name, value in said.items():
+        here = (*path, name)
+        if ":" in name and not name.startswith("gpupool:"):
+            continue  # a property of the admin's own
+        if name in NOT_HERE and known is OF_DATASETS:
+            yield Complaint(here, f"{name} is not for the inventory to set", NOT_HERE[name])
+        elif name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+            yield Complaint(here, f"{name} is no property of {what} that can be set here", hint)
+        elif bad := wrong(name, value, known):
+            yield Complaint(here, bad, f"it fits the pattern {known[name]}")
+
+
+def ensure_reservations_fit(site: Site) -> Iterator[Complaint]:
+    """No dataset has more room for sure than it may use at most."""
+    for key, export in site.inventory.storage.exports.items():
+        if export.reservation and export.size and export.reservation > export.size:
+            words = f"{format_size(export.reservation)} for sure, but {format_size(export.size)} at most (size)"
+            yield Complaint(("storage", "exports", key, "reservation"), words)
+
+
+def _disks(key: str, pool: Pool) -> Iterator[tuple[Path, str]]:
+    vdevs: tuple[Vdev, ...] = pool.vdevs
+    for index, vdev in enumerate(vdevs):
+        for number, disk in enumerate(vdev.disks):
+            yield ("storage", "pools", key, "vdevs", index, "disks", number), disk

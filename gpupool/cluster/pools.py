@@ -1,0 +1,40 @@
+"""Which ZFS pools a node has, and which dataset of them a path is; for checks and for what is compiled."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from gpupool.cluster.schema.storage import Export, Local, Pool, Storage
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A pool as one node has it: its key in the inventory, what zfs calls it and where its top is mounted."""
+
+    key: str
+    name: str
+    at: str
+    entry: Pool
+
+
+def pools_on(storage: Storage, node: str, select: Callable[[str], Collection[str]]) -> tuple[Placed, ...]:
+    """Give the pools of a node in inventory order."""
+    return tuple(
+        Placed(key, name, pool.at or f"/{name}", pool)
+        for key, pool in storage.pools.items()
+        if pool.server == node or (pool.where and node in select(pool.where))
+        for name in [pool.name or key]
+    )
+
+
+def dataset_of(entry: Export | Local, pools: tuple[Placed, ...]) -> str | None:
+    """Give the dataset that a zfs directory is, in any of these pools; None where it lies in none of them."""
+    said = entry.dataset if isinstance(entry, Export) else None
+    if said is not None:
+        return said if any(said.split("/")[0] == pool.name for pool in pools) else None
+    path = entry.path or ""
+    # the innermost, where one pool is mounted within another
+    for pool in sorted(pools, key=lambda it: -len(it.at)):
+        top = pool.at.rstrip("/")
+        if path == pool.at or path.startswith(f"{top}/"):
+            return f"{pool.name}{path[len(top) :]}".rstrip("/")
+    return None

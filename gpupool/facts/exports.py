@@ -1,0 +1,76 @@
+"""What a fileserver exports by NFS now, and what files of it say."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pyinfra.api.command import StringCommand
+from pyinfra.api.facts import FactBase
+
+from gpupool.facts.script import ask, whole
+
+# etab is what mountd answers from; exportfs -v prints the same, folded for the eye
+_LOOK = r"""
+sed 's/^/A\t/' /var/lib/nfs/etab 2>/dev/null
+for file in /etc/exports /etc/exports.d/*.exports; do
+  [ ! -f "$file" ] || sed -e ':more' -e '/\\$/{N;s/\\\n//;b more' -e '}' -e "s,^,F\t$file\t," "$file"
+done
+"""
+
+
+@dataclass(frozen=True)
+class ExportsState:
+    """`active`: path -> client -> options in force; `said`: file -> path -> clients that the file names."""
+
+    active: dict[str, dict[str, frozenset[str]]]
+    said: dict[str, dict[str, frozenset[str]]]
+
+
+class Exports(FactBase[ExportsState | None]):
+    """The export table and the files it is made from, in one command. None when the answer was cut short.
+
+    `said` is, by file, each path with the clients that the file names for it.
+    """
+
+    def command(self) -> StringCommand:
+        """Ask for both."""
+        return ask(_LOOK)
+
+    def process(self, output: list[str]) -> ExportsState | None:
+        """Read the answer."""
+        lines = whole(output)
+        if lines is None:
+            return None
+        found = ExportsState({}, {})
+        for line in lines:
+            kind, rest = line.split("\t", 1)
+            if kind == "A":
+                for path, client, options in entries(rest):
+                    found.active.setdefault(path, {})[client] = options
+            else:
+                file, text = rest.split("\t", 1)
+                for path, client, _ in entries(text):
+                    paths = found.said.setdefault(file, {})
+                    paths[path] = paths.get(path, frozenset()) | {client}
+        return found
+
+
+_CLIENT = re.compile(r"([^\s(]*)(?:\(([^)]*)\))?")
+
+
+def entries(line: str) -> Iterator[tuple[str, str, frozenset[str]]]:
+    """Read one line of exports(5): path, client and options of each client that it names."""
+    text = line.strip()
+    if not text or text.startswith("#"):
+        return
+    quoted = re.match(r'"([^"]*)"\s*', text)
+    first = quoted[1] if quoted else text.split(None, 1)[0]
+    rest = text[quoted.end() :] if quoted else text[len(first) :]
+    for word in rest.split("#", 1)[0].split() or ["*"]:
+        found = _CLIENT.fullmatch(word)
+        if found and not word.startswith("-"):
+            yield _plain(first), found[1] or "*", frozenset(filter(None, (found[2] or "").split(",")))
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)

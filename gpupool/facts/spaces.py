@@ -1,0 +1,61 @@
+"""Folders as spaces need them: whose they are by number, and which groups their ACL names."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyinfra.api.command import StringCommand
+from pyinfra.api.facts import FactBase
+
+from gpupool.facts.script import ask, whole
+
+# in chunks: a line of a million folders would be longer than a command may be
+_LOOK = r"""
+find "$@" -maxdepth 0 -printf 'P\t%U\t%G\t%m\t%y\t%p\n' 2>/dev/null
+command -v getfacl >/dev/null || set --
+for path in "$@"; do
+  if [ -d "$path" ] && [ ! -L "$path" ]; then
+    getfacl -cpns -- "$path" 2>/dev/null | sed -n "s/^group:\([0-9][0-9]*\):.w.*/\1/p" |
+      while read -r gid; do printf 'A\t%s\t%s\n' "$gid" "$path"; done
+  fi
+done
+"""
+_KINDS = {"f": "file", "d": "directory", "l": "link"}
+
+
+@dataclass(frozen=True)
+class FolderState:
+    """What stands there: kind, numeric owner and group, mode (octal as text), groups that may write by ACL."""
+
+    kind: str
+    uid: int
+    gid: int
+    mode: str
+    groups: tuple[int, ...] = ()
+
+
+class Folders(FactBase[dict[str, FolderState] | None]):
+    """What stands at these paths, in one command; a path that is not there is not in the answer. None: cut short."""
+
+    def command(self, paths: Sequence[str]) -> StringCommand:
+        """Ask for all paths at once."""
+        return ask(_LOOK, *paths)
+
+    def process(self, output: list[str]) -> dict[str, FolderState] | None:
+        """Read the answer."""
+        lines = whole(output)
+        if lines is None:
+            return None
+        groups: dict[str, list[int]] = {}
+        found: dict[str, list[str]] = {}
+        for line in lines:
+            kind, rest = line.split("\t", 1)
+            if kind == "P":
+                *values, path = rest.split("\t", 4)
+                found[path] = values
+            else:
+                gid, path = rest.split("\t", 1)
+                groups.setdefault(path, []).append(int(gid))
+        return {
+            path: FolderState(_KINDS.get(kind, "other"), int(uid), int(gid), mode.zfill(4), tuple(groups.get(path, ())))
+            for path, (uid, gid, mode, kind) in found.items()
+        }

@@ -1,0 +1,66 @@
+"""What the disk-usage.txt files of a node say."""
+
+import json
+from dataclasses import dataclass, field
+
+from pyinfra.api.command import StringCommand
+from pyinfra.api.facts import FactBase
+
+from gpupool.facts.script import ask, whole
+
+# the program looks only at trees whose file system answers; the limit is for one that stops to meanwhile
+_LOOK = """
+if [ -r "$2" ]; then PYTHONPATH=$1 python3 -B -m usage report "$2" || :; else echo '{"absent": true}'; fi
+"""
+_PATIENCE = 120
+
+
+@dataclass(frozen=True)
+class UsedDirectory:
+    """One directory: `top` and `path` below it on that node, KiB, when that was counted, and who owns it."""
+
+    top: str
+    path: str
+    kib: int
+    updated: str
+    owner: str
+
+
+@dataclass(frozen=True)
+class UsageState:
+    """All of a node: directories, how many have no file yet by `top`, and why some tops could not be read.
+
+    `absent`: nothing counts there, or not yet.
+    """
+
+    directories: tuple[UsedDirectory, ...] = ()
+    missing: dict[str, int] = field(default_factory=dict)
+    trouble: dict[str, str] = field(default_factory=dict)
+    absent: bool = False
+
+
+class Usage(FactBase[UsageState | None]):
+    """What the program in `home` says with its `settings`; None when the answer was cut short."""
+
+    def command(self, home: str, settings: str) -> StringCommand:
+        """Ask for all trees at once."""
+        return ask(_LOOK, home, settings, limit=_PATIENCE)
+
+    def process(self, output: list[str]) -> UsageState | None:
+        """Read the answer."""
+        lines = whole(output)
+        if lines is None:
+            return None
+        found: list[UsedDirectory] = []
+        missing: dict[str, int] = {}
+        trouble: dict[str, str] = {}
+        for said in map(json.loads, lines):
+            if "absent" in said:
+                return UsageState(absent=True)
+            if "missing" in said:
+                missing[said["top"]] = said["missing"]
+            elif "trouble" in said:
+                trouble[said["top"]] = said["trouble"]
+            else:
+                found.append(UsedDirectory(**said))
+        return UsageState(tuple(found), missing, trouble)

@@ -1,0 +1,161 @@
+"""What zpool, lsblk, wipefs and zdb say of pools and disks, read into plain data."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Property:
+    """A value as `-p` prints it, and its source: local, default, inherited from …, received, - (cannot be set)."""
+
+    value: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """Disks of a pool that stand together; `kind` as `zpool create` says it, stripe for a disk by itself.
+
+    `disks` are the paths that zpool names, `devices` the kernel's names of the same disks, partitions left out.
+    """
+
+    kind: str
+    disks: tuple[str, ...]
+    devices: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PoolState:
+    """An imported pool: its properties, its groups of disks in zpool's order, and what zpool calls its state."""
+
+    state: str
+    properties: dict[str, Property]
+    groups: tuple[Group, ...]
+
+
+@dataclass(frozen=True)
+class Label:
+    """What ZFS itself wrote on a disk: of which pool, and who used it last; state 0 in use, 1 exported, 2 destroyed."""
+
+    pool: str
+    guid: str
+    hostname: str = ""
+    state: str = ""
+
+
+@dataclass(frozen=True)
+class DiskState:
+    """A disk asked for: the kernel's name of it (None: no such disk), what lies on it in words, and ZFS's label."""
+
+    device: str | None
+    signs: tuple[str, ...] = ()
+    label: Label | None = None
+
+
+@dataclass(frozen=True)
+class PoolsState:
+    """Imported pools by name, the disks asked for by path; `trouble` is what zpool says when it cannot work."""
+
+    pools: dict[str, PoolState]
+    disks: dict[str, DiskState]
+    trouble: str = ""
+
+
+def pools_of(got: list[str], status: list[str], devices: dict[str, str]) -> dict[str, PoolState]:
+    """Read pools from lines of `zpool get` and `zpool status -P`; `devices` gives the kernel's names of its disks."""
+    pools: dict[str, PoolState] = {}
+    for line in got:
+        name, key, *value, source = line.split("\t")
+        pool = pools.setdefault(name, PoolState("", {}, ()))
+        pool.properties[key] = Property("\t".join(value), source)
+    for name, state, groups in _status(status, devices):
+        if name in pools:
+            pools[name] = PoolState(state, pools[name].properties, groups)
+    return pools
+
+
+_NUMBERED = re.compile(r"(mirror|raidz[123]?|draid[123]?(?::\S+?)?)-\d+")
+_ASIDE = {"logs": "log", "cache": "cache", "spares": "spare", "special": "special", "dedup": "dedup"}
+
+
+def _status(lines: list[str], devices: dict[str, str]) -> Iterator[tuple[str, str, tuple[Group, ...]]]:
+    """Read `zpool status -P`: for each pool its name, its state and its groups of disks."""
+    name, state, groups, aside, inside = "", "", list[tuple[str, list[str]]](), "", False
+    for line in [*lines, "  pool: "]:
+        words = line.split()
+        if line.lstrip(" ").startswith("pool: "):
+            if name:
+                yield name, state, tuple(_group(kind, disks, devices) for kind, disks in groups)
+            name, state, groups, aside, inside = " ".join(words[1:]), "", [], "", False
+        elif line.lstrip(" ").startswith("state: "):
+            state = words[1]
+        elif line.startswith("config:"):
+            inside = True
+        elif not line.startswith("\t") or not words:
+            inside = inside and not words
+        elif inside:
+            depth = (len(line) - len(line.lstrip("\t ")) - 1) // 2
+            if depth == 0:
+                aside = _ASIDE.get(words[0], "")
+            elif depth == 1:
+                together = _NUMBERED.fullmatch(words[0])
+                kind = aside or (_named(together[1]) if together else "stripe")
+                groups.append((kind, [words[0]] if words[0].startswith("/") else []))
+            elif words[0].startswith("/") and groups:
+                groups[-1][1].append(words[0])
+
+
+def _named(kind: str) -> str:
+    return "raidz1" if kind == "raidz" else kind
+
+
+def _group(kind: str, disks: list[str], devices: dict[str, str]) -> Group:
+    return Group(kind, tuple(disks), tuple(devices.get(disk, disk) for disk in disks))
+
+
+def disks_of(of: dict[str, list[str]]) -> dict[str, DiskState]:
+    """Read disks: which there are (D), what lies on them by lsblk (B), wipefs (W) and ZFS's own label (Z)."""
+    found: dict[str, DiskState] = {}
+    for line in of["D"]:
+        path, device = line.split("\t")
+        signs = [*_blocks(of["B"], path), *_signatures(of["W"], path)]
+        found[path] = DiskState(device or None, tuple(dict.fromkeys(signs)), _label(of["Z"], path))
+    return found
+
+
+def _blocks(lines: list[str], path: str) -> Iterator[str]:
+    """Give in words what lies below a disk: partitions, what is built on it, what is mounted."""
+    rows = [line.split("\t", 1)[1] for line in lines if line.startswith(f"{path}\t")]
+    for at, row in enumerate(rows):
+        name, kind, fstype, label, mounted = (_plain(word) for word in row.split(" "))
+        what = " ".join(word for word in (fstype, f"'{label}'" if label else "") if word)
+        used = f"mounted at {mounted}" if mounted.startswith("/") else mounted
+        if at:  # the first row is the disk itself
+            yield ", ".join(word for word in (f"{kind} {name}", what, used) if word)
+        elif used:
+            yield used
+
+
+def _signatures(lines: list[str], path: str) -> Iterator[str]:
+    for line in lines:
+        where, rest = line.split("\t")
+        if where == path:
+            _, _, rest = rest.split(",", 2)
+            label, _, kind = rest.rpartition(",")
+            yield f"{kind} '{label}'" if label else kind
+
+
+def _label(lines: list[str], path: str) -> Label | None:
+    said: dict[str, str] = {}
+    for line in lines:
+        where, key, value = line.split("\t")
+        if where == path:
+            said.setdefault(key, value.strip().strip("'"))
+    if "name" not in said:
+        return None
+    return Label(said["name"], said.get("pool_guid", ""), said.get("hostname", ""), said.get("state", ""))
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\\x([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), text)

@@ -1,0 +1,83 @@
+"""NFS exports as files say them: given to whom they name, and no longer to anybody else."""
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+
+from pyinfra.api.command import StringCommand
+from pyinfra.api.operation import operation
+
+from gpupool.facts.exports import Exports, ExportsState
+from gpupool.operations import diffs
+from gpupool.operations.ambient import this_host
+from gpupool.operations.refusal import refuse
+
+# what a newer option replaces, as the table of exports tells it
+_OPPOSITES = {
+    "rw": "ro", "sync": "async", "root_squash": "no_root_squash", "no_root_squash": "root_squash", "ro": "rw",
+    "all_squash": "no_all_squash",
+}  # fmt: skip
+
+_PRELUDE = r"""
+set -u; PATH=$PATH:/usr/sbin:/sbin; export LC_ALL=C
+said=$(exportfs -r 2>&1) || { printf '%s\n' "$said" >&2; printf '%s\n' "exportfs: $(printf '%s\n' "$said" | tail -n 1)" >&2; exit 1; }
+"""  # noqa: E501
+
+
+@dataclass(frozen=True)
+class ExportEntry:
+    """A directory, the addresses or networks it is given to, and the options of exports(5) that count."""
+
+    path: str
+    clients: list[str]
+    options: list[str]
+
+
+@operation()
+def exported(wanted: list[ExportEntry], file: str) -> Generator[StringCommand, None, None]:
+    """Have the kernel export what ``file``, put before, says of ``wanted``: to these clients, with these options.
+
+    Exports that other files name stay as they are; what no file names any more is withdrawn, be it given by hand.
+    Clients that go on having theirs notice nothing.
+    """
+    state = this_host().get_fact(Exports)
+    if state is None:
+        yield from refuse("the node does not say what it exports: no answer within 60 s")
+        return
+    changes: dict[str, str | None] = {}
+    for what, words in _differences(wanted, file, state):
+        changes[what] = f"{changes.get(what) or ''}{words}\n"
+    diffs.record(changes)
+    if not changes:
+        this_host().noop(f"{len(wanted)} exports: as wanted")
+        return
+    yield StringCommand(_PRELUDE.strip())
+
+
+def _differences(wanted: list[ExportEntry], file: str, state: ExportsState) -> Iterator[tuple[str, str]]:
+    ours = {entry.path: entry for entry in wanted}
+    others = {
+        (path, client)
+        for name, paths in state.said.items()
+        if name != file
+        for path, clients in paths.items()
+        for client in clients
+    }
+    for entry in wanted:
+        active = state.active.get(entry.path, {})
+        for client in entry.clients:
+            if client not in active:
+                yield entry.path, f"given to {client} ({','.join(entry.options)})"
+            elif lacking := [it for it in entry.options if not _has(active[client], it)]:
+                yield entry.path, f"{client} gets {','.join(lacking)}"
+    for path, clients in state.active.items():
+        for client in clients:
+            if (path, client) not in others and (path not in ours or client not in ours[path].clients):
+                yield path, f"no longer given to {client}"
+
+
+def _has(active: frozenset[str], option: str) -> bool:
+    """Tell whether an option is in force; the table names a mountpoint with its path, and not what is nothing."""
+    name = option.partition("=")[0]
+    if name in ("mountpoint", "mp"):
+        return any(it.partition("=")[0] in ("mountpoint", "mp") for it in active)
+    return option in active and _OPPOSITES.get(option) not in active

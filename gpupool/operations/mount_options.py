@@ -1,0 +1,57 @@
+"""Options of a mount as they were asked for, beside what the kernel says it has."""
+
+from gpupool.facts.mounts import Mounted
+
+# of a mount: a remount changes them, whoever uses it; what undoes them the kernel does not say
+_FLAGS = {"ro": "rw", "rw": "ro", "nosuid": "suid", "nodev": "dev", "noexec": "exec", "noatime": "atime"}
+_CLEARED = ("ro", "nosuid", "nodev", "noexec")  # by a remount that does not name them
+# of the connection to a server: only a new mount has them
+_VALUES = ("vers", "nconnect", "timeo", "retrans", "sec", "lookupcache", "acregmin", "acregmax", "acdirmin", "acdirmax")
+_LEFT_OUT = {"nconnect": "1", "lookupcache": "all"}  # what the kernel does not say when it is so
+_SIZES = ("rsize", "wsize")
+
+
+def remountable(wanted: str, now: Mounted) -> list[str]:
+    """Return the options in ``wanted`` that a mount lacks and a remount would give it, or take away ("suid")."""
+    if _is_bind(wanted):
+        return []
+    words = wanted.split(",")
+    last = {word: at for at, word in enumerate(words)}
+    holds = {word for word in _FLAGS if word in last and last.get(_FLAGS[word], -1) < last[word]}
+    lacks = [word for word in last if word in holds and word not in now.options]
+    return lacks + [_FLAGS[word] for word in _CLEARED if word in now.options and word not in holds]
+
+
+def fixed(wanted: str, now: Mounted) -> list[str]:
+    """Return the options in ``wanted`` that an NFS mount lacks and only a new mount would have."""
+    has = dict(word.partition("=")[::2] for word in now.inner)
+    # the kernel always says the version: without it there is nothing to compare with
+    if now.fstype not in ("nfs", "nfs4") or _is_bind(wanted) or "vers" not in has:
+        return []
+    # of options that contradict each other the last one holds
+    asked = {_key(word): word for word in wanted.split(",")}
+    found = []
+    for key, word in asked.items():
+        value = word.partition("=")[2]
+        if key == "hard":
+            lacks = word not in has
+        elif key in _SIZES:
+            # smaller than asked for is the server's own limit
+            lacks = value.isdigit() and int(has.get(key, value)) > int(value)
+        elif key in _VALUES:
+            there = has.get(key, _LEFT_OUT.get(key, ""))
+            lacks = there != value and not (key == "vers" and there.partition(".")[0] == value)
+        else:
+            lacks = False
+        if lacks:
+            found.append(word)
+    return found
+
+
+def _key(word: str) -> str:
+    key = word.partition("=")[0]
+    return {"nfsvers": "vers", "soft": "hard"}.get(key, key)
+
+
+def _is_bind(wanted: str) -> bool:
+    return bool({"bind", "rbind"} & set(wanted.split(",")))

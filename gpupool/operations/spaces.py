@@ -1,0 +1,148 @@
+"""Tops of labs' spaces, and folders of people: made with their owner, rights and ACL; contents are never touched."""
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Generator
+from dataclasses import dataclass
+
+from pyinfra.api.command import StringCommand
+from pyinfra.api.operation import operation
+
+from gpupool.facts.spaces import Folders, FolderState
+from gpupool.operations import diffs
+from gpupool.operations.ambient import this_host
+from gpupool.operations.refusal import refuse
+
+# in one remote call: far below the 128 KiB that one argument may have
+_PATHS, _LINES = 1000, 500
+_PATH = re.compile(r"/[^\x00-\x1f\\]*[^\x00-\x1f\\/]")
+_PRELUDE = r"""
+set -eu; umask 022
+say() { printf '%s\n' "$1" >&2; exit 1; }
+parent() { mkdir -p -- "${1%/*}/" || say "$1: cannot be made"; }
+top() { # path gid mode; a mode of five digits takes a set-gid bit away, too
+  [ -d "$1" ] || { parent "$1"; mkdir -m 0700 -- "$1"; } || say "$1: cannot be made"
+  chown -h -- "0:$2" "$1"; chmod -- "0$3" "$1"
+}
+allow() { # path gid...
+  top=$1; shift; gids=; for gid in "$@"; do gids="$gids,g:$gid:rwx"; done
+  said=$(setfacl -m "${gids#,},m::rwx" -- "$top" 2>&1) || case $said in
+    *upported*) say "$top: its file system keeps no ACLs (on ZFS: zfs set acltype=posixacl)";;
+    *) say "$top: $said";;
+  esac
+}
+forget() { # path gid...
+  top=$1; shift; for gid in "$@"; do setfacl -x "g:$gid" -- "$top" || say "$top: its ACL cannot be changed"; done
+}
+own() { # path uid gid mode; the owner last: from then on he may put a link in its place
+  parent "$1"; mkdir -m 0700 -- "$1" || say "$1: cannot be made"
+  chmod -- "0$4" "$1"; chown -h -- "$2:$3" "$1"
+}
+"""
+
+
+@dataclass(frozen=True)
+class TopEntry:
+    """The top of a space: owned by root and a group (numbers, as a fileserver need not know names).
+
+    ``groups`` are further groups that may write there, by ACL; ``mode`` is octal as text.
+    """
+
+    path: str
+    gid: int
+    mode: str = "3775"
+    groups: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class FolderEntry:
+    """A folder of one user."""
+
+    path: str
+    uid: int
+    gid: int
+    mode: str = "0700"
+
+
+Commands = Generator[StringCommand, None, None]
+
+
+@operation()
+def tops(wanted: list[TopEntry]) -> Commands:
+    """Have the tops of spaces with owner, group, mode and groups in the ACL; what is in them is nobody's business here.
+
+    Groups in an ACL that are not wanted lose it; entries of single users stay. A file or a link at a top's place is
+    refused in words.
+    """
+    found = yield from _look([top.path for top in wanted])
+    if found is None:
+        return
+    lines: list[str] = []
+    changes: dict[str, str | None] = {}
+    for top in wanted:
+        _top(top, found.get(top.path), lines, changes)
+    yield from _do(lines, changes, f"{len(wanted)} tops of spaces: as wanted")
+
+
+@operation()
+def folders(wanted: list[FolderEntry]) -> Commands:
+    """Make folders of users that are missing. One that is there stays as it is, whoever's it is.
+
+    Who may write to the place may have been there first: that is a matter for ``verify``, not for a run to stop at.
+    """
+    found = yield from _look([folder.path for folder in wanted], strict=False)
+    if found is None:
+        return
+    missing = [folder for folder in wanted if folder.path not in found]
+    lines = [shlex.join(["own", it.path, str(it.uid), str(it.gid), it.mode.zfill(4)]) for it in missing]
+    yield from _do(lines, {it.path: f"made for uid {it.uid}\n" for it in missing}, f"{len(wanted)} folders are there")
+
+
+def _look(paths: list[str], strict: bool = True) -> Generator[StringCommand, None, dict[str, FolderState] | None]:
+    """Ask for the folders; None after a refusal, which is yielded."""
+    counted = Counter(paths)
+    if odd := [path for path in paths if not _PATH.fullmatch(path) or counted[path] > 1 or "/../" in f"{path}/"]:
+        yield from refuse(f"{odd[0]!r}: not an absolute path, or named twice")
+        return None
+    found: dict[str, FolderState] = {}
+    for first in range(0, len(paths), _PATHS):
+        part = this_host().get_fact(Folders, paths=paths[first : first + _PATHS])
+        if part is None:
+            yield from refuse(f"{paths[first]} and others cannot be looked at: no answer within 60 s")
+            return None
+        found |= part
+    wrong = [path for path, it in found.items() if it.kind != "directory"] if strict else []
+    if wrong:
+        words = ", ".join(f"{path} is a {found[path].kind}" for path in wrong)
+        yield from refuse(f"{words}, where a directory should be; move it away")
+        return None
+    return found
+
+
+def _top(top: TopEntry, now: FolderState | None, lines: list[str], changes: dict[str, str | None]) -> None:
+    notes: list[str] = []
+    before = None if now is None else (now.uid, now.gid, now.mode)
+    mode = top.mode.zfill(4)
+    if before != (0, top.gid, mode):
+        lines.append(shlex.join(["top", top.path, str(top.gid), mode]))
+        was = "is made" if now is None else f"{now.uid}:{now.gid} {now.mode} becomes"
+        notes.append(f"{was} 0:{top.gid} {mode}\n")
+    has = () if now is None else now.groups
+    if more := [gid for gid in top.groups if gid not in has]:
+        lines.append(shlex.join(["allow", top.path, *map(str, more)]))
+        notes.append(f"groups {', '.join(map(str, more))} may write\n")
+    if less := [gid for gid in has if gid not in top.groups]:
+        lines.append(shlex.join(["forget", top.path, *map(str, less)]))
+        notes.append(f"groups {', '.join(map(str, less))} may no longer write\n")
+    if notes:
+        changes[top.path] = "".join(notes)
+
+
+def _do(lines: list[str], changes: dict[str, str | None], nothing: str) -> Commands:
+    diffs.record(changes)
+    if not lines:
+        this_host().noop(nothing)
+        return
+    for first in range(0, len(lines), _LINES):
+        yield StringCommand("\n".join([_PRELUDE.strip(), *lines[first : first + _LINES]]))

@@ -1,0 +1,163 @@
+"""ZFS: pools, datasets, their properties, quotas and snapshots, brought in line property by property.
+
+Nothing is ever destroyed, renamed, moved, or made smaller than what is in it: ``kept`` says what has to stay, and
+which command a person would run. A pool is only made on disks on which nothing lies.
+"""
+
+import shlex
+from collections.abc import Generator
+
+from pyinfra.api.command import StringCommand
+from pyinfra.api.operation import operation
+
+from gpupool.facts.zfs import Datasets, DatasetsState, Pools
+from gpupool.facts.zfs_disks import PoolsState
+from gpupool.operations import diffs, files, service
+from gpupool.operations.ambient import executing, this_host
+from gpupool.operations.refusal import refuse
+from gpupool.operations.zfs_datasets import GLANCE, work_on_datasets, work_on_quotas
+from gpupool.operations.zfs_pools import Work, work_on_pools
+from gpupool.operations.zfs_wanted import DatasetEntry, PoolEntry, VdevEntry
+from gpupool.zfs_timers import SNAPSHOTS, snapshot_files
+
+__all__ = ["DatasetEntry", "PoolEntry", "VdevEntry", "datasets", "kept", "pools", "snapshots", "user_quotas"]
+
+_PRELUDE = r"""
+set -u; PATH=$PATH:/usr/sbin:/sbin; export LC_ALL=C; failed=
+try() {
+  said=$("$@" 2>&1 </dev/null) && return
+  said=$(printf '%s' "$said" | tr '\n\t' '  '); failed="${failed:+$failed; }${said:-$* failed}"
+}
+"""
+_END = """[ -z "$failed" ] || { printf '%s\\n' "$failed" >&2; exit 1; }"""
+
+Commands = Generator[StringCommand, None, None]
+
+
+@operation()
+def pools(wanted: list[PoolEntry]) -> Commands:
+    """Have these pools: made on disks on which nothing lies, imported where all their disks say that they are theirs.
+
+    A disk with partitions, a file system or any other signature is refused, with what is on it. Properties are set one
+    by one. Disks are never added to a pool that is there, or taken from it: see ``kept``.
+    """
+    state = _pools(wanted)
+    if words := _silent(state, "zpool"):
+        yield from refuse(words)
+        return
+    assert state
+    yield from _do(work_on_pools(wanted, state), f"{len(wanted)} pools: as wanted")
+
+
+@operation()
+def datasets(wanted: list[DatasetEntry]) -> Commands:
+    """Have these datasets, parents before children, mounted, with their properties and quotas, one by one.
+
+    A dataset that is there already is taken over as it is. What a parent in the list says holds for those below it too.
+    A property that was wanted before and is no more goes back to what it inherits. What cannot be done without loss is
+    left as it is: see ``kept``.
+    """
+    state = _datasets(wanted)
+    if words := _silent(state, "zfs"):
+        yield from refuse(words)
+        return
+    assert state
+    yield from _do(work_on_datasets(wanted, state), f"{len(wanted)} datasets: as wanted")
+
+
+@operation()
+def user_quotas(dataset: str, quotas: dict[str, int]) -> Commands:
+    """Have each of these users (by uid) use no more than so many bytes of a dataset; other users are left alone.
+
+    One below what its user has there already is refused. ``datasets`` does this too, for the datasets that are its own.
+    """
+    entry = DatasetEntry(dataset, user_quotas=quotas)
+    state = _datasets([entry])
+    if words := _silent(state, "zfs"):
+        yield from refuse(words)
+        return
+    assert state
+    work = Work()
+    if dataset not in state.datasets:
+        work.obstacles.append(f"there is no dataset {dataset}")
+    else:
+        work_on_quotas(entry, state, work)
+        work.obstacles += _told(work.stays)
+    yield from _do(work, f"{len(quotas)} quotas of {dataset}: as wanted")
+
+
+@operation()
+def kept(pools: list[PoolEntry], datasets: list[DatasetEntry]) -> Commands:
+    """Fail in words where something cannot be had without loss, or is there and wanted no more; change nothing.
+
+    To be called last, when all else is done. Each refusal says what a person would run.
+    """
+    found = [_pools(pools), _datasets(datasets)]
+    if any(it is None or (it.trouble and executing()) for it in found):
+        yield from refuse(next(words for it in found if (words := _silent(it, "zfs"))))
+        return
+    first, second = found
+    assert isinstance(first, PoolsState)
+    assert isinstance(second, DatasetsState)
+    stays = work_on_pools(pools, first).stays | work_on_datasets(datasets, second).stays
+    diffs.record({f"{what} (refused)": f"{why}\n" for what, why in stays.items()})
+    if not stays:
+        this_host().noop("ZFS holds nothing that is not wanted")
+        return
+    words = "; ".join(_told(stays))
+    yield StringCommand(f"printf '%s\\n' {shlex.quote(words)} >&2; exit 1")
+
+
+@operation()
+def snapshots(schedule: dict[str, dict[str, int]]) -> Commands:
+    """Have a timer make snapshots, and take away the oldest of its own; no other snapshot is ever touched.
+
+    ``schedule``: dataset -> kind (hourly, daily, weekly, monthly) -> how many are kept.
+    """
+    own = snapshot_files(schedule)
+    done: dict[str, str | None] = {}
+    for commands in (
+        files.put._inner(files=own),
+        service.running._inner(unit=f"{SNAPSHOTS}.timer", restart_if=[own[-1].path]),
+    ):
+        yield from commands
+        done |= diffs.take(this_host(), this_host().current_op_hash)
+        diffs.record(done)
+
+
+def _pools(wanted: list[PoolEntry]) -> PoolsState | None:
+    state: PoolsState | None = this_host().get_fact(Pools, disks=[disk for pool in wanted for disk in pool.disks])
+    return state
+
+
+def _datasets(wanted: list[DatasetEntry]) -> DatasetsState | None:
+    state: DatasetsState | None = this_host().get_fact(
+        Datasets,
+        named=[entry.name for entry in wanted],
+        users=[entry.name for entry in wanted],
+        places=[entry.mountpoint for entry in wanted if entry.mountpoint],
+        properties=list(GLANCE),
+    )
+    return state
+
+
+def _silent(state: PoolsState | DatasetsState | None, what: str) -> str:
+    """Say that ZFS does not answer; a plan may come before it is installed."""
+    if state is None:
+        return f"the node does not say what {what} holds: no answer within 60 s"
+    return f"ZFS does not work here: {state.trouble}" if state.trouble and executing() else ""
+
+
+def _told(stays: dict[str, str]) -> list[str]:
+    return [f"{what}: {why}" for what, why in stays.items()]
+
+
+def _do(work: Work, right: str) -> Commands:
+    if work.obstacles:
+        yield from refuse("; ".join(work.obstacles))
+        return
+    diffs.record(work.changes)
+    if not work.lines:
+        this_host().noop(right)
+        return
+    yield StringCommand("\n".join([_PRELUDE.strip(), *work.lines, _END]))

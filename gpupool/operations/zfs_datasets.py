@@ -1,0 +1,227 @@
+"""Datasets wanted against datasets that are there, property by property; nothing is removed, moved or cut short."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+
+from gpupool.facts.zfs import DatasetsState, Use
+from gpupool.facts.zfs_disks import Property
+from gpupool.operations.zfs_pools import Work
+from gpupool.operations.zfs_wanted import FIXED, MARK, OURS, SIZES, DatasetEntry, about, size, told
+
+# these have a value of each dataset's own; none is what they are without one
+_OWN = frozenset((*SIZES, "canmount", "filesystem_limit", "snapshot_limit")) - {"recordsize", "special_small_blocks"}
+_SHARES = (("userquota", "user_quotas", "uid"), ("groupquota", "group_quotas", "gid"))
+_AT_ONCE = 200  # quotas in one command
+#: What is read of every dataset, also of those that nobody wants.
+GLANCE = ("type", "mountpoint", "used", MARK)
+
+Properties = Mapping[str, Property]
+
+
+def work_on_datasets(wanted: Sequence[DatasetEntry], state: DatasetsState) -> Work:
+    """Say what makes the datasets that are there those that are wanted; `wanted` has parents first."""
+    work = Work()
+    entries = {entry.name: entry for entry in wanted}
+    for entry in wanted:
+        now = state.datasets.get(entry.name)
+        if now is None:
+            _create(entry, entries, state, work)
+        elif now["type"].value != "filesystem":
+            work.stays[entry.name] = f"a {now['type'].value} has this name; zfs rename moves it out of the way"
+        else:
+            _place(entry, now, state, work)
+            above = _from_above(entry, entries)
+            for step in (_bring, _follow, _take_back):
+                step(entry, _told_as_set(now, {**above, **entry.wanted}, state), above, work)
+            work_on_quotas(entry, state, work)
+            _marks(entry, now, work)
+    _strays(entries, state, work)
+    return work
+
+
+def _told_as_set(now: Properties, wanted: Mapping[str, str], state: DatasetsState) -> Properties:
+    """Give properties as one sets them: since 2.3 zfs tells xattr=sa as on, which meant dir before."""
+    found = now.get("xattr")
+    if found and found.value == "on" and wanted.get("xattr") == "sa" and state.version >= (2, 3):
+        return {**now, "xattr": Property("sa", found.source)}
+    return now
+
+
+def _strays(entries: Mapping[str, DatasetEntry], state: DatasetsState, work: Work) -> None:
+    strays = [name for name, now in state.datasets.items() if name not in entries and _own(now, MARK) == "1"]
+    for name in strays:
+        if name.rpartition("/")[0] not in strays:
+            used = about(int(state.datasets[name]["used"].value))
+            work.stays[name] = (
+                f"not in the inventory any more; it stays, with {used} in it. To remove it for good: "
+                f"zfs destroy -r {name}; to keep it without gpupool: zfs inherit {MARK} {name}"
+            )
+
+
+def _own(now: Properties, name: str) -> str:
+    """Give a property that a dataset has by itself; nothing where it only inherits it."""
+    found = now.get(name)
+    return found.value if found and found.source == "local" else ""
+
+
+def _from_above(entry: DatasetEntry, entries: Mapping[str, DatasetEntry]) -> dict[str, str]:
+    """Give what the nearest wanted datasets above say for all below them."""
+    found: dict[str, str] = {}
+    steps = entry.name.split("/")
+    for length in range(1, len(steps)):
+        above = entries.get("/".join(steps[:length]))
+        found |= {name: value for name, value in (above.wanted if above else {}).items() if name not in _OWN}
+    return found
+
+
+def _create(entry: DatasetEntry, entries: Mapping[str, DatasetEntry], state: DatasetsState, work: Work) -> None:
+    lies = state.places.get(entry.mountpoint or "", "")
+    if lies:
+        what = "something is mounted there already" if lies == "mounted" else f"it is not empty ({lies})"
+        work.obstacles.append(
+            f"{entry.mountpoint}, where the dataset {entry.name} is to be mounted: {what}; move that away first"
+        )
+    said = {**entry.wanted, MARK: "1"}
+    if ours := _ours(entry):
+        said[OURS] = ours
+    name, _, leaf = entry.name.rpartition("/")
+    above = entries[name].mountpoint if name in entries else _value(state.datasets.get(name, {}), "mountpoint")
+    if entry.mountpoint and entry.mountpoint != f"{(above or '').rstrip('/')}/{leaf}":
+        said["mountpoint"] = entry.mountpoint
+    words = [f"{name}={told(name, value)}" for name, value in entry.wanted.items()]
+    words += [
+        f"{what} {size(amount)} for {list(given.values()).count(amount)}"
+        for what, given in _given(entry)
+        for amount in dict.fromkeys(given.values())
+    ]
+    options = [word for name, value in said.items() for word in ("-o", f"{name}={value}")]
+    at = f" at {entry.mountpoint}" if entry.mountpoint else ""
+    told_so = f"created{at}" + (f": {', '.join(words)}" if words else "")
+    work.do(entry.name, told_so, "zfs", "create", "-p", *options, entry.name)
+    for what, given in _given(entry):
+        _set_many(entry.name, [f"{what}@{number}={amount}" for number, amount in given.items()], work)
+
+
+def _value(now: Properties, name: str) -> str | None:
+    return now[name].value if name in now else None
+
+
+def _place(entry: DatasetEntry, now: Properties, state: DatasetsState, work: Work) -> None:
+    at = now["mountpoint"].value
+    if entry.mountpoint and at != entry.mountpoint:
+        work.stays[f"{entry.name} mountpoint"] = (
+            f"it is {at}, wanted {entry.mountpoint}; what is in use is not moved. When nobody uses it: "
+            f"zfs set mountpoint={entry.mountpoint} {entry.name}"
+        )
+    elif now["mounted"].value == "no" and now["canmount"].value == "on" and at.startswith("/"):
+        if lies := state.places.get(at, ""):
+            work.stays[f"{entry.name} is not mounted"] = (
+                f"{at} is not empty ({lies}); move that away, then: zfs mount {entry.name}"
+            )
+        else:
+            work.do(f"{entry.name} mounted", f"at {at}", "zfs", "mount", entry.name)
+
+
+def _bring(entry: DatasetEntry, now: Properties, above: Mapping[str, str], work: Work) -> None:
+    for name, value in entry.wanted.items():
+        found = now.get(name, Property("unknown", "-"))
+        # what is inherited changes with what stands above, in this run or by hand
+        moves = found.source.startswith("inherited") or (found.source != "local" and above.get(name, value) != value)
+        if found.value == value and not moves:
+            continue
+        what = f"{entry.name} {name}"
+        words = (
+            f"{told(name, value)}, whatever is above it"
+            if moves
+            else f"{told(name, found.value)} becomes {told(name, value)}"
+        )
+        if why := _too_small(name, value, now):
+            work.stays[what] = why
+        elif name in FIXED:
+            work.stays[what] = f"{words}: only a new dataset can have that"
+        else:
+            work.do(what, words, "zfs", "set", f"{name}={value}", entry.name)
+
+
+def _follow(entry: DatasetEntry, now: Properties, above: Mapping[str, str], work: Work) -> None:
+    """Have a dataset inherit what is wanted of one above it, where somebody set something else by hand."""
+    for name, value in above.items():
+        found = now.get(name, Property(value, ""))
+        if name not in entry.wanted and found.value != value and found.source in ("local", "received"):
+            words = f"{told(name, found.value)} becomes {told(name, value)}, as above it"
+            work.do(f"{entry.name} {name}", words, "zfs", "inherit", name, entry.name)
+
+
+def _take_back(entry: DatasetEntry, now: Properties, above: Mapping[str, str], work: Work) -> None:
+    """Take back what we set and the inventory does not say any more."""
+    kept = {"", *entry.wanted, *above, *(it[0] for it in _SHARES)}
+    for name in _own(now, OURS).split(","):
+        if name in kept or not (value := _own(now, name)):
+            continue
+        words = f"{told(name, value)} is taken back: the inventory does not say it any more"
+        if name in _OWN - {"canmount"}:
+            if value not in ("0", "none"):
+                work.do(f"{entry.name} {name}", words, "zfs", "set", f"{name}=none", entry.name)
+        else:
+            work.do(f"{entry.name} {name}", words, "zfs", "inherit", name, entry.name)
+
+
+def _too_small(name: str, value: str, now: Properties) -> str | None:
+    measure = {"quota": "used", "refquota": "referenced"}.get(name)
+    if measure is None or not value.isdigit() or not 0 < int(value) < int(now[measure].value):
+        return None
+    return (
+        f"{size(int(value))} is less than the {about(int(now[measure].value))} in use; nothing is cut off: make room "
+        "first, or write more into the inventory"
+    )
+
+
+def _given(entry: DatasetEntry) -> Iterator[tuple[str, Mapping[str, int]]]:
+    for what, key, _ in _SHARES:
+        yield what, getattr(entry, key)
+
+
+def work_on_quotas(entry: DatasetEntry, state: DatasetsState, work: Work) -> None:
+    """Say what makes the quotas of users and groups those that are wanted; one below what is in use stays out."""
+    said = _own(state.datasets[entry.name], OURS).split(",")
+    for what, key, kind in _SHARES:
+        given: dict[str, int] = dict(getattr(entry, key))
+        there = (state.users if kind == "uid" else state.groups).get(entry.name, {})
+        if not given and what in said:
+            given = {number: 0 for number, use in there.items() if use.quota}
+        settings = []
+        for number, amount in given.items():
+            use = there.get(number, Use(0, 0))
+            name = f"{entry.name} {what}@{number}"
+            if use.quota == amount:
+                continue
+            if 0 < amount < use.used:
+                work.stays[name] = (
+                    f"{size(amount)} is less than the {about(use.used)} that {kind} {number} has there; it would be "
+                    f"frozen at once. If that is meant: zfs set {what}@{number}={amount} {entry.name}"
+                )
+                continue
+            work.changes[name] = f"{size(use.quota)} becomes {size(amount)}\n"
+            settings.append(f"{what}@{number}={amount}")
+        _set_many(entry.name, settings, work)
+
+
+def _set_many(dataset: str, settings: Sequence[str], work: Work) -> None:
+    for at in range(0, len(settings), _AT_ONCE):
+        work.lines.append(shlex.join(["try", "zfs", "set", *settings[at : at + _AT_ONCE], dataset]))
+
+
+def _ours(entry: DatasetEntry) -> str:
+    names = [*entry.properties, *(what for what, given in _given(entry) if given)]
+    return ",".join(sorted(names))
+
+
+def _marks(entry: DatasetEntry, now: Properties, work: Work) -> None:
+    """Last: a run that is killed before sees again what it has to take back."""
+    if _own(now, MARK) != "1":
+        work.do(f"{entry.name} {MARK}", "it was there already: taken over", "zfs", "set", f"{MARK}=1", entry.name)
+    before, after = _own(now, OURS), _ours(entry)
+    if before != after:
+        words = f"{before or 'nothing'} becomes {after or 'nothing'}"
+        command = ("set", f"{OURS}={after}") if after else ("inherit", OURS)
+        work.do(f"{entry.name} {OURS}", words, "zfs", *command, entry.name)

@@ -1,0 +1,147 @@
+"""Pools wanted against pools that are there: what is to be done, what stands in the way, what has to stay."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from posixpath import dirname
+
+from gpupool.facts.zfs_disks import DiskState, Group, PoolsState, PoolState
+from gpupool.operations.zfs_wanted import MARK, PoolEntry
+
+_DESTROYED = "2"
+
+
+@dataclass
+class Work:
+    """Named changes with their words, the lines of the script, and by name what is refused and why.
+
+    `obstacles` are reasons to do nothing at all.
+    """
+
+    changes: dict[str, str | None] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+    stays: dict[str, str] = field(default_factory=dict)
+    obstacles: list[str] = field(default_factory=list)
+
+    def do(self, what: str, words: str | None, *command: str) -> None:
+        """Have a command run, told as a change of `what`."""
+        self.changes[what] = None if words is None else f"{words}\n"
+        self.lines.append(shlex.join(["try", *command]))
+
+
+def work_on_pools(wanted: Sequence[PoolEntry], state: PoolsState) -> Work:
+    """Say what makes the pools that are there those that are wanted; nothing is ever taken out of one."""
+    work = Work()
+    for entry in wanted:
+        if entry.name in state.pools:
+            _set(entry, state.pools[entry.name], work)
+            if entry.vdevs:
+                _compare(entry, state.pools[entry.name], state, work)
+        elif not entry.vdevs:
+            if not state.trouble:  # a plan may come before zfs is there to be asked
+                work.obstacles.append(
+                    f"the pool {entry.name} is not there, and no disks are named to make it of; if it only has to be "
+                    f"imported: zpool import {entry.name}"
+                )
+        elif complaints := list(_in_the_way(entry, wanted, state)):
+            work.obstacles += complaints
+        elif guid := _guid(entry, state):
+            places = sorted({dirname(disk) for disk in entry.disks})
+            where = [word for place in places for word in ("-d", place)]
+            work.do(f"pool {entry.name}", f"imported from {', '.join(entry.disks)}", "zpool", "import", *where, guid)
+        else:
+            _create(entry, work)
+    return work
+
+
+def _create(entry: PoolEntry, work: Work) -> None:
+    said = [word for name, value in entry.properties.items() for word in ("-o", f"{name}={value}")]
+    place = ["-m", entry.mountpoint] if entry.mountpoint else []
+    layout = [word for vdev in entry.vdevs for word in vdev.words]
+    words = f"created: {' '.join(layout)}"
+    if entry.properties:
+        words += f" with {', '.join(f'{name}={value}' for name, value in entry.properties.items())}"
+    work.do(f"pool {entry.name}", words, "zpool", "create", *said, *place, "-O", f"{MARK}=1", entry.name, *layout)
+
+
+def _set(entry: PoolEntry, now: PoolState, work: Work) -> None:
+    for name, value in entry.properties.items():
+        found = now.properties[name].value if name in now.properties else "unknown"
+        if found != value:
+            what = f"pool {entry.name} {name}"
+            work.do(what, f"{found} becomes {value}", "zpool", "set", f"{name}={value}", entry.name)
+
+
+def _compare(entry: PoolEntry, now: PoolState, state: PoolsState, work: Work) -> None:
+    """Report the disks that differ: one added cannot be taken out again, one taken out is data lost."""
+    left = list(now.groups)
+    new: list[str] = []
+    other: list[str] = []
+    for vdev in entry.vdevs:
+        for kind, disks in vdev.groups:
+            there = next((it for it in left if it.kind == kind and _same(it, disks, state)), None)
+            if there is not None:
+                left.remove(there)
+            elif any(_at(it, disk, state) is not None for it in now.groups for disk in disks):
+                other.append(" ".join((kind, *disks)))
+            else:
+                new.append(shlex.join(["zpool", "add", entry.name, *vdev.words]))
+    if new:
+        work.stays[f"pool {entry.name} is to grow"] = f"disks are only added by hand: {'; '.join(dict.fromkeys(new))}"
+    if left or other:
+        found = "; ".join(" ".join((it.kind, *it.disks)) for it in left) or "nothing"
+        work.stays[f"pool {entry.name} has other disks"] = (
+            f"{found}, and the inventory says {'; '.join(other) or 'nothing of it'}. Disks are only exchanged by hand "
+            "(zpool replace, attach, detach); what is right as it is belongs into the inventory"
+        )
+
+
+def _at(group: Group, disk: str, state: PoolsState) -> int | None:
+    """Give the place of a disk in a pool's group; zpool names the partition that it made on a whole disk."""
+    known = state.disks.get(disk, DiskState(None)).device
+    there = zip(group.disks, group.devices, strict=True)
+    return next((at for at, it in enumerate(there) if it[0] in (disk, f"{disk}-part1") or it[1] == known), None)
+
+
+def _same(group: Group, disks: Sequence[str], state: PoolsState) -> bool:
+    """Tell whether a pool's group has just these disks."""
+    return {_at(group, disk, state) for disk in disks} == set(range(len(group.disks))) and len(disks) == len(
+        group.disks
+    )
+
+
+def _in_the_way(entry: PoolEntry, wanted: Sequence[PoolEntry], state: PoolsState) -> Iterator[str]:
+    owners = {device: name for name, pool in state.pools.items() for it in pool.groups for device in it.devices}
+    ours = _guid(entry, state)
+    for disk in entry.disks:
+        found = state.disks.get(disk, DiskState(None))
+        others = [it for other in wanted for it in other.disks if it != disk]
+        twins = [it for it in others if found.device and state.disks.get(it, DiskState(None)).device == found.device]
+        if found.device is None:
+            yield f"disk {disk} of pool {entry.name} is not there (ls /dev/disk/by-id shows what is)"
+        elif found.device in owners:
+            yield f"disk {disk} of pool {entry.name} belongs to the pool {owners[found.device]} already"
+        elif twins or entry.disks.count(disk) > 1:
+            yield f"disk {disk} of pool {entry.name} is named twice{f', also as {twins[0]}' if twins else ''}"
+        elif (found.signs or found.label) and not ours:
+            yield _holds(disk, entry.name, found)
+
+
+def _holds(disk: str, pool: str, found: DiskState) -> str:
+    what = ", ".join(found.signs)
+    if found.label:
+        whose = f" of {found.label.hostname}" if found.label.hostname else ""
+        was = "destroyed pool" if found.label.state == _DESTROYED else "pool"
+        of_zfs = f"the ZFS {was} {found.label.pool}{whose}"
+        what = f"{of_zfs} ({what})" if what else of_zfs
+    advice = f"if nobody needs that: wipefs -a {shlex.quote(disk)}"
+    if found.label and found.label.state != _DESTROYED:
+        advice = f"to see it: zpool import; {advice}"
+    return f"disk {disk} of pool {pool} holds {what}; {advice}"
+
+
+def _guid(entry: PoolEntry, state: PoolsState) -> str | None:
+    """Give the number of the pool if all disks say that they are of one that has this name and is not imported."""
+    labels = [state.disks.get(disk, DiskState(None)).label for disk in entry.disks]
+    guids = {it.guid if it and it.pool == entry.name and it.state != _DESTROYED else "" for it in labels}
+    return guids.pop() or None if len(guids) == 1 else None

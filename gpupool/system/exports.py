@@ -1,0 +1,64 @@
+"""What a fileserver gives to whom: /etc/exports.d/gpupool.exports and how nfsd runs."""
+
+from dataclasses import dataclass
+
+from gpupool.cluster.model import Cluster, Mount, Node
+from gpupool.files import File
+
+EXPORTS = "/etc/exports.d/gpupool.exports"
+NFS_CONF = "/etc/nfs.conf.d/gpupool.conf"
+
+_SQUASH = {"root": "root_squash", "none": "no_root_squash", "all": "all_squash"}
+
+
+@dataclass(frozen=True)
+class Export:
+    """A directory, the addresses (or networks) it is given to, and the options of exports(5) for them."""
+
+    path: str
+    clients: tuple[str, ...]
+    options: tuple[str, ...]
+
+
+def exports_for(cluster: Cluster, node: Node) -> tuple[Export, ...]:
+    """Give what a node exports by NFS, sorted by path; nothing where a testbed's directories stand for it."""
+    if not cluster.drivers.real_storage(node.name):
+        return ()
+    exports = (
+        Export(mount.path, _clients(cluster, mount), _options(mount))
+        for mount in cluster.mounts
+        if mount.server == node.name and mount.fs != "ceph"
+    )
+    return tuple(sorted((it for it in exports if it.clients), key=lambda it: it.path))
+
+
+def exports_file(cluster: Cluster, node: Node) -> File:
+    """Give the file of a node's exports; lines of others stand in /etc/exports and stay there."""
+    lines = ["# written by gpupool; your own lines belong in /etc/exports"]
+    for it in exports_for(cluster, node):
+        lines.append(" ".join([it.path, f"-{','.join(it.options)}", *it.clients]))
+    return File(EXPORTS, "\n".join(lines) + "\n", "fileserver")
+
+
+def nfs_conf(cluster: Cluster, node: Node) -> File:
+    """Give nfsd's settings: the versions it speaks, and 8 threads for each CPU, 8 to 128 in all."""
+    three = "y" if 3 in cluster.storage.nfs_versions else "n"
+    four = "y" if 4 in cluster.storage.nfs_versions else "n"
+    threads = min(max(8 * node.cpus, 8), 128)
+    text = f"# written by gpupool\n[nfsd]\nthreads={threads}\nvers3={three}\nvers4={four}\n"
+    return File(NFS_CONF, text, "fileserver")
+
+
+def _clients(cluster: Cluster, mount: Mount) -> tuple[str, ...]:
+    nodes = [cluster.nodes[name] for name in mount.nodes if name in cluster.nodes]
+    real = [node for node in nodes if cluster.drivers.real_storage(mount.server, node.name)]
+    if any(node.address is None for node in real):
+        # nodes that come and go have no address before they are there
+        return (cluster.entry.network,)
+    return tuple(node.address for node in real if node.address)
+
+
+def _options(mount: Mount) -> tuple[str, ...]:
+    options = ("rw", "sync", "no_subtree_check", _SQUASH[mount.squash], "crossmnt")
+    # nothing is given away before the dataset is there: clients would write below it
+    return (*options, "mountpoint") if mount.dataset else options

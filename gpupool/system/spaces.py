@@ -1,0 +1,146 @@
+"""Tops of labs' spaces, homes and folders of people, where a node makes them, as plain data."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpupool.cluster.model import PEOPLE_GID, Cluster, Mount, Node, User
+from gpupool.files import File
+from gpupool.system.storage import home_of_homes
+from gpupool.template import fill
+
+VARIABLES = "/etc/profile.d/gpupool-spaces.sh"
+
+
+@dataclass(frozen=True)
+class Top:
+    """The top of a space: root's and of group `gid`; `groups` are further groups that may write there."""
+
+    path: str
+    gid: int
+    mode: str
+    groups: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder of one user, a home too; owner and group by number, `keys` are SSH keys of a home."""
+
+    path: str
+    uid: int
+    gid: int
+    mode: str
+    keys: tuple[str, ...] = ()
+
+
+def tops_for(cluster: Cluster, node: Node) -> tuple[Top, ...]:
+    """Give the tops on a fileserver: of its exports with labs' spaces, and of each account's part of user spaces.
+
+    Where labs share an export none of them is its group: each may write by ACL, and what they make is of their own
+    group, so the set-gid bit is left out.
+    """
+    tops: dict[str, Top] = {}
+    for mount, path in _kept(cluster, node):
+        accounts = [name for name, spaces in cluster.storage.spaces.items() if mount.export in spaces.values()]
+        if accounts:
+            tops[path] = _top(cluster, path, accounts)
+    for path, account in _parts(cluster, node):
+        tops.setdefault(path, Top(path, _gid(cluster, account), "3770"))
+    return tuple(tops.values())
+
+
+def _kept(cluster: Cluster, node: Node) -> Iterator[tuple[Mount, str]]:
+    """Give the exports that a node looks after, each with its path there."""
+    for mount in cluster.mounts:
+        if mount.server == node.name:
+            yield mount, mount.path
+        elif cluster.drivers.testbed and mount.server not in cluster.nodes and node.name in mount.nodes[:1]:
+            # a testbed without the server: its first client stands for it
+            yield mount, mount.at
+
+
+def _top(cluster: Cluster, path: str, accounts: list[str]) -> Top:
+    mode, gids = cluster.storage.space_rules.mode, sorted({_gid(cluster, name) for name in accounts})
+    if len(gids) == 1:
+        return Top(path, gids[0], mode)
+    return Top(path, 0, f"{int(mode, 8) & ~0o2000:04o}", tuple(gids))
+
+
+def _parts(cluster: Cluster, node: Node) -> Iterator[tuple[str, str]]:
+    """Give (path on the server, account) of what lies between an export and the users' own folders."""
+    for space in cluster.storage.user_spaces:
+        above = space.path.rpartition("/")[0]
+        if "{account}" not in above or "{user}" in above or "{id}" in above:
+            continue
+        for account in dict.fromkeys(user.account for user in cluster.users.values()):
+            at = above.replace("{account}", account).replace("{domain}", "")
+            if path := _here(cluster, node, at):
+                yield path, account
+
+
+def folders_for(cluster: Cluster, node: Node) -> tuple[Folder, ...]:
+    """Give the users' own folders on a node: in the user spaces that it serves, and in its directories for them."""
+    found: dict[str, Folder] = {}
+    for user in cluster.users.values():
+        gid = user.gid or PEOPLE_GID
+        for space in cluster.storage.user_spaces:
+            at = _of_user(space.path, user)
+            path = _here(cluster, node, at)
+            if path and at != user.home:
+                # people of one account may read each other's
+                found[path] = Folder(path, user.uid, gid, "2750")
+        for local in cluster.storage.local:
+            if local.user_dirs and node.name in cluster.select(local.where):
+                path = f"{local.path}/{user.name}"
+                found[path] = Folder(path, user.uid, gid, local.mode)
+    return tuple(found.values())
+
+
+def homes_for(cluster: Cluster, node: Node) -> tuple[Folder, ...]:
+    """Give the homes that a node makes: the shared ones on their server, local ones where those are not mounted."""
+    shared, mode = home_of_homes(cluster), cluster.storage.home.mode
+    paths: dict[str, User] = {}
+    for user in cluster.users.values():
+        if shared and shared.server == node.name:
+            paths[user.home.replace(shared.at, shared.path, 1)] = user
+        if _lets_people_in(cluster, node) and (shared is None or node.name not in shared.clients):
+            paths[user.home if shared is None else f"/home/{user.name}"] = user
+    return tuple(Folder(path, it.uid, it.gid or PEOPLE_GID, mode, it.keys) for path, it in paths.items())
+
+
+def _lets_people_in(cluster: Cluster, node: Node) -> bool:
+    if node.has("fileserver"):
+        return cluster.access.fileserver_ssh == "open"
+    if node.has("head", "compute", "gateway"):
+        return True
+    return node.has("controller", "backup-controller") and cluster.access.controller_ssh == "open"
+
+
+def skeleton(cluster: Cluster) -> dict[str, str]:
+    """Give the files that a new home has besides the node's /etc/skel."""
+    conda = cluster.software.conda
+    return {".bashrc": fill("skel.bashrc")} if conda and conda.bashrc_hook else {}
+
+
+def variables(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Give the file by which login shells get the variables of user spaces, where people work."""
+    mounted = [mount for mount in cluster.mounts if node.name in mount.clients]
+    named = [(space.env, space.path) for space in cluster.storage.user_spaces if space.env]
+    here = [it for it in named if any(mount.holds(it[1].partition("{")[0].rstrip("/")) for mount in mounted)]
+    if here:
+        yield File(VARIABLES, fill("spaces.sh", cluster=cluster, spaces=here), "spaces")
+
+
+def _here(cluster: Cluster, node: Node, at: str) -> str | None:
+    """Give the path, on the node that looks after it, of what clients find at a path; None on other nodes."""
+    kept = [(mount, path) for mount, path in _kept(cluster, node) if mount.holds(at)]
+    mount, path = max(kept, key=lambda it: len(it[0].at), default=(None, ""))
+    return f"{path.rstrip('/')}{at.removeprefix(mount.at)}" if mount else None
+
+
+def _of_user(path: str, user: User) -> str:
+    name, _, domain = user.name.partition("@")
+    return path.format(user=user.name, account=user.account, id=name, domain=domain)
+
+
+def _gid(cluster: Cluster, account: str) -> int:
+    return cluster.accounts[account].gid or PEOPLE_GID

@@ -1,0 +1,54 @@
+"""Waiting until the nodes of a testbed have booted: containers by docker, machines by SSH."""
+
+import time
+from pathlib import Path
+
+from gpupool.errors import TestbedError
+from gpupool.testbed import docker, keys, look, vm
+from gpupool.testbed.abreast import abreast
+from gpupool.testbed.spec import Container, Spec
+
+BOOT_SECONDS = 90.0
+# So long we wait for a node's last services: on a cluster that is set up, some wait for another node.
+SETTLE_SECONDS = 20.0
+
+# A key made after the container was (its folder got lost) is let in too.
+_ALLOW = 'grep -qsF "$1" /root/.ssh/authorized_keys || echo "$1" >> /root/.ssh/authorized_keys\n'
+
+Ready = list[tuple[Container, look.Found]]
+
+
+def wait(spec: Spec, folder: Path, key: Path) -> Ready:
+    """Return what was found on each node once it lets us in; `key` is the testbed's private one."""
+    public_key = keys.public_path(key).read_text().strip()
+    into = vm.ssh_config(spec, folder, key) if spec.machines else Path()
+
+    def ready(box: Container) -> tuple[Container, look.Found]:
+        return box, vm.ready(spec, box, into) if box.machine else _ready(spec, box, public_key)
+
+    return abreast(ready, spec.containers)
+
+
+def still_starting(ready: Ready) -> list[str]:
+    """Return a sentence for each node whose services take their time."""
+    late = [box.name for box, seen in ready if seen.system not in ("running", "degraded")]
+    return [f"{name} still starts services: systemctl list-jobs there says which" for name in late]
+
+
+def _ready(spec: Spec, box: Container, public_key: str) -> look.Found:
+    """Wait until a node has booted, all but services that take their time, and return what was found there."""
+    began = time.monotonic()
+    name = spec.part(box.name)
+    found = look.read("")
+    while (waited := time.monotonic() - began) < BOOT_SECONDS:
+        seen = docker.attempt(["exec", name, "/bin/sh", "-c", _ALLOW + look.PROBE, "sh", public_key], timeout=30)
+        found = look.read(seen.stdout)
+        if found.host_key and found.sshd and (found.system in ("running", "degraded") or waited > SETTLE_SECONDS):
+            return found
+        if "is not running" in seen.stderr:
+            logs = docker.attempt(["logs", "--tail", "3", name])
+            words = " / ".join((logs.stdout + logs.stderr).split("\n")).strip(" /") or "it wrote nothing"
+            raise TestbedError(f"{box.name} stopped while it booted: {words}")
+        time.sleep(0.3)
+    late = f"{box.name} has not booted after {BOOT_SECONDS:.0f} s (systemd says: {found.system})"
+    raise TestbedError(f"{late}: docker logs {name} says why")

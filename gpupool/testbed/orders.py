@@ -1,0 +1,39 @@
+"""What docker is asked for each node, a container or a machine in one, with all images that this takes."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpupool.testbed import container, host, image, vm, vm_image
+from gpupool.testbed.image import Tell
+from gpupool.testbed.spec import Spec
+
+
+@dataclass(frozen=True)
+class Order:
+    """The image that a node starts from, a digest of what cannot be changed later, docker's arguments to create it."""
+
+    image: str
+    shape: str
+    create: list[str]
+
+
+def place(spec: Spec, folder: Path, public_key: str, tell: Tell) -> dict[str, Order]:
+    """Return an order for each node, after building the images that are not here yet; `folder` is the testbed's."""
+    servers = host.nameservers()
+    made = {}
+    boxes = [box for box in spec.containers if not box.machine]
+    tags = image.ensure(spec.suite, {frozenset(box.packages) for box in boxes}, tell)
+    for box in boxes:
+        tag = tags[frozenset(box.packages)]
+        create = container.create(
+            spec, box, image=tag, cgroups=host.host_cgroups(), nameservers=servers, public_key=public_key
+        )
+        made[box.name] = Order(tag, container.shape(spec, box), create)
+    if spec.machines:
+        images = vm_image.ensure(spec.suite, {frozenset(box.packages) for box in spec.machines}, tell)
+        for box in spec.machines:
+            create = vm.create(spec, box, images, folder, nameservers=servers, public_key=public_key)
+            made[box.name] = Order(
+                images.tags[frozenset(box.packages)], vm.shape(spec, box, folder, public_key), create
+            )
+    return {box.name: made[box.name] for box in spec.containers}

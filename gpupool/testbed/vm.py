@@ -1,0 +1,108 @@
+"""A node as a virtual machine: the container that runs it, its host key, and what SSH says of it."""
+
+import hashlib
+import json
+import platform
+import shutil
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+from gpupool.errors import TestbedError
+from gpupool.testbed import docker, keys, look, vm_boot
+from gpupool.testbed.container import LOG_OPTIONS
+from gpupool.testbed.spec import LABEL, NODE_LABEL, SHAPE_LABEL, Container, Spec
+from gpupool.testbed.vm_image import AT, DISKS, Images
+
+# Emulated on a busy machine, it may take its time.
+BOOT_SECONDS = 420.0
+SETTLE_SECONDS = 60.0
+
+
+def ensure_possible() -> None:
+    """Say in a TestbedError why this machine cannot run virtual ones, if it cannot."""
+    if platform.machine() != "x86_64":
+        raise TestbedError(f"--vm needs an x86_64 machine, this is {platform.machine()}: leave --vm away")
+    if not shutil.which("ssh"):
+        raise TestbedError("ssh is not here: apt-get install openssh-client")
+    if not Path("/dev/net/tun").exists():
+        raise TestbedError("a virtual machine's network needs /dev/net/tun: sudo modprobe tun")
+
+
+def host_key(folder: Path, name: str) -> Path:
+    """Return the private host key of a machine, made on first use: it is known before the machine first boots."""
+    place = folder / "machines" / name
+    place.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return keys.ensure_key(place)
+
+
+def shape(spec: Spec, box: Container, folder: Path, public_key: str) -> str:
+    """Return a digest of what cannot be changed in a standing machine, the keys that it was given among it."""
+    known = keys.public_path(host_key(folder, box.name)).read_text()
+    machine = asdict(box.machine) if box.machine else {}
+    facts = [spec.network, spec.suite, box.address, box.hostname, machine, known, public_key]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+
+
+def create(
+    spec: Spec, box: Container, images: Images, folder: Path, *, nameservers: tuple[str, ...], public_key: str
+) -> list[str]:
+    """Return the docker arguments that create the machine's container without starting it."""
+    if box.machine is None:
+        raise TestbedError(f"{box.name} is no machine")
+    private = host_key(folder, box.name)
+    start = vm_boot.script(
+        spec,
+        box,
+        box.machine,
+        disk=images.disks[frozenset(box.packages)],
+        nameservers=nameservers,
+        public_key=public_key,
+        host_key=(private.read_text(), keys.public_path(private).read_text()),
+    )
+    kvm = ("--device", "/dev/kvm") if Path("/dev/kvm").exists() else ()
+    return [
+        "create",
+        *("--name", spec.part(box.name), "--hostname", box.name),
+        *("--label", f"{LABEL}={spec.id}", "--label", f"{NODE_LABEL}={box.name}"),
+        *("--label", f"{SHAPE_LABEL}={shape(spec, box, folder, public_key)}"),
+        *("--network", spec.id, "--ip", box.address),
+        *("--cap-add", "NET_ADMIN", "--device", "/dev/net/tun", *kvm),
+        *("--volume", f"{DISKS}:{AT}:ro", "--stop-timeout", str(vm_boot.STOP_SECONDS), "--restart", "no"),
+        *LOG_OPTIONS,
+        *(images.qemu, "/bin/sh", "-c", start),
+    ]
+
+
+def ssh_config(spec: Spec, folder: Path, key: Path) -> Path:
+    """Return a configuration for ssh that leads into the machines, written before they have booted."""
+    pairs = [(box, keys.public_path(host_key(folder, box.name)).read_text()) for box in spec.machines]
+    hosts, config = folder / "machines" / "known_hosts", folder / "machines" / "ssh_config"
+    keys.write(hosts, keys.known_hosts(pairs))
+    keys.write(config, keys.ssh_config(spec.machines, key, hosts))
+    return config
+
+
+def ready(spec: Spec, box: Container, config: Path) -> look.Found:
+    """Wait until a machine has booted and lets us in, and return what was found there."""
+    began = time.monotonic()
+    name = spec.part(box.name)
+    found = look.read("")
+    while (waited := time.monotonic() - began) < BOOT_SECONDS:
+        found = look.over_ssh(config, box.name)
+        if found.host_key and (found.system in ("running", "degraded") or waited > SETTLE_SECONDS):
+            return found
+        if not docker.inspect("container", [name])[name]["State"]["Running"]:
+            logs = docker.attempt(["logs", "--tail", "3", name])
+            words = " / ".join((logs.stdout + logs.stderr).split("\n")).strip(" /") or "it wrote nothing"
+            raise TestbedError(f"{box.name} stopped while it booted: {words}")
+        time.sleep(1)
+    late = f"{box.name} has not booted after {BOOT_SECONDS:.0f} s (systemd says: {found.system})"
+    raise TestbedError(f"{late}: docker logs {name} says why")
+
+
+def pull_plug(testbed: str, node: str) -> None:
+    """Switch a machine off as a power cut does; `docker start` switches it on again."""
+    name = f"{testbed}-{node}"
+    docker.run(["kill", "--signal", "QUIT", name])
+    docker.run(["wait", name], timeout=60)

@@ -1,0 +1,116 @@
+"""What a machine's container does: it gives docker's address to a machine in QEMU and passes on power on and off."""
+
+import base64
+import ipaddress
+import shlex
+
+from gpupool.testbed.spec import Container, Machine, Spec
+from gpupool.testbed.vm_image import AT
+
+STOP_SECONDS = 60
+FOLDER = "/var/lib/machine"  # in the container: what the machine writes
+
+_SCRIPT = """\
+set -eu
+mkdir -p {folder} && cd {folder}
+# docker's address becomes the machine's: the container is only a bridge to it.
+ip address flush dev eth0
+ip link add name bridge0 type bridge forward_delay 0
+ip tuntap add dev tap0 mode tap
+for port in eth0 tap0; do ip link set $port master bridge0; done
+for device in eth0 tap0 bridge0; do ip link set $device up; done
+[ -e root.qcow2 ] || qemu-img create -q -f qcow2 -F raw -b {disk}/root.img root.qcow2
+{disks}\
+{strings}\
+accel=tcg,thread=multi cpu=max
+# Some machines offer a KVM that runs no ordinary kernel: then the processor does not say that it can do this.
+[ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo && accel=kvm cpu=host
+rm -f monitor
+# "File" and not "stdio": the console goes to docker's log, and nothing is read.
+qemu-system-x86_64 -accel $accel -cpu $cpu {arguments} &
+machine=$!
+say() {{ echo "$1" | socat -t1 - UNIX-CONNECT:{folder}/monitor >/dev/null 2>&1 || true; }}
+# docker stop presses the power button; QUIT pulls the plug. Either way QEMU writes down what it holds.
+trap 'say system_powerdown; {{ sleep {patience}; say quit; }} &' TERM
+trap 'say quit' QUIT
+status=0
+while kill -0 $machine 2>/dev/null; do wait $machine && status=0 || status=$?; done
+exit $status
+"""
+
+_COMMAND_LINE = (
+    "root=/dev/nvme0n1 rw console=ttyS0 loglevel=4 panic=5 mitigations=off audit=0 net.ifnames=0"
+    " systemd.hostname={host} ip={address}::{gateway}:{mask}:{host}:eth0:none"
+)
+
+
+def script(
+    spec: Spec,
+    box: Container,
+    it: Machine,
+    *,
+    disk: str,
+    nameservers: tuple[str, ...],
+    public_key: str,
+    host_key: tuple[str, str],
+) -> str:
+    """Return the shell text that a machine's container runs each time it starts; `disk` is a folder of images.
+
+    `host_key` is both halves of its SSH host key.
+    """
+    images = [f"disk-{number}.img" for number in range(1, len(it.disks) + 1)]
+    makes = [f"[ -e {image} ] || truncate -s {size}M {image}\n" for image, size in zip(images, it.disks, strict=True)]
+    credentials = _credentials(nameservers, public_key, host_key)
+    return _SCRIPT.format(
+        folder=FOLDER,
+        patience=STOP_SECONDS - 10,
+        disk=f"{AT}/{disk}",
+        disks="".join(makes),
+        strings="".join(f"printf %s {text} > string-{number}\n" for number, text in enumerate(credentials)),
+        arguments=shlex.join(_arguments(spec, box, it, images, len(credentials), disk)),
+    )
+
+
+def _arguments(spec: Spec, box: Container, it: Machine, images: list[str], strings: int, disk: str) -> list[str]:
+    host = box.hostname.partition(".")[0]
+    append = _COMMAND_LINE.format(
+        host=host, address=box.address, gateway=spec.gateway, mask=ipaddress.ip_network(spec.network).netmask
+    )
+    words = ["-name", box.name, "-M", "q35", "-nodefaults", "-no-user-config", "-display", "none"]
+    words += ["-m", str(it.memory), "-smp", f"{it.cpus},sockets=1,cores={it.cpus // it.threads},threads={it.threads}"]
+    words += ["-kernel", f"{AT}/{disk}/vmlinux", "-append", append, "-rtc", "base=utc"]
+    words += ["-chardev", "file,id=console,path=/dev/stdout", "-serial", "chardev:console"]
+    words += ["-monitor", "unix:monitor,server=on,wait=off"]
+    # NVMe is built into the kernel, so that no initrd is needed. QEMU writes all down when it ends, not when asked to.
+    words += ["-drive", "if=none,id=root,file=root.qcow2,format=qcow2,cache=unsafe,discard=unmap"]
+    words += ["-device", "nvme,drive=root,serial=root"]
+    for number, image in enumerate(images, 1):
+        words += ["-drive", f"if=none,id=disk{number},file={image},format=raw,cache=unsafe,discard=unmap"]
+        words += ["-device", f"virtio-blk-pci,drive=disk{number},serial={box.name}-{number}"]
+    words += ["-netdev", "tap,id=net,ifname=tap0,script=no,downscript=no"]
+    words += ["-device", f"virtio-net-pci,netdev=net,mac={mac(box.address)},romfile="]
+    words += ["-device", "virtio-rng-pci"]
+    return words + [word for number in range(strings) for word in ("-smbios", f"type=11,path=string-{number}")]
+
+
+def mac(address: str) -> str:
+    """Return the hardware address that goes with an address of the testbed's network."""
+    return "52:54:" + ":".join(f"{part:02x}" for part in ipaddress.IPv4Address(address).packed)
+
+
+def _credentials(nameservers: tuple[str, ...], public_key: str, host_key: tuple[str, str]) -> list[str]:
+    """Return the strings by which systemd learns what is the machine's own: the way in, its identity, its resolver."""
+    private, public = (base64.b64encode(half.encode()).decode() for half in host_key)
+    resolv = "".join(f"nameserver {address}\\n" for address in nameservers)
+    # Lines of tmpfiles.d: f makes a file that is missing, and ~ says that it is encoded.
+    files = (
+        f"f~ /etc/ssh/ssh_host_ed25519_key 0600 root root - {private}\n"
+        f"f~ /etc/ssh/ssh_host_ed25519_key.pub 0644 root root - {public}\n"
+        "f /etc/hosts 0644 root root - 127.0.0.1 localhost\\n\n"
+        f"f /etc/resolv.conf 0644 root root - {resolv}\n"
+    )
+    wanted = {"ssh.authorized_keys.root": public_key.strip() + "\n", "tmpfiles.extra": files}
+    return [
+        f"io.systemd.credential.binary:{name}={base64.b64encode(text.encode()).decode()}"
+        for name, text in wanted.items()
+    ]

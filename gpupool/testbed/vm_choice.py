@@ -1,0 +1,74 @@
+"""Which of a testbed's nodes are virtual machines, how large these are, and what they share with containers."""
+
+from collections.abc import Collection, Mapping
+from typing import Literal
+
+from gpupool.cluster.model import Cluster, Mount, Node
+from gpupool.errors import TestbedError
+from gpupool.testbed.spec import Machine
+
+MEMORY = 1536  # MiB of a machine that runs no jobs, or whose node has more than one machine can give
+KERNEL_MEMORY = 288  # MiB that a kernel keeps for itself, in which Slurm is not told to believe
+MOST_MEMORY = 8192
+MOST_CPUS = 16
+
+
+def chosen(cluster: Cluster, words: str) -> tuple[str, ...]:
+    """Return the nodes that a selector such as ``@fileserver,gpu-[1-2]`` means, in the testbed's order."""
+    try:
+        found = cluster.select(words) if words else frozenset()
+    except ValueError as error:
+        raise TestbedError(f"--vm {error}") from None
+    if words and not found:
+        raise TestbedError(f"--vm {words}: {cluster.name} has no such node")
+    if strangers := [name for name in cluster.nodes if name in found and name not in cluster.testbed_nodes]:
+        nodes = ", ".join(cluster.testbed_nodes)
+        raise TestbedError(f"--vm {words}: {', '.join(strangers)} not in the testbed of {cluster.name}: it has {nodes}")
+    return tuple(name for name in cluster.testbed_nodes if name in found)
+
+
+def machine_of(cluster: Cluster, node: Node) -> Machine:
+    """Return the size of a node's machine: its own where this machine can give it, else a small one."""
+    disks = cluster.testbed.disks.get(node.name, ()) if cluster.testbed else ()
+    threads = cluster.testbed.threads.get(node.name, 1) if cluster.testbed else 1
+    if not node.has("compute") or not _fits(node):
+        return Machine(disks=tuple(disks))
+    return Machine(node.cpus, threads, max(MEMORY, node.memory + KERNEL_MEMORY), tuple(disks))
+
+
+def true_cpus(nodes: Mapping[str, Node], machines: Collection[str]) -> bool:
+    """Tell whether each node that runs jobs is a machine with all the CPUs and the memory that the inventory says."""
+    return all(node.name in machines and _fits(node) for node in nodes.values() if node.has("compute"))
+
+
+def _fits(node: Node) -> bool:
+    return node.cpus <= MOST_CPUS and node.memory + KERNEL_MEMORY <= MOST_MEMORY
+
+
+def joined(mount: Mount, client: str, machines: Collection[str]) -> bool:
+    """Tell whether a client can have a mount: machines mount what machines serve, containers share volumes."""
+    return (mount.server in machines) == (client in machines)
+
+
+def left_out(cluster: Cluster, machines: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the mount points that a node of the testbed goes without, by node."""
+    found = {
+        name: tuple(it.at for it in cluster.mounts if name in it.clients and not joined(it, name, machines))
+        for name in cluster.testbed_nodes
+    }
+    return {name: paths for name, paths in found.items() if paths}
+
+
+def ensure_fit(
+    cluster: Cluster, nodes: Mapping[str, Node], machines: Collection[str], cgroup: Literal["v1", "v2"]
+) -> None:
+    """Refuse machines that the testbed cannot have, in a TestbedError."""
+    if strangers := [name for name in machines if name not in nodes]:
+        raise TestbedError(f"{', '.join(strangers)}: no such node in the testbed; it has {', '.join(nodes)}")
+    compute = [name for name, node in nodes.items() if node.has("compute")]
+    left = [name for name in compute if name not in machines]
+    if cgroup == "v1" and left and len(left) < len(compute):
+        raise TestbedError(
+            f"Slurm has one cgroup.conf for all, and on this machine containers have control groups v1, machines v2: "
+            f"all nodes that run jobs have to be machines, or none (--vm {','.join([*machines, *left])})"
+        )

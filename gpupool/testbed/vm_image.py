@@ -1,0 +1,98 @@
+"""What machines start from: QEMU's image, images of Debian with a kernel, and a disk made of each of those."""
+
+import subprocess
+from collections.abc import Collection
+from contextlib import suppress
+from dataclasses import dataclass
+
+from gpupool.errors import TestbedError
+from gpupool.testbed import docker, image, recipe, vm_recipe
+from gpupool.testbed.image import Line, Tell
+
+QEMU = Line("gpupool/qemu", "image of QEMU", vm_recipe.qemu, vm_recipe.layer)
+MACHINES = Line(
+    "gpupool/vm", "kernel and modules of ZFS, some minutes", vm_recipe.base, vm_recipe.layer, vm_recipe.CONTRIB
+)
+
+DISKS = "gpupool-vm-disks"  # the volume that holds them
+AT = "/disks"
+DISK_SIZE = "16G"  # of the root file system; the file takes what is written
+
+_MAKE = """\
+set -eu
+new=$(mktemp -d {at}/.new-XXXXXX)
+trap 'rm -rf "$new"' EXIT
+chmod 755 "$new"
+truncate -s {size} "$new/root.img"
+# Names of files are UTF-8 in the archive.
+export LC_ALL=C.UTF-8
+mke2fs -q -t ext4 -m 0 -J size=16 -E nodiscard -d - "$new/root.img"
+# What docker left in the tree: by the first two a machine would take itself for a container.
+printf 'rm /.dockerenv\\nrm /run/.containerenv\\nrm /etc/hosts\\nrm /etc/hostname\\nrm /etc/resolv.conf\\n' |
+  debugfs -w -f - "$new/root.img" >/dev/null 2>&1
+debugfs -R "dump /boot/vmlinux $new/vmlinux" "$new/root.img" 2>/dev/null
+[ -s "$new/vmlinux" ]
+rm -rf {at}/{key}
+mv "$new" {at}/{key}
+"""
+
+
+@dataclass(frozen=True)
+class Images:
+    """What the machines of a testbed start from: QEMU's image, and each node's image and disk (a folder in DISKS)."""
+
+    qemu: str
+    tags: dict[frozenset[str], str]
+    disks: dict[frozenset[str], str]
+
+
+def ensure(suite: str, sets: Collection[frozenset[str]], tell: Tell) -> Images:
+    """Return images and disks for each set of packages, making what is not here yet."""
+    qemu = image.ensure(vm_recipe.QEMU_SUITE, [frozenset()], tell, QEMU)[frozenset()]
+    tags = image.ensure(suite, sets, tell, MACHINES)
+    return Images(qemu, tags, {packages: _ensure_disk(tag, qemu, tell) for packages, tag in tags.items()})
+
+
+def _ensure_disk(tag: str, qemu: str, tell: Tell) -> str:
+    # The image's id, not its name: one that was built anew, with another kernel, gets another disk.
+    identity = docker.run(["image", "inspect", "--format", "{{.Id}}", tag]).strip()
+    key = recipe.key(identity, _MAKE, DISK_SIZE)
+    with image.only_builder(f"disk-{key}"):
+        if docker.attempt(_inside(qemu, f"test -s {AT}/{key}/vmlinux")).returncode:
+            tell(f"disk of {tag}")
+            _make_disk(tag, key, qemu)
+    return key
+
+
+def _make_disk(tag: str, key: str, qemu: str) -> None:
+    """Pour an image's tree into a file system: docker writes it to one pipe, mke2fs reads it from there."""
+    name = f"gpupool-disk-{key}"
+    docker.attempt(["rm", "--force", name])  # left by a command that was killed
+    docker.run(["create", "--name", name, tag, "true"])
+    try:
+        make = _inside(qemu, _MAKE.format(at=AT, key=key, size=DISK_SIZE))
+        with (
+            subprocess.Popen(["docker", "export", name], stdout=subprocess.PIPE, start_new_session=True) as tree,
+            subprocess.Popen(
+                ["docker", *make], stdin=tree.stdout, stderr=subprocess.PIPE, text=True, start_new_session=True
+            ) as disk,
+        ):
+            if tree.stdout:
+                tree.stdout.close()
+            try:
+                said = disk.communicate(timeout=image.BUILD_SECONDS)[1]
+            except BaseException:
+                for process in (tree, disk):
+                    with suppress(ProcessLookupError):
+                        process.kill()
+                raise
+        if tree.returncode or disk.returncode:
+            lines = [line for line in said.splitlines() if line.strip()] or ["no reason given"]
+            raise TestbedError(f"no disk could be made of {tag}: {lines[-1].strip()}")
+    finally:
+        docker.attempt(["rm", "--force", name])
+
+
+def _inside(qemu: str, script: str) -> list[str]:
+    disks = ("--volume", f"{DISKS}:{AT}")
+    return ["run", "--rm", "--interactive", "--network", "none", *disks, qemu, "sh", "-c", script]

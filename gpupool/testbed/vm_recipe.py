@@ -1,0 +1,100 @@
+"""What images of virtual machines are made by: QEMU's own, and Debian with a kernel and ZFS's modules for it."""
+
+from collections.abc import Iterable, Mapping
+
+from gpupool.testbed import recipe
+
+# Always this suite's, whatever the nodes are: bookworm's QEMU 7.2 crashes guests that it emulates.
+QEMU_SUITE = "trixie"
+QEMU_PACKAGES = ("e2fsprogs", "iproute2", "libarchive13t64", "qemu-system-x86", "qemu-utils", "seabios", "socat")
+
+# The kernel has no initrd here: what its root needs is built in. tiny-initramfs is only there to satisfy it.
+KERNEL_PACKAGES = (
+    "linux-headers-cloud-amd64",
+    "linux-image-cloud-amd64",
+    "tiny-initramfs",
+    "udev",
+    "xz-utils",
+    "zfs-dkms",
+    "zstd",
+)
+
+# They do nothing for a node, and each costs an emulated machine seconds.
+MASKED_UNITS = (
+    "apt-daily-upgrade.timer",
+    "apt-daily.timer",
+    "e2scrub_all.timer",
+    "e2scrub_reap.service",
+    "fstrim.timer",
+    "getty@tty1.service",
+    "ldconfig.service",
+    "serial-getty@ttyS0.service",
+    "systemd-firstboot.service",
+    "systemd-hwdb-update.service",
+    "systemd-journal-catalog-update.service",
+    "systemd-pcrphase.service",
+    "systemd-udev-settle.service",
+)
+
+# ZFS is in contrib, which Debian's own image leaves out; an image that we made has it.
+CONTRIB = """\
+[ ! -e /etc/apt/sources.list.d/debian.sources ] ||
+  sed -i 's/^Components: main$/Components: main contrib/' /etc/apt/sources.list.d/debian.sources
+"""
+
+_KERNEL = """\
+abi=$(ls /lib/modules)
+[ -n "$(find /lib/modules/$abi -name 'zfs.ko*')" ] || dkms autoinstall -k $abi
+find /lib/modules/$abi -name '*.ko.xz' -exec xz -d --threads=0 {{}} +
+depmod $abi
+# Out of its wrapping: an emulated machine would take seconds to unpack its kernel.
+for how in 'zstd -dcq:\\050\\265\\057\\375' 'xz -dcq --single-stream:\\3757zXZ'; do
+  magic=$(printf "${{how#*:}}")
+  for at in $(LC_ALL=C grep -aboF "$magic" /boot/vmlinuz-$abi | cut -d: -f1); do
+    tail -c +$((at + 1)) /boot/vmlinuz-$abi | ${{how%:*}} > /boot/vmlinux 2>/dev/null || true
+    [ "$(head -c 4 /boot/vmlinux | tail -c 3)" = ELF ] && break 2
+  done
+done
+[ "$(head -c 4 /boot/vmlinux | tail -c 3)" = ELF ] || cp /boot/vmlinuz-$abi /boot/vmlinux
+"""
+
+_BASE = """\
+rm -f /etc/apt/apt.conf.d/docker-clean /etc/dpkg/dpkg.cfg.d/docker-apt-speedup
+systemctl set-default --quiet multi-user.target
+systemctl mask --quiet {masked}
+systemctl enable --quiet systemd-networkd.service systemd-network-generator.service
+# Nothing to settle, and no other interface to wait for.
+touch /etc/.updated /var/.updated
+: >> /etc/default/locale
+"""
+
+_TIDY = """\
+rm -f /etc/ssh/ssh_host_* /etc/munge/munge.key /var/log/apt/* /var/log/dpkg.log /var/log/alternatives.log
+: > /etc/machine-id
+rm -f /var/lib/dbus/machine-id
+touch /etc/.updated /var/.updated
+"""
+
+
+def qemu(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
+    """Return the shell text that makes plain Debian the place where machines run and their disks are made."""
+    return recipe.trust(certificates) + recipe.install(exports, QEMU_PACKAGES)
+
+
+def base(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
+    """Return the shell text that makes plain Debian a machine with a kernel of its own that one can log in to."""
+    packages = recipe.install(exports, (*recipe.BASE_PACKAGES, *KERNEL_PACKAGES))
+    late = "update-ca-certificates >/dev/null 2>&1\n" if certificates else ""
+    return (
+        recipe.trust(certificates)
+        + packages
+        + late
+        + _KERNEL.format()
+        + _BASE.format(masked=" ".join(MASKED_UNITS))
+        + _TIDY
+    )
+
+
+def layer(exports: Mapping[str, str], packages: Iterable[str]) -> str:
+    """Return the shell text that puts packages on top of the base, without starting any of them."""
+    return recipe.install(exports, packages) + _TIDY

@@ -1,0 +1,77 @@
+"""What lies at the top of a space and does not belong there: people make one directory, of their own name."""
+
+import os
+import pwd
+import stat
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from . import tree
+
+
+@dataclass(frozen=True)
+class Stray:
+    """Something that does not belong: what it is, its name, its owner, when it was last changed, and what is wrong."""
+
+    kind: str
+    name: str
+    owner: str
+    changed: str
+    why: str
+
+    @property
+    def line(self) -> str:
+        """One line for people."""
+        return f"{self.kind}\t{tree.shown(self.name)}\t{self.owner}\t{self.changed}\t{self.why}"
+
+
+def audit(top: str, owners: Mapping[str, int], ours: frozenset[str] = frozenset()) -> list[Stray]:
+    """Give what lies at `top` and is not the directory of one of `owners` (name -> uid) with that owner, by name.
+
+    `ours` are names of files that gpupool writes there itself.
+    """
+    found: list[Stray] = []
+    fd = tree.open_top(top)
+    try:
+        for name, it in tree.entries(fd, lambda *_: None):
+            if name in tree.OWN or name in ours:
+                continue
+            why = _why(name, it, owners)
+            if why:
+                kind = "directory" if tree.is_directory(it) else "link" if stat.S_ISLNK(it.st_mode) else "file"
+                changed = time.strftime("%Y-%m-%d", time.localtime(it.st_mtime))
+                found.append(Stray(kind, name, owner_of(it.st_uid), changed, why))
+    finally:
+        os.close(fd)
+    return sorted(found, key=lambda it: it.name)
+
+
+def _why(name: str, it: os.stat_result, owners: Mapping[str, int]) -> str:
+    if name not in owners:
+        return "no member's name"
+    if not tree.is_directory(it):
+        return "no directory"
+    if it.st_uid != owners[name]:
+        return f"not {name}'s own"
+    return ""
+
+
+def owner_of(uid: int) -> str:
+    """Give a user's name, or the number where there is none."""
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def write(folder: Path, space: str, top: str, strays: list[Stray], now: float) -> Path:
+    """Write the list of one space, whole or not at all, and give its path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path, new = folder / f"{space}.txt", folder / f".{space}.txt.gpupool-new"
+    moment = time.strftime("%Y-%m-%d %H:%M", time.localtime(now))
+    head = f"Updated: {moment}\n{top}: {len(strays)} that do not belong\n"
+    new.write_text(head + "".join(f"{it.line}\n" for it in strays))
+    new.replace(path)
+    return path

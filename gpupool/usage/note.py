@@ -1,0 +1,101 @@
+"""disk-usage.txt: three lines that say how much a directory holds, as people are told to expect them."""
+
+import contextlib
+import os
+import re
+import stat
+import time
+
+_UNITS = "KMGTPE"
+_FORM = re.compile(
+    r"Updated: (\d{4}-\d\d-\d\d \d\d:\d\d)\nUsage \(human-readable\):  [\d.]+[KMGTPE]\nUsage \(K\): (\d+)\n"
+)
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_LARGEST = 200  # bytes; the three lines never need so many
+_BLOCK = 512  # bytes, what st_blocks counts in
+
+
+def human(kib: int) -> str:
+    """Give KiB with one decimal, rounded up: 133284169 is 127.2G (`numfmt --from-unit=1024 --to=iec --format=%.1f`)."""
+    tenths, unit = kib * 10, 0
+    while tenths >= 10240 and unit < len(_UNITS) - 1:
+        unit += 1
+        tenths = -(-kib * 10 // 1024**unit)
+    return f"{tenths // 10}.{tenths % 10}{_UNITS[unit]}"
+
+
+def text(kib: int, now: float) -> str:
+    """Give the three lines; `now` in seconds since 1970, shown in the machine's own time zone."""
+    moment = time.strftime("%Y-%m-%d %H:%M", time.localtime(now))
+    return f"Updated: {moment}\nUsage (human-readable):  {human(kib)}\nUsage (K): {kib}\n"
+
+
+def parse(said: str) -> tuple[str, int] | None:
+    """Give (updated, KiB) of the three lines; None when they are not of that form."""
+    match = _FORM.fullmatch(said)
+    return (match[1], int(match[2])) if match else None
+
+
+def leftover(file: str) -> str:
+    """Give the name of a file that is being written; a run that was killed leaves one."""
+    return f".{file}.gpupool-new"
+
+
+def put(fd: int, file: str, blocks: int, now: float) -> int:
+    """Write the file into an open directory, whole or not at all; give the blocks of directory and file together.
+
+    `blocks` (of 512 bytes) are those of all else below. What the file itself needs is part of what it says.
+    """
+    new = leftover(file)
+    drop(fd, new)
+    made = os.open(new, _NEW, 0o600, dir_fd=fd)
+    try:
+        own = os.fstat(fd).st_blocks
+        # what the new file takes is known when it lies on the disk: the second time its number is right
+        for _ in range(2):
+            os.ftruncate(made, 0)
+            os.pwrite(made, text(in_kib(blocks + own), now).encode(), 0)
+            os.fsync(made)
+            own = os.fstat(fd).st_blocks + os.fstat(made).st_blocks
+        os.fchmod(made, 0o644)
+        os.rename(new, file, src_dir_fd=fd, dst_dir_fd=fd)
+    except OSError:
+        drop(fd, new)
+        raise
+    finally:
+        os.close(made)
+    return own
+
+
+def drop(fd: int, name: str) -> None:
+    """Take a name out of an open directory, if it is there."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=fd)
+
+
+def in_kib(blocks: int) -> int:
+    """Give blocks of 512 bytes in KiB, rounded up as `du -k` does."""
+    return -(-blocks * _BLOCK // 1024)
+
+
+def size(fd: int, file: str) -> int:
+    """Give the blocks of an open directory and the file in it, whatever that is."""
+    own = os.fstat(fd).st_blocks
+    with contextlib.suppress(OSError):
+        own += os.stat(file, dir_fd=fd, follow_symlinks=False).st_blocks
+    return own
+
+
+def get(fd: int, file: str) -> tuple[str, int] | None:
+    """Read the file in an open directory; None when there is none, or somebody else wrote it."""
+    try:
+        found = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=fd)
+    except OSError:
+        return None
+    try:
+        it = os.fstat(found)
+        if not stat.S_ISREG(it.st_mode) or it.st_uid != os.geteuid():
+            return None
+        return parse(os.read(found, _LARGEST).decode(errors="replace"))
+    finally:
+        os.close(found)

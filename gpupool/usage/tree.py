@@ -1,0 +1,122 @@
+"""Directories by open descriptors: links are never followed, other file systems never entered."""
+
+import errno
+import os
+import resource
+import stat
+import subprocess
+from collections.abc import Callable, Iterator
+from itertools import islice
+
+#: Seconds that a file system has to answer; a server that is away would let us wait for ever.
+PATIENCE = 20
+#: At the top of a file system: its own, nobody's files.
+OWN = frozenset({".zfs", "lost+found"})
+_BATCH = 2000
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class NoWayError(Exception):
+    """A directory that cannot be worked on, in words."""
+
+
+def open_top(path: str) -> int:
+    """Open a directory by its absolute path, of which no part may be a link; the caller closes it."""
+    now = os.open("/", _DIRECTORY)
+    for part in path.strip("/").split("/"):
+        try:
+            below = os.open(part, _DIRECTORY, dir_fd=now)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENOTDIR):
+                raise NoWayError(f"{shown(part)} in its path is a link, or no directory") from None
+            raise NoWayError(error.strerror) from None
+        finally:
+            os.close(now)
+        now = below
+    return now
+
+
+def open_below(above: int, name: str, device: int) -> int | None:
+    """Open a directory in an open one; None when it is none (any more), or lies on another file system."""
+    try:
+        found = os.open(name, _DIRECTORY, dir_fd=above)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENOTDIR):
+            return None
+        raise
+    if os.fstat(found).st_dev != device:
+        os.close(found)
+        return None
+    return found
+
+
+def entries(fd: int, missed: Callable[[str, OSError], None]) -> Iterator[tuple[str, os.stat_result]]:
+    """Give the names in an open directory with what they are, but tell `missed` of those that cannot be looked at.
+
+    Some at a time, so that a directory of millions costs no memory, and in the order in which they lie on the disk.
+    """
+    with os.scandir(fd) as found:
+        while batch := sorted(islice(found, _BATCH), key=_inode):
+            for entry in batch:
+                try:
+                    it = entry.stat(follow_symlinks=False)
+                except FileNotFoundError:
+                    continue
+                except OSError as error:
+                    missed(entry.name, error)
+                    continue
+                yield entry.name, it
+
+
+def _inode(entry: "os.DirEntry[str]") -> int:
+    return entry.inode()
+
+
+def is_directory(it: os.stat_result) -> bool:
+    """Tell a directory from all else, links to directories too."""
+    return stat.S_ISDIR(it.st_mode)
+
+
+def mount_of(fd: int) -> str:
+    """Give the kernel's number of the mount that an open directory lies on: a bind mount has another."""
+    with open(f"/proc/self/fdinfo/{fd}", encoding="ascii") as lines:  # noqa: PTH123  # Path would cost as much again
+        return next((line.split()[1] for line in lines if line.startswith("mnt_id:")), "")
+
+
+def file_system(fd: int) -> str:
+    """Give the kind of file system that an open directory lies on, such as zfs."""
+    mount = mount_of(fd)
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as lines:  # noqa: PTH123
+        return next((line.partition(" - ")[2].split()[0] for line in lines if line.split()[0] == mount), "")
+
+
+def path_of(fd: int) -> str:
+    """Give the path that an open directory has now, wherever it was moved to; "" where it is too long for Linux."""
+    try:
+        return os.readlink(f"/proc/self/fd/{fd}")  # noqa: PTH115
+    except OSError:
+        return ""
+
+
+def answers(path: str) -> bool:
+    """Tell whether the file system of a path answers; asked in a process that can be killed."""
+    try:
+        asked = subprocess.run(["stat", "-f", "--", path], capture_output=True, timeout=PATIENCE, check=False)
+    except subprocess.TimeoutExpired:
+        return False
+    return asked.returncode == 0
+
+
+def allow_depth() -> None:
+    """Let this process have more directories open: each level of a tree is one. No path of Linux has more levels."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 4096), most))
+
+
+def shown(path: str) -> str:
+    """Give a path as one line of plain text: people may name their files as they like."""
+    return "".join(sign if sign.isprintable() and sign != "\\" else _escaped(sign) for sign in path)
+
+
+def _escaped(sign: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in sign.encode(errors="surrogateescape"))

@@ -1,0 +1,22 @@
+"""Nightly work on storage: how much is where, old files that go, folders that do not belong."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile import files_of
+from gpupool.operations import files, service, timers
+from gpupool.system.usage import GONE, PROOF, TIMERS
+
+
+def apply(cluster: Cluster, node: Node) -> None:
+    """Timers where the inventory asks for them; what it asks for no more is stopped and taken away."""
+    own = files_of(cluster, node, "usage")
+    paths = [file.path for file in own]
+    timers.gone(name="No more usage timers", paths=[path for path in GONE if path not in paths], proof=PROOF)
+    if own:
+        files.put(name="Usage", files=own)
+    # one call a line: nodes have different ones, and pyinfra knows an operation by the line that calls it
+    if (timer := TIMERS["count"]) in paths:
+        service.running(name="Usage timer", unit=timer.rpartition("/")[2], restart_if=[timer])
+    if (timer := TIMERS["purge"]) in paths:
+        service.running(name="Purge timer", unit=timer.rpartition("/")[2], restart_if=[timer])
+    if (timer := TIMERS["audit"]) in paths:
+        service.running(name="Audit timer", unit=timer.rpartition("/")[2], restart_if=[timer])

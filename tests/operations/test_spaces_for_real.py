@@ -1,0 +1,146 @@
+"""Tops of spaces, people's folders and homes, by a real shell on real files: needs root and setfacl, no node."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from shutil import which
+from typing import Any
+
+import pytest
+from pyinfra.context import ctx_host, ctx_state
+from pyinfra_testing.util import FakeHost, FakeState
+
+from gpupool.operations import homes, spaces
+from gpupool.operations.homes import HomeEntry
+from gpupool.operations.spaces import FolderEntry, TopEntry
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs root on Linux"),
+    pytest.mark.skipif(which("setpriv") is None, reason="needs setpriv"),
+]
+with_acl = pytest.mark.skipif(which("setfacl") is None, reason="needs setfacl (package acl)")
+ANNE, BOB, LAB, OTHER = 54011, 54021, 54001, 54002
+
+
+class LocalHost(FakeHost):
+    def get_fact(self, fact_cls: Any, *args: Any, **kwargs: Any) -> Any:
+        command = fact_cls().command(*args, **kwargs).get_raw_value()
+        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+        return fact_cls().process(done.stdout.splitlines())
+
+
+def do(operation: Any, *args: Any, **kwargs: Any) -> list[subprocess.CompletedProcess[str]]:
+    """Run an operation here and give what came of each of its commands."""
+    state = FakeState()
+    with ctx_state.use(state), ctx_host.use(LocalHost(state, "here", {}, {})):
+        commands = list(operation._inner(*args, **kwargs))
+    return [
+        subprocess.run(
+            ["sh", "-c", it.get_raw_value()], input=it.connector_arguments.get("_stdin", ""), capture_output=True,
+            text=True, check=False,
+        )
+        for it in commands
+    ]  # fmt: skip
+
+
+def twice(operation: Any, *args: Any, **kwargs: Any) -> None:
+    """Run an operation, and see that the second time it has nothing to do."""
+    for done in do(operation, *args, **kwargs):
+        assert (done.returncode, done.stderr) == (0, "")
+    assert do(operation, *args, **kwargs) == []
+
+
+def run_as(uid: int, gid: int, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = ["setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder that everybody can come to."""
+    for folder in (tmp_path, *list(tmp_path.parents)[:2]):
+        folder.chmod(0o755)
+    return tmp_path
+
+
+def shown(path: Path) -> tuple[int, int, str]:
+    """Owner, group and mode."""
+    it = path.lstat()
+    return it.st_uid, it.st_gid, f"{it.st_mode & 0o7777:04o}"
+
+
+@pytest.mark.promise("SKY-090", "SKY-055")
+def test_a_member_makes_the_own_folder_and_others_neither_make_nor_remove_one(place: Path) -> None:
+    top = place / "export" / "a b"
+    twice(spaces.tops, [TopEntry(str(top), LAB)])
+    assert shown(top) == (0, LAB, "3775")
+    assert run_as(ANNE, LAB, "mkdir", top / "anne").returncode == 0
+    assert shown(top / "anne")[:2] == (ANNE, LAB)
+    assert run_as(BOB, LAB, "rmdir", top / "anne").returncode != 0
+    assert run_as(BOB, OTHER, "mkdir", top / "bob").returncode != 0
+
+
+@with_acl
+@pytest.mark.promise("SKY-090")
+def test_two_labs_share_an_export_by_acl_and_what_they_make_is_their_own_groups(place: Path) -> None:
+    top = place / "shared"
+    twice(spaces.tops, [TopEntry(str(top), 0, "1775", (LAB, OTHER))])
+    for uid, gid in ((ANNE, LAB), (BOB, OTHER)):
+        assert run_as(uid, gid, "mkdir", top / str(uid)).returncode == 0
+        assert shown(top / str(uid))[:2] == (uid, gid)
+    assert run_as(54031, 54003, "mkdir", top / "stranger").returncode != 0
+    # one lab leaves: what its members have stays, they make nothing new
+    twice(spaces.tops, [TopEntry(str(top), LAB, "3775")])
+    assert shown(top) == (0, LAB, "3775")
+    assert run_as(BOB, OTHER, "mkdir", top / "more").returncode != 0
+    assert shown(top / str(BOB))[:2] == (BOB, OTHER)
+    # and comes back
+    twice(spaces.tops, [TopEntry(str(top), 0, "1775", (LAB, OTHER))])
+    assert shown(top) == (0, 0, "1775")
+
+
+def test_a_real_file_at_a_tops_place_is_refused_and_stays(place: Path) -> None:
+    (place / "top").write_text("mine")
+    with pytest.raises(Exception, match="is a file, where a directory should be; move it away"):
+        do(spaces.tops, [TopEntry(f"{place}/top", LAB)])
+    assert (place / "top").read_text() == "mine"
+
+
+def test_folders_of_users_are_made_once_and_never_touched_again(place: Path) -> None:
+    wanted = [FolderEntry(f"{place}/output/anne", ANNE, LAB), FolderEntry(f"{place}/output/bob", BOB, LAB, "2750")]
+    twice(spaces.folders, wanted)
+    assert [shown(place / "output" / name) for name in ("anne", "bob")] == [(ANNE, LAB, "0700"), (BOB, LAB, "2750")]
+    (place / "output" / "anne").chmod(0o755)
+    (place / "output" / "anne" / "kept").write_text("")
+    assert do(spaces.folders, wanted) == []
+    assert (place / "output" / "anne" / "kept").exists()
+
+
+def test_a_link_that_somebody_put_where_a_folder_belongs_is_not_followed(place: Path) -> None:
+    victim = place / "victim"
+    victim.mkdir()
+    (place / "anne").symlink_to(victim)
+    assert do(spaces.folders, [FolderEntry(f"{place}/anne", ANNE, LAB)]) == []
+    assert shown(victim)[0] == 0
+
+
+def test_a_home_is_whole_and_its_owners_and_parents_can_be_walked_through(place: Path) -> None:
+    home = place / "user" / "example.org" / "anne"
+    twice(
+        homes.present,
+        [HomeEntry(str(home), ANNE, LAB, "0700", ("ssh-ed25519 AAAA anne",))],
+        skeleton={".bashrc": "# ü first\n"},
+    )
+    assert shown(home) == (ANNE, LAB, "0700")
+    assert (home / ".bashrc").read_text() == "# ü first\n"
+    assert shown(home / ".bashrc")[:2] == (ANNE, LAB)
+    assert run_as(ANNE, LAB, "cat", home / ".ssh" / "authorized_keys").stdout == "ssh-ed25519 AAAA anne\n"
+    assert run_as(BOB, LAB, "ls", home).returncode != 0
+
+
+def test_many_homes_come_in_several_commands(place: Path) -> None:
+    wanted = [HomeEntry(f"{place}/home/u{number}", 54100 + number, LAB) for number in range(230)]
+    done = do(homes.present, wanted, skeleton={".bashrc": "x\n"})
+    assert [it.returncode for it in done] == [0, 0, 0]
+    assert all((Path(home.path) / ".bashrc").read_text() == "x\n" for home in wanted)

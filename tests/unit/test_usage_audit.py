@@ -1,0 +1,57 @@
+"""What lies at the top of a space and is not a member's own directory."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gpupool.usage import audit
+
+ME = os.getuid()
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Path:
+    top = tmp_path / "space"
+    for name in ("u-one", "u-two", "datasets", "lost+found"):
+        (top / name).mkdir(parents=True)
+    (top / "disk-usage.txt").write_text("x")
+    (top / "core\n").write_text("x")
+    (top / "u-three").write_text("x")
+    (top / "u-four").symlink_to("/")
+    return top
+
+
+@pytest.mark.promise("SKY-090")
+def test_all_but_members_own_directories_is_listed(space: Path) -> None:
+    members = {"u-one": ME, "u-two": ME + 1, "u-three": ME, "u-four": ME, "u-absent": ME}
+    found = audit.audit(str(space), members, frozenset({"disk-usage.txt"}))
+    assert [(it.kind, it.name, it.why) for it in found] == [
+        ("file", "core\n", "no member's name"),
+        ("directory", "datasets", "no member's name"),
+        ("link", "u-four", "no directory"),
+        ("file", "u-three", "no directory"),
+        ("directory", "u-two", "not u-two's own"),
+    ]
+    assert all(it.owner == audit.owner_of(ME) for it in found)
+
+
+@pytest.mark.promise("SKY-090")
+def test_the_list_is_written_whole_with_a_line_for_each(space: Path, tmp_path: Path) -> None:
+    found = audit.audit(str(space), {"u-one": ME})
+    path = audit.write(tmp_path / "state" / "audit", "share", str(space), found, 0)
+    head, count, *lines = path.read_text().splitlines()
+    assert head.startswith("Updated: 19")
+    assert count == f"{space}: 6 that do not belong"
+    assert [line.split("\t")[:2] for line in lines][:3] == [
+        ["file", r"core\x0a"],
+        ["directory", "datasets"],
+        ["file", "disk-usage.txt"],
+    ]
+    assert [it.name for it in path.parent.iterdir()] == ["share.txt"]
+
+
+def test_a_space_where_all_belongs_says_so(tmp_path: Path) -> None:
+    (tmp_path / "u-one").mkdir()
+    assert audit.audit(str(tmp_path), {"u-one": ME}) == []
+    assert "0 that do not belong" in audit.write(tmp_path / "x", "y", "/z", [], 0).read_text()

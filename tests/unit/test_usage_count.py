@@ -1,0 +1,228 @@
+"""Real trees, counted as `du -sk` counts them, and the file written where nobody can lead it elsewhere."""
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+
+from gpupool.usage import count, note, tree
+
+FILE = "disk-usage.txt"
+
+
+def run(top: Path, levels: int = 1) -> tuple[bool, list[str]]:
+    said: list[str] = []
+    return count.count(str(top), levels, FILE, time.time(), said.append), said
+
+
+def du(folder: Path) -> int:
+    """What du says; other file systems are not entered, as in the count."""
+    said = subprocess.run(["du", "-skx", "--", str(folder)], capture_output=True, text=True, check=True)
+    return int(said.stdout.split()[0])
+
+
+def told(folder: Path) -> int:
+    read = note.parse((folder / FILE).read_text())
+    assert read
+    return read[1]
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Path:
+    """A space with two people's directories and all that makes counting difficult."""
+    top = tmp_path / "space"
+    one, two = top / "u-one", top / "u-two"
+    (one / "deep" / "er").mkdir(parents=True)
+    two.mkdir()
+    (one / "data").write_bytes(b"x" * 300_000)
+    os.link(one / "data", one / "deep" / "same")
+    os.link(one / "data", two / "same-too")
+    with (two / "sparse").open("wb") as sparse:
+        sparse.truncate(1 << 30)
+        sparse.write(b"x" * 10_000)
+    (two / "link-to-all").symlink_to("/")
+    (two / "long-link").symlink_to("x" * 3000)
+    (one / "deep" / "er" / "odd\nname\t\x1b[31m").write_bytes(b"x" * 5000)
+    os.mkfifo(one / "pipe")
+    (two / os.fsdecode(b"x\xff\xfe")).symlink_to("/etc")
+    return top
+
+
+@pytest.mark.promise("SKY-095")
+def test_each_directory_says_what_du_says(space: Path) -> None:
+    assert run(space) == (True, [])
+    for folder in space.iterdir():
+        assert told(folder) == du(folder)
+        assert len((folder / FILE).read_text().splitlines()) == 3
+        assert oct((folder / FILE).stat().st_mode)[-4:] == "0644"
+    assert not (space / FILE).exists()
+
+
+@pytest.mark.promise("SKY-097")
+def test_again_after_a_week_and_in_a_new_directory(space: Path) -> None:
+    run(space)
+    new = space / "u-new"
+    new.mkdir()
+    (space / "u-one" / "more").write_bytes(b"x" * 100_000)
+    before = told(space / "u-one")
+    assert not (new / FILE).exists()
+    assert run(space)[0]
+    assert told(new) == du(new)
+    assert told(space / "u-one") == du(space / "u-one") > before
+
+
+def test_each_level_down_to_people_says_what_du_says(space: Path) -> None:
+    """A file with names in two people's directories counts in both, and once in what holds both."""
+    outer = space.parent
+    assert run(outer, levels=2) == (True, [])
+    for folder in (space, *(it for it in space.iterdir() if it.is_dir())):
+        assert told(folder) == du(folder)
+    apart = sum(told(it) for it in space.iterdir() if it.is_dir())
+    assert told(space) < apart + du(space / "u-one" / "deep")
+
+
+NAMES = some.sampled_from(["a", "b", "c"])
+PATHS = some.lists(NAMES, min_size=1, max_size=4).map("/".join)
+STEPS = some.lists(
+    some.one_of(
+        some.tuples(some.just("file"), PATHS, some.integers(0, 40_000)),
+        some.tuples(some.just("hole"), PATHS, some.integers(0, 1 << 24)),
+        some.tuples(some.just("link"), PATHS, PATHS),
+        some.tuples(some.just("symlink"), PATHS, PATHS),
+        some.tuples(some.just("folder"), PATHS, some.just(0)),
+    ),
+    max_size=25,
+)
+
+
+@pytest.mark.promise("SKY-095")
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS, levels=some.integers(1, 3))
+def test_any_tree_is_counted_as_du_counts_it(
+    steps: list[tuple[str, str, object]], levels: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    top = tmp_path_factory.mktemp("tree")
+    for kind, name, value in steps:
+        make(top, kind, name, value)
+    assert run(top, levels) == (True, [])
+    for folder, _, _ in os.walk(top):
+        depth = len(Path(folder).relative_to(top).parts)
+        if 0 < depth <= levels:
+            assert told(Path(folder)) == du(Path(folder))
+        else:
+            assert not (Path(folder) / FILE).exists()
+
+
+def make(top: Path, kind: str, name: str, value: object) -> None:
+    """Do one step of building a tree; what is impossible is left out."""
+    path = top / name
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if kind == "folder":
+            path.mkdir()
+        elif kind == "file":
+            path.write_bytes(b"x" * int(str(value)))
+        elif kind == "hole":
+            with path.open("wb") as hole:
+                hole.truncate(int(str(value)))
+        elif kind == "link":
+            path.hardlink_to(top / str(value))
+        else:
+            path.symlink_to(top / str(value))
+    except OSError:
+        pass
+
+
+@pytest.mark.promise("SKY-095")
+def test_what_a_directory_takes_only_later_is_waited_for(space: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ZFS says after seconds how large a directory became by the new name in it."""
+
+    def grow(seconds: float) -> None:
+        for number in range(300):
+            (space / "u-two" / f"{'x' * 200}{number}").touch()
+        for number in range(300):
+            (space / "u-two" / f"{'x' * 200}{number}").unlink()
+
+    monkeypatch.setattr(tree, "file_system", lambda fd: "zfs")
+    monkeypatch.setattr(time, "sleep", grow)
+    outer = space.parent
+    before = du(space / "u-two")
+    assert run(outer, levels=2) == (True, [])
+    for folder in (space, space / "u-one", space / "u-two"):
+        assert told(folder) == du(folder)
+    if du(space / "u-two") < before + 8:
+        pytest.skip("directories do not grow on this file system")
+
+
+def test_the_file_is_replaced_and_never_written_through(space: Path, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    (space / "u-one" / FILE).symlink_to(precious)
+    (space / "u-two" / note.leftover(FILE)).symlink_to(precious)
+    os.link(precious, space / "u-two" / FILE)
+    assert run(space)[0]
+    assert precious.read_text() == "mine"
+    assert not (space / "u-one" / FILE).is_symlink()
+    assert told(space / "u-two") == du(space / "u-two")
+    assert not (space / "u-two" / note.leftover(FILE)).exists()
+
+
+def test_a_link_at_the_top_is_no_directory_of_the_space(space: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (space / "u-three").symlink_to(other)
+    assert run(space)[0]
+    assert not (other / FILE).exists()
+
+
+def test_a_place_where_it_cannot_be_written_is_said_and_stops_nothing(space: Path) -> None:
+    (space / "u-one" / FILE).mkdir()
+    whole, said = run(space)
+    assert not whole
+    (line,) = said
+    assert f"{space}/u-one: {FILE} cannot be written" in line
+    assert told(space / "u-two") == du(space / "u-two")
+    assert not (space / "u-one" / note.leftover(FILE)).exists()
+
+
+def test_what_cannot_be_looked_at_leaves_the_old_figure(space: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(space)
+    old = (space / "u-one" / FILE).read_text()
+    real = tree.open_below
+
+    def closed(above: int, name: str, device: int) -> int | None:
+        if name == "deep":
+            raise PermissionError(13, "Permission denied")
+        return real(above, name, device)
+
+    monkeypatch.setattr(tree, "open_below", closed)
+    whole, said = run(space)
+    assert not whole
+    assert said == [f"{space}/u-one: not counted, because of deep: Permission denied"]
+    assert (space / "u-one" / FILE).read_text() == old
+
+
+def test_the_way_to_the_top_may_hold_no_link(space: Path, tmp_path: Path) -> None:
+    (tmp_path / "way").symlink_to(space)
+    with pytest.raises(tree.NoWayError, match="way in its path is a link"):
+        run(tmp_path / "way")
+    with pytest.raises(tree.NoWayError, match="No such file"):
+        run(tmp_path / "nowhere")
+
+
+def test_a_very_deep_tree_is_counted(space: Path) -> None:
+    tree.allow_depth()
+    fd = os.open(space / "u-one", os.O_RDONLY)
+    for _ in range(1200):
+        os.mkdir("d" * 20, dir_fd=fd)
+        below = os.open("d" * 20, os.O_RDONLY, dir_fd=fd)
+        os.close(fd)
+        fd = below
+    os.close(fd)
+    assert run(space) == (True, [])
+    assert told(space / "u-one") == du(space / "u-one")
+    subprocess.run(["rm", "-rf", str(space)], check=True)

@@ -1,0 +1,98 @@
+"""The program as a node runs it, and what it tells those who ask from afar."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from gpupool.usage import count, note, report, tree
+
+FILE = "disk-usage.txt"
+ROOT = Path(__file__).parents[2]
+#: As on a node: nothing of gpupool but this folder, and nothing but the standard library.
+START = (
+    f"import sys, runpy; sys.path.insert(0, {str(ROOT / 'gpupool')!r}); "
+    "runpy.run_module('usage', run_name='__main__', alter_sys=False)"
+)
+
+
+def told(folder: Path) -> int:
+    read = note.parse((folder / FILE).read_text())
+    assert read
+    return read[1]
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Path:
+    for name in ("u-one", "u-two"):
+        (tmp_path / "space" / name).mkdir(parents=True)
+        (tmp_path / "space" / name / "data").write_bytes(b"x" * 100_000)
+    return tmp_path / "space"
+
+
+def test_the_report_gives_what_the_files_say(space: Path) -> None:
+    count.count(str(space), 1, FILE, time.time(), print)
+    (space / "u-new").mkdir()
+    *lines, last = [json.loads(line) for line in report.report(str(space), 1, FILE)]
+    assert [(it["path"], it["kib"]) for it in lines] == [(n, told(space / n)) for n in ("u-one", "u-two")]
+    assert last == {"top": str(space), "missing": 1}
+
+
+def test_the_program_runs_by_itself_and_says_what_it_left_out(space: Path, tmp_path: Path) -> None:
+    said = {
+        "file": FILE,
+        "count": [{"path": str(tmp_path / "gone"), "levels": 1}, {"path": str(space), "levels": 1}],
+        "purge": [],
+        "audit": [],
+    }
+    (tmp_path / "usage.json").write_text(json.dumps(said))
+
+    def program(word: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-I", "-c", START, word, str(tmp_path / "usage.json")],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+    ran = program("count")
+    assert ran.returncode == 1
+    assert ran.stdout.splitlines()[0].startswith(f"{tmp_path}/gone: left out: ")
+    assert told(space / "u-two") > 100
+    lines = [json.loads(line) for line in program("report").stdout.splitlines()]
+    assert [line.get("path", "trouble" if "trouble" in line else "") for line in lines] == [
+        *("trouble", "u-one", "u-two", ""),
+    ]
+
+
+def test_directories_are_closed_again(space: Path, tmp_path: Path) -> None:
+    """In a process of its own, with few files that may be open: some libraries close later than they are told to."""
+    for number in range(60):
+        (space / f"u-{number}" / "inner").mkdir(parents=True)
+    (space / "u-one" / FILE).mkdir()  # where it fails, too
+    tree_of = {"path": str(space)}
+    said = {
+        "file": FILE,
+        "count": [{**tree_of, "levels": 2}],
+        "purge": [{**tree_of, "seconds": 86400, "every": 86400, "keep": 1}],
+    }
+    (tmp_path / "usage.json").write_text(json.dumps(said))
+    few = ["sh", "-c", 'ulimit -n 20; exec "$@"', "sh", sys.executable, "-I", "-c", START]
+    for words in (["count"], ["report"], ["purge", "--dry"]):
+        ran = subprocess.run(
+            [*few, words[0], str(tmp_path / "usage.json"), *words[1:]], capture_output=True, text=True, check=False
+        )
+        assert "open files" not in ran.stdout + ran.stderr
+        assert ran.returncode == (1 if words == ["count"] else 0), ran.stdout + ran.stderr
+
+
+@given(some.one_of(some.binary(max_size=20), some.text(max_size=20).map(str.encode)))
+def test_any_name_is_shown_in_one_line_from_which_it_can_be_had_again(name: bytes) -> None:
+    shown = tree.shown(os.fsdecode(name))
+    assert shown.isprintable()
+    assert re.sub(rb"\\x(..)", lambda found: bytes.fromhex(found[1].decode()), shown.encode()) == name

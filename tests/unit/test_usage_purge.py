@@ -1,0 +1,246 @@
+"""What is old goes, with a line for each; nothing else does, whatever people do meanwhile."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpupool.usage import purge, tree
+from gpupool.usage.purge import Gone, Rule
+
+DAY = 86400
+#: By this clock all that a test makes is 61 days old.
+LATER = 61 * DAY
+
+
+def rule(top: Path, keep: int = 1) -> Rule:
+    return Rule(str(top), 60 * DAY, DAY, keep)
+
+
+def run(top: Path, *, later: float = LATER, dry: bool = False, keep: int = 1) -> tuple[Gone, list[str]]:
+    log: list[str] = []
+    return purge.purge(rule(top, keep), time.time() + later, log.append, dry), log
+
+
+def names(top: Path) -> set[str]:
+    return {str(path.relative_to(top)) for path in top.rglob("*")}
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    top = tmp_path / "scratch"
+    (top / "u-one" / "run" / "logs").mkdir(parents=True)
+    (top / "u-one" / "run" / "out").write_bytes(b"x" * 10_000)
+    (top / "u-one" / "run" / "logs" / "log").write_text("x")
+    return top
+
+
+@pytest.mark.promise("SDU-009")
+def test_old_files_go_with_the_directories_that_held_nothing_else(scratch: Path) -> None:
+    gone, log = run(scratch)
+    assert names(scratch) == {"u-one"}
+    assert (gone.files, gone.directories, gone.failed) == (2, 2, 0)
+    assert [line.split("\t")[1] for line in log] == ["remove file"] * 2 + ["remove directory"] * 2
+    assert f"\tremove file\t12K\tuid {os.getuid()}\t" in log[0]
+    assert log[0].endswith(f"\t{scratch}/u-one/run/out")
+
+
+@pytest.mark.promise("SDU-009")
+def test_what_is_59_days_old_stays(scratch: Path) -> None:
+    assert run(scratch, later=59 * DAY) == (Gone(), [])
+    assert "u-one/run/out" in names(scratch)
+
+
+@pytest.mark.promise("SDU-009")
+def test_a_dry_run_lists_what_would_go_and_removes_nothing(scratch: Path) -> None:
+    before = names(scratch)
+    dry, listed = run(scratch, dry=True)
+    assert names(scratch) == before
+    done, log = run(scratch)
+    assert dry == done
+    assert [it.replace("would remove", "remove").split("\t")[1:] for it in listed] == [it.split("\t")[1:] for it in log]
+
+
+def test_unpacked_today_with_old_dates_is_new(scratch: Path) -> None:
+    """touch -d, cp -p and tar set the date of the content only: what else changed was today."""
+    old = time.time() - 400 * DAY
+    os.utime(scratch / "u-one" / "run" / "out", (old, old))
+    assert run(scratch, later=0) == (Gone(), [])
+
+
+def test_a_file_in_use_keeps_its_directories(scratch: Path) -> None:
+    ahead = time.time() + 30 * DAY
+    os.utime(scratch / "u-one" / "run" / "logs" / "log", (ahead, ahead))
+    gone, _ = run(scratch)
+    assert names(scratch) == {"u-one", "u-one/run", "u-one/run/logs", "u-one/run/logs/log"}
+    assert (gone.files, gone.directories) == (1, 0)
+
+
+def test_an_empty_directory_that_somebody_made_lately_stays(scratch: Path) -> None:
+    ahead = time.time() + 30 * DAY
+    os.utime(scratch / "u-one" / "run" / "logs", (ahead, ahead))
+    run(scratch)
+    assert names(scratch) == {"u-one", "u-one/run", "u-one/run/logs"}
+
+
+def test_directories_of_the_first_levels_stay(scratch: Path) -> None:
+    run(scratch, keep=2)
+    assert names(scratch) == {"u-one", "u-one/run"}
+    run(scratch, keep=0)
+    assert names(scratch) == set()
+    assert scratch.is_dir()
+
+
+def test_links_go_and_what_they_lead_to_stays(scratch: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "thesis").write_text("x")
+    (scratch / "u-one" / "to-home").symlink_to(home)
+    (scratch / "u-one" / "to-thesis").symlink_to(home / "thesis")
+    (scratch / "u-two").symlink_to(home)
+    gone, _ = run(scratch)
+    assert (home / "thesis").read_text() == "x"
+    assert names(scratch) == {"u-one"}
+    assert gone.files == 5
+
+
+def test_all_names_of_a_file_go_on_one_day(scratch: Path) -> None:
+    """Each name that goes sets the time at which the others changed."""
+    for name in ("a", "b", "c"):
+        os.link(scratch / "u-one" / "run" / "out", scratch / "u-one" / name)
+    began = time.time()
+    log: list[str] = []
+    # a clock by which all is old, while the kernel's own makes what is touched now young
+    gone = purge.purge(Rule(str(scratch), 0, DAY, 1), began, log.append)
+    assert names(scratch) == {"u-one"}
+    assert (gone.files, gone.kib) == (5, 12 + 4)
+
+
+def test_what_is_no_file_stays(scratch: Path) -> None:
+    os.mkfifo(scratch / "u-one" / "run" / "pipe")
+    run(scratch)
+    assert names(scratch) == {"u-one", "u-one/run", "u-one/run/pipe"}
+
+
+def test_names_cannot_write_lines_of_the_log(scratch: Path) -> None:
+    bad = "x\n2026-01-01T00:00:00+0000\tremove file\tpasswd\x1b[2J\\"
+    (scratch / "u-one" / bad).write_text("x")
+    (scratch / "u-one" / os.fsdecode(b"\xff")).symlink_to("y")
+    _, log = run(scratch)
+    assert all(line.isprintable() for it in log for line in it.split("\t"))
+    (line,) = [it for it in log if "passwd" in it]
+    assert line.count("\t") == 5
+    assert line.endswith(r"/u-one/x\x0a2026-01-01T00:00:00+0000\x09remove file\x09passwd\x1b[2J\x5c")
+
+
+# While somebody is at work in the tree
+
+
+@pytest.fixture
+def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Callable[[], object]], None]:
+    """Do something as soon as the purge has looked into a directory of this name, before it removes anything there."""
+
+    def at(name: str, deed: Callable[[], object]) -> None:
+        real = tree.entries
+        done: list[object] = []
+
+        def entries(fd: int, missed: Callable[[str, OSError], None]) -> object:
+            found = list(real(fd, missed))
+            if tree.path_of(fd).endswith(name) and not done:
+                done.append(deed())
+            return iter(found)
+
+        monkeypatch.setattr(tree, "entries", entries)
+
+    return at
+
+
+def test_a_directory_that_is_moved_out_of_the_tree_is_left_alone(
+    scratch: Path, tmp_path: Path, meanwhile: Callable[..., None]
+) -> None:
+    safe = tmp_path / "safe"
+    meanwhile("/run", lambda: (scratch / "u-one" / "run").rename(safe))
+    gone, log = run(scratch)
+    assert names(safe) == {"out", "logs", "logs/log"}
+    assert (gone.files, log) == (0, [])
+
+
+def test_a_directory_that_becomes_a_link_is_not_followed(
+    scratch: Path, tmp_path: Path, meanwhile: Callable[..., None]
+) -> None:
+    home = tmp_path / "home"
+    (home / "logs").mkdir(parents=True)
+    (home / "logs" / "log").write_text("x")
+
+    def swap() -> None:
+        (scratch / "u-one" / "run" / "logs").rename(tmp_path / "away")
+        (scratch / "u-one" / "run" / "logs").symlink_to(home / "logs")
+
+    meanwhile("/run", swap)
+    run(scratch)
+    assert (home / "logs" / "log").exists()
+    assert (tmp_path / "away" / "log").exists()
+
+
+def test_a_file_that_was_written_anew_since_it_was_looked_at_stays(
+    scratch: Path, meanwhile: Callable[..., None]
+) -> None:
+    out = scratch / "u-one" / "run" / "out"
+    ahead = time.time() + 30 * DAY
+
+    def rewrite() -> None:
+        out.write_text("new")
+        os.utime(out, (ahead, ahead))
+
+    meanwhile("/run", rewrite)
+    run(scratch)
+    assert out.read_text() == "new"
+
+
+def test_another_file_system_is_not_entered(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = tree.open_below
+    monkeypatch.setattr(tree, "open_below", lambda above, name, device: real(above, name, device + (name == "logs")))
+    run(scratch)
+    assert names(scratch) == {"u-one", "u-one/run", "u-one/run/logs", "u-one/run/logs/log"}
+
+
+def test_a_bind_mount_is_not_entered(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = tree.mount_of
+    monkeypatch.setattr(tree, "mount_of", lambda fd: "other" if tree.path_of(fd).endswith("/logs") else real(fd))
+    run(scratch)
+    assert "u-one/run/logs/log" in names(scratch)
+
+
+def test_what_cannot_be_written_down_is_not_done(scratch: Path) -> None:
+    def full(line: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    before = names(scratch)
+    purge.purge(rule(scratch), time.time() + LATER, lambda line: full(line) if "remove" in line else None)
+    assert names(scratch) == before
+
+
+# When it may act at all
+
+
+def test_the_first_run_and_one_after_a_jump_of_the_clock_only_list(tmp_path: Path) -> None:
+    stamp, it, now = tmp_path / "state" / "stamp", rule(tmp_path), 1.8e9
+    assert purge.doubt(stamp, it, now) == "this is the first run"
+    assert purge.doubt(stamp, it, now + DAY) == ""
+    assert purge.doubt(stamp, it, now + 30 * DAY) == ""
+    assert "91 days ago" in purge.doubt(stamp, it, now + 121 * DAY)
+    assert purge.doubt(stamp, it, now + 122 * DAY) == ""
+    assert "-122 days ago" in purge.doubt(stamp, it, now)
+
+
+def test_logs_of_more_than_a_year_go(tmp_path: Path) -> None:
+    for month in range(1, 13):
+        for year in (2024, 2025):
+            (tmp_path / f"purge-{year}-{month:02}.log").write_text("x")
+    (tmp_path / "other.log").write_text("x")
+    log = purge.log_of(tmp_path, time.mktime((2026, 1, 15, 3, 0, 0, 0, 0, -1)))
+    assert log.name == "purge-2026-01.log"
+    kept = [f"purge-2025-{month:02}.log" for month in range(1, 13)]
+    assert sorted(it.name for it in tmp_path.iterdir()) == ["other.log", *kept]

@@ -1,0 +1,46 @@
+"""Virtual machines for the tests of this folder, deployed once for all of them.
+
+Kept after the tests where GPUPOOL_TEST_KEEP is set, and found again by the next run.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpupool.testbed import state
+from tests.testbed.cluster import gpupool
+from tests.vm.cluster import INVENTORY, Changed, Stores, up
+
+
+@pytest.fixture(scope="session")
+def stores() -> Iterator[Stores]:
+    """The cluster, deployed."""
+    yield up()
+    if not os.environ.get("GPUPOOL_TEST_KEEP"):
+        gpupool("testbed", "down", INVENTORY)
+
+
+@pytest.fixture
+def changed(stores: Stores, tmp_path: Path) -> Iterator[Changed]:
+    """Give the same machines as another inventory sees them: a copy in which one text of one file is another.
+
+    Nothing is applied, neither then nor afterwards.
+    """
+    assert stores.to.testbed
+    copy = shutil.copytree(INVENTORY, tmp_path / "inventory")
+    seen = replace(stores.to.testbed, id=f"{stores.to.testbed.id}-changed", inventory=str(copy))
+    state.folder(seen.id).mkdir(mode=0o700, exist_ok=True)
+    state.save(seen)
+
+    def change(file: str, old: str, new: str) -> Stores:
+        text = (copy / file).read_text()
+        assert old in text
+        (copy / file).write_text(text.replace(old, new))
+        return Stores(copy, stores.to)
+
+    yield change
+    state.forget(seen.id)

@@ -1,0 +1,86 @@
+"""What a fileserver's kernel gives to whom."""
+
+import pytest
+
+from tests.vm.cluster import Stores
+
+SERVER, CLIENT = "fs1", "node01"
+
+
+def address(stores: Stores, node: str) -> str:
+    return stores.cluster.nodes[node].address or ""
+
+
+@pytest.mark.promise("SKY-083")
+def test_exports_go_to_the_nodes_that_mount_them_and_to_nobody_else(stores: Stores) -> None:
+    table = [line.split("\t") for line in stores.out(SERVER, "cat /var/lib/nfs/etab").splitlines()]
+    client = address(stores, CLIENT)
+    assert {path: given.partition("(")[0] for path, given in table} == dict.fromkeys(
+        ("/tank/red", "/tank/blue", "/tank/home", "/export/scratch"), client
+    )
+    for _, given in table:
+        assert {"rw", "sync", "root_squash", "no_subtree_check", "crossmnt"} <= set(
+            given.rstrip(")").split("(")[1].split(",")
+        )
+    assert client in stores.out(SERVER, "exportfs -v")
+
+
+def test_nfsd_speaks_4_2_and_has_threads_by_its_cpus(stores: Stores) -> None:
+    versions = stores.out(SERVER, "cat /proc/fs/nfsd/versions").split()
+    assert {"-3", "+4.2"} <= set(versions)
+    assert stores.out(SERVER, "cat /proc/fs/nfsd/threads") == str(max(8, 8 * stores.cluster.nodes[SERVER].cpus))
+
+
+@pytest.mark.promise("SKY-083")
+def test_root_of_a_client_is_nobody_on_the_server(stores: Stores) -> None:
+    try:
+        stores.out(CLIENT, "mkdir -p /srv/red-lab/share/ann && umask 077 && echo 7 > /srv/red-lab/share/ann/own", "ann")
+        for command in ("touch /coc/pskynet1/roots", "cat /coc/pskynet1/ann/own", "rm -f /coc/pskynet1/ann/own"):
+            done = stores.run(CLIENT, command)
+            assert done.returncode != 0, command
+            assert "Permission denied" in done.stderr
+        assert stores.out(CLIENT, "cat /srv/red-lab/share/ann/own", "ann") == "7"
+    finally:
+        stores.run(SERVER, "rm -rf /tank/red/ann")
+
+
+@pytest.mark.promise("SKY-083")
+def test_a_host_outside_the_list_is_refused(stores: Stores) -> None:
+    """The server itself is one: only its clients are in the list."""
+    mount = "mkdir -p /mnt/try && timeout 60 mount -t nfs4 -o vers=4.2 127.0.0.1:/tank/red /mnt/try"
+    try:
+        done = stores.run(SERVER, mount)
+        assert done.returncode != 0
+        assert "denied" in done.stderr or "No such file" in done.stderr
+        stores.out(SERVER, f"exportfs -o rw 127.0.0.1:/tank/red && {mount} && umount /mnt/try")
+    finally:
+        stores.run(SERVER, "umount /mnt/try; exportfs -u 127.0.0.1:/tank/red")
+
+
+def test_what_was_given_by_hand_is_shown_and_withdrawn_and_your_own_lines_stay(stores: Stores) -> None:
+    try:
+        stores.out(SERVER, "mkdir -p /export/mine && echo '/export/mine 127.0.0.1(ro)' >> /etc/exports && exportfs -r")
+        stores.out(SERVER, "exportfs -o rw,no_root_squash 127.0.0.1:/tank/red && exportfs -o rw 127.0.0.1:/export")
+        assert stores.plan("--limit", SERVER) == (3, {SERVER: ["NFS exports | /tank/red", "NFS exports | /export"]})
+        done = stores.apply("--limit", SERVER)
+        assert done.returncode == 0, done.stdout
+        assert [line.split()[0] for line in stores.out(SERVER, "grep 127.0.0.1 /var/lib/nfs/etab").splitlines()] == [
+            "/export/mine"
+        ]
+        assert stores.plan("--limit", SERVER) == (0, {})
+    finally:
+        stores.run(SERVER, "sed -i '\\|^/export/mine|d' /etc/exports; exportfs -r; rmdir /export/mine")
+
+
+def test_a_dataset_that_is_not_mounted_is_not_given_away(stores: Stores) -> None:
+    """Clients would write below it, on the server's own disk."""
+    try:
+        stores.out(SERVER, "zfs unmount -f tank/blue && exportfs -f")
+        assert stores.run(CLIENT, "timeout 30 touch /srv/blue-lab/flash1/lost", "bea").returncode != 0
+        assert stores.out(SERVER, "ls -A /tank/blue") == ""
+        assert stores.plan("--limit", SERVER) == (3, {SERVER: ["Datasets | tank/blue mounted"]})
+        done = stores.apply("--limit", SERVER)
+        assert done.returncode == 0, done.stdout
+    finally:
+        stores.run(SERVER, "zfs mount tank/blue; exportfs -f")
+    assert stores.out(SERVER, "findmnt -no SOURCE /tank/blue") == "tank/blue"

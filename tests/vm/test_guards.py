@@ -1,0 +1,115 @@
+"""What a fileserver refuses, in words, with nothing lost."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.vm.cluster import Changed, Stores
+
+SERVER = "fs1"
+DISKS = [f"/dev/disk/by-id/virtio-fs1-{number}" for number in (3, 4)]
+FRESH = f"  pools:\n    fresh: {{server: fs1, vdevs: [{{kind: mirror, disks: [{', '.join(DISKS)}]}}]}}\n"
+
+
+@pytest.fixture(autouse=True)
+def _as_before(stores: Stores) -> Iterator[None]:
+    yield
+    done = stores.apply("--limit", SERVER)
+    assert done.returncode == 0, done.stdout
+
+
+def refused(seen: Stores) -> str:
+    """Apply to the server, which must fail; give what was said, in one line."""
+    done = seen.apply("--limit", SERVER)
+    assert done.returncode == 1, done.stdout
+    return " ".join(done.stdout.split())
+
+
+def pools(stores: Stores) -> list[str]:
+    return stores.out(SERVER, "zpool list -Ho name").split()
+
+
+def test_a_disk_with_anything_on_it_is_refused_by_name(stores: Stores, changed: Changed) -> None:
+    seen = changed("storage.yml", "  pools:\n", FRESH)
+    try:
+        stores.out(SERVER, f"mkswap -qL theses {DISKS[0]}")
+        before = stores.out(SERVER, f"sha256sum < {DISKS[0]}")
+        said = refused(seen)
+        assert f"disk {DISKS[0]} of pool fresh holds swap 'theses'; if nobody needs that: wipefs -a {DISKS[0]}" in said
+        assert pools(stores) == ["tank"]
+        assert stores.out(SERVER, f"sha256sum < {DISKS[0]}") == before
+        # with nothing on it, it is taken
+        stores.out(SERVER, f"wipefs -qa {DISKS[0]}")
+        done = seen.apply("--limit", SERVER)
+        assert done.returncode == 0, done.stdout
+        assert pools(stores) == ["fresh", "tank"]
+        assert seen.plan("--limit", SERVER) == (0, {})
+        # exported: found again by what ZFS wrote on its disks; destroyed: somebody may want it back
+        stores.out(SERVER, "zpool export fresh")
+        done = seen.apply("--limit", SERVER)
+        assert done.returncode == 0, done.stdout
+        assert pools(stores) == ["fresh", "tank"]
+        stores.out(SERVER, "zpool destroy fresh")
+        assert "holds the ZFS destroyed pool fresh" in refused(seen)
+    finally:
+        stores.run(SERVER, "zpool destroy fresh")
+        for disk in DISKS:
+            stores.run(SERVER, f"zpool labelclear -f {disk}-part1; wipefs -qa {disk}; partprobe {disk}")
+
+
+def test_a_dataset_that_the_inventory_names_no_more_stays(stores: Stores, changed: Changed) -> None:
+    stores.out(SERVER, "echo thesis > /tank/blue/thesis")
+    try:
+        changed("storage.yml", "    flash1: {server: fs1, path: /tank/blue, fs: zfs, size: 256M}\n", "")
+        seen = changed("storage.yml", "{flash1: flash1, scratch: scratch}", "{scratch: scratch}")
+        code, changes = seen.plan("--limit", SERVER)
+        assert code == 3
+        assert "What ZFS keeps | tank/blue (refused)" in changes[SERVER]
+        said = refused(seen)
+        assert "tank/blue: not in the inventory any more; it stays" in said
+        assert "zfs destroy -r tank/blue" in said
+        assert stores.out(SERVER, "cat /tank/blue/thesis") == "thesis"
+        assert "/tank/blue" not in stores.out(SERVER, "exportfs -s")
+    finally:
+        stores.run(SERVER, "rm -f /tank/blue/thesis")
+
+
+def test_a_quota_below_its_use_is_refused_with_both_numbers(stores: Stores, changed: Changed) -> None:
+    try:
+        stores.out(SERVER, "head -c 30M /dev/urandom > /tank/red/much && zpool sync tank")
+        stores.out(
+            SERVER, "head -c 9M /dev/urandom > /tank/home/ann/much && chown ann: /tank/home/ann/much && zpool sync tank"
+        )
+        changed("storage.yml", "size: 512M", "size: 16M")
+        said = refused(changed("storage.yml", "quota: 64M", "quota: 8M"))
+        assert "tank/red quota: 16M is less than the 30." in said
+        assert "tank/home userquota@20001: 8M is less than the 9." in said
+        read = "zfs get -Hpo value quota tank/red; zfs get -Hpo value userquota@20001,userquota@20002 tank/home"
+        assert stores.out(SERVER, read).split() == [str(512 * 2**20), str(64 * 2**20), str(8 * 2**20)]
+    finally:
+        stores.run(SERVER, "rm -f /tank/red/much /tank/home/ann/much; zpool sync tank")
+
+
+def test_files_are_not_hidden_by_a_new_dataset(stores: Stores, changed: Changed) -> None:
+    new = "    scratch: {server: fs1, path: /export/scratch}\n"
+    seen = changed("storage.yml", new, f"{new}    new: {{server: fs1, path: /tank/new, fs: zfs, size: 64M}}\n")
+    try:
+        stores.out(SERVER, "mkdir /tank/new && echo thesis > /tank/new/thesis")
+        assert "where the dataset tank/new is to be mounted: it is not empty (thesis)" in refused(seen)
+        assert stores.out(SERVER, "cat /tank/new/thesis; zfs list -Ho name -r tank") .split() == [
+            "thesis", "tank", "tank/blue", "tank/home", "tank/red",
+        ]  # fmt: skip
+    finally:
+        stores.run(SERVER, "rm -r /tank/new")
+
+
+def test_another_place_and_other_disks_are_refused_with_what_a_person_would_run(
+    stores: Stores, changed: Changed
+) -> None:
+    changed("storage.yml", "path: /tank/blue,", "path: /data/blue, dataset: tank/blue,")
+    vdev = "{kind: mirror, disks: [/dev/disk/by-id/virtio-fs1-1, /dev/disk/by-id/virtio-fs1-2]}"
+    said = refused(changed("storage.yml", vdev, f"{vdev}, {{kind: log, disks: [{DISKS[0]}]}}"))
+    assert f"pool tank is to grow: disks are only added by hand: zpool add tank log {DISKS[0]}" in said
+    assert "tank/blue mountpoint: it is /tank/blue, wanted /data/blue" in said
+    assert stores.out(SERVER, "findmnt -no SOURCE /tank/blue") == "tank/blue"
+    assert DISKS[0] not in stores.out(SERVER, "zpool status -P tank")

@@ -1,0 +1,138 @@
+"""ZFS on a fileserver's own kernel: what the inventory says is there, stays so, and looks after itself."""
+
+import pytest
+
+from tests.testbed.cluster import until
+from tests.vm.cluster import Stores
+
+SERVER, CLIENT = "fs1", "node01"
+MIB = 2**20
+
+
+def value(stores: Stores, name: str, of: str) -> str:
+    return stores.out(SERVER, f"zfs get -Hpo value {name} {of}")
+
+
+def snapshots(stores: Stores, of: str) -> list[str]:
+    names = stores.out(SERVER, f"zfs list -Ht snapshot -o name -d 1 {of}").split()
+    return [name.partition("@")[2] for name in names]
+
+
+@pytest.mark.promise("SKY-083")
+def test_a_mirror_of_two_disks_holds_the_datasets_of_the_inventory(stores: Stores) -> None:
+    disks = [line.split()[0] for line in stores.out(SERVER, "zpool status -P tank").splitlines() if "/dev/" in line]
+    assert disks == ["/dev/disk/by-id/virtio-fs1-1-part1", "/dev/disk/by-id/virtio-fs1-2-part1"]
+    rows = stores.out(SERVER, "zfs list -Hpo name,quota,mountpoint,mounted").splitlines()
+    assert [row.split("\t") for row in rows] == [
+        ["tank", "0", "/tank", "yes"],
+        ["tank/blue", str(256 * MIB), "/tank/blue", "yes"],
+        ["tank/home", str(1024 * MIB), "/tank/home", "yes"],
+        ["tank/red", str(512 * MIB), "/tank/red", "yes"],
+    ]
+    for name in ("tank", "tank/red"):
+        assert [value(stores, it, name) for it in ("compression", "atime", "acltype")] == ["lz4", "off", "posix"]
+    assert stores.out(SERVER, "findmnt -no OPTIONS /tank/red | tr , '\\n' | grep xattr") == "xattr"
+    assert value(stores, "userquota@20001", "tank/home") == str(64 * MIB)
+
+
+def test_a_second_apply_changes_nothing(stores: Stores) -> None:
+    assert stores.plan("--limit", SERVER) == (0, {})
+    done = stores.apply("--limit", SERVER)
+    assert (done.returncode, "nothing to change" in done.stdout) == (0, True), done.stdout
+
+
+def test_what_was_set_by_hand_is_shown_property_by_property_and_set_back(stores: Stores) -> None:
+    by_hand = [
+        "quota=700M tank/blue", "atime=on tank/red", "compression=off tank", "userquota@20001=99M tank/home",
+        "recordsize=64K tank/red",
+    ]  # fmt: skip
+    try:
+        stores.out(SERVER, " && ".join(f"zfs set {it}" for it in by_hand))
+        code, changes = stores.plan("--limit", SERVER)
+        # the inventory says nothing of recordsize
+        assert (code, changes) == (3, {SERVER: [
+            "Datasets | tank compression", "Datasets | tank/blue quota", "Datasets | tank/home userquota@20001",
+            "Datasets | tank/red atime",
+        ]})  # fmt: skip
+        done = stores.apply("--limit", SERVER)
+        assert done.returncode == 0, done.stdout
+        assert value(stores, "quota", "tank/blue") == str(256 * MIB)
+        assert value(stores, "atime,compression,recordsize", "tank/red").split() == ["off", "lz4", "65536"]
+        assert stores.out(SERVER, "zfs get -Ho source atime tank/red") == "inherited from tank"
+        assert value(stores, "userquota@20001", "tank/home") == str(64 * MIB)
+        assert stores.plan("--limit", SERVER) == (0, {})
+    finally:
+        stores.run(SERVER, "zfs inherit recordsize tank/red")
+
+
+@pytest.mark.promise("SKY-052", "SKY-099")
+def test_a_full_home_holds_up_nobody_else_and_can_be_emptied(stores: Stores) -> None:
+    fill = "head -c 90M /dev/urandom > ~/big && sync ~/big"
+    try:
+        done = stores.run(CLIENT, fill, "ann")
+        assert done.returncode != 0
+        assert "Disk quota exceeded" in done.stderr
+        # what everybody has there is counted a few seconds later
+        stores.out(SERVER, "zpool sync tank")
+        done = stores.run(CLIENT, "echo more > ~/more && sync ~/more", "ann")
+        assert "Disk quota exceeded" in done.stderr
+        stores.out(CLIENT, "head -c 1M /dev/urandom > ~/mine && sync ~/mine && rm ~/mine", "abe")
+        stores.out(CLIENT, "cat /dev/null > ~/big && rm ~/big", "ann")
+        until(
+            lambda: stores.run(CLIENT, "echo again > ~/again && sync ~/again && rm ~/again", "ann").returncode == 0,
+            "there is room again",
+            60,
+        )
+    finally:
+        stores.run(CLIENT, "rm -f ~/big ~/more ~/again", "ann")
+
+
+def test_snapshots_are_made_and_the_oldest_of_ours_go(stores: Stores) -> None:
+    theirs = ["by-hand", "gpupool-daily-20260101T000000Z"]
+    old = [f"gpupool-hourly-2026010{day}T000000Z" for day in (1, 2, 3)]
+    try:
+        stores.out(CLIENT, "echo kept > /srv/red-lab/share/text", "ann")
+        stores.out(SERVER, " && ".join(f"zfs snapshot tank/red@{name}" for name in (*theirs, *old)))
+        stores.out(SERVER, "systemctl start gpupool-snapshots")
+        found = [name for name in snapshots(stores, "tank/red") if name not in theirs]
+        assert len(found) == 2, "hourly: 2"
+        assert found[0] not in old[:2]
+        assert set(theirs) <= set(snapshots(stores, "tank/red"))
+        assert snapshots(stores, "tank/blue") == []
+        stores.out(SERVER, "systemctl start gpupool-snapshots")
+        assert [name for name in snapshots(stores, "tank/red") if name not in theirs] == found, "made twice in an hour"
+        stores.out(CLIENT, "rm /srv/red-lab/share/text", "ann")
+        assert stores.out(CLIENT, f"cat /coc/pskynet1/.zfs/snapshot/{found[-1]}/text", "ann") == "kept"
+        assert stores.out(SERVER, "systemctl is-enabled gpupool-snapshots.timer gpupool-scrub.timer").split() == [
+            "enabled", "enabled",
+        ]  # fmt: skip
+    finally:
+        stores.run(CLIENT, "rm -f /srv/red-lab/share/text", "ann")
+        for name in snapshots(stores, "tank/red"):
+            stores.run(SERVER, f"zfs destroy tank/red@{name}")
+
+
+def test_a_pool_that_lost_a_disk_is_told_and_so_is_its_health(stores: Stores) -> None:
+    disk = "/dev/disk/by-id/virtio-fs1-2"
+    try:
+        stores.out(SERVER, f"zpool offline tank {disk}")
+        assert stores.run(SERVER, "systemctl start gpupool-zfs-health").returncode != 0
+        assert "tank: DEGRADED" in stores.out(SERVER, "journalctl -q -o cat -p crit -u gpupool-zfs-health")
+        # the layout is as wanted: nothing to do for an apply
+        assert stores.plan("--limit", SERVER) == (0, {})
+    finally:
+        stores.run(SERVER, f"zpool online tank {disk}")
+    until(lambda: stores.run(SERVER, "systemctl start gpupool-zfs-health").returncode == 0, "the pool is well", 60)
+    assert "all pools are well again" in stores.out(SERVER, "journalctl -q -o cat -n 5 -u gpupool-zfs-health")
+
+
+def test_pools_and_exports_are_back_after_a_power_cut(stores: Stores) -> None:
+    exported = stores.out(SERVER, "exportfs -s")
+    stores.pull_plug(SERVER)
+    stores.start(SERVER)
+    until(
+        lambda: stores.run(SERVER, "systemctl is-active nfs-server").stdout.strip() == "active", "nfsd runs again", 120
+    )
+    assert stores.out(SERVER, "zfs list -Ho mounted -r tank").split() == ["yes"] * 4
+    assert stores.out(SERVER, "exportfs -s") == exported
+    assert stores.plan("--limit", SERVER) == (0, {})
