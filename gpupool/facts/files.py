@@ -19,7 +19,8 @@ same=$1 shown=$2; shift 2
 find "$@" -maxdepth 0 -printf 'P\t%y\t%m\t%u\t%g\t%l\t%p\n' 2>/dev/null
 for path in "$@"; do
   shift
-  if [ -f "$path" ] && [ ! -L "$path" ]; then set -- "$@" "$path"; fi
+  # a link is not followed: it may lead to a server that is away
+  if [ ! -L "$path" ] && [ -f "$path" ]; then set -- "$@" "$path"; fi
 done
 [ $# -eq 0 ] || sha256sum -- "$@" | while read -r sum path; do
   printf 'S\t%s\t%s\n' "$sum" "$path"

@@ -8,12 +8,11 @@ from pyinfra.api.facts import FactBase
 
 from gpupool.facts.script import ask, whole
 
-# in chunks: a line of a million folders would be longer than a command may be
 _LOOK = r"""
 find "$@" -maxdepth 0 -printf 'P\t%U\t%G\t%m\t%y\t%p\n' 2>/dev/null
 command -v getfacl >/dev/null || set --
 for path in "$@"; do
-  if [ -d "$path" ] && [ ! -L "$path" ]; then
+  if [ ! -L "$path" ] && [ -d "$path" ]; then
     getfacl -cpns -- "$path" 2>/dev/null | sed -n "s/^group:\([0-9][0-9]*\):.w.*/\1/p" |
       while read -r gid; do printf 'A\t%s\t%s\n' "$gid" "$path"; done
   fi

@@ -138,6 +138,7 @@ class _Work:
     texts: list[str] = field(default_factory=list)
     stages: list[str] = field(default_factory=list)
     before: list[str] = field(default_factory=list)
+    boot: dict[str, list[str]] = field(default_factory=lambda: {"enable": [], "disable": []})
     lifts: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
 
@@ -174,10 +175,7 @@ class _Work:
             self.before.append(f"place {quoted}")
             yield diffs.diff_of(unit.text or None, text, f"{UNITS}/{name}")
         if mount.boot != (unit.enabled in ("enabled", "enabled-runtime")):
-            verb = "enable" if mount.boot else "disable"
-            self.after.append(
-                f"systemctl --quiet {verb} -- {quoted} || say {quoted} {shlex.quote(f'{name}: cannot be {verb}d')}"
-            )
+            self.boot["enable" if mount.boot else "disable"].append(name)
             yield f"{name}: {'from' if mount.boot else 'no longer from'} boot on\n"
 
     def close(self) -> None:
@@ -187,6 +185,11 @@ class _Work:
             self.before.append("systemctl daemon-reload")
             if not self.changes:
                 self.changes["daemon-reload"] = "a mount unit changed on disk\n"
+        for verb, names in self.boot.items():
+            if names:
+                # in one command: each makes systemd read all its units again
+                words = shlex.quote(f"{', '.join(names)}: cannot be {verb}d")
+                self.before.append(f"systemctl --quiet {shlex.join([verb, '--', *names])} || say {verb} {words}")
 
 
 def _units(mounts: list[MountEntry]) -> list[str]:

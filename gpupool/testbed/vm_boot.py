@@ -39,8 +39,8 @@ exit $status
 """
 
 _COMMAND_LINE = (
-    "root=/dev/nvme0n1 rw console=ttyS0 loglevel=4 panic=5 mitigations=off audit=0 net.ifnames=0"
-    " systemd.hostname={host} ip={address}::{gateway}:{mask}:{host}:eth0:none"
+    "root=/dev/nvme0n1 rw console=ttyS0 loglevel=4 systemd.show_status=error panic=5 mitigations=off audit=0"
+    " net.ifnames=0 systemd.hostname={host} ip={address}::{gateway}:{mask}:{host}:eth0:none"
 )
 
 
