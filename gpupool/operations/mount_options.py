@@ -4,7 +4,7 @@ from gpupool.facts.mounts import Mounted
 
 # of a mount: a remount changes them, whoever uses it; what undoes them the kernel does not say
 _FLAGS = {"ro": "rw", "rw": "ro", "nosuid": "suid", "nodev": "dev", "noexec": "exec", "noatime": "atime"}
-_CLEARED = ("ro", "nosuid", "nodev", "noexec")  # by a remount that does not name them
+_CLEARED = ("ro", "nosuid", "nodev", "noexec")  # the kernel has them only where somebody asked
 # of the connection to a server: only a new mount has them
 _VALUES = ("vers", "nconnect", "timeo", "retrans", "sec", "lookupcache", "acregmin", "acregmax", "acdirmin", "acdirmax")
 _LEFT_OUT = {"nconnect": "1", "lookupcache": "all"}  # what the kernel does not say when it is so

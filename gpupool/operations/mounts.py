@@ -162,7 +162,9 @@ class _Work:
             self.after.append(shlex.join(["anew", *values]))
             notes.append(f"mounted anew with {','.join(late)}, if nobody uses it\n")
         elif late := remountable(mount.options, now):
-            self.after.append(shlex.join(["again", name, mount.path, mount.options, str(mount.patience)]))
+            # what is to go must be said: newer mount commands change nothing else
+            options = ",".join(dict.fromkeys([*mount.options.split(","), *late]))
+            self.after.append(shlex.join(["again", name, mount.path, options, str(mount.patience)]))
             notes.append(f"remounted with {','.join(late)}\n")
         if notes:
             self.changes[mount.path] = "".join(notes)

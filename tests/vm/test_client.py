@@ -1,0 +1,186 @@
+"""A client whose fileserver is away, and one whose options change: on kernels with real NFS."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import pytest
+
+from tests.testbed.cluster import docker, gpupool, until
+from tests.vm.cluster import Changed, Stores
+
+CLIENT, SERVER = "node01", "fs1"
+
+
+@contextmanager
+def away(stores: Stores) -> Iterator[None]:
+    """The fileserver's machine stands still: no packet comes back, no connection is closed."""
+    docker("pause", stores.container(SERVER))
+    try:
+        yield
+    finally:
+        docker("unpause", stores.container(SERVER))
+
+
+def succeeds(stores: Stores, command: str) -> bool:
+    """Say whether a command does on the client."""
+    return stores.run(CLIENT, command).returncode == 0
+
+
+def source_of(stores: Stores, path: str) -> list[str]:
+    """Source, type and options of what the kernel has mounted at a path, on top."""
+    lines = stores.out(CLIENT, "cat /proc/self/mountinfo").splitlines()
+    found = [line.split() for line in lines if line.split()[4] == path and " - autofs " not in line]
+    assert found, f"nothing is mounted at {path}"
+    last = found[-1]
+    dash = last.index("-")
+    return [last[dash + 2], last[dash + 1], f"{last[5]},{last[dash + 3]}"]
+
+
+def hold(stores: Stores) -> None:
+    """Have a program on the client that keeps a file of /coc/scratch open."""
+    stores.out(SERVER, "echo held > /export/scratch/held")
+    stores.out(CLIENT, "systemd-run --collect --unit=holds sh -c 'exec 3</coc/scratch/held; sleep 600'")
+    until(
+        partial(succeeds, stores, "ls -l /proc/$(systemctl show -P MainPID holds)/fd | grep held"), "the file is open"
+    )
+
+
+@pytest.mark.promise("SKY-083", "SKY-088")
+def test_exports_are_mounted_hard_by_nfs_4_2_at_the_guides_places(stores: Stores) -> None:
+    assert stores.plan("--limit", CLIENT) == (0, {})
+    for path, export in (("/coc/pskynet1", "/tank/red"), ("/coc/flash1", "/tank/blue"), ("/home", "/tank/home")):
+        source, kind, options = source_of(stores, path)
+        assert (source, kind) == (f"fs1.stores.example:{export}", "nfs4")
+        assert {"noatime", "hard", "vers=4.2"} <= set(options.split(","))
+    lines = {line.split()[-1]: line.split() for line in stores.out(CLIENT, "df -h | grep coc").splitlines()}
+    assert (lines["/coc/pskynet1"][0], lines["/coc/pskynet1"][1]) == ("fs1.stores.example:/tank/red", "512M")
+
+
+@pytest.mark.promise("SKY-055", "SKY-090")
+def test_members_have_their_own_folders_through_nfs_and_an_acl_lets_two_labs_in(stores: Stores) -> None:
+    try:
+        stores.out(CLIENT, "mkdir /srv/red-lab/share/ann && echo 7 > /srv/red-lab/share/ann/x", "ann")
+        assert stores.run(CLIENT, "rm -rf /srv/red-lab/share/ann; test ! -e /srv/red-lab/share/ann", "abe").returncode
+        assert stores.run(CLIENT, "mkdir /srv/red-lab/share/bea", "bea").returncode != 0
+        for lab, user in (("red-lab", "abe"), ("blue-lab", "bea")):
+            stores.out(CLIENT, f"mkdir /srv/{lab}/scratch/{user}", user)
+            assert stores.out(CLIENT, f"stat -c %U:%G /coc/scratch/{user}") == f"{user}:{lab}"
+        assert stores.out(SERVER, "stat -c '%U %G %a' /tank/red /export/scratch") == "root red-lab 3775\nroot root 1775"
+    finally:
+        stores.run(SERVER, "rm -rf /tank/red/ann /export/scratch/abe /export/scratch/bea")
+
+
+def test_a_server_that_stands_still_holds_up_nobody_but_who_looks_there(stores: Stores) -> None:
+    # on the server: there root is root
+    stores.out(SERVER, "echo before > /export/scratch/waited")
+    stores.out(CLIENT, "systemd-run --collect --unit=looks sh -c 'sleep 15; cat /coc/scratch/waited > /root/looked'")
+    with away(stores):
+        began = time.monotonic()
+        assert stores.out(CLIENT, "echo in") == "in"
+        assert time.monotonic() - began < 10, "root's log-in waited for a mount"
+        began = time.monotonic()
+        done = stores.apply("--limit", CLIENT)
+        assert time.monotonic() - began < 120
+        assert done.returncode == 1
+        said = " ".join(done.stdout.split())
+        for path in ("/coc/pskynet1", "/coc/flash1", "/home"):
+            assert f"{path}: fs1.stores.example:" in said
+        assert "no answer within 5 s" in said
+        code, changes = stores.plan("--limit", CLIENT)
+        assert code == 3
+        assert "Storage | /coc/scratch" in changes[CLIENT]
+        verified = gpupool("verify", stores.inventory, "--on", "testbed", "--limit", CLIENT)
+        assert verified.returncode == 1
+        assert "/coc/flash1: no answer in 5 s (server fs1)" in verified.stdout
+        assert stores.run(CLIENT, "cat /root/looked").stdout == "", "it was to wait"
+    # who waited goes on, nothing is lost, and nobody has to do anything
+    until(lambda: stores.run(CLIENT, "cat /root/looked").stdout == "before\n", "who waited has read it", 240)
+    assert stores.plan("--limit", CLIENT) == (0, {})
+    stores.out(CLIENT, "rm /root/looked")
+    stores.out(SERVER, "rm /export/scratch/waited")
+
+
+def test_a_client_boots_without_its_server_and_finds_it_later(stores: Stores) -> None:
+    with away(stores):
+        stores.pull_plug(CLIENT)
+        stores.start(CLIENT)
+        for unit in ("multi-user.target", "coc-pskynet1.automount"):
+            until(partial(succeeds, stores, f"systemctl is-active {unit}"), unit, 180)
+        done = stores.apply("--limit", CLIENT)
+        assert done.returncode == 1
+        assert "/coc/pskynet1: fs1.stores.example:/tank/red is down" in " ".join(done.stdout.split())
+    # the first look finds it; a mount that was being tried meanwhile may still take its time to be told
+    until(partial(succeeds, stores, "timeout 20 ls /coc/pskynet1/"), "mounts work again", 180)
+    until(lambda: stores.plan("--limit", CLIENT) == (0, {}), "nothing is left to do", 120)
+    assert stores.out(CLIENT, "findmnt -n -o FSTYPE --mountpoint /home | tail -n 1") == "nfs4"
+
+
+def test_a_server_without_nfsd_is_named_and_comes_back(stores: Stores) -> None:
+    """The machine answers, and says that nobody is there: another road than silence."""
+    stores.out(SERVER, "systemctl stop nfs-server")
+    try:
+        done = stores.apply("--limit", CLIENT)
+        assert done.returncode == 1
+        assert "/coc/pskynet1: fs1.stores.example:/tank/red is down" in " ".join(done.stdout.split())
+    finally:
+        stores.out(SERVER, "systemctl start nfs-server")
+    until(partial(succeeds, stores, "timeout 20 ls /coc/pskynet1/"), "mounts work again", 180)
+    assert stores.plan("--limit", CLIENT) == (0, {})
+
+
+def test_a_mount_whose_directory_was_made_anew_is_stale_and_named(stores: Stores) -> None:
+    stores.out(SERVER, "mv /export/scratch /export/was && mkdir /export/scratch && exportfs -r")
+    try:
+        done = stores.apply("--limit", CLIENT)
+        assert done.returncode == 1
+        assert "/coc/scratch: fs1.stores.example:/export/scratch is down: Stale file handle" in " ".join(
+            done.stdout.split()
+        )
+    finally:
+        stores.out(SERVER, "rmdir /export/scratch && mv /export/was /export/scratch && exportfs -r")
+    until(lambda: stores.plan("--limit", CLIENT) == (0, {}), "it is good again", 60)
+
+
+def test_options_that_a_remount_gives_come_at_once_and_open_files_live(stores: Stores, changed: Changed) -> None:
+    hold(stores)
+    try:
+        seen = changed("storage.yml", "path: /export/scratch}", "path: /export/scratch, options: [nosuid]}")
+        assert seen.plan("--limit", CLIENT) == (3, {CLIENT: ["Mounts | /coc/scratch"]})
+        assert seen.apply("--limit", CLIENT).returncode == 0
+        assert "nosuid" in source_of(stores, "/coc/scratch")[2].split(",")
+        assert seen.plan("--limit", CLIENT) == (0, {})
+        # what is no longer asked for goes the same way
+        assert stores.apply("--limit", CLIENT).returncode == 0
+        assert "nosuid" not in source_of(stores, "/coc/scratch")[2].split(",")
+        assert stores.run(CLIENT, "systemctl is-active holds").returncode == 0
+    finally:
+        stores.run(CLIENT, "systemctl stop holds")
+
+
+def test_options_of_a_new_mount_wait_for_a_drain_where_the_mount_is_used(stores: Stores, changed: Changed) -> None:
+    hold(stores)
+    try:
+        seen = changed("storage.yml", "path: /export/scratch}", "path: /export/scratch, options: [retrans=5]}")
+        done = seen.apply("--limit", CLIENT)
+        assert done.returncode == 1
+        said = " ".join(done.stdout.split())
+        assert "/coc/scratch: mounted without retrans=5 as long as somebody uses it" in said
+        assert "drain the node" in said
+        assert stores.run(CLIENT, "systemctl is-active holds").returncode == 0
+        assert seen.plan("--limit", CLIENT) == (3, {CLIENT: ["Mounts | /coc/scratch"]})
+    finally:
+        stores.run(CLIENT, "systemctl stop holds")
+    assert seen.apply("--limit", CLIENT).returncode == 0
+    assert "retrans=5" in source_of(stores, "/coc/scratch")[2].split(",")
+    assert seen.plan("--limit", CLIENT) == (0, {})
+    assert stores.apply("--limit", CLIENT).returncode == 0
+
+
+def test_another_source_at_a_mounts_place_is_refused_and_stays(stores: Stores, changed: Changed) -> None:
+    seen = changed("storage.yml", "path: /export/scratch}", "path: /export/other}")
+    done = seen.apply("--limit", CLIENT)
+    assert done.returncode == 1
+    assert "/coc/scratch: fs1.stores.example:/export/scratch (nfs4) is mounted there" in " ".join(done.stdout.split())
+    assert source_of(stores, "/coc/scratch")[0] == "fs1.stores.example:/export/scratch"
