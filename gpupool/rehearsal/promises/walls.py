@@ -121,13 +121,18 @@ def _begin(stage: Stage) -> None:
 
 
 def _host(expected: Expected) -> tuple[str, str, User]:
-    """Give who runs it where: in an account whose claims it does not stand in the way of."""
+    """Give who runs it where: whose claims it does not stand in the way of, and whose own limits are not tried."""
     each = expected.cluster.scheduler.default_memory.per_gpu or 0
 
     def spare(lab: Lab) -> float:
         return float("inf") if lab.group.mem is None else lab.group.mem - lab.cap * each
 
-    labs = sorted(expected.labs, key=spare)
+    def unlimited(lab: Lab) -> bool:
+        partition = next(it for it in expected.owners if it.name == lab.partition)
+        room = expected.room(lab.members[0], partition, lab.name, None)
+        return room.cpu is None and room.jobs is None
+
+    labs = sorted(expected.labs, key=lambda lab: (spare(lab), unlimited(lab)))
     if labs and spare(labs[-1]) > 0:
         return labs[-1].name, labs[-1].partition, labs[-1].members[0]
     if expected.loans:
