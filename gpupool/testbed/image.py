@@ -26,7 +26,8 @@ Tell = Callable[[str], None]
 class Line:
     """Images of one kind: what they are called, and the shell texts that make the first one and those on top of it.
 
-    `before` runs first of all and is no part of a name: it levels what differs between plain Debians.
+    `before` runs first of all and is no part of a name: it levels what differs between plain Debians. The first image
+    stands on plain Debian, or `on` the first one of another line.
     """
 
     repository: str
@@ -34,6 +35,7 @@ class Line:
     base: Callable[[Mapping[str, str], Mapping[str, str]], str]
     layer: Callable[[Mapping[str, str], Iterable[str]], str]
     before: str = ""
+    on: "Line | None" = None
 
 
 NODES = Line("gpupool/node", "base image", recipe.base, recipe.layer)
@@ -42,7 +44,8 @@ NODES = Line("gpupool/node", "base image", recipe.base, recipe.layer)
 def base_tag(suite: str, line: Line = NODES) -> str:
     """Return the name of the image that a node without packages of its own gets."""
     # Proxies, mirrors and certificates are this machine's: they change how an image is made, not what a node is.
-    return f"{line.repository}:{suite}-{recipe.key(suite, line.base({}, {}))}"
+    below = base_tag(suite, line.on) if line.on else suite
+    return f"{line.repository}:{suite}-{recipe.key(below, line.base({}, {}))}"
 
 
 def layer_tag(suite: str, packages: Collection[str], line: Line = NODES) -> str:
@@ -69,8 +72,11 @@ def _ensure_base(suite: str, line: Line, tell: Tell) -> None:
     with only_builder(tag):
         if is_here(tag):
             return
+        if line.on:
+            _ensure_base(suite, line.on, tell)
         tell(f"{line.what}: Debian {suite}")
-        _build(_debian(suite, tell), tag, line.before + line.base(host.proxies(), host.certificates()))
+        origin = base_tag(suite, line.on) if line.on else _debian(suite, tell)
+        _build(origin, tag, line.before + line.base(host.proxies(), host.certificates()))
 
 
 def _ensure_layer(suite: str, packages: frozenset[str], line: Line, tell: Tell) -> None:

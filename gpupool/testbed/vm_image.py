@@ -10,9 +10,11 @@ from gpupool.testbed import docker, image, recipe, vm_recipe
 from gpupool.testbed.image import Line, Tell
 
 QEMU = Line("gpupool/qemu", "image of QEMU", vm_recipe.qemu, vm_recipe.layer)
-MACHINES = Line(
-    "gpupool/vm", "kernel and modules of ZFS, some minutes", vm_recipe.base, vm_recipe.layer, vm_recipe.CONTRIB
+# Apart, so that a change to what is cheap does not build modules again.
+KERNEL = Line(
+    "gpupool/kernel", "kernel and ZFS's modules, some minutes", vm_recipe.kernel, vm_recipe.layer, vm_recipe.CONTRIB
 )
+MACHINES = Line("gpupool/vm", "base image of machines", vm_recipe.base, vm_recipe.layer, on=KERNEL)
 
 DISKS = "gpupool-vm-disks"  # the volume that holds them
 AT = "/disks"

@@ -33,7 +33,6 @@ MASKED_UNITS = (
     "systemd-hwdb-update.service",
     "systemd-journal-catalog-update.service",
     "systemd-pcrphase.service",
-    "systemd-udev-settle.service",
 )
 
 # ZFS is in contrib, which Debian's own image leaves out; an image that we made has it.
@@ -81,18 +80,15 @@ def qemu(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
     return recipe.trust(certificates) + recipe.install(exports, QEMU_PACKAGES)
 
 
+def kernel(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
+    """Return the shell text that gives plain Debian a kernel and builds ZFS's modules for it: what takes minutes."""
+    return recipe.trust(certificates) + recipe.install(exports, KERNEL_PACKAGES) + _KERNEL.format()
+
+
 def base(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
-    """Return the shell text that makes plain Debian a machine with a kernel of its own that one can log in to."""
-    packages = recipe.install(exports, (*recipe.BASE_PACKAGES, *KERNEL_PACKAGES))
+    """Return the shell text that makes Debian with a kernel a machine that one can log in to."""
     late = "update-ca-certificates >/dev/null 2>&1\n" if certificates else ""
-    return (
-        recipe.trust(certificates)
-        + packages
-        + late
-        + _KERNEL.format()
-        + _BASE.format(masked=" ".join(MASKED_UNITS))
-        + _TIDY
-    )
+    return recipe.install(exports, recipe.BASE_PACKAGES) + late + _BASE.format(masked=" ".join(MASKED_UNITS)) + _TIDY
 
 
 def layer(exports: Mapping[str, str], packages: Iterable[str]) -> str:

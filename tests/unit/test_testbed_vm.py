@@ -17,7 +17,7 @@ from gpupool.errors import TestbedError
 from gpupool.slurm.conf import slurm_conf
 from gpupool.slurm.gres import cgroup_conf
 from gpupool.system.units import slurmd_default
-from gpupool.testbed import keys, vm, vm_boot, vm_choice, vm_recipe
+from gpupool.testbed import image, keys, vm, vm_boot, vm_choice, vm_image, vm_recipe
 from gpupool.testbed.overlay import spec_of, stand_in
 from gpupool.testbed.spec import Container, Machine, Spec
 from gpupool.testbed.vm_image import Images
@@ -198,4 +198,18 @@ def test_the_recipe_ends_with_no_key_and_no_identity() -> None:
     text = vm_recipe.base({}, {})
     assert text.rstrip().endswith("touch /etc/.updated /var/.updated")
     assert "rm -f /etc/ssh/ssh_host_*" in text
-    assert "zfs-dkms" in text
+    assert "zfs-dkms" in vm_recipe.kernel({}, {})
+
+
+def test_what_is_cheap_to_change_builds_no_modules_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, base = image.base_tag("trixie", vm_image.KERNEL), image.base_tag("trixie", vm_image.MACHINES)
+    monkeypatch.setattr(vm_recipe, "MASKED_UNITS", ("another.service",))
+    assert image.base_tag("trixie", vm_image.KERNEL) == kernel
+    assert image.base_tag("trixie", vm_image.MACHINES) != base
+    monkeypatch.setattr(vm_recipe, "KERNEL_PACKAGES", ("another-kernel",))
+    assert image.base_tag("trixie", vm_image.KERNEL) != kernel
+
+
+def test_zfs_finds_the_disks_it_waits_for() -> None:
+    # zfs-import-cache.service requires it: masked, no pool would come back after a reboot
+    assert "systemd-udev-settle.service" not in vm_recipe.MASKED_UNITS

@@ -63,7 +63,7 @@ def test_four_jobs_stand_side_by_side_on_a_cpu_each(stores: Stores) -> None:
         until(lambda: stores.out("control", "squeue -h -t R -o %A | wc -l") == "4", "four jobs run", 60)
 
         def printed() -> list[list[str]] | None:
-            seen = [stores.out("node01", f"cat /tmp/cpus.{number}").split() for number in numbers]
+            seen = [stores.run("node01", f"cat /tmp/cpus.{number}").stdout.split() for number in numbers]
             return seen if all(len(words) == 2 for words in seen) else None
 
         seen = until(printed, "four jobs say their CPUs", 60)
