@@ -1,4 +1,4 @@
-"""Who leaves for owners that come in numbers.
+"""Who leaves for those of a higher tier that come in numbers: owners, or a lab that borrows from its own.
 
 Slurm looks at each waiting job as if it were alone. It finds the same borrowers for the next one as for the one before,
 those who are in their grace time already, and makes room for a few jobs at a time: an array of four tasks waits four
@@ -9,7 +9,7 @@ only, and for the others more leave, in Slurm's own order: then Slurm finds thos
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from .decide import Decision, Settings, leaving, number, owned, parents_allow, signal, user_may
+from .decide import Decision, Settings, leaving, number, parents_allow, signal, user_may
 from .jobs import Job
 from .limits import Limit, Limits
 from .room import Room
@@ -19,7 +19,7 @@ _SOON = frozenset({"Resources", "Priority", "Nodes", "ReqNodeNotAvail"})
 
 
 def waiting(jobs: Iterable[Job], settings: Settings) -> list[Job]:
-    """Give the jobs that wait in a partition of owners while jobs run that could leave, in the order of their turn.
+    """Give the jobs that wait in a partition above the lowest while jobs run that could leave, in their turn's order.
 
     None as long as Slurm has told nobody to leave: where it does not make room at all, it is not ours to make.
     """
@@ -30,9 +30,13 @@ def waiting(jobs: Iterable[Job], settings: Settings) -> list[Job]:
     found = [
         job
         for job in jobs
-        if job.pending and job.reason in _SOON and not job.peculiar and job.priority > 0 and owned(job, settings)
+        if job.pending and job.reason in _SOON and not job.peculiar and job.priority > 0 and _above(job, settings)
     ]
-    return sorted(found, key=lambda job: (-_tier(owned(job, settings), settings), -job.priority, int(number(job.name))))
+
+    def turn(job: Job) -> tuple[int, int, int]:
+        return -_tier(_above(job, settings), settings), -job.priority, int(number(job.name))
+
+    return sorted(found, key=turn)
 
 
 def evictions(
@@ -54,7 +58,7 @@ def evictions(
     promised = _Promised()
     found: list[Decision] = []
     for job in waiting(jobs, settings):
-        partitions = [name for name in owned(job, settings) if user_may(job, name, limits, settings)]
+        partitions = [name for name in _above(job, settings) if user_may(job, name, limits, settings)]
         for _ in range(job.tasks):
             if not partitions or not promised.leave_room(job, limits):
                 break
@@ -78,6 +82,12 @@ def _borrowers(jobs: Iterable[Job], settings: Settings) -> Iterator[Job]:
     for job in jobs:
         if job.running and job.partitions[0] in settings.grace and job.start and not job.peculiar and not leaving(job):
             yield job
+
+
+def _above(job: Job, settings: Settings) -> list[str]:
+    """Give the partitions of a waiting job for which jobs of another one, of a lower tier, have to go."""
+    lowest = min((_tier([name], settings) for name in settings.grace), default=0)
+    return [name for name in job.partitions if _tier([name], settings) > lowest]
 
 
 def _tier(partitions: Iterable[str], settings: Settings) -> int:

@@ -72,6 +72,14 @@ def test_those_who_borrow_from_everybody_go_before_those_who_borrow_from_their_l
     assert signalled([*BORROWERS[:1], *within, owner("20", gpus=2)], nodes=[node(3, 3)]) == {"20": ["0", "30"]}
 
 
+@pytest.mark.promise("SKY-127")
+def test_a_lab_that_borrows_from_its_own_gets_room_from_those_who_borrow_from_everybody() -> None:
+    within = [job(f"3{number}", account="b", start=NOW - 5) for number in range(2)]
+    borrows = owner("20", partitions=("user-overcap",), gpus=2)
+    assert signalled([*BORROWERS[:3], *within, borrows], nodes=[node(5, 5)]) == {"20": ["2", "1"]}
+    assert signalled([*within, borrows], nodes=[node(2, 2)]) == {}
+
+
 def test_a_job_gets_its_room_on_one_node() -> None:
     here = [borrower(number) for number in range(3)]
     there = [borrower(number, nodes="n2") for number in range(3, 5)]
