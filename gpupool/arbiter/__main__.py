@@ -71,7 +71,8 @@ class Arbiter:
         seen = jobs.read(ask(["squeue", "--json"]))
         took = time.time() - began
         owners = crowd.waiting(seen, self.settings)
-        accounts = {job.account for job in [*decide.waiting(seen, self.settings), *owners]}
+        helped = owners if crowd.begun(seen, self.settings) else []
+        accounts = {job.account for job in [*decide.waiting(seen, self.settings), *helped]}
         if accounts:
             self.make_room(seen, accounts, int(time.time()))
         self.known = {job.name for job in owners}

@@ -18,15 +18,18 @@ from .room import Room
 _SOON = frozenset({"Resources", "Priority", "Nodes", "ReqNodeNotAvail"})
 
 
-def waiting(jobs: Iterable[Job], settings: Settings) -> list[Job]:
-    """Give the jobs that wait in a partition above the lowest while jobs run that could leave, in their turn's order.
+def begun(jobs: Iterable[Job], settings: Settings) -> bool:
+    """Tell whether Slurm has told somebody to leave, and more could.
 
-    None as long as Slurm has told nobody to leave: where it does not make room at all, it is not ours to make.
+    Where it does not make room at all, it is not ours to make.
     """
     jobs = list(jobs)
-    begun = any(job.running and job.preempted and job.partitions[0] in settings.grace for job in jobs)
-    if not begun or not any(True for _ in _borrowers(jobs, settings)):
-        return []
+    told = any(job.running and job.preempted and job.partitions[0] in settings.grace for job in jobs)
+    return told and any(True for _ in _borrowers(jobs, settings))
+
+
+def waiting(jobs: Iterable[Job], settings: Settings) -> list[Job]:
+    """Give the jobs that wait for room in a partition above the lowest, in the order of their turn."""
     found = [
         job
         for job in jobs
@@ -54,6 +57,8 @@ def evictions(
     came since then Slurm has not done all that it can. For those in `recent`, until then, nobody else leaves.
     """
     jobs = list(jobs)
+    if not begun(jobs, settings):
+        return []
     stay = sorted(_borrowers(jobs, settings), key=lambda job: (_tier(job.partitions, settings), -job.start, job.name))
     promised = _Promised()
     found: list[Decision] = []

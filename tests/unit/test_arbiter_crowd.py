@@ -28,11 +28,17 @@ LEAVING = [borrower(number, preempted=NOW - 1, end=NOW + 60) for number in range
 
 
 def signalled(
-    queue: list[Job], *, cap: float = 8, nodes: list[Node] | None = None, known: object = None, **recent: int
+    queue: list[Job],
+    *,
+    cap: float = 8,
+    nodes: list[Node] | None = None,
+    known: object = None,
+    begun: bool = True,
+    **recent: int,
 ) -> dict[str, list[str]]:
     """Give the jobs that leave, by the one that they leave for."""
     nodes = nodes or [node(10, 10)]
-    queue = [BEGUN, *queue]
+    queue = [BEGUN, *queue] if begun else queue
     pool = Room(nodes, filter(decide.leaving, queue), RULES.grace)
     waiting = {it.name for it in queue} if known is None else set()
     found: dict[str, list[str]] = {}
@@ -121,8 +127,10 @@ def test_slurm_has_its_turn_first() -> None:
 
 def test_where_slurm_makes_no_room_at_all_nobody_leaves() -> None:
     queue = [*BORROWERS, owner("20")]
-    assert crowd.waiting([BEGUN, *queue], RULES) == [queue[-1]]
-    assert crowd.waiting(queue, RULES) == []
+    assert signalled(queue) == {"20": ["7"]}
+    assert signalled(queue, begun=False) == {}
+    # but it is known then that the job waits
+    assert crowd.waiting(queue, RULES) == [queue[-1]]
 
 
 def test_room_that_was_of_no_use_is_not_made_again_at_once() -> None:
@@ -134,7 +142,7 @@ def test_room_that_was_of_no_use_is_not_made_again_at_once() -> None:
 def test_nobody_is_told_twice() -> None:
     told = [dataclasses.replace(it, comment=str(Mark(NOW + 50, 0, "20"))) for it in BORROWERS]
     assert signalled([*told, owner("20", tasks=9)]) == {}
-    assert crowd.waiting([BEGUN, *told, owner("20")], RULES) == []
+    assert not crowd.begun([BEGUN, *told, owner("20")], RULES)
 
 
 @given(
