@@ -17,7 +17,7 @@ from gpupool.system.packages import holds_configuration, serves_configuration
 from gpupool.system.spaces import variables
 from gpupool.system.ssh import sshd_conf
 from gpupool.system.tools import tools_for
-from gpupool.system.units import drop_in, sackd_default, slurmd_default
+from gpupool.system.units import FOLDERS_CONF, drop_in, sackd_default, slurmd_default, slurmd_folders
 from gpupool.system.usage import files as usage_files
 
 
@@ -56,6 +56,7 @@ def _files(cluster: Cluster, node: Node) -> Iterator[File]:
     if node.has("compute"):
         yield File("/etc/default/slurmd", slurmd_default(cluster), "compute")
         yield drop_in(cluster, "slurmd", "compute", after=("munge.service",))
+        yield File(FOLDERS_CONF, slurmd_folders(cluster), "compute")
     if devices := fake_devices(cluster, node):
         yield File("/etc/tmpfiles.d/gpupool-gpus.conf", devices_conf(cluster, devices), "gpu")
     if node.has("head") and serves_configuration(cluster):

@@ -4,11 +4,14 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.operations import answers, files, service
 from gpupool.slurm.names import SLURMCTLD_PORT, servers
+from gpupool.system.units import FOLDERS_CONF
 
 
 def apply(cluster: Cluster, node: Node) -> None:
     """Last of all daemons; a restart leaves running jobs alone."""
     own = files_of(cluster, node, "compute")
     files.put(name="Node daemon settings", files=own)
+    # what is only for the next boot is no reason to restart
+    settings = [file.path for file in own if file.path != FOLDERS_CONF]
     answers.needed(name="A controller", unit="slurmd", servers=servers(cluster), port=SLURMCTLD_PORT, what="controller")
-    service.running(name="Slurm node daemon", unit="slurmd", restart_if=[file.path for file in own])
+    service.running(name="Slurm node daemon", unit="slurmd", restart_if=settings)

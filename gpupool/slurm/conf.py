@@ -6,7 +6,7 @@ from functools import lru_cache
 from gpupool.cluster.model import Cluster, Node, Partition
 from gpupool.slurm import priority, submit
 from gpupool.slurm.accounting import partition_qos
-from gpupool.slurm.names import folded, minutes
+from gpupool.slurm.names import SPOOL, folded, minutes
 from gpupool.template import fill
 
 _BILLING = {"cpu": "CPU", "gpu": "GRES/gpu", "mem": "Mem"}
@@ -19,6 +19,7 @@ def slurm_conf(cluster: Cluster) -> str:
     return fill(
         "slurm.conf",
         cluster=cluster,
+        spool=SPOOL,
         controllers=cluster.controllers,
         database=cluster.database,
         gpu_types=[gpu for gpu in cluster.gpu_types if any(gpu in node.gpus for node in compute)],

@@ -7,6 +7,7 @@ from ClusterShell.NodeSet import NodeSet
 from gpupool.cluster.model import Cluster
 
 SLURMCTLD_PORT = 6817  # Slurm's own default, slurm.conf(5)
+SPOOL = "/var/spool/slurmd"  # where slurmd keeps the folders of running jobs
 
 
 def folded(names: Iterable[str]) -> str:

@@ -4,8 +4,10 @@ from functools import lru_cache
 
 from gpupool.cluster.model import Cluster
 from gpupool.files import File
-from gpupool.slurm.names import servers
+from gpupool.slurm.names import SPOOL, servers
 from gpupool.template import fill
+
+FOLDERS_CONF = "/etc/tmpfiles.d/gpupool-slurmd.conf"
 
 
 @lru_cache(maxsize=64)
@@ -25,6 +27,12 @@ def slurmd_default(cluster: Cluster) -> str:
         # a container is younger than the machine under it, and Slurm looks at the machine's boot
         options.append("-b")
     return fill("default", cluster=cluster, variable="SLURMD_OPTIONS", options=" ".join(options))
+
+
+@lru_cache(maxsize=4)
+def slurmd_folders(cluster: Cluster) -> str:
+    """Give the drop-in of tmpfiles.d that removes at boot what a crash has left of jobs."""
+    return fill("slurmd-folders.conf", cluster=cluster, spool=SPOOL)
 
 
 @lru_cache(maxsize=4)

@@ -28,6 +28,10 @@ def test_cold_power_on_needs_no_hand(idle: Testbed, order: str) -> None:
     job = idle.submit("u-kira1", "-p kira-lab -w clippy", "sleep 5")
     idle.wait_for(job, "COMPLETED")
 
+    # as a crash leaves it: slurmd would refuse a job of that number, and drain its node
+    left = "/var/spool/slurmd/job00007"
+    idle.out("clippy", f"mkdir {left} && touch {left}/slurm_script /var/spool/slurmd/kept")
+
     docker("stop", *(idle.container(name) for name in names(idle)))
     docker("start", *(idle.container(name) for name in first))
     time.sleep(20)  # long enough for every daemon to have tried, and failed, at least once
@@ -39,6 +43,8 @@ def test_cold_power_on_needs_no_hand(idle: Testbed, order: str) -> None:
     assert idle.out("sky1", "srun -p debug --gres=gpu:1 hostname", "u-kira1")
     # what slurmctld and slurmdbd knew before is known again
     assert idle.out("marvin", f"sacct -n -X -j {job} -o State").strip() == "COMPLETED"
+    assert idle.run("clippy", f"test -e {left}").returncode == 1
+    idle.out("clippy", "rm /var/spool/slurmd/kept")
     assert idle.plan() == (0, {})
 
 

@@ -10,7 +10,7 @@ from gpupool.rehearsal.stage import CYCLE, Sent, Stage, percentile
 
 TOLERATED = CYCLE + 15  # seconds beyond the grace time: slurmctld's own round, and starting what was asked for
 
-_SETTLES = 5  # seconds: the arbiter waits for its second look, Slurm starts jobs a second or two apart
+_SETTLES = 8  # seconds: the arbiter waits for its second look, Slurm starts jobs some seconds apart
 _PAUSE = 1  # seconds between labs: the next comes while jobs still go for the one before
 
 
