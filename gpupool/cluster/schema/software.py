@@ -112,9 +112,9 @@ class Tool(Fact):
 
 
 class Timer(Fact):
-    """Periodic work."""
+    """Periodic work on nodes; that of storage is said there."""
 
-    job: Literal["disk-usage", "docker-purge", "reaper", "shm-clean", "space-audit", "scratch-purge"]
+    job: Literal["docker-purge", "reaper", "shm-clean"]
     every: Duration | None = None
     when: Literal["job-end"] | None = None
     where: Nodes
