@@ -19,7 +19,9 @@ from tests.vm.cluster import INVENTORY, Changed, Stores, up
 @pytest.fixture(scope="session")
 def stores() -> Iterator[Stores]:
     """The cluster, deployed."""
-    yield up()
+    yield (there := up())
+    for node in there.to.nodes:
+        there.hang_up(node.name)
     if not os.environ.get("GPUPOOL_TEST_KEEP"):
         gpupool("testbed", "down", INVENTORY)
 
