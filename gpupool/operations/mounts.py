@@ -176,9 +176,11 @@ class _Work:
             self.stages.append(f"unit {quoted} {len(text.encode())} {hashlib.sha256(text.encode()).hexdigest()}")
             self.before.append(f"place {quoted}")
             yield diffs.diff_of(unit.text or None, text, f"{UNITS}/{name}")
-        if mount.boot != (unit.enabled in ("enabled", "enabled-runtime")):
-            self.boot["enable" if mount.boot else "disable"].append(name)
-            yield f"{name}: {'from' if mount.boot else 'no longer from'} boot on\n"
+        # what is mounted when somebody looks is not enabled itself: a boot would wait for it
+        wanted = mount.boot and not (mount.automount and name.endswith(".mount"))
+        if wanted != (unit.enabled in ("enabled", "enabled-runtime")):
+            self.boot["enable" if wanted else "disable"].append(name)
+            yield f"{name}: {'from' if wanted else 'no longer from'} boot on\n"
 
     def close(self) -> None:
         """Have systemd read what changed, before anything is started."""

@@ -68,10 +68,13 @@ def unit_text(mount: MountEntry) -> str:
 
 
 def automount_text(mount: MountEntry) -> str:
-    """Return the unit file by which systemd waits at a mount's place for somebody to look; it never unmounts."""
+    """Return the unit file by which systemd waits at a mount's place for somebody to look; it never unmounts.
+
+    It begins to mount at once, so that df shows it after a boot; what a target of the boot wants itself it waits for.
+    """
     return (
         f"# written by gpupool\n[Unit]\nDescription={_percent(mount.path)}, when somebody looks\n"
-        f"StartLimitIntervalSec=0\n\n[Automount]\nWhere={_percent(mount.path)}\n\n"
+        f"StartLimitIntervalSec=0\nWants={_percent(unit_name(mount.path))}\n\n[Automount]\nWhere={_percent(mount.path)}\n\n"
         f"[Install]\nWantedBy={_target(mount)}\n"
     )
 

@@ -89,7 +89,8 @@ def test_nothing_of_a_boot_waits_for_a_server() -> None:
     # five failures in ten seconds would take the automount away, and people would write below it
     assert "StartLimitIntervalSec=0" in mount
     assert "StartLimitIntervalSec=0" in automount
-    # it stays mounted: df is to show it
+    # df is to show it, from boot on
+    assert "Wants=coc-a\\x20b.mount\n" in automount
     assert "TimeoutIdleSec" not in automount
 
 

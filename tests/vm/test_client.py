@@ -108,6 +108,11 @@ def test_a_client_boots_without_its_server_and_finds_it_later(stores: Stores) ->
         stores.start(CLIENT)
         for unit in ("multi-user.target", "coc-pskynet1.automount"):
             until(partial(succeeds, stores, f"systemctl is-active {unit}"), unit, 180)
+        # not even for the first try to be over
+        up = int(stores.out(CLIENT, "systemctl show -P ActiveEnterTimestampMonotonic multi-user.target"))
+        show = "systemctl show -P ActiveState -P InactiveEnterTimestampMonotonic coc-pskynet1.mount"
+        state, given_up = stores.out(CLIENT, show).split()
+        assert state == "activating" or int(given_up) > up
         done = stores.apply("--limit", CLIENT)
         assert done.returncode == 1
         assert "/coc/pskynet1: fs1.stores.example:/tank/red is down" in " ".join(done.stdout.split())
@@ -115,6 +120,16 @@ def test_a_client_boots_without_its_server_and_finds_it_later(stores: Stores) ->
     until(partial(succeeds, stores, "timeout 20 ls /coc/pskynet1/"), "mounts work again", 180)
     until(lambda: stores.plan("--limit", CLIENT) == (0, {}), "nothing is left to do", 120)
     assert stores.out(CLIENT, "findmnt -n -o FSTYPE --mountpoint /home | tail -n 1") == "nfs4"
+
+
+@pytest.mark.promise("SKY-084")
+def test_df_shows_the_mounts_after_a_boot_with_nobody_looking(stores: Stores) -> None:
+    stores.reboot(CLIENT)
+    until(partial(succeeds, stores, "systemctl is-active slurmd"), "the node is up", 120)
+    until(partial(succeeds, stores, "df -h --output=target | grep -x /coc/flash1"), "df shows /coc/flash1", 30)
+    shown = stores.out(CLIENT, "df -h | grep -E 'coc|F'").splitlines()
+    assert [line.split()[-1] for line in shown[1:]] == ["/coc/flash1", "/coc/pskynet1", "/coc/scratch"]
+    assert stores.out(CLIENT, "systemctl --failed --plain --no-legend") == ""
 
 
 def test_a_server_without_nfsd_is_named_and_comes_back(stores: Stores) -> None:
