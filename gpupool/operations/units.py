@@ -72,9 +72,12 @@ def automount_text(mount: MountEntry) -> str:
 
     It begins to mount at once, so that df shows it after a boot; what a target of the boot wants itself it waits for.
     """
+    mount_unit = unit_name(mount.path)
+    # log-ins wait for a home.mount that has begun: systemd's own systemd-user-sessions.service comes after it
+    wants = "" if mount_unit == "home.mount" else f"Wants={_percent(mount_unit)}\n"
     return (
         f"# written by gpupool\n[Unit]\nDescription={_percent(mount.path)}, when somebody looks\n"
-        f"StartLimitIntervalSec=0\nWants={_percent(unit_name(mount.path))}\n\n[Automount]\nWhere={_percent(mount.path)}\n\n"
+        f"StartLimitIntervalSec=0\n{wants}\n[Automount]\nWhere={_percent(mount.path)}\n\n"
         f"[Install]\nWantedBy={_target(mount)}\n"
     )
 

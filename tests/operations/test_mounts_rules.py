@@ -94,6 +94,11 @@ def test_nothing_of_a_boot_waits_for_a_server() -> None:
     assert "TimeoutIdleSec" not in automount
 
 
+def test_log_ins_do_not_wait_for_homes_at_boot() -> None:
+    units = unit_files(MountEntry("/home", "server:/a", automount=True))
+    assert "Wants=" not in units["home.automount"]
+
+
 def test_what_a_service_cannot_start_without_is_tried_for_ever() -> None:
     mount = MountEntry("/var/spool/state", "server:/a", options="hard,retry=10080", timeout=0)
     (text,) = unit_files(mount).values()
