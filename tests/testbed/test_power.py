@@ -28,7 +28,7 @@ def test_cold_power_on_needs_no_hand(idle: Testbed, order: str) -> None:
     job = idle.submit("u-kira1", "-p kira-lab -w clippy", "sleep 5")
     idle.wait_for(job, "COMPLETED")
 
-    # as a crash leaves it: slurmd would refuse a job of that number, and drain its node
+    # as a crash leaves it: slurmd would refuse a job of that number
     left = "/var/spool/slurmd/job00007"
     idle.out("clippy", f"mkdir {left} && touch {left}/slurm_script /var/spool/slurmd/kept")
 
