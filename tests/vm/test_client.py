@@ -56,6 +56,9 @@ def test_exports_are_mounted_hard_by_nfs_4_2_at_the_guides_places(stores: Stores
         assert {"noatime", "hard", "vers=4.2"} <= set(options.split(","))
     lines = {line.split()[-1]: line.split() for line in stores.out(CLIENT, "df -h | grep coc").splitlines()}
     assert (lines["/coc/pskynet1"][0], lines["/coc/pskynet1"][1]) == ("fs1.stores.example:/tank/red", "512M")
+    assert stores.out(CLIENT, "findmnt -no SOURCE /coc/flash1 | tail -n 1") == "fs1.stores.example:/tank/blue"
+    shown = [line.split() for line in stores.out(CLIENT, "ls -l /srv").splitlines() if " -> " in line]
+    assert [(line[2], *line[-3:]) for line in shown] == [("root", "share", "->", "/coc/pskynet1")]
 
 
 @pytest.mark.promise("SKY-055", "SKY-090")

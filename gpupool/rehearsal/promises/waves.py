@@ -1,6 +1,7 @@
 """Crowds of jobs that several promises are tried with: the pool full of borrowers, labs at their caps."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -122,16 +123,29 @@ def lacking(scene: Scene, claims: Mapping[str, Sent]) -> list[str]:
 
 
 def labs_full(stage: Stage) -> dict[str, Sent]:
-    """Let every lab hold its cap, with nobody else there, and give their jobs; those there already serve."""
+    """Let every lab hold its cap, with nobody else running, and give their jobs; those there already serve."""
     wanted = sum(reach(wishes) for wishes in singles(stage.expected).values())
-    if stage.claims:
-        scene = stage.look()
-        if sum(scene.gpus(sent) for sent in stage.claims.values()) >= wanted and not stage.crowd:
+    if sum(sent.gpus for sent in stage.claims.values()) >= wanted:
+        _again(stage)
+        full, scene = reached(stage, stage.claims, stage.patience(wanted))
+        if full and not scene.running(crowd_of(stage)):
             return stage.claims
     stage.empty()
     claims = claim(stage, singles(stage.expected))
     reached(stage, claims, stage.patience(wanted))
     return claims
+
+
+def _again(stage: Stage) -> None:
+    """Hand in again what labs claimed and somebody has cancelled since."""
+    scene = stage.look()
+    for lab, sent in list(stage.claims.items()):
+        there = Counter(job.array for job in scene.of(sent))
+        left = {number: replace(wish, count=there[number]) for number, wish in sent.wishes.items() if there[number]}
+        gone = [replace(wish, count=missing) for number, wish in sent.wishes.items()
+                if (missing := wish.count - there[number])]  # fmt: skip
+        if gone:
+            stage.claims[lab] = Sent(left, sent.refused, sent.at) | stage.send(gone)
 
 
 def note_waits(stage: Stage, scene: Scene, sents: Iterable[Sent]) -> None:
