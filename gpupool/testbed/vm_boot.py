@@ -22,7 +22,8 @@ for device in eth0 tap0 bridge0; do ip link set $device up; done
 [ -e root.qcow2 ] || qemu-img create -q -f qcow2 -F raw -b {disk}/root.img root.qcow2
 {disks}\
 {strings}\
-accel=tcg,thread=multi cpu=max
+# Without erms the kernel clears and copies pages by words: QEMU emulates "rep stosb" byte by byte.
+accel=tcg,thread=multi cpu=max,erms=off,fsrm=off
 # Some machines offer a KVM that runs no ordinary kernel: then the processor does not say that it can do this.
 [ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo && accel=kvm cpu=host
 rm -f monitor
