@@ -105,7 +105,8 @@ class Arbiter:
         empty = room.Room(nodes, seen, self.settings.grace)
         emptying = room.Room(nodes, filter(decide.leaving, seen), self.settings.grace)
         decisions = decide.evictions(seen, known, empty, self.settings, now, recent)
-        others = [job for job in seen if job not in [it.job for it in decisions]]
+        chosen = {decision.job.name for decision in decisions}
+        others = [job for job in seen if job.name not in chosen]
         decisions += crowd.evictions(others, known, emptying, self.settings, now, self.known, recent)
         for decision in self.act(decisions):
             if decision.mark:

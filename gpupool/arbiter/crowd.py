@@ -30,11 +30,7 @@ def begun(jobs: Iterable[Job], settings: Settings) -> bool:
 
 def waiting(jobs: Iterable[Job], settings: Settings) -> list[Job]:
     """Give the jobs that wait for room in a partition above the lowest, in the order of their turn."""
-    found = [
-        job
-        for job in jobs
-        if job.pending and job.reason in _SOON and not job.peculiar and job.priority > 0 and _above(job, settings)
-    ]
+    found = [job for job in jobs if job.startable and job.reason in _SOON and _above(job, settings)]
 
     def turn(job: Job) -> tuple[int, int, int]:
         return -_tier(_above(job, settings), settings), -job.priority, int(number(job.name))

@@ -79,12 +79,7 @@ def waiting(jobs: Iterable[Job], settings: Settings) -> list[Job]:
     found = [
         job
         for job in jobs
-        if job.pending
-        and job.reason in CAPPED
-        and job.account in yielding
-        and not job.peculiar
-        and job.priority > 0
-        and owned(job, settings)
+        if job.startable and job.reason in CAPPED and job.account in yielding and owned(job, settings)
     ]
     return sorted(found, key=lambda job: (-job.priority, int(job.name.partition("_")[0])))
 

@@ -55,6 +55,11 @@ class Job:
         """Whether it waits, and was not requeued just now."""
         return self.states == {"PENDING"}
 
+    @property
+    def startable(self) -> bool:
+        """Whether it waits, is not held, and needs nothing that the arbiter does not look at."""
+        return self.pending and not self.peculiar and self.priority > 0
+
     def amount(self, resource: str) -> float:
         """Give what a running job holds of a resource."""
         return self.has.get(resource, 0)
