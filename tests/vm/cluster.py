@@ -16,7 +16,7 @@ INVENTORY = Path(__file__).parent / "inventory"
 NETWORK = os.environ.get("GPUPOOL_TESTBED_NETWORK", "10.168.0.0/16")
 MACHINES = "fs1,node01"
 BOOT_SECONDS = 420.0
-CONNECTIONS = Path(tempfile.mkdtemp(prefix="gpupool-ssh-"))  # a short path: it is a socket's
+CONNECTIONS = tempfile.TemporaryDirectory(prefix="gpupool-ssh-")  # a short path: it is a socket's
 
 #: Takes a file of the inventory, a text in it and what to put in its place; gives the cluster as seen from there.
 Changed = Callable[[str, str, str], "Stores"]
@@ -40,7 +40,7 @@ class Stores(Testbed):
         return subprocess.run(words, input=text, capture_output=True, text=True, check=False, timeout=180)
 
     def _socket(self, node: str) -> Path:
-        return CONNECTIONS / node
+        return Path(CONNECTIONS.name) / node
 
     def hang_up(self, node: str) -> None:
         """End the connection to a machine that is about to go."""

@@ -13,7 +13,7 @@ import pytest
 
 from gpupool.testbed import state
 from tests.testbed.cluster import gpupool
-from tests.vm.cluster import INVENTORY, Changed, Stores, up
+from tests.vm.cluster import CONNECTIONS, INVENTORY, Changed, Stores, up
 
 
 @pytest.fixture(scope="session")
@@ -22,6 +22,7 @@ def stores() -> Iterator[Stores]:
     yield (there := up())
     for node in there.to.nodes:
         there.hang_up(node.name)
+    CONNECTIONS.cleanup()
     if not os.environ.get("GPUPOOL_TEST_KEEP"):
         gpupool("testbed", "down", INVENTORY)
 
