@@ -10,9 +10,12 @@ from gpupool.facts.script import ask, whole
 _LOOK = r"""
 for home in "$@"; do
   [ -d "$home" ] || continue
-  printf 'home %s %s\n' "$(stat -c '%u %g %a' -- "$home")" "$home"
+  stat -c 'home %u %g %a %n' -- "$home"
+  keys=$home/.ssh/authorized_keys
   # it is the user's own, who may have put a link there to a server that is away
-  timeout -s KILL 5 sh -c '[ -f "$1" ] && sed "s/^/key /" < "$1"' sh "$home/.ssh/authorized_keys"
+  if [ -L "$home/.ssh" ] || [ -L "$keys" ]; then
+    timeout -s KILL 5 sh -c '[ -f "$1" ] && sed "s/^/key /" < "$1"' sh "$keys"
+  elif [ -f "$keys" ]; then sed 's/^/key /' < "$keys"; fi
 done
 """
 

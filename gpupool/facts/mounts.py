@@ -18,9 +18,12 @@ _LOOK = rf"""
 sed 's/^/M\t/' /proc/self/mountinfo
 for unit in "$@"; do
   if [ -f {UNITS}/"$unit" ]; then printf 'T\t%s\t' "$unit"; base64 -w0 < {UNITS}/"$unit"; echo; fi
-  shown=$(systemctl show -p ActiveState,UnitFileState,NeedDaemonReload -- "$unit" | tr '\n' ' ')
-  printf 'U\t%s\t%s\n' "$unit" "$shown"
 done
+# a block for each, in the order of the names; of a systemd that does not answer, nothing
+systemctl show -p ActiveState,UnitFileState,NeedDaemonReload -- "$@" | units="$*" awk '
+  BEGIN {{ RS = ""; count = split(ENVIRON["units"], unit, " ") }}
+  {{ gsub("\n", " "); printf "U\t%s\t%s\n", unit[NR], $0 }}
+  END {{ while (NR < count) printf "U\t%s\t\n", unit[++NR] }}'
 """
 
 

@@ -16,14 +16,17 @@ ABSENT = "-"
 
 _LOOK = rf"""
 unit=$1; shift
-systemctl show --timestamp=us+utc -p LoadState,ActiveState,UnitFileState,NeedDaemonReload,InvocationID,InactiveExitTimestamp -- "$unit" | sed 's/^/U\t/'
+shown=LoadState,ActiveState,UnitFileState,NeedDaemonReload,InvocationID,InactiveExitTimestamp
+systemctl show --timestamp=us+utc -p $shown -- "$unit" | sed 's/^/U\t/'
 [ ! -e {STAMPS}/"$unit" ] || sed 's/^/S\t/' {STAMPS}/"$unit"
 for path in "$@"; do
-  if [ -f "$path" ]; then
-    printf 'F\t%s\t%s\t%s\n' "$(sha256sum < "$path" | cut -c-64)" "$(stat -L -c %.Y -- "$path")" "$path"
-  else printf 'F\t-\t0\t%s\n' "$path"; fi
+  shift
+  if [ -f "$path" ]; then set -- "$@" "$path"; else printf 'F\t-\t0\t%s\n' "$path"; fi
 done
-"""  # noqa: E501
+[ $# -eq 0 ] || {{ stat -L --printf '%.Y\t%n\n' -- "$@"; sha256sum -- "$@"; }} | awk -F '\t' '
+  NF > 1 {{ written[$2] = $1; next }}
+  {{ path = substr($0, 67); printf "F\t%s\t%s\t%s\n", substr($0, 1, 64), written[path] ? written[path] : 0, path }}'
+"""
 
 
 @dataclass(frozen=True)

@@ -64,11 +64,13 @@ if [ -z "$no" ] && [ -n "$pools" ]; then
   zfs get -Hp -t filesystem,volume -o name,property,value,source "$1" | sed 's/^/G\t/'
 fi
 shift
-while [ "$1" != -- ]; do
-  [ -n "$no" ] || zfs get -Hp -o name,property,value,source all "$1" 2>/dev/null | sed 's/^/G\t/'
-  shift
-done
+named=
+while [ "$1" != -- ]; do named="$named$line$1"; shift; done
 shift
+# one that is not there keeps no other one from being told of
+if [ -z "$no" ] && [ -n "$named" ]; then
+  (IFS=$line; zfs get -Hp -o name,property,value,source all $named 2>/dev/null | sed 's/^/G\t/')
+fi
 while [ "$1" != -- ]; do
   zfs userspace -Hpn -t posixuser,posixgroup -o type,name,used,quota "$1" 2>/dev/null | sed "s,^,U\t$1\t,"
   shift

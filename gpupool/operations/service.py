@@ -82,22 +82,25 @@ def running(
     act = "start" if state.active not in _UP else "restart" if because else "reload" if changed else ""
     lines: list[str] = []
     changes: dict[str, str | None] = {}
-    if state.need_daemon_reload or (act == "start" and state.load == "not-found"):
-        lines.append("systemctl daemon-reload")
     if state.need_daemon_reload:
         changes["daemon-reload"] = f"the unit file of {unit} changed\n"
     if enabled is not None and (state.enabled in _ENABLED) != enabled and state.enabled != "transient":
         verb = "enable" if enabled else "disable"
+        # it has systemd read all its units again
         lines.append(f'systemctl --quiet {verb} -- "$unit" || say "cannot be {verb}d"')
         changes[f"{verb} {unit}"] = None
+    elif state.need_daemon_reload or (act == "start" and state.load == "not-found"):
+        lines.append("systemctl daemon-reload")
     if act:
         reload = shlex.join(reload_command or ["systemctl", "reload", unit])
+        # a start that others began with other files would be waited for until it fails
+        start = "restart" if state.active == "activating" and changed else "start"
         lines += [
             f"sums=$(look {shlex.join(paths)})",
             {
                 # a unit that failed too often refuses to start before it is forgiven
                 "start": 'systemctl reset-failed -- "$unit" 2>/dev/null || :\n'
-                'systemctl start -- "$unit" || say "does not start"',
+                f'systemctl {start} -- "$unit" || say "does not start"',
                 "restart": 'systemctl restart -- "$unit" || say "does not come back after its restart"',
                 "reload": f'said=$({reload} 2>&1) || say "cannot be reloaded" "$said"',
             }[act],

@@ -23,16 +23,26 @@ KERNEL_PACKAGES = (
 MASKED_UNITS = (
     "apt-daily-upgrade.timer",
     "apt-daily.timer",
+    "dev-hugepages.mount",
     "e2scrub_all.timer",
     "e2scrub_reap.service",
     "fstrim.timer",
     "getty@tty1.service",
     "ldconfig.service",
+    "modprobe@.service",
+    "proc-sys-fs-binfmt_misc.automount",
     "serial-getty@ttyS0.service",
+    "sys-fs-fuse-connections.mount",
+    "sys-kernel-config.mount",
+    "sys-kernel-debug.mount",
+    "sys-kernel-tracing.mount",
+    "systemd-binfmt.service",
     "systemd-firstboot.service",
     "systemd-hwdb-update.service",
     "systemd-journal-catalog-update.service",
+    "systemd-networkd-persistent-storage.service",
     "systemd-pcrphase.service",
+    "systemd-udev-load-credentials.service",
 )
 
 # ZFS is in contrib, which Debian's own image leaves out; an image that we made has it.
@@ -70,6 +80,7 @@ touch /etc/.updated /var/.updated
 """
 
 _TIDY = """\
+for unit in {unconfigured}; do systemctl disable --quiet $unit 2>/dev/null || true; done
 rm -f /etc/ssh/ssh_host_* /etc/munge/munge.key /var/log/apt/* /var/log/dpkg.log /var/log/alternatives.log
 : > /etc/machine-id
 rm -f /var/lib/dbus/machine-id
@@ -90,9 +101,13 @@ def kernel(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
 def base(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
     """Return the shell text that makes Debian with a kernel a machine that one can log in to."""
     late = "update-ca-certificates >/dev/null 2>&1\n" if certificates else ""
-    return recipe.install(exports, recipe.BASE_PACKAGES) + late + _BASE.format(masked=" ".join(MASKED_UNITS)) + _TIDY
+    return recipe.install(exports, recipe.BASE_PACKAGES) + late + _BASE.format(masked=" ".join(MASKED_UNITS)) + _tidy()
 
 
 def layer(exports: Mapping[str, str], packages: Iterable[str]) -> str:
     """Return the shell text that puts packages on top of the base, without starting any of them."""
-    return recipe.install(exports, packages) + _TIDY
+    return recipe.install(exports, packages) + _tidy()
+
+
+def _tidy() -> str:
+    return _TIDY.format(unconfigured=" ".join(recipe.UNCONFIGURED_UNITS))

@@ -158,7 +158,7 @@ def test_a_machine_is_as_large_as_its_node(stores: Cluster) -> None:
         box.name: box.machine for box in spec_of(stand_in(stores, cgroup="v1", machines=("fs1", "node01"))).containers
     }
     assert boxes["control"] is None
-    assert boxes["fs1"] == Machine(disks=(2048, 2048, 512, 512))
+    assert boxes["fs1"] == Machine(disks=(2048, 2048, 128, 128))
     node = boxes["node01"]
     assert node is not None
     assert (node.cpus, node.threads) == (4, 2)

@@ -1,5 +1,6 @@
 """A fileserver and its client as virtual machines, and the ways a test switches them off and on."""
 
+import hashlib
 import os
 import subprocess
 import tempfile
@@ -7,10 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpupool.cli.testbed import wanted
 from gpupool.reach import reach
-from gpupool.testbed import vm
+from gpupool.testbed import image, vm, vm_image
 from gpupool.testbed.look import ssh_command
-from tests.testbed.cluster import Testbed, docker, gpupool, until
+from tests.testbed.cluster import ROOT, Testbed, docker, gpupool, until
 
 INVENTORY = Path(__file__).parent / "inventory"
 NETWORK = os.environ.get("GPUPOOL_TESTBED_NETWORK", "10.168.0.0/16")
@@ -26,33 +28,31 @@ Changed = Callable[[str, str, str], "Stores"]
 class Stores(Testbed):
     """The deployed cluster: `control` is a container, `fs1` and `node01` are machines.
 
-    Root's commands on a machine share a connection: a new one costs an emulated machine a second or two.
+    Somebody's commands on a machine share a connection: a new one costs an emulated machine a second or two. Root's
+    stays, others' end soon, as their sessions do.
     """
 
     def run(self, node: str, command: str, user: str = "root", text: str = "") -> subprocess.CompletedProcess[str]:
         """Run a command on a node by ssh."""
-        if user != "root":
-            return super().run(node, command, user, text)
         assert self.to.testbed
         first, *rest = ssh_command(self.to.testbed, node, user, [command])
-        shared = [f"-oControlPath={self._socket(node)}", "-oControlMaster=auto", "-oControlPersist=300"]
+        socket, seconds = Path(CONNECTIONS.name) / f"{node}-{user}", 300 if user == "root" else 5
+        shared = [f"-oControlPath={socket}", "-oControlMaster=auto", f"-oControlPersist={seconds}"]
         words = [first, *shared, "-oServerAliveInterval=10", *rest]
         return subprocess.run(words, input=text, capture_output=True, text=True, check=False, timeout=180)
 
-    def _socket(self, node: str) -> Path:
-        return Path(CONNECTIONS.name) / node
-
     def hang_up(self, node: str) -> None:
-        """End the connection to a machine that is about to go."""
-        command = ["ssh", "-O", "exit", f"-oControlPath={self._socket(node)}", node]
-        subprocess.run(command, capture_output=True, check=False, timeout=30)
-        self._socket(node).unlink(missing_ok=True)
+        """End the connections to a machine that is about to go."""
+        for socket in Path(CONNECTIONS.name).glob(f"{node}-*"):
+            command = ["ssh", "-O", "exit", f"-oControlPath={socket}", node]
+            subprocess.run(command, capture_output=True, check=False, timeout=30)
+            socket.unlink(missing_ok=True)
 
     def boot(self, node: str) -> str:
         """Give the number of a node's boot; nothing while it does not let us in."""
         assert self.to.testbed
         line = ssh_command(self.to.testbed, node, "root", ["cat /proc/sys/kernel/random/boot_id"])
-        patient = [line[0], "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", *line[1:]]
+        patient = [line[0], "-o", "BatchMode=yes", "-o", "ConnectTimeout=4", *line[1:]]
         try:
             done = subprocess.run(patient, capture_output=True, text=True, check=False, timeout=30)
         except subprocess.TimeoutExpired:
@@ -89,10 +89,32 @@ class Stores(Testbed):
 
 
 def up() -> Stores:
-    """Bring the nodes up as bare Debian, and deploy them by apply alone."""
-    done = gpupool("testbed", "up", INVENTORY, "--network", NETWORK, "--vm", MACHINES, "--bare", timeout=1500)
+    """Bring the nodes up and deploy them by apply alone: from bare Debian where this version has not done so before."""
+    bare = () if _mark().exists() else ("--bare",)
+    done = gpupool("testbed", "up", INVENTORY, "--network", NETWORK, "--vm", MACHINES, *bare, timeout=1500)
     assert done.returncode == 0, done.stderr
     stores = Stores(INVENTORY, reach(INVENTORY, "testbed"))
     done = gpupool("apply", INVENTORY, "--on", "testbed", "--yes", timeout=1200)
     assert done.returncode == 0, done.stdout + done.stderr
     return stores
+
+
+def prepare() -> None:
+    """Make disks that hold the packages already, for the next machines of the version that has just installed them."""
+    if not _mark().exists():
+        spec, _ = wanted(INVENTORY, name=None, prefix="gpupool", network=NETWORK, vm=MACHINES)
+        image.ensure(spec.suite, {frozenset(box.packages) for box in spec.containers if not box.machine}, print)
+        vm_image.ensure(spec.suite, {frozenset(box.packages) for box in spec.machines}, print)
+        _mark().parent.mkdir(parents=True, exist_ok=True)
+        _mark().touch()
+
+
+def _mark() -> Path:
+    """Give the file that stands where machines of this very version were deployed from bare Debian."""
+    version = hashlib.sha256()
+    for folder in ("gpupool", "roles", "deploys", "templates", "tests/vm/inventory"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                version.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return cache / "gpupool" / "deployed-from-bare" / version.hexdigest()[:16]

@@ -13,7 +13,7 @@ import pytest
 
 from gpupool.testbed import state
 from tests.testbed.cluster import gpupool
-from tests.vm.cluster import CONNECTIONS, INVENTORY, Changed, Stores, up
+from tests.vm.cluster import CONNECTIONS, INVENTORY, Changed, Stores, prepare, up
 
 
 @pytest.fixture(scope="session")
@@ -25,6 +25,7 @@ def stores() -> Iterator[Stores]:
     CONNECTIONS.cleanup()
     if not os.environ.get("GPUPOOL_TEST_KEEP"):
         gpupool("testbed", "down", INVENTORY)
+    prepare()
 
 
 @pytest.fixture

@@ -97,6 +97,7 @@ def test_a_server_that_stands_still_holds_up_nobody_but_who_looks_there(stores: 
         verified = gpupool("verify", stores.inventory, "--on", "testbed", "--limit", CLIENT)
         assert verified.returncode == 1
         assert "/coc/flash1: no answer in 5 s (server fs1)" in verified.stdout
+        assert "homes are their owners: no answer in 5 s" in verified.stdout
         assert stores.run(CLIENT, "cat /root/looked").stdout == "", "it was to wait"
     # who waited goes on, nothing is lost, and nobody has to do anything
     until(lambda: stores.run(CLIENT, "cat /root/looked").stdout == "before\n", "who waited has read it", 240)
@@ -137,6 +138,7 @@ def test_df_shows_the_mounts_after_a_boot_with_nobody_looking(stores: Stores) ->
 
 def test_a_server_without_nfsd_is_named_and_comes_back(stores: Stores) -> None:
     """The machine answers, and says that nobody is there: another road than silence."""
+    stores.out(CLIENT, "ls /home")  # mounted, if nobody looked since it booted: trying to mount it takes longer
     stores.out(SERVER, "systemctl stop nfs-server")
     try:
         done = stores.apply("--limit", CLIENT)
@@ -192,7 +194,6 @@ def test_options_of_a_new_mount_wait_for_a_drain_where_the_mount_is_used(stores:
         stores.run(CLIENT, "systemctl stop holds")
     assert seen.apply("--limit", CLIENT).returncode == 0
     assert "retrans=5" in source_of(stores, "/coc/scratch")[2].split(",")
-    assert seen.plan("--limit", CLIENT) == (0, {})
     assert stores.apply("--limit", CLIENT).returncode == 0
 
 

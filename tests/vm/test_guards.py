@@ -11,8 +11,9 @@ DISKS = [f"/dev/disk/by-id/virtio-fs1-{number}" for number in (3, 4)]
 FRESH = f"  pools:\n    fresh: {{server: fs1, vdevs: [{{kind: mirror, disks: [{', '.join(DISKS)}]}}]}}\n"
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _as_before(stores: Stores) -> Iterator[None]:
+    """What each test changed goes with the next one's apply, and the last one's with this."""
     yield
     done = stores.apply("--limit", SERVER)
     assert done.returncode == 0, done.stdout
