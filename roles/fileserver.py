@@ -9,12 +9,24 @@ from gpupool.system.exports import EXPORTS, NFS_CONF, exports_for
 from gpupool.system.zfs import datasets_for, pools_for
 from gpupool.zfs_timers import HEALTH, SCRUB, SNAPSHOTS
 
+# Debian enables them when ZFS comes; golden images and careful admins disable what has nothing to do yet.
+_POOLS_AT_BOOT = [
+    "zfs-load-module.service",
+    "zfs-import-cache.service",
+    "zfs-import.target",
+    "zfs-mount.service",
+    "zfs.target",
+]
+
 
 def disks(cluster: Cluster, node: Node) -> None:
     """Before anything is written to an export: what is written first would lie below the dataset."""
     own = [file for file in files_of(cluster, node, "fileserver") if file.path not in (EXPORTS, NFS_CONF)]
-    zfs.pools(name="Pools", wanted=_pools(cluster, node))
+    pools = _pools(cluster, node)
+    zfs.pools(name="Pools", wanted=pools)
     zfs.datasets(name="Datasets", wanted=_datasets(cluster, node))
+    if pools:
+        service.at_boot(name="Pools at boot", units=_POOLS_AT_BOOT)
     files.put(name="Care of pools", files=own)
     service.running(name="Snapshots", unit=f"{SNAPSHOTS}.timer", restart_if=[f"/etc/systemd/system/{SNAPSHOTS}.timer"])
     service.running(name="Scrubs", unit=f"{SCRUB}.timer", restart_if=[f"/etc/systemd/system/{SCRUB}.timer"])

@@ -93,6 +93,22 @@ class Unit(FactBase[UnitState | None]):
         )
 
 
+class UnitFiles(FactBase[dict[str, str] | None]):
+    """Whether units start at boot, in systemd's words (enabled, disabled, masked, …), as far as they are there.
+
+    As the files say now: of a loaded unit systemd remembers what they said. None when the answer was cut short.
+    """
+
+    def command(self, units: Sequence[str]) -> StringCommand:
+        """Ask for all units at once."""
+        return ask('systemctl list-unit-files --no-legend --plain -- "$@" || :', *units)
+
+    def process(self, output: list[str]) -> dict[str, str] | None:
+        """Read the answer."""
+        lines = whole(output)
+        return None if lines is None else {unit: state for unit, state, *_ in map(str.split, lines)}
+
+
 def _unix(text: str) -> float:
     # "Sat 2026-11-21 08:03:53.123456 UTC"; empty or "n/a" when it never started
     words = text.split()

@@ -21,7 +21,7 @@ from collections.abc import Generator, Mapping
 from pyinfra.api.command import StringCommand
 from pyinfra.api.operation import operation
 
-from gpupool.facts.service import STAMPS, Unit, UnitState
+from gpupool.facts.service import STAMPS, Unit, UnitFiles, UnitState
 from gpupool.operations import diffs, upcoming
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.refusal import refuse
@@ -104,7 +104,7 @@ def running(
                 "restart": 'systemctl restart -- "$unit" || say "does not come back after its restart"',
                 "reload": f'said=$({reload} 2>&1) || say "cannot be reloaded" "$said"',
             }[act],
-            "settle",
+            *(["settle"] if unit.endswith(".service") else []),
             *(["note"] if paths else []),
         ]
         reasons = changed if act == "reload" else because if act == "restart" else {}
@@ -114,6 +114,25 @@ def running(
         this_host().noop(f"{unit}: runs as wanted")
         return
     yield StringCommand("\n".join([f"unit={shlex.quote(unit)}", _PRELUDE.strip(), *lines]))
+
+
+@operation()
+def at_boot(units: list[str]) -> Generator[StringCommand, None, None]:
+    """Have units start at boot, without starting them now; what is masked is an admin's decision, and refused."""
+    states = this_host().get_fact(UnitFiles, units=units)
+    if states is None:
+        yield from refuse(f"systemd does not say whether {', '.join(units)} start at boot: no answer within 60 s")
+        return
+    if masked := [unit for unit in units if states.get(unit, "").startswith("masked")]:
+        yield from refuse(f"{', '.join(masked)}: masked; if nobody needs that: systemctl unmask {shlex.join(masked)}")
+        return
+    late = [unit for unit in units if states.get(unit) not in _ENABLED]
+    diffs.record({f"enable {unit}": None for unit in late})
+    if not late:
+        this_host().noop(f"{', '.join(units)}: start at boot")
+        return
+    # in one command: each makes systemd read all its units again
+    yield StringCommand("systemctl", "--quiet", "enable", "--", *late)
 
 
 def stale(state: UnitState, coming: Mapping[str, str]) -> dict[str, str]:

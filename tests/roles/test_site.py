@@ -93,7 +93,7 @@ def test_real_machines_get_the_time_and_no_stand_ins() -> None:
         expected.insert(expected.index("SSH"), "Time")
         if name == "files":
             at = expected.index("Exports")
-            expected[at:at] = ["Pools", "Datasets", "Care of pools", "Snapshots", "Scrubs", "Health"]
+            expected[at:at] = ["Pools", "Datasets", "Pools at boot", "Care of pools", "Snapshots", "Scrubs", "Health"]
             at = expected.index("Homes") + 1
             expected[at:at] = ["NFS settings", "NFS exports", "NFS server"]
         assert done(report, name) == expected
