@@ -80,13 +80,6 @@ class Stores(Testbed):
         if wait:
             self.wait_until_up(node)
 
-    def reboot(self, node: str) -> None:
-        """Reboot a machine from within, and wait until it is there again."""
-        before = self.out(node, "cat /proc/sys/kernel/random/boot_id")
-        self.out(node, "systemctl reboot")
-        self.hang_up(node)
-        until(lambda: self.boot(node) not in ("", before), f"{node} is up again", BOOT_SECONDS)
-
 
 def up() -> Stores:
     """Bring the nodes up and deploy them by apply alone: from bare Debian where this version has not done so before."""

