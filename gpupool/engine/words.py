@@ -14,7 +14,7 @@ from pyinfra.api.exceptions import ConnectError, PyinfraError
 
 from gpupool.errors import GpupoolError
 
-LONGEST = 300  # characters of one reason
+LONGEST = 4000  # characters of one reason: all that an operation refuses is in it
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ERRNO = {
     errno.ECONNREFUSED: "connection refused",

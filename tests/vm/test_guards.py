@@ -57,37 +57,40 @@ def test_a_disk_with_anything_on_it_is_refused_by_name(stores: Stores, changed: 
             stores.run(SERVER, f"zpool labelclear -f {disk}-part1; wipefs -qa {disk}; partprobe {disk}")
 
 
-def test_a_dataset_that_the_inventory_names_no_more_stays(stores: Stores, changed: Changed) -> None:
-    stores.out(SERVER, "echo thesis > /tank/blue/thesis")
+def test_whatever_would_lose_data_is_refused_at_once_and_stays(stores: Stores, changed: Changed) -> None:
+    """A dataset that the inventory names no more, quotas below their use, another place, and other disks."""
+    vdev = "{kind: mirror, disks: [/dev/disk/by-id/virtio-fs1-1, /dev/disk/by-id/virtio-fs1-2]}"
+    for old, new in (
+        ("    flash1: {server: fs1, path: /tank/blue, fs: zfs, size: 256M}\n", ""),
+        ("{flash1: flash1, scratch: scratch}", "{scratch: scratch}"),
+        ("size: 512M", "size: 16M"),
+        ("quota: 64M", "quota: 8M"),
+        ("path: /tank/red,", "path: /data/red, dataset: tank/red,"),
+    ):
+        changed("storage.yml", old, new)
+    seen = changed("storage.yml", vdev, f"{vdev}, {{kind: log, disks: [{DISKS[0]}]}}")
     try:
-        changed("storage.yml", "    flash1: {server: fs1, path: /tank/blue, fs: zfs, size: 256M}\n", "")
-        seen = changed("storage.yml", "{flash1: flash1, scratch: scratch}", "{scratch: scratch}")
+        stores.out(SERVER, "echo thesis > /tank/blue/thesis; head -c 30M /dev/urandom > /tank/red/much")
+        stores.out(SERVER, "head -c 9M /dev/urandom > /tank/home/ann/much && chown ann: /tank/home/ann/much")
+        stores.out(SERVER, "zpool sync tank")
         code, changes = seen.plan("--limit", SERVER)
         assert code == 3
         assert "What ZFS keeps | tank/blue (refused)" in changes[SERVER]
         said = refused(seen)
         assert "tank/blue: not in the inventory any more; it stays" in said
         assert "zfs destroy -r tank/blue" in said
-        assert stores.out(SERVER, "cat /tank/blue/thesis") == "thesis"
-        assert "/tank/blue" not in stores.out(SERVER, "exportfs -s")
-    finally:
-        stores.run(SERVER, "rm -f /tank/blue/thesis")
-
-
-def test_a_quota_below_its_use_is_refused_with_both_numbers(stores: Stores, changed: Changed) -> None:
-    try:
-        stores.out(SERVER, "head -c 30M /dev/urandom > /tank/red/much && zpool sync tank")
-        stores.out(
-            SERVER, "head -c 9M /dev/urandom > /tank/home/ann/much && chown ann: /tank/home/ann/much && zpool sync tank"
-        )
-        changed("storage.yml", "size: 512M", "size: 16M")
-        said = refused(changed("storage.yml", "quota: 64M", "quota: 8M"))
         assert "tank/red quota: 16M is less than the 30." in said
         assert "tank/home userquota@20001: 8M is less than the 9." in said
+        assert "tank/red mountpoint: it is /tank/red, wanted /data/red" in said
+        assert f"pool tank is to grow: disks are only added by hand: zpool add tank log {DISKS[0]}" in said
+        assert stores.out(SERVER, "cat /tank/blue/thesis") == "thesis"
+        assert "/tank/blue" not in stores.out(SERVER, "exportfs -s")
         read = "zfs get -Hpo value quota tank/red; zfs get -Hpo value userquota@20001,userquota@20002 tank/home"
         assert stores.out(SERVER, read).split() == [str(512 * 2**20), str(64 * 2**20), str(8 * 2**20)]
+        assert stores.out(SERVER, "findmnt -no SOURCE /tank/red") == "tank/red"
+        assert DISKS[0] not in stores.out(SERVER, "zpool status -P tank")
     finally:
-        stores.run(SERVER, "rm -f /tank/red/much /tank/home/ann/much; zpool sync tank")
+        stores.run(SERVER, "rm -f /tank/blue/thesis /tank/red/much /tank/home/ann/much; zpool sync tank")
 
 
 def test_files_are_not_hidden_by_a_new_dataset(stores: Stores, changed: Changed) -> None:
@@ -101,15 +104,3 @@ def test_files_are_not_hidden_by_a_new_dataset(stores: Stores, changed: Changed)
         ]  # fmt: skip
     finally:
         stores.run(SERVER, "rm -r /tank/new")
-
-
-def test_another_place_and_other_disks_are_refused_with_what_a_person_would_run(
-    stores: Stores, changed: Changed
-) -> None:
-    changed("storage.yml", "path: /tank/blue,", "path: /data/blue, dataset: tank/blue,")
-    vdev = "{kind: mirror, disks: [/dev/disk/by-id/virtio-fs1-1, /dev/disk/by-id/virtio-fs1-2]}"
-    said = refused(changed("storage.yml", vdev, f"{vdev}, {{kind: log, disks: [{DISKS[0]}]}}"))
-    assert f"pool tank is to grow: disks are only added by hand: zpool add tank log {DISKS[0]}" in said
-    assert "tank/blue mountpoint: it is /tank/blue, wanted /data/blue" in said
-    assert stores.out(SERVER, "findmnt -no SOURCE /tank/blue") == "tank/blue"
-    assert DISKS[0] not in stores.out(SERVER, "zpool status -P tank")
