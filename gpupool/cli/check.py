@@ -1,8 +1,12 @@
 """`gpupool check`: every complaint about an inventory at once."""
 
+from pathlib import Path
+
 from gpupool.cli.screen import Inventory, Json, With, print_json, stdout
-from gpupool.cluster.complaints import Located, dotted
+from gpupool.cluster.complaints import BadInventoryError, Located, dotted
 from gpupool.cluster.load import examine
+from gpupool.cluster.model import Cluster
+from gpupool.rehearsal.site_read import scenarios
 
 _STYLE = {"error": "red", "warning": "yellow", "info": "dim"}
 
@@ -10,20 +14,31 @@ _STYLE = {"error": "red", "warning": "yellow", "info": "dim"}
 def command(inventory: Inventory, change: With = None, as_json: Json = False) -> None:
     """Say everything that is wrong with an inventory; exit 2 when it cannot be used."""
     loaded = examine(inventory, change)
+    of_site = _of_site(inventory, loaded.cluster) if loaded.cluster else []
+    errors, complaints = [*loaded.errors, *of_site], [*loaded.complaints, *of_site]
     if as_json:
-        print_json({"ok": loaded.cluster is not None, "complaints": [_as_dict(it) for it in loaded.complaints]})
+        print_json({"ok": not errors, "complaints": [_as_dict(it) for it in complaints]})
     else:
-        for it in loaded.complaints:
+        for it in complaints:
             stdout.print(str(it), style=_STYLE[it.complaint.severity], markup=False)
-        stdout.print(_summary(loaded.errors, loaded.complaints), style="red" if loaded.errors else "green")
+        stdout.print(_summary(errors, complaints), style="red" if errors else "green")
         if cluster := loaded.cluster:
             nodes, gpus = len(cluster.nodes), cluster.total_gpus
             cpus = sum(node.cpus for node in cluster.having("compute"))
             words = f"{nodes} nodes, {len(cluster.having('compute'))} of them compute: {gpus} GPUs, {cpus} CPUs"
             labs = sum(account.kind == "lab" for account in cluster.accounts.values())
             stdout.print(f"{cluster.name}: {words}; {labs} labs, {len(cluster.partitions)} partitions")
-    if loaded.errors:
+    if errors:
         raise SystemExit(2)
+
+
+def _of_site(inventory: Path, cluster: Cluster) -> list[Located]:
+    """Give what is wrong with the site's own promises, which only a rehearsal would read."""
+    try:
+        scenarios(inventory, cluster)
+    except BadInventoryError as bad:
+        return bad.located
+    return []
 
 
 def _summary(errors: list[Located], complaints: list[Located]) -> str:

@@ -1,6 +1,7 @@
 """`gpupool check`, `render`, `schema` and `init`, as people and programs see them."""
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,18 @@ def test_check_speaks_json(gpupool: Callable[..., Any]) -> None:
         "hint": "did you mean contributed_gpus?",
     }
     assert json.loads(gpupool("check", SMALL, "--json").out) == {"ok": True, "complaints": []}
+
+
+def test_check_reads_a_sites_own_promises(gpupool: Callable[..., Any], tmp_path: Path) -> None:
+    site = shutil.copytree(INVENTORY / "example", tmp_path / "site")
+    assert gpupool("check", site).code == 0
+    wrong = "name: mine\npromise: It runs\nsteps:\n  - submit: {user: u-visoin1}\n"
+    (site / "rehearsal" / "mine.yml").write_text(wrong)
+    said = gpupool("check", site)
+    assert said.code == 2
+    assert "mine.yml:4: steps[0].submit.user: there is no user u-visoin1" in said.out
+    assert "1 error" in said.out
+    assert json.loads(gpupool("check", site, "--json").out)["ok"] is False
 
 
 def test_words_in_brackets_are_no_markup(gpupool: Callable[..., Any], tmp_path: Path) -> None:
