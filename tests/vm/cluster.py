@@ -1,6 +1,7 @@
 """A fileserver and its client as virtual machines, and the ways a test switches them off and on."""
 
 import hashlib
+import json
 import os
 import subprocess
 import tempfile
@@ -29,8 +30,10 @@ class Stores(Testbed):
     """The deployed cluster: `control` is a container, `fs1` and `node01` are machines.
 
     Somebody's commands on a machine share a connection: a new one costs an emulated machine a second or two. Root's
-    stays, others' end soon, as their sessions do.
+    stays, others' end soon, as their sessions do. `from_bare`: no package was there before apply came.
     """
+
+    from_bare: bool = False
 
     def run(self, node: str, command: str, user: str = "root", text: str = "") -> subprocess.CompletedProcess[str]:
         """Run a command on a node by ssh."""
@@ -83,10 +86,12 @@ class Stores(Testbed):
 
 def up() -> Stores:
     """Bring the nodes up and deploy them by apply alone: from bare Debian where this version has not done so before."""
-    bare = () if _mark().exists() else ("--bare",)
-    done = gpupool("testbed", "up", INVENTORY, "--network", NETWORK, "--vm", MACHINES, *bare, timeout=1500)
+    bare = not _mark().exists()
+    start = ["testbed", "up", str(INVENTORY), "--network", NETWORK, "--vm", MACHINES, *(["--bare"] if bare else [])]
+    done = gpupool(*start, "--json", timeout=1500)
     assert done.returncode == 0, done.stderr
-    stores = Stores(INVENTORY, reach(INVENTORY, "testbed"))
+    made = json.loads(done.stdout)["created"]
+    stores = Stores(INVENTORY, reach(INVENTORY, "testbed"), bare and {"control", *MACHINES.split(",")} <= set(made))
     done = gpupool("apply", INVENTORY, "--on", "testbed", "--yes", timeout=1200)
     assert done.returncode == 0, done.stdout + done.stderr
     return stores
@@ -94,12 +99,11 @@ def up() -> Stores:
 
 def prepare() -> None:
     """Make disks that hold the packages already, for the next machines of the version that has just installed them."""
-    if not _mark().exists():
-        spec, _ = wanted(INVENTORY, name=None, prefix="gpupool", network=NETWORK, vm=MACHINES)
-        image.ensure(spec.suite, {frozenset(box.packages) for box in spec.containers if not box.machine}, print)
-        vm_image.ensure(spec.suite, {frozenset(box.packages) for box in spec.machines}, print)
-        _mark().parent.mkdir(parents=True, exist_ok=True)
-        _mark().touch()
+    spec, _ = wanted(INVENTORY, name=None, prefix="gpupool", network=NETWORK, vm=MACHINES)
+    image.ensure(spec.suite, {frozenset(box.packages) for box in spec.containers if not box.machine}, print)
+    vm_image.ensure(spec.suite, {frozenset(box.packages) for box in spec.machines}, print)
+    _mark().parent.mkdir(parents=True, exist_ok=True)
+    _mark().touch()
 
 
 def _mark() -> Path:

@@ -25,7 +25,8 @@ def stores() -> Iterator[Stores]:
     CONNECTIONS.cleanup()
     if not os.environ.get("GPUPOOL_TEST_KEEP"):
         gpupool("testbed", "down", INVENTORY)
-    prepare()
+    if there.from_bare:
+        prepare()
 
 
 @pytest.fixture

@@ -35,11 +35,6 @@ def test_a_mirror_of_two_disks_holds_the_datasets_of_the_inventory(stores: Store
     assert value(stores, "userquota@20001", "tank/home") == str(64 * MIB)
 
 
-def test_a_second_apply_changes_nothing(stores: Stores) -> None:
-    done = stores.apply()
-    assert (done.returncode, "nothing to change" in done.stdout) == (0, True), done.stdout
-
-
 def test_what_was_set_by_hand_is_shown_property_by_property_and_set_back(stores: Stores) -> None:
     by_hand = [
         "quota=700M tank/blue", "atime=on tank/red", "compression=off tank", "userquota@20001=99M tank/home",
