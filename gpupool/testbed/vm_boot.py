@@ -26,16 +26,20 @@ for device in eth0 tap0 bridge0; do ip link set $device up; done
 accel=tcg,thread=multi cpu=max,erms=off,fsrm=off
 # Some machines offer a KVM that runs no ordinary kernel: then the processor does not say that it can do this.
 [ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo && accel=kvm cpu=host
-rm -f monitor
-# "File" and not "stdio": the console goes to docker's log, and nothing is read.
-qemu-system-x86_64 -accel $accel -cpu $cpu {arguments} &
-machine=$!
 say() {{ echo "$1" | socat -t1 - UNIX-CONNECT:{folder}/monitor >/dev/null 2>&1 || true; }}
 # docker stop presses the power button; QUIT pulls the plug. Either way QEMU writes down what it holds.
 trap 'say system_powerdown; {{ sleep {patience}; say quit; }} &' TERM
 trap 'say quit' QUIT
-status=0
-while kill -0 $machine 2>/dev/null; do wait $machine && status=0 || status=$?; done
+for try in 1 2 3; do
+  rm -f monitor
+  began=$(date +%s)
+  # "File" and not "stdio": the console goes to docker's log, and nothing is read.
+  qemu-system-x86_64 -accel $accel -cpu $cpu {arguments} &
+  machine=$! status=0
+  while kill -0 $machine 2>/dev/null; do wait $machine && status=0 || status=$?; done
+  # Emulating several processors, QEMU 10 aborts now and then while the kernel sets up its devices.
+  [ $status = 134 ] && [ $(($(date +%s) - began)) -lt 60 ] || break
+done
 exit $status
 """
 

@@ -47,7 +47,7 @@ def script(box: Container = FILES) -> str:
 
 
 def arguments(box: Container = FILES) -> list[str]:
-    line = next(line for line in script(box).splitlines() if line.startswith("qemu-system-x86_64"))
+    line = next(line for line in script(box).splitlines() if line.strip().startswith("qemu-system-x86_64"))
     return shlex.split(line)
 
 
