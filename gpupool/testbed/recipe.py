@@ -103,17 +103,20 @@ ln -f $own/*.deb /apt-cache/debs/ 2>/dev/null || true
 rm -rf $own /usr/sbin/policy-rc.d
 """
 
-_TIDY = """\
+_CHRONY = """\
 # chrony runs, but keeps its hands off the clock (-x): the clock is that of the machine underneath.
 unit=/usr/lib/systemd/system/chrony.service
 [ -e $unit ] || unit=/lib/systemd/system/chrony.service
 if [ -e $unit ]; then
   mkdir -p /etc/systemd/system/chrony.service.d
-  {{
+  {
     printf '[Unit]\\nConditionCapability=\\n[Service]\\nExecStart=\\n'
     sed -n '/^ExecStart=/s/ [$]DAEMON_OPTS/ -x&/p' $unit
-  }} > /etc/systemd/system/chrony.service.d/container.conf
+  } > /etc/systemd/system/chrony.service.d/container.conf
 fi
+"""
+
+_TIDY = """\
 for unit in {unconfigured}; do systemctl disable --quiet $unit 2>/dev/null || true; done
 rm -f /etc/ssh/ssh_host_* /etc/munge/munge.key /var/log/apt/* /var/log/dpkg.log /var/log/alternatives.log
 : > /etc/machine-id
@@ -132,12 +135,12 @@ def base(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
     """Return the shell text that makes a plain Debian tree a machine one can log in to."""
     late = "update-ca-certificates >/dev/null 2>&1\n" if certificates else ""
     masks = _BASE.format(masked=" ".join(MASKED_UNITS))
-    return trust(certificates) + install(exports, BASE_PACKAGES) + late + masks + _tidy()
+    return trust(certificates) + install(exports, BASE_PACKAGES) + late + masks + _CHRONY + tidy()
 
 
 def layer(exports: Mapping[str, str], packages: Iterable[str]) -> str:
     """Return the shell text that puts packages on top of the base, without starting or configuring any of them."""
-    return install(exports, packages) + _tidy()
+    return install(exports, packages) + _CHRONY + tidy()
 
 
 def key(*parts: str) -> str:
@@ -160,5 +163,6 @@ def install(exports: Mapping[str, str], packages: Iterable[str]) -> str:
     return _INSTALL.format(exports=lines, packages=" ".join(shlex.quote(name) for name in sorted(packages)))
 
 
-def _tidy() -> str:
+def tidy() -> str:
+    """Return the shell text that disables what is not configured yet and forgets what is a machine's own."""
     return _TIDY.format(unconfigured=" ".join(UNCONFIGURED_UNITS))

@@ -79,13 +79,7 @@ touch /etc/.updated /var/.updated
 : >> /etc/default/locale
 """
 
-_TIDY = """\
-for unit in {unconfigured}; do systemctl disable --quiet $unit 2>/dev/null || true; done
-rm -f /etc/ssh/ssh_host_* /etc/munge/munge.key /var/log/apt/* /var/log/dpkg.log /var/log/alternatives.log
-: > /etc/machine-id
-rm -f /var/lib/dbus/machine-id
-touch /etc/.updated /var/.updated
-"""
+_UPDATED = "touch /etc/.updated /var/.updated\n"
 
 
 def qemu(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
@@ -101,13 +95,15 @@ def kernel(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
 def base(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
     """Return the shell text that makes Debian with a kernel a machine that one can log in to."""
     late = "update-ca-certificates >/dev/null 2>&1\n" if certificates else ""
-    return recipe.install(exports, recipe.BASE_PACKAGES) + late + _BASE.format(masked=" ".join(MASKED_UNITS)) + _tidy()
+    return (
+        recipe.install(exports, recipe.BASE_PACKAGES)
+        + late
+        + _BASE.format(masked=" ".join(MASKED_UNITS))
+        + recipe.tidy()
+        + _UPDATED
+    )
 
 
 def layer(exports: Mapping[str, str], packages: Iterable[str]) -> str:
     """Return the shell text that puts packages on top of the base, without starting any of them."""
-    return recipe.install(exports, packages) + _tidy()
-
-
-def _tidy() -> str:
-    return _TIDY.format(unconfigured=" ".join(recipe.UNCONFIGURED_UNITS))
+    return recipe.install(exports, packages) + recipe.tidy() + _UPDATED
