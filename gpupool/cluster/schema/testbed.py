@@ -12,7 +12,8 @@ class Testbed(Fact):
     __test__ = False  # pytest would take the name for a test class
 
     nodes: Nodes = Field(description="The others are rendered and checked, not started.")
-    grace: Duration = Field(10, description="Grace time of preemptable partitions there.")
+    # below 10: jobs that leave 10 to 30 s after their signal keep their GPUs for up to 10 s more (docs/preemption.md)
+    grace: Duration = Field(8, description="Grace time of preemptable partitions there.")
     requeue_delay: Duration = Field(5, description="As preemption.requeue_delay.")
     controller_timeout: Duration = Field(20, description="As slurm.controller_timeout.")
     disks: dict[Name, tuple[Size, ...]] = Field(
