@@ -43,6 +43,7 @@ MASKED_UNITS = (
     "systemd-networkd-persistent-storage.service",
     "systemd-pcrphase.service",
     "systemd-udev-load-credentials.service",
+    "user@.service",
 )
 
 # ZFS is in contrib, which Debian's own image leaves out; an image that we made has it.

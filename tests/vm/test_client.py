@@ -38,17 +38,29 @@ def source_of(stores: Stores, path: str) -> list[str]:
     return [last[dash + 2], last[dash + 1], f"{last[5]},{last[dash + 3]}"]
 
 
-def hold(stores: Stores) -> None:
-    """Have a program on the client that keeps a file of /coc/scratch open."""
-    stores.out(SERVER, "echo held > /export/scratch/held")
-    stores.out(CLIENT, "systemd-run --collect --unit=holds sh -c 'exec 3</coc/scratch/held; sleep 600'")
-    until(
-        partial(succeeds, stores, "ls -l /proc/$(systemctl show -P MainPID holds)/fd | grep held"), "the file is open"
-    )
+def options_of(stores: Stores, path: str) -> list[str]:
+    """Options of what the kernel has mounted at a path, on top."""
+    return source_of(stores, path)[2].split(",")
+
+
+@contextmanager
+def held(stores: Stores, export: str, path: str) -> Iterator[str]:
+    """A program on the client, a unit with this name, keeps a file of a mount open."""
+    unit = f"holds-{path.rpartition('/')[2]}"
+    stores.out(SERVER, f"echo held > {export}/held && chmod a+r {export}/held")
+    stores.out(CLIENT, f"systemd-run --collect --unit={unit} sh -c 'exec 3<{path}/held; sleep 600'")
+    try:
+        open_files = f"ls -l /proc/$(systemctl show -P MainPID {unit})/fd | grep held"
+        until(partial(succeeds, stores, open_files), "the file is open")
+        yield unit
+    finally:
+        stores.run(CLIENT, f"systemctl stop {unit}")
+        stores.run(SERVER, f"rm -f {export}/held")
 
 
 @pytest.mark.promise("SKY-083", "SKY-088")
 def test_exports_are_mounted_hard_by_nfs_4_2_at_the_guides_places(stores: Stores) -> None:
+    assert stores.plan("--limit", CLIENT) == (0, {})
     for path, export in (("/coc/pskynet1", "/tank/red"), ("/coc/flash1", "/tank/blue"), ("/home", "/tank/home")):
         source, kind, options = source_of(stores, path)
         assert (source, kind) == (f"fs1.stores.example:{export}", "nfs4")
@@ -147,6 +159,7 @@ def test_a_server_without_nfsd_is_named_and_comes_back(stores: Stores) -> None:
     finally:
         stores.out(SERVER, "systemctl start nfs-server")
     until(partial(succeeds, stores, "timeout 20 ls /coc/pskynet1/"), "mounts work again", 180)
+    assert stores.plan("--limit", CLIENT) == (0, {})
 
 
 def test_a_mount_whose_directory_was_made_anew_is_stale_and_named(stores: Stores) -> None:
@@ -162,38 +175,32 @@ def test_a_mount_whose_directory_was_made_anew_is_stale_and_named(stores: Stores
     until(lambda: stores.plan("--limit", CLIENT) == (0, {}), "it is good again", 60)
 
 
-def test_options_that_a_remount_gives_come_at_once_and_open_files_live(stores: Stores, changed: Changed) -> None:
-    hold(stores)
-    try:
-        seen = changed("storage.yml", "path: /export/scratch}", "path: /export/scratch, options: [nosuid]}")
-        assert seen.plan("--limit", CLIENT) == (3, {CLIENT: ["Mounts | /coc/scratch"]})
-        assert seen.apply("--limit", CLIENT).returncode == 0
-        assert "nosuid" in source_of(stores, "/coc/scratch")[2].split(",")
-        assert seen.plan("--limit", CLIENT) == (0, {})
-        # what is no longer asked for goes the same way
-        assert stores.apply("--limit", CLIENT).returncode == 0
-        assert "nosuid" not in source_of(stores, "/coc/scratch")[2].split(",")
-        assert stores.run(CLIENT, "systemctl is-active holds").returncode == 0
-    finally:
-        stores.run(CLIENT, "systemctl stop holds")
-
-
-def test_options_of_a_new_mount_wait_for_a_drain_where_the_mount_is_used(stores: Stores, changed: Changed) -> None:
-    hold(stores)
-    try:
-        seen = changed("storage.yml", "path: /export/scratch}", "path: /export/scratch, options: [retrans=5]}")
+def test_new_options_come_at_once_or_wait_for_a_drain_and_open_files_live(stores: Stores, changed: Changed) -> None:
+    """The kernel gives nosuid to what is mounted; retrans only to a new mount, and somebody uses this one."""
+    changed("storage.yml", "path: /export/scratch}", "path: /export/scratch, options: [nosuid]}")
+    seen = changed("storage.yml", "path: /tank/red,", "path: /tank/red, options: [retrans=5],")
+    with held(stores, "/export/scratch", "/coc/scratch"), held(stores, "/tank/red", "/coc/pskynet1") as holder:
+        assert seen.plan("--limit", CLIENT) == (3, {CLIENT: ["Mounts | /coc/pskynet1", "Mounts | /coc/scratch"]})
         done = seen.apply("--limit", CLIENT)
         assert done.returncode == 1
         said = " ".join(done.stdout.split())
-        assert "/coc/scratch: mounted without retrans=5 as long as somebody uses it" in said
+        assert "/coc/pskynet1: mounted without retrans=5 as long as somebody uses it" in said
         assert "drain the node" in said
-        assert stores.run(CLIENT, "systemctl is-active holds").returncode == 0
-        assert "retrans=5" not in source_of(stores, "/coc/scratch")[2].split(",")
-    finally:
-        stores.run(CLIENT, "systemctl stop holds")
-    assert seen.apply("--limit", CLIENT).returncode == 0
-    assert "retrans=5" in source_of(stores, "/coc/scratch")[2].split(",")
-    assert stores.apply("--limit", CLIENT).returncode == 0
+        assert "retrans=5" not in options_of(stores, "/coc/pskynet1")
+        assert "nosuid" in options_of(stores, "/coc/scratch")
+        assert seen.plan("--limit", CLIENT) == (3, {CLIENT: ["Mounts | /coc/pskynet1"]})
+        assert stores.run(CLIENT, f"systemctl is-active {holder}").returncode == 0
+        stores.out(CLIENT, f"systemctl stop {holder}")
+        assert seen.apply("--limit", CLIENT).returncode == 0
+        assert "retrans=5" in options_of(stores, "/coc/pskynet1")
+        assert seen.plan("--limit", CLIENT) == (0, {})
+        # what is no longer asked for goes the same way
+        assert stores.apply("--limit", CLIENT).returncode == 0
+        assert "nosuid" not in options_of(stores, "/coc/scratch")
+        assert stores.out(CLIENT, "systemctl is-active holds-scratch") == "active"
+    # mounts of one server share a connection: it forgets when all of them have gone
+    stores.out(CLIENT, "umount -a -t nfs4 && ls /coc/pskynet1/ /coc/flash1/ /coc/scratch/ /home/")
+    assert "retrans=5" not in options_of(stores, "/coc/pskynet1")
 
 
 def test_another_source_at_a_mounts_place_is_refused_and_stays(stores: Stores, changed: Changed) -> None:

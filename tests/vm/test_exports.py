@@ -55,33 +55,3 @@ def test_a_host_outside_the_list_is_refused(stores: Stores) -> None:
         stores.out(SERVER, f"exportfs -o rw 127.0.0.1:/tank/red && {mount} && umount /mnt/try")
     finally:
         stores.run(SERVER, "umount /mnt/try; exportfs -u 127.0.0.1:/tank/red")
-
-
-def test_what_was_given_by_hand_is_shown_and_withdrawn_and_your_own_lines_stay(stores: Stores) -> None:
-    try:
-        stores.out(SERVER, "mkdir -p /export/mine && echo '/export/mine 127.0.0.1(ro)' >> /etc/exports && exportfs -r")
-        stores.out(SERVER, "exportfs -o rw,no_root_squash 127.0.0.1:/tank/red && exportfs -o rw 127.0.0.1:/export")
-        code, changes = stores.plan("--limit", SERVER)
-        assert (code, sorted(changes[SERVER])) == (3, ["NFS exports | /export", "NFS exports | /tank/red"])
-        done = stores.apply("--limit", SERVER)
-        assert done.returncode == 0, done.stdout
-        assert [line.split()[0] for line in stores.out(SERVER, "grep 127.0.0.1 /var/lib/nfs/etab").splitlines()] == [
-            "/export/mine"
-        ]
-    finally:
-        stores.run(SERVER, "sed -i '\\|^/export/mine|d' /etc/exports; exportfs -r; rmdir /export/mine")
-
-
-def test_a_dataset_that_is_not_mounted_is_not_given_away(stores: Stores) -> None:
-    """Clients would write below it, on the server's own disk."""
-    try:
-        stores.out(SERVER, "zfs unmount -f tank/blue && exportfs -f")
-        assert stores.run(CLIENT, "timeout 6 touch /srv/blue-lab/flash1/lost", "bea").returncode != 0
-        assert stores.out(SERVER, "ls -A /tank/blue") == ""
-        code, changes = stores.plan("--limit", SERVER)
-        assert (code, changes[SERVER][0]) == (3, "Datasets | tank/blue mounted")
-        done = stores.apply("--limit", SERVER)
-        assert done.returncode == 0, done.stdout
-    finally:
-        stores.run(SERVER, "zfs mount tank/blue; exportfs -f")
-    assert stores.out(SERVER, "findmnt -no SOURCE /tank/blue") == "tank/blue"

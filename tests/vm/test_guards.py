@@ -44,6 +44,7 @@ def test_a_disk_with_anything_on_it_is_refused_by_name(stores: Stores, changed: 
         done = seen.apply("--limit", SERVER)
         assert done.returncode == 0, done.stdout
         assert pools(stores) == ["fresh", "tank"]
+        assert seen.plan("--limit", SERVER) == (0, {})
         # exported: found again by what ZFS wrote on its disks; destroyed: somebody may want it back
         stores.out(SERVER, "zpool export fresh")
         done = seen.apply("--limit", SERVER)

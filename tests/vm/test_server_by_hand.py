@@ -1,0 +1,78 @@
+"""What somebody changed on the server by hand: a plan shows it piece by piece, an apply sets it back."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from tests.vm.cluster import Stores
+
+SERVER, CLIENT = "fs1", "node01"
+MIB = 2**20
+BY_HAND = (
+    "zfs set quota=700M tank/blue; zfs set atime=on recordsize=64K tank/red",
+    "zfs set compression=off tank; zfs set userquota@20001=99M tank/home",
+    "zfs unmount -f tank/blue; exportfs -f",
+    "mkdir -p /export/mine; echo '/export/mine 127.0.0.1(ro)' >> /etc/exports; exportfs -r",
+    "exportfs -o rw,no_root_squash 127.0.0.1:/tank/red; exportfs -o rw 127.0.0.1:/export",
+)
+
+
+@dataclass(frozen=True)
+class SetBack:
+    """What a plan showed; whether a client could write to an unmounted dataset meanwhile, and what lay at its place."""
+
+    shown: list[str]
+    written: bool
+    below: str
+
+
+@pytest.fixture(scope="module")
+def back(stores: Stores) -> Iterator[SetBack]:
+    """Everything by hand at once, seen by a plan and set back by an apply that leaves nothing to do."""
+    try:
+        stores.out(SERVER, f"set -e; {'; '.join(BY_HAND)}")
+        written = stores.run(CLIENT, "timeout 6 touch /srv/blue-lab/flash1/lost", "bea").returncode == 0
+        below = stores.out(SERVER, "ls -A /tank/blue")
+        code, changes = stores.plan("--limit", SERVER)
+        assert (code, set(changes)) == (3, {SERVER})
+        done = stores.apply("--limit", SERVER)
+        assert done.returncode == 0, done.stdout
+        assert stores.plan("--limit", SERVER) == (0, {})
+        yield SetBack(changes[SERVER], written, below)
+    finally:
+        stores.run(SERVER, "sed -i '\\|^/export/mine|d' /etc/exports; exportfs -r; rmdir /export/mine")
+        stores.run(SERVER, "zfs inherit recordsize tank/red; zfs mount tank/blue; exportfs -f")
+
+
+def value(stores: Stores, name: str, of: str) -> str:
+    return stores.out(SERVER, f"zfs get -Hpo value {name} {of}")
+
+
+def test_every_change_is_shown_by_its_name(back: SetBack) -> None:
+    # the inventory says nothing of recordsize, nor of /export/mine
+    assert sorted(back.shown) == [
+        "Datasets | tank compression", "Datasets | tank/blue mounted", "Datasets | tank/blue quota",
+        "Datasets | tank/home userquota@20001", "Datasets | tank/red atime", "NFS exports | /export",
+        "NFS exports | /tank/red", "Spaces | /tank/blue",
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("back")
+def test_properties_are_as_the_inventory_says_and_the_others_as_they_were(stores: Stores) -> None:
+    assert value(stores, "quota", "tank/blue") == str(256 * MIB)
+    assert value(stores, "atime,compression,recordsize", "tank/red").split() == ["off", "lz4", "65536"]
+    assert stores.out(SERVER, "zfs get -Ho source atime tank/red") == "inherited from tank"
+    assert value(stores, "userquota@20001", "tank/home") == str(64 * MIB)
+
+
+@pytest.mark.usefixtures("back")
+def test_what_was_given_by_hand_is_withdrawn_and_your_own_lines_stay(stores: Stores) -> None:
+    given = [line.split()[0] for line in stores.out(SERVER, "grep 127.0.0.1 /var/lib/nfs/etab").splitlines()]
+    assert given == ["/export/mine"]
+
+
+def test_a_dataset_that_is_not_mounted_is_not_given_away(stores: Stores, back: SetBack) -> None:
+    """Clients would write below it, on the server's own disk."""
+    assert (back.written, back.below) == (False, "")
+    assert stores.out(SERVER, "findmnt -no SOURCE /tank/blue") == "tank/blue"
