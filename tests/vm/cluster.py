@@ -44,6 +44,10 @@ class Stores(Testbed):
         words = [first, *shared, "-oServerAliveInterval=10", *rest]
         return subprocess.run(words, input=text, capture_output=True, text=True, check=False, timeout=180)
 
+    def zfs(self, names: str, of: str) -> str:
+        """Give the values of properties of a pool or dataset, numbers in full."""
+        return self.out("fs1", f"zfs get -Hpo value {names} {of}")
+
     def hang_up(self, node: str) -> None:
         """End the connections to a machine that is about to go."""
         for socket in Path(CONNECTIONS.name).glob(f"{node}-*"):

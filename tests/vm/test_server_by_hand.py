@@ -45,10 +45,6 @@ def back(stores: Stores) -> Iterator[SetBack]:
         stores.run(SERVER, "zfs inherit recordsize tank/red; zfs mount tank/blue; exportfs -f")
 
 
-def value(stores: Stores, name: str, of: str) -> str:
-    return stores.out(SERVER, f"zfs get -Hpo value {name} {of}")
-
-
 def test_every_change_is_shown_by_its_name(back: SetBack) -> None:
     # the inventory says nothing of recordsize, nor of /export/mine
     assert sorted(back.shown) == [
@@ -60,10 +56,10 @@ def test_every_change_is_shown_by_its_name(back: SetBack) -> None:
 
 @pytest.mark.usefixtures("back")
 def test_properties_are_as_the_inventory_says_and_the_others_as_they_were(stores: Stores) -> None:
-    assert value(stores, "quota", "tank/blue") == str(256 * MIB)
-    assert value(stores, "atime,compression,recordsize", "tank/red").split() == ["off", "lz4", "65536"]
+    assert stores.zfs("quota", "tank/blue") == str(256 * MIB)
+    assert stores.zfs("atime,compression,recordsize", "tank/red").split() == ["off", "lz4", "65536"]
     assert stores.out(SERVER, "zfs get -Ho source atime tank/red") == "inherited from tank"
-    assert value(stores, "userquota@20001", "tank/home") == str(64 * MIB)
+    assert stores.zfs("userquota@20001", "tank/home") == str(64 * MIB)
 
 
 @pytest.mark.usefixtures("back")

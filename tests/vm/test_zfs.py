@@ -10,10 +10,6 @@ MIB = 2**20
 MOUNTS = "/coc/pskynet1/ /coc/flash1/ /coc/scratch/ /home/"
 
 
-def value(stores: Stores, name: str, of: str) -> str:
-    return stores.out(SERVER, f"zfs get -Hpo value {name} {of}")
-
-
 def snapshots(stores: Stores, of: str) -> list[str]:
     names = stores.out(SERVER, f"zfs list -Ht snapshot -o name -d 1 {of}").split()
     return [name.partition("@")[2] for name in names]
@@ -38,9 +34,9 @@ def test_a_mirror_of_two_disks_holds_the_datasets_of_the_inventory(stores: Store
         ["tank/red", str(512 * MIB), "/tank/red", "yes"],
     ]
     for name in ("tank", "tank/red"):
-        assert [value(stores, it, name) for it in ("compression", "atime", "acltype")] == ["lz4", "off", "posix"]
+        assert [stores.zfs(it, name) for it in ("compression", "atime", "acltype")] == ["lz4", "off", "posix"]
     assert stores.out(SERVER, "findmnt -no OPTIONS /tank/red | tr , '\\n' | grep xattr") == "xattr"
-    assert value(stores, "userquota@20001", "tank/home") == str(64 * MIB)
+    assert stores.zfs("userquota@20001", "tank/home") == str(64 * MIB)
 
 
 @pytest.mark.promise("SKY-052", "SKY-099")
