@@ -92,6 +92,12 @@ awk -F'|' '{ at[FILENAME, $1] = $2; line[FILENAME, $1] = $0 }
     if (was != "CG" && (is == "" || (was ~ run && is !~ run))) print line[key] } }' \
   "$dir/new/jobs" "$dir/now/jobs" | sort -n > "$dir/lost"
 [ -s "$dir/lost" ] || exit 0
+# the state on disk is some seconds old: who has ended since has nothing to lose
+if timeout 10 squeue -a -h -o '%i|%t' > "$dir/live"; then
+  awk -F'[|_]' 'FILENAME == ARGV[1] { if ($NF != "CG") live[$1]; next } $1 in live' \
+    "$dir/live" "$dir/lost" > "$dir/still" && mv -- "$dir/still" "$dir/lost"
+fi
+[ -s "$dir/lost" ] || exit 0
 many=$(wc -l < "$dir/lost")
 some=$(head -n 5 "$dir/lost" | awk -F'|' '{ printf "%s%s (%s, %s)", (NR > 1 ? ", " : ""), $1, $3, $4 }')
 [ "$many" -le 5 ] || some="$some, …"

@@ -22,6 +22,7 @@ fi
 if grep -q '^Broken' "$conf"; then echo "slurmctld: fatal: this machine is odd"; exit 1; fi
 echo "slurmctld: Running as primary controller"; [ -n "${ONCE-}" ] || exec sleep 10""",
     "squeue": r"""
+[ -n "${SLURM_CONF-}" ] || { [ -n "${LIVE+1}" ] || exit 1; printf "$LIVE"; exit; } # the cluster's own slurmctld
 if grep -q '^PartitionName=long' "$SLURM_CONF"; then
   echo '7|R|u-kira1|short'; echo '8|PD|u-hays1|long'; echo '9|CG|u-hays1|short'
 else echo '7|CG|u-kira1|short,long'; fi
@@ -86,6 +87,15 @@ def test_jobs_that_would_end_are_named(etc: Path) -> None:
     lay(etc, CONF.replace("PartitionName=long", "PartitionName=other"))
     words = "slurmctld would end 2 of the jobs with it: 7 (u-kira1, short), 8 (u-hays1, long)"
     assert tried(etc) == (1, f"{words}; let them end first")
+
+
+@pytest.mark.parametrize(("live", "lost"), [("7|R\\n8|CG\\n", "1 of the jobs with it: 7 (u-kira1, short)"), ("", "")])
+def test_who_has_ended_since_slurmctld_wrote_its_state_is_not_lost(
+    etc: Path, monkeypatch: pytest.MonkeyPatch, live: str, lost: str
+) -> None:
+    monkeypatch.setenv("LIVE", live)
+    lay(etc, CONF.replace("PartitionName=long", "PartitionName=other"))
+    assert tried(etc) == ((1, f"slurmctld would end {lost}; let them end first") if lost else (0, ""))
 
 
 def test_a_first_slurm_conf_is_tried_alone(etc: Path) -> None:
