@@ -90,7 +90,7 @@ _DATABASE = """
 set -eu
 fail() { echo "$*" >&2; exit 1; }
 # what never starts is told after so many tenths of a second
-patiently() { n=0; until "$@" >/dev/null 2>&1; do n=$((n+1)); [ $n -lt 300 ] || return 1; sleep 0.1; done; }
+patiently() { n=0; until "$@" >/dev/null 2>&1; do n=$((n+1)); [ $n -lt 1200 ] || return 1; sleep 0.1; done; }
 mkdir -p /etc/munge /run/munge /var/log/munge /var/lib/munge /var/spool/slurmd /var/log/slurm
 mkdir -p @STATE /run/mysqld /run/mariadbd
 head -c 1024 /dev/urandom > /etc/munge/munge.key
@@ -105,13 +105,13 @@ sql="create database if not exists slurm_acct_db;
 patiently mariadb -e "$sql" || fail "MariaDB does not answer: $(tail -n 1 /var/log/mariadbd.log)"
 slurmdbd </dev/null >/dev/null 2>&1 || fail "slurmdbd did not start: $(tail -n 1 /var/log/slurm/slurmdbd.log)"
 asked() {
-  said=$(timeout 5 sacctmgr -nP show cluster 2>&1) && return
+  said=$(timeout 30 sacctmgr -nP show cluster 2>&1) && return
   # a slurm.conf that is not one will not become one
   case $said in *fatal:*) fail "slurm.conf: $(echo "$said" | grep -m 1 error)" ;; esac; return 1
 }
 n=0
 until asked; do
-  n=$((n+1)); [ $n -lt 200 ] || fail "slurmdbd does not answer: $said"; sleep 0.1
+  n=$((n+1)); [ $n -lt 800 ] || fail "slurmdbd does not answer: $said"; sleep 0.1
 done
 """
 
@@ -124,8 +124,8 @@ slurmctld </dev/null >/var/log/slurm/slurmctld.out 2>&1 || {
 for node in @NODES; do slurmd -b -N $node </dev/null >/var/log/slurm/slurmd-$node.out 2>&1 & done
 wait
 n=0
-until timeout 5 scontrol ping 2>/dev/null | grep -q UP; do
-  n=$((n+1)); [ $n -lt 100 ] || { echo "slurmctld does not answer: $(grep -E 'error|fatal' \\
+until timeout 30 scontrol ping 2>/dev/null | grep -q UP; do
+  n=$((n+1)); [ $n -lt 400 ] || { echo "slurmctld does not answer: $(grep -E 'error|fatal' \\
     /var/log/slurm/slurmctld.log | tail -n 1)" >&2; exit 1; }
   sleep 0.1
 done

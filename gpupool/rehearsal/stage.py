@@ -125,14 +125,20 @@ class Stage:
         return scene
 
     def until(self, true: Callable[[Scene], bool], seconds: float) -> tuple[bool, Scene]:
-        """Look until something is true, so many seconds at most; tell whether it is, and what was seen last."""
-        end = time.monotonic() + seconds
+        """Look until something is true, so many seconds at most; tell whether it is, and what was seen last.
+
+        A machine that is slow now gets more of them: as many times more as it is slower.
+        """
+        began = time.monotonic()
+        end = began + seconds
         while True:
             scene = self.look()
             if true(scene):
                 return True, scene
             if time.monotonic() >= end:
-                return False, scene
+                end = began + seconds * self.twin.pace()
+                if time.monotonic() >= end:
+                    return False, scene
             time.sleep(0.4)
 
     def steady(self, true: Callable[[Scene], bool], seconds: float) -> tuple[bool, Scene]:
@@ -145,7 +151,7 @@ class Stage:
         ids = [number for sent in sents for number in sent.wishes]
         if not ids:
             return
-        self.twin.run(f"scancel {' '.join(ids)}", seconds=60)
+        self.twin.run(f"scancel {' '.join(ids)}")
         gone = Sent({number: wish for sent in sents for number, wish in sent.wishes.items()})
         self.until(lambda scene: not scene.of(gone), self.patience(gone.gpus) + CYCLE)
 

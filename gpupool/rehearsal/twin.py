@@ -2,6 +2,7 @@
 
 import hashlib
 import shlex
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,12 +17,18 @@ from gpupool.rehearsal.compiled import Compiled, Version, cannot, compiled, of_v
 from gpupool.rehearsal.differences import applied, unnamed
 from gpupool.rehearsal.differences_table import CRED_EXPIRE, GRACE, INTERVAL, KILL_WAIT, differences, place_of
 from gpupool.rehearsal.twin_jobs import HOLD, Ask, Job, Refusal, Said
+from gpupool.rehearsal.twin_shell import Shell
 from gpupool.slurm import arbiter
 from gpupool.testbed import docker, dockerd
 
 __all__ = ["HOLD", "Ask", "Compiled", "Job", "Refusal", "Said", "Twin", "Version", "cannot", "compiled", "of_version"]
 
 Tell = Callable[[str], None]
+
+HANGS = 600.0  # seconds after which a script in a twin is given up; each ends long before on any machine that works
+_PACE = "for n in 1 2 3 4 5 6 7 8 9 10; do scontrol ping; done >/dev/null"
+_QUIET = 0.12  # seconds that this takes on two cores that do nothing else
+_PACE_HOLDS = 5.0  # seconds for which a pace that was measured serves
 
 
 @dataclass
@@ -37,6 +44,10 @@ class Twin:
     version: Version
     name: str
     times: dict[str, int] = field(default_factory=dict)
+    _paces: list[tuple[float, float]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._shell = Shell(self.name)
 
     @classmethod
     def start(
@@ -87,6 +98,7 @@ class Twin:
 
     def stop(self) -> None:
         """Remove the twin; twice does no harm."""
+        self._shell.close()
         with suppress(GpupoolError):
             twin_container.remove(self.name)
 
@@ -100,18 +112,33 @@ class Twin:
         """Remove it, whatever happened."""
         self.stop()
 
-    def run(self, script: str, user: str = "root", seconds: float = 60) -> Said:
+    def run(self, script: str, user: str = "root", seconds: float = HANGS) -> Said:
         """Run shell text in the twin as a user of the inventory, or root; a failure is in the answer."""
+        if user == "root":
+            return self._shell.run(script, seconds)
         inside = ["timeout", "--signal", "KILL", str(seconds), "bash", "-s"]
         command = ["exec", "--interactive", "--user", user, "--workdir", "/tmp", self.name, *inside]
         done = docker.attempt(command, stdin=script, timeout=seconds + 30)
         return Said(done.returncode, done.stdout, done.stderr)
 
+    def pace(self) -> float:
+        """Return how many times slower Slurm answers now than where all bounds in seconds were measured, at least 1."""
+        now = time.monotonic()
+        if not self._paces or now - self._paces[-1][0] > _PACE_HOLDS:
+            self.run(_PACE)
+            took = time.monotonic() - now
+            self._paces.append((now + took, max(1.0, took / _QUIET)))
+        return self._paces[-1][1]
+
+    def slowest(self) -> float:
+        """Return the slowest pace that was measured so far."""
+        return max((pace for _, pace in self._paces), default=1.0)
+
     def submit(self, jobs: Sequence[Ask]) -> list[str | Refusal]:
         """Hand in jobs in this order, and give the number of each, or sbatch's refusal."""
         if not jobs:
             return []
-        done = self._do(twin_queue.submission(self.cluster, jobs), "sbatch", 60 + len(jobs))
+        done = self._do(twin_queue.submission(self.cluster, jobs), "sbatch")
         return twin_queue.answers(done.out, len(jobs))
 
     def jobs(self) -> list[Job]:
@@ -126,7 +153,7 @@ class Twin:
 
     def clear(self) -> None:
         """Cancel everything, and return once no job is left and every node is idle."""
-        self._do(twin_queue.CLEAR, "clearing", 120)
+        self._do(twin_queue.CLEAR, "clearing")
 
     def lose(self, node: str) -> None:
         """Let a node die with all that runs on it; return once slurmctld knows."""
@@ -139,8 +166,8 @@ class Twin:
     def _root(self, script: str, seconds: float) -> Said:
         return self.run(script, seconds=seconds)
 
-    def _do(self, script: str, what: str, seconds: float = 60) -> Said:
-        done = self.run(script, seconds=seconds)
+    def _do(self, script: str, what: str) -> Said:
+        done = self.run(script)
         if done.code:
             said = (done.err.strip() or done.out.strip() or f"exit {done.code}").splitlines()
             raise TwinError(f"twin of {self.cluster.name}, {what}: {said[-1]}")

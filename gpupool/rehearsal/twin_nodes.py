@@ -6,7 +6,7 @@ import shlex
 IDLE = """
 n=0
 until left=$(sinfo -a -h -N -o '%N %T' | grep -v ' idle$' | sort -u); [ -z "$left" ]; do
-  n=$((n+1)); [ $n -lt 250 ] || { echo "not idle: $(echo $left | head -c 300)" >&2; exit 1; }
+  n=$((n+1)); [ $n -lt 1000 ] || { echo "not idle: $(echo $left | head -c 300)" >&2; exit 1; }
   sleep 0.2
 done
 """
@@ -50,7 +50,7 @@ slurmd -b -N $node </dev/null >/var/log/slurm/slurmd-$node.out 2>&1 || exit 1
 scontrol update nodename=$node state=undrain
 n=0
 until sinfo -a -h -N -n $node -o %T | sort -u | grep -qxE 'idle|mixed|allocated'; do
-  n=$((n+1)); [ $n -lt 150 ] || { echo "$node: $(sinfo -h -N -n $node -o '%T %E' | head -n 1)" >&2; exit 1; }
+  n=$((n+1)); [ $n -lt 600 ] || { echo "$node: $(sinfo -h -N -n $node -o '%T %E' | head -n 1)" >&2; exit 1; }
   sleep 0.2
 done
 """

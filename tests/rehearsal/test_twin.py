@@ -4,12 +4,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from pace import until
 
 from gpupool.cluster.load import load
 from gpupool.errors import TwinError
@@ -17,14 +17,22 @@ from gpupool.rehearsal import twin_container
 from gpupool.rehearsal.compiled import Compiled, compiled
 from gpupool.rehearsal.differences import applied
 from gpupool.rehearsal.differences_table import differences, place_of
-from gpupool.rehearsal.twin import Ask, Job, Refusal, Twin
+from gpupool.rehearsal.twin import Ask, Job, Refusal, Said, Twin
 from gpupool.testbed import docker
 
 EXAMPLE = Path("inventory/example")
 
 
 @pytest.fixture(scope="module")
-def twin() -> Iterator[Twin]:
+def apart() -> Iterator[None]:
+    """Twins of a name of their own: others come and go in other processes meanwhile."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GPUPOOL_TWIN_PREFIX", f"{twin_container.prefix()}-{os.getpid()}")
+        yield
+
+
+@pytest.fixture(scope="module")
+def twin(apart: None) -> Iterator[Twin]:
     """The example inventory's."""
     with Twin.start(load(EXAMPLE)) as twin:
         yield twin
@@ -37,12 +45,8 @@ def idle(twin: Twin) -> Twin:
     return twin
 
 
-def _until(twin: Twin, what: Callable[[list[Job]], bool], seconds: float = 40) -> list[Job]:
-    deadline = time.monotonic() + seconds
-    while not what(jobs := twin.jobs()):
-        assert time.monotonic() < deadline, jobs
-        time.sleep(0.3)
-    return jobs
+def _until(twin: Twin, what: Callable[[list[Job]], bool]) -> list[Job]:
+    return until(lambda: jobs if what(jobs := twin.jobs()) else None, "the jobs are so", lambda: str(twin.jobs()))
 
 
 def _states(jobs: list[Job]) -> Counter[str]:
@@ -113,6 +117,17 @@ def test_jobs_are_their_users_own(idle: Twin) -> None:
     assert idle.run("exit 7").code == 7
 
 
+def test_a_script_that_hangs_is_killed_and_the_next_one_is_answered(twin: Twin) -> None:
+    assert twin.run("echo before; sleep infinity", seconds=1).code == 137
+    assert twin.run("echo out; echo err >&2; printf more; exit 3") == Said(3, "out\nmore", "err\n")
+
+
+def test_a_twin_that_is_gone_is_told_in_a_sentence() -> None:
+    gone = Twin(load(EXAMPLE), "24.11", "gpupool-no-such-twin")
+    with pytest.raises(TwinError, match="gpupool-no-such-twin does not answer: No such container"):
+        gone.run("true")
+
+
 def test_a_file_that_is_not_productions_is_found_where_the_daemons_read_it(twin: Twin) -> None:
     clean = compiled(twin.cluster)
     files = applied(clean.files, differences(place_of(twin.cluster, twin.version)))
@@ -124,6 +139,7 @@ def test_a_file_that_is_not_productions_is_found_where_the_daemons_read_it(twin:
     twin.run(f"cp /tmp/gres.conf {path}")
 
 
+@pytest.mark.usefixtures("apart")
 def test_a_twin_that_cannot_stand_says_why_and_is_gone() -> None:
     cluster = load(EXAMPLE)
     clean = compiled(cluster)

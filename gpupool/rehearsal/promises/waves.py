@@ -93,7 +93,7 @@ def taken_back(stage: Stage, claims: Mapping[str, Sent], seconds: float) -> tupl
 
     It ends where for a grace time and a round of slurmctld nobody goes and nothing starts.
     """
-    crowd, end = crowd_of(stage), time.monotonic() + 3 * seconds
+    crowd, began = crowd_of(stage), time.monotonic()
     held = (0, 0)
 
     def state(scene: Scene) -> tuple[int, int]:
@@ -103,7 +103,7 @@ def taken_back(stage: Stage, claims: Mapping[str, Sent], seconds: float) -> tupl
     while True:
         moved, scene = stage.until(partial(_moved, state, held), stage.grace + CYCLE + 5)
         held = state(scene)
-        if held[0] >= wanted or not moved or time.monotonic() > end:
+        if held[0] >= wanted or not moved or time.monotonic() - began > 3 * seconds * stage.twin.pace():
             return held[0] >= wanted, scene
 
 
