@@ -83,3 +83,10 @@ def labelled(kind: str, label: str) -> list[str]:
     listing = {"container": ["ps", "--all"], "network": ["network", "ls"], "volume": ["volume", "ls"]}[kind]
     form = "{{.Names}}" if kind == "container" else "{{.Name}}"
     return run([*listing, "--filter", f"label={label}", "--format", form]).split()
+
+
+def labels(label: str) -> set[str]:
+    """Return the values that this label has on any container, network or volume."""
+    form = '{{.Label "' + label + '"}}'
+    listings = (["ps", "--all"], ["network", "ls"], ["volume", "ls"])
+    return {word for it in listings for word in run([*it, "--filter", f"label={label}", "--format", form]).split()}

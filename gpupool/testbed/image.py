@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +15,10 @@ from gpupool.testbed import apt, docker, host, recipe
 from gpupool.testbed.abreast import abreast
 
 CACHE_VOLUME = "gpupool-apt-cache"
+BUILD_LABEL = "gpupool.build"  # of a container in which something is being made: what only_builder calls it
+BUILD_SHARES = 256  # of CPU, a quarter of what a node has: a cluster that stands goes before one that is being made
 COMPONENTS = "main contrib non-free non-free-firmware"
-BUILD_SECONDS = 1800.0
+BUILD_SECONDS = 7200.0  # a quiet machine needs minutes; one that hangs is to be told from one that is slow
 _PULL_SECONDS = 120.0
 
 Tell = Callable[[str], None]
@@ -105,6 +107,7 @@ def _build(origin: str, tag: str, script: str) -> None:
     docker.attempt(["rm", "--force", name])  # left by a build that was killed
     # The script comes by standard input, so that neither it nor a proxy's password stays in the image.
     start = ["run", "--interactive", "--name", name, "--hostname", name, "--network", "host"]
+    start += ["--label", f"{BUILD_LABEL}={tag}", "--cpu-shares", str(BUILD_SHARES)]
     done = docker.attempt(
         [*start, "--volume", f"{CACHE_VOLUME}:/apt-cache", origin, "sh", "-s"], stdin=script, timeout=BUILD_SECONDS
     )
@@ -181,10 +184,30 @@ def _sources(suite: str) -> str | None:
 
 
 @contextmanager
-def only_builder(tag: str) -> Iterator[None]:
-    """Hold the right to build this image, across threads and processes; a killed holder lets go of it."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpupool"
-    cache.mkdir(parents=True, exist_ok=True)
-    with (cache / f"{tag.replace('/', '-').replace(':', '-')}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+def only_builder(tag: str, *, wait: bool = True) -> Iterator[None]:
+    """Hold the right to build this image, across threads and processes; a killed holder lets go of it.
+
+    Without `wait`, a BlockingIOError says that somebody else holds it.
+    """
+    with (cache() / f"{tag.replace('/', '-').replace(':', '-')}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         yield
+
+
+def cache() -> Path:
+    """Return the folder, made if need be, for what only makes later commands quicker, and for locks."""
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpupool"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def remove_abandoned() -> list[str]:
+    """Remove containers in which somebody who was killed was building, and return their names."""
+    gone = []
+    form = '{{.Names}} {{.Label "' + BUILD_LABEL + '"}}'
+    for line in docker.run(["ps", "--all", "--filter", f"label={BUILD_LABEL}", "--format", form]).splitlines():
+        name, _, tag = line.partition(" ")
+        with suppress(BlockingIOError), only_builder(tag, wait=False):
+            docker.attempt(["rm", "--force", "--volumes", name])
+            gone.append(name)
+    return gone

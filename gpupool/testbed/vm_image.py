@@ -22,9 +22,10 @@ DISK_SIZE = "16G"  # of the root file system; the file takes what is written
 
 _MAKE = """\
 set -eu
-new=$(mktemp -d {at}/.new-XXXXXX)
+new={at}/.new-{key}
+rm -rf "$new"
 trap 'rm -rf "$new"' EXIT
-chmod 755 "$new"
+mkdir -m 755 "$new"
 truncate -s {size} "$new/root.img"
 # Names of files are UTF-8 in the archive.
 export LC_ALL=C.UTF-8
@@ -70,7 +71,7 @@ def _make_disk(tag: str, key: str, qemu: str) -> None:
     """Pour an image's tree into a file system: docker writes it to one pipe, mke2fs reads it from there."""
     name = f"gpupool-disk-{key}"
     docker.attempt(["rm", "--force", name])  # left by a command that was killed
-    docker.run(["create", "--name", name, tag, "true"])
+    docker.run(["create", "--name", name, "--label", f"{image.BUILD_LABEL}=disk-{key}", tag, "true"])
     try:
         make = _inside(qemu, _MAKE.format(at=AT, key=key, size=DISK_SIZE))
         with (
