@@ -34,9 +34,7 @@ def molecule(place: Path, answer: str, code: int, *steps: str) -> subprocess.Com
     env = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "NO_COLOR": "1"}
     env["MOLECULE_EPHEMERAL_DIRECTORY"] = str(place / "ephemeral")
     for step in steps:
-        done = subprocess.run(
-            ["molecule", step], cwd=place, env=env, capture_output=True, text=True, check=False, timeout=120
-        )
+        done = subprocess.run(["molecule", step], cwd=place, env=env, capture_output=True, text=True, check=False)
         if done.returncode:
             break
     return done

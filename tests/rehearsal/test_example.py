@@ -14,6 +14,5 @@ def test_every_promise_of_the_example_is_kept(version: Version) -> None:
     rehearsal = tried("example", version=version)
     assert not outcomes(rehearsal, "broken"), told(rehearsal)
     assert outcomes(rehearsal, "not made") == NOT_MADE | set(cannot(version)), told(rehearsal)
-    assert rehearsal.seconds < 240
     assert sum(rehearsal.moments[-1].owned.values()) <= 8
     assert {it.promise for it in rehearsal.moments} >= outcomes(rehearsal, "kept") - {"lab-partitions", "speed"}

@@ -52,7 +52,6 @@ def _open(chromium: str, file: Path, *options: str) -> str:
         [chromium, *QUIET, f"--user-data-dir={profile}", *options, file.as_uri()],
         capture_output=True,
         text=True,
-        timeout=120,
         check=False,
     )
     shutil.rmtree(profile, ignore_errors=True)

@@ -225,7 +225,6 @@ def plain_pyinfra() -> list[dict[str, list[str]]]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
     )
     assert ran.returncode == 0, ran.stderr
     plan: list[dict[str, list[str]]] = json.loads(ran.stdout)["plan"]

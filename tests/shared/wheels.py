@@ -27,7 +27,7 @@ class Installed:
     home: Path
     env: Mapping[str, str] = field(default_factory=dict)
 
-    def run(self, *words: str | Path, timeout: float = 60, **env: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *words: str | Path, **env: str) -> subprocess.CompletedProcess[str]:
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
         clean |= {
             "PATH": f"{self.bin}{os.pathsep}{clean['PATH']}",
@@ -35,12 +35,10 @@ class Installed:
             **self.env,
             **env,
         }
-        return subprocess.run(
-            words, cwd=self.home, env=clean, capture_output=True, text=True, check=False, timeout=timeout
-        )
+        return subprocess.run(words, cwd=self.home, env=clean, capture_output=True, text=True, check=False)
 
-    def good(self, *words: str | Path, timeout: float = 60, **env: str) -> str:
-        done = self.run(*words, timeout=timeout, **env)
+    def good(self, *words: str | Path, **env: str) -> str:
+        done = self.run(*words, **env)
         assert done.returncode == 0, f"{words}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
@@ -82,5 +80,5 @@ def pinned(lock: str) -> str:
 
 
 def shell(*words: str | Path) -> None:
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,14 +1,16 @@
 """A deployed testbed and the ways a test looks at it."""
 
+import atexit
 import json
 import os
 import subprocess
 import sys
-import time
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from pace import until
 
 from gpupool.cluster.model import Cluster
 from gpupool.reach import Reach, reach
@@ -20,11 +22,16 @@ SKYNET = ROOT / "inventory" / "skynet"
 NETWORK = "10.166.0.0/16"
 os.environ.setdefault("GPUPOOL_TESTBED_PREFIX", "gpupool-test")
 
+# A new connection costs ten times what most commands do.
+_CONNECTIONS = tempfile.TemporaryDirectory(prefix="gpupool-ssh-")  # a short path: it is a socket's
+_STAYS = {"root": 300}  # seconds that a connection stays when nobody uses it
+_OTHERS_STAY = 5  # so do those of other users, whose sessions end with it
 
-def gpupool(*words: str | Path, timeout: float = 600) -> subprocess.CompletedProcess[str]:
+
+def gpupool(*words: str | Path) -> subprocess.CompletedProcess[str]:
     """Run the command line as a person would, without a terminal."""
     command = [sys.executable, "-m", "gpupool", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout, cwd=ROOT)
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
 
 
 def docker(*words: str) -> str:
@@ -32,13 +39,12 @@ def docker(*words: str) -> str:
     return subprocess.run(["docker", *words], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def until(true: Callable[[], Any], what: str, seconds: float = 90) -> Any:
-    """Wait until something is so and give it; fail in words when it takes too long."""
-    deadline = time.monotonic() + seconds
-    while not (found := true()):
-        assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}"
-        time.sleep(0.5)
-    return found
+@atexit.register
+def hang_up(pattern: str = "*") -> None:
+    """End the connections that tests share, to nodes whose containers' names match: they are about to go."""
+    for socket in Path(_CONNECTIONS.name).glob(f"{pattern}:*"):
+        subprocess.run(["ssh", "-O", "exit", f"-oControlPath={socket}", "node"], capture_output=True, check=False)
+        socket.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
@@ -60,10 +66,23 @@ class Testbed:
         return f"{self.to.testbed.id}-{node}"
 
     def run(self, node: str, command: str, user: str = "root", text: str = "") -> subprocess.CompletedProcess[str]:
-        """Run a command on a node by ssh, as a person would."""
+        """Run a command on a node by ssh; somebody's commands there share a connection."""
         assert self.to.testbed
-        words = ssh_command(self.to.testbed, node, user, [command])
-        return subprocess.run(words, input=text, capture_output=True, text=True, check=False, timeout=180)
+        first, *rest = ssh_command(self.to.testbed, node, user, [command])
+        socket = Path(_CONNECTIONS.name) / f"{self.container(node)}:{user}"
+        shared = [f"-oControlPath={socket}", "-oControlMaster=auto"]
+        shared += [f"-oControlPersist={_STAYS.get(user, _OTHERS_STAY)}", "-oServerAliveInterval=10"]
+        return subprocess.run([first, *shared, *rest], input=text, capture_output=True, text=True, check=False)
+
+    def switch_off(self, *nodes: str) -> None:
+        """Stop nodes in order, as by their power buttons."""
+        for node in nodes:
+            hang_up(self.container(node))
+        docker("stop", *map(self.container, nodes))
+
+    def switch_on(self, *nodes: str) -> None:
+        """Start nodes that were switched off."""
+        docker("start", *map(self.container, nodes))
 
     def out(self, node: str, command: str, user: str = "root", text: str = "") -> str:
         """Give what a command prints; fail with its own words when it fails."""
@@ -94,14 +113,14 @@ class Testbed:
         text = self.out("marvin", f"scontrol -o show job {number}")
         return dict(word.split("=", 1) for word in text.split() if "=" in word)
 
-    def wait_for(self, number: str, state: str, reason: str = "", seconds: float = 90) -> dict[str, str]:
+    def wait_for(self, number: str, state: str, reason: str = "") -> dict[str, str]:
         """Wait until a job is in a state (and waits for a reason)."""
 
         def there() -> dict[str, str] | None:
             job = self.job(number)
             return job if job["JobState"] == state and reason in job["Reason"] else None
 
-        found: dict[str, str] = until(there, f"job {number} is {state} {reason}", seconds)
+        found: dict[str, str] = until(there, f"job {number} is {state} {reason}", lambda: str(self.job(number)))
         return found
 
 

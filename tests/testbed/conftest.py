@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pace import until
 
 from gpupool.testbed import state
-from tests.testbed.cluster import NETWORK, SKYNET, Changed, Testbed, gpupool, until, up
+from tests.testbed.cluster import NETWORK, SKYNET, Changed, Testbed, gpupool, up
 
 
 @pytest.fixture(scope="session")
@@ -25,16 +26,16 @@ def skynet() -> Iterator[Testbed]:
 
 @pytest.fixture
 def idle(skynet: Testbed) -> Iterator[Testbed]:
-    """SkyNet without any job, before and after."""
-
-    def clear() -> None:
-        skynet.out("marvin", "squeue -h -o %A | sort -u | xargs -r scancel")
-        until(lambda: not skynet.out("marvin", "squeue -h"), "all jobs are gone")
-        until(lambda: set(skynet.out("marvin", "sinfo -h -o %t").split()) == {"idle"}, "all nodes are idle")
-
-    clear()
+    """SkyNet without any job; those that a test leaves are cancelled when it is over."""
+    until(lambda: cleared(skynet), "all jobs are gone and all nodes are idle")
     yield skynet
-    clear()
+    cleared(skynet)
+
+
+def cleared(testbed: Testbed) -> bool:
+    """Cancel what there is; tell whether there was nothing, on idle nodes. A job that is being requeued comes back."""
+    cancel = "squeue -h -o %A | sort -u | xargs -r scancel"
+    return testbed.out("marvin", f"squeue -h; {cancel}; sinfo -h -o %t | sort -u") == "idle"
 
 
 @pytest.fixture

@@ -5,7 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.testbed.cluster import Testbed, docker, gpupool, until
+from pace import until
+
+from tests.testbed.cluster import Testbed, gpupool
 
 UNITS = ("ssh", "munge", "mariadb", "slurmdbd", "slurmctld", "slurmd", "sackd")
 
@@ -59,14 +61,14 @@ def test_plain_pyinfra_works_on_the_same_deploy(skynet: Testbed) -> None:
 
     pyinfra = Path(sys.executable).parent / "pyinfra"
     command = [str(pyinfra), "--dry", "inventory/skynet/inventory.py", "deploys/site.py"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     said = done.stdout + done.stderr
     assert done.returncode == 0, said[-3000:]
     assert "Slurm node daemon" in said
 
 
 def test_a_stopped_node_fails_alone_and_is_finished_when_it_is_back(skynet: Testbed) -> None:
-    docker("stop", skynet.container("titanx-01"))
+    skynet.switch_off("titanx-01")
     try:
         skynet.out("clippy", "rm /srv/share5")
         done = skynet.apply()
@@ -78,7 +80,7 @@ def test_a_stopped_node_fails_alone_and_is_finished_when_it_is_back(skynet: Test
         assert "Traceback" not in done.stdout + done.stderr
         assert skynet.out("clippy", "readlink /srv/share5") == "/coc/pskynet5"
     finally:
-        docker("start", skynet.container("titanx-01"))
+        skynet.switch_on("titanx-01")
     until(lambda: skynet.run("titanx-01", "true").returncode == 0, "titanx-01 lets us in")
     done = skynet.apply()
     assert done.returncode == 0, done.stdout

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
+from pace import until
 
-from tests.testbed.cluster import Testbed, until
+from tests.testbed.cluster import Testbed
 
 DATABASE = "marvin"
 KIRA, ESSA = "u-kira1", "u-essa1"
@@ -41,11 +42,11 @@ def test_a_stray_user_and_a_raised_cap_are_named_and_put_back(idle: Testbed, run
         3,
         {DATABASE: ["Account limits | account kira-lab", "Account limits | user mallory in account kira-lab"]},
     )
-    done = idle.apply()
+    done = idle.apply("--limit", DATABASE)
     assert done.returncode == 0, done.stdout
     assert idle.out(DATABASE, show) == before
     assert associations(idle, "user=mallory") == []
-    assert idle.plan() == (0, {})
+    assert idle.plan("--limit", DATABASE) == (0, {})
 
 
 def test_every_kind_of_stray_goes_and_nothing_else_changes(idle: Testbed, running: str) -> None:
@@ -69,11 +70,11 @@ def test_every_kind_of_stray_goes_and_nothing_else_changes(idle: Testbed, runnin
     assert {name.partition(" | ")[0] for name in changes[DATABASE]} == {"Account limits"}
     assert f"Account limits | user {KIRA} in account kira-lab" in changes[DATABASE]
     assert "Account limits | QoS spare" in changes[DATABASE]
-    done = idle.apply()
+    done = idle.apply("--limit", DATABASE)
     assert done.returncode == 0, done.stdout
     after = idle.out(DATABASE, "sacctmgr -nP show assoc; sacctmgr -nP show qos; sacctmgr -nP show user withcoord")
     assert sorted(after.splitlines()) == sorted(before.splitlines())
-    assert idle.plan() == (0, {})
+    assert idle.plan("--limit", DATABASE) == (0, {})
 
 
 def test_who_has_jobs_is_not_removed_but_named(idle: Testbed, running: str) -> None:
@@ -86,7 +87,7 @@ def test_who_has_jobs_is_not_removed_but_named(idle: Testbed, running: str) -> N
         3,
         {DATABASE: ["Account limits | user mallory in account kira-lab", f"Account limits | {stays} stays"]},
     )
-    done = idle.apply()
+    done = idle.apply("--limit", DATABASE)
     assert done.returncode == 1
     assert f"{stays} (it has running or pending jobs)" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
@@ -94,9 +95,9 @@ def test_who_has_jobs_is_not_removed_but_named(idle: Testbed, running: str) -> N
     assert idle.job(guest)["JobState"] == "RUNNING"
     idle.out(DATABASE, f"scancel {guest}")
     until(lambda: guest not in idle.out("marvin", "squeue -h -o %A").split(), "the guest's job is gone")
-    done = idle.apply()
+    done = idle.apply("--limit", DATABASE)
     assert done.returncode == 0, done.stdout
-    assert idle.plan() == (0, {})
+    assert idle.plan("--limit", DATABASE) == (0, {})
 
 
 @pytest.mark.promise("SKY-033", "SKY-041")
@@ -111,8 +112,8 @@ def test_a_lab_admin_adds_users_to_the_own_lab_and_to_no_other(idle: Testbed) ->
     assert f"{idle.cluster.name}|hays-lab|{ESSA}" not in associations(idle, f"user={ESSA}")
     # what is not written into the inventory goes with the next apply
     assert idle.plan() == (3, {DATABASE: [f"Account limits | user {ESSA} in account kira-lab"]})
-    assert idle.apply().returncode == 0
-    assert idle.plan() == (0, {})
+    assert idle.apply("--limit", DATABASE).returncode == 0
+    assert idle.plan("--limit", DATABASE) == (0, {})
 
 
 def test_another_cluster_of_the_same_slurmdbd_keeps_all_it_has(idle: Testbed, running: str) -> None:
@@ -128,14 +129,14 @@ def test_another_cluster_of_the_same_slurmdbd_keeps_all_it_has(idle: Testbed, ru
         ):
             sacctmgr(idle, words)
         before = idle.out(DATABASE, show)
-        assert idle.plan() == (0, {})
+        assert idle.plan("--limit", DATABASE) == (0, {})
         sacctmgr(idle, f"add user mallory account=kira-lab cluster={idle.cluster.name}")
         assert idle.plan() == (3, {DATABASE: ["Account limits | user mallory in account kira-lab"]})
-        done = idle.apply()
+        done = idle.apply("--limit", DATABASE)
         assert done.returncode == 0, done.stdout
         assert idle.out(DATABASE, show) == before
-        assert idle.plan() == (0, {})
+        assert idle.plan("--limit", DATABASE) == (0, {})
     finally:
         for words in ("user where name=mallory", "account where name=theirs", "cluster other", "qos theirs"):
             idle.run(DATABASE, f"sacctmgr -iQ delete {words}")
-    assert idle.plan() == (0, {})
+    assert idle.plan("--limit", DATABASE) == (0, {})

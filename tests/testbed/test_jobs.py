@@ -3,8 +3,9 @@
 import re
 
 import pytest
+from pace import until
 
-from tests.testbed.cluster import Testbed, until
+from tests.testbed.cluster import Testbed
 
 PROBE = r"""
 for gpu in /dev/nvidia[0-9]*; do
@@ -168,7 +169,7 @@ def test_debug_gives_each_user_five_gpus(idle: Testbed) -> None:
     ],
 )
 def test_each_partition_has_its_time_limit(idle: Testbed, partition: str, limit: str, over: str) -> None:
-    job = idle.submit("u-kira1", f"-p {partition}")
+    job = idle.submit("u-kira1", f"-H -p {partition}")
     assert idle.job(job)["TimeLimit"] == limit
     refused = idle.run("sky1", f"sbatch -p {partition} -t {over} -o /dev/null --wrap hostname", "u-kira1")
     assert refused.returncode
@@ -178,7 +179,7 @@ def test_each_partition_has_its_time_limit(idle: Testbed, partition: str, limit:
 @pytest.mark.promise("SKY-103")
 @pytest.mark.parametrize(("qos", "limit"), [("short", "2-00:00:00"), ("long", "7-00:00:00"), ("debug", "04:00:00")])
 def test_a_qos_sets_the_time_limit_in_a_lab_partition(idle: Testbed, qos: str, limit: str) -> None:
-    assert idle.job(idle.submit("u-kira1", f"-p kira-lab --qos={qos}"))["TimeLimit"] == limit
+    assert idle.job(idle.submit("u-kira1", f"-H -p kira-lab --qos={qos}"))["TimeLimit"] == limit
 
 
 @pytest.mark.promise("SKY-116", "SKY-030", "SKY-031")

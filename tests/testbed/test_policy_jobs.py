@@ -1,8 +1,9 @@
 """Jobs as the guide writes them, and what a job may take of a node (sections E and H of the promises)."""
 
 import pytest
+from pace import until
 
-from tests.testbed.cluster import Testbed, until
+from tests.testbed.cluster import Testbed
 
 TEMPLATE = """#!/bin/bash
 #SBATCH --job-name=train

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pace import until
 
-from tests.testbed.cluster import Changed, Testbed, until
+from tests.testbed.cluster import Changed, Testbed
 
 USER = "u-rehg1"
 PASSWORD = "correct horse battery"
@@ -53,7 +54,7 @@ def client(idle: Testbed, tmp_path: Path, words: list[str], **more: str) -> subp
     ask.chmod(0o700)
     env = {**os.environ, "SSH_ASKPASS": str(ask), "SSH_ASKPASS_REQUIRE": "force", "HOME": str(tmp_path), **more}
     env.pop("SSH_AUTH_SOCK", None)
-    return subprocess.run(words, env=env, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(words, env=env, capture_output=True, text=True, check=False)
 
 
 def options(idle: Testbed, *more: str) -> list[str]:

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
+from pace import until
 
-from tests.testbed.cluster import Testbed, until
+from tests.testbed.cluster import Testbed
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pace import start
 from paramiko import AuthenticationException, BadHostKeyException, Ed25519Key, SSHException
 from pyinfra.api.exceptions import ConnectError, OperationError
 
@@ -85,4 +86,4 @@ def test_a_node_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch, t
         target = Target("n1", (), {"ssh_hostname": "127.0.0.1", "ssh_port": port, "ssh_user": "root"})
         report = run([target], lambda: None, execute=True)
     assert report.failures == {"n1": "cannot be reached: no SSH server answered"}
-    assert report.seconds < 3
+    assert report.seconds < 10 * start(), "it waited for longer than it was told to"

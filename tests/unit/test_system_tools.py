@@ -35,7 +35,7 @@ class Sbash:
         """Run it with these words."""
         command = ["sbash", *words]
         env = {**self.path, **environment}
-        return subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=20)
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
 
     def asks(self, *words: str) -> list[str]:
         """Give what it asks srun for, sorted, without what is always the same."""

@@ -4,13 +4,13 @@ import ipaddress
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
+from pace import until
 
 from gpupool.errors import TestbedError
 from gpupool.testbed import docker, dockerd, host, image, network, recipe
@@ -148,10 +148,9 @@ def test_the_pid_file_of_a_daemon_that_was_killed_is_in_nobodys_way(tmp_path: Pa
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as parent:
         assert parent.stdout
         child = int(parent.stdout.readline())
-        until = time.monotonic() + 10
-        while "State:\tZ" not in (status := Path(f"/proc/{child}/status").read_text()) and time.monotonic() < until:
-            time.sleep(0.01)
-        name = status.splitlines()[0].split("\t")[1]
+        status = Path(f"/proc/{child}/status")
+        until(lambda: "State:\tZ" in status.read_text(), "the child has ended", pause=0.01)
+        name = status.read_text().splitlines()[0].split("\t")[1]
         pid_file.write_text(f"{child}\n")
         dockerd.forget_if_dead(pid_file, name)
         assert not pid_file.exists(), "dead, though nobody has taken note"

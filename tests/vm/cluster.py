@@ -4,22 +4,21 @@ import hashlib
 import json
 import os
 import subprocess
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+
+from pace import until
 
 from gpupool.cli.testbed import wanted
 from gpupool.reach import reach
 from gpupool.testbed import image, vm, vm_image
 from gpupool.testbed.look import ssh_command
-from tests.testbed.cluster import ROOT, Testbed, docker, gpupool, until
+from tests.testbed.cluster import ROOT, Testbed, gpupool, hang_up
 
 INVENTORY = Path(__file__).parent / "inventory"
 NETWORK = os.environ.get("GPUPOOL_TESTBED_NETWORK", "10.168.0.0/16")
 MACHINES = "fs1,node01"
-BOOT_SECONDS = 420.0
-CONNECTIONS = tempfile.TemporaryDirectory(prefix="gpupool-ssh-")  # a short path: it is a socket's
 
 #: Takes a file of the inventory, a text in it and what to put in its place; gives the cluster as seen from there.
 Changed = Callable[[str, str, str], "Stores"]
@@ -29,61 +28,36 @@ Changed = Callable[[str, str, str], "Stores"]
 class Stores(Testbed):
     """The deployed cluster: `control` is a container, `fs1` and `node01` are machines.
 
-    Somebody's commands on a machine share a connection: a new one costs an emulated machine a second or two. Root's
-    stays, others' end soon, as their sessions do. `from_bare`: no package was there before apply came.
+    `from_bare`: no package was there before apply came.
     """
 
     from_bare: bool = False
-
-    def run(self, node: str, command: str, user: str = "root", text: str = "") -> subprocess.CompletedProcess[str]:
-        """Run a command on a node by ssh."""
-        assert self.to.testbed
-        first, *rest = ssh_command(self.to.testbed, node, user, [command])
-        socket, seconds = Path(CONNECTIONS.name) / f"{node}-{user}", 300 if user == "root" else 5
-        shared = [f"-oControlPath={socket}", "-oControlMaster=auto", f"-oControlPersist={seconds}"]
-        words = [first, *shared, "-oServerAliveInterval=10", *rest]
-        return subprocess.run(words, input=text, capture_output=True, text=True, check=False, timeout=180)
 
     def zfs(self, names: str, of: str) -> str:
         """Give the values of properties of a pool or dataset, numbers in full."""
         return self.out("fs1", f"zfs get -Hpo value {names} {of}")
 
-    def hang_up(self, node: str) -> None:
-        """End the connections to a machine that is about to go."""
-        for socket in Path(CONNECTIONS.name).glob(f"{node}-*"):
-            command = ["ssh", "-O", "exit", f"-oControlPath={socket}", node]
-            subprocess.run(command, capture_output=True, check=False, timeout=30)
-            socket.unlink(missing_ok=True)
-
     def boot(self, node: str) -> str:
         """Give the number of a node's boot; nothing while it does not let us in."""
         assert self.to.testbed
         line = ssh_command(self.to.testbed, node, "root", ["cat /proc/sys/kernel/random/boot_id"])
-        patient = [line[0], "-o", "BatchMode=yes", "-o", "ConnectTimeout=4", *line[1:]]
-        try:
-            done = subprocess.run(patient, capture_output=True, text=True, check=False, timeout=30)
-        except subprocess.TimeoutExpired:
-            return ""
-        return done.stdout.strip()
+        alive = ["BatchMode=yes", "ConnectTimeout=4", "ServerAliveInterval=10", "ServerAliveCountMax=3"]
+        patient = [line[0], *(word for option in alive for word in ("-o", option)), *line[1:]]
+        return subprocess.run(patient, capture_output=True, text=True, check=False).stdout.strip()
 
     def wait_until_up(self, node: str) -> None:
         """Wait until a node that boots lets us in."""
-        until(lambda: self.boot(node), f"{node} is up", BOOT_SECONDS)
+        until(lambda: self.boot(node), f"{node} is up")
 
     def pull_plug(self, node: str) -> None:
         """Switch a machine off as a power cut does."""
         assert self.to.testbed
-        self.hang_up(node)
+        hang_up(self.container(node))
         vm.pull_plug(self.to.testbed.id, node)
-
-    def shut_down(self, node: str) -> None:
-        """Switch a machine off by its power button; its services end in order."""
-        self.hang_up(node)
-        docker("stop", self.container(node))
 
     def start(self, node: str, wait: bool = True) -> None:
         """Switch a machine on again, and wait until it lets us in."""
-        docker("start", self.container(node))
+        self.switch_on(node)
         if wait:
             self.wait_until_up(node)
 
@@ -92,11 +66,11 @@ def up() -> Stores:
     """Bring the nodes up and deploy them by apply alone: from bare Debian where this version has not done so before."""
     bare = not _mark().exists()
     start = ["testbed", "up", str(INVENTORY), "--network", NETWORK, "--vm", MACHINES, *(["--bare"] if bare else [])]
-    done = gpupool(*start, "--json", timeout=1500)
+    done = gpupool(*start, "--json")
     assert done.returncode == 0, done.stderr
     made = json.loads(done.stdout)["created"]
     stores = Stores(INVENTORY, reach(INVENTORY, "testbed"), bare and {"control", *MACHINES.split(",")} <= set(made))
-    done = gpupool("apply", INVENTORY, "--on", "testbed", "--yes", timeout=1200)
+    done = gpupool("apply", INVENTORY, "--on", "testbed", "--yes")
     assert done.returncode == 0, done.stdout + done.stderr
     return stores
 

@@ -12,17 +12,15 @@ from pathlib import Path
 import pytest
 
 from gpupool.testbed import state
-from tests.testbed.cluster import gpupool
-from tests.vm.cluster import CONNECTIONS, INVENTORY, Changed, Stores, prepare, up
+from tests.testbed.cluster import gpupool, hang_up
+from tests.vm.cluster import INVENTORY, Changed, Stores, prepare, up
 
 
 @pytest.fixture(scope="session")
 def stores() -> Iterator[Stores]:
     """The cluster, deployed."""
     yield (there := up())
-    for node in there.to.nodes:
-        there.hang_up(node.name)
-    CONNECTIONS.cleanup()
+    hang_up()
     if not os.environ.get("GPUPOOL_TEST_KEEP"):
         gpupool("testbed", "down", INVENTORY)
     if there.from_bare:

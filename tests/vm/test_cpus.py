@@ -3,8 +3,8 @@
 import shlex
 
 import pytest
+from pace import until
 
-from tests.testbed.cluster import until
 from tests.vm.cluster import Stores
 
 #: What a job prints: the CPUs that it may use, and those it may use after it has asked for all of them.
@@ -17,7 +17,7 @@ def _job(stores: Stores, options: str, script: str, user: str = "ann") -> list[s
 
 @pytest.fixture(scope="module", autouse=True)
 def _idle(stores: Stores) -> None:
-    until(lambda: stores.out("control", "sinfo -h -o %t") == "idle", "node01 is idle", 120)
+    until(lambda: stores.out("control", "sinfo -h -o %t") == "idle", "node01 is idle")
 
 
 @pytest.mark.promise("SKY-145")
@@ -54,19 +54,19 @@ def test_three_cpus_are_three_and_not_two_cores(stores: Stores) -> None:
 
 
 def test_four_jobs_stand_side_by_side_on_a_cpu_each(stores: Stores) -> None:
-    script = f"{SEEN}; sleep 60"
+    script = f"{SEEN}; sleep 600"
     numbers = [
         stores.out("control", f"sbatch --parsable -o /tmp/cpus.%j --wrap {shlex.quote(script)}", "ann")
         for _ in range(4)
     ]
     try:
-        until(lambda: stores.out("control", "squeue -h -t R -o %A | wc -l") == "4", "four jobs run", 60)
+        until(lambda: stores.out("control", "squeue -h -t R -o %A | wc -l") == "4", "four jobs run")
 
         def printed() -> list[list[str]] | None:
             seen = [stores.run("node01", f"cat /tmp/cpus.{number}").stdout.split() for number in numbers]
             return seen if all(len(words) == 2 for words in seen) else None
 
-        seen = until(printed, "four jobs say their CPUs", 60)
+        seen = until(printed, "four jobs say their CPUs")
     finally:
         stores.out("control", f"scancel {' '.join(numbers)}", "ann")
     assert sorted(cpu for cpu, _ in seen) == ["0", "1", "2", "3"]

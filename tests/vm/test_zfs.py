@@ -1,8 +1,8 @@
 """ZFS on a fileserver's own kernel: what the inventory says is there, stays so, and looks after itself."""
 
 import pytest
+from pace import until
 
-from tests.testbed.cluster import until
 from tests.vm.cluster import Stores
 
 SERVER, CLIENT = "fs1", "node01"
@@ -56,7 +56,6 @@ def test_a_full_home_holds_up_nobody_else_and_can_be_emptied(stores: Stores) -> 
         until(
             lambda: stores.run(CLIENT, "echo again > ~/again && sync ~/again && rm ~/again", "ann").returncode == 0,
             "there is room again",
-            60,
         )
     finally:
         stores.run(CLIENT, "rm -f ~/big ~/more ~/again", "ann")
@@ -97,7 +96,7 @@ def test_a_pool_that_lost_a_disk_is_told_and_so_is_its_health(stores: Stores) ->
         assert stores.plan("--limit", SERVER) == (0, {})
     finally:
         stores.run(SERVER, f"zpool online tank {disk}")
-    until(lambda: stores.run(SERVER, "systemctl start gpupool-zfs-health").returncode == 0, "the pool is well", 60)
+    until(lambda: stores.run(SERVER, "systemctl start gpupool-zfs-health").returncode == 0, "the pool is well")
     assert "all pools are well again" in stores.out(SERVER, "journalctl -q -o cat -n 5 -u gpupool-zfs-health")
 
 
@@ -105,11 +104,9 @@ def test_pools_and_exports_are_back_after_a_power_cut(stores: Stores) -> None:
     exported = stores.out(SERVER, "exportfs -s")
     stores.pull_plug(SERVER)
     stores.start(SERVER)
-    until(
-        lambda: stores.run(SERVER, "systemctl is-active nfs-server").stdout.strip() == "active", "nfsd runs again", 120
-    )
+    until(lambda: stores.run(SERVER, "systemctl is-active nfs-server").stdout.strip() == "active", "nfsd runs again")
     assert stores.out(SERVER, "zfs list -Ho mounted -r tank").split() == ["yes"] * 4
     assert stores.out(SERVER, "exportfs -s") == exported
     # and whoever has them mounted goes on, with nobody's help
-    until(lambda: stores.run(CLIENT, f"timeout 20 ls {MOUNTS}").returncode == 0, "the client is served again", 180)
+    until(lambda: stores.run(CLIENT, f"timeout 20 ls {MOUNTS}").returncode == 0, "the client is served again")
     assert stores.plan("--limit", SERVER) == (0, {})

@@ -19,20 +19,20 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     it = install(build(place).wheel, sys.executable, place, GPUPOOL_TESTBED_PREFIX=PREFIX)
     it.good("gpupool", "init", "my-site")
     try:
-        it.good("gpupool", "testbed", "up", "my-site", "--network", NETWORK, timeout=600)
-        it.good("gpupool", "apply", "my-site", "--on", "testbed", "--yes", timeout=300)
+        it.good("gpupool", "testbed", "up", "my-site", "--network", NETWORK)
+        it.good("gpupool", "apply", "my-site", "--on", "testbed", "--yes")
         yield it
     finally:
-        gone = it.run("gpupool", "testbed", "down", "my-site", timeout=120)
+        gone = it.run("gpupool", "testbed", "down", "my-site")
     assert gone.returncode == 0, gone.stderr
 
 
 def test_a_second_look_finds_nothing_to_change(site: Installed) -> None:
-    assert "nothing to change" in site.good("gpupool", "plan", "my-site", "--on", "testbed", timeout=120)
+    assert "nothing to change" in site.good("gpupool", "plan", "my-site", "--on", "testbed")
 
 
 def test_all_checks_hold(site: Installed) -> None:
-    assert "all hold" in site.good("gpupool", "verify", "my-site", "--on", "testbed", timeout=120)
+    assert "all hold" in site.good("gpupool", "verify", "my-site", "--on", "testbed")
 
 
 def test_slurm_gives_out_gpus(site: Installed) -> None:
@@ -59,7 +59,6 @@ def test_plain_pyinfra_works_on_the_same_deploy(site: Installed) -> None:
         where,
         "--dry",
         "--json",
-        timeout=120,
         PYINFRA_PROGRESS="off",
         GPUPOOL_ON="testbed",
     )

@@ -1,0 +1,100 @@
+"""`script/test`: run layers of tests, all of them unless some are named."""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from gpupool.errors import GpupoolError
+from suite import changed, leftovers, report
+from suite.layers import LAYERS, Layer
+from suite.run import Run, layer_work, preparations, say
+
+BUILD = Path("build")
+
+
+def main() -> int:
+    """Run what the command line says, and return the exit code: 0 well, 1 something failed, 2 it makes no sense."""
+    asked = _asked()
+    if asked.clean:
+        with leftovers.only_run():
+            for name in leftovers.remove_all():
+                say(f"removed {name}")
+        return 0
+    layers = [layer for layer in LAYERS if layer.name in (asked.layers or [it.name for it in LAYERS])]
+    if asked.changed:
+        layers, words = changed.only(layers, asked.since)
+        say(words)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with ExitStack() as held:
+        if any(layer.docker for layer in layers):
+            held.enter_context(leftovers.only_run())
+            for name in leftovers.remove(testbeds=not os.environ.get("GPUPOOL_TEST_KEEP")):
+                say(f"removed {name}, which a run that was cut off had left")
+            os.environ[leftovers.MARK] = leftovers.prefix()
+        return _run(layers)
+
+
+def _asked() -> argparse.Namespace:
+    names = [layer.name for layer in LAYERS]
+    parser = argparse.ArgumentParser(prog="script/test", description=__doc__)
+    parser.add_argument("layers", nargs="*", metavar="LAYER", help=", ".join(names))
+    parser.add_argument("--changed", action="store_true", help="only what a change since main can touch")
+    parser.add_argument("--since", default="main", metavar="COMMIT", help="with --changed: since this commit")
+    parser.add_argument("--clean", action="store_true", help="remove all that tests ever made, and run none")
+    asked = parser.parse_args()
+    if unknown := [name for name in asked.layers if name not in names]:
+        parser.error(f"there is no layer {', '.join(unknown)}: {', '.join(names)}")
+    return asked
+
+
+def _run(layers: Sequence[Layer]) -> int:
+    logs, times = BUILD / "test-logs", BUILD / "test-times"
+    for folder in (logs, times):
+        folder.mkdir(parents=True, exist_ok=True)
+    temporary = leftovers.new_temporary()
+    tempfile.tempdir = os.environ["TMPDIR"] = str(temporary)
+    alone = len(layers) == 1  # what it writes is seen as it comes
+    works = {
+        layer.name: layer_work(
+            replace(layer, cores=min(layer.cores, os.cpu_count() or 1)),
+            None if alone else logs / f"{layer.name}.log",
+            (times / f"{layer.name}.json").absolute(),
+        )
+        for layer in layers
+    }
+    run, before = Run(layers, works, preparations(layers, logs)), _busy()
+    try:
+        run.until_done()
+    except KeyboardInterrupt:
+        return 130
+    took = report.times(works, times, run.seconds, (_busy() - before) / max(run.seconds, 0.01))
+    (BUILD / "test-times.json").write_text(json.dumps(took, indent=1) + "\n")
+    say("\n" + report.table(took))
+    if failed := [name for name, work in works.items() if work.code]:
+        say(f"failed: {' '.join(failed)}")
+        return 1
+    shutil.rmtree(temporary, ignore_errors=True)
+    say(f"all is well: {' '.join(works)} in {run.seconds:.0f} s")
+    return 0
+
+
+def _busy() -> float:
+    """Return how many seconds this machine's cores have worked since it started."""
+    user, nice, system, *_ = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:])
+    return (user + nice + system) / os.sysconf("SC_CLK_TCK")
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except GpupoolError as error:
+        say(str(error))
+        sys.exit(2)

@@ -1,0 +1,144 @@
+"""Which layers, and which files of tests, a change can touch: by what imports what, and by the files that they read."""
+
+import ast
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from suite.layers import Layer
+
+#: What changes every test: its environment.
+EVERYTHING = (
+    "pyproject.toml",
+    "requirements.lock",
+    "script/environment",
+    "script/test",
+    "script/suite/",
+    ".ci/",
+    "tests/conftest.py",
+)
+#: What is read by a program that does not import it.
+CODE = ("gpupool/", "roles/", "deploys/")
+DATA = ("inventory/", "templates/")
+
+#: The table of commands: it imports each of them, and none of them needs it.
+_TABLES = ("gpupool/cli/__init__.py",)
+#: Programs that run on nodes and are sent there as they are.
+_PROGRAMS = ("gpupool/arbiter/", "gpupool/usage/")
+_DEPLOY = ("gpupool.cli.testbed", "gpupool.cli.apply", "gpupool.cli.plan", "gpupool.cli.verify", "deploys.site")
+#: What a layer runs in processes of its own, so that its tests need not import it; and the files that it reads.
+STARTS: Mapping[str, tuple[str, ...]] = {
+    "testbed": (*_DEPLOY, "gpupool.cli.storage", "gpupool.cli.render"),
+    "deploy": (*_DEPLOY, "gpupool.cli.init"),
+    "molecule": _DEPLOY,
+    "vm": _DEPLOY,
+}
+READS: Mapping[str, tuple[str, ...]] = {
+    "lint": ("gpupool/", "roles/", "deploys/", "tests/", "molecule/", "script/"),
+    "unit": ("README.md", "CONTRIBUTING.md", "docs/", "script/", "tests/promises", "tests/unit/", "molecule/", *DATA),
+    "operations": ("tests/operations/", "tests/facts/", "docs/accounting.md", *DATA),
+    "roles": ("tests/roles/", *DATA),
+    "wheel": ("tests/wheel/", "README.md", "LICENSE", "CHANGELOG.md", *CODE, *DATA),
+    "rehearsal": ("tests/rehearsal/", "inventory/example/", "templates/", "gpupool/arbiter/"),
+    "fullsize": ("tests/rehearsal/test_skynet.py", "inventory/skynet/", "templates/", "gpupool/arbiter/"),
+    "testbed": ("tests/testbed/", "inventory/skynet/", "templates/", *_PROGRAMS),
+    "deploy": ("tests/deploy/", "inventory/example/", "templates/", *_PROGRAMS),
+    "molecule": ("molecule/", "tests/molecule/", "templates/", *_PROGRAMS),
+    "vm": ("tests/vm/", "templates/", *_PROGRAMS),
+}
+
+
+def only(layers: Sequence[Layer], since: str) -> tuple[list[Layer], str]:
+    """Return what of these layers a change since a commit can touch, and one line that says so."""
+    files = _files(since)
+    found = touched(layers, files)
+    words = [f"{it.name} ({_count(it)})" if it.tests and len(_chosen(it)) > 1 else it.name for it in found]
+    count = f"{len(files)} file{'' if len(files) == 1 else 's'}"
+    return found, f"changed since {since}: {count}. Runs: {' '.join(words) or 'nothing'}"
+
+
+def touched(layers: Sequence[Layer], files: Iterable[str]) -> list[Layer]:
+    """Return what of these layers these files can touch; a layer whose tests may be chosen with those alone."""
+    files = [file.replace("gpupool/roles/", "roles/").replace("gpupool/deploys/", "deploys/") for file in files]
+    if any(file.startswith(EVERYTHING) for file in files):
+        return list(layers)
+    found = []
+    for layer in layers:
+        tests = _tests(*layer.tests)
+        own = [file for file in files if file.startswith(READS[layer.name])]
+        if not layer.tests:
+            starts = {path for name in STARTS.get(layer.name, ()) for path in _reached(_file(name))}
+            folder = "rehearsal" if layer.name == "fullsize" else layer.name
+            starts |= {path for test in _tests(f"tests/{folder}") for path in _reached(test)}
+            if own or starts & set(files):
+                found.append(layer)
+            continue
+        chosen = [test for test in tests if _reached(test) & set(files)]
+        if [file for file in own if file not in tests and not file.endswith(".py")] or len(chosen) == len(tests):
+            found.append(layer)
+        elif chosen:
+            command = [word for word in layer.commands[0] if word not in layer.tests]
+            found.append(replace(layer, commands=((*command, *chosen),)))
+    return found
+
+
+def _chosen(layer: Layer) -> list[str]:
+    return [word for word in layer.commands[0] if word.endswith(".py")]
+
+
+def _count(layer: Layer) -> str:
+    every = len(_tests(*layer.tests))
+    return f"{len(_chosen(layer)) or every} of {every} files"
+
+
+@cache
+def _tests(*folders: str) -> tuple[str, ...]:
+    return tuple(sorted(str(path) for folder in folders for path in Path(folder).rglob("test_*.py")))
+
+
+def _files(since: str) -> list[str]:
+    def git(*words: str) -> list[str]:
+        done = subprocess.run(["git", *words], capture_output=True, text=True, check=True)
+        return done.stdout.splitlines()
+
+    (base,) = git("merge-base", "HEAD", since)
+    return sorted({*git("diff", "--name-only", base), *git("ls-files", "--others", "--exclude-standard")})
+
+
+@cache
+def _reached(file: str) -> frozenset[str]:
+    """Return a file and all that it imports, and so on, of this repository."""
+    found, left = set(), [file]
+    while left:
+        path = left.pop()
+        if path not in found and path:
+            found.add(path)
+            left += [] if path in _TABLES else _imports(path)
+    return frozenset(found)
+
+
+@cache
+def _imports(file: str) -> tuple[str, ...]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(Path(file).read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    # a package is run on the way to what is in it
+    names |= {".".join(name.split(".")[:end]) for name in list(names) for end in range(1, name.count(".") + 1)}
+    folder = str(Path(file).parent)
+    beside = [f"{folder}/conftest.py"] if file.startswith("tests/") else []
+    return tuple(path for path in (*map(_file, sorted(names)), *beside) if path and Path(path).is_file())
+
+
+def _file(module: str) -> str:
+    """Return the file of a module of this repository, nothing for others; roles and deploys lie at the top."""
+    path = module.replace(".", "/").replace("gpupool/roles", "roles").replace("gpupool/deploys", "deploys")
+    for place in ("", "tests/shared/"):
+        for name in (f"{place}{path}.py", f"{place}{path}/__init__.py"):
+            if Path(name).is_file():
+                return name
+    return ""

@@ -1,0 +1,64 @@
+"""The layers of tests: what each runs, how many cores it keeps busy, and what has to be there before it begins."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WORKERS = 9  # of the rehearsals, one for each that lasts: what they do most is wait for Slurm
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One layer. `commands` run one after the other; `cores` is what they keep busy, as measured on two.
+
+    `needs` are names of preparations. `tests` are the folders whose files may be chosen one by one; a layer without
+    them runs whole or not at all.
+    """
+
+    name: str
+    commands: Sequence[Sequence[str]]
+    cores: float
+    needs: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+
+    @property
+    def docker(self) -> bool:
+        """Whether it makes containers."""
+        return "docker" in self.needs
+
+
+def _pytest(*words: str) -> tuple[str, ...]:
+    return ("pytest", *words)
+
+
+_REHEARSALS = ("-n", str(WORKERS), "--dist", "worksteal", "--ignore", "tests/rehearsal/test_skynet.py")
+
+#: In the order in which they are reported.
+LAYERS = (
+    Layer("lint", (("script/lint",),), 1),
+    Layer("unit", (_pytest("tests/unit"),), 1, tests=("tests/unit",)),
+    Layer(
+        "operations",
+        (_pytest("tests/operations", "tests/facts"),),
+        1,
+        tests=("tests/operations", "tests/facts"),
+    ),
+    Layer("roles", (_pytest("tests/roles"),), 1, tests=("tests/roles",)),
+    Layer("wheel", (_pytest("tests/wheel"),), 1),
+    Layer(
+        "rehearsal",
+        (_pytest(*_REHEARSALS, "tests/rehearsal"),),
+        0.7,
+        ("docker", "twin-24.11", "twin-22.05", "twin-26.05", "chromium"),
+    ),
+    Layer("fullsize", (_pytest("tests/rehearsal/test_skynet.py"),), 0.8, ("docker", "twin-24.11")),
+    Layer("testbed", (_pytest("tests/testbed"),), 0.5, ("docker",)),
+    Layer("deploy", (_pytest("tests/deploy"),), 0.7, ("docker",)),
+    Layer("molecule", (_pytest("tests/molecule"), ("molecule", "test")), 0.7, ("docker",)),
+    Layer("vm", (_pytest("tests/vm"),), 1.3, ("docker", "machines")),
+)
+
+#: In the order in which they begin, each as soon as there is room: what takes longest first, what tells most next.
+BEGIN = (
+    *("testbed", "lint", "unit", "operations", "roles"),
+    *("vm", "rehearsal", "fullsize", "deploy", "molecule", "wheel"),
+)

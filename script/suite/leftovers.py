@@ -1,0 +1,132 @@
+"""What a run of tests that was cut off has left: found by its marks, and removed by the next run.
+
+All of it carries a name of the tests': processes in their environment, containers, networks and volumes in a label,
+testbeds in their state, temporary files in their folder. What a demo or a person made carries another and stays.
+"""
+
+import fcntl
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from gpupool.errors import GpupoolError
+from gpupool.rehearsal import twin_container
+from gpupool.testbed import docker, dockerd, image, lifecycle, spec, state, vm_image
+
+MARK = "GPUPOOL_TEST_RUN"  # in the environment of every process of a run: the prefix of its containers
+_DAEMONS = ("dockerd", "containerd", "containerd-shim")  # started by a run, and everybody's from then on
+_TEMPORARY = "gpupool-test."
+
+
+def prefix() -> str:
+    """Return what the names of the tests' containers begin with."""
+    return os.environ["GPUPOOL_TESTBED_PREFIX"]
+
+
+@contextmanager
+def only_run() -> Iterator[None]:
+    """Hold the right to run tests in containers; a GpupoolError names who else holds it. The dead hold nothing."""
+    with (image.cache() / f"tests-{prefix()}.lock").open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            raise GpupoolError(
+                f"other tests are at work with containers called {prefix()}: process {lock.read().strip()}. Wait for "
+                "them, end them, or set GPUPOOL_TESTBED_PREFIX and GPUPOOL_TWIN_PREFIX to other names"
+            ) from None
+        lock.truncate(0)
+        lock.write(str(os.getpid()))
+        lock.flush()
+        yield
+
+
+def new_temporary() -> Path:
+    """Return a new folder for all temporary files of a run: a short name, since sockets lie in it."""
+    folder = Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir="/tmp"))
+    folder.chmod(0o755)  # apt's own user has to get through
+    return folder
+
+
+def remove(*, testbeds: bool = True) -> list[str]:
+    """Remove what dead runs have left, and return the names of it; `testbeds` that were kept on purpose may stay."""
+    gone = [*_processes(), *_folders()]
+    if _docker_answers():
+        gone += image.remove_abandoned()
+        if testbeds:
+            gone += [*_twins(), *_testbeds()]
+    return gone
+
+
+def remove_all() -> list[str]:
+    """Remove all that tests ever made and what they only kept to be quicker: images, disks, packages."""
+    gone = remove()
+    if _docker_answers():
+        gone += _images()
+        for volume in (image.CACHE_VOLUME, vm_image.DISKS):
+            if docker.attempt(["volume", "inspect", volume]).returncode == 0:
+                done = docker.attempt(["volume", "rm", volume])
+                gone.append(volume if done.returncode == 0 else f"{volume} stays: {docker.reason(done)}")
+    for folder in (image.cache() / "deployed-from-bare", Path("build")):
+        if folder.is_dir():
+            shutil.rmtree(folder)
+            gone.append(str(folder))
+    return gone
+
+
+def _docker_answers() -> bool:
+    try:
+        dockerd.ensure(may_install=False)
+    except GpupoolError:  # it is not here, or not for us: then nothing of ours is in it
+        return False
+    return True
+
+
+def _is_ours(name: str) -> bool:
+    return name == prefix() or name.startswith(f"{prefix()}-")
+
+
+def _processes() -> Iterator[str]:
+    mark = f"{MARK}={prefix()}".encode()
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if mark not in (folder / "environ").read_bytes().split(b"\0") or int(folder.name) == os.getpid():
+                continue
+            name = (folder / "comm").read_text().strip()
+            if not name.startswith(_DAEMONS):
+                os.kill(int(folder.name), signal.SIGKILL)
+                yield f"process {folder.name} ({name})"
+
+
+def _folders() -> Iterator[str]:
+    for folder in Path("/tmp").glob(f"{_TEMPORARY}*"):
+        if folder != Path(tempfile.gettempdir()):
+            shutil.rmtree(folder, ignore_errors=True)
+            yield str(folder)
+
+
+def _twins() -> Iterator[str]:
+    for whose in docker.labels(twin_container.LABEL):
+        if whose == twin_container.prefix() or whose.startswith(f"{twin_container.prefix()}-"):
+            for name in docker.labelled("container", f"{twin_container.LABEL}={whose}"):
+                twin_container.remove(name)
+                yield name
+
+
+def _testbeds() -> Iterator[str]:
+    known = {it.id: it.prefix for it in state.every()}
+    found = {name for name, whose in known.items() if _is_ours(whose)}
+    found |= {name for name in docker.labels(spec.LABEL) if _is_ours(name) and name not in known}
+    for name in sorted(found):
+        yield from lifecycle.down(name)
+
+
+def _images() -> Iterator[str]:
+    form = "{{.Repository}}:{{.Tag}}"
+    for tag in docker.run(["image", "ls", "--filter", "reference=gpupool/*", "--format", form]).split():
+        done = docker.attempt(["image", "rm", tag])
+        yield tag if done.returncode == 0 else f"{tag} stays: {docker.reason(done)}"

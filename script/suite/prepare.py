@@ -1,0 +1,66 @@
+"""What takes minutes to make and can be made while other layers run: `python -m suite.prepare NAME`.
+
+An image is named by what it is made from, so one that is here already costs a look. Whoever needs it before it is ready
+waits for it: nobody builds it twice.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from gpupool.errors import GpupoolError
+from gpupool.rehearsal import image as twin
+from gpupool.rehearsal.compiled import Version
+from gpupool.testbed import apt, dockerd, image, vm_image
+
+SUITE = "trixie"  # of the machines, and of most containers
+
+
+def tell(words: str) -> None:
+    """Say on standard error what is being made."""
+    print(words, file=sys.stderr, flush=True)
+
+
+def _docker() -> None:
+    dockerd.ensure()
+    if not shutil.which("mmdebstrap") and os.geteuid() == 0:
+        apt.install(["mmdebstrap", "debian-archive-keyring"])  # where it fails, the image that needs it says so
+
+
+def _chromium() -> None:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    if not any(map(shutil.which, names)) and (why := apt.install(["chromium"])):
+        raise GpupoolError(f"the rehearsal's report is tested in a browser: {why}")
+
+
+def _twin(version: Version) -> None:
+    twin.ensure(version, tell)
+
+
+def _machines() -> None:
+    vm_image.ensure(SUITE, [frozenset()], tell)
+
+
+def _nodes() -> None:
+    image.ensure(SUITE, [frozenset()], tell)
+
+
+#: In the order in which they begin; the first alone, then two at a time.
+PREPARATIONS: Mapping[str, Callable[[], None]] = {
+    "docker": _docker,
+    "nodes": _nodes,
+    "machines": _machines,
+    "twin-24.11": partial(_twin, "24.11"),
+    "chromium": _chromium,
+    "twin-22.05": partial(_twin, "22.05"),
+    "twin-26.05": partial(_twin, "26.05"),
+}
+
+
+if __name__ == "__main__":
+    try:
+        PREPARATIONS[sys.argv[1]]()
+    except GpupoolError as error:
+        sys.exit(str(error))

@@ -1,0 +1,66 @@
+"""Where the time went: by layer, by test, by fixture; a table for people, JSON for programs."""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from suite.run import Work
+
+MOST = 10  # rows of a table
+
+
+def times(works: Mapping[str, Work], folder: Path, seconds: float, busy: float) -> dict[str, Any]:
+    """Return what a run took, in seconds; `busy` is how many cores had work on average.
+
+    `tests` are all tests with all that they took, set-up and tear-down included; `fixtures` what was set up once for
+    several tests, all that it took in all workers.
+    """
+    layers, tests, fixtures = {}, [], defaultdict(float)
+    for name, work in works.items():
+        known = _read(folder / f"{name}.json")
+        layers[name] = {"seconds": round(work.seconds, 1), "ok": work.code == 0, "tests": len(known["tests"])}
+        tests += [{"layer": name, "test": test, "seconds": took} for test, took in known["tests"].items()]
+        for fixture, took in known["fixtures"].items():
+            fixtures[f"{name}: {fixture}"] += took
+    return {
+        "seconds": round(seconds, 1),
+        "busy_cores": round(busy, 2),
+        "layers": layers,
+        "tests": sorted(tests, key=lambda it: -it["seconds"]),
+        "fixtures": dict(sorted(fixtures.items(), key=lambda it: -it[1])),
+    }
+
+
+def _read(file: Path) -> dict[str, dict[str, float]]:
+    try:
+        known: dict[str, dict[str, float]] = json.loads(file.read_text())
+    except FileNotFoundError:  # not a layer of pytest's, or it was ended
+        return {"tests": {}, "fixtures": {}}
+    return known
+
+
+def table(known: Mapping[str, Any]) -> str:
+    """Return the same for people, on one screen."""
+    rows = [("layer", "seconds", "tests", "")]
+    rows += [
+        (name, f"{it['seconds']:.0f}", str(it["tests"] or ""), "" if it["ok"] else "FAILED")
+        for name, it in known["layers"].items()
+    ]
+    slow = [(it["test"], f"{it['seconds']:.0f}") for it in known["tests"][:MOST]]
+    fixtures = [(name, f"{took:.0f}") for name, took in list(known["fixtures"].items())[:MOST] if took >= 1]
+    parts = [_columns(rows)]
+    parts += [_columns([("slowest tests", "seconds"), *slow])] if slow else []
+    parts += [_columns([("fixtures for several tests", "seconds"), *fixtures])] if fixtures else []
+    return "\n\n".join(parts) + f"\n\n{known['seconds']:.0f} s, {known['busy_cores']:.1f} cores busy on average"
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        first, *rest = row
+        cells = [first.ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,206 @@
+"""Layers and preparations as processes: begun while there are cores for them, their output told in a fixed order."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from suite.layers import BEGIN, Layer
+from suite.prepare import PREPARATIONS
+
+SPARE = 0.3  # cores more than there are: no layer keeps busy all the time what it keeps busy on average
+PREPARE_CORES = 0.7
+PREPARE_AT_ONCE = 2
+LOOK = 0.1  # seconds between two looks at what runs
+
+
+def say(words: str = "") -> None:
+    """Write a line for whoever watches."""
+    print(words, file=sys.stderr, flush=True)
+
+
+@dataclass
+class Work:
+    """Commands that run one after the other, and what has come of them. Seconds count from the start of the run."""
+
+    name: str
+    commands: Sequence[Sequence[str]]
+    cores: float
+    log: Path | None
+    env: Mapping[str, str]
+    process: subprocess.Popen[bytes] | None = None
+    began: float | None = None
+    ended: float | None = None
+    code: int = 0
+    _left: list[Sequence[str]] = field(default_factory=list)
+
+    @property
+    def runs(self) -> bool:
+        """Whether it has begun and not ended."""
+        return self.began is not None and self.ended is None
+
+    @property
+    def seconds(self) -> float:
+        """What it took."""
+        return (self.ended or 0) - (self.began or 0)
+
+    def begin(self, now: float) -> None:
+        """Start the first command."""
+        self.began = now
+        self._left = list(self.commands)
+        if self.log:
+            self.log.unlink(missing_ok=True)
+        self._next()
+
+    def look(self, now: float) -> None:
+        """Start the next command where one has ended well."""
+        if self.process is None or (code := self.process.poll()) is None:
+            return
+        if code == 0 and self._left:
+            self._next()
+            return
+        self.code, self.ended, self.process = code, now, None
+
+    def stop(self, number: signal.Signals) -> None:
+        """Send a signal to all that it has started."""
+        if self.process and self.process.poll() is None:
+            os.killpg(self.process.pid, number)
+
+    def _next(self) -> None:
+        command = self._left.pop(0)
+        out = self.log.open("ab") if self.log else None
+        try:
+            self.process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT if out else None,
+                env=dict(self.env),
+                start_new_session=True,
+            )
+        finally:
+            if out:
+                out.close()
+
+
+def layer_work(layer: Layer, log: Path | None, times: Path) -> Work:
+    """Return a layer as work; its tests write what they took to `times`."""
+    times.unlink(missing_ok=True)
+    env = {**os.environ, "GPUPOOL_TEST_TIMES": str(times)}
+    env.pop("PYTHONPATH", None)
+    return Work(layer.name, layer.commands, layer.cores, log, env)
+
+
+def preparations(layers: Sequence[Layer], logs: Path) -> dict[str, Work]:
+    """Return what these layers need, as work, in the order in which it begins."""
+    needed = {name for layer in layers for name in layer.needs}
+    names = [name for name in PREPARATIONS if name in needed]
+    return {
+        name: Work(
+            name, ((sys.executable, "-m", "suite.prepare", name),), PREPARE_CORES, logs / f"prepare-{name}.log",
+            os.environ,
+        )
+        for name in names
+    }  # fmt: skip
+
+
+class Run:
+    """A run of layers. A preparation that fails leaves its complaint to the layers that need it, which try again."""
+
+    def __init__(self, layers: Sequence[Layer], works: Mapping[str, Work], prepare: Mapping[str, Work]) -> None:
+        self.layers = {layer.name: layer for layer in layers}
+        self.works = works
+        self.prepare = prepare
+        self.start = time.monotonic()
+        self.cores = float(os.cpu_count() or 1)
+        self._told: list[str] = []
+
+    @property
+    def seconds(self) -> float:
+        """How long it has been running."""
+        return time.monotonic() - self.start
+
+    def until_done(self) -> None:
+        """Run everything, and tell each layer's output when those before it are through."""
+        everything = [*self.prepare.values(), *self.works.values()]
+        try:
+            while not all(work.ended is not None for work in everything):
+                self._begin()
+                time.sleep(LOOK)
+                for work in everything:
+                    if work.runs:
+                        work.look(self.seconds)
+                        if work.ended is not None:
+                            self._tell_end(work)
+                self._tell_output()
+        except BaseException:
+            self._stop(everything)
+            raise
+
+    def _begin(self) -> None:
+        self._begin_preparations()
+        for name in sorted(self.works, key=BEGIN.index):
+            work = self.works[name]
+            if work.began is None and self._is_ready(self.layers[name]) and self._room(work.cores):
+                if work.log:
+                    say(f"== {name} begins after {self.seconds:.0f} s")
+                work.begin(self.seconds)
+
+    def _begin_preparations(self) -> None:
+        for number, work in enumerate(self.prepare.values()):
+            before = list(self.prepare.values())[:number]
+            if work.began is None:
+                # docker itself first, and alone
+                if before and before[0].ended is None:
+                    return
+                if sum(it.runs for it in before) >= PREPARE_AT_ONCE:
+                    return
+                work.begin(self.seconds)
+
+    def _is_ready(self, layer: Layer) -> bool:
+        return all(self.prepare[name].ended is not None for name in layer.needs)
+
+    def _room(self, cores: float) -> bool:
+        busy = [work.cores for work in self.works.values() if work.runs]
+        return not busy or sum(busy) + cores <= self.cores + SPARE
+
+    def _tell_end(self, work: Work) -> None:
+        if work.name in self.works:
+            if work.log:
+                say(f"== {work.name} {'ended' if work.code == 0 else 'FAILED'} after {work.seconds:.0f} s")
+        elif work.code:
+            said = work.log.read_text(errors="replace").strip().splitlines() if work.log else []
+            say(f"   {work.name} could not be prepared: {said[-1] if said else f'exit {work.code}'}")
+        elif work.seconds > 2:
+            say(f"   {work.name} is ready, made in {work.seconds:.0f} s")
+
+    def _tell_output(self) -> None:
+        for name, work in self.works.items():
+            if name in self._told or work.log is None:
+                continue
+            if work.ended is None:
+                return
+            self._told.append(name)
+            say(f"\n== {name}")
+            sys.stdout.flush()
+            sys.stdout.buffer.write(work.log.read_bytes())
+            sys.stdout.flush()
+            say(f"== {name}: {'ok' if work.code == 0 else 'FAILED'} after {work.seconds:.0f} s")
+
+    def _stop(self, everything: Sequence[Work]) -> None:
+        """End what runs: tests tidy up at Ctrl-C. A second one ends it at once."""
+        running = [work for work in everything if work.runs]
+        say(f"stopping: {', '.join(work.name for work in running) or 'nothing runs'}")
+        try:
+            for work in running:
+                work.stop(signal.SIGINT)
+            for work in running:
+                if work.process:
+                    work.process.wait()
+        except KeyboardInterrupt:
+            for work in running:
+                work.stop(signal.SIGKILL)

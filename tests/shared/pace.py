@@ -1,0 +1,32 @@
+"""How long a test waits: by what this machine needs for one known thing now, never by seconds that somebody chose."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+STARTS = 300  # how often this program could start while a test waits for something that ought to come: it is not coming
+_AT_LEAST = 30.0  # seconds until the pace is asked for: most waits are over then, and it costs a start
+
+
+def start() -> float:
+    """Return how many seconds a start of the command line takes here and now: half a one on two quiet cores."""
+    began = time.monotonic()
+    subprocess.run([sys.executable, "-m", "gpupool", "--version"], capture_output=True, check=True)
+    return time.monotonic() - began
+
+
+def until(true: Callable[[], Any], what: str, seen: Callable[[], str] = lambda: "", *, pause: float = 0.25) -> Any:
+    """Wait until something is so and give it; fail in words, and with what is seen instead, when it does not come.
+
+    `pause` is the time between two looks, in seconds.
+    """
+    began = time.monotonic()
+    end = began + _AT_LEAST
+    while not (found := true()):
+        if (now := time.monotonic()) > end:
+            end = began + STARTS * start()
+            assert now < end, f"it did not come that {what}, in {now - began:.0f} s: {seen()}"
+        time.sleep(pause)
+    return found
