@@ -8,10 +8,11 @@ from typing import Any
 
 from gpupool.errors import TestbedError
 
+HANGS = 600.0  # seconds after which a command is given up: a busy machine may take its time
 _running: set["subprocess.Popen[str]"] = set()
 
 
-def run(args: Sequence[str], *, stdin: str | None = None, timeout: float = 120.0) -> str:
+def run(args: Sequence[str], *, stdin: str | None = None, timeout: float = HANGS) -> str:
     """Run ``docker ARGS`` and return its standard output; a failure or a timeout (seconds) is a TestbedError."""
     done = attempt(args, stdin=stdin, timeout=timeout)
     if done.returncode:
@@ -20,7 +21,7 @@ def run(args: Sequence[str], *, stdin: str | None = None, timeout: float = 120.0
 
 
 def attempt(
-    args: Sequence[str], *, stdin: str | None = None, timeout: float = 120.0
+    args: Sequence[str], *, stdin: str | None = None, timeout: float = HANGS
 ) -> subprocess.CompletedProcess[str]:
     """Run ``docker ARGS`` and return what came of it, good or bad; only a missing docker or a timeout raises."""
     command = ["docker", *args]

@@ -47,7 +47,7 @@ def only_run() -> Iterator[None]:
 
 def new_temporary() -> Path:
     """Return a new folder for all temporary files of a run: a short name, since sockets lie in it."""
-    folder = Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir="/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix=f"{_TEMPORARY}{os.getpid()}-", dir="/tmp"))
     folder.chmod(0o755)  # apt's own user has to get through
     return folder
 
@@ -104,7 +104,8 @@ def _processes() -> Iterator[str]:
 
 def _folders() -> Iterator[str]:
     for folder in Path("/tmp").glob(f"{_TEMPORARY}*"):
-        if folder != Path(tempfile.gettempdir()):
+        owner = folder.name.removeprefix(_TEMPORARY).partition("-")[0]
+        if not Path("/proc", owner).exists():
             shutil.rmtree(folder, ignore_errors=True)
             yield str(folder)
 

@@ -68,7 +68,7 @@ def test_a_labmates_job_takes_the_place_of_the_youngest_user_overcap_job(lab: Te
     mark = f"scontrol show job {jobs[-1]} | grep -o 'AdminComment=.*'"
     found = until(lambda: lab.run("marvin", mark).stdout, "the youngest is signalled")
     assert f"for job {mate}]" in found
-    assert lab.job(jobs[-1])["JobState"] == "RUNNING"
+    lab.wait_for(jobs[-1], "RUNNING")  # for its grace time, after a moment as SIGNALING
     lab.wait_for(mate, "RUNNING")
     assert lab.wait_for(jobs[-1], "PENDING")["Restarts"] == "1"
     assert [lab.job(job)["JobState"] for job in jobs[:-1]] == ["RUNNING"] * (CAP - 1)

@@ -125,9 +125,11 @@ def test_overcap_job_is_requeued_when_owner_comes(idle: Testbed) -> None:
     array = idle.submit("u-hays1", f"--requeue -p overcap -A overcap --gres=gpu:1 --array=1-{gpus}")
     running = f"squeue -h -r -j {array} -t R | wc -l"
     until(lambda: idle.out("marvin", running) == str(gpus), "overcap jobs fill the pool")
-    own = idle.submit("u-kira1", "-p kira-lab --gres=gpu:2 --qos=short", "sleep 15")
+    idle.out("sky1", "rm -f ended", "u-kira1")
+    own = idle.submit("u-kira1", "-p kira-lab --gres=gpu:2 --qos=short", "until [ -e ended ]; do sleep 0.2; done")
     idle.wait_for(own, "RUNNING")
     assert idle.out("marvin", running) == str(gpus - 2)
+    idle.out("sky1", "touch ended", "u-kira1")
     idle.wait_for(own, "COMPLETED")
     until(lambda: idle.out("marvin", running) == str(gpus), "the evicted jobs run again")
     restarts = idle.out("marvin", f"scontrol -o show job {array} | grep -o Restarts=[0-9]*").split()

@@ -1,11 +1,13 @@
 """Power comes back in any order, and the cluster stands up without a hand (the promise of Restart= and of -b)."""
 
-import time
+from functools import partial
 
 import pytest
 from pace import until
 
-from tests.testbed.cluster import Testbed, docker
+from tests.testbed.cluster import Testbed
+
+DAEMONS = {"controller": "slurmctld", "database": "slurmdbd", "compute": "slurmd", "head": "sackd"}
 
 
 def names(testbed: Testbed) -> list[str]:
@@ -19,6 +21,14 @@ def usable(testbed: Testbed) -> bool:
     return bool(states) and set(states.values()) == {"idle"} and len(states) == 5
 
 
+def tries(testbed: Testbed, name: str) -> bool:
+    """Say whether a node's daemons of Slurm have been started: they run, or ask for the others."""
+    node = testbed.cluster.nodes[name]
+    units = [unit for role, unit in DAEMONS.items() if node.has(role)]
+    done = testbed.run(name, f"systemctl show -P ActiveState {' '.join(units or ['ssh'])}")
+    return done.returncode == 0 and set(done.stdout.split()) <= {"active", "activating"}
+
+
 @pytest.mark.promise("SKY-023")
 @pytest.mark.parametrize("order", ["nodes first, controller last", "controller first, nodes last"])
 def test_cold_power_on_needs_no_hand(idle: Testbed, order: str) -> None:
@@ -26,19 +36,19 @@ def test_cold_power_on_needs_no_hand(idle: Testbed, order: str) -> None:
     others = [name for name in names(idle) if name not in controllers]
     later = controllers[::-1] if order.startswith("nodes first") else others
     first = others if order.startswith("nodes first") else controllers
-    job = idle.submit("u-kira1", "-p kira-lab -w clippy", "sleep 5")
+    job = idle.submit("u-kira1", "-p kira-lab -w clippy", "true")
     idle.wait_for(job, "COMPLETED")
 
     # as a crash leaves it: slurmd would refuse a job of that number
     left = "/var/spool/slurmd/job00007"
     idle.out("clippy", f"mkdir {left} && touch {left}/slurm_script /var/spool/slurmd/kept")
 
-    docker("stop", *(idle.container(name) for name in names(idle)))
-    docker("start", *(idle.container(name) for name in first))
-    time.sleep(20)  # long enough for every daemon to have tried, and failed, at least once
+    idle.switch_off(*names(idle))
+    idle.switch_on(*first)
+    for name in first:
+        until(partial(tries, idle, name), f"the daemons of {name} have been started")
     for name in later:
-        docker("start", idle.container(name))
-        time.sleep(2)
+        idle.switch_on(name)
 
     until(lambda: usable(idle), f"{order}: all nodes are idle again")
     assert idle.out("sky1", "srun -p debug --gres=gpu:1 hostname", "u-kira1")
