@@ -12,7 +12,7 @@ from pathlib import Path
 from suite.layers import BEGIN, Layer
 from suite.prepare import PREPARATIONS
 
-SPARE = 0.3  # cores more than there are: no layer keeps busy all the time what it keeps busy on average
+SPARE = 0.6  # cores more than there are: no layer keeps busy all the time what it keeps busy on average
 PREPARE_CORES = 0.7
 PREPARE_AT_ONCE = 2
 LOOK = 0.1  # seconds between two looks at what runs

@@ -34,7 +34,7 @@ def at_a_terminal(testbed: Testbed, command: str, typed: str, user: str = "u-kir
             shell.stdin.write(typed)
             shell.stdin.flush()
             seen += shell.stdout.read()
-            assert shell.wait(60) == 0, seen
+            assert shell.wait() == 0, seen
         finally:
             shell.kill()
     return seen
