@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 STARTS = 300  # how often this program could start while a test waits for something that ought to come: it is not coming
+_OFTEN, _RARELY = 0.02, 1.0  # seconds between two looks, at first and in the end
 _AT_LEAST = 30.0  # seconds until the pace is asked for: most waits are over then, and it costs a start
 
 
@@ -17,16 +18,17 @@ def start() -> float:
     return time.monotonic() - began
 
 
-def until(true: Callable[[], Any], what: str, seen: Callable[[], str] = lambda: "", *, pause: float = 0.25) -> Any:
+def until(true: Callable[[], Any], what: str, seen: Callable[[], str] = lambda: "") -> Any:
     """Wait until something is so and give it; fail in words, and with what is seen instead, when it does not come.
 
-    `pause` is the time between two looks, in seconds.
+    Looks are close together at first, and rarer the longer it lasts: a look costs those who are waited for.
     """
     began = time.monotonic()
     end = began + _AT_LEAST
     while not (found := true()):
-        if (now := time.monotonic()) > end:
+        now = time.monotonic()
+        if now > end:
             end = began + STARTS * start()
             assert now < end, f"it did not come that {what}, in {now - began:.0f} s: {seen()}"
-        time.sleep(pause)
+        time.sleep(min(_RARELY, _OFTEN + (now - began) / 10))
     return found

@@ -389,7 +389,7 @@ def test_ctrl_c_lets_the_running_command_end_and_begins_no_other(tmp_path: Path,
         [sys.executable, "-c", code, str(grace)], cwd=tmp_path, env=env, text=True, stdout=-1, stderr=-1
     )
     file = tmp_path / "mark"
-    until(lambda: file.exists() and file.read_text(), "the first command runs", pause=0.02)
+    until(lambda: file.exists() and file.read_text(), "the first command runs")
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
     assert err == ""

@@ -149,7 +149,7 @@ def test_the_pid_file_of_a_daemon_that_was_killed_is_in_nobodys_way(tmp_path: Pa
         assert parent.stdout
         child = int(parent.stdout.readline())
         status = Path(f"/proc/{child}/status")
-        until(lambda: "State:\tZ" in status.read_text(), "the child has ended", pause=0.01)
+        until(lambda: "State:\tZ" in status.read_text(), "the child has ended")
         name = status.read_text().splitlines()[0].split("\t")[1]
         pid_file.write_text(f"{child}\n")
         dockerd.forget_if_dead(pid_file, name)

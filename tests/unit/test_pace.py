@@ -1,0 +1,46 @@
+"""Waiting by this machine's pace."""
+
+from collections.abc import Callable, Iterator
+
+import pace
+import pytest
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Give the machine a pace: so many seconds for a start. Patience is the tenth part of one."""
+    monkeypatch.setattr(pace, "_AT_LEAST", 0.0)
+    monkeypatch.setattr(pace, "STARTS", 0.1)
+    return lambda seconds: monkeypatch.setattr(pace, "start", lambda: seconds)
+
+
+def looks(count: int) -> Iterator[str]:
+    yield from [""] * count
+    while True:
+        yield "there"
+
+
+def test_what_comes_is_given(machine: Callable[[float], None]) -> None:
+    machine(10)
+    seen = looks(3)
+    assert pace.until(lambda: next(seen), "it comes") == "there"
+
+
+def test_what_does_not_come_is_named_with_what_is_there_instead(machine: Callable[[float], None]) -> None:
+    machine(1)
+    with pytest.raises(AssertionError, match=r"it did not come that the job runs, in \d+ s: it is pending"):
+        pace.until(lambda: False, "the job runs", lambda: "it is pending")
+
+
+def test_a_slow_machine_gets_more_time_for_the_same(machine: Callable[[float], None]) -> None:
+    machine(0.001)
+    seen = looks(20)
+    with pytest.raises(AssertionError):
+        pace.until(lambda: next(seen), "it comes")
+    machine(100)
+    seen = looks(20)
+    assert pace.until(lambda: next(seen), "it comes") == "there"
+
+
+def test_a_start_is_measured_by_starting_it() -> None:
+    assert pace.start() > 0
