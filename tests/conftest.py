@@ -1,4 +1,7 @@
-"""What every layer notes: how long each test took, and each thing that is set up once for several tests."""
+"""What every layer notes: how long each test took, and each thing that is set up once for several tests.
+
+What fails is written down at once: the layer's own output is told when it has ended.
+"""
 
 import json
 import os
@@ -45,6 +48,10 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     if report.when == "setup":
         for name, took in dict(report.user_properties).get("shared", {}).items():
             _fixtures[name] += took
+    file = os.environ.get("GPUPOOL_TEST_FAILURES")
+    if report.failed and file and "PYTEST_XDIST_WORKER" not in os.environ:
+        with Path(file).open("a") as told:
+            told.write(f"FAILED {report.nodeid}\n{report.longreprtext}\n\n")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

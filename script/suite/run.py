@@ -88,9 +88,11 @@ class Work:
 
 
 def layer_work(layer: Layer, log: Path | None, times: Path) -> Work:
-    """Return a layer as work; its tests write what they took to `times`."""
-    times.unlink(missing_ok=True)
-    env = {**os.environ, "GPUPOOL_TEST_TIMES": str(times)}
+    """Return a layer as work; its tests write what they took to `times`, and beside it what fails, as it fails."""
+    failures = times.with_suffix(".failed")
+    for file in (times, failures):
+        file.unlink(missing_ok=True)
+    env = {**os.environ, "GPUPOOL_TEST_TIMES": str(times), "GPUPOOL_TEST_FAILURES": str(failures)}
     env.pop("PYTHONPATH", None)
     return Work(layer.name, layer.commands, layer.cores, log, env)
 
@@ -142,10 +144,16 @@ class Run:
             raise
 
     def _begin(self) -> None:
+        """Begin what there is room for; what takes long keeps its cores free while it waits for what it needs."""
         self._begin_preparations()
+        kept = 0.0
         for name in sorted(self.works, key=BEGIN.index):
             work = self.works[name]
-            if work.began is None and self._is_ready(self.layers[name]) and self._room(work.cores):
+            if work.began is not None:
+                continue
+            if not self._is_ready(self.layers[name]):
+                kept += work.cores
+            elif self._room(work.cores, kept):
                 if work.log:
                     say(f"== {name} begins after {self.seconds:.0f} s")
                 work.begin(self.seconds)
@@ -164,9 +172,9 @@ class Run:
     def _is_ready(self, layer: Layer) -> bool:
         return all(self.prepare[name].ended is not None for name in layer.needs)
 
-    def _room(self, cores: float) -> bool:
-        busy = [work.cores for work in self.works.values() if work.runs]
-        return not busy or sum(busy) + cores <= self.cores + SPARE
+    def _room(self, cores: float, kept: float) -> bool:
+        taken = kept + sum(work.cores for work in self.works.values() if work.runs)
+        return not taken or taken + cores <= self.cores + SPARE
 
     def _tell_end(self, work: Work) -> None:
         if work.name in self.works:

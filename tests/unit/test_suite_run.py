@@ -144,3 +144,12 @@ def test_two_runs_do_not_share_containers_and_the_dead_hold_nothing(prefix: str)
     other.wait()
     with leftovers.only_run():
         pass
+
+
+def test_what_takes_long_finds_its_cores_free_when_it_is_ready(tmp_path: Path) -> None:
+    cores = float(os.cpu_count() or 1)
+    long = Layer("vm", shell(f"touch {tmp_path}/long"), cores, ("docker", "machines"))
+    short = Layer("wheel", shell(f"ls {tmp_path}/long"), cores)
+    run = run_of(tmp_path, short, long, prepare={"docker": "sleep 0.2", "machines": "sleep 0.2"})
+    run.until_done()
+    assert [work.code for work in run.works.values()] == [0, 0]
