@@ -32,7 +32,9 @@ def main() -> int:
     if asked.changed:
         layers, words = changed.only(layers, asked.since)
         say(words)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Both end it in order; and what it starts does not ignore Ctrl-C where this was begun in the background.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     with ExitStack() as held:
         if any(layer.docker for layer in layers):
             held.enter_context(leftovers.only_run())

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ NETWORK = "10.166.0.0/16"
 os.environ.setdefault("GPUPOOL_TESTBED_PREFIX", "gpupool-test")
 
 # A new connection costs ten times what most commands do.
-_CONNECTIONS = tempfile.TemporaryDirectory(prefix="gpupool-ssh-")  # a short path: it is a socket's
+_CONNECTIONS = tempfile.TemporaryDirectory(prefix="ssh-")
 _STAYS = {"root": 300}  # seconds that a connection stays when nobody uses it
 _OTHERS_STAY = 5  # so do those of other users, whose sessions end with it
 
@@ -39,10 +40,15 @@ def docker(*words: str) -> str:
     return subprocess.run(["docker", *words], capture_output=True, text=True, check=True).stdout.strip()
 
 
+def _socket(container: str, user: str) -> Path:
+    """Give the path of a connection's socket: names could make it too long for one."""
+    return Path(_CONNECTIONS.name) / f"{zlib.crc32(container.encode()):08x}-{zlib.crc32(user.encode()):08x}"
+
+
 @atexit.register
-def hang_up(pattern: str = "*") -> None:
-    """End the connections that tests share, to nodes whose containers' names match: they are about to go."""
-    for socket in Path(_CONNECTIONS.name).glob(f"{pattern}:*"):
+def hang_up(container: str = "") -> None:
+    """End the connections that tests share, to one node that is about to go or to all."""
+    for socket in Path(_CONNECTIONS.name).glob(f"{_socket(container, '').name[:9] if container else ''}*"):
         subprocess.run(["ssh", "-O", "exit", f"-oControlPath={socket}", "node"], capture_output=True, check=False)
         socket.unlink(missing_ok=True)
 
@@ -69,8 +75,7 @@ class Testbed:
         """Run a command on a node by ssh; somebody's commands there share a connection."""
         assert self.to.testbed
         first, *rest = ssh_command(self.to.testbed, node, user, [command])
-        socket = Path(_CONNECTIONS.name) / f"{self.container(node)}:{user}"
-        shared = [f"-oControlPath={socket}", "-oControlMaster=auto"]
+        shared = [f"-oControlPath={_socket(self.container(node), user)}", "-oControlMaster=auto"]
         shared += [f"-oControlPersist={_STAYS.get(user, _OTHERS_STAY)}", "-oServerAliveInterval=10"]
         return subprocess.run([first, *shared, *rest], input=text, capture_output=True, text=True, check=False)
 

@@ -69,16 +69,19 @@ def test_a_layer_waits_for_what_it_needs_and_begins_also_where_that_failed(tmp_p
 
 def test_ctrl_c_ends_what_runs_with_all_that_it_has_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     child = tmp_path / "child"
-    layer = Layer("unit", shell(f"sleep infinity & echo $! > {child}; trap 'kill $!; exit 1' INT; wait"), 1)
+    layer = Layer("unit", shell(f"trap 'kill $!; exit 1' INT; sleep infinity & echo $! > {child}; wait"), 1)
 
     def sleep(_: float) -> None:
         until(lambda: child.exists() and child.read_text(), "it runs")
         raise KeyboardInterrupt
 
     monkeypatch.setattr("suite.run.time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
-    with pytest.raises(KeyboardInterrupt):
-        run_of(tmp_path, layer).until_done()
-    monkeypatch.undo()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # who ignores it hands that on
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_of(tmp_path, layer).until_done()
+    finally:
+        signal.signal(signal.SIGINT, before)
     until(lambda: not Path(f"/proc/{child.read_text().strip()}").exists(), "what it had started has ended")
 
 
