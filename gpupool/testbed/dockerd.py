@@ -88,8 +88,11 @@ def _start() -> None:
     forget_if_dead(Path("/var/run/docker.pid"), "dockerd")
     forget_if_dead(Path("/var/run/docker/containerd/containerd.pid"), "containerd")
     LOG.parent.mkdir(parents=True, exist_ok=True)
+    # It outlives us: what is said to us alone, such as a temporary folder that goes with us, is nothing to it.
+    env = {name: text for name, text in os.environ.items() if name != "TMPDIR" and not name.startswith("GPUPOOL_")}
+    nowhere = subprocess.DEVNULL
     with LOG.open("ab") as log:
-        subprocess.Popen(["dockerd"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd="/")
+        subprocess.Popen(["dockerd"], stdin=nowhere, stdout=log, stderr=log, start_new_session=True, cwd="/", env=env)
 
 
 def forget_if_dead(pid_file: Path, name: str) -> None:

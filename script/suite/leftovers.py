@@ -18,7 +18,6 @@ from gpupool.rehearsal import twin_container
 from gpupool.testbed import docker, dockerd, image, lifecycle, spec, state, vm_image
 
 MARK = "GPUPOOL_TEST_RUN"  # in the environment of every process of a run: the prefix of its containers
-_DAEMONS = ("dockerd", "containerd", "containerd-shim")  # started by a run, and everybody's from then on
 _TEMPORARY = "gpupool-test."
 
 
@@ -97,9 +96,8 @@ def _processes() -> Iterator[str]:
             if mark not in (folder / "environ").read_bytes().split(b"\0") or int(folder.name) == os.getpid():
                 continue
             name = (folder / "comm").read_text().strip()
-            if not name.startswith(_DAEMONS):
-                os.kill(int(folder.name), signal.SIGKILL)
-                yield f"process {folder.name} ({name})"
+            os.kill(int(folder.name), signal.SIGKILL)
+            yield f"process {folder.name} ({name})"
 
 
 def _folders() -> Iterator[str]:

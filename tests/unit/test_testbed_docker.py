@@ -141,6 +141,27 @@ def test_name_servers_are_those_that_containers_can_reach(
     assert host.nameservers() == servers
 
 
+def test_a_daemon_that_we_start_knows_nothing_of_our_temporary_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It outlives us, and makes files there at each command."""
+    said = tmp_path / "said"
+    (tmp_path / "dockerd").write_text(f"#!/bin/sh\nenv >{said}.new; mv {said}.new {said}\n")
+    (tmp_path / "dockerd").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("TMPDIR", "/tmp/ours")
+    monkeypatch.setenv("GPUPOOL_TEST_RUN", "ours")
+    monkeypatch.setattr(dockerd, "LOG", tmp_path / "log")
+    is_dir = Path.is_dir
+    monkeypatch.setattr(Path, "is_dir", lambda path: path.name != "system" and is_dir(path))  # systemd does not rule
+    monkeypatch.setattr(dockerd, "forget_if_dead", lambda *_: None)
+    dockerd._start()
+    until(said.exists, "it has started")
+    text = said.read_text()
+    assert f"PATH={tmp_path}:" in text
+    assert "ours" not in text
+
+
 def test_the_pid_file_of_a_daemon_that_was_killed_is_in_nobodys_way(tmp_path: Path) -> None:
     pid_file = tmp_path / "docker.pid"
     # a parent that never asks after its child, which ends at once
