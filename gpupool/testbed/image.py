@@ -15,7 +15,7 @@ from gpupool.testbed import apt, docker, host, recipe
 from gpupool.testbed.abreast import abreast
 
 CACHE_VOLUME = "gpupool-apt-cache"
-BUILD_LABEL = "gpupool.build"  # of a container in which something is being made: what only_builder calls it
+BUILD_LABEL = "gpupool.build"  # of a container in which something is made: what only_builder calls it
 BUILD_SHARES = 2048  # of CPU, twice what a node has: somebody waits for it, and cannot begin before
 COMPONENTS = "main contrib non-free non-free-firmware"
 BUILD_SECONDS = 7200.0  # a quiet machine needs minutes; one that hangs is to be told from one that is slow
@@ -103,7 +103,7 @@ def is_here(tag: str) -> bool:
 
 def _build(origin: str, tag: str, script: str) -> None:
     """Run a script in a container of an image and keep the result under a name: all of it, or nothing."""
-    name = "gpupool-build-" + tag.rpartition("-")[2]
+    name = build_name(tag)
     docker.attempt(["rm", "--force", name])  # left by a build that was killed
     # The script comes by standard input, so that neither it nor a proxy's password stays in the image.
     start = ["run", "--interactive", "--name", name, "--hostname", name, "--network", "host"]
@@ -114,10 +114,15 @@ def _build(origin: str, tag: str, script: str) -> None:
     try:
         if done.returncode:
             raise TestbedError(f"image {tag} could not be built: {_complaint(done)}")
-        changes = ("CMD /lib/systemd/systemd", "LABEL gpupool.image=node")
+        changes = ("CMD /lib/systemd/systemd", "LABEL gpupool.image=node", f"LABEL {BUILD_LABEL}=")
         docker.run(["commit", *(w for c in changes for w in ("--change", c)), name, tag], timeout=BUILD_SECONDS)
     finally:
         docker.attempt(["rm", "--force", name])
+
+
+def build_name(tag: str) -> str:
+    """Return the name of the container in which an image, or a disk, is made."""
+    return f"gpupool-build-{tag.rpartition('-')[2]}"
 
 
 def _complaint(done: subprocess.CompletedProcess[str]) -> str:
@@ -207,6 +212,8 @@ def remove_abandoned() -> list[str]:
     form = '{{.Names}} {{.Label "' + BUILD_LABEL + '"}}'
     for line in docker.run(["ps", "--all", "--filter", f"label={BUILD_LABEL}", "--format", form]).splitlines():
         name, _, tag = line.partition(" ")
+        if name != build_name(tag):  # made of an image: that has the labels of what it was made in
+            continue
         with suppress(BlockingIOError), only_builder(tag, wait=False):
             docker.attempt(["rm", "--force", "--volumes", name])
             gone.append(name)

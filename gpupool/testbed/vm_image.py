@@ -69,7 +69,7 @@ def _ensure_disk(tag: str, qemu: str, tell: Tell) -> str:
 
 def _make_disk(tag: str, key: str, qemu: str) -> None:
     """Pour an image's tree into a file system: docker writes it to one pipe, mke2fs reads it from there."""
-    name = f"gpupool-disk-{key}"
+    name = image.build_name(f"disk-{key}")
     docker.attempt(["rm", "--force", name])  # left by a command that was killed
     docker.run(["create", "--name", name, "--label", f"{image.BUILD_LABEL}=disk-{key}", tag, "true"])
     try:

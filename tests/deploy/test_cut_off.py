@@ -80,6 +80,17 @@ def test_the_next_run_removes_testbeds_twins_builds_and_processes(prefix: str) -
     assert leftovers.remove() == []
 
 
+def test_a_node_that_was_made_of_an_image_is_no_build(prefix: str) -> None:
+    """An image has the labels of the container that it was made in, and so has each node of it."""
+    origin, name = twin_image.ensure("24.11", lambda _: None), f"{prefix}-node"
+    docker.run(["run", "--detach", "--name", name, "--label", f"{image.BUILD_LABEL}={origin}", origin, "sleep", "600"])
+    try:
+        assert image.remove_abandoned() == []
+        assert docker.inspect("container", [name])[name]["State"]["Running"]
+    finally:
+        docker.run(["rm", "--force", name])
+
+
 def test_a_build_that_somebody_waits_for_goes_on(prefix: str) -> None:
     label = f"{image.BUILD_LABEL}=gpupool/node:cut-off"
     origin = twin_image.ensure("24.11", lambda _: None)
