@@ -38,8 +38,8 @@ def main() -> int:
     with ExitStack() as held:
         if any(layer.docker for layer in layers):
             held.enter_context(leftovers.only_run())
-            for name in leftovers.remove(testbeds=not os.environ.get("GPUPOOL_TEST_KEEP")):
-                say(f"removed {name}, which a run that was cut off had left")
+            if gone := leftovers.remove(testbeds=not os.environ.get("GPUPOOL_TEST_KEEP")):
+                say(f"removed what a run that was cut off had left: {', '.join(gone)}")
             os.environ[leftovers.MARK] = leftovers.prefix()
         return _run(layers)
 
