@@ -21,12 +21,12 @@ def usable(testbed: Testbed) -> bool:
     return bool(states) and set(states.values()) == {"idle"} and len(states) == 5
 
 
-def tries(testbed: Testbed, name: str) -> bool:
-    """Say whether a node's daemons of Slurm have been started: they run, or ask for the others."""
+def are(states: set[str], testbed: Testbed, name: str) -> bool:
+    """Say whether a node's daemons of Slurm are in one of these states, as systemd has it."""
     node = testbed.cluster.nodes[name]
     units = [unit for role, unit in DAEMONS.items() if node.has(role)]
     done = testbed.run(name, f"systemctl show -P ActiveState {' '.join(units or ['ssh'])}")
-    return done.returncode == 0 and set(done.stdout.split()) <= {"active", "activating"}
+    return done.returncode == 0 and set(done.stdout.split()) <= states
 
 
 @pytest.mark.promise("SKY-023")
@@ -46,11 +46,13 @@ def test_cold_power_on_needs_no_hand(idle: Testbed, order: str) -> None:
     idle.switch_off(*names(idle))
     idle.switch_on(*first)
     for name in first:
-        until(partial(tries, idle, name), f"the daemons of {name} have been started")
+        until(partial(are, {"active", "activating"}, idle, name), f"the daemons of {name} run, or ask for the others")
     for name in later:
         idle.switch_on(name)
 
     until(lambda: usable(idle), f"{order}: all nodes are idle again")
+    for name in names(idle):
+        until(partial(are, {"active"}, idle, name), f"the daemons of {name} run")
     assert idle.out("sky1", "srun -p debug --gres=gpu:1 hostname", "u-kira1")
     # what slurmctld and slurmdbd knew before is known again
     assert idle.out("marvin", f"sacct -n -X -j {job} -o State").strip() == "COMPLETED"
