@@ -18,6 +18,7 @@ EVERYTHING = (
     "script/suite/",
     ".ci/",
     "tests/conftest.py",
+    "tests/shared/times.py",
 )
 #: What is read by a program that does not import it.
 CODE = ("gpupool/", "roles/", "deploys/")

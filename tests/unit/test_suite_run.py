@@ -92,10 +92,21 @@ def test_the_report_adds_up_what_tests_and_their_fixtures_took(tmp_path: Path) -
         "@pytest.fixture(scope='session')\ndef two(one): time.sleep(0.1)\n"
         "def test_a(two): pass\ndef test_b(two): time.sleep(0.2)\n"
     )
-    (tmp_path / "conftest.py").write_text((Path(__file__).parents[1] / "conftest.py").read_text())
     for workers in (("-p", "no:xdist"), ("-n", "2")):
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *workers, str(tmp_path)]
-        env = {**os.environ, "GPUPOOL_TEST_TIMES": str(tmp_path / "unit.json")}
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "times",
+            *workers,
+            str(tmp_path),
+        ]
+        shared = str(Path(__file__).parents[1] / "shared")
+        env = {**os.environ, "GPUPOOL_TEST_TIMES": str(tmp_path / "unit.json"), "PYTHONPATH": shared}
         subprocess.run(command, env=env, cwd=tmp_path, check=True, capture_output=True)
         work = Work("unit", (), 1, None, {}, began=1.0, ended=3.0)
         known = report.times({"unit": work}, tmp_path, 2.5, 1.25)

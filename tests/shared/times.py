@@ -1,0 +1,66 @@
+"""A plugin of pytest: how long each test took, and each thing that is set up once for several tests.
+
+What fails is written down at once: the layer's own output is told when it has ended.
+"""
+
+import json
+import os
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+_SHARED = pytest.StashKey[dict[str, float]]()
+_tests: dict[str, float] = defaultdict(float)
+_fixtures: dict[str, float] = defaultdict(float)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object], request: pytest.FixtureRequest) -> Iterator[None]:
+    """Note what a fixture that several tests share takes, less what those below it take."""
+    began = time.monotonic()
+    below = request.session.stash.setdefault(_SHARED, {})
+    before = sum(below.values())
+    try:
+        return (yield)
+    finally:
+        if fixturedef.scope != "function":
+            took = time.monotonic() - began - (sum(below.values()) - before)
+            below[fixturedef.argname] = below.get(fixturedef.argname, 0) + took
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """Give what was set up for a test to its report, which also reaches us from the workers of xdist."""
+    report: pytest.TestReport = yield
+    if report.when == "setup":
+        shared = item.session.stash.setdefault(_SHARED, {})
+        report.user_properties.append(("shared", dict(shared)))
+        shared.clear()
+    return report
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Add up a test's set-up, call and tear-down."""
+    _tests[report.nodeid] += report.duration
+    if report.when == "setup":
+        for name, took in dict(report.user_properties).get("shared", {}).items():
+            _fixtures[name] += took
+    file = os.environ.get("GPUPOOL_TEST_FAILURES")
+    if report.failed and file and "PYTEST_XDIST_WORKER" not in os.environ:
+        with Path(file).open("a") as told:
+            told.write(f"FAILED {report.nodeid}\n{report.longreprtext}\n\n")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write it all where the run of the whole suite reads it; what two commands of a layer took is added up."""
+    file = os.environ.get("GPUPOOL_TEST_TIMES")
+    if not file or hasattr(session.config, "workerinput"):
+        return
+    path = Path(file)
+    known = json.loads(path.read_text()) if path.exists() else {"tests": {}, "fixtures": {}}
+    known["tests"] |= {name: round(took, 2) for name, took in _tests.items()}
+    known["fixtures"] |= {name: round(took, 2) for name, took in _fixtures.items()}
+    path.write_text(json.dumps(known))
