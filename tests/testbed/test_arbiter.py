@@ -103,19 +103,16 @@ def test_a_job_that_cannot_run_again_is_cancelled(lab: Testbed, grace: int) -> N
 
 
 @pytest.mark.promise("SKY-125", "SKY-158")
-def test_nobody_leaves_for_a_job_that_is_held_or_at_its_users_limit(lab: Testbed) -> None:
+def test_nobody_leaves_for_a_job_that_is_held_or_at_its_users_limit(lab: Testbed, grace: int) -> None:
     began = time.time()
-    youngest = full(lab, *["--requeue"] * CAP)[-1]
+    full(lab, *["--requeue"] * CAP)
     held = lab.submit("u-cvmlp2", "-H -p short --gres=gpu:1")
     large = lab.submit("u-cvmlp2", f"-p short --gres=gpu:{CAP + 1} -N 2")
     other = lab.submit("u-kira1", "-p short --gres=gpu:1")
     lab.wait_for(other, "RUNNING")
-    # who comes after them is looked at after them
-    may = lab.submit("u-cvmlp2", "-p short --gres=gpu:1")
-    signalled = until(lambda: [it for it in decisions(lab, began).splitlines() if "signalled" in it], "one leaves")
+    time.sleep(2 * grace)  # no bound: that nothing happens is looked at for longer than the arbiter needs
     assert {lab.job(job)["JobState"] for job in (held, large)} == {"PENDING"}
-    assert [line for line in signalled if f"job {may} of u-cvmlp2 waits" not in line] == []
-    assert [line for line in signalled if not line.startswith(f"job {youngest} of")] == []
+    assert "signalled" not in decisions(lab, began)
 
 
 @pytest.mark.promise("SKY-036", "SKY-121")

@@ -91,5 +91,4 @@ def _mark() -> Path:
         for path in sorted((ROOT / folder).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
                 version.update(f"{path.relative_to(ROOT)}\0".encode() + path.read_bytes())
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return cache / "gpupool" / "deployed-from-bare" / version.hexdigest()[:16]
+    return image.cache() / "deployed-from-bare" / version.hexdigest()[:16]
