@@ -9,7 +9,7 @@ from gpupool.slurm.conf import slurm_conf
 from gpupool.slurm.dbd import mariadb_conf, slurmdbd_conf
 from gpupool.slurm.gres import cgroup_conf, gres_conf
 from gpupool.slurm.submit import job_submit_lua
-from gpupool.system.devices import devices_conf, fake_devices
+from gpupool.system.devices import devices_conf, fake_devices, fences_sessions
 from gpupool.system.exports import exports_file, exports_for, nfs_conf
 from gpupool.system.fileserver import timers
 from gpupool.system.names import hosts
@@ -17,7 +17,15 @@ from gpupool.system.packages import holds_configuration, serves_configuration
 from gpupool.system.spaces import variables
 from gpupool.system.ssh import sshd_conf
 from gpupool.system.tools import tools_for
-from gpupool.system.units import FOLDERS_CONF, drop_in, sackd_default, slurmd_default, slurmd_folders
+from gpupool.system.units import (
+    FOLDERS_CONF,
+    USER_SLICE,
+    drop_in,
+    sackd_default,
+    slurmd_default,
+    slurmd_folders,
+    user_slice,
+)
 from gpupool.system.usage import files as usage_files
 
 
@@ -59,6 +67,8 @@ def _files(cluster: Cluster, node: Node) -> Iterator[File]:
         yield File(FOLDERS_CONF, slurmd_folders(cluster), "compute")
     if devices := fake_devices(cluster, node):
         yield File("/etc/tmpfiles.d/gpupool-gpus.conf", devices_conf(cluster, devices), "gpu")
+    if fences_sessions(cluster, node):
+        yield File(USER_SLICE, user_slice(cluster), "gpu")
     if node.has("head") and serves_configuration(cluster):
         yield File("/etc/default/sackd", sackd_default(cluster), "head")
         yield drop_in(cluster, "sackd", "head", after=("munge.service",))

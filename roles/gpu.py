@@ -1,19 +1,30 @@
-"""GPUs of a node: their device files, which must be there before slurmd looks for them."""
+"""GPUs of a node: their device files, which must be there before slurmd looks for them, and who may open them."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.operations import devices, files
-from gpupool.system.devices import MAJOR, fake_devices
+from gpupool.operations import devices, files, service
+from gpupool.system.devices import MAJOR, fake_devices, fences_sessions
+from gpupool.system.units import USER_SLICE
 
 
 def apply(cluster: Cluster, node: Node) -> None:
-    """On a testbed there is no driver to make them."""
+    """On a testbed there is no driver to make the device files."""
+    own = files_of(cluster, node, "gpu")
+    if own:
+        files.put(name="GPU files", files=own)
     wanted = fake_devices(cluster, node)
     if wanted:
-        own = files_of(cluster, node, "gpu")
-        files.put(name="GPU device list", files=own)
         devices.present(
             name="GPU devices",
             devices={path: (MAJOR, minor) for path, minor in wanted.items()},
             conf=own[0].path,
+        )
+    if fences_sessions(cluster, node):
+        # systemd takes it over for the sessions that are there, too
+        service.running(
+            name="Sessions without GPUs",
+            unit="systemd-logind",
+            enabled=None,
+            reload_if=[USER_SLICE],
+            reload_command=["systemctl", "daemon-reload"],
         )

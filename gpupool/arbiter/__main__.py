@@ -73,10 +73,13 @@ class Arbiter:
         owners = crowd.waiting(seen, self.settings)
         helped = owners if crowd.begun(seen, self.settings) else []
         accounts = {job.account for job in [*decide.waiting(seen, self.settings), *helped]}
-        if accounts:
-            self.make_room(seen, accounts, int(time.time()))
-        self.known = {job.name for job in owners}
-        due = self.end(seen, began + took + FRESH)
+        try:
+            if accounts:
+                self.make_room(seen, accounts, int(time.time()))
+        finally:
+            # grace times end whatever there is to be said about who waits
+            self.known = {job.name for job in owners}
+            due = self.end(seen, began + took + FRESH)
         again = began + pace(self.settings)
         # the next look is over just before a grace time is
         return again if due is None else min(again, due - took - 1)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from .jobs import Job, UnsureError
+from .jobs import Job
 from .limits import Limit, Limits
 from .room import Room
 
@@ -228,14 +228,15 @@ def user_may(job: Job, partition: str, limits: Limits, settings: Settings) -> bo
 
 
 def parents_allow(job: Job, limits: Limits) -> bool:
-    """Tell whether no limit of an account above the job's own keeps it from starting."""
+    """Tell whether no limit of an account above the job's own keeps it from starting.
+
+    False where an account above is not known: a coordinator may have added the job's account below it.
+    """
     above = limits.parents.get(job.account, "")
     seen = {job.account}
     while above not in ("", "root"):
         limit = limits.accounts.get(above)
-        if limit is None or above in seen:
-            raise UnsureError(f"the account {above} above {job.account}")
-        if limit.short(job.asks):
+        if limit is None or above in seen or limit.short(job.asks):
             return False
         seen.add(above)
         above = limits.parents.get(above, "")

@@ -1,6 +1,7 @@
 """Jobs as `squeue --json` of Slurm 22.05 to 26.05 tells of them."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -116,22 +117,27 @@ def _job(entry: dict[str, Any]) -> Job:
         requeue=_flag(entry["requeue"]),
         restarts=_number(entry["restart_cnt"]) or 0,
         comment=str(entry["admin_comment"] or ""),
-        peculiar=bool(
-            _number(entry["het_job_id"])
-            or entry["dependency"]
-            or entry.get("hold")
-            or entry["resv_name"]
-            or entry["licenses"]
-        ),
+        peculiar=_peculiar(entry, waits="PENDING" in states),
         choosy=bool(entry["required_nodes"] or entry["excluded_nodes"] or entry["contiguous"] or entry.get("shared")),
     )
 
 
+def _peculiar(entry: dict[str, Any], *, waits: bool) -> bool:
+    """Tell whether a job is one of several, has a reservation, or waits for more than room and limits.
+
+    What it waited for is over once it runs, and any user may name a dependency or a license: such a job leaves like
+    others.
+    """
+    if _number(entry["het_job_id"]) or entry["resv_name"]:
+        return True
+    return bool(entry["dependency"] or entry.get("hold") or entry["licenses"]) and waits
+
+
 def _memory(entry: dict[str, Any], asks: dict[str, float]) -> None:
     """Correct the memory asked for: of a job with memory by GPU, Slurm 24.11 gives the node's as long as it waits."""
-    by_gpu = str(entry["memory_per_tres"] or "").rpartition(":")[2]
+    by_gpu = re.findall(r":(\d+)(?=,|$)", str(entry["memory_per_tres"] or ""))
     if by_gpu:
-        asks["mem"] = float(by_gpu) * asks.get("gres/gpu", 0)
+        asks["mem"] = float(max(map(int, by_gpu))) * asks.get("gres/gpu", 0)
 
 
 def _tasks(text: str) -> int:

@@ -87,11 +87,10 @@ class Room:
         return all(free.get(key, 0) + sum(it.amount(key) for it in without) >= job.asks[key] for key in _keys(job))
 
     def _open_to(self, job: Job, partitions: Collection[str]) -> set[str]:
-        wanted = _features(job)
         return {
             name
             for name, node in self._nodes.items()
-            if set(partitions) & set(node.partitions) and (wanted is None or wanted & set(node.features))
+            if set(partitions) & set(node.partitions) and meets(node.features, job.features)
         }
 
     def take(self, job: Job, partitions: Collection[str]) -> bool:
@@ -118,13 +117,21 @@ def _keys(job: Job) -> list[str]:
     return [key for key, amount in job.asks.items() if amount and (key in ("cpu", "mem") or "gpu" in key)]
 
 
-def _features(job: Job) -> set[str] | None:
-    """Give the features of which a node must have one; None for no wish."""
-    if not job.features:
-        return None
-    if re.fullmatch(r"[\w.-]+(\|[\w.-]+)*", job.features):
-        return set(job.features.split("|"))
-    raise UnsureError(f"the constraint {job.features} of job {job.name}")
+def meets(features: Collection[str], constraint: str) -> bool:
+    """Tell whether a node with these features is one that `--constraint` allows: `a`, `a|b`, `a&b` or `a,b`.
+
+    False for all other forms (counts, brackets, a mix of operators): a user may write any, and a job with one that is
+    not read finds no room here, so that nobody leaves for it.
+    """
+    if not constraint:
+        return True
+    names = set(re.split(r"[|&,]", constraint))
+    if not all(re.fullmatch(r"[\w.:=-]+", name) for name in names):
+        return False
+    operators = set(re.findall(r"[|&,]", constraint))
+    if operators <= {"|"}:
+        return bool(names & set(features))
+    return "|" not in operators and names <= set(features)
 
 
 def unfolded(hostlist: str) -> list[str]:

@@ -31,6 +31,7 @@ def entities(cluster: Cluster) -> dict[str, Any]:
                     account: {
                         **_qos_of(cluster, user, at_home=account == user.account),
                         **_each_users(cluster.accounts[account].limits),
+                        "MaxSubmit": cluster.scheduler.max_submitted_jobs,
                     }
                     for account in user.accounts
                 },
@@ -60,12 +61,15 @@ def _qos(cluster: Cluster) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for name, qos in cluster.qos.items():
         found[name] = {"Priority": qos.priority, **_limits(qos.limits, qos.max_wall), **_per_user(qos.limits)}
+        # coordinators can lift the limit on a user of theirs, not this one
+        found[name]["MaxSubmitPU"] = cluster.scheduler.max_submitted_jobs
     for partition in cluster.partitions.values():
         if own := partition_qos(partition):
             found[own] = {"Priority": 0, **_limits(partition.limits), **_per_user(partition.limits)}
             if partition.lift_per_user:
                 found[own]["MaxTRESPU"] = {"cpu": UNBOUNDED, "gres/gpu": UNBOUNDED}
-    return found
+    # a job that alone is above a limit could never start: it is refused, and does not wait for ever
+    return {name: {**fields, "Flags": ["DenyOnLimit"]} for name, fields in found.items()}
 
 
 def _limits(limits: Limits, max_wall: int | None = None) -> dict[str, Any]:

@@ -24,6 +24,7 @@ def slurm_conf(cluster: Cluster) -> str:
         database=cluster.database,
         gpu_types=[gpu for gpu in cluster.gpu_types if any(gpu in node.gpus for node in compute)],
         memory_key=_default_memory(cluster),
+        most_jobs=_most_jobs(cluster),
         submit_plugin=submit.wanted(cluster),
         weights=priority.weights(cluster),
         scheduler_parameters=",".join(_scheduler_parameters(cluster)),
@@ -32,6 +33,12 @@ def slurm_conf(cluster: Cluster) -> str:
         nodes=[_node_line(node) for node in compute],
         partitions=list(_partition_lines(cluster)),
     )
+
+
+def _most_jobs(cluster: Cluster) -> int | None:
+    """Give slurmctld's own limit on jobs, 10,000 if nothing is said: at it, nobody can submit. Ten users stay below."""
+    each = cluster.scheduler.max_submitted_jobs
+    return None if each is None else max(10_000, 20 * each)
 
 
 def _controller_parameters(cluster: Cluster) -> Iterator[str]:

@@ -13,6 +13,8 @@ from gpupool.template import fill
 
 _TRES = ("tres_per_job", "tres_per_node", "tres_per_task", "tres_per_socket")
 _MEMORY = ("min_mem_per_node", "min_mem_per_cpu", "mem_per_tres")
+_CPUS = ("min_cpus", "pn_min_cpus", "cpus_per_task", "cpus_per_tres")
+_SPREAD = ("min_nodes", "max_nodes", "num_tasks", "ntasks_per_node", "ntasks_per_tres")
 
 # the rules of the template in their order: which data asks for one, and which fields of a changed job it looks at
 _RULES: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -20,10 +22,13 @@ _RULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "partition": ("default_partition fitting", ()),
     "queue": ("queues", ()),
     "folder": ("refused_folders", ("work_dir",)),
+    "account": ("accounts", ("account",)),
+    "spread": ("spread", ("bitflags",)),
+    "components": ("preemptable", ("partition",)),
     "gpu_type": ("gpu_types", _TRES),
     "qos": ("replaced", ("qos", "account")),
     "default_memory": ("memory_per_cpu", ()),
-    "memory": ("most_memory", (*_MEMORY, *_TRES, "min_cpus", "cpus_per_task", "cpus_per_tres", "min_nodes")),
+    "memory": ("most_memory", (*_MEMORY, *_TRES, *_CPUS, *_SPREAD)),
     "cpus": ("cpus_per_gpu", ()),
     "alone": ("step_down", ()),
     "rank": ("step_down", ()),
@@ -60,6 +65,7 @@ def _data(cluster: Cluster) -> dict[str, Any]:
     where = scheduler.default_partition
     # slurm.conf takes one kind of default memory only, and there it is the one for each GPU
     default = scheduler.default_memory
+    replaced = _replaced(cluster)
     return {
         "export_fix": scheduler.export_fix,
         "default_partition": {
@@ -71,7 +77,10 @@ def _data(cluster: Cluster) -> dict[str, Any]:
         "queues": _queues(cluster) if where == "per_user" or _says_none(cluster) else None,
         "refused_folders": [folder.rstrip("/") for folder in scheduler.refuse_submit_from],
         "gpu_types": list(_gpu_types(cluster)) if scheduler.untyped_gpus == "refuse" else [],
-        "replaced": _replaced(cluster),
+        "accounts": {name.lower(): True for name in ("root", *cluster.accounts)} if replaced else {},
+        "spread": any(True for _ in _gpu_types(cluster)),
+        "preemptable": {name: True for name, it in cluster.partitions.items() if it.preemptable},
+        "replaced": replaced,
         "walls": {name: minutes(qos.max_wall) for name, qos in cluster.qos.items() if qos.max_wall is not None},
         "memory_per_cpu": default.per_cpu if default.per_gpu is not None else None,
         "most_memory": {

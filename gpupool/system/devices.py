@@ -16,3 +16,8 @@ def fake_devices(cluster: Cluster, node: Node) -> dict[str, int]:
 def devices_conf(cluster: Cluster, devices: dict[str, int]) -> str:
     """Give the drop-in of tmpfiles.d that makes them at every boot."""
     return fill("gpus.conf", cluster=cluster, major=MAJOR, devices=devices)
+
+
+def fences_sessions(cluster: Cluster, node: Node) -> bool:
+    """Tell whether people's sessions outside of jobs are kept from the node's GPUs, as jobs are from each other's."""
+    return node.has("compute") and node.gpu_count > 0 and cluster.gpu.constrain_devices

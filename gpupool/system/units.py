@@ -8,6 +8,7 @@ from gpupool.slurm.names import SPOOL, servers
 from gpupool.template import fill
 
 FOLDERS_CONF = "/etc/tmpfiles.d/gpupool-slurmd.conf"
+USER_SLICE = "/etc/systemd/system/user-.slice.d/gpupool.conf"
 
 
 @lru_cache(maxsize=64)
@@ -33,6 +34,12 @@ def slurmd_default(cluster: Cluster) -> str:
 def slurmd_folders(cluster: Cluster) -> str:
     """Give the drop-in of tmpfiles.d that removes at boot what a crash has left of jobs."""
     return fill("slurmd-folders.conf", cluster=cluster, spool=SPOOL)
+
+
+@lru_cache(maxsize=4)
+def user_slice(cluster: Cluster) -> str:
+    """Give the drop-in that keeps sessions outside of jobs from a node's GPUs: systemd.resource-control(5)."""
+    return fill("user-slice.conf", cluster=cluster)
 
 
 @lru_cache(maxsize=4)

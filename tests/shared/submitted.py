@@ -1,6 +1,6 @@
 """job_submit.lua run as slurmctld runs it: jobs with the fields that Slurm 22.05 and 24.11 give them, in a real Lua."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
@@ -19,13 +19,16 @@ REFUSED = 2050  # ESLURM_ACCOUNTING_POLICY
 NO_VAL, NO_VAL16 = 0xFFFFFFFE, 0xFFFE
 UNSET: dict[str, Any] = {
     **dict.fromkeys(("min_nodes", "max_nodes", "num_tasks", "max_cpus", "time_limit", "time_min"), NO_VAL),
+    **dict.fromkeys(("min_cpus", "het_job_offset"), NO_VAL),
+    "bitflags": 0,
     **dict.fromkeys(("shared", "ntasks_per_node", "ntasks_per_tres", "cpus_per_task", "pn_min_cpus"), NO_VAL16),
     "user_name": "ann",
     "user_id": 20001,
     "default_account": "red",
     "work_dir": "/home/ann",
 }
-AT_SUBMIT = {**UNSET, "min_cpus": 1, "script": "#!/bin/sh\n"}
+AT_SUBMIT = {**UNSET, "script": "#!/bin/sh\n"}
+SPREAD = 256
 
 _SLURM = """
 function(numbers, said, logged)
@@ -44,6 +47,12 @@ function(has, changed)
   })
 end
 """
+
+
+def _cpus(fields: Mapping[str, Any]) -> int:
+    """Give what sbatch writes as the least number of CPUs: one for each task, or as many as each task has."""
+    each_node = fields.get("ntasks_per_node", 1) * fields.get("min_nodes", 1)
+    return int(fields.get("num_tasks", each_node) * fields.get("cpus_per_task", 1))
 
 
 @dataclass
@@ -65,7 +74,7 @@ class Plugin:
         self.lua = lua.LuaRuntime(unpack_returned_tuples=True)
         self.told: list[str] = []
         self.logged: list[str] = []
-        numbers = {"SUCCESS": 0, "ERROR": -1, "ESLURM_ACCOUNTING_POLICY": REFUSED, "JOB_SHARED_NONE": 0}
+        numbers = {"SUCCESS": 0, "ERROR": -1, "ESLURM_ACCOUNTING_POLICY": REFUSED, "JOB_SHARED_NONE": 0, "SPREAD_JOB": SPREAD}
         numbers |= {"NO_VAL": NO_VAL, "NO_VAL16": NO_VAL16, "INFINITE": 0xFFFFFFFF}
         floats = {name: float(number) for name, number in numbers.items()}  # lua_pushnumber
         self.lua.eval(_SLURM)(self.lua.table_from(floats), self.told.append, self.logged.append)
@@ -76,7 +85,7 @@ class Plugin:
 
     def submit(self, uid: int = 20001, environment: Mapping[str, str] | None = None, **fields: Any) -> Answer:
         """Give what becomes of a new job with these fields."""
-        return self._ask("slurm_job_submit", uid, {**AT_SUBMIT, **fields}, None, environment)
+        return self._ask("slurm_job_submit", uid, {**AT_SUBMIT, "min_cpus": _cpus(fields), **fields}, None, environment)
 
     def modify(self, change: Mapping[str, Any], record: Mapping[str, Any], uid: int = 20001) -> Answer:
         """Give what becomes of a change to a job that has these fields."""
@@ -145,11 +154,15 @@ ALL = f"""{MEMORY}, max_memory: {{per_gpu: 45G, per_cpu: 4G}}, untyped_gpus: ref
 REPLACES = "replaces: [normal, short, long],"
 
 
-def pool(folder: Path, scheduler: str = "", *, replaces: str = "", where: str = "short") -> Cluster:
-    """Give the cluster of a small inventory with these keys of `scheduler`."""
+def pool(
+    folder: Path, scheduler: str = "", *, replaces: str = "", where: str = "short", without: Iterable[str] = ()
+) -> Cluster:
+    """Give the cluster of a small inventory with these keys of `scheduler`, without some of its words."""
     # a default for all jobs, which is slurm.conf's alone
     memory = "" if "default_memory" in scheduler else "default_memory: {per_node: 60G}, "
     text = POOL.replace("REPLACES", replaces) + f"scheduler: {{default_partition: {where}, {memory}{scheduler}}}\n"
+    for words in without:
+        text = text.replace(words, "")
     (folder / "inventory.yml").write_text(text)
     return load(folder)
 

@@ -87,6 +87,28 @@ def test_what_was_signalled_already_counts_as_leaving(version: str) -> None:
     assert sum(it.job.amount("gres/gpu") for it in evicted(found, known, nodes)) == 1
 
 
+@each_version
+@pytest.mark.parametrize("wish", [{"licenses": "matlab:1"}, {"dependency": "singleton"}])
+def test_what_a_running_job_once_waited_for_does_not_let_it_stay(version: str, wish: dict[str, str]) -> None:
+    said = json.loads((RECORDED / version / "squeue.json").read_text())
+    for entry in said["jobs"]:
+        if "RUNNING" in entry["job_state"]:
+            entry.update(wish)
+    found = unmarked(jobs.read(json.dumps(said)))
+    _, known, nodes = recorded(version)
+    assert evicted(found, known, nodes)
+
+
+@pytest.mark.parametrize(("text", "mib"), [("gpu:100", 100), ("gpu:a40:100,gpu:50", 100), ("gpu:x", None), ("", None)])
+def test_memory_by_gpu_in_any_form_is_no_reason_to_stop(text: str, mib: int | None) -> None:
+    said = json.loads((RECORDED / "24.11" / "squeue.json").read_text())
+    for entry in said["jobs"]:
+        entry["memory_per_tres"] = text
+    for job, entry in zip(jobs.read(json.dumps(said)), said["jobs"], strict=True):
+        asked = jobs.tres(entry["tres_req_str"])
+        assert job.asks["mem"] == (asked["mem"] if mib is None else mib * asked.get("gres/gpu", 0))
+
+
 @pytest.mark.parametrize("lost", ["preempt_time", "tres_alloc_str", "account", "job_state", "admin_comment"])
 def test_a_field_that_is_missing_makes_it_unsure(lost: str) -> None:
     said = json.loads((RECORDED / "26.05" / "squeue.json").read_text())

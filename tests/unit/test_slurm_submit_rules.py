@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from submitted import ALL, AT_SUBMIT, LUAS, NO_VAL, NO_VAL16, PARTITIONS, REPLACES, UNSET, Plugin, plugin, pool
+from submitted import ALL, AT_SUBMIT, LUAS, NO_VAL, NO_VAL16, PARTITIONS, REPLACES, SPREAD, UNSET, Plugin, plugin, pool
 
 from gpupool.slurm.submit import job_submit_lua
 
@@ -164,6 +164,12 @@ def test_a_job_without_gpus_keeps_no_node_for_its_user(everything: Plugin, share
         ({**A40, "min_mem_per_node": 0}, False),
         ({"tres_per_node": "gres/gpu:a40:2", "min_mem_per_node": 90 * GIB, "min_nodes": 2}, True),
         ({"tres_per_job": "gres/gpu:a40:2", "min_mem_per_node": 90 * GIB, "min_nodes": 2}, False),
+        ({"tres_per_job": "gres/gpu:a40:2", "min_mem_per_node": 90 * GIB}, False),
+        ({"tres_per_job": "gres/gpu:a40:2", "min_mem_per_node": 90 * GIB, "min_nodes": 1, "max_nodes": 1}, True),
+        ({"tres_per_task": "gres/gpu:a40:1", "num_tasks": 4, "min_mem_per_node": 90 * GIB}, False),
+        ({"tres_per_task": "gres/gpu:a40:1", "num_tasks": 4, "min_mem_per_node": 45 * GIB}, True),
+        ({"tres_per_job": "gres/gpu:a40:1", "min_mem_per_cpu": 44 * GIB}, True),
+        ({"tres_per_job": "gres/gpu:a40:1", "min_mem_per_cpu": 44 * GIB, "pn_min_cpus": 8}, False),
         ({**A40, "min_mem_per_cpu": 8 * GIB, "cpus_per_task": 5}, True),
         ({**A40, "min_mem_per_cpu": 8 * GIB, "cpus_per_task": 6}, False),
         ({"tres_per_job": "gres/gpu:a40:2", "min_mem_per_cpu": 12 * GIB, "cpus_per_task": 7}, True),
@@ -183,8 +189,14 @@ def test_memory_for_each_gpu_has_an_end(everything: Plugin, asked: dict[str, Any
         ({"min_mem_per_cpu": 4 * GIB + 1}, False),
         ({"min_mem_per_node": 32 * GIB, "cpus_per_task": 8}, True),
         ({"min_mem_per_node": 32 * GIB, "cpus_per_task": 7}, False),
-        ({"min_mem_per_node": 32 * GIB, "ntasks_per_node": 8, "min_nodes": 3}, True),
-        ({"min_mem_per_node": 32 * GIB, "ntasks_per_node": 7, "min_nodes": 3}, False),
+        ({"min_mem_per_node": 32 * GIB, "ntasks_per_node": 8, "min_nodes": 3, "max_nodes": 3}, True),
+        ({"min_mem_per_node": 32 * GIB, "ntasks_per_node": 7, "min_nodes": 3, "max_nodes": 3}, False),
+        ({"min_mem_per_node": 32 * GIB, "ntasks_per_node": 8, "min_nodes": 3}, False),
+        ({"min_mem_per_node": 32 * GIB, "num_tasks": 8}, False),
+        ({"min_mem_per_node": 32 * GIB, "num_tasks": 8, "min_nodes": 1, "max_nodes": 1}, True),
+        ({"min_mem_per_node": 372 * GIB, "num_tasks": 93, "min_cpus": 1, "min_nodes": 1, "max_nodes": 1}, False),
+        ({"min_mem_per_node": 4 * GIB, "num_tasks": 93, "min_cpus": 1}, True),
+        ({"min_mem_per_node": 32 * GIB, "pn_min_cpus": 8}, True),
         ({"min_mem_per_node": 300 * GIB, "shared": 0}, True),
         ({"min_mem_per_node": 0}, False),
     ],
@@ -213,14 +225,63 @@ def test_memory_is_not_raised_afterwards(everything: Plugin) -> None:
     assert not everything.modify({"min_mem_per_node": 0}, record).accepted
     assert not everything.modify({"tres_per_job": "gres/gpu:a40:1"}, {**record, "min_mem_per_node": 60 * GIB}).accepted
     assert not everything.modify({"tres_per_job": ""}, {**record, "min_mem_per_node": 60 * GIB}).accepted, "GPUs gone"
-    assert not everything.modify({"min_cpus": 1}, {"min_mem_per_node": 8 * GIB, "min_cpus": 4}).accepted
+    eight = {"min_mem_per_node": 32 * GIB, "min_cpus": 8, "min_nodes": 1, "max_nodes": 1}
+    for change in ({"min_cpus": 1}, {"num_tasks": 1}, {"max_nodes": 8}, {"min_nodes": 8, "max_nodes": 8}):
+        assert not everything.modify(change, eight).accepted, change
+    assert everything.modify({"min_mem_per_node": 31 * GIB}, eight).accepted
     assert everything.modify({"name": "x", "priority": 0}, {**record, "min_mem_per_node": 99 * GIB}).accepted
     assert everything.modify({"min_mem_per_node": 91 * GIB}, record, uid=0).accepted, "root may"
 
 
+# Jobs that could not be preempted, or that nobody could
+
+
+def test_a_job_that_is_spread_is_refused_before_it_has_gpus(everything: Plugin) -> None:
+    for flags in (SPREAD, SPREAD + 1, 3 * SPREAD):
+        for said in (everything.submit(bitflags=flags), everything.modify({"bitflags": flags}, {})):
+            assert not said.accepted
+            assert "--spread-job" in said.told[0]
+    for flags in (0, 2 * SPREAD, SPREAD - 1):
+        assert everything.submit(bitflags=flags).accepted
+
+
+@pytest.mark.parametrize("partition", ["overcap", "short,overcap"])
+def test_no_component_of_a_job_runs_where_jobs_are_preempted(everything: Plugin, partition: str) -> None:
+    asked = {**A40, "partition": partition, "account": "overcap"}
+    assert everything.submit(**asked).accepted
+    for offset in (0, 1):
+        refused = everything.submit(**asked, het_job_offset=offset)
+        assert not refused.accepted
+        assert "several components cannot run in overcap" in refused.told[0]
+    assert everything.submit(**A40, partition="short", het_job_offset=0).accepted
+    assert not everything.modify({"partition": partition}, {"het_job_id": 7, "het_job_offset": 0}).accepted
+    assert everything.modify({"partition": partition}, {"het_job_id": 0, "het_job_offset": 0}).accepted
+    assert everything.modify({"time_limit": 10}, {"het_job_id": 7, "partition": "short"}).accepted
+
+
+def test_a_component_without_a_partition_is_looked_at_where_slurm_puts_it(tmp_path: Path) -> None:
+    text = job_submit_lua(pool(tmp_path, ALL))
+    assert text is not None
+    for default, accepted in (("short", True), ("overcap", False)):
+        assert Plugin(text, partitions={default: 2880}).submit(**A40, het_job_offset=0).accepted is accepted
+
+
+def test_an_account_that_a_coordinator_added_does_not_escape_what_is_said_of_its_parent(everything: Plugin) -> None:
+    for said in (
+        everything.submit(account="red-more"),
+        everything.submit(default_account="red-more"),
+        everything.modify({"account": "red-more"}, {"account": "red"}),
+    ):
+        assert not said.accepted
+        assert said.told == [
+            "Account red-more is not in the inventory of this cluster: submit with -A and an account that is."
+        ]
+    assert everything.submit(account="RED").accepted
+
+
 # Whatever is asked
 
-MORE = "qos account partition features mem_per_tres cpus_per_tres tres_per_job tres_per_node tres_per_task"
+MORE = "bitflags het_job_id qos account partition features mem_per_tres cpus_per_tres tres_per_job tres_per_node tres_per_task"
 NAMES = sorted({*AT_SUBMIT, *MORE.split(), "tres_per_socket", "min_mem_per_node", "min_mem_per_cpu"})
 WORDS = st.sampled_from(
     ["gres/gpu:a40:2", "gres:gpu", "gpu:", "gres/gpu:a40:x", "cpu=3,gres/gpu=1", ",", "%s%d", "short"]

@@ -25,12 +25,12 @@ def ensure_kept_cpus_are_there(site: Site) -> Iterator[Complaint]:
             yield Complaint(path, words, "24.11 can", "warning")
         elif kept * gpus > shape.cpus:
             yield Complaint(path, f"{gpus} x {kept} CPUs for the GPUs of {entry.name}, which has {shape.cpus}")
-        elif kept and kept * gpus == shape.cpus:
-            words = f"nothing is left on {entry.name} for jobs without GPUs: they never run there"
-            yield Complaint(path, words, severity="warning")
         if kept and len(entry.gpus) > 1:
             words = f"{entry.name} has {' and '.join(entry.gpus)}: Slurm keeps CPUs right for one type in a node only"
             yield Complaint(path, words, "give that node a hardware of its own")
+    if site.machines and all(shape.cpus_kept_per_gpu * gpus >= shape.cpus for _, shape, gpus in site.machines):
+        words = "GPUs keep all CPUs of all nodes: a job without GPUs never runs"
+        yield Complaint(("hardware",), words, "keep fewer", "warning")
 
 
 def ensure_jobs_without_memory_leave_some(site: Site) -> Iterator[Complaint]:

@@ -69,6 +69,10 @@ class Scheduler(Fact):
         default_factory=dict, description="By GPU type; `default` for the rest."
     )
     rpc_limit: RpcLimit | None = None
+    max_submitted_jobs: Annotated[int, Field(strict=True, ge=1)] | None = Field(
+        None,
+        description="Jobs that a user may have in each account and each QoS, waiting and running, every task of an array.",
+    )
     private_data: tuple[Word, ...] = ()
     fairshare: Literal["none", "accounts"] = "none"
     refuse_submit_from: tuple[AbsolutePath, ...] = ()
