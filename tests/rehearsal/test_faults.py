@@ -58,3 +58,39 @@ def one_gpu_too_many(it: Compiled) -> Compiled:
 def test_a_fault_breaks_exactly_its_promises(fault: Fault, broken: set[str]) -> None:
     rehearsal = tried("example", fault=fault, without=("timeout",))
     assert outcomes(rehearsal, "broken") == broken, told(rehearsal)
+
+
+def without_rule(name: str) -> Fault:
+    """Give the fault that has the submit plugin ask a rule neither at submission nor at a change."""
+
+    def change(text: str) -> str:
+        at_submit = re.sub(rf'(return ask\(.*)"{name}",? ?', r"\1", text)
+        return re.sub(rf'(?m)^  {{ rule = "{name}", .*\n', "", at_submit)
+
+    return in_file("/etc/slurm/job_submit.lua", change)
+
+
+def more_jobs(it: Compiled) -> Compiled:
+    """Give users no limit on the jobs that they have submitted."""
+    entities = copy.deepcopy(dict(it.entities))
+    for qos in entities["qos"].values():
+        qos.pop("MaxSubmitPU", None)
+    for user in entities["users"].values():
+        for account in user["accounts"].values():
+            account.pop("MaxSubmit", None)
+    return replace(it, entities=entities)
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        pytest.param(without_rule("components"), "a job of two components", id="components"),
+        pytest.param(without_rule("memory"), "memory of eight GPUs for one: it was taken", id="memory"),
+        pytest.param(more_jobs, "may have more than 2000 jobs", id="submitted-jobs"),
+    ],
+)
+def test_what_a_hostile_user_may_do_is_found(fault: Fault, said: str) -> None:
+    rehearsal = tried("example", fault=fault, only=("hostile-user",))
+    (finding,) = rehearsal.findings
+    assert finding.outcome == "broken"
+    assert said in finding.happened

@@ -15,7 +15,12 @@ Fault = Callable[[Compiled], Compiled]
 
 
 def tried(
-    name: str, *, fault: Fault | None = None, version: Version | None = None, without: Collection[str] = ()
+    name: str,
+    *,
+    fault: Fault | None = None,
+    version: Version | None = None,
+    without: Collection[str] = (),
+    only: Collection[str] = (),
 ) -> Rehearsal:
     """Rehearse an inventory of this repository; a fault changes what was compiled, not what is expected."""
     inventory = INVENTORIES / name
@@ -25,9 +30,9 @@ def tried(
     wanted = compiled(cluster)
     faulty = fault(wanted) if fault else wanted
     assert fault is None or faulty != wanted
-    only = {it.key for it in (*PROMISES, *extra)} - set(without)
+    chosen = set(only) or {it.key for it in (*PROMISES, *extra)} - set(without)
     with Twin.start(cluster, faulty, version) as twin:
-        return rehearse(twin, cluster, only=only, extra=extra)
+        return rehearse(twin, cluster, only=chosen, extra=extra)
 
 
 def outcomes(rehearsal: Rehearsal, *which: str) -> set[str]:

@@ -1,6 +1,18 @@
 """The promises, one module a subject, in the order in which they are tried: each may use what the one before left."""
 
-from gpupool.rehearsal.promises import accounts, cap, labmates, limits, neighbours, order, owners, reclaim, types, walls
+from gpupool.rehearsal.promises import (
+    accounts,
+    cap,
+    hostile,
+    labmates,
+    limits,
+    neighbours,
+    order,
+    owners,
+    reclaim,
+    types,
+    walls,
+)
 from gpupool.rehearsal.promises.base import Promise
 
 # these need every CPU of a node: nothing is begun before them
@@ -8,6 +20,7 @@ FIRST: tuple[Promise, ...] = (cap.NODES, cap.CPUS)
 REST: tuple[Promise, ...] = (
     accounts.OVERCAP,
     accounts.CLOSED,
+    hostile.HOSTILE,
     walls.WALLS,
     cap.CAP,
     owners.LOST,

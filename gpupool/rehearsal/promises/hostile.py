@@ -1,0 +1,106 @@
+"""A user who means harm: what would take others' GPUs, or Slurm itself, is refused, at once and as a change of a job."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpupool.rehearsal.expected import Expected
+from gpupool.rehearsal.expected_claims import single
+from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, verdict, with_labs
+from gpupool.rehearsal.stage import RUNS, Scene, Stage
+from gpupool.rehearsal.twin_jobs import Ask, Refusal
+
+_ARRAY = 1000  # tasks; slurm.conf's MaxArraySize is one more
+_TASKS = 4
+_PING = "pgrep -x slurmctld | sort | head -n 1"
+
+
+@dataclass(frozen=True)
+class _Attack:
+    """Options of sbatch that must be refused; with changes, options of a job that may be, and what it may not become."""
+
+    words: str
+    options: tuple[str, ...]
+    changes: tuple[str, ...] = ()
+
+
+def _attacks(expected: Expected) -> Iterator[_Attack]:
+    lab = expected.labs[0]
+    own = (f"--partition={lab.partition}", f"--account={lab.name}")
+    kind = f"{next(gpu for node in expected.compute for gpu in node.gpus)}:" if expected.typed else ""
+    yield _Attack("a job that is spread, which ends slurmctld", (*own, f"--gpus={kind}2", "--spread-job"))
+    yield _Attack("a held job that is spread and may get GPUs later", (*own, "--hold", "--ntasks=1", "--spread-job"))
+    for loan in expected.loans[:1]:
+        lent = (f"--partition={loan.partition.name}", f"--account={loan.account}", f"--gpus-per-node={kind}1")
+        for options in ((*own, ":", *lent), (*lent, ":", *own)):
+            yield _Attack("a job of two components, of which one gives way and one does not", options)
+    most = expected.cluster.scheduler.max_memory
+    if most.per_cpu:
+        much = f"--mem={_TASKS * most.per_cpu}M"
+        tasks = (*own, f"--ntasks={_TASKS}", much)
+        yield _Attack("memory of many tasks for one CPU", (*tasks, "--nodes=1", "--overcommit"))
+        yield _Attack("memory of many tasks on each of many nodes", tasks)
+        changes = ("NumTasks=1", "NumCPUs=1-1", f"NumNodes={_TASKS}", f"MinMemoryNode={2 * _TASKS * most.per_cpu}")
+        yield _Attack("memory of many tasks kept by fewer", (*tasks, "--nodes=1", "--hold"), changes)
+    if most.per_gpu:
+        by_cpu = ("--mincpus=8", f"--mem-per-cpu={most.per_gpu}M")
+        yield _Attack("memory of eight GPUs for one", (*own, f"--gpus={kind}1", *by_cpu))
+
+
+def _try(stage: Stage) -> Verdict:
+    expected = stage.expected
+    twin, user = stage.twin, expected.labs[0].members[0].name
+    before = twin.run(_PING).out
+    attacks = list(_attacks(expected))
+    wrong = []
+    for attack in attacks:
+        (answer,) = twin.submit([Ask(user, attack.options)])
+        if not attack.changes and not isinstance(answer, Refusal):
+            wrong.append(f"{attack.words}: it was taken")
+        elif attack.changes and isinstance(answer, Refusal):
+            wrong.append(f"a job within its bounds was refused: {answer.words}")
+        for change in () if isinstance(answer, Refusal) else attack.changes:
+            if not twin.run(f"scontrol update jobid={answer} {change}", user).code:
+                wrong.append(f"{attack.words}: {change} was taken")
+        if not isinstance(answer, Refusal):
+            twin.run(f"scancel {answer}")
+    wrong += _too_many(stage, user)
+    tried = f"{count(len(attacks), 'way')} to take more than one's share, and jobs in numbers"
+    if twin.run(_PING).out != before:
+        return broken(tried, "slurmctld ended")
+    other = stage.send(single(expected, expected.labs[-1], 1))
+    runs, scene = stage.until(lambda it: _run(it, set(other.wishes)), stage.patience())
+    if not runs:
+        wrong.append(f"a job of {expected.labs[-1].name} waits: {scene.reasons(other)}")
+    stage.cancel(other)
+    return verdict(tried, wrong, "all were refused, and another lab's job started at once")
+
+
+def _too_many(stage: Stage, user: str) -> Iterator[str]:
+    """Hand in held jobs up to the user's limit; the next are refused, and another user's are taken."""
+    limit = stage.expected.cluster.scheduler.max_submitted_jobs
+    if limit is None:
+        return
+    lab = stage.expected.labs[0]
+    own = (f"--partition={lab.partition}", f"--account={lab.name}", "--hold", f"--array=1-{_ARRAY}")
+    answers = stage.twin.submit([Ask(user, own)] * (limit // _ARRAY + 1))
+    if not isinstance(answers[-1], Refusal):
+        yield f"{user} may have more than {limit} jobs"
+    other = stage.expected.labs[-1]
+    options = (f"--partition={other.partition}", f"--account={other.name}", "--hold")
+    (theirs,) = stage.twin.submit([Ask(other.members[-1].name, options)])
+    if isinstance(theirs, Refusal):
+        yield f"{other.name} cannot submit any more: {theirs.words}"
+    stage.twin.run(" ".join(["scancel", *(it for it in (*answers, theirs) if isinstance(it, str))]))
+
+
+def _run(scene: Scene, numbers: set[str]) -> bool:
+    return {job.array for job in scene.jobs if job.state in RUNS} >= numbers
+
+
+HOSTILE = Promise(
+    "hostile-user",
+    "Nobody takes memory, GPUs or Slurm itself from others by asking for it in another way",
+    ("SKY-036",),
+    with_labs,
+    _try,
+)
