@@ -10,7 +10,7 @@ from gpupool.facts.script import ask, whole
 
 # the program looks only at trees whose file system answers; the limit is for one that stops to meanwhile
 _LOOK = """
-if [ -r "$2" ]; then PYTHONPATH=$1 python3 -B -m usage report "$2" || :; else echo '{"absent": true}'; fi
+if [ -r "$2" ]; then PYTHONPATH=$1 python3 -P -B -m usage report "$2" || :; else echo '{"absent": true}'; fi
 """
 _PATIENCE = 120
 

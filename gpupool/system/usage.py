@@ -1,6 +1,7 @@
 """What a node counts, purges and audits by night: jobs as plain data, and the files that make timers of them."""
 
 import json
+import posixpath
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -38,12 +39,16 @@ class Counted:
 
 @dataclass(frozen=True)
 class Purged:
-    """A tree from which goes what was not changed for `seconds`; directories of the first `keep` levels stay."""
+    """A tree from which goes what was not changed for `seconds`; directories of the first `keep` levels stay.
+
+    From `spared` nothing goes, wherever they lie: the program's own fence, should a check have let a slip pass.
+    """
 
     path: str
     seconds: int
     every: int
     keep: int
+    spared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,7 +147,21 @@ def _purged(cluster: Cluster, node: Node) -> Iterator[Purged]:
             path, below = rule.path, []
         else:
             continue
-        yield Purged(path, rule.not_updated_for, rule.every, max([1, *below]))
+        spared = tuple(dict.fromkeys(_spared(cluster, node, mount)))
+        yield Purged(path, rule.not_updated_for, rule.every, max([1, *below]), spared)
+
+
+def _spared(cluster: Cluster, node: Node, own: Mount | None) -> Iterator[str]:
+    """Give what a purge of an export, or of a node's own directory, leaves alone: other exports, homes, Slurm's state."""
+    for mount in cluster.mounts:
+        if own is None or mount.export != own.export:
+            yield from [mount.path] if mount.server == node.name else []
+            yield from [mount.at] if node.name in mount.clients else []
+    homes = posixpath.dirname(cluster.storage.home.path.partition("{")[0])
+    for kept in (homes, cluster.slurm.state):
+        yield kept
+        if own and own.holds(kept) and own.server == node.name:
+            yield f"{own.path}{kept.removeprefix(own.at)}"
 
 
 def _audited(cluster: Cluster, node: Node) -> Iterator[Audited]:

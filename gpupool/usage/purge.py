@@ -12,19 +12,24 @@ from . import note, tree
 
 Say = Callable[[str], None]
 _MONTHS = 13
+_LATE = 6 * 3600  # seconds that a timer may start a run after its time, beside the accident of one that was left out
+#: Whatever the settings say, nothing goes from these.
+NEVER = ("/bin", "/boot", "/dev", "/etc", "/lib", "/opt", "/proc", "/root", "/run", "/sbin", "/sys", "/usr", "/var/lib")
 
 
 @dataclass(frozen=True)
 class Rule:
     """Below `path` goes what was not changed for `seconds`; directories of the first `keep` levels always stay.
 
-    `every` is how often that is looked for, in seconds.
+    `every` is how often that is looked for, in seconds. `spared` are directories whose files stay wherever they lie:
+    people's homes, other exports, Slurm's state.
     """
 
     path: str
     seconds: int
     every: int
     keep: int
+    spared: tuple[str, ...] = ()
 
 
 @dataclass
@@ -56,7 +61,14 @@ def purge(rule: Rule, now: float, log: Say, dry: bool = False) -> Gone:
     later of content changed and anything else changed (owner, name, links): files unpacked with old dates are new.
     """
     fd = tree.open_top(rule.path)
-    walk = _Walk(rule, fd, now, log, dry)
+    try:
+        spared = tree.identities((*NEVER, *rule.spared))
+        if inside := tree.lies_in(fd, spared):
+            raise tree.NoWayError(f"it lies in {inside}, from which nothing is removed")
+    except tree.NoWayError:
+        os.close(fd)
+        raise
+    walk = _Walk(rule, fd, now, log, dry, spared)
     stack = [walk.look(_Level(fd, "", 0, False))]
     try:
         while stack:
@@ -78,8 +90,11 @@ def purge(rule: Rule, now: float, log: Say, dry: bool = False) -> Gone:
 class _Walk:
     """One walk through one tree."""
 
-    def __init__(self, rule: Rule, fd: int, now: float, log: Say, dry: bool) -> None:
+    def __init__(
+        self, rule: Rule, fd: int, now: float, log: Say, dry: bool, spared: dict[tuple[int, int], str]
+    ) -> None:
         self.rule = rule
+        self.spared = spared
         self.before = now - rule.seconds
         self.log = log
         self.dry = dry
@@ -110,13 +125,15 @@ class _Walk:
         return level
 
     def enter(self, above: _Level, name: str) -> _Level | None:
-        """Open the next directory; None where it stays: another file system, moved away, too deep for a path."""
+        """Open the next directory; None where it stays: spared, another file system, moved away, too deep for a path."""
         try:
             fd = tree.open_below(above.fd, name, self.device)
         except OSError as error:
             self.failed(f"{tree.path_of(above.fd)}/{name}", error)
             fd = None
-        if fd is not None and (tree.mount_of(fd) != self.mount or not self.inside(fd)):
+        if fd is not None and (
+            tree.mount_of(fd) != self.mount or tree.identity(fd) in self.spared or not self.inside(fd)
+        ):
             os.close(fd)
             fd = None
         if fd is None:
@@ -168,6 +185,9 @@ class _Walk:
                 os.unlink(name, dir_fd=level.fd)
                 if it.st_nlink > 1:
                     self.unlinked.add(it.st_ino)
+                else:
+                    # the number is free with the last name, and the next new file may get it
+                    self.unlinked.discard(it.st_ino)
         except FileNotFoundError:
             return True
         except OSError as error:
@@ -210,7 +230,7 @@ def doubt(stamp: Path, rule: Rule, now: float) -> str:
     os.utime(stamp, (now, now))
     if last is None:
         return "this is the first run"
-    if not -rule.every <= now - last <= max(rule.seconds, 2 * rule.every):
+    if not -rule.every <= now - last <= 2 * rule.every + _LATE:
         return f"by this clock the run before was {(now - last) / 86400:.0f} days ago"
     return ""
 

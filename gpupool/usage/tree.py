@@ -1,11 +1,12 @@
 """Directories by open descriptors: links are never followed, other file systems never entered."""
 
+import contextlib
 import errno
 import os
 import resource
 import stat
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 
 #: Seconds that a file system has to answer; a server that is away would let us wait for ever.
@@ -48,6 +49,39 @@ def open_below(above: int, name: str, device: int) -> int | None:
         os.close(found)
         return None
     return found
+
+
+def identity(fd: int) -> tuple[int, int]:
+    """Give what an open directory is, by whatever path: its device and inode."""
+    it = os.fstat(fd)
+    return it.st_dev, it.st_ino
+
+
+def identities(paths: Iterable[str]) -> dict[tuple[int, int], str]:
+    """Give what directories are, links in their paths followed; those that are not there are left out."""
+    found = {}
+    for path in paths:
+        with contextlib.suppress(OSError):
+            it = os.stat(path)  # noqa: PTH116  # as all else here
+            found[it.st_dev, it.st_ino] = path
+    return found
+
+
+def lies_in(fd: int, places: Mapping[tuple[int, int], str]) -> str:
+    """Give the place in which an open directory lies, or which it is; "" for none."""
+    now = os.dup(fd)
+    try:
+        while True:
+            here = identity(now)
+            if here in places:
+                return places[here]
+            above = os.open("..", _DIRECTORY, dir_fd=now)
+            os.close(now)
+            now = above
+            if identity(now) == here:
+                return ""
+    finally:
+        os.close(now)
 
 
 def entries(fd: int, missed: Callable[[str, OSError], None]) -> Iterator[tuple[str, os.stat_result]]:

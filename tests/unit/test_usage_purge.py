@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gpupool.usage import purge, tree
 from gpupool.usage.purge import Gone, Rule
@@ -118,6 +120,30 @@ def test_all_names_of_a_file_go_on_one_day(scratch: Path) -> None:
     assert (gone.files, gone.kib) == (5, 12 + 4)
 
 
+def test_a_new_file_with_the_number_of_a_removed_one_is_new(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unpacked with an old date while the purge runs: file systems hand the number of a removed file out again."""
+    here, old = scratch / "u-one" / "run", time.time() - 400 * DAY
+    os.link(here / "out", here / "also")
+    number, began = (here / "out").stat().st_ino, time.time()
+    new = [here / "logs" / f"result{turn}" for turn in range(50)]
+    real = tree.open_below
+
+    def open_below(above: int, name: str, device: int) -> int | None:
+        if name == "logs":
+            for file in new:
+                file.write_text("x")
+                os.utime(file, (old, old))
+        return real(above, name, device)
+
+    monkeypatch.setattr(tree, "open_below", open_below)
+    # a clock by which all that was there is old
+    purge.purge(Rule(str(scratch), 0, DAY, 1), began, lambda _: None)
+    assert not (here / "out").exists()
+    assert all(file.exists() for file in new)
+    if number not in {file.stat().st_ino for file in new}:
+        pytest.skip("this file system did not hand the number out again")
+
+
 def test_what_is_no_file_stays(scratch: Path) -> None:
     os.mkfifo(scratch / "u-one" / "run" / "pipe")
     run(scratch)
@@ -133,6 +159,80 @@ def test_names_cannot_write_lines_of_the_log(scratch: Path) -> None:
     (line,) = [it for it in log if "passwd" in it]
     assert line.count("\t") == 5
     assert line.endswith(r"/u-one/x\x0a2026-01-01T00:00:00+0000\x09remove file\x09passwd\x1b[2J\x5c")
+
+
+# What stays wherever it lies
+
+
+def spared(top: Path, *places: Path) -> Rule:
+    return Rule(str(top), 60 * DAY, DAY, 0, tuple(map(str, places)))
+
+
+def test_homes_that_lie_in_the_tree_stay(scratch: Path, tmp_path: Path) -> None:
+    """By their path, by a link to them, or by a link on the way to them."""
+    (tmp_path / "way").symlink_to(scratch)
+    for name in ("home", "lab", "state"):
+        (scratch / "deep" / name / "below").mkdir(parents=True)
+        (scratch / "deep" / name / "below" / "thesis").write_text("x")
+    (tmp_path / "lab").symlink_to(scratch / "deep" / "lab")
+    places = (scratch / "deep" / "home", tmp_path / "lab", tmp_path / "way" / "deep" / "state", tmp_path / "none")
+    purge.purge(spared(scratch, *places), time.time() + LATER, lambda _: None)
+    kept = {f"deep/{name}{rest}" for name in ("home", "lab", "state") for rest in ("", "/below", "/below/thesis")}
+    assert names(scratch) == {"deep", *kept}
+
+
+def test_a_tree_in_homes_is_not_purged_at_all(scratch: Path) -> None:
+    for place in (scratch, scratch.parent, scratch.parent.parent):
+        with pytest.raises(tree.NoWayError, match="it lies in .*, from which nothing is removed"):
+            purge.purge(spared(scratch / "u-one", place), time.time() + LATER, lambda _: None)
+    assert "u-one/run/out" in names(scratch)
+
+
+@pytest.mark.parametrize("place", ["/etc", "/usr", "/usr/share", "/root", "/var/lib/dpkg"])
+def test_the_systems_own_places_are_never_purged(place: str) -> None:
+    with pytest.raises(tree.NoWayError):
+        purge.purge(Rule(place, 60 * DAY, DAY, 1), time.time(), lambda _: None, dry=True)
+
+
+NAMES = st.sampled_from(["a", "b", "c"])
+PLACES = st.lists(NAMES, min_size=1, max_size=4).map("/".join)
+
+
+@settings(deadline=None, max_examples=60)
+@given(files=st.sets(PLACES, min_size=1, max_size=12), kept=st.sets(PLACES, max_size=3), top=PLACES, linked=st.booleans())
+def test_nothing_outside_the_tree_and_nothing_spared_ever_goes(
+    tmp_path_factory: pytest.TempPathFactory, files: set[str], kept: set[str], top: str, linked: bool
+) -> None:
+    """Random trees: what is purged may lie in, around or beside what is spared, which may be named by a link."""
+    root = tmp_path_factory.mktemp("trees")
+    (root / top).mkdir(parents=True)
+    for place in files:
+        (root / place).mkdir(parents=True, exist_ok=True)
+        (root / place / "file").write_text("x")
+    places = []
+    for number, place in enumerate(kept):
+        (root / place).mkdir(parents=True, exist_ok=True)
+        (root / f"link{number}").symlink_to(root / place)
+        places.append(root / f"link{number}" if linked else root / place)
+    before = names(root)
+    inside = any(within(top, place) for place in kept)
+    try:
+        purge.purge(spared(root / top, *places), time.time() + LATER, lambda _: None)
+        assert not inside
+    except tree.NoWayError:
+        assert inside
+    gone = before - names(root)
+    assert not [it for it in gone if not it.startswith(f"{top}/")]
+    assert not [it for it in gone if any(within(it, place) for place in kept)]
+    if not inside:
+        stays = [it for it in before if it.startswith(f"{top}/") and any(within(it, place) for place in kept)]
+        assert {it for it in names(root) if it.startswith(f"{top}/") and it.endswith("/file")} == {
+            it for it in stays if it.endswith("/file")
+        }
+
+
+def within(path: str, place: str) -> bool:
+    return f"{path}/".startswith(f"{place}/")
 
 
 # While somebody is at work in the tree
@@ -229,10 +329,11 @@ def test_the_first_run_and_one_after_a_jump_of_the_clock_only_list(tmp_path: Pat
     stamp, it, now = tmp_path / "state" / "stamp", rule(tmp_path), 1.8e9
     assert purge.doubt(stamp, it, now) == "this is the first run"
     assert purge.doubt(stamp, it, now + DAY) == ""
-    assert purge.doubt(stamp, it, now + 30 * DAY) == ""
-    assert "91 days ago" in purge.doubt(stamp, it, now + 121 * DAY)
-    assert purge.doubt(stamp, it, now + 122 * DAY) == ""
-    assert "-122 days ago" in purge.doubt(stamp, it, now)
+    assert purge.doubt(stamp, it, now + 3 * DAY) == "", "one was left out"
+    assert "60 days ago" in purge.doubt(stamp, it, now + 62.9 * DAY), "less than files may be old: it is a jump"
+    assert "60 days ago" in purge.doubt(stamp, it, now + 123 * DAY)
+    assert purge.doubt(stamp, it, now + 124 * DAY) == ""
+    assert "-124 days ago" in purge.doubt(stamp, it, now)
 
 
 def test_logs_of_more_than_a_year_go(tmp_path: Path) -> None:

@@ -10,6 +10,47 @@ def at(site: Site, key: str) -> str:
     return site.inventory.storage.exports[key].at or posixpath.join(site.inventory.storage.mount_root, key)
 
 
+def behind_links(site: Site, path: str) -> str:
+    """Give a client's path with the links of the inventory followed; as it is where they lead in a circle."""
+    storage = site.inventory.storage
+    links = {**storage.links, **space_links(site)}
+    now = path
+    for _ in range(len(links) + 1):
+        link = max((it for it in links if within(now, it)), key=len, default=None)
+        if link is None:
+            return now
+        now = f"{links[link]}{now[len(link) :]}"
+    return path
+
+
+def space_links(site: Site) -> dict[str, str]:
+    """Give the links to labs' spaces, link to target."""
+    storage = site.inventory.storage
+    return {
+        f"/srv/{account}/{space}": at(site, key)
+        for account, spaces in storage.spaces.items()
+        for space, key in spaces.items()
+        if key in storage.exports
+    }
+
+
+def export_of(site: Site, path: str) -> str | None:
+    """Give the export on which a client's path lies, links followed; None for a node's own."""
+    real = behind_links(site, path)
+    found = [key for key in site.inventory.storage.exports if within(real, at(site, key))]
+    return max(found, key=lambda key: len(at(site, key)), default=None)
+
+
+def on_server(site: Site, path: str) -> tuple[str, str]:
+    """Give (server, path there) of a client's path; ("", path) of one on no export."""
+    key = export_of(site, path)
+    real = behind_links(site, path)
+    export = site.inventory.storage.exports[key] if key else None
+    if key is None or export is None or export.server is None or export.path is None:
+        return "", real
+    return export.server, f"{export.path.rstrip('/')}{real[len(at(site, key)) :]}"
+
+
 def within(path: str, place: str) -> bool:
     """Tell whether a path is a place, or lies below it."""
     return path == place or path.startswith(f"{place.rstrip('/')}/")

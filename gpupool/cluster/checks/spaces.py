@@ -4,7 +4,7 @@ import difflib
 import re
 from collections.abc import Iterator
 
-from gpupool.cluster.checks.places import at, fixed, within
+from gpupool.cluster.checks.places import at, export_of, fixed, on_server, space_links, within
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.words import format_duration
@@ -44,7 +44,7 @@ def ensure_spaces_of_users_are_somewhere(site: Site) -> Iterator[Complaint]:
     storage = site.inventory.storage
     places = [at(site, key) for key, export in storage.exports.items() if export.enabled]
     places += [local.path for local in storage.local]
-    links = {**storage.links, **_space_links(site)}
+    links = {**storage.links, **space_links(site)}
     named = [(("storage", "user_spaces", i, "path"), fixed(it.path)) for i, it in enumerate(storage.user_spaces)]
     named += [(("storage", "purge", i, "path"), it.path) for i, it in enumerate(storage.purge)]
     for path, top in named:
@@ -59,19 +59,37 @@ def ensure_spaces_of_users_are_somewhere(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_purges_spare_people(site: Site) -> Iterator[Complaint]:
-    """Nothing goes by itself in or above homes, at slurmctld's state, or on the day it was made."""
-    storage = site.inventory.storage
-    kept = {"people's homes": fixed(storage.home.path), "slurmctld's state": site.inventory.slurm.state}
-    for index, purge in enumerate(storage.purge):
+    """Nothing goes by itself in or above homes, other exports, at slurmctld's state, or on the day it was made."""
+    for index, purge in enumerate(site.inventory.storage.purge):
         path: Path = ("storage", "purge", index)
-        for what, place in kept.items():
-            if within(place, purge.path) or within(purge.path, place):
-                yield Complaint((*path, "path"), f"would remove files of {what} ({place})", "take another directory")
+        for what in _purged_too(site, purge.path):
+            yield Complaint((*path, "path"), f"would remove files of {what}", "take another directory")
         if purge.not_updated_for < _DAY:
             words = f"{format_duration(purge.not_updated_for)}: jobs lose files that they still work on"
             yield Complaint((*path, "not_updated_for"), words, "at least 1d")
         if not purge.every:
             yield Complaint((*path, "every"), "never ends", "write 1d")
+
+
+def _purged_too(site: Site, path: str) -> Iterator[str]:
+    """Give what else lies in a directory that is purged, or around it, where the files are: on their server."""
+    storage = site.inventory.storage
+    own = export_of(site, path)
+    server, place = on_server(site, path)
+    for what, kept in (("people's homes", fixed(storage.home.path)), ("slurmctld's state", site.inventory.slurm.state)):
+        there, lies = on_server(site, kept)
+        if server == there and _touch(place, lies):
+            yield f"{what} ({kept if kept == lies else f'{kept}, which is {lies} on {there}'})"
+    local = [it for it in storage.local if within(place, it.path)] if own is None else []
+    for key, export in storage.exports.items():
+        here = server == export.server if own else any(export.server in site.nodes_of(it.where) for it in local)
+        if key != own and here and export.path and _touch(place, export.path):
+            yield f"export {key} ({export.path} on {export.server})"
+
+
+def _touch(one: str, other: str) -> bool:
+    """Tell whether one directory lies in the other."""
+    return within(one, other) or within(other, one)
 
 
 def ensure_usage_is_a_file_name(site: Site) -> Iterator[Complaint]:
@@ -82,13 +100,3 @@ def ensure_usage_is_a_file_name(site: Site) -> Iterator[Complaint]:
     if report and report.every < _DAY:
         words = f"every {format_duration(report.every)} a look at every file"
         yield Complaint(("storage", "usage_report", "every"), words, "at least 1d")
-
-
-def _space_links(site: Site) -> dict[str, str]:
-    storage = site.inventory.storage
-    return {
-        f"/srv/{account}/{space}": at(site, key)
-        for account, spaces in storage.spaces.items()
-        for space, key in spaces.items()
-        if key in storage.exports
-    }
