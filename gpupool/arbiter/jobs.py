@@ -117,12 +117,12 @@ def _job(entry: dict[str, Any]) -> Job:
         requeue=_flag(entry["requeue"]),
         restarts=_number(entry["restart_cnt"]) or 0,
         comment=str(entry["admin_comment"] or ""),
-        peculiar=_peculiar(entry, waits="PENDING" in states),
+        peculiar=_peculiar(entry, runs="RUNNING" in states),
         choosy=bool(entry["required_nodes"] or entry["excluded_nodes"] or entry["contiguous"] or entry.get("shared")),
     )
 
 
-def _peculiar(entry: dict[str, Any], *, waits: bool) -> bool:
+def _peculiar(entry: dict[str, Any], *, runs: bool) -> bool:
     """Tell whether a job is one of several, has a reservation, or waits for more than room and limits.
 
     What it waited for is over once it runs, and any user may name a dependency or a license: such a job leaves like
@@ -130,7 +130,7 @@ def _peculiar(entry: dict[str, Any], *, waits: bool) -> bool:
     """
     if _number(entry["het_job_id"]) or entry["resv_name"]:
         return True
-    return bool(entry["dependency"] or entry.get("hold") or entry["licenses"]) and waits
+    return bool(entry["dependency"] or entry.get("hold") or entry["licenses"]) and not runs
 
 
 def _memory(entry: dict[str, Any], asks: dict[str, float]) -> None:

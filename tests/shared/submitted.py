@@ -1,9 +1,9 @@
 """job_submit.lua run as slurmctld runs it: jobs with the fields that Slurm 22.05 and 24.11 give them, in a real Lua."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from lupa import lua51, lua54
@@ -155,14 +155,20 @@ REPLACES = "replaces: [normal, short, long],"
 
 
 def pool(
-    folder: Path, scheduler: str = "", *, replaces: str = "", where: str = "short", without: Iterable[str] = ()
+    folder: Path,
+    scheduler: str = "",
+    *,
+    replaces: str = "",
+    where: str = "short",
+    instead: Mapping[str, str] = MappingProxyType({}),
 ) -> Cluster:
-    """Give the cluster of a small inventory with these keys of `scheduler`, without some of its words."""
+    """Give the cluster of a small inventory with these keys of `scheduler`, and other words instead of some."""
     # a default for all jobs, which is slurm.conf's alone
     memory = "" if "default_memory" in scheduler else "default_memory: {per_node: 60G}, "
     text = POOL.replace("REPLACES", replaces) + f"scheduler: {{default_partition: {where}, {memory}{scheduler}}}\n"
-    for words in without:
-        text = text.replace(words, "")
+    for words, others in instead.items():
+        assert words in text
+        text = text.replace(words, others)
     (folder / "inventory.yml").write_text(text)
     return load(folder)
 

@@ -25,9 +25,17 @@ def everything(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
 
 # The file: only what is asked for
 
+# of the pool: no GPUs, so no labs that contributed any, and no partition that gives way
+NOTHING = {
+    **dict.fromkeys((", gpus: {a40: 8}", ", gpus: {2080_ti: 8}"), ""),
+    "preemptable: true, grace: 1m, allow_accounts": "deny_accounts",
+    "kind: lab, gid: 5001, contributed_gpus: 10": "kind: group, gid: 5001",
+    "kind: lab, gid: 5002, contributed_gpus: 6": "kind: group, gid: 5002",
+}
+
 
 def test_nothing_asked_is_no_plugin(tmp_path: Path) -> None:
-    cluster = pool(tmp_path, without=(", gpus: {a40: 8}", ", gpus: {2080_ti: 8}", ", preemptable: true, grace: 1m"))
+    cluster = pool(tmp_path, instead=NOTHING)
     assert (wanted(cluster), job_submit_lua(cluster)) == (False, None)
     assert not [it for node in cluster.nodes.values() for it in files_for(cluster, node) if "submit" in it.path]
 

@@ -218,6 +218,7 @@ def test_memory_is_not_raised_afterwards(everything: Plugin) -> None:
         "mem_per_tres": f"gres/gpu:{4 * GIB}",
         "min_mem_per_node": 0,
         "min_cpus": 4,
+        **{"min_nodes": 1, "max_nodes": 1},
     }
     assert everything.modify({"min_mem_per_node": 90 * GIB}, record).accepted
     assert everything.modify({"tres_per_job": "gres/gpu:a40:1"}, record).accepted

@@ -64,11 +64,15 @@ def test_the_audit_knows_the_members_of_all_labs_that_share_a_space(skynet: Clus
     assert "OnCalendar=daily" in texts(skynet, "galactic-ac")["/etc/systemd/system/gpupool-audit.timer"].splitlines()
 
 
+# where homes, and with them the only other export, and slurmctld's state lie
+SPARED = ("/prj", "/var/spool/slurmctld")
+
+
 @pytest.mark.promise("SDU-009")
 def test_a_purge_runs_on_the_server_and_keeps_what_is_not_a_persons_to_make() -> None:
     cluster = load(INVENTORY / "santos-dumont")
     found = {name: jobs_for(cluster, node).purge for name, node in cluster.nodes.items()}
-    rule = Purged("/scratch", 60 * 86400, 86400, keep=2)
+    rule = Purged("/scratch", 60 * 86400, 86400, keep=2, spared=SPARED)
     assert {name: rules for name, rules in found.items() if rules} == {"sdumont-fs": (rule,)}
     timer = texts(cluster, "sdumont-fs")["/etc/systemd/system/gpupool-purge.timer"].splitlines()
     assert "Persistent=yes" not in timer, "files must not go because a machine was off"
@@ -81,7 +85,7 @@ def test_a_purge_of_a_part_keeps_the_directories_of_people_in_it(path: str, keep
             said["storage"]["purge"] = [{"path": path, "not_updated_for": "60d"}]
 
     cluster = changed("santos-dumont", tmp_path, part)
-    assert jobs_for(cluster, cluster.nodes["sdumont-fs"]).purge == (Purged(path, 60 * 86400, 86400, keep),)
+    assert jobs_for(cluster, cluster.nodes["sdumont-fs"]).purge == (Purged(path, 60 * 86400, 86400, keep, SPARED),)
 
 
 def changed(name: str, folder: Path, change: Callable[[dict[str, Any]], None]) -> Cluster:
