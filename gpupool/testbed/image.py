@@ -16,7 +16,7 @@ from gpupool.testbed.abreast import abreast
 
 CACHE_VOLUME = "gpupool-apt-cache"
 BUILD_LABEL = "gpupool.build"  # of a container in which something is made: what only_builder calls it
-BUILD_SHARES = 2048  # of CPU, twice what a node has: somebody waits for it, and cannot begin before
+BUILD_SHARES = 8192  # of CPU, as much as eight nodes: somebody waits for it, and cannot begin before
 COMPONENTS = "main contrib non-free non-free-firmware"
 BUILD_SECONDS = 7200.0  # a quiet machine needs minutes; one that hangs is to be told from one that is slow
 _PULL_SECONDS = 120.0

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from pace import until
 
-from gpupool.cli.testbed import wanted
 from gpupool.reach import reach
-from gpupool.testbed import image, vm, vm_image
+from gpupool.testbed import image, vm
 from gpupool.testbed.look import ssh_command
 from tests.testbed.cluster import ROOT, Testbed, gpupool, hang_up
 
@@ -75,11 +74,8 @@ def up() -> Stores:
     return stores
 
 
-def prepare() -> None:
-    """Make disks that hold the packages already, for the next machines of the version that has just installed them."""
-    spec, _ = wanted(INVENTORY, name=None, prefix="gpupool", network=NETWORK, vm=MACHINES)
-    image.ensure(spec.suite, {frozenset(box.packages) for box in spec.containers if not box.machine}, print)
-    vm_image.ensure(spec.suite, {frozenset(box.packages) for box in spec.machines}, print)
+def remember() -> None:
+    """Note that this version has deployed bare machines: the next ones start from disks that hold the packages."""
     _mark().parent.mkdir(parents=True, exist_ok=True)
     _mark().touch()
 

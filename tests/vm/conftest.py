@@ -13,7 +13,7 @@ import pytest
 
 from gpupool.testbed import state
 from tests.testbed.cluster import gpupool, hang_up
-from tests.vm.cluster import INVENTORY, Changed, Stores, prepare, up
+from tests.vm.cluster import INVENTORY, Changed, Stores, remember, up
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +24,7 @@ def stores() -> Iterator[Stores]:
     if not os.environ.get("GPUPOOL_TEST_KEEP"):
         gpupool("testbed", "down", INVENTORY)
     if there.from_bare:
-        prepare()
+        remember()
 
 
 @pytest.fixture
