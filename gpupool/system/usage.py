@@ -152,7 +152,7 @@ def _purged(cluster: Cluster, node: Node) -> Iterator[Purged]:
 
 
 def _spared(cluster: Cluster, node: Node, own: Mount | None) -> Iterator[str]:
-    """Give what a purge of an export, or of a node's own directory, leaves alone: other exports, homes, Slurm's state."""
+    """Give what a purge of an export, or of a node's own directory, spares: other exports, homes, Slurm's state."""
     for mount in cluster.mounts:
         if own is None or mount.export != own.export:
             yield from [mount.path] if mount.server == node.name else []

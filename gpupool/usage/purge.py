@@ -125,7 +125,7 @@ class _Walk:
         return level
 
     def enter(self, above: _Level, name: str) -> _Level | None:
-        """Open the next directory; None where it stays: spared, another file system, moved away, too deep for a path."""
+        """Open the next directory; None where it stays: spared, on another file system, moved away, too deep."""
         try:
             fd = tree.open_below(above.fd, name, self.device)
         except OSError as error:

@@ -74,7 +74,13 @@ class Plugin:
         self.lua = lua.LuaRuntime(unpack_returned_tuples=True)
         self.told: list[str] = []
         self.logged: list[str] = []
-        numbers = {"SUCCESS": 0, "ERROR": -1, "ESLURM_ACCOUNTING_POLICY": REFUSED, "JOB_SHARED_NONE": 0, "SPREAD_JOB": SPREAD}
+        numbers = {
+            "SUCCESS": 0,
+            "ERROR": -1,
+            "ESLURM_ACCOUNTING_POLICY": REFUSED,
+            "JOB_SHARED_NONE": 0,
+            "SPREAD_JOB": SPREAD,
+        }
         numbers |= {"NO_VAL": NO_VAL, "NO_VAL16": NO_VAL16, "INFINITE": 0xFFFFFFFF}
         floats = {name: float(number) for name, number in numbers.items()}  # lua_pushnumber
         self.lua.eval(_SLURM)(self.lua.table_from(floats), self.told.append, self.logged.append)

@@ -185,7 +185,8 @@ def test_a_session_opens_no_gpu_and_a_job_its_own(idle: Testbed) -> None:
     idle.out("sky1", f"{key}; cp -p {keys} ~/keys.before; cat ~/.ssh/attack.pub >> {keys}", "u-kira1")
     try:
         inside = "ssh -n -i ~/.ssh/attack -o IdentitiesOnly=yes -o StrictHostKeyChecking=no localhost"
-        script = f"#!/bin/bash\n{OPEN_ALL}\necho --\n{inside} '{OPEN_ALL}'\necho --\nsystemd-run --user -q -P -- bash -c '{OPEN_ALL}'\n"
+        unit = f"systemd-run --user -q -P -- bash -c '{OPEN_ALL}'"
+        script = f"#!/bin/bash\n{OPEN_ALL}\necho --\n{inside} '{OPEN_ALL}'\necho --\n{unit}\n"
         idle.out("sky1", "cat > attack.sh", "u-kira1", script)
         said = idle.out("sky1", "srun -p debug -w a40-01 --gres=gpu:1 bash attack.sh 2>&1", "u-kira1")
     finally:
@@ -198,7 +199,9 @@ def test_a_session_opens_no_gpu_and_a_job_its_own(idle: Testbed) -> None:
     from_head = idle.run("a40-01", OPEN_ALL, "u-kira1")
     assert (from_head.stdout + from_head.stderr).count("not permitted") == number
     # what a session needs is there
-    assert idle.out("a40-01", "script -qc 'tty; echo x >/dev/null; head -c 1 /dev/urandom | wc -c' /dev/null", "u-kira1")
+    assert idle.out(
+        "a40-01", "script -qc 'tty; echo x >/dev/null; head -c 1 /dev/urandom | wc -c' /dev/null", "u-kira1"
+    )
 
 
 # The arbiter

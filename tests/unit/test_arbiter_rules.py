@@ -62,7 +62,15 @@ def test_a_constraint_that_is_not_read_keeps_nobody_elses_job_waiting(features: 
 
 @pytest.mark.parametrize(
     ("constraint", "allowed"),
-    [("", True), ("a40", True), ("a40&quiet", True), ("a40,quiet", True), ("big|a40", True), ("a40&big", False), ("big", False)],
+    [
+        ("", True),
+        ("a40", True),
+        ("a40&quiet", True),
+        ("a40,quiet", True),
+        ("big|a40", True),
+        ("a40&big", False),
+        ("big", False),
+    ],
 )
 def test_a_constraint_names_features_of_which_all_or_one_must_be_there(constraint: str, allowed: bool) -> None:
     queue = [*FULL, waits("9", features=constraint)]

@@ -282,8 +282,8 @@ def test_an_account_that_a_coordinator_added_does_not_escape_what_is_said_of_its
 
 # Whatever is asked
 
-MORE = "bitflags het_job_id qos account partition features mem_per_tres cpus_per_tres tres_per_job tres_per_node tres_per_task"
-NAMES = sorted({*AT_SUBMIT, *MORE.split(), "tres_per_socket", "min_mem_per_node", "min_mem_per_cpu"})
+MORE = "qos account partition features mem_per_tres cpus_per_tres tres_per_job tres_per_node tres_per_task"
+NAMES = sorted({*AT_SUBMIT, *MORE.split(), "het_job_id", "tres_per_socket", "min_mem_per_node", "min_mem_per_cpu"})
 WORDS = st.sampled_from(
     ["gres/gpu:a40:2", "gres:gpu", "gpu:", "gres/gpu:a40:x", "cpu=3,gres/gpu=1", ",", "%s%d", "short"]
 ) | st.text(st.characters(codec="latin-1"))

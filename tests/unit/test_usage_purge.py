@@ -183,7 +183,7 @@ def test_homes_that_lie_in_the_tree_stay(scratch: Path, tmp_path: Path) -> None:
 
 def test_a_tree_in_homes_is_not_purged_at_all(scratch: Path) -> None:
     for place in (scratch, scratch.parent, scratch.parent.parent):
-        with pytest.raises(tree.NoWayError, match="it lies in .*, from which nothing is removed"):
+        with pytest.raises(tree.NoWayError, match=r"it lies in .*, from which nothing is removed"):
             purge.purge(spared(scratch / "u-one", place), time.time() + LATER, lambda _: None)
     assert "u-one/run/out" in names(scratch)
 
@@ -199,7 +199,9 @@ PLACES = st.lists(NAMES, min_size=1, max_size=4).map("/".join)
 
 
 @settings(deadline=None, max_examples=60)
-@given(files=st.sets(PLACES, min_size=1, max_size=12), kept=st.sets(PLACES, max_size=3), top=PLACES, linked=st.booleans())
+@given(
+    files=st.sets(PLACES, min_size=1, max_size=12), kept=st.sets(PLACES, max_size=3), top=PLACES, linked=st.booleans()
+)
 def test_nothing_outside_the_tree_and_nothing_spared_ever_goes(
     tmp_path_factory: pytest.TempPathFactory, files: set[str], kept: set[str], top: str, linked: bool
 ) -> None:

@@ -71,7 +71,7 @@ class Scheduler(Fact):
     rpc_limit: RpcLimit | None = None
     max_submitted_jobs: Annotated[int, Field(strict=True, ge=1)] | None = Field(
         None,
-        description="Jobs that a user may have in each account and each QoS, waiting and running, every task of an array.",
+        description="Jobs of a user in each account and in each QoS, waiting and running, every task of an array.",
     )
     private_data: tuple[Word, ...] = ()
     fairshare: Literal["none", "accounts"] = "none"

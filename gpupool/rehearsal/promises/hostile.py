@@ -1,4 +1,4 @@
-"""A user who means harm: what would take others' GPUs, or Slurm itself, is refused, at once and as a change of a job."""
+"""A user who means harm: what would take others' GPUs, or Slurm itself, is refused, also as a change of a job."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _PING = "pgrep -x slurmctld | sort | head -n 1"
 
 @dataclass(frozen=True)
 class _Attack:
-    """Options of sbatch that must be refused; with changes, options of a job that may be, and what it may not become."""
+    """Options of sbatch that must be refused; with `changes`, of a job that may be, and what it may not become."""
 
     words: str
     options: tuple[str, ...]
