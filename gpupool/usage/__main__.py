@@ -62,7 +62,7 @@ def run_purge(settings: dict[str, Any], dry: bool) -> bool:
     """Remove old files, or only say which ones."""
 
     def work(entry: dict[str, Any]) -> bool:
-        rule, now = purge.Rule(**{**entry, "spared": tuple(entry["spared"])}), time.time()
+        rule, now = purge.Rule(**{**entry, "spared": tuple(entry.get("spared", ()))}), time.time()
         why = ""
         if dry:
             gone = purge.purge(rule, now, say, dry=True)

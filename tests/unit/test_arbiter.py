@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -124,6 +126,36 @@ def test_nonsense_makes_it_unsure(text: str) -> None:
         jobs.read(text)
     with pytest.raises(UnsureError):
         limits.read(text)
+
+
+def test_grace_times_end_whatever_is_wrong_with_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lab waits on its cap, and the limits cannot be read: whose grace time is over ends all the same."""
+    now = int(time.time())
+    said = json.loads((RECORDED / "24.11" / "squeue.json").read_text())
+    leaves = next(entry for entry in said["jobs"] if "RUNNING" in entry["job_state"])
+    leaves |= {"preempt_time": number(now - 70), "end_time": number(now - 10), "admin_comment": ""}
+    asked: list[str] = []
+
+    def ask(command: list[str]) -> str:
+        asked.append(" ".join(command))
+        if command[:2] == ["scontrol", "ping"]:
+            return f"Slurmctld(primary) at {socket.gethostname()} is UP"
+        if command[0] == "squeue":
+            return json.dumps(said)
+        if command[:3] == ["scontrol", "show", "assoc_mgr"]:
+            raise UnsureError("the limits")
+        return ""
+
+    monkeypatch.setattr(service, "ask", ask)
+    with pytest.raises(UnsureError, match="the limits"):
+        service.Arbiter(Settings(labmates=("user-overcap",), grace={"user-overcap": 60}, tier={})).cycle()
+    (job,) = [it for it in jobs.read(json.dumps(said)) if it.preempted]
+    assert [it for it in asked if job.name in it.split()], asked
+
+
+def number(value: int) -> dict[str, object]:
+    """Give a number as Slurm 24.11 writes it."""
+    return {"set": True, "infinite": False, "number": value}
 
 
 def test_the_active_controller_is_the_first_that_is_up() -> None:

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from gpupool.template import fill
 from gpupool.usage import count, note, report, tree
 
 FILE = "disk-usage.txt"
@@ -96,3 +98,17 @@ def test_any_name_is_shown_in_one_line_from_which_it_can_be_had_again(name: byte
     shown = tree.shown(os.fsdecode(name))
     assert shown.isprintable()
     assert re.sub(rb"\\x(..)", lambda found: bytes.fromhex(found[1].decode()), shown.encode()) == name
+
+
+def test_the_purge_runs_no_file_of_the_directory_one_stands_in(space: Path, tmp_path: Path) -> None:
+    """An admin looks into a full directory, where somebody has left Python files, and asks what would go."""
+    for name in ("usage", "json", "argparse", "os", "encodings"):
+        (space / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    home, settings = tmp_path / "lib", tmp_path / "usage.json"
+    shutil.copytree(ROOT / "gpupool" / "usage", home / "usage")
+    settings.write_text(json.dumps({"file": FILE, "count": [], "purge": [], "audit": []}))
+    command = tmp_path / "gpupool-purge"
+    command.write_text(fill("usage-purge", proof="", home=home, settings=settings))
+    done = subprocess.run(["sh", command, "--dry"], cwd=space, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not (tmp_path / "ran").exists()
