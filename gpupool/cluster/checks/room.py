@@ -28,7 +28,7 @@ def ensure_kept_cpus_are_there(site: Site) -> Iterator[Complaint]:
         if kept and len(entry.gpus) > 1:
             words = f"{entry.name} has {' and '.join(entry.gpus)}: Slurm keeps CPUs right for one type in a node only"
             yield Complaint(path, words, "give that node a hardware of its own")
-    if site.machines and all(shape.cpus_kept_per_gpu * gpus >= shape.cpus for _, shape, gpus in site.machines):
+    if site.machines and all(shape.cpus_kept_per_gpu * gpus == shape.cpus for _, shape, gpus in site.machines):
         words = "GPUs keep all CPUs of all nodes: a job without GPUs never runs"
         yield Complaint(("hardware",), words, "keep fewer", "warning")
 

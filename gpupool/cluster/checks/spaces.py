@@ -78,13 +78,22 @@ def _purged_too(site: Site, path: str) -> Iterator[str]:
     server, place = on_server(site, path)
     for what, kept in (("people's homes", fixed(storage.home.path)), ("slurmctld's state", site.inventory.slurm.state)):
         there, lies = on_server(site, kept)
-        if server == there and _touch(place, lies):
+        if server == there and _reached(site, own, place, export_of(site, kept), lies):
             yield f"{what} ({kept if kept == lies else f'{kept}, which is {lies} on {there}'})"
     local = [it for it in storage.local if within(place, it.path)] if own is None else []
     for key, export in storage.exports.items():
         here = server == export.server if own else any(export.server in site.nodes_of(it.where) for it in local)
-        if key != own and here and export.path and _touch(place, export.path):
+        if key != own and here and export.path and _reached(site, own, place, key, export.path):
             yield f"export {key} ({export.path} on {export.server})"
+
+
+def _reached(site: Site, own: str | None, place: str, other: str | None, lies: str) -> bool:
+    """Tell whether one directory lies in the other, and on the same file system: a ZFS export is one of its own."""
+    exports = site.inventory.storage.exports
+    inner = other if within(lies, place) else own if within(place, lies) else None
+    if inner is None:
+        return _touch(place, lies)
+    return own == other or exports[inner].fs != "zfs"
 
 
 def _touch(one: str, other: str) -> bool:
