@@ -85,7 +85,7 @@ def more_jobs(it: Compiled) -> Compiled:
     ("fault", "said"),
     [
         pytest.param(without_rule("components"), "a job of two components", id="components"),
-        pytest.param(without_rule("memory"), "memory of eight GPUs for one: it was taken", id="memory"),
+        pytest.param(without_rule("memory"), "memory of many tasks for one CPU: it was taken", id="memory"),
         pytest.param(more_jobs, "may have more than 2000 jobs", id="submitted-jobs"),
     ],
 )

@@ -185,7 +185,7 @@ def test_a_session_opens_no_gpu_and_a_job_its_own(idle: Testbed) -> None:
     idle.out("sky1", f"{key}; cp -p {keys} ~/keys.before; cat ~/.ssh/attack.pub >> {keys}", "u-kira1")
     try:
         inside = "ssh -n -i ~/.ssh/attack -o IdentitiesOnly=yes -o StrictHostKeyChecking=no localhost"
-        script = f"#!/bin/bash\n{OPEN_ALL}\necho --\n{inside} '{OPEN_ALL}'\n"
+        script = f"#!/bin/bash\n{OPEN_ALL}\necho --\n{inside} '{OPEN_ALL}'\ntrue\n"
         idle.out("sky1", "cat > attack.sh", "u-kira1", script)
         said = idle.out("sky1", "srun -p debug -w a40-01 --gres=gpu:1 bash attack.sh 2>&1", "u-kira1")
     finally:
