@@ -25,7 +25,8 @@ STAGES = [
 EVERYBODY = ["Names", "Host name", "Packages", "Time zone", "SSH", "SSH daemon", "Groups", "Users"]
 MUNGE = ["Munge key", "Munge unit", "Munge daemon"]
 WORKER = [
-    *[*EVERYBODY, "Mounts", "Own directories", "Links", *MUNGE, "GPU device list", "GPU devices"],
+    *[*EVERYBODY, "Mounts", "Own directories", "Links", *MUNGE, "GPU files", "GPU devices"],
+    "Sessions without GPUs",
     *["Node daemon settings", "Slurm node daemon"],
 ]
 FROM_ZERO = {
@@ -87,7 +88,7 @@ def test_a_plan_tells_nodes_nothing() -> None:
 def test_real_machines_get_the_time_and_no_stand_ins() -> None:
     report = apply(empty_nodes.machines())
     assert not report.failures
-    stand_ins = {"GPU device list", "GPU devices", "Stand-in disks"}
+    stand_ins = {"GPU devices", "Stand-in disks"}
     for name in report.hosts:
         expected = [step for step in FROM_ZERO.get(name, WORKER) if step not in stand_ins]
         expected.insert(expected.index("SSH"), "Time")

@@ -215,7 +215,7 @@ def test_a_constraint_of_one_user_does_not_stop_the_arbiter_for_others(idle: Tes
         for _ in range(cap):
             idle.wait_for(idle.submit(user, borrow), "RUNNING")
     began = time.time()
-    odd = idle.submit("u-rail2", f"-p short --gres=gpu:1 -C \"{constraint}\"")
+    odd = idle.submit("u-rail2", f'-p short --gres=gpu:1 -C "{constraint}"')
     idle.wait_for(odd, "PENDING", "AssocGrpGRES")
     mate = idle.submit("u-wu2", "-p short --gres=gpu:1")
     idle.wait_for(mate, "RUNNING")

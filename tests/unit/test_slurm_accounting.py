@@ -84,7 +84,7 @@ def test_everybody_may_use_overcap_and_it_has_no_cap(skynet: Cluster) -> None:
 @pytest.mark.promise("SKY-033")
 def test_people_belong_to_their_lab(skynet: Cluster) -> None:
     user = entities(skynet)["users"]["u-kira1"]
-    unlimited: dict[str, object] = {"GrpTRES": {}, "GrpJobs": None}
+    unlimited: dict[str, object] = {"GrpTRES": {}, "GrpJobs": None, "MaxSubmit": 2000}
     assert user == {
         "default_account": "kira-lab",
         "accounts": {
@@ -167,7 +167,8 @@ def test_without_qos_people_keep_slurmdbds_own(tmp_path: Path) -> None:
     (tmp_path / "inventory.yml").write_text(text)
     wanted = entities(load(tmp_path))
     assert wanted["qos"] == {}
-    assert wanted["users"]["ann"] == {"default_account": "red", "accounts": {"red": {"GrpTRES": {}, "GrpJobs": None}}}
+    limits = {"GrpTRES": {}, "GrpJobs": None, "MaxSubmit": None}
+    assert wanted["users"]["ann"] == {"default_account": "red", "accounts": {"red": limits}}
 
 
 def test_all_kinds_of_limits(made: Made) -> None:
@@ -202,7 +203,19 @@ def test_all_kinds_of_limits(made: Made) -> None:
         "GrpTRES": {"gres/gpu": 3},
         "GrpJobs": 2,
     }
-    assert said(wanted["qos"]["normal"]) == {"Priority": 0, "MaxTRESPU": {"mem": 10240}, "MaxJobsPU": 4}
+    # a job that alone is above a limit is refused
+    every: dict[str, object] = {"Priority": 0, "Flags": ["DenyOnLimit"]}
+    assert said(wanted["qos"]["normal"]) == {**every, "MaxTRESPU": {"mem": 10240}, "MaxJobsPU": 4}
     # sacctmgr writes names in lower case
-    assert said(wanted["qos"]["partition-red"]) == {"Priority": 0, "MaxJobsPU": 0, "MaxTRES": {"cpu": 8}}
+    assert said(wanted["qos"]["partition-red"]) == {**every, "MaxJobsPU": 0, "MaxTRES": {"cpu": 8}}
     assert normal(wanted)
+
+
+def test_jobs_that_a_user_may_have_submitted_are_limited_in_each_account_and_qos(skynet: Cluster) -> None:
+    """Ten held arrays of a thousand tasks were all the jobs that slurmctld takes."""
+    wanted, each = entities(skynet), skynet.scheduler.max_submitted_jobs
+    assert each
+    accounts = [account for user in wanted["users"].values() for account in user["accounts"].values()]
+    assert {account["MaxSubmit"] for account in accounts} == {each}
+    assert {wanted["qos"][name]["MaxSubmitPU"] for name in skynet.qos} == {each}
+    assert f"MaxJobCount={20 * each}" in slurm_conf(skynet).splitlines()

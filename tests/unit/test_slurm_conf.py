@@ -300,8 +300,8 @@ def test_what_a_partition_may_say(tmp_path: Path) -> None:
 
 
 def test_parameters_of_the_site_are_written_as_they_are(tmp_path: Path) -> None:
-    cluster = made(tmp_path, ("scheduler:", "slurm: {parameters: {MaxJobCount: '50000'}}\nscheduler:"))
-    assert settings(slurm_conf(cluster))["MaxJobCount"] == "50000"
+    cluster = made(tmp_path, ("scheduler:", "slurm: {parameters: {MinJobAge: '50000'}}\nscheduler:"))
+    assert settings(slurm_conf(cluster))["MinJobAge"] == "50000"
 
 
 def of_version(tmp_path: Path, version: str) -> Cluster:

@@ -20,7 +20,6 @@ FIRST: tuple[Promise, ...] = (cap.NODES, cap.CPUS)
 REST: tuple[Promise, ...] = (
     accounts.OVERCAP,
     accounts.CLOSED,
-    hostile.HOSTILE,
     walls.WALLS,
     cap.CAP,
     owners.LOST,
@@ -30,6 +29,7 @@ REST: tuple[Promise, ...] = (
     labmates.SPILL,
     labmates.USER_OVERCAP,
     labmates.LABMATE,
+    hostile.HOSTILE,
     neighbours.CPUS,
     neighbours.MEMORY,
     reclaim.RANKS,

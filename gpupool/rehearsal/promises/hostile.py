@@ -49,6 +49,7 @@ def _attacks(expected: Expected) -> Iterator[_Attack]:
 def _try(stage: Stage) -> Verdict:
     expected = stage.expected
     twin, user = stage.twin, expected.labs[0].members[0].name
+    stage.empty()
     before = twin.run(_PING).out
     attacks = list(_attacks(expected))
     wrong = []
