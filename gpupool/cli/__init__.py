@@ -45,7 +45,7 @@ def main() -> None:
     try:
         app()
     except GpupoolError as error:
-        stderr.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
+        stderr.print(str(error), style="red")
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         stderr.print("interrupted; running it again finishes the work", style="yellow")

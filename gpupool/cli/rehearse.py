@@ -77,7 +77,7 @@ def command(
         raise SystemExit(130) from None
     if report is not None:
         page_files.write(report, found)
-        stderr.print(f"the report is {report / 'index.html'}", markup=False)
+        stderr.print(f"the report is {report / 'index.html'}")
     if as_json:
         print_json(found.as_dict())
     else:

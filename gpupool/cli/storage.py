@@ -13,6 +13,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.words import format_size, parse_size
 from gpupool.errors import GpupoolError
 from gpupool.reach import Reach
+from gpupool.shown import styled
 from gpupool.system.usage import HOME, SETTINGS, jobs_for
 from gpupool.usage.note import human
 
@@ -166,11 +167,11 @@ def _show(said: Said, large: list[Used], least: int) -> None:
         table.columns[0].justify = "right"
         for it in large:
             table.add_row(it.size, it.updated, it.owner, it.account or "", it.path)
-        stdout.print(table)
+        stdout.whole(table)
     for it in said.uncounted:
-        stdout.print(f"{it.path} ({it.owner}): {it.why}", style="yellow", markup=False)
+        stdout.print(f"{it.path} ({it.owner}): {it.why}", style="yellow")
     for where, why in said.trouble.items():
-        stdout.print(f"[red]{where}[/]: ", why, sep="")
+        stdout.print(styled((where, "red"), ": ", why))
     rest = f"; {said.missing} have no file yet" if said.missing else ""
     words = f"directories with more than {format_size(least // 1024)}: {len(large)} of {len(said.directories)}"
     stdout.print(f"{words}{rest}", style="bold")

@@ -201,7 +201,7 @@ def test_what_somebody_puts_there_meanwhile_stays(space: Path, monkeypatch: pyte
 
     def late(fd: int, mode: int) -> None:
         real(fd, mode)
-        own = Path(os.readlink(f"/proc/self/fd/{fd}")).with_name(FILE)
+        own = Path(f"/proc/self/fd/{fd}").readlink().with_name(FILE)
         if own.parent.name == "u-two":
             own.write_text("mine")
 
@@ -239,7 +239,7 @@ def test_a_quota_is_its_owners_affair_and_a_disk_is_the_admins(
     real = os.pwrite
 
     def write(fd: int, text: bytes, offset: int) -> int:
-        if os.readlink(f"/proc/self/fd/{fd}").startswith(f"{space}/u-one/"):
+        if Path(f"/proc/self/fd/{fd}").readlink().is_relative_to(space / "u-one"):
             raise OSError(number, os.strerror(number))
         return real(fd, text, offset)
 
