@@ -32,7 +32,7 @@ class Screen(Console):
     def __init__(self, **how: Any) -> None:
         super().__init__(**{"markup": False, "emoji": False, "highlight": False, "soft_wrap": True, **how})
 
-    def render_str(self, text: str, **how: Any) -> Text:  # type: ignore[override]
+    def render_str(self, text: str, **how: Any) -> Text:
         """Make what is printed of a string: rich comes by here with each."""
         return super().render_str(plain(text), **{**how, "markup": False, "emoji": False})
 

@@ -90,6 +90,35 @@ def show(console: Screen, report: Report, *, diffs: bool) -> None:
         console.print(styled((name, "red"), ": ", why))
 
 
+def planned(report: Report) -> str:
+    """Sum up a plan; of a node that failed nobody knows what would change there."""
+    good, failed = len(report.hosts) - len(report.failures), len(report.failures)
+    if report.changed:
+        found = [f"{counted(changes_in(report), 'change')} pending"]
+    elif not failed:
+        found = ["nothing to change"]
+    else:
+        found = [f"nothing to change on {good}"] if good else []
+    words = ", ".join([*found, *([f"{failed} failed"] if failed else [])])
+    return f"{counted(len(report.hosts), 'node')}: {words}"
+
+
+def applied(report: Report) -> str:
+    """Sum up an apply; a step that failed may have done a part of its work, which nobody has counted."""
+    failures = report.failures
+    good = len(report.hosts) - len(failures)
+    words = f"{good} of {counted(len(report.hosts), 'node')} as the inventory says"
+    if report.changed:
+        words += f"; {counted(changes_in(report), 'change')}"
+    elif not failures:
+        words += "; nothing to change"
+    if failures:
+        words += f"; {len(failures)} failed: {', '.join(failures)}"
+        if any(report.hosts[name].commands for name in failures):
+            words += "; what a failed step did before it failed is not counted"
+    return words
+
+
 def end_badly(report: Report) -> None:
     """Leave by Ctrl-C's exit when the run was stopped, and with 1 when a node failed."""
     if report.interrupted:

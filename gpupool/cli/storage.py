@@ -168,8 +168,8 @@ def _show(said: Said, large: list[Used], least: int) -> None:
         for it in large:
             table.add_row(it.size, it.updated, it.owner, it.account or "", it.path)
         stdout.whole(table)
-    for it in said.uncounted:
-        stdout.print(f"{it.path} ({it.owner}): {it.why}", style="yellow")
+    for left in said.uncounted:
+        stdout.print(f"{left.path} ({left.owner}): {left.why}", style="yellow")
     for where, why in said.trouble.items():
         stdout.print(styled((where, "red"), ": ", why))
     rest = f"; {said.missing} have no file yet" if said.missing else ""
