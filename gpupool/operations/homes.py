@@ -10,18 +10,20 @@ from pyinfra.api.operation import operation
 from gpupool.facts.homes import Homes, HomeState
 from gpupool.operations import diffs
 from gpupool.operations.ambient import this_host
+from gpupool.operations.disk import DISK
 from gpupool.operations.refusal import refuse
 
 # in one remote call: far below the 128 KiB that one argument may have; a line may hold a key
 _PATHS, _LINES = 1000, 100
-_PRELUDE = r"""
+_FUNCTIONS = r"""
 set -eu; umask 077
 skel=$(mktemp -d); trap 'rm -rf -- "$skel"' EXIT; cp -rT /etc/skel "$skel"
 file() { # name size; its text comes by standard input
-  head -c "$2" > "$skel/$1"; chmod 644 "$skel/$1"
+  upload "$skel/$1" "$2" "$skel/$1"; chmod 644 "$skel/$1"
 }
 home() { # path uid gid mode; made beside its place, so that a home is there whole or not at all
-  new=$1.gpupool-new; rm -rf -- "$new"; ( umask 022; mkdir -p -- "${1%/*}" ); cp -rT "$skel" "$new"
+  new=$1.gpupool-new; rm -rf -- "$new"; ( umask 022; mkdir -p -- "${1%/*}" )
+  said=$(cp -rT "$skel" "$new" 2>&1) || { rm -rf -- "$new"; lost "$1" "cannot be made" "$said"; }
   chown -hR -- "$2:$3" "$new"; chmod -- "$4" "$new"; mv -nT -- "$new" "$1"
 }
 allow() { # path uid gid key; as the user: in a directory of his, root would follow a link to anywhere
@@ -34,6 +36,7 @@ allow() { # path uid gid key; as the user: in a directory of his, root would fol
     mv -fT -- "$new" authorized_keys' sh "$1" "$4" || printf '%s\n' "$1: a key cannot be added" >&2
 }
 """
+_PRELUDE = DISK + _FUNCTIONS
 
 
 @dataclass(frozen=True)

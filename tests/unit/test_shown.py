@@ -23,7 +23,7 @@ from gpupool.shown import Screen, plain, styled
 from gpupool.verify.run import Outcome
 
 ODD = "[/tmp] [red]x inv.yml:100: [link=x]y[/link] :+1:"
-ORDERS = "\x1b]0;title\x07\x1b[2Jgone\r\x9b1m‮"
+ORDERS = "\x1b]0;title\x07\x1b[2Jgone\r\x9b1m\u202e"
 SHOWN = r"\x1b]0;title\x07\x1b[2Jgone\r\x9b1m\u202e"
 SMALL = Path(__file__).parent / "small"
 
