@@ -13,6 +13,12 @@ class InventoryError(GpupoolError):
     exit_code = 2
 
 
+class StoppedError(GpupoolError):
+    """Somebody pressed Ctrl-C; the text says what that leaves."""
+
+    exit_code = 130
+
+
 class TestbedError(GpupoolError):
     """The containers of a testbed could not be made, found or removed."""
 

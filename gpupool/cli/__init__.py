@@ -1,55 +1,108 @@
-"""The command line: one file per command."""
+"""The command line: one file per command, and `main`, which ends each of them in words."""
 
+import errno
+import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
 
-import typer
+from gpupool.errors import GpupoolError, StoppedError
 
-from gpupool import __version__
-from gpupool.cli import apply, check, init, plan, rehearse, render, schema, storage, testbed, verify
-from gpupool.cli.screen import stderr
-from gpupool.errors import GpupoolError
-
-app = typer.Typer(
-    help="One inventory of nodes, labs and storage becomes a running, pooled GPU cluster on Slurm.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-app.command("check")(check.command)
-app.command("render")(render.command)
-app.command("plan")(plan.command)
-app.command("apply")(apply.command)
-app.command("verify")(verify.command)
-app.command("rehearse")(rehearse.command)
-app.add_typer(testbed.app, name="testbed", help="The same cluster in containers here: up, down, status, ssh.")
-app.add_typer(storage.app, name="storage", help="The cluster's storage: who has how much.")
-app.command("init")(init.command)
-app.command("schema")(schema.command)
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        print(f"gpupool {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
-) -> None:
-    pass
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_AGAIN = "running it again finishes the work"
 
 
 def main() -> None:
     """Run a command; what a person can mend is said in words, never as a traceback."""
+    with _terminable() as terminated:
+        try:
+            _run()
+        except GpupoolError as error:
+            _say(str(error), "yellow" if isinstance(error, StoppedError) else "red")
+            code = error.exit_code
+        except KeyboardInterrupt:
+            _say(f"{'terminated' if terminated else 'interrupted'}; {_AGAIN}", "yellow")
+            code = 130
+        except BrokenPipeError:
+            _discard()
+            code = 141
+        except OSError as error:
+            _say(_words(error), "red")
+            code = 1
+        else:
+            return
+        # 128 and the signal's number, as shells have it
+        sys.exit(143 if terminated and code == 130 else code)
+
+
+def _run() -> None:
+    if sys.stdout is None:  # closed by who started this: the next file that is opened would take its place
+        raise GpupoolError("standard output is closed: there is nobody to tell")
     try:
+        # what it imports takes a moment, in which somebody may press Ctrl-C
+        from gpupool.cli.app import app
+
         app()
-    except GpupoolError as error:
-        stderr.print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        stderr.print("interrupted; running it again finishes the work", style="yellow")
-        sys.exit(130)
+    except SystemExit as end:
+        if end.code == 130:  # typer's own for Ctrl-C
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        _flush()
+
+
+def _flush() -> None:
+    """Have all output written now, where a full disk can still be named."""
+    try:
+        sys.stdout.flush()
     except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(141)
+        raise
+    except OSError as error:
+        _discard()
+        raise GpupoolError(_words(error)) from None
+
+
+def _discard() -> None:
+    """Let Python, as it ends, write what nobody takes to nowhere."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _words(error: OSError) -> str:
+    if error.filename is not None and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}"
+    why = " ".join((error.strerror or str(error) or type(error).__name__).split())
+    return f"the output cannot be written: {why}" if error.errno in _FULL else why
+
+
+def _say(words: str, style: str) -> None:
+    with suppress(OSError):  # nobody may be there to read it
+        from gpupool.shown import Screen
+
+        Screen(stderr=True).print(words, style=style)
+
+
+@contextmanager
+def _terminable() -> Iterator[list[int]]:
+    """Make SIGTERM end a command as Ctrl-C does; the list is not empty when it did."""
+    seen: list[int] = []
+
+    def end(number: int, frame: FrameType | None) -> None:
+        seen.append(number)
+        as_ctrl_c = signal.getsignal(signal.SIGINT)
+        if callable(as_ctrl_c):
+            as_ctrl_c(signal.SIGINT, frame)
+        else:
+            raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield seen
+        return
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield seen
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from gpupool.cli.running import changes_in, counted, end_badly, reached, run, show
+from gpupool.cli.running import applied, changes_in, counted, end_badly, planned, reached, run, show
 from gpupool.cli.screen import Inventory, Json, Limit, Log, OnOption, print_json, stderr, stdout
 from gpupool.errors import GpupoolError
 from gpupool.reach import Reach
@@ -28,11 +28,8 @@ def command(
         print_json({"changed": report.changed, **report.as_dict()})
     else:
         show(stdout, report, diffs=False)
-        done = counted(changes_in(report), "change") if report.changed else "nothing to change"
-        good = len(report.hosts) - len(report.failures)
-        failed = f", {len(report.failures)} failed: {', '.join(report.failures)}" if report.failures else ""
-        words = f"{good} of {counted(len(report.hosts), 'node')} as the inventory says; {done}{failed}"
-        stdout.print(f"{words} ({report.seconds:.1f} s)", style="bold red" if failed else "bold green")
+        style = "bold red" if report.failures else "bold green"
+        stdout.print(f"{applied(report)} ({report.seconds:.1f} s)", style=style)
     end_badly(report)
 
 
@@ -44,6 +41,7 @@ def _agreed(to: Reach, limit: str | None) -> bool:
     if report.interrupted:
         raise KeyboardInterrupt
     if not report.changed:
-        stderr.print("nothing to change", style="green")
+        stderr.print(planned(report), style="green" if report.ok else "bold red")
+        end_badly(report)
         return False
     return typer.confirm(f"Make {counted(changes_in(report), 'change')} on {to.where}?", err=True)

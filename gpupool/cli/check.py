@@ -20,7 +20,7 @@ def command(inventory: Inventory, change: With = None, as_json: Json = False) ->
         print_json({"ok": not errors, "complaints": [_as_dict(it) for it in complaints]})
     else:
         for it in complaints:
-            stdout.print(str(it), style=_STYLE[it.complaint.severity], markup=False)
+            stdout.print(str(it), style=_STYLE[it.complaint.severity])
         stdout.print(_summary(errors, complaints), style="red" if errors else "green")
         if cluster := loaded.cluster:
             nodes, gpus = len(cluster.nodes), cluster.total_gpus

@@ -19,4 +19,4 @@ def command(
     if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
         raise InventoryError(f"{folder} is there already and not empty; name a new folder")
     shutil.copytree(START, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-    stdout.print(f"{folder} is written; look into it, then: gpupool check {folder}", markup=False)
+    stdout.print(f"{folder} is written; look into it, then: gpupool check {folder}")

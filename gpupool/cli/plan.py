@@ -1,6 +1,6 @@
 """`gpupool plan`: what apply would change, and nothing is changed."""
 
-from gpupool.cli.running import changes_in, counted, end_badly, reached, run, show
+from gpupool.cli.running import end_badly, planned, reached, run, show
 from gpupool.cli.screen import Inventory, Json, Limit, Log, OnOption, print_json, stdout
 
 
@@ -14,10 +14,7 @@ def command(
         print_json({"changed": report.changed, **report.as_dict()})
     else:
         show(stdout, report, diffs=True)
-        nodes = counted(len(report.hosts), "node")
-        pending = counted(changes_in(report), "change") + " pending" if report.changed else "nothing to change"
-        failed = f", {len(report.failures)} failed" if report.failures else ""
-        stdout.print(f"{nodes}: {pending}{failed} ({report.seconds:.1f} s)", style="bold")
+        stdout.print(f"{planned(report)} ({report.seconds:.1f} s)", style="bold")
     end_badly(report)
     if report.changed:
         raise SystemExit(3)

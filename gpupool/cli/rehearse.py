@@ -16,7 +16,7 @@ from gpupool.cli.screen import Inventory, Json, With, print_json, stderr, stdout
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.engine.progress import Progress, shown
-from gpupool.errors import InventoryError
+from gpupool.errors import InventoryError, StoppedError
 
 if TYPE_CHECKING:
     from gpupool.rehearsal.compiled import Version
@@ -73,11 +73,10 @@ def command(
         found = _rehearsed(wish)
     except KeyboardInterrupt:
         left = "the twin may stand still" if keep else "the twin is taken down"
-        stderr.print(f"interrupted: {left}, no report is written", style="yellow")
-        raise SystemExit(130) from None
+        raise StoppedError(f"interrupted: {left}, no report is written") from None
     if report is not None:
         page_files.write(report, found)
-        stderr.print(f"the report is {report / 'index.html'}", markup=False)
+        stderr.print(f"the report is {report / 'index.html'}")
     if as_json:
         print_json(found.as_dict())
     else:

@@ -13,7 +13,7 @@ from gpupool.cli.screen import Inventory, stdout
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_for
-from gpupool.errors import InventoryError
+from gpupool.errors import GpupoolError, InventoryError
 from gpupool.files import File
 from gpupool.operations.units import MountEntry, unit_files
 from gpupool.slurm.accounting import entities
@@ -81,6 +81,13 @@ def _chosen(cluster: Cluster, name: str | None) -> list[Node]:
 
 
 def _write(path: Path, text: str, large: dict[str, Path]) -> None:
+    try:
+        _put(path, text, large)
+    except OSError as error:  # of a full disk Python does not say which file
+        raise GpupoolError(f"{error.filename or path}: {error.strerror}") from None
+
+
+def _put(path: Path, text: str, large: dict[str, Path]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     if len(text) > _LARGE and (same := large.setdefault(text, path)) != path:

@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from gpupool.cli.screen import stderr
 from gpupool.engine.report import Change, Report
 from gpupool.errors import GpupoolError
 from gpupool.reach import Reach, reach
+from gpupool.shown import Screen, styled
 
 MANY = 60
 SITE = Path(__file__).parent.parent / "deploys" / "site.py"
@@ -46,7 +46,7 @@ def run(to: Reach, *, execute: bool, limit: str | None, log: Path | None = None)
         return drive(targets(to), SITE, execute=execute, progress=progress, limit=chosen(to, limit), log=log)
 
 
-def _show_changes(console: Console, report: Report, *, diffs: bool) -> None:
+def _show_changes(console: Screen, report: Report, *, diffs: bool) -> None:
     """Print each change once, with the nodes that it is for, and its diff.
 
     More than fill a screen or two are counted by operation instead: a new cluster has thousands.
@@ -59,18 +59,18 @@ def _show_changes(console: Console, report: Report, *, diffs: bool) -> None:
         _count_changes(console, report)
         return
     for change, names in groups.items():
-        console.print(f"[bold]{_few(names)}[/]: ", change.operation, sep="", markup=True)
+        console.print(styled((_few(names), "bold"), ": ", change.operation))
         if diffs and change.diff:
             _show_diff(console, change.diff.rstrip("\n"))
 
 
-def _show_diff(console: Console, text: str) -> None:
-    for line in text.splitlines():
+def _show_diff(console: Screen, text: str) -> None:
+    for line in text.split("\n"):
         style = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "dim")
-        console.print(f"    {line}", style=style, markup=False)
+        console.print(f"    {line}", style=style)
 
 
-def _count_changes(console: Console, report: Report) -> None:
+def _count_changes(console: Screen, report: Report) -> None:
     table = Table("Step", "Nodes", "Changes", box=None, header_style="bold", pad_edge=False)
     nodes: dict[str, dict[str, int]] = {}
     for name, host in report.hosts.items():
@@ -79,15 +79,44 @@ def _count_changes(console: Console, report: Report) -> None:
             step[name] = step.get(name, 0) + 1
     for operation, counts in nodes.items():
         table.add_row(operation, _few(counts), str(sum(counts.values())))
-    console.print(table)
+    console.whole(table)
     console.print("--json shows all of them", style="dim")
 
 
-def show(console: Console, report: Report, *, diffs: bool) -> None:
+def show(console: Screen, report: Report, *, diffs: bool) -> None:
     """Print what changes, and one line a node that failed."""
     _show_changes(console, report, diffs=diffs)
     for name, why in report.failures.items():
-        console.print(f"[red]{name}[/]: ", why, sep="")
+        console.print(styled((name, "red"), ": ", why))
+
+
+def planned(report: Report) -> str:
+    """Sum up a plan; of a node that failed nobody knows what would change there."""
+    good, failed = len(report.hosts) - len(report.failures), len(report.failures)
+    if report.changed:
+        found = [f"{counted(changes_in(report), 'change')} pending"]
+    elif not failed:
+        found = ["nothing to change"]
+    else:
+        found = [f"nothing to change on {good}"] if good else []
+    words = ", ".join([*found, *([f"{failed} failed"] if failed else [])])
+    return f"{counted(len(report.hosts), 'node')}: {words}"
+
+
+def applied(report: Report) -> str:
+    """Sum up an apply; a step that failed may have done a part of its work, which nobody has counted."""
+    failures = report.failures
+    good = len(report.hosts) - len(failures)
+    words = f"{good} of {counted(len(report.hosts), 'node')} as the inventory says"
+    if report.changed:
+        words += f"; {counted(changes_in(report), 'change')}"
+    elif not failures:
+        words += "; nothing to change"
+    if failures:
+        words += f"; {len(failures)} failed: {', '.join(failures)}"
+        if any(report.hosts[name].commands for name in failures):
+            words += "; what a failed step did before it failed is not counted"
+    return words
 
 
 def end_badly(report: Report) -> None:

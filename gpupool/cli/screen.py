@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
-stdout = Console(highlight=False, soft_wrap=True)
-stderr = Console(stderr=True, highlight=False, soft_wrap=True)
+from gpupool.shown import Screen
+
+stdout = Screen()
+stderr = Screen(stderr=True)
 
 Inventory = Annotated[
     Path, typer.Argument(help="A folder of YAML files, such as inventory/skynet.", show_default=False)

@@ -13,6 +13,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.words import format_size, parse_size
 from gpupool.errors import GpupoolError
 from gpupool.reach import Reach
+from gpupool.shown import styled
 from gpupool.system.usage import HOME, SETTINGS, jobs_for
 from gpupool.usage.note import human
 
@@ -40,12 +41,23 @@ class Used:
     account: str | None
 
 
+@dataclass(frozen=True)
+class Uncounted:
+    """A directory that the last count gave no file, by the path that people know; whose it is, and why."""
+
+    path: str
+    node: str
+    owner: str
+    why: str
+
+
 @dataclass
 class Said:
     """What all nodes said: directories, how many have no file yet, and what could not be read: where -> why."""
 
     directories: list[Used] = field(default_factory=list)
     missing: int = 0
+    uncounted: list[Uncounted] = field(default_factory=list)
     trouble: dict[str, str] = field(default_factory=dict)
 
 
@@ -70,6 +82,7 @@ def report(
             "directories": [asdict(it) for it in large],
             "counted": len(said.directories),
             "without_file": said.missing,
+            "not_written": [asdict(it) for it in said.uncounted],
             "trouble": said.trouble,
         })  # fmt: skip
     else:
@@ -136,6 +149,8 @@ def add(said: Said, cluster: Cluster, node: Node, state: "UsageState | None") ->
             said.trouble[f"{node.name}:{top}"] = state.trouble.get(top, "nothing was said of it: gpupool apply")
         said.missing += state.missing.get(top, 0)
         said.directories += _used(cluster, node, state, top, known)
+        here = [it for it in state.left if it.top == top]
+        said.uncounted += [Uncounted(f"{known}/{it.path}".rstrip("/"), node.name, it.owner, it.why) for it in here]
 
 
 def _used(cluster: Cluster, node: Node, state: "UsageState", top: str, known: str) -> Iterator[Used]:
@@ -152,9 +167,11 @@ def _show(said: Said, large: list[Used], least: int) -> None:
         table.columns[0].justify = "right"
         for it in large:
             table.add_row(it.size, it.updated, it.owner, it.account or "", it.path)
-        stdout.print(table)
+        stdout.whole(table)
+    for left in said.uncounted:
+        stdout.print(f"{left.path} ({left.owner}): {left.why}", style="yellow")
     for where, why in said.trouble.items():
-        stdout.print(f"[red]{where}[/]: ", why, sep="")
+        stdout.print(styled((where, "red"), ": ", why))
     rest = f"; {said.missing} have no file yet" if said.missing else ""
     words = f"directories with more than {format_size(least // 1024)}: {len(large)} of {len(said.directories)}"
     stdout.print(f"{words}{rest}", style="bold")

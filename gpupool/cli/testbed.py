@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from gpupool.cli.screen import Inventory, Json, print_json
+from gpupool.shown import Screen, styled
 from gpupool.testbed import host, lifecycle, look, state
 from gpupool.testbed.spec import Spec
 
@@ -68,7 +68,7 @@ def up(
     spec, left_out = wanted(inventory, name=name, prefix=prefix, network=network, vm=vm)
     if bare:
         spec = spec.bare()
-    words = Console(stderr=True)
+    words = Screen(stderr=True)
     with _telling(words) as tell:
         done = lifecycle.up(spec, inventory=inventory, tell=tell)
     if as_json:
@@ -76,7 +76,7 @@ def up(
         return
     parts = {"made": done.created, "made anew": done.recreated, "started": done.started, "left alone": done.kept}
     counts = ", ".join(f"{len(names)} {what}" for what, names in parts.items() if names)
-    Console().print(f"testbed {spec.name}: {len(spec.containers)} nodes are up after {done.seconds} s ({counts})")
+    Screen().print(f"testbed {spec.name}: {len(spec.containers)} nodes are up after {done.seconds} s ({counts})")
     for node, paths in left_out.items():
         words.print(f"warning: {node} goes without {', '.join(paths)}: containers and machines share no storage")
     for warning in done.warnings:
@@ -93,13 +93,13 @@ def up(
 def down(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", as_json: Json = False) -> None:
     """Remove the nodes, their network, their storage and all that is kept of them."""
     found = state.find(inventory, name=name, prefix=prefix)
-    with _telling(Console(stderr=True)) as tell:
+    with _telling(Screen(stderr=True)) as tell:
         tell(f"removing {found.id}")
         removed = lifecycle.down(found.id)
     if as_json:
         print_json({"testbed": found.id, "removed": list(removed)})
     else:
-        Console().print(f"testbed {found.name} is gone: {len(found.nodes)} nodes, their network and storage")
+        Screen().print(f"testbed {found.name} is gone: {len(found.nodes)} nodes, their network and storage")
 
 
 @app.command()
@@ -116,7 +116,7 @@ def status(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", 
             word = f"{node.container} (machine)" if node.machine else node.container
             cells = (node.name, ", ".join(node.roles), node.address, word, node.systemd + failed)
             table.add_row(*cells, "yes" if node.ssh else "no", style=None if node.ok else "red")
-        Console().print(table)
+        Screen().print(table, soft_wrap=False)
     if not all(node.ok for node in nodes):
         raise typer.Exit(1)
 
@@ -136,20 +136,20 @@ def ssh(
     os.execvp(line[0], line)
 
 
-def _telling(console: Console) -> AbstractContextManager[lifecycle.Tell]:
+def _telling(console: Screen) -> AbstractContextManager[lifecycle.Tell]:
     """Give what `up` reports its steps to: a line that changes on a terminal, plain lines elsewhere."""
     if console.is_terminal:
         return _Spinner(console)
-    return nullcontext(lambda step: console.print(step, highlight=False))
+    return nullcontext(lambda step: console.print(step))
 
 
 class _Spinner(AbstractContextManager[lifecycle.Tell]):
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Screen) -> None:
         self._status = console.status("testbed")
 
     def __enter__(self) -> lifecycle.Tell:
         self._status.start()
-        return self._status.update
+        return lambda step: self._status.update(styled(step))
 
     def __exit__(self, *_: object) -> None:
         self._status.stop()

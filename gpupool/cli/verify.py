@@ -2,6 +2,7 @@
 
 from gpupool.cli.running import chosen, counted, reached
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stderr, stdout
+from gpupool.shown import styled
 
 
 def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as_json: Json = False) -> None:
@@ -16,7 +17,7 @@ def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as
 
         def tell(outcome: Outcome) -> None:
             seen.append(outcome)
-            status.update(f"{len(seen)} checks; {outcome.node}: {outcome.check}")
+            status.update(styled(f"{len(seen)} checks; {outcome.node}: {outcome.check}"))
 
         outcomes = run(to, chosen(to, limit), tell)
     failed = [it for it in outcomes if not it.ok]
@@ -24,7 +25,7 @@ def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as
         print_json({"ok": not failed, "checks": [it.as_dict() for it in outcomes]})
     else:
         for it in failed:
-            stdout.print(f"[red]{it.node}[/]: {it.check}: ", it.why, sep="")
+            stdout.print(styled((it.node, "red"), f": {it.check}: {it.why}"))
         words = f"{counted(len(outcomes), 'check')} on {counted(len({it.node for it in outcomes}), 'node')}: "
         stdout.print(
             words + (f"{len(failed)} failed" if failed else "all hold"), style="bold red" if failed else "bold green"

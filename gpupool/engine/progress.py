@@ -6,9 +6,10 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
+
+from gpupool.shown import plain, styled
 
 SILENCE_SECONDS = 10
 REFRESH_SECONDS = 0.1
@@ -59,7 +60,7 @@ class BarProgress(ShownProgress):
             BarColumn(bar_width=30),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            TextColumn("{task.fields[now]}", style="dim", table_column=None),
+            TextColumn("{task.fields[now]}", style="dim", markup=False),
             console=console,
             auto_refresh=False,
         )
@@ -91,7 +92,7 @@ class BarProgress(ShownProgress):
     def step(self, host: str, what: str) -> None:
         """Show it beside the bar."""
         if self._task is not None:
-            self._bars.update(self._task, now=escape(f"{host}: {what}"))
+            self._bars.update(self._task, now=plain(f"{host}: {what}"))
             self._draw()
 
     def advance(self, steps: int = 1) -> None:
@@ -102,11 +103,11 @@ class BarProgress(ShownProgress):
 
     def failed(self, host: str, why: str) -> None:
         """One red line above the bars."""
-        self._bars.console.print(f"[red]✗ {escape(host)}[/red]  {escape(why)}", highlight=False)
+        self._bars.console.print(styled((f"✗ {host}", "red"), f"  {why}"))
 
     def note(self, text: str) -> None:
         """One line above the bars."""
-        self._bars.console.print(escape(text), highlight=False)
+        self._bars.console.print(styled(text))
 
     def tick(self) -> None:
         """Redraw, so that the clocks run."""
@@ -173,9 +174,7 @@ class LineProgress(ShownProgress):
 
     def _say(self, text: str) -> None:
         self._said = time.monotonic()
-        self._console.print(
-            f"{self._said - self._started:6.1f} s  {text}", markup=False, highlight=False, soft_wrap=True
-        )
+        self._console.print(styled(f"{self._said - self._started:6.1f} s  {text}"), soft_wrap=True)
 
 
 def shown(console: Console | None = None) -> ShownProgress:

@@ -27,16 +27,27 @@ class UsedDirectory:
 
 
 @dataclass(frozen=True)
+class LeftDirectory:
+    """One directory that the last count gave no file, `path` below `top` ("" for all of it): who owns it, and why."""
+
+    top: str
+    path: str
+    owner: str
+    why: str
+
+
+@dataclass(frozen=True)
 class UsageState:
     """All of a node: directories, how many have no file yet by `top`, and why some tops could not be read.
 
-    `absent`: nothing counts there, or not yet.
+    `absent`: nothing counts there, or not yet. `left`: those that the last count gave no file.
     """
 
     directories: tuple[UsedDirectory, ...] = ()
     missing: dict[str, int] = field(default_factory=dict)
     trouble: dict[str, str] = field(default_factory=dict)
     absent: bool = False
+    left: tuple[LeftDirectory, ...] = ()
 
 
 class Usage(FactBase[UsageState | None]):
@@ -52,6 +63,7 @@ class Usage(FactBase[UsageState | None]):
         if lines is None:
             return None
         found: list[UsedDirectory] = []
+        left: list[LeftDirectory] = []
         missing: dict[str, int] = {}
         trouble: dict[str, str] = {}
         for said in map(json.loads, lines):
@@ -61,6 +73,8 @@ class Usage(FactBase[UsageState | None]):
                 missing[said["top"]] = said["missing"]
             elif "trouble" in said:
                 trouble[said["top"]] = said["trouble"]
+            elif "why" in said:
+                left.append(LeftDirectory(**said))
             else:
                 found.append(UsedDirectory(**said))
-        return UsageState(tuple(found), missing, trouble)
+        return UsageState(tuple(found), missing, trouble, left=tuple(left))

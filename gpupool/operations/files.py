@@ -18,32 +18,38 @@ from pyinfra.api.operation import operation
 from gpupool.facts.files import Paths, PathState
 from gpupool.operations import diffs, upcoming
 from gpupool.operations.ambient import this_host
+from gpupool.operations.disk import DISK
 from gpupool.operations.refusal import refuse
 
 _PATH = re.compile(r"/[^\x00-\x1f\\|]*[^\x00-\x1f\\|/]")
-_PRELUDE = r"""
+_FUNCTIONS = r"""
 set -eu; umask 077
 trap 'cat >/dev/null; clean' EXIT # what was not read would break the pipe, and the reason would be lost
 say() { printf '%s\n' "$1" >&2; exit 1; }
-parent() { [ -d "$1" ] || ( umask 022; mkdir -p -- "$1" ) || say "$1: cannot be made"; }
+parent() { [ -d "$1" ] || said=$(umask 022; mkdir -p -- "$1" 2>&1) || lost "$1" "cannot be made" "$said"; }
 stage() { # path owner mode size sha256 (- for a secret: its sum is no business of a command line)
-  new=$1.gpupool-new; parent "${1%/*}/"; rm -f -- "$new"; head -c "$4" > "$new"
+  new=$1.gpupool-new; parent "${1%/*}/"; rm -f -- "$new"; upload "$new" "$4" "$1"
   [ "$(stat -c %s -- "$new")" = "$4" ] || say "$1: the upload was cut short; run again"
   [ "$5" = - ] || printf '%s  %s\n' "$5" "$new" | sha256sum -c --status || say "$1: the upload was damaged; run again"
   chown -- "$2" "$new" || say "$1: no such owner: $2"
-  chmod -- "$3" "$new"; sync -- "$new"
+  chmod -- "$3" "$new"; said=$(sync -- "$new" 2>&1) || lost "$1" "cannot be written" "$said"
 }
 place() { # path; a file that is itself a mount point (a container's /etc/hosts) cannot be renamed onto
-  if mountpoint -q -- "$1"; then cat < "$1.gpupool-new" > "$1"; rm -f -- "$1.gpupool-new"
-  else mv -fT -- "$1.gpupool-new" "$1" || say "$1: cannot be replaced"; fi
+  if mountpoint -q -- "$1"; then
+    said=$( { cat < "$1.gpupool-new" > "$1"; } 2>&1 ) || lost "$1" "cannot be written" "$said"
+    rm -f -- "$1.gpupool-new"
+  else said=$(mv -fT -- "$1.gpupool-new" "$1" 2>&1) || lost "$1" "cannot be replaced" "$said"; fi
   sync -- "${1%/*}/"
 }
 rights() { chown -- "$2" "$1" || say "$1: no such owner: $2"; chmod -- "$3" "$1"; }
-folder() { ( umask 022; mkdir -p -- "$1" ) || say "$1: cannot be made"; rights "$@"; }
+folder() { said=$(umask 022; mkdir -p -- "$1" 2>&1) || lost "$1" "cannot be made" "$said"; rights "$@"; }
 link() {
-  parent "${1%/*}/"; rm -f -- "$1.gpupool-new"; ln -sT -- "$2" "$1.gpupool-new"; mv -fT -- "$1.gpupool-new" "$1"
+  parent "${1%/*}/"; rm -f -- "$1.gpupool-new"
+  said=$(ln -sT -- "$2" "$1.gpupool-new" 2>&1) || lost "$1" "cannot be made" "$said"
+  mv -fT -- "$1.gpupool-new" "$1"
 }
 """
+_PRELUDE = DISK + _FUNCTIONS
 
 
 Commands = Generator[StringCommand, None, None]

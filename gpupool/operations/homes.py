@@ -10,27 +10,33 @@ from pyinfra.api.operation import operation
 from gpupool.facts.homes import Homes, HomeState
 from gpupool.operations import diffs
 from gpupool.operations.ambient import this_host
+from gpupool.operations.disk import DISK
 from gpupool.operations.refusal import refuse
 
 # in one remote call: far below the 128 KiB that one argument may have; a line may hold a key
 _PATHS, _LINES = 1000, 100
-_PRELUDE = r"""
+_FUNCTIONS = r"""
 set -eu; umask 077
 skel=$(mktemp -d); trap 'rm -rf -- "$skel"' EXIT; cp -rT /etc/skel "$skel"
 file() { # name size; its text comes by standard input
-  head -c "$2" > "$skel/$1"; chmod 644 "$skel/$1"
+  upload "$skel/$1" "$2" "$skel/$1"; chmod 644 "$skel/$1"
 }
 home() { # path uid gid mode; made beside its place, so that a home is there whole or not at all
-  new=$1.gpupool-new; rm -rf -- "$new"; ( umask 022; mkdir -p -- "${1%/*}" ); cp -rT "$skel" "$new"
+  new=$1.gpupool-new; rm -rf -- "$new"; ( umask 022; mkdir -p -- "${1%/*}" )
+  said=$(cp -rT "$skel" "$new" 2>&1) || { rm -rf -- "$new"; lost "$1" "cannot be made" "$said"; }
   chown -hR -- "$2:$3" "$new"; chmod -- "$4" "$new"; mv -nT -- "$new" "$1"
 }
 allow() { # path uid gid key; as the user: in a directory of his, root would follow a link to anywhere
-  setpriv --reuid "$2" --regid "$3" --clear-groups sh -eu -c '
-    umask 077; cd -- "$1"; [ -d .ssh ] || mkdir .ssh
-    { cat .ssh/authorized_keys 2>/dev/null || :; printf "%s\n" "$2"; } > .ssh/authorized_keys.gpupool-new
-    mv -fT -- .ssh/authorized_keys.gpupool-new .ssh/authorized_keys' sh "$1" "$4"
+  # whatever he has there, a full quota too, holds up nobody else: plan goes on to name the key that is missing
+  timeout -s KILL 20 setpriv --reuid "$2" --regid "$3" --clear-groups sh -eu -c '
+    umask 077; ulimit -f 1024; cd -- "$1"; [ -d .ssh ] || mkdir .ssh; cd .ssh
+    new=authorized_keys.gpupool-new; rm -f -- "$new"; trap "rm -f -- $new" EXIT
+    # the last line of the old file may have no end
+    { [ ! -e authorized_keys ] || sed -e "\$a\\" authorized_keys; printf "%s\n" "$2"; } > "$new"
+    mv -fT -- "$new" authorized_keys' sh "$1" "$4" || printf '%s\n' "$1: a key cannot be added" >&2
 }
 """
+_PRELUDE = DISK + _FUNCTIONS
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,7 @@ def present(homes: list[HomeEntry], skeleton: dict[str, str] | None = None) -> G
     """Have these homes; one that is there keeps its mode and contents, another owner's is refused in words.
 
     A new one begins as a copy of the node's /etc/skel with the files of ``skeleton`` (name in the home: text) in it.
+    An authorized_keys that cannot be read as a plain file is left alone, without a word: it is its owner's.
     """
     state: dict[str, HomeState] = {}
     for first in range(0, len(homes), _PATHS):
@@ -80,7 +87,8 @@ def _work(home: HomeEntry, now: HomeState | None, lines: list[str], changes: dic
     if now is None:
         lines.append(shlex.join(["home", home.path, str(home.uid), str(home.gid), home.mode]))
         changes[home.path] = f"made for uid {home.uid}\n"
-    missing = [key for key in home.keys if now is None or key.strip() not in now.keys]
+    has = () if now is None else now.keys
+    missing = [key for key in home.keys if has is not None and key.strip() not in has]
     for key in missing:
         lines.append(shlex.join(["allow", home.path, str(home.uid), str(home.gid), key.strip()]))
     if missing and now is not None:

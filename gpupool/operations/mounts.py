@@ -12,18 +12,20 @@ from pyinfra.api.operation import operation
 from gpupool.facts.mounts import UNITS, Alive, Mounted, Mounts, MountState, as_in_mountinfo
 from gpupool.operations import diffs
 from gpupool.operations.ambient import executing, this_host
+from gpupool.operations.disk import DISK
 from gpupool.operations.mount_options import fixed, remountable
 from gpupool.operations.refusal import refuse
 from gpupool.operations.units import REMOTE, MountEntry, unit_files, unit_name
 
 _PRELUDE = rf"""
 set -u
+{DISK.strip()}
 say() {{ # unit words
   failed=${{failed:+$failed; }}$2
 }}
 failed=
 unit() {{ # name size sha256; the text comes by standard input
-  new={UNITS}/.$1.gpupool-new; rm -f -- "$new"; head -c "$2" > "$new"
+  new={UNITS}/.$1.gpupool-new; rm -f -- "$new"; upload "$new" "$2" "{UNITS}/$1"
   printf '%s  %s\n' "$3" "$new" | sha256sum -c --status || {{ echo "$1: the upload was cut short; run again" >&2; exit 1; }}
   chmod 644 "$new"; sync -- "$new"
 }}

@@ -143,12 +143,14 @@ def stale(state: UnitState, coming: Mapping[str, str]) -> dict[str, str]:
 
 def _why(state: UnitState, path: str, coming: str | None) -> str:
     now, noted = state.files[path], state.stamp_sums.get(path)
-    if coming is not None and coming != now.sha256:
-        return "will change"
-    if noted == now.sha256:
-        return ""
+    will_change = coming is not None and coming != now.sha256
     if noted is not None and state.stamp_invocation == state.invocation:
-        return f"changed since {_short(noted)}"
+        # what somebody changed by hand since, and this run puts back, the unit has never read
+        if noted == (coming if will_change else now.sha256):
+            return ""
+        return "will change" if will_change else f"changed since {_short(noted)}"
+    if will_change:
+        return "will change"
     return "written after the unit started" if now.written > state.started else ""
 
 

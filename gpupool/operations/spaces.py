@@ -12,17 +12,19 @@ from pyinfra.api.operation import operation
 from gpupool.facts.spaces import Folders, FolderState
 from gpupool.operations import diffs
 from gpupool.operations.ambient import this_host
+from gpupool.operations.disk import DISK
 from gpupool.operations.refusal import refuse
 
 # in one remote call: far below the 128 KiB that one argument may have
 _PATHS, _LINES = 1000, 500
 _PATH = re.compile(r"/[^\x00-\x1f\\]*[^\x00-\x1f\\/]")
-_PRELUDE = r"""
+_FUNCTIONS = r"""
 set -eu; umask 022
 say() { printf '%s\n' "$1" >&2; exit 1; }
-parent() { mkdir -p -- "${1%/*}/" || say "$1: cannot be made"; }
+parent() { said=$(mkdir -p -- "${1%/*}/" 2>&1) || lost "$1" "cannot be made" "$said"; }
+make() { said=$(mkdir -m 0700 -- "$1" 2>&1) || lost "$1" "cannot be made" "$said"; }
 top() { # path gid mode; a mode of five digits takes a set-gid bit away, too
-  [ -d "$1" ] || { parent "$1"; mkdir -m 0700 -- "$1"; } || say "$1: cannot be made"
+  [ -d "$1" ] || { parent "$1"; make "$1"; }
   chown -h -- "0:$2" "$1"; chmod -- "0$3" "$1"
 }
 allow() { # path gid...
@@ -36,10 +38,11 @@ forget() { # path gid...
   top=$1; shift; for gid in "$@"; do setfacl -x "g:$gid" -- "$top" || say "$top: its ACL cannot be changed"; done
 }
 own() { # path uid gid mode; the owner last: from then on he may put a link in its place
-  parent "$1"; mkdir -m 0700 -- "$1" || say "$1: cannot be made"
+  parent "$1"; make "$1"
   chmod -- "0$4" "$1"; chown -h -- "$2:$3" "$1"
 }
 """
+_PRELUDE = DISK + _FUNCTIONS
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,13 @@
 """A rehearsal's findings on a terminal, a line each; in a pipe, plain text a line each."""
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from gpupool.rehearsal.finding import Finding, Outcome
 from gpupool.rehearsal.page import SIGNS
 from gpupool.rehearsal.page_data import OUTCOMES, Rehearsed, verdict, words_for
+from gpupool.shown import styled
 
 _STYLES: dict[Outcome, str] = {"kept": "green", "broken": "bold red", "void": "bold yellow", "not made": "dim"}
 _WIDE = 120  # columns; a narrower terminal has no room for what was tried
@@ -18,14 +19,14 @@ def show(console: Console, it: Rehearsed) -> None:
         console.print(_table(it, console.width), soft_wrap=False)
     else:
         for finding in it.findings:
-            console.print(_line(finding), markup=False, soft_wrap=True)
+            console.print(styled(_line(finding)), soft_wrap=True)
     for outcome in ("void", "broken"):
         for finding in it.findings:
             if finding.outcome == outcome:
                 _aloud(console, finding)
     console.print(_counts(it), end=" ")
     console.print(f"({words_for(it.seconds)})", style="dim")
-    console.print(f"{verdict(it.counts)}: {it.cluster}, Slurm {it.version}", style=_STYLES[it.worst])
+    console.print(styled(f"{verdict(it.counts)}: {it.cluster}, Slurm {it.version}"), style=_STYLES[it.worst])
 
 
 def _table(it: Rehearsed, width: int) -> Table:
@@ -38,10 +39,9 @@ def _table(it: Rehearsed, width: int) -> Table:
     table.add_column("Happened", ratio=5, no_wrap=True, overflow="ellipsis")
     table.add_column("Seconds", justify="right", no_wrap=True)
     for finding in it.findings:
-        style = _STYLES[finding.outcome]
-        sign = f"[{style}]{SIGNS[finding.outcome]} {finding.outcome}[/]"
-        tried = [escape(finding.tried)] if wide else []
-        table.add_row(sign, escape(finding.words), *tried, escape(finding.happened), f"{finding.seconds:.1f}")
+        sign = styled((f"{SIGNS[finding.outcome]} {finding.outcome}", _STYLES[finding.outcome]))
+        tried = [styled(finding.tried)] if wide else []
+        table.add_row(sign, styled(finding.words), *tried, styled(finding.happened), f"{finding.seconds:.1f}")
     return table
 
 
@@ -51,13 +51,11 @@ def _line(it: Finding) -> str:
 
 
 def _aloud(console: Console, it: Finding) -> None:
-    console.print(
-        f"\n{SIGNS[it.outcome]} {it.outcome}: {it.promise}: {it.words}", style=_STYLES[it.outcome], markup=False
-    )
-    console.print(f"  tried     {it.tried}", markup=False)
-    console.print(f"  happened  {it.happened}", markup=False)
+    console.print(styled(f"\n{SIGNS[it.outcome]} {it.outcome}: {it.promise}: {it.words}"), style=_STYLES[it.outcome])
+    console.print(styled(f"  tried     {it.tried}"))
+    console.print(styled(f"  happened  {it.happened}"))
 
 
-def _counts(it: Rehearsed) -> str:
-    said = [f"[{_STYLES[outcome]}]{it.counts[outcome]} {outcome}[/]" for outcome in OUTCOMES if it.counts[outcome]]
-    return "\n" + ", ".join(said)
+def _counts(it: Rehearsed) -> Text:
+    said = [styled((f"{it.counts[outcome]} {outcome}", _STYLES[outcome])) for outcome in OUTCOMES if it.counts[outcome]]
+    return Text("\n") + Text(", ").join(said)

@@ -48,6 +48,21 @@ def tops_for(cluster: Cluster, node: Node) -> tuple[Top, ...]:
     return tuple(tops.values())
 
 
+def members_for(cluster: Cluster, node: Node) -> dict[str, int]:
+    """Give the places of members' own folders in the spaces that a node keeps, path -> uid.
+
+    Members make these themselves, or do not: anybody else who may write there may have been first.
+    """
+    found: dict[str, int] = {}
+    called = cluster.storage.space_rules.user_dir
+    for mount, path in _kept(cluster, node):
+        labs = {name for name, spaces in cluster.storage.spaces.items() if mount.export in spaces.values()}
+        for user in cluster.users.values():
+            if labs & {user.account, *user.accounts}:
+                found[f"{path}/{called.replace('{user}', user.name)}"] = user.uid
+    return found
+
+
 def _kept(cluster: Cluster, node: Node) -> Iterator[tuple[Mount, str]]:
     """Give the exports that a node looks after, each with its path there."""
     for mount in cluster.mounts:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from . import audit, count, note, purge, report, tree
 
-STATE = Path("/var/lib/gpupool")
+STATE = Path(os.environ.get("STATE_DIRECTORY", "/var/lib/gpupool"))
 LOGS = Path("/var/log/gpupool")
 #: Lines of an audit in the journal; the file has them all.
 FEW = 20
@@ -51,9 +51,10 @@ def run_count(settings: dict[str, Any]) -> bool:
 
     def work(entry: dict[str, Any]) -> bool:
         began = time.monotonic()
-        whole = count.count(entry["path"], entry["levels"], settings["file"], time.time(), say)
+        counted = count.count(entry["path"], entry["levels"], settings["file"], time.time(), say)
         say(f"{entry['path']}: counted in {time.monotonic() - began:.0f} s")
-        return whole
+        report.keep(STATE / "usage", entry["path"], counted.left)
+        return counted.well
 
     return each(settings["count"], work)
 
@@ -116,7 +117,8 @@ def run_report(settings: dict[str, Any]) -> bool:
     """Print what the usage files say."""
 
     def work(entry: dict[str, Any]) -> bool:
-        for line in report.report(entry["path"], entry["levels"], settings["file"]):
+        left = report.kept(STATE / "usage", entry["path"])
+        for line in report.report(entry["path"], entry["levels"], settings["file"], left):
             say(line)
         return True
 

@@ -1,16 +1,39 @@
 """How much each directory at the top of a tree holds, in one walk: what `du -sk` says, hard links counted once."""
 
+import errno
 import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from . import note, tree
+from .audit import owner_of
 
 Say = Callable[[str], None]
 
 #: Seconds after which a file system knows how many blocks a new file and its directory take; others know at once.
 SETTLES = {"zfs": 6}
+#: What people bring about in their own directories: a file system of their own, a quota, a tree deeper than we can go.
+_PEOPLES = frozenset({
+    errno.EACCES, errno.EPERM, errno.ENOTCONN, errno.EDQUOT, errno.EMFILE, errno.ENAMETOOLONG,
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Left:
+    """A directory, by its path below the top, that got no file ("" for the top itself); why, and who owns it."""
+
+    path: str
+    owner: str
+    why: str
+
+
+@dataclass
+class Counted:
+    """How a count went: `well` unless something failed that nobody's directory is to blame for, and who has no file."""
+
+    well: bool = True
+    left: list[Left] = field(default_factory=list)
 
 
 @dataclass
@@ -18,11 +41,13 @@ class Sum:
     """What one directory holds so far, in blocks of 512 bytes, and of files with several names how many were seen.
 
     `links`: inode -> (names seen, names in all, blocks). All names seen: nobody will ask for it again.
+    `missed`: the first that could not be looked at, `fault`: and not all of that was people's own doing.
     """
 
     blocks: int = 0
     links: dict[int, tuple[int, int, int]] = field(default_factory=dict)
     missed: str = ""
+    fault: bool = False
 
     def link(self, inode: int, names: int, blocks: int, seen: int = 1) -> None:
         """Add `seen` of a file's names: its blocks count with the first."""
@@ -41,9 +66,11 @@ class Sum:
             self.blocks -= blocks
             self.link(inode, names, blocks, seen)
         self.missed = self.missed or below.missed
+        self.fault = self.fault or below.fault
 
     def miss(self, name: str, error: OSError) -> None:
         """Remember the first thing that could not be looked at: the sum is too small."""
+        self.fault = self.fault or error.errno not in _PEOPLES
         self.missed = self.missed or f"{tree.shown(name)}: {error.strerror}"
 
 
@@ -61,13 +88,13 @@ class _Level:
     inner: list[str] = field(default_factory=list)
 
 
-def count(top: str, levels: int, file: str, now: float, say: Say) -> bool:
-    """Write `file` into each directory up to `levels` below `top`; tell whether all of them got it.
+def count(top: str, levels: int, file: str, now: float, say: Say) -> Counted:
+    """Write `file` into each directory up to `levels` below `top`, and give those that did not get it.
 
-    What went wrong is said, one line a directory: that one keeps the file that it has.
+    What went wrong is said, one line a directory: that one keeps the file that it has, and whatever people have there.
     """
     fd = tree.open_top(top)
-    walk = _Walk(os.fstat(fd).st_dev, levels, file, now, say)
+    walk = _Walk(top, os.fstat(fd).st_dev, levels, file, now, say)
     stack = [walk.look(_Level(fd, top, 0, Sum()))]
     try:
         while stack:
@@ -82,7 +109,7 @@ def count(top: str, levels: int, file: str, now: float, say: Say) -> bool:
                 if level.depth > 1:
                     stack[-2].sum.merge(level.sum)
             elif level.depth == 0 and level.sum.missed:
-                walk.trouble(top, f"not all of it could be looked at: {level.sum.missed}")
+                walk.leave(level, f"not all of it could be looked at: {level.sum.missed}", level.sum.fault)
             stack.pop()
             if level.depth:
                 os.close(level.fd)
@@ -93,7 +120,7 @@ def count(top: str, levels: int, file: str, now: float, say: Say) -> bool:
         for level in stack[1:]:
             os.close(level.fd)
         os.close(fd)
-    return walk.whole
+    return walk.counted
 
 
 @dataclass(frozen=True)
@@ -108,13 +135,14 @@ class _Written:
 class _Walk:
     """One walk through one tree."""
 
-    def __init__(self, device: int, levels: int, file: str, now: float, say: Say) -> None:
+    def __init__(self, top: str, device: int, levels: int, file: str, now: float, say: Say) -> None:
+        self.top = top
         self.device = device
         self.levels = levels
         self.file = file
         self.now = now
         self.say = say
-        self.whole = True
+        self.counted = Counted()
         self.written: list[_Written] = []
 
     def enter(self, above: _Level, name: str) -> _Level | None:
@@ -144,7 +172,7 @@ class _Walk:
                 if tree.is_directory(it):
                     if it.st_dev == self.device and not (level.depth == 0 and name in left_out):
                         level.inner.append(name)
-                elif name in left_out:
+                elif name in left_out and note.ours(it):
                     continue
                 elif it.st_nlink > 1:
                     total.link(it.st_ino, it.st_nlink, it.st_blocks)
@@ -158,15 +186,15 @@ class _Walk:
     def finish(self, level: _Level) -> None:
         """Write what was found, unless something could not be looked at."""
         if level.sum.missed:
-            self.trouble(level.path, f"not counted, because of {level.sum.missed}")
+            self.leave(level, f"not counted, because of {level.sum.missed}", level.sum.fault)
         else:
             try:
                 own = note.put(level.fd, self.file, level.sum.blocks, self.now)
-                self.written.append(_Written(tuple(level.path.split("/")[-level.depth :]), level.sum.blocks, own))
+                self.written.append(_Written(_way(level), level.sum.blocks, own))
                 level.sum.blocks += own
                 return
             except OSError as error:
-                self.trouble(level.path, f"{self.file} cannot be written: {error.strerror}")
+                self.leave(level, *self.unwritten(error))
         level.sum.blocks += note.size(level.fd, self.file)
 
     def settle(self, top: int) -> None:
@@ -182,14 +210,25 @@ class _Walk:
                     own = note.put(fd, self.file, it.blocks + grown, self.now)
                 more[it.way[:-1]] = more.get(it.way[:-1], 0) + grown + own - it.own
             except OSError as error:
-                self.trouble("/".join(it.way), f"{self.file} cannot be written: {error.strerror}")
+                self.leave(_Level(fd, "/".join((self.top, *it.way)), len(it.way), Sum()), *self.unwritten(error))
             finally:
                 os.close(fd)
 
-    def trouble(self, path: str, why: str) -> None:
-        """Say what went wrong."""
-        self.whole = False
-        self.say(f"{tree.shown(path)}: {why}")
+    def unwritten(self, error: OSError) -> tuple[str, bool]:
+        """Give why the file could not be written, and whether that is a fault and no affair of people's."""
+        peoples = isinstance(error, note.TakenError) or error.errno in _PEOPLES
+        return f"{self.file} is not written: {error.strerror}", not peoples
+
+    def leave(self, level: _Level, why: str, fault: bool) -> None:
+        """Say of a directory that it gets no file, and why."""
+        self.counted.well = self.counted.well and not fault
+        self.counted.left.append(Left(tree.shown("/".join(_way(level))), owner_of(os.fstat(level.fd).st_uid), why))
+        self.say(f"{tree.shown(level.path)}: {why}")
+
+
+def _way(level: _Level) -> tuple[str, ...]:
+    """Give the names on the way from the top to a directory in which a file belongs."""
+    return tuple(level.path.split("/")[-level.depth :]) if level.depth else ()
 
 
 def _way_down(top: int, way: tuple[str, ...], device: int) -> int | None:

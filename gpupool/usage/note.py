@@ -1,6 +1,7 @@
 """disk-usage.txt: three lines that say how much a directory holds, as people are told to expect them."""
 
 import contextlib
+import errno
 import os
 import re
 import stat
@@ -12,7 +13,9 @@ _FORM = re.compile(
 )
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _LARGEST = 200  # bytes; the three lines never need so many
+_NOBODY = 65534  # what root is through NFS
 _BLOCK = 512  # bytes, what st_blocks counts in
+_KINDS = {stat.S_IFREG: "a file", stat.S_IFDIR: "a directory", stat.S_IFLNK: "a link"}
 
 
 def human(kib: int) -> str:
@@ -36,6 +39,10 @@ def parse(said: str) -> tuple[str, int] | None:
     return (match[1], int(match[2])) if match else None
 
 
+class TakenError(OSError):
+    """Somebody has something of his own where the file would be: nothing of people's is ever replaced."""
+
+
 def leftover(file: str) -> str:
     """Give the name of a file that is being written; a run that was killed leaves one."""
     return f".{file}.gpupool-new"
@@ -45,9 +52,12 @@ def put(fd: int, file: str, blocks: int, now: float) -> int:
     """Write the file into an open directory, whole or not at all; give the blocks of directory and file together.
 
     `blocks` (of 512 bytes) are those of all else below. What the file itself needs is part of what it says.
+    TakenError: what stands there, or where the new file is written first, is not ours.
     """
     new = leftover(file)
-    drop(fd, new)
+    if _free(fd, new):
+        drop(fd, new)
+    there = _free(fd, file)
     made = os.open(new, _NEW, 0o600, dir_fd=fd)
     try:
         own = os.fstat(fd).st_blocks
@@ -58,13 +68,45 @@ def put(fd: int, file: str, blocks: int, now: float) -> int:
             os.fsync(made)
             own = os.fstat(fd).st_blocks + os.fstat(made).st_blocks
         os.fchmod(made, 0o644)
-        os.rename(new, file, src_dir_fd=fd, dst_dir_fd=fd)
+        if there:
+            os.rename(new, file, src_dir_fd=fd, dst_dir_fd=fd)
+        else:
+            _place(fd, new, file)
     except OSError:
         drop(fd, new)
         raise
     finally:
         os.close(made)
     return own
+
+
+def ours(it: os.stat_result) -> bool:
+    """Tell a file that we wrote: a plain one of our own, which nobody else can make."""
+    return stat.S_ISREG(it.st_mode) and it.st_uid in (os.geteuid(), _NOBODY)
+
+
+def _free(fd: int, name: str) -> bool:
+    """Tell whether a name in an open directory is a file of ours; False where there is nothing."""
+    try:
+        it = os.stat(name, dir_fd=fd, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    if not ours(it):
+        kind = _KINDS.get(stat.S_IFMT(it.st_mode), "something")
+        raise TakenError(errno.EEXIST, f"{name} there is {kind} of somebody's own")
+    return True
+
+
+def _place(fd: int, new: str, file: str) -> None:
+    """Give the new file its name where there was none: what somebody puts there meanwhile stays."""
+    try:
+        os.link(new, file, src_dir_fd=fd, dst_dir_fd=fd, follow_symlinks=False)
+    except FileExistsError:
+        raise TakenError(errno.EEXIST, f"{file} there is something of somebody's own") from None
+    except PermissionError:  # a file system without links
+        os.rename(new, file, src_dir_fd=fd, dst_dir_fd=fd)
+    else:
+        os.unlink(new, dir_fd=fd)
 
 
 def drop(fd: int, name: str) -> None:
@@ -79,10 +121,11 @@ def in_kib(blocks: int) -> int:
 
 
 def size(fd: int, file: str) -> int:
-    """Give the blocks of an open directory and the file in it, whatever that is."""
+    """Give the blocks of an open directory and of our file in it."""
     own = os.fstat(fd).st_blocks
     with contextlib.suppress(OSError):
-        own += os.stat(file, dir_fd=fd, follow_symlinks=False).st_blocks
+        it = os.stat(file, dir_fd=fd, follow_symlinks=False)
+        own += it.st_blocks if ours(it) else 0
     return own
 
 

@@ -2,24 +2,52 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from . import note, tree
 from .audit import owner_of
+from .count import Left
 
 
-def report(top: str, levels: int, file: str) -> Iterator[str]:
-    """Give a line for each directory that has its file, then one that says how many have none."""
-    missing = 0
+def report(top: str, levels: int, file: str, left: Iterable[Left] = ()) -> Iterator[str]:
+    """Give a line for each directory that has its file, and for those `left` at the last count.
+
+    The last line says how many have none otherwise: no count has come by yet.
+    """
+    missing, without = 0, {it.path for it in left}
     for path, fd, owner in directories(top, levels):
         said = note.get(fd, file)
         if said is None:
-            missing += 1
+            missing += tree.shown(path) not in without
             continue
         updated, kib = said
         yield line(top=top, path=tree.shown(path), kib=kib, updated=updated, owner=owner)
+    for it in left:
+        yield line(top=top, **asdict(it))
     yield line(top=top, missing=missing)
+
+
+def keep(folder: Path, top: str, left: Iterable[Left]) -> None:
+    """Write down which directories of a tree a count has left out, whole or not at all."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = _of(folder, top)
+    new = path.with_name(f".{path.name}.gpupool-new")
+    new.write_text("".join(f"{line(**asdict(it))}\n" for it in left))
+    new.replace(path)
+
+
+def kept(folder: Path, top: str) -> list[Left]:
+    """Give what the last count of a tree has left out; nothing where none was yet."""
+    path = _of(folder, top)
+    return [Left(**json.loads(it)) for it in path.read_text().splitlines()] if path.exists() else []
+
+
+def _of(folder: Path, top: str) -> Path:
+    return folder / f"{quote(top, safe='')}.json"
 
 
 def line(**values: Any) -> str:

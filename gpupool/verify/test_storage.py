@@ -6,7 +6,7 @@ from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.facts.mounts import mount_of
-from gpupool.system.spaces import folders_for, homes_for, tops_for
+from gpupool.system.spaces import folders_for, homes_for, members_for, tops_for
 from gpupool.system.storage import home_of_homes, links_for, mounts_for
 
 _SECONDS = 5
@@ -71,6 +71,11 @@ def test_homes_are_their_owners(cluster: Cluster, node: Node, host: Host) -> Non
     found = _stat(host, "%u", list(wanted))
     wrong = [path for path, uid in wanted.items() if found.get(path) != uid]
     assert not wrong, f"missing, or somebody else's: {', '.join(wrong)}"
+    # in spaces members make their own, when they like; others may have been there first
+    places = members_for(cluster, node)
+    found = _stat(host, "%u %A", list(places))
+    taken = [path for path, uid in places.items() if path in found and not found[path].startswith(f"{uid} d")]
+    assert not taken, f"no directory of the one whose name it has: {', '.join(taken)}"
 
 
 def _stat(host: Host, form: str, paths: list[str]) -> dict[str, str]:

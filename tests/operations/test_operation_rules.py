@@ -37,10 +37,26 @@ def unit(now: str, written: float, noted: str | None = None, same: bool = True) 
         pytest.param(unit("-", 0, noted="a"), None, True, id="gone"),
         pytest.param(unit("-", 0), None, False, id="never there"),
         pytest.param(unit("a", 50, noted="-"), None, True, id="came"),
+        pytest.param(unit("x", 200, noted="a"), "a", False, id="changed by hand, and this run puts it back"),
+        pytest.param(unit("x", 200, noted="a", same=False), "a", True, id="the same, started by hand in between"),
+        pytest.param(unit("a", 200, noted="a", same=False), None, True, id="put back after a start by hand"),
     ],
 )
 def test_a_unit_is_stale_when_it_has_not_read_its_files(state: UnitState, coming: str | None, is_stale: bool) -> None:
     assert bool(stale(state, {} if coming is None else {CONF: coming})) is is_stale
+
+
+SUMS = some.sampled_from(["a", "b", "c"])
+
+
+@given(now=SUMS, coming=SUMS, noted=some.none() | SUMS, same=some.booleans(), written=some.sampled_from([50.0, 150.0]))
+def test_a_plan_restarts_what_apply_restarts(
+    now: str, coming: str, noted: str | None, same: bool, written: float
+) -> None:
+    """The plan knows what will be written; when it is applied, that stands on the node, written just now."""
+    planned = stale(unit(now, written, noted, same), {CONF: coming})
+    applied = stale(unit(coming, written if now == coming else 200.0, noted, same), {})
+    assert planned.keys() == applied.keys()
 
 
 @given(

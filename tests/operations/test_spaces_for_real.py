@@ -1,19 +1,16 @@
 """Tops of spaces, people's folders and homes, by a real shell on real files: needs root and setfacl, no node."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 from shutil import which
-from typing import Any
 
 import pytest
-from pyinfra.context import ctx_host, ctx_state
-from pyinfra_testing.util import FakeHost, FakeState
 
 from gpupool.operations import homes, spaces
 from gpupool.operations.homes import HomeEntry
 from gpupool.operations.spaces import FolderEntry, TopEntry
+from tests.operations.real_shell import do, open_to_all, run_as, twice
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs root on Linux"),
@@ -23,45 +20,10 @@ with_acl = pytest.mark.skipif(which("setfacl") is None, reason="needs setfacl (p
 ANNE, BOB, LAB, OTHER = 54011, 54021, 54001, 54002
 
 
-class LocalHost(FakeHost):
-    def get_fact(self, fact_cls: Any, *args: Any, **kwargs: Any) -> Any:
-        command = fact_cls().command(*args, **kwargs).get_raw_value()
-        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
-        return fact_cls().process(done.stdout.splitlines())
-
-
-def do(operation: Any, *args: Any, **kwargs: Any) -> list[subprocess.CompletedProcess[str]]:
-    """Run an operation here and give what came of each of its commands."""
-    state = FakeState()
-    with ctx_state.use(state), ctx_host.use(LocalHost(state, "here", {}, {})):
-        commands = list(operation._inner(*args, **kwargs))
-    return [
-        subprocess.run(
-            ["sh", "-c", it.get_raw_value()], input=it.connector_arguments.get("_stdin", ""), capture_output=True,
-            text=True, check=False,
-        )
-        for it in commands
-    ]  # fmt: skip
-
-
-def twice(operation: Any, *args: Any, **kwargs: Any) -> None:
-    """Run an operation, and see that the second time it has nothing to do."""
-    for done in do(operation, *args, **kwargs):
-        assert (done.returncode, done.stderr) == (0, "")
-    assert do(operation, *args, **kwargs) == []
-
-
-def run_as(uid: int, gid: int, *words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = ["setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A folder that everybody can come to."""
-    for folder in (tmp_path, *list(tmp_path.parents)[:2]):
-        folder.chmod(0o755)
-    return tmp_path
+    return open_to_all(tmp_path)
 
 
 def shown(path: Path) -> tuple[int, int, str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.testbed.cluster import Testbed
+from tests.testbed.cluster import Testbed, gpupool
 
 HOFFMAN, OTHER_HOFFMAN, ESSA, KIRA = "u-hoffman1", "u-hoffman2", "u-essa1", "u-kira1"
 
@@ -59,6 +59,18 @@ def test_two_labs_on_one_export_leave_each_others_folders_alone(skynet: Testbed)
         assert skynet.run("sky1", f"mkdir /srv/hays-lab/share/{ESSA}", ESSA).returncode != 0
     finally:
         skynet.out("sky1", f"rm -rf /coc/pskynet1/{cvmlp} /coc/pskynet1/{hays}")
+
+
+def test_who_sits_in_anothers_place_is_named(skynet: Testbed) -> None:
+    users = {user.account: user.name for user in skynet.cluster.users.values()}
+    cvmlp, hays = users["cvmlp-lab"], users["hays-lab"]
+    try:
+        skynet.out("sky1", f"ln -s /tmp /srv/hays-lab/share/{cvmlp}", hays)
+        done = gpupool("verify", skynet.inventory, "--on", "testbed", "--limit", "multivac")
+        assert done.returncode == 1
+        assert f"no directory of the one whose name it has: /pskynet1/{cvmlp}" in done.stdout
+    finally:
+        skynet.out("sky1", f"rm -f /coc/pskynet1/{cvmlp}")
 
 
 @pytest.mark.promise("SKY-092")

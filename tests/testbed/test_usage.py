@@ -81,6 +81,19 @@ def test_the_report_lists_large_directories_with_their_owners_largest_first(spac
     assert space.run("multivac", "command -v zfs && zfs get -H quota; quotaon -pa 2>/dev/null").stdout == ""
 
 
+def test_what_a_person_has_under_its_name_stays_and_is_named(space: Testbed) -> None:
+    space.out("sky1", f"rm -rf {SHARE}/{USER}/disk-usage.txt && echo mine > {SHARE}/{USER}/disk-usage.txt", USER)
+    space.out("sky1", f"mkdir /srv/cvmlp-lab/share/{OTHER}/disk-usage.txt", OTHER)
+    counted(space)
+    assert space.out("sky1", f"cat {SHARE}/{USER}/disk-usage.txt", USER) == "mine"
+    done = gpupool("storage", "report", space.inventory, "--on", "testbed", "--json")
+    assert done.returncode == 0, done.stderr + done.stdout
+    left = {it["path"]: it["why"] for it in json.loads(done.stdout)["not_written"]}
+    form = "disk-usage.txt is not written: disk-usage.txt there is {} of somebody's own"
+    assert left[f"/coc/pskynet1/{USER}"] == form.format("a file")
+    assert left[f"/coc/pskynet1/{OTHER}"] == form.format("a directory")
+
+
 @pytest.mark.promise("SKY-098")
 def test_a_server_that_is_away_is_named_and_the_others_are_read(space: Testbed) -> None:
     space.out("multivac", "mv /etc/gpupool/usage.json /root/")

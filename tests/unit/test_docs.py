@@ -14,7 +14,7 @@ import pytest
 from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
-from gpupool.cli import app
+from gpupool.cli.app import app
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.schema import Inventory

@@ -8,7 +8,7 @@ import pytest
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.system.packages import packages_for
-from gpupool.system.spaces import Folder, Top, folders_for, homes_for, tops_for
+from gpupool.system.spaces import Folder, Top, folders_for, homes_for, members_for, tops_for
 from gpupool.testbed.overlay import stand_in
 
 INVENTORIES = Path(__file__).parents[2] / "inventory"
@@ -58,6 +58,14 @@ def test_a_testbed_without_the_server_has_somebody_for_its_tops(skynet: Cluster)
     assert makers["/pskynet1"] == "multivac"
     in_use = {export for spaces in twin.storage.spaces.values() for export in spaces.values()}
     assert len(makers) == len([mount for mount in twin.mounts if mount.export in in_use])
+
+
+def test_each_member_has_a_place_of_the_own_name_in_each_space(skynet: Cluster) -> None:
+    places = members_for(skynet, skynet.nodes["multivac"])
+    shared = {path.rpartition("/")[2] for path in places if path.startswith("/pskynet1/")}
+    assert shared == {it.name for it in skynet.users.values() if it.account in ("cvmlp-lab", "hays-lab")}
+    assert places["/pskynet1/u-hays1"] == skynet.users["u-hays1"].uid
+    assert members_for(skynet, skynet.nodes["sky1"]) == {}
 
 
 @pytest.mark.promise("SKY-053", "SKY-054", "SKY-093")

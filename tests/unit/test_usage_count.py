@@ -1,8 +1,10 @@
 """Real trees, counted as `du -sk` counts them, and the file written where nobody can lead it elsewhere."""
 
+import errno
 import os
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,8 +17,11 @@ FILE = "disk-usage.txt"
 
 
 def run(top: Path, levels: int = 1) -> tuple[bool, list[str]]:
+    """Count; tell whether the unit would be content, and what it said of those that got no file."""
     said: list[str] = []
-    return count.count(str(top), levels, FILE, time.time(), said.append), said
+    counted = count.count(str(top), levels, FILE, time.time(), said.append)
+    assert said == [f"{'/'.join(filter(None, (str(top), it.path)))}: {it.why}" for it in counted.left]
+    return counted.well, said
 
 
 def du(folder: Path) -> int:
@@ -158,17 +163,63 @@ def test_what_a_directory_takes_only_later_is_waited_for(space: Path, monkeypatc
         pytest.skip("directories do not grow on this file system")
 
 
-def test_the_file_is_replaced_and_never_written_through(space: Path, tmp_path: Path) -> None:
-    precious = tmp_path / "precious"
-    precious.write_text("mine")
-    (space / "u-one" / FILE).symlink_to(precious)
-    (space / "u-two" / note.leftover(FILE)).symlink_to(precious)
-    os.link(precious, space / "u-two" / FILE)
-    assert run(space)[0]
-    assert precious.read_text() == "mine"
-    assert not (space / "u-one" / FILE).is_symlink()
-    assert told(space / "u-two") == du(space / "u-two")
+#: What people may have under a name that the program uses.
+OWN: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a_file": (lambda path: (path.write_text("mine"), os.chown(path, 54011, 54001)), "a file"),
+    "a_link": (lambda path: path.symlink_to("/etc/passwd"), "a link"),
+    "a_dangling_link": (lambda path: path.symlink_to("/nowhere"), "a link"),
+    "a_pipe": (os.mkfifo, "something"),
+    "a_directory": (lambda path: (path.mkdir(), (path / "data").write_bytes(b"x" * 90_000)), "a directory"),
+}
+
+
+@pytest.mark.parametrize("name", [FILE, note.leftover(FILE)])
+@pytest.mark.parametrize(("make_own", "kind"), OWN.values(), ids=OWN)
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, whose files are ours")
+def test_what_people_have_under_its_name_stays_and_fails_nothing(
+    space: Path, make_own: Callable[[Path], object], kind: str, name: str
+) -> None:
+    own = space / "u-one" / name
+    make_own(own)
+    before = own.lstat()
+    well, said = run(space)
+    assert (well, said) == (
+        True,
+        [f"{space}/u-one: {FILE} is not written: {name} there is {kind} of somebody's own"],
+    )
+    after = own.lstat()
+    assert (after.st_ino, after.st_mode, after.st_mtime_ns) == (before.st_ino, before.st_mode, before.st_mtime_ns)
+    assert {FILE, note.leftover(FILE)} & {it.name for it in (space / "u-one").iterdir()} == {name}
+    # all others get theirs, and the directory above counts it as du does
+    assert run(space.parent, levels=2)[0]
+    for folder in (space, space / "u-two"):
+        assert told(folder) == du(folder)
+
+
+def test_what_somebody_puts_there_meanwhile_stays(space: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.fchmod
+
+    def late(fd: int, mode: int) -> None:
+        real(fd, mode)
+        own = Path(f"/proc/self/fd/{fd}").readlink().with_name(FILE)
+        if own.parent.name == "u-two":
+            own.write_text("mine")
+
+    monkeypatch.setattr(os, "fchmod", late)
+    assert run(space) == (
+        True,
+        [f"{space}/u-two: {FILE} is not written: {FILE} there is something of somebody's own"],
+    )
+    assert (space / "u-two" / FILE).read_text() == "mine"
     assert not (space / "u-two" / note.leftover(FILE)).exists()
+    assert told(space / "u-one") == du(space / "u-one")
+
+
+def test_a_file_that_a_killed_run_left_is_ours_and_goes(space: Path) -> None:
+    (space / "u-one" / note.leftover(FILE)).write_text("half a fi")
+    assert run(space) == (True, [])
+    assert told(space / "u-one") == du(space / "u-one")
+    assert not (space / "u-one" / note.leftover(FILE)).exists()
 
 
 def test_a_link_at_the_top_is_no_directory_of_the_space(space: Path, tmp_path: Path) -> None:
@@ -179,30 +230,44 @@ def test_a_link_at_the_top_is_no_directory_of_the_space(space: Path, tmp_path: P
     assert not (other / FILE).exists()
 
 
-def test_a_place_where_it_cannot_be_written_is_said_and_stops_nothing(space: Path) -> None:
-    (space / "u-one" / FILE).mkdir()
-    whole, said = run(space)
-    assert not whole
-    (line,) = said
-    assert f"{space}/u-one: {FILE} cannot be written" in line
+@pytest.mark.parametrize(
+    ("number", "well"), [(errno.EDQUOT, True), (errno.ENOSPC, False), (errno.EIO, False), (errno.EROFS, False)]
+)
+def test_a_quota_is_its_owners_affair_and_a_disk_is_the_admins(
+    space: Path, monkeypatch: pytest.MonkeyPatch, number: int, well: bool
+) -> None:
+    real = os.pwrite
+
+    def write(fd: int, text: bytes, offset: int) -> int:
+        if Path(f"/proc/self/fd/{fd}").readlink().is_relative_to(space / "u-one"):
+            raise OSError(number, os.strerror(number))
+        return real(fd, text, offset)
+
+    run(space)
+    old = (space / "u-one" / FILE).read_text()
+    monkeypatch.setattr(os, "pwrite", write)
+    assert run(space) == (well, [f"{space}/u-one: {FILE} is not written: {os.strerror(number)}"])
+    assert (space / "u-one" / FILE).read_text() == old
     assert told(space / "u-two") == du(space / "u-two")
     assert not (space / "u-one" / note.leftover(FILE)).exists()
 
 
-def test_what_cannot_be_looked_at_leaves_the_old_figure(space: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("number", "well"), [(errno.EACCES, True), (errno.ENOTCONN, True), (errno.EIO, False)])
+def test_what_cannot_be_looked_at_leaves_the_old_figure(
+    space: Path, monkeypatch: pytest.MonkeyPatch, number: int, well: bool
+) -> None:
+    """A mount of somebody's own, which root may not look into, is no trouble; a disk that cannot be read is."""
     run(space)
     old = (space / "u-one" / FILE).read_text()
     real = tree.open_below
 
     def closed(above: int, name: str, device: int) -> int | None:
         if name == "deep":
-            raise PermissionError(13, "Permission denied")
+            raise OSError(number, os.strerror(number))
         return real(above, name, device)
 
     monkeypatch.setattr(tree, "open_below", closed)
-    whole, said = run(space)
-    assert not whole
-    assert said == [f"{space}/u-one: not counted, because of deep: Permission denied"]
+    assert run(space) == (well, [f"{space}/u-one: not counted, because of deep: {os.strerror(number)}"])
     assert (space / "u-one" / FILE).read_text() == old
 
 

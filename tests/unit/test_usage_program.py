@@ -23,6 +23,13 @@ START = (
     f"import sys, runpy; sys.path.insert(0, {str(ROOT / 'gpupool')!r}); "
     "runpy.run_module('usage', run_name='__main__', alter_sys=False)"
 )
+#: The same where few files may be open at once.
+FEW = ["sh", "-c", 'ulimit -n 20; exec "$@"', "sh", sys.executable, "-I", "-c", START]
+
+
+def env(folder: Path) -> dict[str, str]:
+    """Let the program keep its state below a folder, as systemd tells it to."""
+    return {**os.environ, "STATE_DIRECTORY": str(folder / "state")}
 
 
 def told(folder: Path) -> int:
@@ -47,6 +54,30 @@ def test_the_report_gives_what_the_files_say(space: Path) -> None:
     assert last == {"top": str(space), "missing": 1}
 
 
+def test_the_report_names_whom_the_last_count_left_out(space: Path, tmp_path: Path) -> None:
+    """Those of an old file too; who is new has none yet."""
+    count.count(str(space), 1, FILE, time.time(), print)
+    (space / "u-one" / FILE).unlink()
+    (space / "u-one" / FILE).mkdir()
+    (space / "new\nline").mkdir()
+    (space / "new\nline" / FILE).symlink_to("/etc/passwd")
+    counted = count.count(str(space), 1, FILE, time.time(), print)
+    report.keep(tmp_path / "state" / "usage", str(space), counted.left)
+    (space / "u-new").mkdir()
+    left = report.kept(tmp_path / "state" / "usage", str(space))
+    assert left == counted.left
+    said = [json.loads(line) for line in report.report(str(space), 1, FILE, left)]
+    whys = {it["path"]: it["why"] for it in said if "why" in it}
+    assert whys == {
+        "u-one": f"{FILE} is not written: {FILE} there is a directory of somebody's own",
+        r"new\x0aline": f"{FILE} is not written: {FILE} there is a link of somebody's own",
+    }
+    assert {it["owner"] for it in said if "why" in it} == {(space / "u-one").owner()}
+    assert [it["path"] for it in said if "kib" in it] == ["u-two"]
+    assert said[-1] == {"top": str(space), "missing": 1}
+    assert report.kept(tmp_path / "state" / "usage", "/somewhere/else") == []
+
+
 def test_the_program_runs_by_itself_and_says_what_it_left_out(space: Path, tmp_path: Path) -> None:
     said = {
         "file": FILE,
@@ -59,7 +90,7 @@ def test_the_program_runs_by_itself_and_says_what_it_left_out(space: Path, tmp_p
     def program(word: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-I", "-c", START, word, str(tmp_path / "usage.json")],
-            capture_output=True, text=True, check=False,
+            capture_output=True, text=True, check=False, env=env(tmp_path),
         )  # fmt: skip
 
     ran = program("count")
@@ -76,7 +107,7 @@ def test_directories_are_closed_again(space: Path, tmp_path: Path) -> None:
     """In a process of its own, with few files that may be open: some libraries close later than they are told to."""
     for number in range(60):
         (space / f"u-{number}" / "inner").mkdir(parents=True)
-    (space / "u-one" / FILE).mkdir()  # where it fails, too
+    (space / "u-one" / FILE).mkdir()  # where nothing is written, too
     tree_of = {"path": str(space)}
     said = {
         "file": FILE,
@@ -84,13 +115,30 @@ def test_directories_are_closed_again(space: Path, tmp_path: Path) -> None:
         "purge": [{**tree_of, "seconds": 86400, "every": 86400, "keep": 1}],
     }
     (tmp_path / "usage.json").write_text(json.dumps(said))
-    few = ["sh", "-c", 'ulimit -n 20; exec "$@"', "sh", sys.executable, "-I", "-c", START]
     for words in (["count"], ["report"], ["purge", "--dry"]):
         ran = subprocess.run(
-            [*few, words[0], str(tmp_path / "usage.json"), *words[1:]], capture_output=True, text=True, check=False
-        )
+            [*FEW, words[0], str(tmp_path / "usage.json"), *words[1:]],
+            capture_output=True, text=True, check=False, env=env(tmp_path),
+        )  # fmt: skip
         assert "open files" not in ran.stdout + ran.stderr
-        assert ran.returncode == (1 if words == ["count"] else 0), ran.stdout + ran.stderr
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_a_tree_that_is_deeper_than_anybody_can_go_fails_nothing(space: Path, tmp_path: Path) -> None:
+    """In a process of its own, with few files that may be open: a tree of thousands of levels is like this one."""
+    (space / "u-one" / "/".join("d" * 40)).mkdir(parents=True)
+    said = {"file": FILE, "count": [{"path": str(space), "levels": 1}]}
+    (tmp_path / "usage.json").write_text(json.dumps(said))
+    ran = subprocess.run(
+        [*FEW, "count", str(tmp_path / "usage.json")], capture_output=True, text=True, check=False, env=env(tmp_path)
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    why = "not counted, because of d: Too many open files"
+    assert f"{space}/u-one: {why}" in ran.stdout.splitlines()
+    (left,) = report.kept(tmp_path / "state" / "usage", str(space))
+    assert (left.path, left.why) == ("u-one", why)
+    assert not (space / "u-one" / FILE).exists()
+    assert told(space / "u-two") > 100
 
 
 @given(some.one_of(some.binary(max_size=20), some.text(max_size=20).map(str.encode)))

@@ -11,7 +11,7 @@ from gpupool.cli import storage
 from gpupool.cli.storage import Said, add
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
-from gpupool.facts.usage import UsageState, UsedDirectory
+from gpupool.facts.usage import LeftDirectory, UsageState, UsedDirectory
 
 SKYNET = Path(__file__).parents[2] / "inventory" / "skynet"
 TIB = 1024**3  # in KiB
@@ -79,8 +79,25 @@ def test_programs_get_the_same(gpupool: Callable[..., Any], answers: Callable[[U
         ],
         "counted": 1,
         "without_file": 3,
+        "not_written": [],
         "trouble": {},
     }
+
+
+def test_who_got_no_file_is_named_with_the_reason(
+    gpupool: Callable[..., Any], answers: Callable[[UsageState | None], None]
+) -> None:
+    why = "disk-usage.txt is not written: disk-usage.txt there is a link of somebody's own"
+    answers(
+        state(left=(LeftDirectory("/pskynet1", "u-hays1", "u-hays1", why), LeftDirectory("/pskynet2", "", "root", "x")))
+    )
+    out = gpupool("storage", "report", SKYNET, "--on", "nodes", "--json")
+    assert out.code == 0
+    assert json.loads(out.out)["not_written"] == [
+        {"path": "/coc/pskynet1/u-hays1", "node": "multivac", "owner": "u-hays1", "why": why},
+        {"path": "/coc/pskynet2", "node": "multivac", "owner": "root", "why": "x"},
+    ]
+    assert f"/coc/pskynet1/u-hays1 (u-hays1): {why}" in gpupool("storage", "report", SKYNET, "--on", "nodes").out
 
 
 @pytest.mark.parametrize(

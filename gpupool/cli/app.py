@@ -1,0 +1,36 @@
+"""All commands under one name."""
+
+import typer
+
+from gpupool import __version__
+from gpupool.cli import apply, check, init, plan, rehearse, render, schema, storage, testbed, verify
+
+app = typer.Typer(
+    help="One inventory of nodes, labs and storage becomes a running, pooled GPU cluster on Slurm.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("check")(check.command)
+app.command("render")(render.command)
+app.command("plan")(plan.command)
+app.command("apply")(apply.command)
+app.command("verify")(verify.command)
+app.command("rehearse")(rehearse.command)
+app.add_typer(testbed.app, name="testbed", help="The same cluster in containers here: up, down, status, ssh.")
+app.add_typer(storage.app, name="storage", help="The cluster's storage: who has how much.")
+app.command("init")(init.command)
+app.command("schema")(schema.command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"gpupool {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    pass

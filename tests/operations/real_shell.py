@@ -1,0 +1,53 @@
+"""Operations by a real shell on real files of this machine: needs root, no node."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from pyinfra.context import ctx_host, ctx_state
+from pyinfra_testing.util import FakeHost, FakeState
+
+
+class LocalHost(FakeHost):
+    def get_fact(self, fact_cls: Any, *args: Any, **kwargs: Any) -> Any:
+        return fact_here(fact_cls, *args, **kwargs)
+
+
+def fact_here(fact_cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """Ask this machine for a fact."""
+    command = fact_cls().command(*args, **kwargs).get_raw_value()
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    return fact_cls().process(done.stdout.splitlines())
+
+
+def do(operation: Any, *args: Any, **kwargs: Any) -> list[subprocess.CompletedProcess[str]]:
+    """Run an operation here and give what came of each of its commands."""
+    state = FakeState()
+    with ctx_state.use(state), ctx_host.use(LocalHost(state, "here", {}, {})):
+        commands = list(operation._inner(*args, **kwargs))
+    return [
+        subprocess.run(
+            ["sh", "-c", it.get_raw_value()], input=it.connector_arguments.get("_stdin", ""), capture_output=True,
+            text=True, check=False,
+        )
+        for it in commands
+    ]  # fmt: skip
+
+
+def twice(operation: Any, *args: Any, **kwargs: Any) -> None:
+    """Run an operation, and see that the second time it has nothing to do."""
+    for done in do(operation, *args, **kwargs):
+        assert (done.returncode, done.stderr) == (0, "")
+    assert do(operation, *args, **kwargs) == []
+
+
+def run_as(uid: int, gid: int, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    command = ["setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def open_to_all(folder: Path) -> Path:
+    """Give a folder of pytest's, which everybody can come to now."""
+    for it in (folder, *list(folder.parents)[:2]):
+        it.chmod(0o755)
+    return folder

@@ -1,0 +1,64 @@
+"""A disk that is full, or may not be written: the reason names the file and the disk, and nothing is half there.
+
+By a real shell on a small disk in memory, in a mount namespace of its own: needs root that may mount.
+"""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyinfra.context import ctx_host, ctx_state
+from pyinfra_testing.util import FakeState
+
+from gpupool.operations import files, homes, spaces
+from gpupool.operations.files import Directory, Text
+from gpupool.operations.homes import HomeEntry
+from gpupool.operations.spaces import TopEntry
+from tests.operations.real_shell import LocalHost
+
+pytestmark = pytest.mark.skipif(
+    subprocess.run(
+        ["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True, check=False
+    ).returncode
+    != 0,
+    reason="needs root that may mount",
+)
+LARGE = "x" * 200_000
+
+
+def ends(disk: Path, options: str, operation: Any, *args: Any, **kwargs: Any) -> tuple[str, list[str]]:
+    """Run an operation on a disk with these options; give the last line that was said, and what lies there then."""
+    state = FakeState()
+    with ctx_state.use(state), ctx_host.use(LocalHost(state, "here", {}, {})):
+        (command,) = operation._inner(*args, **kwargs)
+    script = f'mount -t tmpfs -o {options} none "$1" && sh -c "$2"; code=$?; find "$1" -mindepth 1; exit $code'
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script, "sh", str(disk), command.get_raw_value()],
+        input=command.connector_arguments.get("_stdin", ""), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    return done.stderr.splitlines()[-1], done.stdout.splitlines()
+
+
+def test_a_file_on_a_full_disk(tmp_path: Path) -> None:
+    said = ends(tmp_path, "size=64k", files.put, [Text(f"{tmp_path}/a", "a\n"), Text(f"{tmp_path}/b", LARGE)])
+    why = f"{tmp_path}/b: cannot be written: No space left on device (on the disk at {tmp_path})"
+    assert said == (why, [])
+
+
+def test_a_directory_on_a_disk_that_may_not_be_written(tmp_path: Path) -> None:
+    said = ends(tmp_path, "ro", files.put, directories=[Directory(f"{tmp_path}/a/b")])
+    assert said == (f"{tmp_path}/a/b: cannot be made: Read-only file system (on the disk at {tmp_path})", [])
+
+
+def test_a_home_on_a_full_disk(tmp_path: Path) -> None:
+    home = HomeEntry(f"{tmp_path}/anne", 54011, 54001)
+    said = ends(tmp_path, "size=64k", homes.present, [home], skeleton={".bashrc": LARGE})
+    why = f"{tmp_path}/anne: cannot be made: No space left on device (on the disk at {tmp_path})"
+    assert said == (why, [])
+
+
+def test_a_top_on_a_disk_without_room_for_a_name(tmp_path: Path) -> None:
+    said = ends(tmp_path, "nr_inodes=1", spaces.tops, [TopEntry(f"{tmp_path}/top", 54001)])
+    assert said == (f"{tmp_path}/top: cannot be made: No space left on device (on the disk at {tmp_path})", [])

@@ -1,0 +1,68 @@
+"""The last line of `plan` and `apply`: what was found or done, and never more than anybody knows."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gpupool.cli import apply, plan
+from gpupool.cli.running import applied, planned
+from gpupool.engine.report import Change, HostReport, Report
+
+CHANGES = (Change("Files | /etc/hosts"), Change("Units | start ssh.service"))
+RIGHT, OTHER = HostReport(True, None, (), 9, 1.0), HostReport(True, None, CHANGES, 9, 1.0)
+AWAY = HostReport(False, "cannot be reached: no answer", (), 0, 1.0)
+BROKEN = HostReport(False, "Accounts: slurmdbd refuses it", (), 12, 1.0)
+HALF = HostReport(False, "Accounts: slurmdbd refuses it", CHANGES, 12, 1.0)
+PARTS = "; what a failed step did before it failed is not counted"
+
+
+def report(*hosts: HostReport, interrupted: bool = False) -> Report:
+    return Report({f"n{number}": host for number, host in enumerate(hosts, 1)}, 2.0, interrupted)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "plan_says", "apply_says"),
+    [
+        ((RIGHT, RIGHT), "2 nodes: nothing to change", "2 of 2 nodes as the inventory says; nothing to change"),
+        ((RIGHT, OTHER), "2 nodes: 2 changes pending", "2 of 2 nodes as the inventory says; 2 changes"),
+        ((AWAY,), "1 node: 1 failed", "0 of 1 node as the inventory says; 1 failed: n1"),
+        (
+            (RIGHT, AWAY),
+            "2 nodes: nothing to change on 1, 1 failed",
+            "1 of 2 nodes as the inventory says; 1 failed: n2",
+        ),
+        (
+            (OTHER, AWAY),
+            "2 nodes: 2 changes pending, 1 failed",
+            "1 of 2 nodes as the inventory says; 2 changes; 1 failed: n2",
+        ),
+        ((BROKEN,), "1 node: 1 failed", f"0 of 1 node as the inventory says; 1 failed: n1{PARTS}"),
+        (
+            (HALF, RIGHT),
+            "2 nodes: 2 changes pending, 1 failed",
+            f"1 of 2 nodes as the inventory says; 2 changes; 1 failed: n1{PARTS}",
+        ),
+    ],
+)
+def test_the_last_line(hosts: tuple[HostReport, ...], plan_says: str, apply_says: str) -> None:
+    assert planned(report(*hosts)) == plan_says
+    assert applied(report(*hosts)) == apply_says
+
+
+@pytest.mark.parametrize(
+    ("hosts", "code", "said"),
+    [((RIGHT,), 0, "1 node: nothing to change"), ((RIGHT, AWAY), 1, "2 nodes: nothing to change on 1, 1 failed")],
+)
+def test_apply_that_asks_does_not_end_well_where_a_node_was_away(
+    gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, hosts: tuple[HostReport, ...], code: int, said: str
+) -> None:
+    for module in (apply, plan):
+        monkeypatch.setattr(module, "reached", lambda *_: None)
+        monkeypatch.setattr(module, "run", lambda *_, **__: report(*hosts))
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
+    done = gpupool("apply", "anything")
+    assert done.code == code
+    assert done.err.splitlines()[-1] == said
+    assert gpupool("plan", "anything").out.splitlines()[-1] == f"{said} (2.0 s)"
