@@ -1,4 +1,4 @@
-"""What Debian takes as names and as fields of passwd; the inventory's check and the operations on nodes ask the same."""
+"""What Debian takes as names and as fields of passwd: asked by the check of an inventory and by operations."""
 
 import re
 

@@ -18,7 +18,7 @@ def shown(value: Any) -> str:
 
 
 def plain(text: str, most: int = _TEXT) -> str:
-    """Give a text on one line: what cannot be printed is written as its escape, and of a long text the ends are left."""
+    """Give a text on one line: what cannot be printed as its escape, and of a long one the two ends."""
     signs = (c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in _cut(text, most))
     return _cut("".join(signs), most)
 

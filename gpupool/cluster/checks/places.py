@@ -13,9 +13,10 @@ _SYSTEMS = (
 _ROOMY = ("/usr/local", "/var/lib", "/var/local", "/var/opt", "/var/spool")
 # what Debian, its packages and gpupool have in these
 _TAKEN = (
-    *(f"/usr/local/{it}" for it in "bin etc games include lib libexec man sbin share src".split()),
-    *(f"/var/lib/{it}" for it in "apt dbus dpkg gpupool munge mysql nfs pam polkit-1 private systemd ucf".split()),
-    *("/var/spool/cron", "/var/spool/mail", "/var/spool/slurmd"),
+    *(f"/usr/local/{it}" for it in ("bin", "etc", "games", "include", "lib", "libexec", "man", "sbin", "share", "src")),
+    *(f"/var/lib/{it}" for it in ("apt", "dbus", "dpkg", "gpupool", "munge", "mysql", "nfs", "pam", "polkit-1")),
+    *("/var/lib/private", "/var/lib/systemd", "/var/lib/ucf", "/var/spool/cron", "/var/spool/mail"),
+    "/var/spool/slurmd",
 )
 # fit to be mounted on or given to others, but their top is everybody's
 _SHARED = ("/home", "/media", "/mnt", "/opt", "/srv")

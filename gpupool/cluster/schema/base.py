@@ -67,6 +67,7 @@ Nodes = Annotated[
             "@compute!vicki"
         ),
     ),
+    AfterValidator(one_line),
 ]
 
 

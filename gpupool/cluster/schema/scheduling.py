@@ -77,7 +77,7 @@ class Scheduler(Fact):
     rpc_limit: RpcLimit | None = None
     max_submitted_jobs: Annotated[int, Field(strict=True, ge=1)] | None = Field(
         None,
-        description="Jobs that a user may have in each account and each QoS, waiting and running, every task of an array.",
+        description="Jobs that a user may have in each account and each QoS, waiting and running, every array task.",
     )
     private_data: tuple[PrivateData, ...] = ()
     fairshare: Literal["none", "accounts"] = "none"
