@@ -122,7 +122,7 @@ def _beyond(source: str) -> tuple[int, str, str | None] | None:
     depth = seen = 0
     try:
         for event in yaml.parse(source, Loader=yaml.CBaseLoader):
-            line = event.start_mark.line + 1
+            line = event.start_mark.line + 1 if event.start_mark else 1
             if isinstance(event, yaml.CollectionStartEvent):
                 depth += 1
             elif isinstance(event, yaml.CollectionEndEvent):

@@ -104,7 +104,7 @@ def _lua(text: str, _: Path) -> Iterator[str]:
 
 def _run(words: list[str], folder: Path, **more: str) -> str:
     path = f"{folder}:{os.environ['PATH']}"
-    done = subprocess.run(words, capture_output=True, cwd=folder, env={"PATH": path, **more}, check=False, timeout=60)
+    done = subprocess.run(words, capture_output=True, cwd=folder, env={"PATH": path, **more}, check=False)
     if done.returncode or done.stderr:
         raise ValueError(f"{words}: {done.returncode} {done.stderr.decode(errors='replace')}")
     return done.stdout.decode()
