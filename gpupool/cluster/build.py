@@ -8,6 +8,7 @@ from gpupool.cluster.checks.site import Site
 from gpupool.cluster.checks.sums import real_memory
 from gpupool.cluster.pools import dataset_of, pools_on
 from gpupool.cluster.schema import Inventory
+from gpupool.cluster.schema.base import of_user
 from gpupool.cluster.schema.labs import Account, Partition, User
 
 
@@ -94,7 +95,6 @@ def _user(user: User, it: Inventory) -> model.User:
     instead = next((name for name, qos in it.qos.items() if user.account in qos.default_for), None)
     everybodys = [name for name, qos in it.qos.items() if qos.everybody and not qos.default_for]
     qos = dict.fromkeys([*everybodys, *([instead] if instead else []), *user.qos])
-    where = {"user": user.name, "account": user.account, "id": user.name.partition("@")[0]}
     return model.User(
         name=user.name,
         uid=user.uid,
@@ -108,7 +108,7 @@ def _user(user: User, it: Inventory) -> model.User:
         full_name=user.full_name or "",
         shell=user.shell,
         keys=user.keys,
-        home=it.storage.home.path.format(**where, domain=user.name.partition("@")[2]),
+        home=of_user(it.storage.home.path, user.name, user.account),
     )
 
 

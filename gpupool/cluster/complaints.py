@@ -4,9 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from gpupool.cluster.shown import plain
 from gpupool.errors import InventoryError
 
 Path = tuple[str | int, ...]
+_STEP = 80  # characters of one key in a path
 Severity = Literal["error", "warning", "info"]
 
 
@@ -18,17 +20,25 @@ class Place:
     line: int
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return f"{plain(self.file)}:{self.line}"
 
 
 @dataclass(frozen=True)
 class Complaint:
-    """One thing wrong at `path` of the inventory, in plain words, with a hint where there is one."""
+    """One thing wrong at `path` of the inventory, in plain words, with a hint where there is one.
+
+    Words and hint may hold anything that an inventory says: they are made one line, and shortened.
+    """
 
     path: Path
     words: str
     hint: str | None = None
     severity: Severity = "error"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "words", plain(self.words))
+        if self.hint is not None:
+            object.__setattr__(self, "hint", plain(self.hint))
 
 
 @dataclass(frozen=True)
@@ -49,7 +59,7 @@ def dotted(path: Path) -> str:
     """Give a path as people write it: `nodes[3].gpus.a40`."""
     text = ""
     for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else step
+        text += f"[{step}]" if isinstance(step, int) else f".{plain(step, _STEP)}" if text else plain(step, _STEP)
     return text
 
 

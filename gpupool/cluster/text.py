@@ -18,7 +18,8 @@ _SCALARS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("float", re.compile(r"-?(0|[1-9][0-9]{0,17})\.[0-9]{1,18}")),
 )
 _DEEP = 50
-_MOST = 3_000_000  # keys and items
+_MOST = 300_000  # keys and items of all files: 10,000 nodes of one entry each are 100,000
+_LARGEST = 20_000_000  # bytes of one file
 
 
 @dataclass
@@ -47,13 +48,17 @@ def _read_file(file: FilePath, text: Text) -> None:
         text.located.append(Located(Place(str(file), line), Complaint(path, words, hint)))
 
     try:
+        if file.exists() and not (file.is_file() or file.is_dir()):
+            return complain(1, "cannot be read: a device or a pipe, and no file")
+        if file.stat().st_size > _LARGEST:
+            return complain(1, f"larger than any inventory: {_LARGEST // 1_000_000} MB are the most")
         source = file.read_text(encoding="utf-8")
     except OSError as error:
         return complain(1, f"cannot be read: {error.strerror}")
     except UnicodeDecodeError as error:
         return complain(1, f"not UTF-8 text: byte {error.start} is no part of a character")
-    if _is_deep(source):
-        return complain(1, "nested deeper than any inventory", f"{_DEEP} levels are the most")
+    if beyond := _beyond(source):
+        return complain(*beyond)
     try:
         root = yaml.compose(source, Loader=yaml.CBaseLoader)
     except yaml.MarkedYAMLError as error:
@@ -108,14 +113,31 @@ def _read_file(file: FilePath, text: Text) -> None:
     return None
 
 
-def _is_deep(source: str) -> bool:
-    """Tell whether a text is nested so deeply that the YAML library would use up its stack, and die of it."""
-    depth = 0
-    for bracket in re.findall(r"[\[\]{}]", source):
-        depth = depth + 1 if bracket in "[{" else max(0, depth - 1)
-        if depth > _DEEP:
-            return True
-    return re.search(rf"^[-? ]{{{8 * _DEEP}}}", source, re.MULTILINE) is not None
+def _beyond(source: str) -> tuple[int, str, str | None] | None:
+    """Give (line, words, hint) of what is more than any inventory; None where a text may be composed.
+
+    Events come one by one, so that no text uses up stack or memory here; the composer would end the process. What is
+    no YAML is left to it.
+    """
+    depth = seen = 0
+    try:
+        for event in yaml.parse(source, Loader=yaml.CBaseLoader):
+            line = event.start_mark.line + 1 if event.start_mark else 1
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+            seen += isinstance(event, yaml.NodeEvent)
+            if depth > _DEEP:
+                return line, "nested deeper than any inventory", f"{_DEEP} levels are the most"
+            if seen > 2 * _MOST:  # a key and its value are two
+                return line, "longer than any inventory", f"{_MOST} keys and items are the most"
+            if tag := getattr(event, "tag", None):
+                short = tag.replace("tag:yaml.org,2002:", "!!")
+                return line, f"{short} is a tag of YAML, and means nothing here", "leave it out"
+    except yaml.YAMLError:
+        pass
+    return None
 
 
 def _scalar(node: yaml.ScalarNode) -> Any:

@@ -1,22 +1,33 @@
-"""Sizes and durations as an admin writes them: `384G`, `50T`, `4h`, `7d`; never bare numbers."""
+"""Sizes, durations and days as an admin writes them: `384G`, `50T`, `4h`, `7d`, `2030-01-31`; never bare numbers."""
 
 import re
+from contextlib import suppress
+from datetime import date
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)([MGT])")
-_DURATION = re.compile(r"(\d+)([smhdw])")
+from gpupool.cluster.shown import shown
+
+# twelve digits: Slurm counts in 64 bits, and more is no size of anything
+_SIZE = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)([MGT])")
+_DURATION = re.compile(r"([0-9]{1,12})([smhdw])")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MIB = {"M": 1, "G": 1024, "T": 1024 * 1024}
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
+_LARGEST = 1_000_000 * _MIB["T"]  # MiB
+_LONGEST = 5200 * _SECONDS["w"]
 
 
 def parse_size(text: Any) -> int:
     """Take a size such as `384G` (binary units M, G, T) and give MiB. ValueError when it is not one."""
     match = _SIZE.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        raise ValueError(f"{text!r} is not a size; write a number and M, G or T, such as 384G")
-    return round(float(match[1]) * _MIB[match[2]])
+        raise ValueError(f"{shown(text)} is not a size; write a number and M, G or T, such as 384G")
+    mib = round(float(match[1]) * _MIB[match[2]])
+    if mib > _LARGEST:
+        raise ValueError(f"{text!r} is more than {format_size(_LARGEST)}, the most that a size may be")
+    return mib
 
 
 def parse_duration(text: Any) -> int:
@@ -24,11 +35,22 @@ def parse_duration(text: Any) -> int:
     match = _DURATION.fullmatch(text) if isinstance(text, str) else None
     if match is None:
         hint = ""
-        if isinstance(text, str) and (clock := re.fullmatch(r"(\d+):(\d\d)(?::(\d\d))?", text)):
+        if isinstance(text, str) and (clock := re.fullmatch(r"([0-9]{1,9}):([0-9]{2})(?::([0-9]{2}))?", text)):
             hours, minutes = int(clock[1]), int(clock[2])
             hint = f" (perhaps {hours}h)" if minutes == 0 else f" (perhaps {hours * 60 + minutes}m)"
-        raise ValueError(f"{text!r} is not a duration; write a number and s, m, h, d or w, such as 4h{hint}")
-    return int(match[1]) * _SECONDS[match[2]]
+        raise ValueError(f"{shown(text)} is not a duration; write a number and s, m, h, d or w, such as 4h{hint}")
+    seconds = int(match[1]) * _SECONDS[match[2]]
+    if seconds > _LONGEST:
+        raise ValueError(f"{text!r} is longer than {format_duration(_LONGEST)}, the longest that a duration may be")
+    return seconds
+
+
+def parse_day(text: Any) -> date:
+    """Take a day such as `2030-01-31` and give it. ValueError when it is not one."""
+    if isinstance(text, str) and _DAY.fullmatch(text):
+        with suppress(ValueError):
+            return date.fromisoformat(text)
+    raise ValueError(f"{shown(text)} is not a day; write 2030-01-31")
 
 
 def format_size(mib: int) -> str:
@@ -51,3 +73,4 @@ Size = Annotated[int, BeforeValidator(parse_size), WithJsonSchema({"type": "stri
 Duration = Annotated[
     int, BeforeValidator(parse_duration), WithJsonSchema({"type": "string", "pattern": f"^{_DURATION.pattern}$"})
 ]
+Day = Annotated[date, BeforeValidator(parse_day), WithJsonSchema({"type": "string", "format": "date"})]

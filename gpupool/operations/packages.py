@@ -1,18 +1,16 @@
 """Debian packages: one apt-get for all that is missing, and no service starts because of it."""
 
-import re
 import shlex
 from collections.abc import Generator
 
 from pyinfra.api.command import StringCommand
 from pyinfra.api.operation import operation
 
+from gpupool import unix_names
 from gpupool.facts.packages import POLICY_MARK, Packages
 from gpupool.operations import diffs
 from gpupool.operations.ambient import this_host
 from gpupool.operations.refusal import refuse
-
-_NAME = re.compile(r"[a-z0-9][a-z0-9+.-]+")
 
 # Output goes to a file on the node: when our connection dies in the middle, dpkg is not killed by a broken pipe.
 _PRELUDE = rf"""
@@ -50,7 +48,7 @@ def installed(packages: list[str]) -> Generator[StringCommand, None, None]:
     installation, and configuration files that are there already are kept. Lists are refreshed when they are older
     than a day, or when the installation fails without.
     """
-    if wrong := [package for package in packages if not _NAME.fullmatch(package)]:
+    if wrong := [package for package in packages if not unix_names.PACKAGE.fullmatch(package)]:
         yield from refuse(f"{wrong[0]!r} is no name of a Debian package")
         return
     state = this_host().get_fact(Packages, packages=sorted(set(packages)))

@@ -1,6 +1,5 @@
 """Users and groups with the same numbers everywhere: one look, one command, and nothing is ever deleted."""
 
-import re
 import shlex
 from collections.abc import Generator
 from dataclasses import dataclass, field
@@ -8,14 +7,12 @@ from dataclasses import dataclass, field
 from pyinfra.api.command import StringCommand
 from pyinfra.api.operation import operation
 
+from gpupool import unix_names
 from gpupool.facts.users import Accounts, AccountState
 from gpupool.operations import diffs
 from gpupool.operations.ambient import this_host
 from gpupool.operations.refusal import refuse
 
-_NAME = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
-# people of a directory service have their domain in the name
-_USER = re.compile(rf"{_NAME.pattern}(@[a-z0-9.-]+)?")
 _CHUNK = 200  # commands in one remote call: far below the 128 KiB that one argument may have
 Commands = Generator[StringCommand, None, None]
 
@@ -36,7 +33,7 @@ class UserEntry:
 @operation()
 def groups(wanted: dict[str, int]) -> Commands:
     """Make groups (name -> gid) that are missing. A number that differs, or is taken, is refused in words."""
-    if wrong := [name for name in wanted if not _NAME.fullmatch(name)]:
+    if wrong := [name for name in wanted if not unix_names.GROUP.fullmatch(name)]:
         yield from refuse(f"{wrong[0]!r} is no name for a group")
         return
     state = this_host().get_fact(Accounts, users=[], groups=[*wanted, *map(str, wanted.values())]) if wanted else None
@@ -148,10 +145,10 @@ def _compare(
 
 def _wrong(wanted: list[UserEntry]) -> str | None:
     for user in wanted:
-        if not _USER.fullmatch(user.name):
+        if not unix_names.USER.fullmatch(user.name):
             return f"{user.name!r} is no name for a user"
         for value in (user.comment, user.home, user.shell):
-            if any(sign in value for sign in ":\n\0"):
+            if unix_names.breaks_passwd(value):
                 return f"user {user.name}: {value!r} has a sign in it that passwd cannot hold"
     return None
 

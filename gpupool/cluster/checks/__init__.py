@@ -2,7 +2,7 @@
 
 from types import ModuleType
 
-from gpupool.cluster.checks import limits, names, policy, room, spaces, storage, sums, zfs
+from gpupool.cluster.checks import homes, limits, names, policy, room, spaces, storage, sums, system, tools, zfs
 from gpupool.cluster.checks.site import Check, Site
 from gpupool.cluster.complaints import Complaint
 
@@ -12,7 +12,8 @@ def _in(room: ModuleType) -> tuple[Check, ...]:
 
 
 NAMES = _in(names)
-CHECKS = (*NAMES, *_in(sums), *_in(policy), *_in(limits), *_in(room), *_in(storage), *_in(spaces), *_in(zfs))
+_OTHERS = (sums, policy, limits, room, storage, spaces, zfs, system, homes, tools)
+CHECKS = (*NAMES, *(check for room in _OTHERS for check in _in(room)))
 
 
 def complaints(site: Site, checks: tuple[Check, ...]) -> list[Complaint]:

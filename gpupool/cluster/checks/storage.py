@@ -8,6 +8,7 @@ from gpupool.cluster.checks.places import at, fixed, within
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.pools import dataset_of
+from gpupool.cluster.schema.base import filled
 from gpupool.cluster.schema.storage import Export
 
 _OPTION = re.compile(r"[a-z][a-z0-9_.]*(=[A-Za-z0-9_.:/-]+)?")
@@ -160,3 +161,7 @@ def _paths(site: Site) -> Iterator[tuple[Path, str]]:
         yield ("storage", "local", index, "path"), local.path
     for index, purge in enumerate(storage.purge):
         yield ("storage", "purge", index, "path"), purge.path
+    for index, space in enumerate(storage.user_spaces):
+        yield ("storage", "user_spaces", index, "path"), filled(space.path)
+    yield ("storage", "home", "path"), filled(storage.home.path)
+    yield ("slurm", "state"), site.inventory.slurm.state

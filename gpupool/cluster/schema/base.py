@@ -1,28 +1,61 @@
 """What every entry of an inventory has in common."""
 
+import re
+import unicodedata
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from gpupool.cluster.shown import shown
+
+
+def one_line(word: str) -> str:
+    """Give a word as it is; ValueError where it has line feeds or other control characters."""
+    # other signs that cannot be printed, such as joiners, stand in people's names
+    if strange := next((sign for sign in word if unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp")), None):
+        raise ValueError(f"{shown(word)} has {strange!r} in it; a word stands on one line, without control characters")
+    return word
+
+
 Count = Annotated[int, Field(strict=True, ge=0)]
 Flag = Annotated[bool, Field(strict=True)]
-Word = Annotated[str, Field(strict=True, min_length=1)]
+Word = Annotated[str, Field(strict=True, min_length=1), AfterValidator(one_line)]
 Name = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.@-]*$")]
-AbsolutePath = Annotated[str, Field(strict=True, pattern=r"^/[^\s]*$")]
+VariableName = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+Domain = Annotated[
+    str,
+    Field(
+        strict=True,
+        max_length=200,
+        pattern=r"^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$",
+    ),
+]
+AbsolutePath = Annotated[str, Field(strict=True, pattern=r"^/[^\s]*$"), AfterValidator(one_line)]
+
+_FILLED_IN = re.compile(r"\{(user|account|domain|id)\}")
 
 
-def _filled(path: str) -> str:
-    where = dict.fromkeys(("user", "account", "domain", "id"), "x")
-    try:
-        filled = path.format_map(where)
-    except (KeyError, ValueError, IndexError, AttributeError, TypeError):
-        raise ValueError(f"{path!r}: only {{user}}, {{account}}, {{domain}} and {{id}} can be filled in") from None
-    if not filled.startswith("/") or any(c.isspace() for c in filled):
-        raise ValueError(f"{path!r} is not an absolute path without blanks")
-    return path
+def filled(path: str) -> str:
+    """Give a path as it is for a user whose every name is `x`."""
+    return _FILLED_IN.sub("x", path)
 
 
-PathOfUser = Annotated[str, Field(strict=True), AfterValidator(_filled)]
+def of_user(path: str, name: str, account: str) -> str:
+    """Give a path as it is for a user of an account; of `ann@example.org` the id is ann and the domain the rest."""
+    own, _, domain = name.partition("@")
+    return path.format(user=name, account=account, id=own, domain=domain)
+
+
+def _of_a_user(path: str) -> str:
+    now = filled(path)
+    if "{" in now or "}" in now:
+        raise ValueError(f"{shown(path)}: only {{user}}, {{account}}, {{domain}} and {{id}} can be filled in")
+    if not now.startswith("/") or any(c.isspace() for c in now):
+        raise ValueError(f"{shown(path)} is not an absolute path without blanks")
+    return one_line(path)
+
+
+PathOfUser = Annotated[str, Field(strict=True), AfterValidator(_of_a_user)]
 Mode = Annotated[str, Field(strict=True, pattern=r"^[0-7]{4}$")]
 Nodes = Annotated[
     str,
@@ -34,6 +67,7 @@ Nodes = Annotated[
             "@compute!vicki"
         ),
     ),
+    AfterValidator(one_line),
 ]
 
 
@@ -47,6 +81,6 @@ class Fact(Entry):
     """An entry that says where its facts come from: `src`, and what of it is `inferred` (all, or some keys)."""
 
     src: Word | None = Field(None, description="Where this is written, such as a line of the cluster's user guide.")
-    inferred: Flag | tuple[str, ...] = Field(
+    inferred: Flag | tuple[Word, ...] = Field(
         False, description="True when the whole entry is a guess, or the list of its keys that are."
     )

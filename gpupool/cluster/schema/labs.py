@@ -1,16 +1,32 @@
 """Who may use what: accounts, users, QoS, partitions, and the limits on each."""
 
-from datetime import date
+import re
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
-from gpupool.cluster.schema.base import Count, Entry, Fact, Flag, Name, Nodes, Word
-from gpupool.cluster.words import Duration, Size
+from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, Nodes, Word, one_line
+from gpupool.cluster.shown import shown
+from gpupool.cluster.words import Day, Duration, Size
 
 UnixId = Annotated[int, Field(strict=True, ge=1000, le=60000)]
 Weight = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 AccountKind = Literal["lab", "shared", "department", "group", "project"]
+_KEY = re.compile(
+    r"(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-(ssh-ed25519|ecdsa-sha2-nistp256)@openssh\.com)"
+    r" AAAA[A-Za-z0-9+/]*={0,3}( .*)?"
+)
+
+
+def _public_key(key: str) -> str:
+    if "PRIVATE KEY" in key:
+        raise ValueError("this is a private key: whoever reads it can log in as its owner (write the line of its .pub)")
+    if not _KEY.fullmatch(key):
+        raise ValueError(f"{shown(key)} is not one public key; write the one line of its .pub: ssh-ed25519 AAAA…")
+    return one_line(key)
+
+
+PublicKey = Annotated[str, Field(strict=True), AfterValidator(_public_key)]
 
 
 class Amounts(Entry):
@@ -54,7 +70,7 @@ class Grant(Fact):
     """A QoS given until a day."""
 
     qos: Name
-    until: date
+    until: Day
 
 
 class User(Fact):
@@ -65,8 +81,8 @@ class User(Fact):
     account: Name
     full_name: Word | None = None
     coordinator: Flag = Field(False, description="May manage the members of the account.")
-    keys: tuple[Word, ...] = Field((), description="Public SSH keys.")
-    shell: Word = "/bin/bash"
+    keys: tuple[PublicKey, ...] = Field((), description="Public SSH keys, each on one line.")
+    shell: AbsolutePath = "/bin/bash"
     qos: tuple[Name, ...] = Field((), description="QoS besides those everybody has.")
     grants: tuple[Grant, ...] = ()
     partitions: tuple[Name, ...] = ()
@@ -108,7 +124,7 @@ class Partition(Fact):
 
     @field_validator("name")
     @classmethod
-    def _no_spaces(cls, name: str) -> str:
-        if any(c.isspace() or c in ",=" for c in name):
-            raise ValueError(f"{name!r} cannot be a partition's name: no blanks, commas or equal signs")
+    def _plain(cls, name: str) -> str:
+        if not re.fullmatch(r"[A-Za-z0-9_.@-]+", name.replace("{account}", "x")):
+            raise ValueError(f"{shown(name)} cannot be a partition's name: letters, digits, _, ., @ and - only")
         return name

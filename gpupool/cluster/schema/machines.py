@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gpupool.cluster.schema.base import Count, Fact, Flag, Name, Nodes, Word
+from gpupool.cluster.schema.base import Count, Domain, Fact, Flag, Name, Nodes, VariableName, Word
 from gpupool.cluster.words import Duration, Size
 
 Role = Literal[
@@ -26,7 +26,7 @@ class ClusterEntry(Fact):
     """The cluster's name and place."""
 
     name: Annotated[str, Field(strict=True, pattern=r"^[a-z][a-z0-9_-]*$", description="Slurm's ClusterName.")]
-    domain: Word | None = Field(None, description="Joined to each node's name, unless node_names is fqdn.")
+    domain: Domain | None = Field(None, description="Joined to each node's name, unless node_names is fqdn.")
     node_names: Literal["short", "fqdn"] = Field("short", description="What Slurm calls a node.")
     network: Word = Field(description="The network that holds every node's address, such as 10.66.0.0/16.")
     timezone: Word = "Etc/UTC"
@@ -67,7 +67,7 @@ class NodeEntry(Fact):
 
     name: Nodes
     address: Address | None = None
-    domain: Word | None = Field(None, description="Where it differs from the cluster's.")
+    domain: Domain | None = Field(None, description="Where it differs from the cluster's.")
     roles: tuple[Role, ...] = Field(min_length=1)
     hardware: Name | None = None
     gpus: dict[Name, Count] = Field(default_factory=dict)
@@ -87,4 +87,4 @@ class Gpu(Fact):
     driver: Literal["nvidia", "fake"] = Field(
         "nvidia", description="fake: device files without a driver, for testbeds."
     )
-    device_env: tuple[Word, ...] = Field((), description="Job variables that get the UUIDs of the job's GPUs.")
+    device_env: tuple[VariableName, ...] = Field((), description="Job variables that get the UUIDs of the job's GPUs.")

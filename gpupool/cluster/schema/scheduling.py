@@ -7,6 +7,10 @@ from pydantic import Field
 from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, Word
 from gpupool.cluster.words import Duration, Size
 
+ParameterKey = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+# slurm.conf ends a value at a blank, where another key may begin, and a line at #; " and \\ are its own
+ParameterValue = Annotated[Word, Field(pattern=r"^[^\s#\"\\]+$")]
+PrivateData = Annotated[str, Field(strict=True, pattern=r"^[a-z]+$")]
 SlurmVersion = Literal["22.05", "24.11", "26.05"]
 
 
@@ -21,7 +25,9 @@ class Slurm(Fact):
         "3%", description="Share of a node's nominal memory that Slurm is not told of: firmware and kernel hold some."
     )
     controller_timeout: Duration = Field(120, description="After which the backup controller takes over.")
-    parameters: dict[Name, Word] = Field(default_factory=dict, description="More keys of slurm.conf, as they are.")
+    parameters: dict[ParameterKey, ParameterValue] = Field(
+        default_factory=dict, description="More keys of slurm.conf, as they are."
+    )
 
 
 class DefaultMemory(Entry):
@@ -73,7 +79,7 @@ class Scheduler(Fact):
         None,
         description="Jobs of a user in each account and in each QoS, waiting and running, every task of an array.",
     )
-    private_data: tuple[Word, ...] = ()
+    private_data: tuple[PrivateData, ...] = ()
     fairshare: Literal["none", "accounts"] = "none"
     refuse_submit_from: tuple[AbsolutePath, ...] = ()
     sacct_fields: dict[Name, Name] = Field(default_factory=dict, description="Old column names and what they are now.")

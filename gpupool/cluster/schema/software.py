@@ -4,8 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gpupool.cluster.schema.base import Count, Entry, Fact, Flag, Mode, Name, Nodes, Word
+from gpupool.cluster.schema.base import Count, Entry, Fact, Flag, Mode, Name, Nodes, VariableName, Word
 from gpupool.cluster.words import Duration, Size
+
+# sshd takes * and ? in AcceptEnv, and does not start with what it takes for no name
+AcceptedName = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z_*?][A-Za-z0-9_*?]*$")]
 
 
 class Cuda(Fact):
@@ -92,15 +95,15 @@ class AcceptEnv(Entry):
     """Variables that an ssh client may send."""
 
     where: Nodes
-    names: tuple[Word, ...]
+    names: tuple[AcceptedName, ...]
 
 
 class Environment(Fact):
     """Variables; values may hold {user} and {account}."""
 
     accept_env: AcceptEnv | None = None
-    login: dict[Name, Word] = Field(default_factory=dict)
-    job: dict[Name, Word] = Field(default_factory=dict)
+    login: dict[VariableName, Word] = Field(default_factory=dict)
+    job: dict[VariableName, Word] = Field(default_factory=dict)
 
 
 class Tool(Fact):
@@ -108,7 +111,7 @@ class Tool(Fact):
 
     name: Word
     where: Nodes
-    options: dict[Name, Word | int] = Field(default_factory=dict)
+    options: dict[Name, Word | Count] = Field(default_factory=dict)
 
 
 class Timer(Fact):

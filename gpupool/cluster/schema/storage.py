@@ -1,10 +1,22 @@
 """Storage: exports, where they are mounted, links to them, labs' spaces, homes."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Mode, Name, Nodes, PathOfUser, Word
+from gpupool.cluster.schema.base import (
+    AbsolutePath,
+    Count,
+    Entry,
+    Fact,
+    Flag,
+    Mode,
+    Name,
+    Nodes,
+    PathOfUser,
+    VariableName,
+    Word,
+)
 from gpupool.cluster.words import Duration, Size
 
 Data = Literal["stripe", "mirror", "raidz1", "raidz2", "raidz3"]
@@ -67,7 +79,7 @@ class SpaceRules(Entry):
 
     owner: Name = "root"
     mode: Mode = "3775"
-    user_dir: Word = "{user}"
+    user_dir: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9_.@-]*\{user\}[A-Za-z0-9_.@-]*$")] = "{user}"
     extra_dirs: Literal["audit", "allow"] = "allow"
 
 
@@ -95,7 +107,7 @@ class UserSpace(Fact):
     """A directory for each user."""
 
     path: PathOfUser
-    env: Word | None = None
+    env: VariableName | None = Field(None, description="Variable of login shells that names it.")
     quota: dict[Literal["standard", "premium"], Size] = Field(
         default_factory=dict, description="For all of an account's users together, by the account's tier."
     )

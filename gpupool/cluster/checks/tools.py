@@ -1,0 +1,30 @@
+"""What an inventory may say of the tools that gpupool brings along."""
+
+import difflib
+from collections.abc import Iterator
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Complaint, Path
+
+_OF_SBASH = ("gpu", "gpus", "cpus", "partition")
+
+
+def ensure_sbash_can_use_its_options(site: Site) -> Iterator[Complaint]:
+    """sbash has numbers of GPUs and CPUs, and a GPU type and partitions that are there."""
+    it = site.inventory
+    partitions = {name for _, entry in site.partitions() for name, _ in site.partition_names(entry)}
+    for index, tool in enumerate(it.tools):
+        for key, value in tool.options.items() if tool.name == "sbash" else ():
+            path: Path = ("tools", index, "options", key)
+            if key not in _OF_SBASH:
+                near = difflib.get_close_matches(key, _OF_SBASH, n=1)
+                yield Complaint(path, "is no option of sbash", f"did you mean {near[0]}?" if near else None)
+            elif key in ("gpus", "cpus"):
+                if not isinstance(value, int):
+                    yield Complaint(path, f"must be a number, not {value!r}")
+                elif key == "cpus" and not value:
+                    yield Complaint(path, "a shell needs a CPU", "at least 1")
+            elif key == "gpu" and value not in it.gpu_types:
+                yield Complaint(path, f"there is no GPU type {value!r}")
+            elif key == "partition" and (unknown := [p for p in str(value).split(",") if p not in partitions]):
+                yield Complaint(path, f"there is no partition {unknown[0]!r}")

@@ -1,0 +1,32 @@
+"""One inventory that uses the whole language and holds: the commented example with all of it switched on."""
+
+from pathlib import Path
+from typing import Any
+
+from gpupool.cluster.reference import switched_on
+from gpupool.cluster.text import read
+
+EXAMPLE = Path(__file__).parents[2] / "inventory" / "example"
+
+
+def everything(folder: Path) -> dict[str, Any]:
+    """Give its data; the files are written into a folder. What contradicts each other in the example is reconciled."""
+    for file in EXAMPLE.glob("*.yml"):
+        (folder / file.name).write_text(switched_on(file.read_text()))
+    data = read(folder).data
+    data["cluster"].pop("totals")
+    del data["accounts"][1]["limits"]["group"]["mem"]
+    del data["scheduler"]["default_memory"]["per_node"]
+    uncapped = [it["name"] for it in data["accounts"] if it["kind"] != "lab"]
+    for partition in data["partitions"]:
+        if "allow_accounts" not in partition:
+            partition |= {"deny_accounts": uncapped, "lift": ["per_user"], "tier": 80}
+    data["cluster"] |= {"src": "L1", "inferred": ["name"]}
+    data["examples"] = ["job.sh"]
+    data["slurm"] |= {"state": "/srv/slurm"}
+    # a user without a unix group, a purge, and a type of GPU for sbash: each is written somewhere of its own
+    data["users"].append({"name": "u-optics1", "uid": 20009, "account": "physics.optics", "keys": []})
+    data["scheduler"]["private_data"] = ["jobs"]
+    data["scheduler"]["refuse_submit_from"] = ["/home"]
+    data["tools"].append({"name": "sbash", "where": "@compute", "options": {"gpu": "a40", "partition": "short"}})
+    return data

@@ -1,0 +1,246 @@
+"""No value of an inventory becomes more than a value: check refuses it, or its file's reader finds exactly that value.
+
+Every field of the schema that takes words is tried, and so is every key that an admin names, each by itself and, for
+the sake of names, everywhere at once. A new field needs a place in the commented example, and is tried by that alone.
+"""
+
+import copy
+import re
+import typing
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from everything import everything
+from parsed import parsed
+from pydantic import BaseModel
+
+from gpupool.cluster import checks
+from gpupool.cluster.build import build
+from gpupool.cluster.census import count
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.schema import Inventory
+from gpupool.cluster.shape import shaped
+from gpupool.compile import files_for
+from gpupool.files import File
+from gpupool.slurm.accounting import entities
+
+TAILS = (
+    *(
+        "\n",
+        "\r",
+        "\t",
+        "\0",
+        "\x1b[2J",
+        "\x7f",
+        "\x85",
+        "\u2028",
+        "\ud800",
+        "\nProlog=/x",
+        "\nfi\ntouch left",
+        "\nEND\n",
+    ),
+    *(" ", " Prolog=/x", "#x", " #x", ";touch left", "'", '"', "\\", "\\n", "`touch left`", "$(touch left)", "$HOME"),
+    *(
+        "%h",
+        "%%",
+        "|x",
+        "&x",
+        ">left",
+        "{x}",
+        "{{ 7 }}",
+        "{user[0]}",
+        "*",
+        "?",
+        "~",
+        "!x",
+        ",x",
+        "=x",
+        ":x",
+        "/..",
+        "/",
+    ),
+    *("]]", "--x", "@x", "é", "\u202e"),
+)
+PLAIN = ("zqxjz", "97531")  # tails that are as plain as can be, and stand nowhere else
+SELECTORS = (".where", ".mount_on", ".links_on", ".nodes", ".vscode_kill")
+STEP = object()  # any item of a list, any key of a mapping
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A word in the data: where, which field of the schema it is in, and whether it is a key there."""
+
+    field: str
+    path: tuple[str | int, ...]
+    is_key: bool
+    word: str
+
+
+def fields(annotation: Any, name: str, value: Any = STEP, path: tuple[str | int, ...] = ()) -> Iterator[Spot]:
+    """Give what takes words in a part of the schema; with a value, each word that stands there."""
+    there = value is not STEP
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        for key, field in annotation.model_fields.items():
+            said = field.alias or key
+            if not there:
+                yield from fields(field.annotation, f"{annotation.__name__}.{key}")
+            elif isinstance(value, dict) and said in value:
+                yield from fields(field.annotation, f"{annotation.__name__}.{key}", value[said], (*path, said))
+    elif annotation is str and (not there or isinstance(value, str)):
+        yield Spot(name, path, False, value if there else "")
+    elif origin is dict:
+        if any(True for _ in fields(arguments[0], name)):
+            yield from (
+                [Spot(f"{name} (keys)", (*path, it), True, it) for it in value]
+                if there
+                else [Spot(f"{name} (keys)", (), True, "")]
+            )
+        for key, below in value.items() if there else [(STEP, STEP)]:
+            yield from fields(arguments[1], name, below, (*path, key) if there else ())
+    elif origin is tuple:
+        for index, below in enumerate(value) if there and isinstance(value, list) else [(0, STEP)] * (not there):
+            yield from fields(arguments[0], name, below, (*path, index))
+    elif origin is typing.Annotated:
+        if not _is_parsed(arguments):
+            yield from fields(arguments[0], name, value, path)
+    elif origin is not typing.Literal:
+        for argument in arguments:
+            if not (isinstance(argument, type) and argument is type(None)):
+                yield from fields(argument, name, value, path)
+
+
+def _is_parsed(arguments: tuple[Any, ...]) -> bool:
+    """Tell whether a field becomes a number or a day."""
+    return arguments[0] is not str and not typing.get_origin(arguments[0])
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return everything(tmp_path_factory.mktemp("everything"))
+
+
+def compiled(data: dict[str, Any]) -> dict[tuple[str, str], File] | None:
+    """Give each different file and what slurmdbd is told; None where check complains."""
+    inventory, complaints = shaped(data)
+    if inventory is None:
+        assert complaints
+        assert all(str(it.words).isprintable() for it in complaints)
+        return None
+    census, complaints = count(inventory)
+    site = Site(inventory, census)
+    complaints = complaints + checks.complaints(site, checks.CHECKS if census.whole else checks.NAMES)
+    if any(it.severity == "error" for it in complaints):
+        assert all(it.words.isprintable() for it in complaints)
+        return None
+    cluster = build(site)
+    found = {(file.path, file.text): file for node in cluster.nodes.values() for file in files_for(cluster, node)}
+    entity = File("/entities", repr(entities(cluster)), "")
+    return {**found, (entity.path, entity.text): entity}
+
+
+def with_word(data: dict[str, Any], spot: Spot, word: str) -> dict[str, Any]:
+    """Give the data with another word at a spot."""
+    new = copy.deepcopy(data)
+    here: Any = new
+    for step in spot.path[:-1]:
+        here = here[step]
+    if spot.is_key:
+        items = list(here.items())
+        here.clear()
+        here.update({word if key == spot.word else key: value for key, value in items})
+    else:
+        here[spot.path[-1]] = word
+    return new
+
+
+def renamed(value: Any, old: str, new: str) -> Any:
+    """Give the data with a word replaced wherever it stands, as a key too."""
+    if isinstance(value, dict):
+        return {new if key == old else key: renamed(below, old, new) for key, below in value.items()}
+    if isinstance(value, list):
+        return [renamed(item, old, new) for item in value]
+    return new if value == old else value
+
+
+def read_all(files: dict[tuple[str, str], File], paths: set[str], folder: Path) -> list[str]:
+    """Give all that the readers of the files at these paths find."""
+    return sorted(f"{it.path} {line}" for it in files.values() if it.path in paths for line in parsed(it, folder))
+
+
+def test_every_field_that_takes_words_has_a_place_in_the_example(data: dict[str, Any]) -> None:
+    wanted = {spot.field for spot in fields(Inventory, "")}
+    assert len(wanted) > 100
+    assert wanted - {spot.field for spot in fields(Inventory, "", data)} - FREE == set()
+
+
+# where a thing comes from; one place in the example is enough
+FREE = {
+    f"{model}.{key}"
+    for model in {spot.field.partition(".")[0] for spot in fields(Inventory, "")}
+    for key in ("src", "inferred")
+}
+NAMES = sorted({spot.field for spot in fields(Inventory, "")} - FREE)
+
+
+@pytest.mark.parametrize("field", NAMES)
+def test_a_value_stays_a_value(
+    field: str, data: dict[str, Any], tmp_path: Path, original: dict[tuple[str, str], File]
+) -> None:
+    spots = {it.word: it for it in fields(Inventory, "", data) if it.field == field}
+    for spot in list(spots.values())[: 1 if field.endswith(SELECTORS) else 2]:
+        _tried(spot, partial(with_word, data, spot), original, tmp_path)
+        if renamed(data, spot.word, "x") != with_word(data, spot, "x"):
+            _tried(spot, partial(renamed, data, spot.word), original, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def original(data: dict[str, Any]) -> dict[tuple[str, str], File]:
+    files = compiled(data)
+    assert files is not None
+    return files
+
+
+def _tried(spot: Spot, change: Callable[[str], Any], original: dict[tuple[str, str], File], folder: Path) -> None:
+    """Try all tails of a word."""
+    old = spot.word
+
+    same = next((it for it in PLAIN if compiled(change(old + it))), None)
+    harmless = compiled(change(old + same)) if same else None
+    if harmless and harmless.keys() == original.keys():
+        return  # it is written nowhere
+    for tail in TAILS:
+        word = old + tail
+        files = compiled(change(word))
+        if files is None or files.keys() == original.keys():
+            continue
+        if spot.field.endswith(SELECTORS):
+            # it is never written, only the nodes that it means
+            assert not [text for _, text in files.keys() - original.keys() if word in text], f"{word!r} is written"
+            continue
+        assert same, f"{word!r} is accepted, and none of {PLAIN} is"
+        assert harmless
+        paths = {path for path, _ in (files.keys() | harmless.keys()) - original.keys()}
+        wanted = [line.replace(same, tail) for line in read_all(harmless, paths, folder)]
+        assert read_all(files, paths, folder) == sorted(wanted), f"{word!r} is more than a value"
+
+
+def test_the_readers_find_what_breaks_out(tmp_path: Path) -> None:
+    """Each of these was once taken for a value."""
+    for path, fine, broken in (
+        ("/etc/slurm/slurm.conf", "KillWait=20\n", "KillWait=20 Prolog=/x\n"),
+        ("/etc/slurm/slurm.conf", "PartitionName=a State=UP\n", "PartitionName=a#x State=UP\n"),
+        ("/etc/ssh/sshd_config.d/gpupool.conf", "AcceptEnv A\n", "AcceptEnv A\nPermitRootLogin yes\n"),
+        ("/etc/profile.d/x.sh", "export A=x\n", "export A=x;touch left\n"),
+        ("/etc/systemd/system/x.service", "[Service]\nReadWritePaths=/a%%h\n", "[Service]\nReadWritePaths=/a%h\n"),
+        ("/etc/hosts", "10.1.1.1 a.org\n", "10.1.1.1 a.org\n6.6.6.6 b.org\n"),
+    ):
+        assert parsed(File(path, fine, ""), tmp_path) != parsed(File(path, broken, ""), tmp_path), path
+    with pytest.raises(ValueError, match="sshd"):
+        parsed(File("/etc/ssh/sshd_config", 'AcceptEnv L"x\n', ""), tmp_path)
+    with pytest.raises(Exception, match=re.escape("near")):
+        parsed(File("/etc/slurm/job_submit.lua", 'local a = "x" y"', ""), tmp_path)
