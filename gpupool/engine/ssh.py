@@ -12,6 +12,7 @@ from pyinfra.connectors.ssh import SSHConnector
 from pyinfra.connectors.util import CommandOutput, remove_any_sudo_askpass_file
 
 from gpupool.engine import alive
+from gpupool.engine.lock import Greeting, Lock, LockError, greet
 
 ANSWER_SECONDS = 10  # for each of: TCP connect, SSH banner, authentication
 KEEPALIVE_SECONDS = 10
@@ -30,6 +31,7 @@ class PoolSSH(SSHConnector):
     }
 
     lost = LOST  # why commands fail once the connection is gone
+    _lock: Lock | None = None
 
     @staticmethod
     def make_names_data(name: str) -> Iterator[tuple[str, dict[str, Any], list[str]]]:
@@ -73,6 +75,18 @@ class PoolSSH(SSHConnector):
             raise SSHException(self.lost)
         return ok, output
 
+    def greet(self, lock: bool) -> Greeting:
+        """Ask the node for its clock and for who applies there, and lock it for this run (``lock``); or LockError."""
+        transport = self._transport()
+        if transport is None:
+            raise LockError(self.lost)
+        greeting, self._lock = greet(transport, lock, self._lock_is_gone)
+        return greeting
+
+    def _lock_is_gone(self) -> None:
+        if self._alive():
+            self.give_up(f"{LOST}: this run was silent for too long, and another one may be at work on the node")
+
     def put_file(self, *args: Any, **kwargs: Any) -> bool:
         """Upload; a node that hangs counts as lost."""
         with alive.watched(self._transport(), self._hangs):
@@ -101,6 +115,8 @@ class PoolSSH(SSHConnector):
 
     def disconnect(self) -> None:
         """Close for real: pyinfra leaves the socket to the garbage collector."""
+        if self._lock:
+            self._lock.release()
         if self._alive():
             remove_any_sudo_askpass_file(self.host)
         super().disconnect()

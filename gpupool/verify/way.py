@@ -12,7 +12,7 @@ CHECK_SECONDS = 90.0  # no look of any check takes that long
 LOST = "the connection was lost"
 
 
-class Way(SshBackend):
+class Way(SshBackend):  # type: ignore[misc]  # testinfra is not typed
     """One connection to a node; ``lost`` is why there is none any more, and then each check fails with it at once."""
 
     def __init__(self, name: str, config: str) -> None:

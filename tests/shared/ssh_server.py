@@ -32,6 +32,7 @@ class Server:
     data: dict[str, Any]
     asked: Path  # the commands, a line each
     hangs: bool = False  # from then on the kernel answers, and nothing else does
+    before: str = ""  # what its shell does first
     awake: threading.Event = field(default_factory=threading.Event)
     transports: list[paramiko.Transport] = field(default_factory=list)
 
@@ -71,7 +72,9 @@ class Session(paramiko.ServerInterface):
             channel.sendall_stderr(b"first\nwhy it failed\n")
             channel.send_exit_status(3)
         else:
-            self._run(channel, command)
+            # a node has a /run and a clock of its own
+            own = command.replace("/run/gpupool", f"{self._node.asked.parent}/gpupool")
+            self._run(channel, f"{self._node.before}{own}")
         channel.close()
 
     @staticmethod

@@ -1,15 +1,18 @@
 """A node that is lost while it is checked fails its checks in words and at once; the others are checked."""
 
+import contextlib
 import os
 import stat
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from testinfra.host import Host
 
 from gpupool.engine import ssh
 from gpupool.reach import reach
-from gpupool.verify import way
+from gpupool.verify import test_node, way
 from gpupool.verify.run import Outcome, run
 from gpupool.verify.way import Way
 
@@ -71,6 +74,17 @@ def test_an_exit_status_is_the_commands_own(log: Path) -> None:
 
 def test_words_are_those_of_an_apply() -> None:
     assert way.LOST == ssh.LOST
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(600, "600 s ahead"), (-600, "600 s behind"), (20, "")])
+def test_a_clock_that_is_off_is_named(seconds: int, words: str) -> None:
+    class Node:
+        def check_output(self, command: str) -> str:
+            return subprocess.check_output(["date", "-d", f"{seconds} seconds", command.split()[1]], text=True)
+
+    at_all: Any = Node()
+    with contextlib.nullcontext() if not words else pytest.raises(AssertionError, match=words):
+        test_node.test_clock_is_right(at_all, at_all)
 
 
 def test_all_checks_of_a_node_that_hangs_fail_and_the_others_are_made(log: Path) -> None:
