@@ -32,6 +32,9 @@ from gpupool.system.zfs import pools_for
 
 cluster, node = here()
 
+if holds_configuration(cluster, node):
+    slurm.keep(cluster, node)
+stage(name="No job would end")
 base.apply(cluster, node)
 ssh.apply(cluster, node)
 people.apply(cluster, node)

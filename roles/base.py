@@ -2,13 +2,16 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.operations import files, names, packages, service
+from gpupool.operations import files, names, packages, service, slurm
 from gpupool.system.packages import packages_for
 
 
 def apply(cluster: Cluster, node: Node) -> None:
     """Names first: everything after them may need to find another node."""
-    files.put(name="Names", files=files_of(cluster, node, "base"))
+    own = files_of(cluster, node, "base")
+    if node != cluster.controllers[0]:
+        slurm.costs_no_jobs(name="Nodes that jobs are on", first=cluster.controllers[0].name, files=own)
+    files.put(name="Names", files=own)
     names.called(name="Host name", hostname=node.name)
     packages.installed(name="Packages", packages=list(packages_for(cluster, node)))
     files.put(name="Time zone", links={"/etc/localtime": f"/usr/share/zoneinfo/{cluster.entry.timezone}"})

@@ -6,6 +6,16 @@ from gpupool.operations import files, slurm, trial
 from gpupool.operations.slurm import NodeEntry
 
 
+def keep(cluster: Cluster, node: Node) -> None:
+    """First of all, on the nodes that hold the configuration: a change that would end jobs is refused."""
+    slurm.keeps_jobs(
+        name="Running jobs",
+        files=files_of(cluster, node, "slurm"),
+        partitions=list(cluster.partitions),
+        nodes=[NodeEntry(it.slurm_name, it.cpus, dict(it.gpus)) for it in cluster.having("compute")],
+    )
+
+
 def apply(cluster: Cluster, node: Node) -> None:
     """Before any daemon is told to read it: all controllers have the same files when the first one reads them.
 
@@ -13,12 +23,6 @@ def apply(cluster: Cluster, node: Node) -> None:
     """
     wanted = files_of(cluster, node, "slurm")
     first = cluster.controllers[0]
-    slurm.keeps_jobs(
-        name="Running jobs",
-        files=wanted,
-        partitions=list(cluster.partitions),
-        nodes=[NodeEntry(it.slurm_name, it.cpus, dict(it.gpus)) for it in cluster.having("compute")],
-    )
     if node != first:
         slurm.follows(name="Configuration tried", first=first.name, files=wanted)
     files.put(name="Slurm configuration", files=wanted, check=trial.check())

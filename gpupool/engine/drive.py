@@ -14,9 +14,10 @@ if not monkey.is_module_patched("socket"):
     monkey.patch_all(ssl="ssl" not in sys.modules)
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import gevent
 import pyinfra
@@ -29,13 +30,15 @@ from pyinfra.api.state import MAX_PARALLEL, StateOperationHostData, StateStage
 from pyinfra.context import ctx_config, ctx_host
 
 from gpupool.engine.ambient import command_line, interruptible
+from gpupool.engine.clock import odd
 from gpupool.engine.deploy import Deploy, load
 from gpupool.engine.hosts import Track, inventory_of
+from gpupool.engine.lock import LockError
 from gpupool.engine.progress import Progress, Silence
 from gpupool.engine.record import recording
 from gpupool.engine.report import Change, HostReport, Report, Target
 from gpupool.engine.speed import faster
-from gpupool.engine.ssh import ANSWER_SECONDS
+from gpupool.engine.ssh import ANSWER_SECONDS, PoolSSH
 from gpupool.engine.state import PoolState
 from gpupool.engine.wire import FACT, Freshness, Wire
 from gpupool.engine.words import reason, unreachable
@@ -63,7 +66,8 @@ def run(
 ) -> Report:
     """Run ``deploy`` (a deploy file, or a function that calls operations) on ``hosts``, or on those named in ``limit``.
 
-    Without ``execute`` nothing is written: the report's changes are what would be done. A node that cannot be reached,
+    Without ``execute`` nothing is written: the report's changes are what would be done. With it the nodes are locked
+    for this run; where another one has any of them, all fail and nothing is done. A node that cannot be reached,
     a role that raises, a fact or an operation that fails stops that node alone. Ctrl-C ends the run with
     ``Report.interrupted``. ``log`` gets what pyinfra says. GpupoolError: the request itself makes no sense.
     """
@@ -117,6 +121,7 @@ class _Run:
             ticker = gevent.spawn(self._tick)
             try:
                 self._connect()
+                self._greet()
                 self._prepare()
                 if self.execute:
                     self._execute()
@@ -156,6 +161,42 @@ class _Run:
             else:
                 self.state.activate_host(track.host)
         self.progress.advance()
+
+    # Greet: clocks, and one apply at a time on a node
+
+    def _greet(self) -> None:
+        tracks = [track for track in self._active() if isinstance(track.host.connector, PoolSSH)]
+        # the first one alone: of two runs that begin in the same moment, one gets it and the other one nothing
+        for some in (tracks[:1], tracks[1:]):
+            self._each(CONNECTING, self._greet_one, some)
+            if self.execute and any(track.greeting and track.greeting.busy for track in some):
+                break
+        known = {track: track.greeting for track in tracks if track.greeting}
+        busy = {track.name: greeting.busy for track, greeting in known.items() if greeting.busy}
+        off = odd({track.name: greeting.ahead for track, greeting in known.items()})
+        for track in known:
+            if clock := off.get(track.name):
+                track.clock = clock
+                self.progress.note(f"{track.name}: {clock}")
+        if busy and self.execute:
+            self._turn_away(busy)
+        for name, who in busy.items() if not self.execute else ():
+            self.progress.note(f"{name}: {who}: what is shown here may be half of that")
+
+    def _greet_one(self, track: Track) -> None:
+        with track.busy():
+            try:
+                connector: Any = track.host.connector
+                track.greeting = connector.greet(lock=self.execute)
+            except LockError as error:
+                if self.execute:
+                    self._fail(track, f"cannot be locked for this run: {error}")
+
+    def _turn_away(self, busy: Mapping[str, str]) -> None:
+        name, who = next(iter(busy.items()))
+        for track in self._active():
+            here = busy.get(track.name) or f"left alone: on {name}, {who.replace(' here', '')}"
+            self._fail(track, f"{here}; nothing was changed, try again when that has ended")
 
     # Prepare: the deploy is called once for each host; without execute each operation looks for what it would change
 
@@ -294,7 +335,7 @@ class _Run:
     def _fail(self, track: Track, why: str) -> None:
         if self.interrupted:
             return
-        track.failure = why
+        track.failure = why = f"{why} ({track.clock})" if track.clock else why
         self.state.failed_hosts.add(track.host)
         self.state.active_hosts.discard(track.host)
         pyinfra.logger.error("%s: %s", track.name, why)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from pyinfra.api import Host, Inventory
 
+from gpupool.engine.lock import Greeting
 from gpupool.engine.record import Heard
 from gpupool.engine.report import Target
 from gpupool.engine.ssh import PoolSSH
@@ -45,6 +46,8 @@ class Track:
         self.failure: str | None = None
         self.seconds = 0.0
         self.left = 0  # operations still to run
+        self.greeting: Greeting | None = None
+        self.clock = ""  # how it is off, in words
 
     @contextmanager
     def busy(self) -> Iterator[None]:

@@ -5,11 +5,14 @@ import socket
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from paramiko import SSHException
+from paramiko import SSHException, Transport
 from pyinfra.api import StringCommand
 from pyinfra.connectors.base import DataMeta
 from pyinfra.connectors.ssh import SSHConnector
 from pyinfra.connectors.util import CommandOutput, remove_any_sudo_askpass_file
+
+from gpupool.engine import alive
+from gpupool.engine.lock import Greeting, Lock, LockError, greet
 
 ANSWER_SECONDS = 10  # for each of: TCP connect, SSH banner, authentication
 KEEPALIVE_SECONDS = 10
@@ -26,6 +29,9 @@ class PoolSSH(SSHConnector):
         **SSHConnector.data_meta,
         "ssh_strict_host_key_checking": DataMeta("SSH strict host key checking", "yes"),
     }
+
+    lost = LOST  # why commands fail once the connection is gone
+    _lock: Lock | None = None
 
     @staticmethod
     def make_names_data(name: str) -> Iterator[tuple[str, dict[str, Any], list[str]]]:
@@ -53,24 +59,64 @@ class PoolSSH(SSHConnector):
     def run_shell_command(
         self, command: StringCommand, print_output: bool = False, print_input: bool = False, **arguments: Any
     ) -> tuple[bool, CommandOutput]:
-        """Run it; a connection that broke meanwhile raises SSHException instead of looking like a silent failure."""
+        """Run it; a connection that broke meanwhile raises SSHException instead of looking like a silent failure.
+
+        A node that hangs counts as lost: its connection is closed.
+        """
         try:
-            ok, output = super().run_shell_command(command, print_output, print_input, **arguments)
-        except (EOFError, SSHException) as error:
+            with alive.watched(self._transport(), self._hangs):
+                ok, output = super().run_shell_command(command, print_output, print_input, **arguments)
+        except (EOFError, OSError, SSHException) as error:
             # EOFError is what paramiko raises when the other side hangs up; pyinfra does not expect it here.
             if self._alive():
                 raise
-            raise SSHException(LOST) from error
+            raise SSHException(self.lost) from error
         if not ok and not self._alive():
-            raise SSHException(LOST)
+            raise SSHException(self.lost)
         return ok, output
 
+    def greet(self, lock: bool) -> Greeting:
+        """Ask the node for its clock and for who applies there, and lock it for this run (``lock``); or LockError."""
+        transport = self._transport()
+        if transport is None:
+            raise LockError(self.lost)
+        greeting, self._lock = greet(transport, lock, self._lock_is_gone)
+        return greeting
+
+    def _lock_is_gone(self) -> None:
+        if self._alive():
+            self.give_up(f"{LOST}: this run was silent for too long, and another one may be at work on the node")
+
+    def put_file(self, *args: Any, **kwargs: Any) -> bool:
+        """Upload; a node that hangs counts as lost."""
+        with alive.watched(self._transport(), self._hangs):
+            return super().put_file(*args, **kwargs)
+
+    def get_file(self, *args: Any, **kwargs: Any) -> bool:
+        """Download; a node that hangs counts as lost."""
+        with alive.watched(self._transport(), self._hangs):
+            return super().get_file(*args, **kwargs)
+
+    def _hangs(self) -> None:
+        self.give_up(f"{LOST}: the node hangs, no answer for {alive.PATIENCE_SECONDS:.0f} s")
+
+    def give_up(self, why: str) -> None:
+        """Close the connection at once, whatever runs on it; ``why`` is what its commands then fail with."""
+        self.lost = why
+        if transport := self._transport():
+            transport.close()
+
+    def _transport(self) -> Transport | None:
+        return self.client.get_transport() if self.client else None
+
     def _alive(self) -> bool:
-        transport = self.client.get_transport() if self.client else None
+        transport = self._transport()
         return transport is not None and transport.is_active()
 
     def disconnect(self) -> None:
         """Close for real: pyinfra leaves the socket to the garbage collector."""
+        if self._lock:
+            self._lock.release()
         if self._alive():
             remove_any_sudo_askpass_file(self.host)
         super().disconnect()

@@ -5,12 +5,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import gevent
 from pyinfra.connectors.util import CommandOutput, OutputLine
 
 from gpupool.engine.words import last_line, reason
+from gpupool.facts.script import limit_of
 
 if TYPE_CHECKING:
     from pyinfra.api import Host, StringCommand
+
+
+FACT_GRACE_SECONDS = 30.0  # after the limit that a fact has on the node itself
 
 
 class _Fact:
@@ -80,10 +85,29 @@ class Wire:
         now, keeps = self._freshness.writes, not self._freshness.functions
         if keeps and key in self._facts and self._facts[key][0] == now:
             return True, CommandOutput(list(self._facts[key][1]))
-        ok, output = self._send(command, arguments)
+        ok, output = self._within(limit_of(raw), command, arguments)
         if ok and keeps:
             self._facts[key] = (now, list(output.combined_lines))
         return ok, output
+
+    def _within(
+        self, limit: int | None, command: "StringCommand", arguments: dict[str, Any]
+    ) -> tuple[bool, CommandOutput]:
+        """Send a fact's command, and wait for it a little longer than it may take on the node, but not for ever.
+
+        What waits for a disk that hangs cannot be killed there.
+        """
+        if limit is None:
+            return self._send(command, arguments)
+        late = gevent.Timeout(limit + FACT_GRACE_SECONDS)
+        try:
+            with late:
+                return self._send(command, arguments)
+        except gevent.Timeout as timeout:
+            if timeout is not late:
+                raise
+            self.failure = f"no answer within {limit} s, nor after that: what it asks for cannot be ended on the node"
+            raise TimeoutError(self.failure) from None
 
     def _send(self, command: "StringCommand", arguments: dict[str, Any]) -> tuple[bool, CommandOutput]:
         self.commands += 1

@@ -2,7 +2,8 @@
 
 A file is replaced whole or not at all: all new files travel in one command's standard input, are written beside
 their destinations with mode 0600, checked, given owner and mode, flushed, and renamed only when all of them are
-there. A run that is killed leaves at most files named ``*.gpupool-new``, which the next run overwrites.
+there. Their names there are of this one command (``*.PID-RANDOM.gpupool-new``), so that nobody ever places what
+another run has staged; what a killed one has left goes away when the next one puts the same file.
 """
 
 import hashlib
@@ -27,26 +28,33 @@ set -eu; umask 077
 trap 'cat >/dev/null; clean' EXIT # what was not read would break the pipe, and the reason would be lost
 say() { printf '%s\n' "$1" >&2; exit 1; }
 parent() { [ -d "$1" ] || said=$(umask 022; mkdir -p -- "$1" 2>&1) || lost "$1" "cannot be made" "$said"; }
+new=.$$-$(od -An -N6 -tx1 /dev/urandom | tr -d ' ').gpupool-new; export GPUPOOL_NEW="$new" # checks read it
+forget() { # path: what runs have left that were killed
+  rm -f -- "$1.gpupool-new"
+  for old in "$1".*.gpupool-new; do
+    pid=${old#"$1."}; pid=${pid%%-*}; [ -d "/proc/$pid" ] || rm -f -- "$old"
+  done
+}
 stage() { # path owner mode size sha256 (- for a secret: its sum is no business of a command line)
-  new=$1.gpupool-new; parent "${1%/*}/"; rm -f -- "$new"; upload "$new" "$4" "$1"
-  [ "$(stat -c %s -- "$new")" = "$4" ] || say "$1: the upload was cut short; run again"
-  [ "$5" = - ] || printf '%s  %s\n' "$5" "$new" | sha256sum -c --status || say "$1: the upload was damaged; run again"
-  chown -- "$2" "$new" || say "$1: no such owner: $2"
-  chmod -- "$3" "$new"; said=$(sync -- "$new" 2>&1) || lost "$1" "cannot be written" "$said"
+  parent "${1%/*}/"; forget "$1"; upload "$1$new" "$4" "$1"
+  [ "$(stat -c %s -- "$1$new")" = "$4" ] || say "$1: the upload was cut short; run again"
+  [ "$5" = - ] || printf '%s  %s\n' "$5" "$1$new" | sha256sum -c --status || say "$1: the upload was damaged; run again"
+  chown -- "$2" "$1$new" || say "$1: no such owner: $2"
+  chmod -- "$3" "$1$new"; said=$(sync -- "$1$new" 2>&1) || lost "$1" "cannot be written" "$said"
 }
 place() { # path; a file that is itself a mount point (a container's /etc/hosts) cannot be renamed onto
   if mountpoint -q -- "$1"; then
-    said=$( { cat < "$1.gpupool-new" > "$1"; } 2>&1 ) || lost "$1" "cannot be written" "$said"
-    rm -f -- "$1.gpupool-new"
-  else said=$(mv -fT -- "$1.gpupool-new" "$1" 2>&1) || lost "$1" "cannot be replaced" "$said"; fi
+    said=$( { cat < "$1$new" > "$1"; } 2>&1 ) || lost "$1" "cannot be written" "$said"
+    rm -f -- "$1$new"
+  else said=$(mv -fT -- "$1$new" "$1" 2>&1) || lost "$1" "cannot be replaced" "$said"; fi
   sync -- "${1%/*}/"
 }
 rights() { chown -- "$2" "$1" || say "$1: no such owner: $2"; chmod -- "$3" "$1"; }
 folder() { said=$(umask 022; mkdir -p -- "$1" 2>&1) || lost "$1" "cannot be made" "$said"; rights "$@"; }
 link() {
-  parent "${1%/*}/"; rm -f -- "$1.gpupool-new"
-  said=$(ln -sT -- "$2" "$1.gpupool-new" 2>&1) || lost "$1" "cannot be made" "$said"
-  mv -fT -- "$1.gpupool-new" "$1"
+  parent "${1%/*}/"; forget "$1"
+  said=$(ln -sT -- "$2" "$1$new" 2>&1) || lost "$1" "cannot be made" "$said"
+  mv -fT -- "$1$new" "$1"
 }
 """
 _PRELUDE = DISK + _FUNCTIONS
@@ -106,7 +114,7 @@ def put(
     ``absent`` maps a path to the proof that it is ours: the target of a link, or words that the file's text holds;
     without the proof the path is left alone. A link never replaces a real file or directory, nor does a file replace
     a directory: that is refused in words. ``check``: a command that must accept all new files before any is placed;
-    those that change lie beside their places then, as ``*.gpupool-new``.
+    those that change lie beside their places then, with ``$GPUPOOL_NEW`` after their names.
     """
     files, directories, links, absent = files or [], directories or [], links or {}, absent or {}
     paths = [*(d.path for d in directories), *(f.path for f in files), *links, *absent]
@@ -184,7 +192,7 @@ class _Work:
         self.places: list[str] = []
 
     def clean(self) -> str:
-        return f"clean() {{ {shlex.join(['rm', '-f', '--', *self.news]) if self.news else ':'}; }}"
+        return f"clean() {{ {' '.join(['rm -f --', *map(_new, self.news)]) if self.news else ':'}; }}"
 
     def directory(self, entry: Directory, now: PathState | None) -> None:
         if now is None:
@@ -216,10 +224,10 @@ class _Work:
             )
         )
         if check := getattr(entry, "check", None):
-            tried = shlex.join([f"{entry.path}.gpupool-new" if word == "%s" else word for word in check])
+            tried = " ".join(_new(entry.path) if word == "%s" else shlex.quote(word) for word in check)
             said = shlex.quote(f"{entry.path}: refused by {check[0]}; the old file stays")
             self.stages.append(f"{tried} >&2 || say {said}")
-        self.news.append(f"{entry.path}.gpupool-new")
+        self.news.append(entry.path)
         self.places.append(_call("place", entry.path))
         if _secret(entry):
             self.changes[entry.path] = None
@@ -259,6 +267,10 @@ def _check(check: list[str], path: str) -> str:
         f"""say {shlex.quote(path)}": refused, nothing is replaced: $(printf '%s\\n' "$said" | tail -n 1)\"""",
     ]
     return " ".join(lines)
+
+
+def _new(path: str) -> str:
+    return f'{shlex.quote(path)}"$new"'
 
 
 def _call(function: str, *values: str) -> str:

@@ -25,11 +25,11 @@ say() {{ # unit words
 }}
 failed=
 unit() {{ # name size sha256; the text comes by standard input
-  new={UNITS}/.$1.gpupool-new; rm -f -- "$new"; upload "$new" "$2" "{UNITS}/$1"
+  rm -f -- {UNITS}/."$1".*gpupool-new; new={UNITS}/.$1.$$.gpupool-new; upload "$new" "$2" "{UNITS}/$1"
   printf '%s  %s\n' "$3" "$new" | sha256sum -c --status || {{ echo "$1: the upload was cut short; run again" >&2; exit 1; }}
   chmod 644 "$new"; sync -- "$new"
 }}
-place() {{ mv -fT -- "{UNITS}/.$1.gpupool-new" {UNITS}/"$1" && sync -- {UNITS}; }}
+place() {{ mv -fT -- "{UNITS}/.$1.$$.gpupool-new" {UNITS}/"$1" && sync -- {UNITS}; }}
 arm() {{ # unit path; needs no server
   said=$(systemctl start -- "$1" 2>&1) || say "$1" "$2: systemd cannot watch it: $said"
 }}

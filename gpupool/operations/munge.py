@@ -22,7 +22,7 @@ from gpupool.operations import diffs, upcoming
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.refusal import refuse
 
-_NEW = f"{KEY}.gpupool-new"
+_NEW = f"{KEY}.$$.gpupool-new"  # of the one shell that writes it and puts it in its place
 _SMALLEST = 32  # bytes; munged refuses shorter keys
 _READY = f"[ $(stat -c %s {_NEW}) -ge {_SMALLEST} ]"
 _PLACE = (
@@ -57,7 +57,7 @@ def key(source: str | None = None) -> Generator[PyinfraCommand, None, None]:
     diffs.record({KEY: "made here\n" if source is None else f"copied from {source}\n"})
     upcoming.announce(KEY, upcoming.UNKNOWN if wanted is None or not wanted.sha256 else wanted.sha256)
     if source is None:
-        make = f"umask 077; rm -f {_NEW}; mungekey --create --keyfile={_NEW} --bits=8192 && {_PLACE}"
+        make = f"umask 077; rm -f {KEY}.*gpupool-new; mungekey --create --keyfile={_NEW} --bits=8192 && {_PLACE}"
         yield StringCommand(f"install -d -o munge -g munge -m 0700 /etc/munge && {make}")
         return
     box: list[str] = []
@@ -66,7 +66,9 @@ def key(source: str | None = None) -> Generator[PyinfraCommand, None, None]:
         yield from refuse(f"the munge key could not be read from {source}")
         return
     # base64 keeps the bytes whole on their way through a text stream; the file is 0600 before anything is in it
-    yield StringCommand(f"umask 077; rm -f {_NEW}; base64 -d > {_NEW} && {_READY} && {_PLACE}", _stdin=box.pop())
+    yield StringCommand(
+        f"umask 077; rm -f {KEY}.*gpupool-new; base64 -d > {_NEW} && {_READY} && {_PLACE}", _stdin=box.pop()
+    )
 
 
 def _rights(now: KeyState, trouble: str | None) -> Generator[PyinfraCommand, None, None]:

@@ -23,6 +23,22 @@ restore() {{
 }}
 say() {{ tail -n 30 "$log" >&2; printf '%s\n' "$1: $(grep -E '^(E|dpkg|dpkg-deb): ' "$log" | head -n 1)" >&2; exit 1; }}
 apt() {{ apt-get -q -y -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold -o Dpkg::Use-Pty=0 "$@" >>"$log" 2>&1 </dev/null; }}
+update() {{ # a mirror that does not answer is a warning to apt, which then calls the packages unknown
+  length=$(wc -c <"$log"); away=
+  apt -o APT::Update::Error-Mode=any update && return
+  away=$(tail -c "+$((length + 1))" "$log" | grep -E '^(E|W): ' | head -n 1)
+  away="apt-get update: ${{away:-failed without a word}}"; return 1
+}}
+get() {{ # the lists that are there may do, whatever the mirrors say; where they do not, what the mirrors say is the reason
+  apt install --no-install-recommends -- "$@" && return
+  [ -n "$away" ] || {{ update && apt install --no-install-recommends -- "$@" && return; }}
+  # LC_ALL is C here
+  [ -z "$away" ] || ! tail -n 5 "$log" | grep -q 'Unable to locate\|nable to fetch\|ailed to fetch\|no installation candidate' || {{
+    tail -n 30 "$log" >&2; printf '%s\n' "no mirror to install $* from: $away" >&2; exit 1
+  }}
+  say 'apt-get install'
+}}
+away=
 mend() {{
   dpkg --force-confold --configure -a >>"$log" 2>&1 </dev/null || :
   torn=$(dpkg-query -W -f='${{db:Status-Eflag}} ${{Package}}:${{Architecture}}\n' | sed -n 's/^reinstreq //p')
@@ -67,13 +83,9 @@ def installed(packages: list[str]) -> Generator[StringCommand, None, None]:
         return
     script = [_PRELUDE.strip()]
     if state.unfinished or missing:
-        script.append('fresh || apt update || say "apt-get update"')
+        script.append("fresh || update || :")
         # an earlier run may still be at work: what it left is known only now, under the lock
         script.append('[ -z "$(dpkg --audit)" ] || mend')
     if missing:
-        names = shlex.join(missing)
-        script.append(
-            f"apt install --no-install-recommends -- {names} || {{ apt update && "
-            f"apt install --no-install-recommends -- {names}; }} || say 'apt-get install'"
-        )
+        script.append(f"get {shlex.join(missing)}")
     yield StringCommand("\n".join(script))

@@ -46,7 +46,7 @@ settle() {{ # some daemons say that they are ready, and then read the file they 
   sleep 1; systemctl is-active --quiet -- "$unit" || say "stopped right after its start"
 }}
 note() {{ # stamp: only now, because only now does the daemon run with these files
-  mkdir -p {STAMPS}; new={STAMPS}/.$unit.gpupool-new
+  mkdir -p {STAMPS}; rm -f -- {STAMPS}/."$unit".*gpupool-new; new={STAMPS}/.$unit.$$.gpupool-new
   printf '%s\n%s\n' "$(systemctl show -p InvocationID --value -- "$unit")" "$sums" > "$new"
   sync -- "$new"; mv -fT -- "$new" {STAMPS}/"$unit"
 }}

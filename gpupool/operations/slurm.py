@@ -9,6 +9,7 @@ when a time limit gets shorter, when a partition takes their account or QoS no m
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakSet
 
 from pyinfra.api.command import StringCommand
 from pyinfra.api.operation import operation
@@ -17,12 +18,13 @@ from pyinfra.context import ctx_state
 from gpupool.facts.files import Paths
 from gpupool.facts.queue import Job, NodeShape, Queue, QueueState
 from gpupool.facts.service import Unit
-from gpupool.operations.ambient import this_host
+from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.files import Text, TextFile, sha256_of
 from gpupool.operations.refusal import refuse
 from gpupool.operations.service import stale
 
 _SHOWN = 3  # jobs named of each partition or node
+_refused: WeakSet[Any] = WeakSet()  # hosts on which this run would cost jobs
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,27 @@ def keeps_jobs(
         told = "; ".join(f"{what}: {_named(jobs)}" for what, jobs, _ in losses[:3])
         more = f"; and {len(losses) - 3} more" if len(losses) > 3 else ""
         drain = losses[0][2]
+        _refused.add(this_host())
         yield from refuse(
             f"Slurm would end {count} job{'s' * (count != 1)}: {told}{more}. First `scontrol update {drain} "
             "state=drain`, let those that run end, move or cancel those that wait"
         )
         return
     this_host().noop("no job loses its partition or node" if state.answers else "no slurmctld answers: no jobs to keep")
+
+
+@operation()
+def costs_no_jobs(first: str, files: list[Text] | Sequence[TextFile]) -> Generator[StringCommand, None, None]:
+    """Refuse new ``files`` here when ``keeps_jobs`` has refused on the host ``first`` in this run.
+
+    A node that jobs run on would else be unknown by name to all others before anybody has said no.
+    """
+    state: Any = ctx_state.get()
+    host = state.inventory.get_host(first, default=None) if executing() else None
+    if host is not None and host in _refused and _differ(files):
+        yield from refuse(f"{files[0].path} and all else stay as they are: {first} has jobs that the change would end")
+        return
+    this_host().noop(f"{first} loses no job")
 
 
 @operation()

@@ -15,14 +15,14 @@ set -u; umask 077
 conf=$1; etc=${conf%/*}
 command -v slurmctld >/dev/null || exit 0 # this node only reads slurm.conf: a controller has tried it
 value() { sed -nE "s/^[[:space:]]*$1[[:space:]]*=[[:space:]]*([^[:space:]#]*).*/\1/Ip" "$2" 2>/dev/null | tail -n 1; }
-laid() { find "$etc" -maxdepth 1 -name '*.gpupool-new' -mmin -2; } # by this very run; not what a killed one has left
-new=$(laid | grep -xF -- "$conf.gpupool-new" || echo "$conf")
+laid() { find "$etc" -maxdepth 1 -name "*$GPUPOOL_NEW"; } # by this very run, and by no other
+new=$(laid | grep -xF -- "$conf$GPUPOOL_NEW" || echo "$conf")
 user=$(value SlurmUser "$new"); user=${user%%(*}; user=${user:-root}
 dir=$(mktemp -d /run/gpupool-trial.XXXXXX); trap 'rm -rf -- "$dir"' EXIT; chmod 711 "$dir"
 prepare() { # now or new: a folder with Slurm's files; what they name outside is taken out, lines stay in their places
   at=$dir/$1; mkdir "$at" "$at/state"
   for file in "$etc"/*.conf "$etc"/*.lua; do [ ! -f "$file" ] || cp -- "$file" "$at/"; done
-  [ "$1" = now ] || laid | while read -r file; do to=${file##*/}; cp -- "$file" "$at/${to%.gpupool-new}"; done
+  [ "$1" = now ] || laid | while read -r file; do to=${file##*/}; cp -- "$file" "$at/${to%"$GPUPOOL_NEW"}"; done
   rm -f -- "$at/slurmdbd.conf"; chown -R -- "$user" "$at"
   runuser -u "$user" -- sh -c '
     for file in job_state node_state part_state resv_state last_tres last_config_lite assoc_mgr_state clustername; do
@@ -108,6 +108,6 @@ printf '%s\n' "slurmctld would end $many of the jobs with it: $some; let them en
 def check(conf: str = "/etc/slurm/slurm.conf") -> list[str]:
     """Give the command for ``files.put(check=…)`` of slurm.conf and its neighbours (gres.conf, job_submit.lua, …).
 
-    On a node without slurmctld it accepts everything.
+    On a node without slurmctld it accepts everything. ``$GPUPOOL_NEW`` is what new files have after their names.
     """
     return ["sh", "-c", _TRIAL.strip(), "trial", conf]

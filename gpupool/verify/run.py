@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import testinfra
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.reach import Reach
+from gpupool.verify.way import ALIVE, Way
 
 CHECKS = Path(__file__).parent
 
@@ -37,7 +37,7 @@ def run(to: Reach, limit: set[str] | None, tell: Callable[[Outcome], None]) -> l
     """Run every check on the nodes (those in `limit` only) and tell each outcome as it comes."""
     with tempfile.TemporaryDirectory(prefix="gpupool-") as folder:
         config = Path(folder) / "ssh_config"
-        config.write_text(f"{to.ssh_config}  ControlPath {folder}/%C\n")
+        config.write_text(f"{to.ssh_config}{ALIVE}  ControlPath {folder}/%C\n")
         plugin = _Checks(to, limit, str(config), tell)
         # testinfra's own plugin would bring another `host`, of this machine
         without = ("terminal", "cacheprovider", "logging", "pytest11.testinfra")
@@ -63,7 +63,8 @@ class _Checks:
         self.nodes = [node for node in to.nodes if limit is None or node.name in limit]
         self.outcomes: list[Outcome] = []
         self.trouble = ""
-        self._connect = cache(lambda name: testinfra.get_host(f"ssh://{name}", ssh_config=config))
+        self._way = cache(lambda name: Way(name, config))
+        self._connect = cache(lambda name: Host(self._way(name)))
 
     def pytest_configure(self, config: pytest.Config) -> None:
         config.addinivalue_line("markers", "role(*names): the check is for nodes with one of these roles")
@@ -74,14 +75,18 @@ class _Checks:
             nodes = [node for node in self.nodes if marker is None or node.has(*marker.args)]
             metafunc.parametrize("node", nodes, ids=[node.name for node in nodes])
 
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        node = getattr(item, "callspec", None) and item.callspec.params.get("node")  # type: ignore[attr-defined]
+        if node:
+            self._way(node.name).fail_if_lost()
+
     @pytest.fixture
     def cluster(self) -> Cluster:
         return self.to.cluster
 
     @pytest.fixture
     def host(self, node: Node) -> Host:
-        found: Host = self._connect(node.name)
-        return found
+        return self._connect(node.name)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:
@@ -105,4 +110,5 @@ def _why(report: pytest.TestReport) -> str:
     crash = getattr(report.longrepr, "reprcrash", None)
     text = crash.message if crash else str(report.longrepr)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return textwrap.shorten(lines[0].removeprefix("AssertionError: ") if lines else "failed without a word", 300)
+    said = lines[0] if lines else "failed without a word"
+    return textwrap.shorten(said.removeprefix("AssertionError: ").removeprefix("Failed: "), 300)

@@ -1,8 +1,11 @@
 """What every node has."""
 
+import time
+
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.engine.clock import MOST_SECONDS, words
 from gpupool.system.packages import packages_for
 
 
@@ -17,6 +20,13 @@ def test_node_finds_all_others_by_name(cluster: Cluster, node: Node, host: Host)
     found = {name: line.split()[0] for line in lines.splitlines() for name in line.split()[1:]}
     wrong = [name for name, address in wanted.items() if found.get(name) != address]
     assert not wrong, f"not found at the inventory's address: {', '.join(wrong)}"
+
+
+def test_clock_is_right(node: Node, host: Host) -> None:
+    began = time.time()
+    said = float(host.check_output("date +%s.%N"))
+    ahead = said - (began + time.time()) / 2
+    assert abs(ahead) <= MOST_SECONDS, words(ahead)
 
 
 def test_packages_are_installed(cluster: Cluster, node: Node, host: Host) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pace import until
 from pyinfra.context import ctx_host, ctx_state
 from pyinfra_testing.util import FakeHost, FakeState
 
@@ -86,10 +87,31 @@ def test_leftovers_of_a_killed_run_do_no_harm(tmp_path: Path) -> None:
     target = tmp_path / "elsewhere"
     target.write_text("untouched")
     (tmp_path / "a.gpupool-new").symlink_to(target)
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    for name in ("a", "l"):
+        (tmp_path / f"{name}.{gone.pid}-0f.gpupool-new").symlink_to(target)
     (tmp_path / "l.gpupool-new").symlink_to(target)
     apply(files=[Text(f"{tmp_path}/a", "new", **ME)], links={f"{tmp_path}/l": "/x"})
     assert target.read_text() == "untouched"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "elsewhere", "l"]
+
+
+def test_no_run_places_what_another_one_has_staged(tmp_path: Path) -> None:
+    """One is in its check, the other one stages another text, is refused, and leaves."""
+    (tmp_path / "a").write_text("old")
+    waits = f"touch {tmp_path}/staged; until [ -e {tmp_path}/go ]; do sleep 0.05; done"
+    ((good, text),) = scripts(files=[Text(f"{tmp_path}/a", "good", **ME)], check=["sh", "-c", waits])
+    ((bad, other),) = scripts(files=[Text(f"{tmp_path}/a", "bad", check=["false", "%s"], **ME)])
+    first = subprocess.Popen(["sh", "-c", good], stdin=subprocess.PIPE, text=True)
+    assert first.stdin
+    first.stdin.write(f"{text}\n")
+    first.stdin.close()
+    until((tmp_path / "staged").exists, "the first one is in its check")
+    assert run(bad, other).returncode == 1
+    (tmp_path / "go").touch()
+    assert first.wait() == 0
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "good", "go": "", "staged": ""}
 
 
 def test_what_a_check_refuses_does_not_arrive(tmp_path: Path) -> None:

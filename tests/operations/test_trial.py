@@ -32,6 +32,7 @@ grep '^NodeName' "$SLURM_CONF" >&2""",
     "runuser": 'shift 3; exec "$@"',
     "unshare": 'while [ "${1#-}" != "$1" ]; do shift; done; exec "$@"',
 }
+NEW = ".12-ab.gpupool-new"
 CONF = """SlurmUser=root
 StateSaveLocation=/nowhere
 SlurmctldHost=marvin(10.0.0.1)
@@ -60,14 +61,16 @@ def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def tried(etc: Path) -> tuple[int, str]:
     """Try what lies beside /etc/slurm's files: give the exit status and the last line said."""
     before = {path.name: path.read_text() for path in etc.iterdir()}
-    done = subprocess.run(check(f"{etc}/slurm.conf"), capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        check(f"{etc}/slurm.conf"), env={**os.environ, "GPUPOOL_NEW": NEW}, capture_output=True, text=True, check=False
+    )
     assert {path.name: path.read_text() for path in etc.iterdir()} == before
     assert not list(Path("/run").glob("gpupool-trial.*"))
     return done.returncode, (done.stderr.strip().splitlines() or [""])[-1]
 
 
 def lay(etc: Path, text: str) -> None:
-    (etc / "slurm.conf.gpupool-new").write_text(text)
+    (etc / f"slurm.conf{NEW}").write_text(text)
 
 
 def test_what_slurmctld_reads_and_costs_no_job_is_accepted(etc: Path) -> None:
@@ -121,9 +124,8 @@ def test_without_namespaces_its_keys_are_read_at_least(etc: Path, tmp_path: Path
     assert tried(etc) == (1, f"slurmctld would not start with it: {words}")
 
 
-def test_what_a_killed_run_left_is_not_tried(etc: Path) -> None:
-    lay(etc, CONF + "NoSuchKey=1\n")
-    os.utime(etc / "slurm.conf.gpupool-new", (1, 1))
+def test_what_another_run_has_laid_there_is_not_tried(etc: Path) -> None:
+    (etc / "slurm.conf.4-ef.gpupool-new").write_text(CONF + "NoSuchKey=1\n")
     assert tried(etc) == (0, "")
 
 

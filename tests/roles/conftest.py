@@ -11,3 +11,4 @@ def _empty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hosts, "PoolSSH", empty_nodes.EmptyNode)
     empty_nodes.TOLD.clear()
     empty_nodes.BROKEN.clear()
+    empty_nodes.QUEUE.clear()

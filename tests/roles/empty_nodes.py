@@ -32,6 +32,8 @@ class Told:
 TOLD: dict[str, Told] = {}
 #: Words by node: a command that holds them fails there.
 BROKEN: dict[str, str] = {}
+#: Lines by node: what a slurmctld there has in hand.
+QUEUE: dict[str, list[str]] = {}
 
 
 def testbed(inventory: str) -> Reach:
@@ -63,7 +65,8 @@ class EmptyNode(FakeConnector):
             return False, CommandOutput([OutputLine("stderr", "it is broken")])
         if raw.startswith("printf ") and raw.endswith(" >&2; exit 1"):  # an operation says no
             return False, CommandOutput([OutputLine("stderr", shlex.split(raw)[2])])
-        lines = [*_answer(raw, told), *self._pools(raw), END] if looks else _obey(raw, told)
+        queue = QUEUE.get(self.host.name, []) if "squeue" in raw else []
+        lines = [*queue, *_answer(raw, told), *self._pools(raw), END] if looks else _obey(raw, told)
         return True, CommandOutput([OutputLine("stdout", line) for line in lines])
 
     def _pools(self, raw: str) -> Iterator[str]:

@@ -18,8 +18,8 @@ from gpupool.reach import Reach
 from gpupool.roles import gpu, storage
 
 STAGES = [
-    *["Servers are ready", "The munge key is made", "The configuration is tried", "Accounts are known"],
-    "The controller runs",
+    *["No job would end", "Servers are ready", "The munge key is made", "The configuration is tried"],
+    *["Accounts are known", "The controller runs"],
 ]
 
 EVERYBODY = ["Names", "Host name", "Packages", "Time zone", "SSH", "SSH daemon", "Groups", "Users"]
@@ -187,6 +187,20 @@ def test_what_the_first_controller_refuses_no_other_node_gets() -> None:
     }
     assert not any(path.startswith("/etc/slurm/") for path, *_ in empty_nodes.staged("vicki"))
     assert "Slurm node daemon" in done(report, "clippy")
+
+
+def test_what_would_end_jobs_is_refused_before_any_node_changes() -> None:
+    """A node that goes away while jobs are on it stays in everybody's /etc/hosts, too."""
+    empty_nodes.QUEUE["marvin"] = ["answers", "N|gone-01|8|", "J|7|RUNNING|u-kira1|kira-lab|normal|short|gone-01|"]
+    report = apply(empty_nodes.testbed("skynet"))
+    failures = report.failures
+    why = failures.pop("marvin")
+    assert why.startswith("Running jobs: Slurm would end 1 job: node gone-01 goes away: 7 of u-kira1 runs")
+    left = "/etc/hostname and all else stay as they are: marvin has jobs that the change would end"
+    others = [name for name in report.hosts if name != "marvin"]
+    assert failures == dict.fromkeys(others, f"Nodes that jobs are on: {left}")
+    assert not any(empty_nodes.staged(name) for name in report.hosts)
+    assert not any(host.changes for host in report.hosts.values())
 
 
 def test_a_first_controller_that_cannot_be_reached_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,101 +1,28 @@
 """Our SSH connector against a small SSH server in this process, which runs commands here."""
 
-import contextlib
 import socket
-import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import paramiko
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from paramiko.common import AUTH_FAILED, AUTH_SUCCESSFUL, OPEN_SUCCEEDED
 from pyinfra import host
+from pyinfra.api import FactBase, StringCommand
 from pyinfra.operations import files, server
+from ssh_server import LOCAL, Server, new_key, serving
 
+from gpupool.engine import alive, wire
 from gpupool.engine.drive import Target, run
 from gpupool.engine.ssh import PoolSSH
-
-LOCAL = "127.0.0.1"
-
-
-def new_key(path: Path) -> paramiko.Ed25519Key:
-    pem = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
-    path.write_bytes(pem)
-    return paramiko.Ed25519Key.from_private_key_file(str(path))
-
-
-class Session(paramiko.ServerInterface):
-    """Lets one key in and runs commands."""
-
-    def __init__(self, transport: paramiko.Transport, key: paramiko.PKey) -> None:
-        self._transport = transport
-        self._key = key
-
-    def check_auth_publickey(self, username: str, key: paramiko.PKey) -> int:
-        return AUTH_SUCCESSFUL if key == self._key else AUTH_FAILED
-
-    def get_allowed_auths(self, username: str) -> str:
-        return "publickey"
-
-    def check_channel_request(self, kind: str, chanid: int) -> int:
-        return OPEN_SUCCEEDED
-
-    def check_channel_exec_request(self, channel: paramiko.Channel, command: bytes) -> bool:
-        threading.Thread(target=self._exec, args=(channel, command.decode()), daemon=True).start()
-        return True
-
-    def _exec(self, channel: paramiko.Channel, command: str) -> None:
-        if "hang up" in command:
-            self._transport.close()
-        elif "fail" in command:
-            channel.sendall_stderr(b"first\nwhy it failed\n")
-            channel.send_exit_status(3)
-        else:
-            channel.sendall(b"answer\n")
-            channel.send_exit_status(0)
-        channel.close()
-
-
-@dataclass
-class Server:
-    port: int
-    data: dict[str, Any]
+from gpupool.facts.script import ask
 
 
 @pytest.fixture
 def node(tmp_path: Path) -> Iterator[Server]:
-    """A node that knows our key, and data that knows the node's."""
-    host_key, login = new_key(tmp_path / "host"), new_key(tmp_path / "login")
-    listener = socket.create_server((LOCAL, 0))
-    port = listener.getsockname()[1]
-
-    def serve() -> None:
-        with contextlib.suppress(OSError):
-            while True:
-                transport = paramiko.Transport(listener.accept()[0])
-                transport.add_server_key(host_key)
-                with contextlib.suppress(EOFError, paramiko.SSHException):
-                    transport.start_server(server=Session(transport, login), event=threading.Event())
-
-    threading.Thread(target=serve, daemon=True).start()
-    known = tmp_path / "known_hosts"
-    known.write_text(f"[{LOCAL}]:{port} {host_key.get_name()} {host_key.get_base64()}\n")
-    yield Server(
-        port,
-        {
-            "ssh_hostname": LOCAL,
-            "ssh_port": port,
-            "ssh_user": "root",
-            "ssh_key": str(tmp_path / "login"),
-            "ssh_known_hosts_file": str(known),
-        },
-    )
-    listener.close()
+    """A node that knows our key."""
+    with serving(tmp_path) as node:
+        yield node
 
 
 def work() -> None:
@@ -128,6 +55,44 @@ def test_a_command_that_fails_says_why(node: Server) -> None:
 
 def test_a_connection_that_breaks_is_said(node: Server) -> None:
     assert failure(node, command="hang up") == "work: the connection was lost"
+
+
+def test_a_node_that_hangs_is_lost_and_holds_up_nobody(
+    node: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its kernel answers TCP, and nothing else does."""
+    monkeypatch.setattr(alive, "EVERY_SECONDS", 0.1)
+    monkeypatch.setattr(alive, "PATIENCE_SECONDS", 2)
+    with serving(tmp_path / "other") as other:
+        hung = Target("n1", (), {**node.data, "command": "freeze"})
+        report = run([hung, Target("n2", (), other.data)], work, execute=True)
+    said = report.hosts["n1"].failure
+    assert said is not None
+    assert said.startswith("work: the connection was lost")
+    assert "hangs" in said
+    assert report.hosts["n2"].ok
+
+
+def test_a_command_that_takes_long_is_left_alone_while_its_node_answers(
+    node: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alive, "EVERY_SECONDS", 0.05)
+    asked_twice = f'until [ "$(grep -cx true {node.asked})" -ge 2 ]; do sleep 0.05; done'
+    assert failure(node, command=asked_twice) is None
+
+
+def test_a_fact_that_outlives_its_own_limit_is_given_up(node: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`timeout` on the node cannot end what waits for a disk that hangs."""
+    monkeypatch.setattr(wire, "FACT_GRACE_SECONDS", 0.1)
+
+    class Look(FactBase[list[str]]):
+        def command(self) -> StringCommand:
+            return ask("sleep 2", limit=0)
+
+    report = run([Target("n1", (), node.data)], lambda: host.get_fact(Look), execute=False)
+    said = report.hosts["n1"].failure
+    assert said is not None
+    assert "no answer within 0 s" in said
 
 
 def test_an_unknown_host_key_is_refused(node: Server, tmp_path: Path) -> None:

@@ -1,0 +1,140 @@
+"""One apply at a time on a node: the lock lies there, and ends with whoever took it.
+
+A session of its own holds it: `flock` on a file in /run, taken by one process that reads a beat from us now and then.
+The session ends with the connection, so kill -9 gives the node back at once; a machine that vanished with its network
+gives it back when it has been silent for a while. The file is root's alone, or any user could hold it.
+"""
+
+import contextlib
+import getpass
+import os
+import shlex
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import gevent
+from paramiko import Channel, SSHException, Transport
+
+LOCK = "/run/gpupool-apply.lock"
+BEAT_SECONDS = 15.0
+LEASE_SECONDS = 120  # of silence, after which the node is free again
+WAIT_SECONDS = 10.0  # for one who has just ended, or was killed: sshd may not have noticed yet
+_ANSWER_SECONDS = 30.0  # for the whole of it, after the waiting
+_RELEASE_SECONDS = 3.0
+
+_SCRIPT = r"""
+act=$1 lock=$2 owner=$3 lease=$4 wait=$5
+date +'gpupool-clock %s.%N'
+if [ "$act" = look ]; then # who has ended leaves the file empty, who was killed leaves it to nobody
+  if [ -s "$lock" ] && ! flock -n -s "$lock" true; then echo "gpupool-busy $(head -c 200 -- "$lock")"
+  else echo gpupool-free; fi
+  exit
+fi
+umask 077; exec 9>>"$lock" || exit
+if ! flock -w "$wait" 9; then
+  for again in 1 2 3 4 5; do [ -s "$lock" ] && break; sleep 0.2; done
+  echo "gpupool-busy $(head -c 200 -- "$lock")"; exit
+fi
+printf '%s\n' "$owner" > "$lock"
+echo gpupool-held
+while read -r -t "$lease" beat; do :; done
+: > "$lock"
+"""
+
+
+class LockError(Exception):
+    """A node can be locked by nobody, in words."""
+
+
+@dataclass(frozen=True)
+class Greeting:
+    """What a node says first: how far its clock is ahead of ours, in seconds, and who applies there ("" for nobody)."""
+
+    ahead: float
+    busy: str = ""
+
+
+class Lock:
+    """A node's lock, held until it is released or the connection ends."""
+
+    def __init__(self, channel: Channel, lost: Callable[[], None]) -> None:
+        self._channel = channel
+        self._beating = gevent.spawn(self._beat, lost)
+
+    def _beat(self, lost: Callable[[], None]) -> None:
+        while True:
+            gevent.sleep(BEAT_SECONDS)
+            try:
+                if self._channel.exit_status_ready():
+                    break
+                self._channel.sendall(b"\n")
+            except (OSError, EOFError, SSHException):
+                break
+        lost()
+
+    def release(self) -> None:
+        """Give the node back, and wait until it is so: the next run may begin at once."""
+        self._beating.kill(block=False)
+        with contextlib.suppress(OSError, EOFError, SSHException), gevent.Timeout(_RELEASE_SECONDS, False):
+            self._channel.shutdown_write()
+            self._channel.recv_exit_status()
+            self._channel.close()
+
+
+def greet(transport: Transport, lock: bool, lost: Callable[[], None]) -> tuple[Greeting, Lock | None]:
+    """Ask a node for its clock and for who applies there; with ``lock``, lock it unless somebody does.
+
+    ``lost`` is called when a lock that was held is gone. LockError when the node gives no answer to that.
+    """
+    act = "lock" if lock else "look"
+    words = [act, LOCK, f"{time.time():.0f} {whoami()}", str(LEASE_SECONDS), str(WAIT_SECONDS)]
+    began = time.time()
+    try:
+        with gevent.Timeout(WAIT_SECONDS + _ANSWER_SECONDS):
+            channel = transport.open_session()
+            channel.exec_command(shlex.join(["bash", "-c", _SCRIPT.strip(), "gpupool", *words]))
+            ahead, said = _read(channel, began)
+    except gevent.Timeout:
+        raise LockError("no answer") from None
+    except (OSError, EOFError, SSHException) as error:
+        raise LockError(str(error) or "the connection was lost") from error
+    if said == "gpupool-held":
+        return Greeting(ahead), Lock(channel, lost)
+    channel.close()
+    kind, _, owner = said.partition(" ")
+    return Greeting(ahead, _owner(owner) if kind == "gpupool-busy" else ""), None
+
+
+def _read(channel: Channel, began: float) -> tuple[float, str]:
+    """Give how far the node is ahead and its last word; what a shell's own start-up files say is passed over."""
+    ahead = 0.0
+    for line in channel.makefile("r"):
+        mark, _, value = line.strip().partition(" ")
+        if mark == "gpupool-clock":
+            # it was read at some moment between our question and now
+            ahead = float(value) - (began + time.time()) / 2
+        elif mark.startswith("gpupool-"):
+            return ahead, line.strip()
+    said = channel.makefile_stderr("r").read().strip().splitlines()
+    raise LockError(said[-1] if said else "no answer")
+
+
+def _owner(text: str) -> str:
+    """Give `user@host applies here since 08:12` of what stands in a lock."""
+    since, _, who = text.partition(" ")
+    if not since.isdigit():
+        return "somebody applies here"
+    then, now = time.localtime(int(since)), time.localtime()
+    form = "%H:%M" if then[:3] == now[:3] else "%Y-%m-%d %H:%M"
+    return f"{who} applies here since {time.strftime(form, then)}"
+
+
+def whoami() -> str:
+    """Give the person and the machine that this run belongs to, as others shall read it."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = f"uid {os.getuid()}"
+    return f"{user}@{socket.gethostname()}"

@@ -1,0 +1,57 @@
+"""The script that installs packages, run for real between stand-ins for apt and dpkg."""
+
+import os
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpupool.operations import packages
+
+MIRROR = "E: Failed to fetch http://mirror/dists/bookworm/InRelease  Could not connect to mirror:80"
+STAND_INS = {
+    # as apt does: without the mode a mirror that does not answer is a warning, and the exit status is 0
+    "apt-get": f"""
+case " $* " in
+  *" update "*) [ -e "$STATE/up" ] && {{ touch "$STATE/lists"; exit 0; }}
+    case $* in *Error-Mode=any*) echo "{MIRROR}"; exit 100;; *) echo "{MIRROR.replace("E:", "W:")}"; exit 0;; esac;;
+  *) echo "install $*" >> "$STATE/asked"; [ -e "$STATE/lists" ] && [ ! -e "$STATE/unknown" ] && exit 0
+    echo "E: Unable to locate package cowsay"; exit 100;;
+esac""",
+    "dpkg": "exit 0",
+    "dpkg-query": "exit 0",
+    "flock": "exit 0",
+    "find": "exit 0",  # no lists, or old ones
+}
+
+
+def installed(tmp_path: Path, *states: str) -> tuple[int, str]:
+    """Install a package, and give the exit status and the last line said."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, text in STAND_INS.items():
+        (programs / name).write_text(f"#!/bin/sh\n{text.strip()}\n")
+        (programs / name).chmod(stat.S_IRWXU)
+    for state in states:
+        (tmp_path / state).touch()
+    script = f"{packages._PRELUDE.strip()}\nfresh || update || :\nget cowsay"
+    for path in ("/usr/sbin/policy-rc.d", "/var/log/", "/var/lib/gpupool-"):
+        script = script.replace(path, f"{tmp_path}/{path.rpartition('/')[2]}")
+    environ = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "STATE": str(tmp_path)}
+    done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False, env=environ)
+    assert not (tmp_path / "policy-rc.d").exists()
+    return done.returncode, (done.stderr.strip().splitlines() or [""])[-1]
+
+
+def test_no_mirror_is_named_as_that(tmp_path: Path) -> None:
+    assert installed(tmp_path) == (1, f"no mirror to install cowsay from: apt-get update: {MIRROR}")
+
+
+@pytest.mark.parametrize("states", [("up",), ("lists",)])
+def test_lists_that_are_there_will_do(tmp_path: Path, states: tuple[str, ...]) -> None:
+    assert installed(tmp_path, *states) == (0, "")
+
+
+def test_a_package_that_no_mirror_has_is_named(tmp_path: Path) -> None:
+    assert installed(tmp_path, "up", "unknown") == (1, "apt-get install: E: Unable to locate package cowsay")

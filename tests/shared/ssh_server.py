@@ -1,0 +1,133 @@
+"""A small SSH server in this process, which runs what it is sent here, and which can be told to hang."""
+
+import contextlib
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import paramiko
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from paramiko.common import AUTH_FAILED, AUTH_SUCCESSFUL, OPEN_SUCCEEDED
+
+LOCAL = "127.0.0.1"
+
+
+def new_key(path: Path) -> paramiko.Ed25519Key:
+    """Make a key, and leave its private half at a path."""
+    pem = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
+    path.write_bytes(pem)
+    return paramiko.Ed25519Key.from_private_key_file(str(path))
+
+
+@dataclass
+class Server:
+    """One node: where it is, pyinfra data that lets one log in, and what it was asked to run."""
+
+    port: int
+    data: dict[str, Any]
+    asked: Path  # the commands, a line each
+    hangs: bool = False  # from then on the kernel answers, and nothing else does
+    before: str = ""  # what its shell does first
+    awake: threading.Event = field(default_factory=threading.Event)
+    transports: list[paramiko.Transport] = field(default_factory=list)
+
+
+class Session(paramiko.ServerInterface):
+    """Lets one key in and runs commands; "hang up", "freeze" and "fail" are done rather than run."""
+
+    def __init__(self, node: Server, transport: paramiko.Transport, key: paramiko.PKey) -> None:
+        self._node = node
+        self._transport = transport
+        self._key = key
+
+    def check_auth_publickey(self, username: str, key: paramiko.PKey) -> int:
+        return AUTH_SUCCESSFUL if key == self._key else AUTH_FAILED
+
+    def get_allowed_auths(self, username: str) -> str:
+        return "publickey"
+
+    def check_channel_request(self, kind: str, chanid: int) -> int:
+        if self._node.hangs:  # called by the thread that would answer anything else
+            self._node.awake.wait()
+        return OPEN_SUCCEEDED
+
+    def check_channel_exec_request(self, channel: paramiko.Channel, command: bytes) -> bool:
+        threading.Thread(target=self._exec, args=(channel, command.decode()), daemon=True).start()
+        return True
+
+    def _exec(self, channel: paramiko.Channel, command: str) -> None:
+        with self._node.asked.open("a") as asked:
+            asked.write(f"{command}\n")
+        if "hang up" in command:
+            self._transport.close()
+        elif "freeze" in command:
+            self._node.hangs = True
+            return
+        elif "fail" in command:
+            channel.sendall_stderr(b"first\nwhy it failed\n")
+            channel.send_exit_status(3)
+        else:
+            # a node has a /run and a clock of its own
+            own = command.replace("/run/gpupool", f"{self._node.asked.parent}/gpupool")
+            self._run(channel, f"{self._node.before}{own}")
+        channel.close()
+
+    @staticmethod
+    def _run(channel: paramiko.Channel, command: str) -> None:
+        process = subprocess.Popen(["sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert process.stdin
+        assert process.stdout
+
+        def give() -> None:
+            with contextlib.suppress(OSError):
+                while data := channel.recv(4096):
+                    process.stdin.write(data)  # type: ignore[union-attr]
+                    process.stdin.flush()  # type: ignore[union-attr]
+            with contextlib.suppress(OSError):
+                process.stdin.close()  # type: ignore[union-attr]
+
+        threading.Thread(target=give, daemon=True).start()
+        with contextlib.suppress(OSError):
+            while data := process.stdout.read1():  # type: ignore[attr-defined]
+                channel.sendall(data)
+            channel.send_exit_status(process.wait())
+
+
+@contextlib.contextmanager
+def serving(folder: Path) -> Iterator[Server]:
+    """A node that knows our key, and data that knows the node's; what it needs lies in a folder."""
+    folder.mkdir(exist_ok=True)
+    host_key, login = new_key(folder / "host"), new_key(folder / "login")
+    listener = socket.create_server((LOCAL, 0))
+    port = listener.getsockname()[1]
+    known = folder / "known_hosts"
+    known.write_text(f"[{LOCAL}]:{port} {host_key.get_name()} {host_key.get_base64()}\n")
+    data = {
+        "ssh_hostname": LOCAL,
+        "ssh_port": port,
+        "ssh_user": "root",
+        "ssh_key": str(folder / "login"),
+        "ssh_known_hosts_file": str(known),
+    }
+    node = Server(port, data, folder / "asked")
+
+    def serve() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                transport = paramiko.Transport(listener.accept()[0])
+                transport.add_server_key(host_key)
+                node.transports.append(transport)
+                with contextlib.suppress(EOFError, paramiko.SSHException):
+                    transport.start_server(server=Session(node, transport, login), event=threading.Event())
+
+    threading.Thread(target=serve, daemon=True).start()
+    try:
+        yield node
+    finally:
+        node.awake.set()
+        listener.close()

@@ -1,0 +1,190 @@
+"""One apply at a time on a node, by a lock that lies there; and clocks that are off are named."""
+
+import getpass
+import socket
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gevent
+import pytest
+from pace import until
+from pyinfra import host
+from pyinfra.operations import server
+from ssh_server import Server, serving
+
+from gpupool.engine import clock, lock
+from gpupool.engine.drive import Report, Target, run
+from gpupool.engine.progress import Silence
+
+ME = f"{getpass.getuser()}@{socket.gethostname()}"
+
+
+class Notes(Silence):
+    """A progress that keeps the notes."""
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+@pytest.fixture
+def nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Server]]:
+    monkeypatch.setattr(lock, "WAIT_SECONDS", 0.2)
+    with serving(tmp_path / "n1") as n1, serving(tmp_path / "n2") as n2, serving(tmp_path / "n3") as n3:
+        yield {"n1": n1, "n2": n2, "n3": n3}
+
+
+def work() -> None:
+    server.shell(name="work", commands=[host.data.get("command", "true")])
+
+
+def go(nodes: dict[str, Server], names: str, execute: bool = True, **data: Any) -> tuple[Report, list[str]]:
+    notes = Notes()
+    targets = [Target(name, (), {**nodes[name].data, **data}) for name in names.split()]
+    return run(targets, work, execute=execute, progress=notes), notes.notes
+
+
+def lock_of(node: Server) -> str:
+    path = node.asked.parent / "gpupool-apply.lock"
+    return path.read_text() if path.exists() else ""
+
+
+# another admin's run, in a process of its own that goes on until it is killed or its input ends
+OTHER = """
+import sys
+from gpupool.engine.drive import Target, run
+from gpupool.engine import lock
+from pyinfra.operations import server
+lock.whoami = lambda: "ada@elsewhere"
+data = eval(sys.argv[1])
+def work():
+    server.shell(name="work", commands=[f"while [ ! -e {sys.argv[2]} ]; do sleep 0.1; done"])
+assert run([Target("n2", (), data)], work, execute=True).ok
+"""
+
+
+@pytest.fixture
+def other(nodes: dict[str, Server], tmp_path: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    command = [sys.executable, "-c", textwrap.dedent(OTHER), repr(nodes["n2"].data), str(tmp_path / "enough")]
+    process = subprocess.Popen(command, cwd=Path(__file__).parents[2])
+    until(lambda: "ada@elsewhere" in lock_of(nodes["n2"]), "the other one has begun")
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_a_second_apply_is_told_who_applies_and_changes_nothing(nodes: dict[str, Server], other: object) -> None:
+    since = time.strftime("%H:%M", time.localtime(int(lock_of(nodes["n2"]).split()[0])))
+    report, _ = go(nodes, "n1 n2 n3", command="touch /nowhere")
+    after = "; nothing was changed, try again when that has ended"
+    assert report.failures == {
+        "n1": f"left alone: on n2, ada@elsewhere applies since {since}{after}",
+        "n2": f"ada@elsewhere applies here since {since}{after}",
+        "n3": f"left alone: on n2, ada@elsewhere applies since {since}{after}",
+    }
+    assert not any("touch" in nodes[name].asked.read_text() for name in nodes)
+    assert lock_of(nodes["n1"]) == "", "it is given back"
+
+
+def test_runs_on_different_nodes_go_on(nodes: dict[str, Server], other: object) -> None:
+    assert go(nodes, "n1 n3")[0].ok
+
+
+def test_a_plan_reads_and_says_so(nodes: dict[str, Server], other: object) -> None:
+    report, notes = go(nodes, "n1 n2", execute=False)
+    assert report.ok
+    (note,) = notes
+    assert note.startswith("n2: ada@elsewhere applies here since ")
+    assert note.endswith("what is shown here may be half of that")
+    assert "ada@elsewhere" in lock_of(nodes["n2"])
+
+
+def test_who_has_ended_is_in_nobodys_way(
+    nodes: dict[str, Server], other: "subprocess.Popen[bytes]", tmp_path: Path
+) -> None:
+    (tmp_path / "enough").touch()
+    until(lambda: other.poll() is not None, "the other one ends")
+    assert other.returncode == 0
+    assert lock_of(nodes["n2"]) == ""
+    assert go(nodes, "n2")[0].ok
+    assert go(nodes, "n2")[0].ok
+
+
+def test_who_was_killed_is_in_nobodys_way(nodes: dict[str, Server], other: "subprocess.Popen[bytes]") -> None:
+    other.kill()
+    until(lambda: go(nodes, "n2")[0].ok, "the node is free")
+
+
+def test_who_is_silent_for_long_loses_the_node_and_learns_it(
+    nodes: dict[str, Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A laptop that fell asleep: another run takes the node, and the first one ends when it wakes up."""
+    monkeypatch.setattr(lock, "LEASE_SECONDS", 0.5)
+    monkeypatch.setattr(lock, "BEAT_SECONDS", 3)
+    report, _ = go(nodes, "n1", command="sleep 1000")
+    said = report.hosts["n1"].failure
+    assert said is not None
+    assert said.startswith("work: the connection was lost: this run was silent for too long")
+    assert lock_of(nodes["n1"]) == ""
+
+
+def test_beats_keep_the_node(nodes: dict[str, Server], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "LEASE_SECONDS", 3)
+    monkeypatch.setattr(lock, "BEAT_SECONDS", 0.2)
+    assert go(nodes, "n1", command="sleep 5")[0].ok
+
+
+def test_ctrl_c_gives_the_nodes_back(nodes: dict[str, Server]) -> None:
+    me = gevent.getcurrent()
+
+    def press() -> None:
+        while not nodes["n1"].asked.exists() or "sleep 1000" not in nodes["n1"].asked.read_text():
+            gevent.sleep(0.05)
+        assert ME in lock_of(nodes["n1"])
+        gevent.kill(me, KeyboardInterrupt)
+
+    gevent.spawn(press)
+    report, _ = go(nodes, "n1", command="sleep 1000")
+    assert report.interrupted
+    assert lock_of(nodes["n1"]) == ""
+
+
+def test_the_lock_is_roots_alone(nodes: dict[str, Server]) -> None:
+    """Whoever can open a file can lock it."""
+    assert go(nodes, "n1")[0].ok
+    assert (nodes["n1"].asked.parent / "gpupool-apply.lock").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_node_that_cannot_be_locked_is_left_alone_and_the_others_are_not(nodes: dict[str, Server]) -> None:
+    (nodes["n1"].asked.parent / "gpupool-apply.lock").mkdir()
+    report, _ = go(nodes, "n1 n2")
+    assert list(report.failures) == ["n1"]
+    assert report.failures["n1"].startswith("cannot be locked for this run: ")
+
+
+def test_a_clock_that_is_off_is_named(nodes: dict[str, Server]) -> None:
+    fast = nodes["n2"].asked.parent / "date"
+    fast.write_text('#!/bin/sh\nexec /bin/date -d "600 seconds" "$@"\n')
+    fast.chmod(0o755)
+    nodes["n2"].before = f"PATH={fast.parent}:$PATH; export PATH; "
+    for execute in (False, True):
+        report, notes = go(nodes, "n1 n2 n3", execute=execute)
+        assert report.ok
+        assert notes == ["n2: its clock is 600 s ahead: munge refuses it"]
+    report, _ = go(nodes, "n1 n2 n3", command="fail")
+    assert report.failures["n2"] == "work: why it failed (its clock is 600 s ahead: munge refuses it)"
+    assert report.failures["n1"] == "work: why it failed"
+
+
+def test_of_three_clocks_the_middle_one_is_right() -> None:
+    assert clock.odd({"a": 3.0, "b": -1.0}) == {}
+    assert clock.odd({"a": -61.0}) == {"a": "its clock is 61 s behind: munge refuses it"}
+    assert clock.odd({"a": -300.0, "b": -300.0, "c": 0.0}) == {"c": "its clock is 300 s ahead: munge refuses it"}
+    assert clock.odd({}) == {}
