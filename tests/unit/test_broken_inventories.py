@@ -118,6 +118,20 @@ def test_all_complaints_come_at_once(check: Callable[[str], list[str]]) -> None:
     ]
 
 
+def test_two_people_of_one_id_do_not_share_a_home(check: Callable[[str], list[str]]) -> None:
+    text = STORED.replace("name: ann", "name: ann@a.org").replace("name: bob", "name: ann@b.org")
+    assert check(text.replace("/home/{user}", "/home/{domain}/{id}")) == []
+    (said,) = check(text.replace("/home/{user}", "/home/{id}"))
+    assert "storage.home.path: /home/ann would be of ann@a.org and of ann@b.org" in said
+
+
+def test_a_private_key_is_not_repeated(check: Callable[[str], list[str]]) -> None:
+    key = '"-----BEGIN OPENSSH PRIVATE KEY-----\\nb3BlbnNz\\n"'
+    (said,) = check(SMALL.replace("account: red}", f"account: red, keys: [{key}]}}"))
+    assert "this is a private key" in said
+    assert "b3Blb" not in said
+
+
 def test_one_bad_file_does_not_hide_the_others(tmp_path: Path) -> None:
     (tmp_path / "a.yml").write_text("accounts: [\n")
     (tmp_path / "b.yml").write_text(SMALL.replace("tier: 10", "teir: 10").partition("accounts:")[0] + "nodez: 1\n")

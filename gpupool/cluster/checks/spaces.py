@@ -39,6 +39,17 @@ def ensure_links_lead_somewhere(site: Site) -> Iterator[Complaint]:
             yield Complaint(("storage", "links", link), f"{target} is no export's place", hint, "warning")
 
 
+def ensure_links_have_their_own_place(site: Site) -> Iterator[Complaint]:
+    """Where a link will be, of a lab's space too, nothing is mounted and no directory made."""
+    storage = site.inventory.storage
+    places = {at(site, key): f"the export {key} is mounted" for key in storage.exports}
+    places |= {local.path: "a directory of storage.local is" for local in storage.local}
+    for link in {**storage.links, **space_links(site)}:
+        if link in places:
+            path: Path = ("storage", "links", link) if link in storage.links else ("storage", "spaces")
+            yield Complaint(path, f"{link} is where {places[link]}: it cannot be a link", "take another name for one")
+
+
 def ensure_spaces_of_users_are_somewhere(site: Site) -> Iterator[Complaint]:
     """Directories of users, and those that are purged, lie on an export or are a node's own."""
     storage = site.inventory.storage
