@@ -15,13 +15,16 @@ dir=$(mktemp -d); trap 'rm -rf -- "$dir"' EXIT
 lay() { for path in "$@"; do
   to=$dir/${path#"$etc"/}; mkdir -p -- "${to%/*}"; cp -- "$path$GPUPOOL_NEW" "$to"
 done; }
-no() { said=$(printf '%s\n' "$said" | grep -m 1 -- "$1") || exit 0; printf '%s\n' "$said" | sed "s:$dir:$etc:g"; exit 1; }
+no() { # what: the first line that is about the file; anything else is no reason
+  said=$(printf '%s\n' "$said" | grep -m 1 -- "$1") || exit 0
+  printf '%s\n' "$said" | sed "s:$dir:$etc:g"; exit 1
+}
 """
 
 _SSHD = r"""
 cp -R -- "$etc/sshd_config" "$etc/sshd_config.d" "$dir/"; lay "$@"
-sed -i -E '/^[[:space:]]*Include[[:space:]=]/I{s:'"$etc"'/sshd_config\.d:sshd_config.d:g;s:sshd_config\.d:'"$dir"'/&:g}' \
-  "$dir/sshd_config"
+sed -i -E -e '/^[[:space:]]*Include[[:space:]=]/I{s:'"$etc"'/sshd_config\.d:sshd_config.d:g' \
+  -e 's:sshd_config\.d:'"$dir"'/&:g}' "$dir/sshd_config"
 # where ssh is started for each connection, or was stopped, its folder may be missing
 [ -d /run/sshd ] || mkdir -m 0755 /run/sshd
 said=$("$(command -v sshd)" -t -f "$dir/sshd_config" 2>&1) || no . # sshd wants its own full path
