@@ -17,7 +17,7 @@ from pyinfra.api.command import StringCommand
 from pyinfra.api.operation import operation
 
 from gpupool.facts.files import Paths, PathState
-from gpupool.operations import diffs, upcoming
+from gpupool.operations import daemon_checks, diffs, upcoming
 from gpupool.operations.ambient import this_host
 from gpupool.operations.disk import DISK
 from gpupool.operations.refusal import refuse
@@ -114,7 +114,8 @@ def put(
     ``absent`` maps a path to the proof that it is ours: the target of a link, or words that the file's text holds;
     without the proof the path is left alone. A link never replaces a real file or directory, nor does a file replace
     a directory: that is refused in words. ``check``: a command that must accept all new files before any is placed;
-    those that change lie beside their places then, with ``$GPUPOOL_NEW`` after their names.
+    those that change lie beside their places then, with ``$GPUPOOL_NEW`` after their names. Files of sshd, systemd,
+    MariaDB and NFS are tried by these anyway (``daemon_checks``).
     """
     files, directories, links, absent = files or [], directories or [], links or {}, absent or {}
     paths = [*(d.path for d in directories), *(f.path for f in files), *links, *absent]
@@ -149,6 +150,7 @@ def put(
         this_host().noop(f"{paths[0]} and what belongs to it ({len(paths)} in all): as wanted")
         return
     checked = [_check(check, paths[0])] if check and work.news else []
+    checked += [_check(words, path) for path, words in daemon_checks.checks(work.news)]
     script = [_PRELUDE.strip(), work.clean(), *work.stages, *checked, *work.places]
     yield StringCommand("\n".join(script), _stdin="".join(work.texts))
 

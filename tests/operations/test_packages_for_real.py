@@ -9,7 +9,7 @@ import pytest
 
 from gpupool.operations import packages
 
-MIRROR = "E: Failed to fetch http://mirror/dists/bookworm/InRelease  Could not connect to mirror:80"
+MIRROR = "E: Failed to fetch the list of packages  Could not connect to port 80"
 STAND_INS = {
     # as apt does: without the mode a mirror that does not answer is a warning, and the exit status is 0
     "apt-get": f"""

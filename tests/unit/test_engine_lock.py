@@ -30,8 +30,8 @@ class Notes(Silence):
     def __init__(self) -> None:
         self.notes: list[str] = []
 
-    def note(self, text: str) -> None:
-        self.notes.append(text)
+    def note(self, *text: object) -> None:
+        self.notes.append(str(text[0]))
 
 
 @pytest.fixture

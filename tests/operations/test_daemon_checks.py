@@ -1,0 +1,134 @@
+"""New files of daemons are tried by the daemon's own check, merged with those that are there; an old file stays."""
+
+import os
+import shutil
+import stat
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpupool.operations import daemon_checks
+from gpupool.operations.daemon_checks import checks
+
+NEW = ".12-ab.gpupool-new"
+# programs that read their files as the real ones do, and say what these say
+STAND_INS = {
+    "sshd": r"""
+[ "$1" = -t ] && [ "$2" = -f ] && [ -d RUN ] || exit 9
+for file in $(sed -nE 's/^Include //p' "$3"); do
+  if line=$(grep -n '"' "$file"); then
+    echo "$file: line ${line%%:*}: AcceptEnv has an unterminated quote" >&2
+    echo "$3: terminating, 1 bad configuration options" >&2; exit 255
+  fi
+done""",
+    "mariadbd": r"""
+for word in "$@"; do case $word in --defaults-file=*) conf=${word#*=};; --datadir=*) [ -d "${word#*=}" ] || exit 9;; esac; done
+for file in $(sed -nE 's/^!includedir (.*)/\1/p' "$conf")*.cnf; do
+  line=$(grep '^no_such' "$file") || continue
+  echo "2026-11-22 13:59:08 0 [Warning] Could not open mysql.plugin table" >&2
+  echo "2026-11-22 13:59:08 0 [ERROR] $0: unknown variable '$line'" >&2; exit 7
+done""",  # noqa: E501
+    "unshare": r"""
+while [ "${1#-}" != "$1" ]; do shift; done
+for file in "$5"/exports.d/*.exports; do
+  line=$(grep -n 'nosuch' "$file") || continue
+  echo "exportfs: $6/${file##*/}:${line%%:*}: unknown keyword \"nosuch\"" >&2; exit 1
+done
+echo 'exportfs: Failed to stat /away: No such file or directory' >&2; exit 1""",
+    "exportfs": "exit 9",
+}
+
+
+@pytest.fixture
+def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in the place of /etc."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, text in STAND_INS.items():
+        (programs / name).write_text(f"#!/bin/sh\n{text.strip()}\n".replace("RUN", f"{tmp_path}/sshd"))
+        (programs / name).chmod(stat.S_IRWXU)
+    monkeypatch.setenv("PATH", str(programs), prepend=":")
+    for folder in ("ssh/sshd_config.d", "systemd/system", "mysql/conf.d", "exports.d"):
+        (tmp_path / "etc" / folder).mkdir(parents=True)
+    (tmp_path / "etc/ssh/sshd_config").write_text(f"Include {tmp_path}/etc/ssh/sshd_config.d/*.conf\nUsePAM yes\n")
+    (tmp_path / "etc/mysql/mariadb.cnf").write_text(f"!includedir {tmp_path}/etc/mysql/conf.d/\n")
+    return tmp_path / "etc"
+
+
+def tried(etc: Path, path: str, text: str) -> tuple[int, str]:
+    """Lay a new file beside its place, try it, and give the exit status and what is said."""
+    place = etc / path
+    place.parent.mkdir(exist_ok=True)
+    place.with_name(place.name + NEW).write_text(text)
+    ((first, command),) = checks([f"/etc/{path}"])
+    assert first == f"/etc/{path}"
+    before = sorted(etc.rglob("*"))
+    words = [word.replace("/etc/", f"{etc}/").replace("/run/sshd", f"{etc.parent}/sshd") for word in command]
+    environ = {**os.environ, "GPUPOOL_NEW": NEW, "TMPDIR": str(etc.parent)}
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=environ)
+    assert sorted(etc.rglob("*")) == before
+    assert not list(etc.parent.glob("tmp.*"))
+    return done.returncode, (done.stdout + done.stderr).strip().replace(str(etc), "/etc")
+
+
+DROP_IN = "ssh/sshd_config.d/gpupool.conf"
+
+
+def test_sshd_says_what_it_would_not_start_with(etc: Path) -> None:
+    assert tried(etc, DROP_IN, "AcceptEnv LAUNCH\n") == (0, "")
+    said = f"/etc/{DROP_IN}: line 2: AcceptEnv has an unterminated quote"
+    assert tried(etc, DROP_IN, 'UsePAM yes\nAcceptEnv LAUNCH"x\n') == (1, said)
+
+
+def test_a_drop_in_that_mends_a_broken_one_is_accepted(etc: Path) -> None:
+    (etc / DROP_IN).write_text('AcceptEnv LAUNCH"x\n')
+    assert tried(etc, DROP_IN, "AcceptEnv LAUNCH\n") == (0, "")
+
+
+def test_mariadb_says_what_it_does_not_know(etc: Path) -> None:
+    assert tried(etc, "mysql/conf.d/90-gpupool.cnf", "[mysqld]\nskip-networking\n") == (0, "")
+    said = "mariadbd: unknown variable 'no_such=1'"
+    assert tried(etc, "mysql/conf.d/90-gpupool.cnf", "[mysqld]\nno_such=1\n") == (1, said)
+
+
+def test_exports_are_read_before_they_are_put(etc: Path) -> None:
+    """What is wrong with the directories, and not with the file, is another step's to say."""
+    assert tried(etc, "exports.d/gpupool.exports", "/a 10.0.0.0/8(rw)\n") == (0, "")
+    said = 'exportfs: /etc/exports.d/gpupool.exports:1: unknown keyword "nosuch"'
+    assert tried(etc, "exports.d/gpupool.exports", "/a 10.0.0.0/8(nosuch)\n") == (1, said)
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
+@pytest.mark.parametrize(
+    ("unit", "good", "bad", "words"),
+    [
+        (
+            "a.service",
+            "[Service]\nExecStart=/not/there/yet\n",
+            "[Service]\nExecStart=true\nRestart=perhaps\n",
+            "restart specifier",
+        ),
+        ("multi-user.target.d/b.conf", "[Unit]\nDescription=x\n", "[Unit]\nRequiresMountsFor=a b\n", "not absolute"),
+        ("user-.slice.d/c.conf", "[Slice]\nDevicePolicy=closed\n", "[Slice]\nDevicePolicy=shut\n", "shut"),
+        ("d.timer", "[Timer]\nOnCalendar=daily\n", "[Timer]\nOnCalendar=never\n", "calendar"),
+    ],
+)
+def test_systemd_says_what_it_cannot_read(etc: Path, unit: str, good: str, bad: str, words: str) -> None:
+    assert tried(etc, f"systemd/system/{unit}", good) == (0, "")
+    status, said = tried(etc, f"systemd/system/{unit}", bad)
+    assert status == 1
+    assert said.startswith(f"/etc/systemd/system/{unit}:")
+    assert words in said
+
+
+@pytest.mark.parametrize("path", [DROP_IN, "mysql/conf.d/90-gpupool.cnf", "exports.d/gpupool.exports"])
+def test_before_a_daemon_is_there_its_file_is_accepted(
+    etc: Path, monkeypatch: pytest.MonkeyPatch, path: str, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(daemon_checks, "_CHECKS", [("not-there", *it[1:]) for it in daemon_checks._CHECKS])
+    assert tried(etc, path, 'no_such nosuch "') == (0, "")
+
+
+def test_other_files_are_nobodys_to_try() -> None:
+    assert checks(["/etc/hosts", "/etc/slurm/slurmdbd.conf", "/etc/ssh/sshd_config.d/README"]) == []

@@ -1,0 +1,39 @@
+"""A daemon tries its new file before it is put: an old one stays when the new one is refused."""
+
+import pytest
+
+from tests.testbed.cluster import Testbed
+
+SSHD = "/etc/ssh/sshd_config.d"
+MARIADB = "/etc/mysql/mariadb.conf.d"
+
+
+@pytest.mark.parametrize(
+    ("node", "ours", "wrong", "text", "said"),
+    [
+        ("clippy", f"{SSHD}/gpupool.conf", f"{SSHD}/zz.conf", "NoSuch 1", f"{SSHD}/zz.conf: line 1: Bad configuration"),
+        (
+            "marvin",
+            f"{MARIADB}/90-gpupool.cnf",
+            f"{MARIADB}/zz.cnf",
+            "[mysqld]\nno_such=1",
+            "unknown variable 'no_such",
+        ),
+    ],
+    ids=["sshd", "mariadb"],
+)
+def test_what_a_daemon_would_not_start_with_is_not_put(
+    idle: Testbed, node: str, ours: str, wrong: str, text: str, said: str
+) -> None:
+    idle.out(node, f"echo '# by hand' >> {ours}")
+    idle.out(node, f"cat > {wrong}", text=f"{text}\n")
+    try:
+        done = idle.apply("--limit", node)
+        assert done.returncode == 1
+        assert f"{ours}: refused, nothing is replaced: " in done.stdout
+        assert said in done.stdout
+        assert idle.out(node, f"tail -n 1 {ours}") == "# by hand"
+    finally:
+        idle.out(node, f"rm -f {wrong}")
+    assert idle.apply("--limit", node).returncode == 0
+    assert "# by hand" not in idle.out(node, f"cat {ours}")
