@@ -17,15 +17,7 @@ from gpupool.system.packages import holds_configuration, serves_configuration
 from gpupool.system.spaces import variables
 from gpupool.system.ssh import sshd_conf
 from gpupool.system.tools import tools_for
-from gpupool.system.units import (
-    FOLDERS_CONF,
-    USER_SLICE,
-    drop_in,
-    sackd_default,
-    slurmd_default,
-    slurmd_folders,
-    user_slice,
-)
+from gpupool.system.units import FOLDERS_CONF, drop_in, sackd_default, slices, slurmd_default, slurmd_folders
 from gpupool.system.usage import files as usage_files
 
 
@@ -68,7 +60,8 @@ def _files(cluster: Cluster, node: Node) -> Iterator[File]:
     if devices := fake_devices(cluster, node):
         yield File("/etc/tmpfiles.d/gpupool-gpus.conf", devices_conf(cluster, devices), "gpu")
     if fences_sessions(cluster, node):
-        yield File(USER_SLICE, user_slice(cluster), "gpu")
+        for path, text in slices(cluster).items():
+            yield File(path, text, "gpu")
     if node.has("head") and serves_configuration(cluster):
         yield File("/etc/default/sackd", sackd_default(cluster), "head")
         yield drop_in(cluster, "sackd", "head", after=("munge.service",))

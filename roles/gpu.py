@@ -4,7 +4,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.operations import devices, files, service
 from gpupool.system.devices import MAJOR, fake_devices, fences_sessions
-from gpupool.system.units import USER_SLICE
+from gpupool.system.units import ROOT_SLICE, USER_SLICE
 
 
 def apply(cluster: Cluster, node: Node) -> None:
@@ -25,6 +25,6 @@ def apply(cluster: Cluster, node: Node) -> None:
             name="Sessions without GPUs",
             unit="systemd-logind",
             enabled=None,
-            reload_if=[USER_SLICE],
+            reload_if=[USER_SLICE, ROOT_SLICE],
             reload_command=["systemctl", "daemon-reload"],
         )

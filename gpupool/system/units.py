@@ -9,6 +9,8 @@ from gpupool.template import fill
 
 FOLDERS_CONF = "/etc/tmpfiles.d/gpupool-slurmd.conf"
 USER_SLICE = "/etc/systemd/system/user-.slice.d/gpupool.conf"
+#: A file of the same name, for one slice: systemd reads it in the place of the other one, systemd.unit(5).
+ROOT_SLICE = "/etc/systemd/system/user-0.slice.d/gpupool.conf"
 
 
 @lru_cache(maxsize=64)
@@ -37,9 +39,15 @@ def slurmd_folders(cluster: Cluster) -> str:
 
 
 @lru_cache(maxsize=4)
-def user_slice(cluster: Cluster) -> str:
-    """Give the drop-in that keeps sessions outside of jobs from a node's GPUs: systemd.resource-control(5)."""
-    return fill("user-slice.conf", cluster=cluster)
+def slices(cluster: Cluster) -> dict[str, str]:
+    """Give the drop-ins that keep sessions outside of jobs from a node's GPUs, but root's, path to text.
+
+    systemd.resource-control(5) says what they do.
+    """
+    return {
+        USER_SLICE: fill("user-slice.conf", cluster=cluster),
+        ROOT_SLICE: fill("root-slice.conf", cluster=cluster),
+    }
 
 
 @lru_cache(maxsize=4)

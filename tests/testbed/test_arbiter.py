@@ -107,11 +107,12 @@ def test_nobody_leaves_for_a_job_that_is_held_or_at_its_users_limit(lab: Testbed
     began = time.time()
     full(lab, *["--requeue"] * CAP)
     held = lab.submit("u-cvmlp2", "-H -p short --gres=gpu:1")
-    large = lab.submit("u-cvmlp2", f"-p short --gres=gpu:{CAP + 1} -N 2")
+    large = lab.run("sky1", f"sbatch -p short -N 2 --gres=gpu:{CAP + 1} --wrap true", "u-cvmlp2")
+    assert "AssocGrpGRES" in large.stderr, "it could never start"
     other = lab.submit("u-kira1", "-p short --gres=gpu:1")
     lab.wait_for(other, "RUNNING")
     time.sleep(2 * grace)  # no bound: that nothing happens is looked at for longer than the arbiter needs
-    assert {lab.job(job)["JobState"] for job in (held, large)} == {"PENDING"}
+    assert lab.job(held)["JobState"] == "PENDING"
     assert "signalled" not in decisions(lab, began)
 
 
