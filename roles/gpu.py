@@ -20,7 +20,7 @@ def apply(cluster: Cluster, node: Node) -> None:
             conf=own[0].path,
         )
     if fences_sessions(cluster, node):
-        # systemd takes it over for the sessions that are there, too
+        # sessions that are open keep what they have until they end: it is read when a user's first one begins
         service.running(
             name="Sessions without GPUs",
             unit="systemd-logind",
