@@ -162,6 +162,7 @@ def _mounts(site: Site, servers: Mapping[str, model.Node]) -> Iterator[model.Mou
             dataset=dataset_of(export, pools) if export.fs == "zfs" else None,
             squash=export.squash,
             options=export.options,
+            mode=export.mode,
         )
 
 

@@ -113,6 +113,7 @@ class Mount:
     """An export as a node mounts it: `source` is `server:path` with the server's full name; size in MiB.
 
     `dataset` is what zfs calls it; None where it lies on no declared pool. `options` are the clients', besides ours.
+    `mode` is its top's, where no lab's space says it; None leaves it as it is.
     """
 
     export: str
@@ -126,6 +127,7 @@ class Mount:
     dataset: str | None = None
     squash: Literal["root", "none", "all"] = "root"
     options: tuple[str, ...] = ()
+    mode: str | None = None
 
     @cached_property
     def clients(self) -> frozenset[str]:

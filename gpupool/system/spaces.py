@@ -33,7 +33,7 @@ class Folder:
 
 
 def tops_for(cluster: Cluster, node: Node) -> tuple[Top, ...]:
-    """Give the tops on a fileserver: of its exports with labs' spaces, and of each account's part of user spaces.
+    """Give the tops on a fileserver: of its exports with labs' spaces or a mode, and of each account's user spaces.
 
     Where labs share an export none of them is its group: each may write by ACL, and what they make is of their own
     group, so the set-gid bit is left out.
@@ -43,6 +43,8 @@ def tops_for(cluster: Cluster, node: Node) -> tuple[Top, ...]:
         accounts = [name for name, spaces in cluster.storage.spaces.items() if mount.export in spaces.values()]
         if accounts:
             tops[path] = _top(cluster, path, accounts)
+        elif mount.mode:
+            tops[path] = Top(path, 0, mount.mode)
     for path, account in _parts(cluster, node):
         tops.setdefault(path, Top(path, _gid(cluster, account), "3770"))
     return tuple(tops.values())

@@ -36,6 +36,17 @@ def test_a_member_makes_the_own_folder_and_a_link_to_it(skynet: Testbed, flash: 
     assert skynet.run("sky1", f"rmdir {flash}/{HOFFMAN} || mv {flash}/{HOFFMAN} {flash}/x", OTHER_HOFFMAN).returncode
 
 
+@pytest.mark.promise("SKY-094")
+def test_anybody_adds_a_dataset_that_others_read_and_do_not_remove(skynet: Testbed) -> None:
+    place = "/srv/datasets/coco"
+    try:
+        skynet.out("sky1", f"mkdir {place} && echo 1 > {place}/images", KIRA)
+        assert skynet.out("clippy", f"cat {place}/images", ESSA) == "1"
+        assert skynet.run("sky1", f"rm -r {place} || mv {place} {place}-old", ESSA).returncode
+    finally:
+        skynet.out("sky1", f"rm -rf {place}")
+
+
 @pytest.mark.promise(*(promise for promise, _, _ in SPACES))
 def test_members_of_every_lab_have_all_their_spaces(skynet: Testbed) -> None:
     users = {user.account: user.name for user in skynet.cluster.users.values()}

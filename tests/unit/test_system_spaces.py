@@ -45,6 +45,11 @@ def test_a_shared_export_is_no_labs_and_each_may_write(skynet: Cluster) -> None:
     assert "acl" not in packages_for(skynet, skynet.nodes["hflash1"])
 
 
+@pytest.mark.promise("SKY-094")
+def test_everybody_may_add_directories_where_the_export_says_so(skynet: Cluster) -> None:
+    assert Top("/zfs/microvac-store2/dataset", 0, "1777") in tops_for(skynet, skynet.nodes["microvac"])
+
+
 def test_who_serves_nothing_makes_no_tops(skynet: Cluster) -> None:
     assert [node.name for node in skynet.having("head", "compute") if tops_for(skynet, node)] == []
 
@@ -57,7 +62,7 @@ def test_a_testbed_without_the_server_has_somebody_for_its_tops(skynet: Cluster)
     assert makers["/coc/flash9"] == next(it for it in twin.mounts if it.export == "flash9").nodes[0]
     assert makers["/pskynet1"] == "multivac"
     in_use = {export for spaces in twin.storage.spaces.values() for export in spaces.values()}
-    assert len(makers) == len([mount for mount in twin.mounts if mount.export in in_use])
+    assert len(makers) == len([mount for mount in twin.mounts if mount.export in in_use or mount.mode])
 
 
 def test_each_member_has_a_place_of_the_own_name_in_each_space(skynet: Cluster) -> None:

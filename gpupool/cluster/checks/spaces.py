@@ -22,10 +22,22 @@ def ensure_spaces_are_the_labs(site: Site) -> Iterator[Complaint]:
         yield Complaint(path, f"{mode:04o}: all users of the cluster could write there", "write 3775")
     elif not mode & 0o1000:
         yield Complaint(path, f"{mode:04o}: members could remove each other's directories", "write 3775", "warning")
+    yield from _modes_of_exports(site)
     for index, account in enumerate(site.inventory.accounts):
         if account.gid is None and storage.spaces.get(account.name):
             words = f"{account.name} has a space and no gid: it would be that of all accounts without one"
             yield Complaint(("accounts", index), words, "give it a gid")
+
+
+def _modes_of_exports(site: Site) -> Iterator[Complaint]:
+    storage = site.inventory.storage
+    labs = {key: account for account, spaces in storage.spaces.items() for key in spaces.values()}
+    for key, export in storage.exports.items():
+        path: Path = ("storage", "exports", key, "mode")
+        if export.mode and key in labs:
+            yield Complaint(path, f"{labs[key]} has a space on {key}: storage.space_rules.mode holds there", "leave it out")
+        elif export.mode and int(export.mode, 8) & 0o1002 == 0o002:
+            yield Complaint(path, f"{export.mode}: people could remove each other's directories", "write 1777")
 
 
 def ensure_links_lead_somewhere(site: Site) -> Iterator[Complaint]:

@@ -69,6 +69,9 @@ class Export(Fact):
     squash: Literal["root", "none", "all"] = Field("root", description="Whose rights end on the server: root's, all's.")
     options: tuple[Word, ...] = Field((), description="Of the clients' mounts, besides gpupool's own.")
     profile: Word | None = Field(None, description="What it is for: read-optimized (large blocks).")
+    mode: Mode | None = Field(
+        None, description="Of its top, which is root's: 1777 lets everybody add directories. Not where a lab has a space."
+    )
     enabled: Flag = Field(True, description="False: known, but not deployed yet.")
     deprecated: Flag = False
     backed_up: Flag = False
