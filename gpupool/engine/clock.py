@@ -17,4 +17,4 @@ def odd(ahead: Mapping[str, float]) -> dict[str, str]:
 
 def words(ahead: float) -> str:
     """Say how a clock is off that is so many seconds ahead."""
-    return f"its clock is {abs(ahead):.0f} s {'ahead' if ahead > 0 else 'behind'}: munge refuses it"
+    return f"its clock is {abs(ahead):.0f} s {'ahead' if ahead > 0 else 'behind'}; munge refuses it from 300 s on"

@@ -177,14 +177,14 @@ def test_a_clock_that_is_off_is_named(nodes: dict[str, Server]) -> None:
     for execute in (False, True):
         report, notes = go(nodes, "n1 n2 n3", execute=execute)
         assert report.ok
-        assert notes == ["n2: its clock is 600 s ahead: munge refuses it"]
+        assert notes == ["n2: its clock is 600 s ahead; munge refuses it from 300 s on"]
     report, _ = go(nodes, "n1 n2 n3", command="fail")
-    assert report.failures["n2"] == "work: why it failed (its clock is 600 s ahead: munge refuses it)"
+    assert report.failures["n2"] == "work: why it failed (its clock is 600 s ahead; munge refuses it from 300 s on)"
     assert report.failures["n1"] == "work: why it failed"
 
 
 def test_of_three_clocks_the_middle_one_is_right() -> None:
     assert clock.odd({"a": 3.0, "b": -1.0}) == {}
-    assert clock.odd({"a": -61.0}) == {"a": "its clock is 61 s behind: munge refuses it"}
-    assert clock.odd({"a": -300.0, "b": -300.0, "c": 0.0}) == {"c": "its clock is 300 s ahead: munge refuses it"}
+    assert clock.odd({"a": -61.0}) == {"a": "its clock is 61 s behind; munge refuses it from 300 s on"}
+    assert clock.odd({"a": -300.0, "b": -300.0, "c": 0.0}) == {"c": "its clock is 300 s ahead; munge refuses it from 300 s on"}
     assert clock.odd({}) == {}
