@@ -44,7 +44,7 @@ def one_gpu_too_many(it: Compiled) -> Compiled:
         pytest.param(partition("overcap", r"PriorityTier=\d+", "PriorityTier=80"), RECLAIM, id="overcap-among-owners"),
         pytest.param(
             line("AccountingStorageEnforce", "associations,qos"),
-            {"cap", "per-user", "walls", "debug-goes-first"},
+            {"cap", "per-user", "walls", "debug-goes-first", "hostile-user"},
             id="no-enforcement",
         ),
         pytest.param(one_gpu_too_many, {"cap"}, id="a-cap-one-too-high"),

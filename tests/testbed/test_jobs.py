@@ -41,8 +41,8 @@ def test_two_jobs_on_one_node_have_different_gpus(idle: Testbed) -> None:
 
 @pytest.mark.promise("SKY-146")
 def test_a_job_without_gres_gets_no_gpu(idle: Testbed) -> None:
-    assert devices(idle, "u-kira1", "-w clippy") == (0, 8)
-    assert idle.out("sky1", "srun -w clippy sh -c 'echo ${CUDA_VISIBLE_DEVICES-unset}'", "u-kira1") == "unset"
+    assert devices(idle, "u-kira1", "-w a40-01") == (0, 8)
+    assert idle.out("sky1", "srun -w a40-01 sh -c 'echo ${CUDA_VISIBLE_DEVICES-unset}'", "u-kira1") == "unset"
 
 
 @pytest.mark.promise("SKY-141", "SKY-145")
@@ -224,7 +224,7 @@ def test_an_interactive_shell_as_in_the_guide(idle: Testbed) -> None:
 @pytest.mark.promise("SKY-010", "SKY-053")
 def test_what_is_written_on_one_node_is_read_on_another(idle: Testbed) -> None:
     idle.out("sky1", "echo hello > ~/shared.txt", "u-kira1")
-    assert idle.out("sky1", "srun -w clippy cat /nethome/u-kira1/shared.txt", "u-kira1") == "hello"
+    assert idle.out("sky1", "srun -w a40-01 cat /nethome/u-kira1/shared.txt", "u-kira1") == "hello"
     idle.out("a40-01", "echo seen > /coc/pskynet3/note; sync")
     assert idle.out("titanx-01", "cat /coc/pskynet3/note") == "seen"
     idle.out("a40-01", "rm /coc/pskynet3/note")

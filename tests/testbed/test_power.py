@@ -36,7 +36,7 @@ def test_cold_power_on_needs_no_hand(idle: Testbed, order: str) -> None:
     others = [name for name in names(idle) if name not in controllers]
     later = controllers[::-1] if order.startswith("nodes first") else others
     first = others if order.startswith("nodes first") else controllers
-    job = idle.submit("u-kira1", "-p kira-lab -w clippy", "true")
+    job = idle.submit("u-kira1", "-p kira-lab -w a40-01", "true")
     idle.wait_for(job, "COMPLETED")
 
     # as a crash leaves it: slurmd would refuse a job of that number
@@ -63,7 +63,7 @@ def test_cold_power_on_needs_no_hand(idle: Testbed, order: str) -> None:
 
 @pytest.mark.promise("SKY-023")
 def test_backup_controller_takes_over_and_gives_back(idle: Testbed) -> None:
-    job = idle.submit("u-kira1", "-p kira-lab -w clippy", "sleep 3600")
+    job = idle.submit("u-kira1", "-p kira-lab -w a40-01", "sleep 3600")
     idle.wait_for(job, "RUNNING")
     idle.out("marvin", "systemctl stop slurmctld")
     try:

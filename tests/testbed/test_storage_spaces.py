@@ -30,7 +30,7 @@ def flash(skynet: Testbed) -> Iterator[str]:
 @pytest.mark.promise("SKY-055", "SKY-090", "SKY-091")
 def test_a_member_makes_the_own_folder_and_a_link_to_it(skynet: Testbed, flash: str) -> None:
     skynet.out("sky1", f"mkdir {flash}/{HOFFMAN} && ln -s {flash}/{HOFFMAN} ~/flash && echo 7 > ~/flash/seed", HOFFMAN)
-    assert skynet.out("sky1", "srun -w clippy cat flash/seed", HOFFMAN) == "7"
+    assert skynet.out("sky1", "srun -w a40-01 cat flash/seed", HOFFMAN) == "7"
     assert skynet.out("sky1", f"stat -c %U:%G {flash}/{HOFFMAN}") == f"{HOFFMAN}:hoffman-lab"
     assert skynet.run("sky1", f"mkdir {flash}/{ESSA}", ESSA).returncode != 0, "another lab's member"
     assert skynet.run("sky1", f"rmdir {flash}/{HOFFMAN} || mv {flash}/{HOFFMAN} {flash}/x", OTHER_HOFFMAN).returncode

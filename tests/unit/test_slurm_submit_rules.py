@@ -278,6 +278,7 @@ def test_an_account_that_a_coordinator_added_does_not_escape_what_is_said_of_its
             "Account red-more is not in the inventory of this cluster: submit with -A and an account that is."
         ]
     assert everything.submit(account="RED").accepted
+    assert everything.submit(default_account=None).accepted, "Slurm refuses it in words of its own"
 
 
 # Whatever is asked
