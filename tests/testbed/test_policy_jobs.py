@@ -95,6 +95,6 @@ def test_a_tmux_of_a_job_ends_with_it(idle: Testbed) -> None:
     script = "tmux -L inside new -d sleep 654; setsid sleep 655 & sleep 600"
     job = idle.submit("u-kira1", "-p short -w a40-01", script)
     count = "pgrep -cu u-kira1 -f 'sleep 65[45]|tmux -L inside' || true"
-    until(lambda: int(idle.out("clippy", count)) >= 3, "tmux has started what it was told to")
+    until(lambda: int(idle.out("a40-01", count)) >= 3, "tmux has started what it was told to")
     idle.out("marvin", f"scancel {job}")
-    until(lambda: idle.out("clippy", count) == "0", "nothing of the job is left")
+    until(lambda: idle.out("a40-01", count) == "0", "nothing of the job is left")

@@ -41,7 +41,7 @@ def test_cold_power_on_needs_no_hand(idle: Testbed, order: str) -> None:
 
     # as a crash leaves it: slurmd would refuse a job of that number
     left = "/var/spool/slurmd/job00007"
-    idle.out("clippy", f"mkdir {left} && touch {left}/slurm_script /var/spool/slurmd/kept")
+    idle.out("a40-01", f"mkdir {left} && touch {left}/slurm_script /var/spool/slurmd/kept")
 
     idle.switch_off(*names(idle))
     idle.switch_on(*first)
@@ -56,8 +56,8 @@ def test_cold_power_on_needs_no_hand(idle: Testbed, order: str) -> None:
     assert idle.out("sky1", "srun -p debug --gres=gpu:1 hostname", "u-kira1")
     # what slurmctld and slurmdbd knew before is known again
     assert idle.out("marvin", f"sacct -n -X -j {job} -o State").strip() == "COMPLETED"
-    assert idle.run("clippy", f"test -e {left}").returncode == 1
-    idle.out("clippy", "rm /var/spool/slurmd/kept")
+    assert idle.run("a40-01", f"test -e {left}").returncode == 1
+    idle.out("a40-01", "rm /var/spool/slurmd/kept")
     assert idle.plan() == (0, {})
 
 
