@@ -135,12 +135,12 @@ def test_ordinary_jobs_are_taken(idle: Testbed, options: str) -> None:
 
 
 @pytest.mark.promise("SKY-036", "SKY-142")
-def test_jobs_without_gpus_leave_the_cpus_of_the_guides_own_template(idle: Testbed) -> None:
-    """Seven CPUs beside each of the node's eight GPUs, whoever came first."""
+def test_jobs_without_gpus_leave_six_cpus_beside_each_gpu(idle: Testbed) -> None:
+    """The guide's golden ratio, whoever came first."""
     small = idle.submit("u-hoffman1", "-p long -c 1 --array=1-60 --mem=1G")
     until(lambda: idle.job(small)["JobState"] == "RUNNING", "jobs without GPUs run", lambda: str(idle.job(small)))
     node = idle.cluster.nodes["clippy"]
-    jobs = idle.submit("u-cvmlp1", f"-p long -w clippy --gres=gpu:1 -c 7 --mem-per-gpu=1G --array=1-{node.gpu_count}")
+    jobs = idle.submit("u-cvmlp1", f"-p long -w clippy --gres=gpu:1 -c 6 --mem-per-gpu=1G --array=1-{node.gpu_count}")
     count = f"squeue -h -r -t R -j {jobs} | wc -l"
     until(lambda: idle.out("marvin", count) == str(node.gpu_count), "all GPUs of clippy are used")
 
