@@ -41,6 +41,7 @@ READS: Mapping[str, tuple[str, ...]] = {
     "unit": ("README.md", "CONTRIBUTING.md", "docs/", "script/", "tests/promises", "tests/unit/", "molecule/", *DATA),
     "operations": ("tests/operations/", "tests/facts/", "docs/accounting.md", *DATA),
     "roles": ("tests/roles/", *DATA),
+    "fuzz": ("tests/fuzz/", "script/fuzz", *DATA),
     "wheel": ("tests/wheel/", "README.md", "LICENSE", "CHANGELOG.md", *CODE, *DATA),
     "rehearsal": ("tests/rehearsal/", "inventory/example/", "templates/", "gpupool/arbiter/"),
     "fullsize": ("tests/rehearsal/test_skynet.py", "inventory/skynet/", "templates/", "gpupool/arbiter/"),

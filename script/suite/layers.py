@@ -43,6 +43,7 @@ LAYERS = (
         tests=("tests/operations", "tests/facts"),
     ),
     Layer("roles", (_pytest("tests/roles"),), 1, tests=("tests/roles",)),
+    Layer("fuzz", (_pytest("tests/fuzz"),), 1),
     Layer("wheel", (_pytest("tests/wheel"),), 1),
     Layer(
         "rehearsal",
@@ -60,5 +61,5 @@ LAYERS = (
 #: In the order in which they begin, each as soon as there is room: what takes longest first, what tells most next.
 BEGIN = (
     *("testbed", "lint", "unit", "operations", "roles"),
-    *("vm", "rehearsal", "fullsize", "deploy", "molecule", "wheel"),
+    *("vm", "rehearsal", "fullsize", "deploy", "molecule", "fuzz", "wheel"),
 )
