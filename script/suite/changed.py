@@ -25,7 +25,7 @@ CODE = ("gpupool/", "roles/", "deploys/")
 DATA = ("inventory/", "templates/")
 
 #: The table of commands: it imports each of them, and none of them needs it.
-_TABLES = ("gpupool/cli/__init__.py",)
+_TABLES = ("gpupool/cli/app.py",)
 #: Programs that run on nodes and are sent there as they are.
 _PROGRAMS = ("gpupool/arbiter/", "gpupool/usage/")
 _DEPLOY = ("gpupool.cli.testbed", "gpupool.cli.apply", "gpupool.cli.plan", "gpupool.cli.verify", "deploys.site")
