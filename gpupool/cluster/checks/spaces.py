@@ -35,7 +35,8 @@ def _modes_of_exports(site: Site) -> Iterator[Complaint]:
     for key, export in storage.exports.items():
         path: Path = ("storage", "exports", key, "mode")
         if export.mode and key in labs:
-            yield Complaint(path, f"{labs[key]} has a space on {key}: storage.space_rules.mode holds there", "leave it out")
+            words = f"{labs[key]} has a space on {key}: storage.space_rules.mode holds there"
+            yield Complaint(path, words, "leave it out")
         elif export.mode and int(export.mode, 8) & 0o1002 == 0o002:
             yield Complaint(path, f"{export.mode}: people could remove each other's directories", "write 1777")
 

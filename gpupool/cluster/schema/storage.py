@@ -70,7 +70,7 @@ class Export(Fact):
     options: tuple[Word, ...] = Field((), description="Of the clients' mounts, besides gpupool's own.")
     profile: Word | None = Field(None, description="What it is for: read-optimized (large blocks).")
     mode: Mode | None = Field(
-        None, description="Of its top, which is root's: 1777 lets everybody add directories. Not where a lab has a space."
+        None, description="Of its top, which is root's: 1777 lets all add directories. Not where a lab has a space."
     )
     enabled: Flag = Field(True, description="False: known, but not deployed yet.")
     deprecated: Flag = False
