@@ -9,6 +9,7 @@ from gpupool.slurm.conf import slurm_conf
 from gpupool.slurm.dbd import mariadb_conf, slurmdbd_conf
 from gpupool.slurm.gres import cgroup_conf, gres_conf
 from gpupool.slurm.submit import job_submit_lua
+from gpupool.system.devices import CONF as DEVICES_CONF
 from gpupool.system.devices import devices_conf, fake_devices, fences_sessions
 from gpupool.system.exports import exports_file, exports_for, nfs_conf
 from gpupool.system.fileserver import timers
@@ -58,7 +59,7 @@ def _files(cluster: Cluster, node: Node) -> Iterator[File]:
         yield drop_in(cluster, "slurmd", "compute", after=("munge.service",))
         yield File(FOLDERS_CONF, slurmd_folders(cluster), "compute")
     if devices := fake_devices(cluster, node):
-        yield File("/etc/tmpfiles.d/gpupool-gpus.conf", devices_conf(cluster, devices), "gpu")
+        yield File(DEVICES_CONF, devices_conf(cluster, devices), "gpu")
     if fences_sessions(cluster, node):
         for path, text in slices(cluster).items():
             yield File(path, text, "gpu")

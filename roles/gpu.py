@@ -3,7 +3,7 @@
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.operations import devices, files, service
-from gpupool.system.devices import MAJOR, fake_devices, fences_sessions
+from gpupool.system.devices import CONF, MAJOR, fake_devices, fences_sessions
 from gpupool.system.units import ROOT_SLICE, USER_SLICE
 
 
@@ -17,7 +17,7 @@ def apply(cluster: Cluster, node: Node) -> None:
         devices.present(
             name="GPU devices",
             devices={path: (MAJOR, minor) for path, minor in wanted.items()},
-            conf=own[0].path,
+            conf=CONF,
         )
     if fences_sessions(cluster, node):
         # sessions that are open keep what they have until they end: it is read when a user's first one begins

@@ -87,10 +87,11 @@ class Room:
         return all(free.get(key, 0) + sum(it.amount(key) for it in without) >= job.asks[key] for key in _keys(job))
 
     def _open_to(self, job: Job, partitions: Collection[str]) -> set[str]:
+        wanted = _alternatives(job.features)
         return {
             name
             for name, node in self._nodes.items()
-            if set(partitions) & set(node.partitions) and meets(node.features, job.features)
+            if set(partitions) & set(node.partitions) and any(names <= set(node.features) for names in wanted)
         }
 
     def take(self, job: Job, partitions: Collection[str]) -> bool:
@@ -117,21 +118,20 @@ def _keys(job: Job) -> list[str]:
     return [key for key, amount in job.asks.items() if amount and (key in ("cpu", "mem") or "gpu" in key)]
 
 
-def meets(features: Collection[str], constraint: str) -> bool:
-    """Tell whether a node with these features is one that `--constraint` allows: `a`, `a|b`, `a&b` or `a,b`.
+def _alternatives(constraint: str) -> list[set[str]]:
+    """Give sets of features, of which a node must have one whole, for `--constraint`: `a`, `a|b`, `a&b` or `a,b`.
 
-    False for all other forms (counts, brackets, a mix of operators): a user may write any, and a job with one that is
+    None for all other forms (counts, brackets, a mix of operators): a user may write any, and a job with one that is
     not read finds no room here, so that nobody leaves for it.
     """
     if not constraint:
-        return True
-    names = set(re.split(r"[|&,]", constraint))
+        return [set()]
+    names = re.split(r"[|&,]", constraint)
     if not all(re.fullmatch(r"[\w.:=-]+", name) for name in names):
-        return False
-    operators = set(re.findall(r"[|&,]", constraint))
-    if operators <= {"|"}:
-        return bool(names & set(features))
-    return "|" not in operators and names <= set(features)
+        return []
+    if "|" not in constraint:
+        return [set(names)]
+    return [] if re.search("[&,]", constraint) else [{name} for name in names]
 
 
 def unfolded(hostlist: str) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from gpupool.cluster import model
+from gpupool.cluster.checks.places import at, space_links
 from gpupool.cluster.checks.room import keeps_cpus
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.checks.sums import real_memory
@@ -27,7 +28,7 @@ def build(site: Site) -> model.Cluster:
         qos=it.qos,
         partitions={partition.name: partition for partition in _partitions(site)},
         mounts=tuple(_mounts(site, nodes)),
-        links={**storage.links, **dict(_space_links(it))},
+        links={**storage.links, **space_links(site)},
         links_on=frozenset(site.census.select(links_on) if links_on else ()),
         gpu=it.gpu,
         slurm=it.slurm,
@@ -147,7 +148,6 @@ def _mounts(site: Site, servers: Mapping[str, model.Node]) -> Iterator[model.Mou
         if not export.enabled or export.server is None or export.path is None or words is None:
             continue
         nodes = tuple(name for name in site.census.select(words) if name != export.server)
-        at = export.at or f"{storage.mount_root}/{key}"
         source = f"{servers[export.server].fqdn}:{export.path}"
         pools = pools_on(storage, export.server, site.census.select)
         yield model.Mount(
@@ -155,7 +155,7 @@ def _mounts(site: Site, servers: Mapping[str, model.Node]) -> Iterator[model.Mou
             export.server,
             export.path,
             source,
-            at,
+            at(site, key),
             export.size,
             export.fs,
             nodes,
@@ -164,10 +164,3 @@ def _mounts(site: Site, servers: Mapping[str, model.Node]) -> Iterator[model.Mou
             options=export.options,
             mode=export.mode,
         )
-
-
-def _space_links(it: Inventory) -> Iterator[tuple[str, str]]:
-    for account, spaces in it.storage.spaces.items():
-        for space, key in spaces.items():
-            export = it.storage.exports[key]
-            yield f"/srv/{account}/{space}", export.at or f"{it.storage.mount_root}/{key}"

@@ -3,6 +3,7 @@
 from gpupool.cluster.model import Cluster, Node
 from gpupool.template import fill
 
+CONF = "/etc/tmpfiles.d/gpupool-gpus.conf"
 MAJOR = 195  # of the NVIDIA driver, https://www.kernel.org/doc/Documentation/admin-guide/devices.txt
 
 

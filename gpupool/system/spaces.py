@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpupool.cluster.model import PEOPLE_GID, Cluster, Mount, Node, User
+from gpupool.cluster.schema.base import of_user
 from gpupool.files import File
 from gpupool.system.storage import home_of_homes
 from gpupool.template import fill
@@ -100,7 +101,7 @@ def folders_for(cluster: Cluster, node: Node) -> tuple[Folder, ...]:
     for user in cluster.users.values():
         gid = user.gid or PEOPLE_GID
         for space in cluster.storage.user_spaces:
-            at = _of_user(space.path, user)
+            at = of_user(space.path, user.name, user.account)
             path = _here(cluster, node, at)
             if path and at != user.home:
                 # people of one account may read each other's
@@ -152,11 +153,6 @@ def _here(cluster: Cluster, node: Node, at: str) -> str | None:
     kept = [(mount, path) for mount, path in _kept(cluster, node) if mount.holds(at)]
     mount, path = max(kept, key=lambda it: len(it[0].at), default=(None, ""))
     return f"{path.rstrip('/')}{at.removeprefix(mount.at)}" if mount else None
-
-
-def _of_user(path: str, user: User) -> str:
-    name, _, domain = user.name.partition("@")
-    return path.format(user=user.name, account=user.account, id=name, domain=domain)
 
 
 def _gid(cluster: Cluster, account: str) -> int:

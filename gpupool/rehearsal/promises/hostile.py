@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.expected_claims import single
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, verdict, with_labs
-from gpupool.rehearsal.stage import RUNS, Scene, Stage
+from gpupool.rehearsal.stage import Stage
 from gpupool.rehearsal.twin_jobs import Ask, Refusal
 
 _ARRAY = 1000  # tasks; slurm.conf's MaxArraySize is one more
@@ -69,7 +69,7 @@ def _try(stage: Stage) -> Verdict:
     if twin.run(_PING).out != before:
         return broken(tried, "slurmctld ended")
     other = stage.send(single(expected, expected.labs[-1], 1))
-    runs, scene = stage.until(lambda it: _run(it, set(other.wishes)), stage.patience())
+    runs, scene = stage.until(lambda it: bool(it.running(other)), stage.patience())
     if not runs:
         wrong.append(f"a job of {expected.labs[-1].name} waits: {scene.reasons(other)}")
     stage.cancel(other)
@@ -92,10 +92,6 @@ def _too_many(stage: Stage, user: str) -> Iterator[str]:
     if isinstance(theirs, Refusal):
         yield f"{other.name} cannot submit any more: {theirs.words}"
     stage.twin.run(" ".join(["scancel", *(it for it in (*answers, theirs) if isinstance(it, str))]))
-
-
-def _run(scene: Scene, numbers: set[str]) -> bool:
-    return {job.array for job in scene.jobs if job.state in RUNS} >= numbers
 
 
 HOSTILE = Promise(
