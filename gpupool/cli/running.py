@@ -43,7 +43,10 @@ def run(to: Reach, *, execute: bool, limit: str | None, log: Path | None = None)
     from gpupool.engine.targets import targets
 
     with shown(stderr) as progress:
-        return drive(targets(to), SITE, execute=execute, progress=progress, limit=chosen(to, limit), log=log)
+        report = drive(targets(to), SITE, execute=execute, progress=progress, limit=chosen(to, limit), log=log)
+    if report.log_failure:
+        stderr.print(f"--log {log}: {report.log_failure}: the end of this run is not in it", style="yellow")
+    return report
 
 
 def _show_changes(console: Screen, report: Report, *, diffs: bool) -> None:

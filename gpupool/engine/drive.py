@@ -117,7 +117,7 @@ class _Run:
         began = time.monotonic()
         changes: dict[Host, tuple[Change, ...]] = {}
         heard = {host: track.heard for host, track in self.tracks.items()}
-        with recording(heard, log), command_line(self.state), faster(), interruptible():
+        with recording(heard, log) as recorder, command_line(self.state), faster(), interruptible():
             ticker = gevent.spawn(self._tick)
             try:
                 self._connect()
@@ -137,6 +137,7 @@ class _Run:
             {track.name: self._host_report(track, changes.get(host, ())) for host, track in self.tracks.items()},
             time.monotonic() - began,
             self.interrupted,
+            recorder.log_failure,
         )
 
     def _host_report(self, track: Track, changes: tuple[Change, ...]) -> HostReport:

@@ -6,7 +6,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -39,9 +39,10 @@ class Recorder(logging.Handler):
         super().__init__(logging.INFO)
         self._heard = heard
         self._sink = sink
+        self.log_failure: str | None = None  # why the log ends before the run does
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Never raises, never prints."""
+        """Write and keep what a record says; a log that cannot be written ends there, and the run goes on."""
         text = plain(record.getMessage())
         host = ctx_host.get()
         heard = self._heard.get(host) if host is not None else None
@@ -49,12 +50,15 @@ class Recorder(logging.Handler):
             text = text.removeprefix(f"[{host.name}]")
         if heard is not None:
             self._mine(host, heard, record, text)
-        if self._sink and text.strip() and not text.lstrip().startswith(_UNWANTED):
+        if self._sink and not self.log_failure and text.strip() and not text.lstrip().startswith(_UNWANTED):
             clock = time.strftime("%H:%M:%S", time.localtime(record.created))
             where = host.name if host is not None else record.name
-            self._sink.write(f"{clock} {record.levelname:<7} {where}: {text.rstrip()}\n")
-            if record.exc_info:
-                self._sink.write("".join(traceback.format_exception(*record.exc_info)))
+            try:
+                self._sink.write(f"{clock} {record.levelname:<7} {where}: {text.rstrip()}\n")
+                if record.exc_info:
+                    self._sink.write("".join(traceback.format_exception(*record.exc_info)))
+            except OSError as error:
+                self.log_failure = error.strerror or str(error)
 
     @staticmethod
     def _mine(host: "Host", heard: Heard, record: logging.LogRecord, text: str) -> None:
@@ -67,7 +71,7 @@ class Recorder(logging.Handler):
 
 
 @contextmanager
-def recording(heard: Mapping["Host", Heard], log: Path | None) -> Iterator[None]:
+def recording(heard: Mapping["Host", Heard], log: Path | None) -> Iterator[Recorder]:
     """Route all that pyinfra, paramiko and gevent would print to ``log`` (0600), or nowhere."""
     sink = os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", buffering=1) if log else None
     handler = Recorder(heard, sink)
@@ -81,7 +85,7 @@ def recording(heard: Mapping["Host", Heard], log: Path | None) -> Iterator[None]
     # A greenlet that dies of an exception prints a traceback to standard error unless told otherwise.
     hub.print_exception = lambda context, kind, error, trace: pyinfra.logger.warning("in %s: %s", kind, error)
     try:
-        yield
+        yield handler
     finally:
         del hub.print_exception
         for logger, level, propagate, handlers in before:
@@ -89,4 +93,6 @@ def recording(heard: Mapping["Host", Heard], log: Path | None) -> Iterator[None]
             logger.setLevel(level)
             logger.propagate = propagate
         if sink:
-            sink.close()
+            # what could not be written is tried once more
+            with suppress(OSError):
+                sink.close()

@@ -53,11 +53,15 @@ class HostReport:
 
 @dataclass(frozen=True)
 class Report:
-    """A whole run: every node that was asked for, in inventory order; ``interrupted`` when Ctrl-C ended it early."""
+    """A whole run: every node that was asked for, in inventory order.
+
+    ``interrupted`` when Ctrl-C ended it early; ``log_failure`` says why the log could not be written to its end.
+    """
 
     hosts: Mapping[str, HostReport]
     seconds: float
     interrupted: bool = False
+    log_failure: str | None = None
 
     @property
     def ok(self) -> bool:

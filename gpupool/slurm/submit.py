@@ -32,6 +32,7 @@ _RULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "cpus": ("cpus_per_gpu", ()),
     "alone": ("step_down", ()),
     "rank": ("step_down", ()),
+    "mail": ("no_mail", ()),
 }
 
 
@@ -45,7 +46,7 @@ def job_submit_lua(cluster: Cluster) -> str | None:
     """Give the plugin's text, None where the inventory asks for none of its pieces."""
     data = _data(cluster)
     rules = {name: fields for name, (asked, fields) in _RULES.items() if any(data[key] for key in asked.split())}
-    if not rules:
+    if not rules.keys() - {"mail"}:
         return None
     counts = bool({"default_memory", "memory", "cpus", "rank"} & set(rules))
     return fill(
@@ -90,6 +91,7 @@ def _data(cluster: Cluster) -> dict[str, Any]:
         },
         "cpus_per_gpu": scheduler.warn_cpus_per_gpu,
         "step_down": step_down(cluster),
+        "no_mail": "mailprog" not in map(str.lower, cluster.slurm.parameters),
     }
 
 

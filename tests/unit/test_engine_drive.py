@@ -324,6 +324,13 @@ def test_the_diff_of_an_operation_is_in_the_report_and_no_argument_in_the_log(tm
     assert log.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_behind_the_log_ends_the_log_and_not_the_run() -> None:
+    report = run([fake("a")], lambda: shows_diff(secret="hunter2"), execute=False, log=Path("/dev/full"))
+    assert (report.ok, report.changed) == (True, True)
+    assert report.log_failure == "No space left on device"
+
+
 def test_names_that_differ_between_hosts_stay_with_their_host() -> None:
     def site() -> None:
         server.shell(name=f"node {host.data.where}", commands=["true"])

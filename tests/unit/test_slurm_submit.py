@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from submitted import ALL, LUAS, MEMORY, PARTITIONS, REPLACES, Plugin, plugin, pool
+from submitted import ALL, LUAS, MEMORY, NO_VAL16, PARTITIONS, REPLACES, Plugin, plugin, pool
 
 from gpupool.cluster.load import load
 from gpupool.compile import files_for
@@ -61,9 +61,9 @@ def test_each_piece_stands_alone(
 ) -> None:
     cluster = pool(tmp_path, scheduler, **more)
     text = job_submit_lua(cluster) or ""
-    # two stand wherever there are GPUs and partitions that give way
+    # two stand wherever there are GPUs and partitions that give way, one in every plugin
     there = re.findall(r"function rules\.(\w+)", text)
-    assert sorted(there) == sorted([*rules.split(), "spread", "components"])
+    assert sorted(there) == sorted([*rules.split(), "spread", "components", "mail"])
     alone = Plugin(text, luas, PARTITIONS)
     assert alone.loaded == 0
     for fields in ({}, {"tres_per_node": "gres/gpu:1", "qos": "short"}):
@@ -193,3 +193,15 @@ def test_nor_by_a_change_of_qos_or_account(everything: Plugin) -> None:
     assert everything.modify({"account": "overcap"}, waiting).set == {}
     assert not everything.modify({"qos": "short"}, {**waiting, "time_limit": 10080}).accepted
     assert everything.modify({"time_limit": 30}, {**waiting, "qos": "short"}).set == {}
+
+
+@pytest.mark.parametrize(("kinds", "told"), [(None, False), (0, False), (NO_VAL16, False), (0x000E, True)])
+def test_who_asks_for_mail_is_told_that_there_is_none(everything: Plugin, kinds: int | None, told: bool) -> None:
+    answer = everything.submit(**({} if kinds is None else {"mail_type": kinds}))
+    assert answer.accepted
+    assert answer.told == (["This cluster sends no mail: --mail-type has no effect."] if told else [])
+
+
+def test_a_cluster_with_a_mail_program_says_nothing(tmp_path: Path) -> None:
+    cluster = pool(tmp_path, "export_fix: true", instead={"testbed: {": "slurm: {parameters: {MailProg: /usr/bin/mail}}\ntestbed: {"})
+    assert "rules.mail" not in (job_submit_lua(cluster) or "")
