@@ -17,6 +17,7 @@ from pyinfra.context import ctx_host, ctx_state
 from pyinfra_testing.operations import parse_commands
 from pyinfra_testing.util import FakeHost, FakeState, coerce_operation_arguments
 
+from gpupool import operations
 from gpupool.facts.script import END
 from gpupool.operations import diffs, upcoming
 from gpupool.system.mounts import with_units
@@ -81,3 +82,16 @@ def test_operation(case: Path) -> None:
         assert announced == data["announced"]
     if not commands:
         assert host.noop_description == data["noop_description"]
+
+
+#: They change nothing, and depend on what other nodes have done in the same run: tests/roles shows them.
+WITHOUT_CASES = {"slurm.follows", "together.stage"}
+
+
+def test_every_operation_has_a_case_in_which_nothing_is_to_be_done() -> None:
+    there = set()
+    for path in Path(operations.__file__).parent.glob("*.py"):
+        module = import_module(f"gpupool.operations.{path.stem}")
+        there |= {f"{path.stem}.{name}" for name, it in vars(module).items() if hasattr(it, "_inner")}
+    quiet = {case.parent.name for case in CASES if yaml.safe_load(case.read_text()).get("commands") == []}
+    assert there - quiet == WITHOUT_CASES
