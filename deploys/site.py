@@ -24,15 +24,15 @@ from gpupool.roles import (
     tools,
     usage,
 )
+from gpupool.slurm import conf
+from gpupool.system import tools as programs
 from gpupool.system.exports import exports_for
-from gpupool.system.packages import holds_configuration
 from gpupool.system.storage import served_by
-from gpupool.system.tools import tools_for
 from gpupool.system.zfs import pools_for
 
 cluster, node = here()
 
-if holds_configuration(cluster, node):
+if conf.has_files(cluster, node):
     slurm.keep(cluster, node)
 stage(name="No job would end")
 base.apply(cluster, node)
@@ -60,7 +60,7 @@ if node.gpus:
 if node == cluster.controllers[0]:
     slurm.apply(cluster, node)
 stage(name="The configuration is tried")
-if holds_configuration(cluster, node) and node != cluster.controllers[0]:
+if conf.has_files(cluster, node) and node != cluster.controllers[0]:
     slurm.apply(cluster, node)
 if node.has("database"):
     database.apply(cluster, node)
@@ -77,7 +77,7 @@ if node.has("compute"):
     compute.apply(cluster, node)
 if node.has("head"):
     head.apply(cluster, node)
-if node.has("head") or tools_for(cluster, node):
+if node.has("head") or programs.files(cluster, node):
     tools.apply(cluster, node)
 usage.apply(cluster, node)
 # last: what has to stay because of jobs or data fails here, when all else is done

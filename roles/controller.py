@@ -3,7 +3,7 @@
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.operations import files, service
-from gpupool.operations.files import Directory
+from gpupool.wanted import Directory
 
 
 def apply(cluster: Cluster, node: Node) -> None:

@@ -3,14 +3,14 @@
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.operations import database, files, service
+from gpupool.system.daemons import MARIADB_CONF
 
 
 def apply(cluster: Cluster, node: Node) -> None:
     """MariaDB, then slurmdbd."""
     own = files_of(cluster, node, "database")
     files.put(name="Database settings", files=own)
-    service.running(name="MariaDB", unit="mariadb", restart_if=[it.path for it in own if "mysql" in it.path])
+    service.running(name="MariaDB", unit="mariadb", restart_if=[MARIADB_CONF])
     database.socket_user(name="Accounting database", database="slurm_acct_db", owner="slurm")
-    service.running(
-        name="Slurm database daemon", unit="slurmdbd", restart_if=[it.path for it in own if "dbd" in it.path]
-    )
+    settings = [file.path for file in own if file.path != MARIADB_CONF]
+    service.running(name="Slurm database daemon", unit="slurmdbd", restart_if=settings)

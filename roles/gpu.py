@@ -3,8 +3,7 @@
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.operations import devices, files, service
-from gpupool.system.devices import CONF, MAJOR, fake_devices, fences_sessions
-from gpupool.system.units import ROOT_SLICE, USER_SLICE
+from gpupool.system.devices import CONF, MAJOR, ROOT_SLICE, USER_SLICE, fake_devices, fences_sessions
 
 
 def apply(cluster: Cluster, node: Node) -> None:

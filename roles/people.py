@@ -8,10 +8,4 @@ from gpupool.system.people import groups_for, people_for
 def apply(cluster: Cluster, node: Node) -> None:
     """Before any association in slurmdbd: one that is loaded while its user has no uid stays dead."""
     users.groups(name="Groups", wanted=groups_for(cluster))
-    users.users(
-        name="Users",
-        wanted=[
-            users.UserEntry(it.name, it.uid, it.group, home=it.home, shell=it.shell, comment=it.comment)
-            for it in people_for(cluster, node)
-        ],
-    )
+    users.users(name="Users", wanted=people_for(cluster, node))

@@ -3,7 +3,7 @@
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.operations import files, slurm, trial
-from gpupool.operations.slurm import NodeEntry
+from gpupool.slurm.conf import compute_nodes
 
 
 def keep(cluster: Cluster, node: Node) -> None:
@@ -12,7 +12,7 @@ def keep(cluster: Cluster, node: Node) -> None:
         name="Running jobs",
         files=files_of(cluster, node, "slurm"),
         partitions=list(cluster.partitions),
-        nodes=[NodeEntry(it.slurm_name, it.cpus, dict(it.gpus)) for it in cluster.having("compute")],
+        nodes=compute_nodes(cluster),
     )
 
 

@@ -1,7 +1,6 @@
 """`gpupool render`: every file that a node would get, with no network."""
 
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -12,13 +11,11 @@ import typer
 from gpupool.cli.screen import Inventory, stdout
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile import files_for
+from gpupool.compile import FILES, files_for, files_of
 from gpupool.errors import GpupoolError, InventoryError
-from gpupool.files import File
-from gpupool.operations.units import MountEntry, unit_files
 from gpupool.slurm.accounting import entities
 from gpupool.slurm.names import folded
-from gpupool.system.storage import mounts_for, stand_ins_for
+from gpupool.wanted import File
 
 _LARGE = 65536  # characters
 
@@ -36,13 +33,14 @@ def command(
     nodes = _chosen(cluster, node)
     accounting = json.dumps(entities(cluster), indent=2, sort_keys=True) + "\n"
     if out is None:
-        whose: dict[File, list[str]] = {}
+        whose: dict[tuple[str, File], list[str]] = {}
         for it in nodes:
-            for file in _files(cluster, it):
-                whose.setdefault(file, []).append(it.name)
+            for role in FILES:
+                for file in files_of(cluster, it, role):
+                    whose.setdefault((role, file), []).append(it.name)
         hostlist = cache(folded)
-        for file, names in whose.items():
-            rights = f"({file.owner}:{file.group} {file.mode}, role {file.role})"
+        for (role, file), names in whose.items():
+            rights = f"({file.owner}:{file.group} {file.mode}, role {role})"
             print(_bold(f"==> {hostlist(tuple(names))}:{file.path} {rights} <=="), file.text, sep="\n")
         if node is None or cluster.nodes[node].has("database"):
             stdout.print("==> slurmdbd: QoS, accounts, users and their limits (role accounts) <==", style="bold")
@@ -51,20 +49,11 @@ def command(
     written = 0
     large: dict[str, Path] = {}
     for it in nodes:
-        for file in _files(cluster, it):
+        for file in files_for(cluster, it):
             _write(out / it.name / file.path.lstrip("/"), file.text, large)
             written += 1
     _write(out / "accounting.json", accounting, large)
     stdout.print(f"{written} files of {len(nodes)} nodes, and accounting.json, in {out}")
-
-
-def _files(cluster: Cluster, node: Node) -> Iterator[File]:
-    yield from files_for(cluster, node)
-    # the operation that mounts writes these itself
-    for it in (*stand_ins_for(cluster, node), *mounts_for(cluster, node)):
-        entry = MountEntry(it.path, it.source, it.fstype, it.options, timeout=it.timeout, automount=it.automount)
-        for name, text in unit_files(entry).items():
-            yield File(f"/etc/systemd/system/{name}", text, "storage")
 
 
 def _bold(line: str) -> str:

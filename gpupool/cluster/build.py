@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping
 
 from gpupool.cluster import model
 from gpupool.cluster.checks.places import at, space_links
-from gpupool.cluster.checks.room import keeps_cpus
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.checks.sums import real_memory
 from gpupool.cluster.pools import dataset_of, pools_on
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.base import of_user
 from gpupool.cluster.schema.labs import Account, Partition, User
+from gpupool.cluster.slurm_versions import keeps_cpus
 
 
 def build(site: Site) -> model.Cluster:

@@ -230,6 +230,11 @@ class Cluster:
         """The node of slurmdbd."""
         return self.having("database")[0]
 
+    @property
+    def home_export(self) -> Mount | None:
+        """The export that holds the homes; None where homes are each node's own."""
+        return next((mount for mount in self.mounts if mount.export == self.storage.home.export), None)
+
     @cached_property
     def total_gpus(self) -> int:
         """GPUs of all compute nodes."""

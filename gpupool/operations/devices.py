@@ -19,7 +19,7 @@ def present(devices: dict[str, tuple[int, int]], conf: str) -> Generator[StringC
     if state is None:
         yield from refuse("the node does not say which devices it has: no answer within 60 s")
         return
-    missing = [path for path, numbers in devices.items() if state.get(path) != numbers]
+    missing = [path for path, numbers in devices.items() if state.get(path) != tuple(numbers)]
     diffs.record({path: f"character device {devices[path][0]}:{devices[path][1]}\n" for path in missing})
     if not missing:
         this_host().noop(f"{len(devices)} devices: as wanted")

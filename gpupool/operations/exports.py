@@ -1,7 +1,6 @@
 """NFS exports as files say them: given to whom they name, and no longer to anybody else."""
 
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
 from pyinfra.api.operation import operation
@@ -10,6 +9,7 @@ from gpupool.facts.exports import Exports, ExportsState
 from gpupool.operations import diffs
 from gpupool.operations.ambient import this_host
 from gpupool.operations.refusal import refuse
+from gpupool.wanted import Export
 
 # what a newer option replaces, as the table of exports tells it
 _OPPOSITES = {
@@ -23,17 +23,8 @@ said=$(exportfs -r 2>&1) || { printf '%s\n' "$said" >&2; printf '%s\n' "exportfs
 """  # noqa: E501
 
 
-@dataclass(frozen=True)
-class ExportEntry:
-    """A directory, the addresses or networks it is given to, and the options of exports(5) that count."""
-
-    path: str
-    clients: list[str]
-    options: list[str]
-
-
 @operation()
-def exported(wanted: list[ExportEntry], file: str) -> Generator[StringCommand, None, None]:
+def exported(wanted: list[Export], file: str) -> Generator[StringCommand, None, None]:
     """Have the kernel export what ``file``, put before, says of ``wanted``: to these clients, with these options.
 
     Exports that other files name stay as they are; what no file names any more is withdrawn, be it given by hand.
@@ -53,7 +44,7 @@ def exported(wanted: list[ExportEntry], file: str) -> Generator[StringCommand, N
     yield StringCommand(_PRELUDE.strip())
 
 
-def _differences(wanted: list[ExportEntry], file: str, state: ExportsState) -> Iterator[tuple[str, str]]:
+def _differences(wanted: list[Export], file: str, state: ExportsState) -> Iterator[tuple[str, str]]:
     ours = {entry.path: entry for entry in wanted}
     others = {
         (path, client)

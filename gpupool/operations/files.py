@@ -9,9 +9,7 @@ another run has staged; what a killed one has left goes away when the next one p
 import hashlib
 import re
 import shlex
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from collections.abc import Generator
 
 from pyinfra.api.command import StringCommand
 from pyinfra.api.operation import operation
@@ -21,6 +19,7 @@ from gpupool.operations import daemon_checks, diffs, upcoming
 from gpupool.operations.ambient import this_host
 from gpupool.operations.disk import DISK
 from gpupool.operations.refusal import refuse
+from gpupool.wanted import Directory, File
 
 _PATH = re.compile(r"/[^\x00-\x1f\\|]*[^\x00-\x1f\\|/]")
 _FUNCTIONS = r"""
@@ -63,47 +62,9 @@ _PRELUDE = DISK + _FUNCTIONS
 Commands = Generator[StringCommand, None, None]
 
 
-class TextFile(Protocol):
-    """Anything with a path, a text, an owner, a group and a mode (octal as text) can be put."""
-
-    @property
-    def path(self) -> str: ...  # noqa: D102
-    @property
-    def text(self) -> str: ...  # noqa: D102
-    @property
-    def owner(self) -> str: ...  # noqa: D102
-    @property
-    def group(self) -> str: ...  # noqa: D102
-    @property
-    def mode(self) -> str: ...  # noqa: D102
-
-
-@dataclass(frozen=True)
-class Text:
-    """A whole file. ``secret``: never shown. ``check``: a command that must accept the new file ("%s" in it) first."""
-
-    path: str
-    text: str = field(repr=False)
-    owner: str = "root"
-    group: str = "root"
-    mode: str = "0644"
-    secret: bool = False
-    check: list[str] | None = None
-
-
-@dataclass(frozen=True)
-class Directory:
-    """A directory; what is in it is nobody's business here."""
-
-    path: str
-    owner: str = "root"
-    group: str = "root"
-    mode: str = "0755"
-
-
 @operation()
 def put(
-    files: list[Text] | Sequence[TextFile] | None = None,
+    files: list[File] | None = None,
     directories: list[Directory] | None = None,
     links: dict[str, str] | None = None,
     absent: dict[str, str] | None = None,
@@ -127,7 +88,7 @@ def put(
     if not paths:
         this_host().noop("nothing to put")
         return
-    shown = {f.path: sha256_of(f.text) for f in files if not _secret(f)} | dict.fromkeys(absent, "")
+    shown = {f.path: sha256_of(f.text) for f in files if not f.secret} | dict.fromkeys(absent, "")
     there = this_host().get_fact(Paths, paths=paths, shown=shown)
     if there is None:
         yield from refuse(f"{paths[0]} and what belongs to it cannot be looked at: no answer within 60 s")
@@ -153,30 +114,6 @@ def put(
     checked += [_check(words, path) for path, words in daemon_checks.checks(work.news)]
     script = [_PRELUDE.strip(), work.clean(), *work.stages, *checked, *work.places]
     yield StringCommand("\n".join(script), _stdin="".join(work.texts))
-
-
-@operation()
-def file(path: str, text: str, owner: str = "root", group: str = "root", mode: str = "0644") -> Commands:
-    """Put one whole file that is no secret; see ``put``."""
-    yield from put._inner(files=[Text(path, text, owner, group, mode)])
-
-
-@operation()
-def link(path: str, target: str) -> Commands:
-    """Put one symbolic link; see ``put``."""
-    yield from put._inner(links={path: target})
-
-
-@operation()
-def directory(path: str, owner: str = "root", group: str = "root", mode: str = "0755") -> Commands:
-    """Put one directory; see ``put``."""
-    yield from put._inner(directories=[Directory(path, owner, group, mode)])
-
-
-@operation()
-def absent(path: str, proof: str) -> Commands:
-    """Take one link or file of ours away; see ``put``."""
-    yield from put._inner(absent={path: proof})
 
 
 class _RefusedError(Exception):
@@ -205,7 +142,7 @@ class _Work:
         else:
             self._rights(entry, now)
 
-    def file(self, entry: TextFile, now: PathState | None) -> None:
+    def file(self, entry: File, now: PathState | None) -> None:
         sha256 = sha256_of(entry.text)
         upcoming.announce(entry.path, sha256)
         if now is not None and now.kind in ("directory", "other"):
@@ -222,16 +159,16 @@ class _Work:
                 f"{entry.owner}:{entry.group}",
                 _mode(entry.mode),
                 size,
-                "-" if _secret(entry) else sha256,
+                "-" if entry.secret else sha256,
             )
         )
-        if check := getattr(entry, "check", None):
+        if check := entry.check:
             tried = " ".join(_new(entry.path) if word == "%s" else shlex.quote(word) for word in check)
             said = shlex.quote(f"{entry.path}: refused by {check[0]}; the old file stays")
             self.stages.append(f"{tried} >&2 || say {said}")
         self.news.append(entry.path)
         self.places.append(_call("place", entry.path))
-        if _secret(entry):
+        if entry.secret:
             self.changes[entry.path] = None
         elif now is not None and now.kind == "link":
             self.changes[entry.path] = f"a link to {now.target} becomes a file\n"
@@ -252,7 +189,7 @@ class _Work:
             self.places.append(f"rm -f -- {shlex.quote(path)}")
             self.changes[path] = "goes away\n"
 
-    def _rights(self, entry: TextFile | Directory, now: PathState) -> None:
+    def _rights(self, entry: File | Directory, now: PathState) -> None:
         wanted = (entry.owner, entry.group, _mode(entry.mode))
         if (now.owner, now.group, now.mode) != wanted:
             self.places.append(_call("rights", entry.path, f"{entry.owner}:{entry.group}", _mode(entry.mode)))
@@ -281,10 +218,6 @@ def _call(function: str, *values: str) -> str:
 
 def _mode(mode: str) -> str:
     return mode.zfill(4)
-
-
-def _secret(entry: TextFile) -> bool:
-    return bool(getattr(entry, "secret", False))
 
 
 def sha256_of(text: str) -> str:

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Generator
-from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
 from pyinfra.api.operation import operation
@@ -12,6 +11,7 @@ from gpupool.operations import diffs
 from gpupool.operations.ambient import this_host
 from gpupool.operations.disk import DISK
 from gpupool.operations.refusal import refuse
+from gpupool.wanted import Folder
 
 # in one remote call: far below the 128 KiB that one argument may have; a line may hold a key
 _PATHS, _LINES = 1000, 100
@@ -39,19 +39,8 @@ allow() { # path uid gid key; as the user: in a directory of his, root would fol
 _PRELUDE = DISK + _FUNCTIONS
 
 
-@dataclass(frozen=True)
-class HomeEntry:
-    """One home: numeric ids, because a fileserver need not know the names; `keys` are public SSH keys."""
-
-    path: str
-    uid: int
-    gid: int
-    mode: str = "0700"
-    keys: tuple[str, ...] = ()
-
-
 @operation()
-def present(homes: list[HomeEntry], skeleton: dict[str, str] | None = None) -> Generator[StringCommand, None, None]:
+def present(homes: list[Folder], skeleton: dict[str, str] | None = None) -> Generator[StringCommand, None, None]:
     """Have these homes; one that is there keeps its mode and contents, another owner's is refused in words.
 
     A new one begins as a copy of the node's /etc/skel with the files of ``skeleton`` (name in the home: text) in it.
@@ -83,7 +72,7 @@ def present(homes: list[HomeEntry], skeleton: dict[str, str] | None = None) -> G
         yield StringCommand("\n".join([*head, *lines[first : first + _LINES]]), _stdin="".join(texts.values()))
 
 
-def _work(home: HomeEntry, now: HomeState | None, lines: list[str], changes: dict[str, str | None]) -> None:
+def _work(home: Folder, now: HomeState | None, lines: list[str], changes: dict[str, str | None]) -> None:
     if now is None:
         lines.append(shlex.join(["home", home.path, str(home.uid), str(home.gid), home.mode]))
         changes[home.path] = f"made for uid {home.uid}\n"

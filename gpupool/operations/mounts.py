@@ -15,7 +15,7 @@ from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.disk import DISK
 from gpupool.operations.mount_options import fixed, remountable
 from gpupool.operations.refusal import refuse
-from gpupool.operations.units import REMOTE, MountEntry, unit_files, unit_name
+from gpupool.wanted import File, Mount
 
 _PRELUDE = rf"""
 set -u
@@ -63,8 +63,8 @@ Commands = Generator[StringCommand, None, None]
 
 
 @operation()
-def mounted(mounts: list[MountEntry]) -> Commands:
-    """Have these mounts there now and (``boot``) after a reboot, each as a systemd unit of ours.
+def mounted(mounts: list[Mount]) -> Commands:
+    """Have these mounts there now and after a reboot, each as a systemd unit of ours.
 
     ``automount`` ones are made when somebody looks, so no server is needed; ``answering`` looks. Of the others, a
     server that does not answer fails the operation in words when its time is over; the other mounts are made all the
@@ -99,14 +99,14 @@ def mounted(mounts: list[MountEntry]) -> Commands:
 
 
 @operation()
-def answering(mounts: list[MountEntry]) -> Commands:
+def answering(mounts: list[Mount]) -> Commands:
     """Look at each of these mounts for a few seconds, all at once, and fail in words for those that are down.
 
     The look makes mounts of ``automount``. Options that a mount in use still lacks are named, too. To be called when
     all else is done: a server that is away holds nothing else up. It changes nothing itself.
     """
     state = this_host().get_fact(Mounts, units=_units(mounts)) if mounts else None
-    asked = {mount.path: (unit_name(mount.path), mount.patience) for mount in mounts}
+    asked = {mount.path: (_name(mount.units[0]), mount.patience) for mount in mounts}
     alive = this_host().get_fact(Alive, mounts=asked) if mounts else {}
     if alive is None or (mounts and state is None):
         yield from refuse("the node does not say whether its mounts can be used: no answer in time")
@@ -144,14 +144,14 @@ class _Work:
     lifts: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
 
-    def add(self, mount: MountEntry) -> None:
+    def add(self, mount: Mount) -> None:
         """Compare one mount with what is there."""
-        notes = [note for name, text in unit_files(mount).items() for note in self._unit(mount, name, text)]
-        name, now = unit_name(mount.path), self.state.at(mount.path)
-        down = f" (is {mount.source.partition(':')[0]} up?)" if REMOTE.fullmatch(mount.fstype) else ""
+        notes = [note for unit in mount.units for note in self._unit(mount, unit)]
+        name, now = _name(mount.units[0]), self.state.at(mount.path)
+        down = "" if mount.source.startswith("/") else f" (is {mount.source.partition(':')[0]} up?)"
         values = (name, mount.path, mount.source, str(mount.patience), down)
         if now is None and mount.automount:
-            watch = unit_name(mount.path, "automount")
+            watch = _name(mount.units[1])
             if self.state.units[watch].active != "active":
                 self.after.append(shlex.join(["arm", watch, mount.path]))
                 notes.append(f"mount {mount.source} when somebody looks\n")
@@ -171,15 +171,16 @@ class _Work:
         if notes:
             self.changes[mount.path] = "".join(notes)
 
-    def _unit(self, mount: MountEntry, name: str, text: str) -> Generator[str, None, None]:
+    def _unit(self, mount: Mount, file: File) -> Generator[str, None, None]:
+        name, text = _name(file), file.text
         unit, quoted = self.state.units[name], shlex.quote(name)
         if unit.text != text:
             self.texts.append(text)
             self.stages.append(f"unit {quoted} {len(text.encode())} {hashlib.sha256(text.encode()).hexdigest()}")
             self.before.append(f"place {quoted}")
-            yield diffs.diff_of(unit.text or None, text, f"{UNITS}/{name}")
+            yield diffs.diff_of(unit.text or None, text, file.path)
         # what is mounted when somebody looks is not enabled itself: a boot would wait for it
-        wanted = mount.boot and not (mount.automount and name.endswith(".mount"))
+        wanted = not (mount.automount and name.endswith(".mount"))
         if wanted != (unit.enabled in ("enabled", "enabled-runtime")):
             self.boot["enable" if wanted else "disable"].append(name)
             yield f"{name}: {'from' if wanted else 'no longer from'} boot on\n"
@@ -198,11 +199,15 @@ class _Work:
                 self.before.append(f"systemctl --quiet {shlex.join([verb, '--', *names])} || say {verb} {words}")
 
 
-def _units(mounts: list[MountEntry]) -> list[str]:
-    return [name for mount in mounts for name in unit_files(mount)]
+def _units(mounts: list[Mount]) -> list[str]:
+    return [_name(unit) for mount in mounts for unit in mount.units]
 
 
-def _in_the_way(mount: MountEntry, state: MountState) -> str | None:
+def _name(unit: File) -> str:
+    return unit.path.rpartition("/")[2]
+
+
+def _in_the_way(mount: Mount, state: MountState) -> str | None:
     now = state.at(mount.path)
     if now is None or _same(mount, now, state):
         return None
@@ -212,7 +217,7 @@ def _in_the_way(mount: MountEntry, state: MountState) -> str | None:
     )
 
 
-def _same(mount: MountEntry, now: Mounted, state: MountState) -> bool:
+def _same(mount: Mount, now: Mounted, state: MountState) -> bool:
     if {"bind", "rbind"} & set(mount.options.split(",")):
         inside = state.holding(mount.source)
         if inside is None or inside.device != now.device:
@@ -224,7 +229,7 @@ def _same(mount: MountEntry, now: Mounted, state: MountState) -> bool:
     return same_type and now.source.rstrip("/") == mount.source.rstrip("/")
 
 
-def _sound(mount: MountEntry) -> bool:
+def _sound(mount: Mount) -> bool:
     return mount.path.startswith("/") and mount.path == posixpath.normpath(mount.path) != "/" and not any(
         "\n" in value or not value for value in (mount.path, mount.source, mount.fstype, mount.options)
     )  # fmt: skip

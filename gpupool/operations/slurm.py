@@ -6,8 +6,7 @@ when a time limit gets shorter, when a partition takes their account or QoS no m
 ``gpupool.operations.trial`` asks slurmctld itself, just before the files are put.
 """
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 from weakref import WeakSet
 
@@ -19,26 +18,18 @@ from gpupool.facts.files import Paths
 from gpupool.facts.queue import Job, NodeShape, Queue, QueueState
 from gpupool.facts.service import Unit
 from gpupool.operations.ambient import executing, this_host
-from gpupool.operations.files import Text, TextFile, sha256_of
+from gpupool.operations.files import sha256_of
 from gpupool.operations.refusal import refuse
 from gpupool.operations.service import stale
+from gpupool.wanted import File, SlurmNode
 
 _SHOWN = 3  # jobs named of each partition or node
 _refused: WeakSet[Any] = WeakSet()  # hosts on which this run would cost jobs
 
 
-@dataclass(frozen=True)
-class NodeEntry:
-    """A node as slurm.conf will have it: logical CPUs, and GPUs by type."""
-
-    name: str
-    cpus: int
-    gpus: dict[str, int]
-
-
 @operation()
 def keeps_jobs(
-    files: list[Text] | Sequence[TextFile], partitions: list[str], nodes: list[NodeEntry]
+    files: list[File], partitions: list[str], nodes: list[SlurmNode]
 ) -> Generator[StringCommand, None, None]:
     """Refuse to go on when jobs, running or waiting, need what slurm.conf will no longer have, or have otherwise.
 
@@ -55,7 +46,7 @@ def keeps_jobs(
     if state is None:
         yield from refuse("slurmctld does not say which jobs there are: no answer within 60 s")
         return
-    losses = list(_losses(state, partitions, {node.name: NodeShape(node.cpus, node.gpus) for node in nodes}))
+    losses = list(_losses(state, partitions, {node.name: NodeShape(node.cpus, dict(node.gpus)) for node in nodes}))
     if losses:
         count = len({job.id for _, jobs, _ in losses for job in jobs})
         told = "; ".join(f"{what}: {_named(jobs)}" for what, jobs, _ in losses[:3])
@@ -71,7 +62,7 @@ def keeps_jobs(
 
 
 @operation()
-def costs_no_jobs(first: str, files: list[Text] | Sequence[TextFile]) -> Generator[StringCommand, None, None]:
+def costs_no_jobs(first: str, files: list[File]) -> Generator[StringCommand, None, None]:
     """Refuse new ``files`` here when ``keeps_jobs`` has refused on the host ``first`` in this run.
 
     A node that jobs run on would else be unknown by name to all others before anybody has said no.
@@ -85,7 +76,7 @@ def costs_no_jobs(first: str, files: list[Text] | Sequence[TextFile]) -> Generat
 
 
 @operation()
-def follows(first: str, files: list[Text] | Sequence[TextFile]) -> Generator[StringCommand, None, None]:
+def follows(first: str, files: list[File]) -> Generator[StringCommand, None, None]:
     """Refuse new ``files`` here when the host ``first``, which tries them, failed in this run after it was reached.
 
     So all hosts have the same, whatever ``first`` has against them. One that cannot be reached holds up nobody.
@@ -104,7 +95,7 @@ def follows(first: str, files: list[Text] | Sequence[TextFile]) -> Generator[Str
     this_host().noop(f"{first} has nothing against the files")
 
 
-def _differ(files: Sequence[TextFile]) -> bool:
+def _differ(files: list[File]) -> bool:
     sums = {file.path: sha256_of(file.text) for file in files}
     there = this_host().get_fact(Paths, paths=list(sums), shown=sums)
     return there is None or any(path not in there or there[path].sha256 != sha256 for path, sha256 in sums.items())

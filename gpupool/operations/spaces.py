@@ -4,7 +4,6 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Generator
-from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
 from pyinfra.api.operation import operation
@@ -14,6 +13,7 @@ from gpupool.operations import diffs
 from gpupool.operations.ambient import this_host
 from gpupool.operations.disk import DISK
 from gpupool.operations.refusal import refuse
+from gpupool.wanted import Folder, Space
 
 # in one remote call: far below the 128 KiB that one argument may have
 _PATHS, _LINES = 1000, 500
@@ -45,34 +45,11 @@ own() { # path uid gid mode; the owner last: from then on he may put a link in i
 _PRELUDE = DISK + _FUNCTIONS
 
 
-@dataclass(frozen=True)
-class TopEntry:
-    """The top of a space: owned by root and a group (numbers, as a fileserver need not know names).
-
-    ``groups`` are further groups that may write there, by ACL; ``mode`` is octal as text.
-    """
-
-    path: str
-    gid: int
-    mode: str = "3775"
-    groups: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class FolderEntry:
-    """A folder of one user."""
-
-    path: str
-    uid: int
-    gid: int
-    mode: str = "0700"
-
-
 Commands = Generator[StringCommand, None, None]
 
 
 @operation()
-def tops(wanted: list[TopEntry]) -> Commands:
+def tops(wanted: list[Space]) -> Commands:
     """Have the tops of spaces with owner, group, mode and groups in the ACL; what is in them is nobody's business here.
 
     Groups in an ACL that are not wanted lose it; entries of single users stay. A file or a link at a top's place is
@@ -89,7 +66,7 @@ def tops(wanted: list[TopEntry]) -> Commands:
 
 
 @operation()
-def folders(wanted: list[FolderEntry]) -> Commands:
+def folders(wanted: list[Folder]) -> Commands:
     """Make folders of users that are missing. One that is there stays as it is, whoever's it is.
 
     Who may write to the place may have been there first: that is a matter for ``verify``, not for a run to stop at.
@@ -123,7 +100,7 @@ def _look(paths: list[str], strict: bool = True) -> Generator[StringCommand, Non
     return found
 
 
-def _top(top: TopEntry, now: FolderState | None, lines: list[str], changes: dict[str, str | None]) -> None:
+def _top(top: Space, now: FolderState | None, lines: list[str], changes: dict[str, str | None]) -> None:
     notes: list[str] = []
     before = None if now is None else (now.uid, now.gid, now.mode)
     mode = top.mode.zfill(4)

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Generator
-from dataclasses import dataclass, field
 
 from pyinfra.api.command import StringCommand
 from pyinfra.api.operation import operation
@@ -12,22 +11,10 @@ from gpupool.facts.users import Accounts, AccountState
 from gpupool.operations import diffs
 from gpupool.operations.ambient import this_host
 from gpupool.operations.refusal import refuse
+from gpupool.wanted import User
 
 _CHUNK = 200  # commands in one remote call: far below the 128 KiB that one argument may have
 Commands = Generator[StringCommand, None, None]
-
-
-@dataclass(frozen=True)
-class UserEntry:
-    """A user: ``group`` is the primary group's name, ``groups`` are further ones; home and shell are full paths."""
-
-    name: str
-    uid: int
-    group: str
-    groups: list[str] = field(default_factory=list)
-    home: str = "/nonexistent"
-    shell: str = "/usr/sbin/nologin"
-    comment: str = ""
 
 
 @operation()
@@ -64,7 +51,7 @@ def groups(wanted: dict[str, int]) -> Commands:
 
 
 @operation()
-def users(wanted: list[UserEntry], managed_groups: list[str] | None = None) -> Commands:
+def users(wanted: list[User], managed_groups: list[str] | None = None) -> Commands:
     """Make users, without homes, and bring primary group, further groups, home, shell and comment in line.
 
     Never deletes a user and never changes a uid: that is refused in words. Membership is added; it is taken away
@@ -92,7 +79,7 @@ def users(wanted: list[UserEntry], managed_groups: list[str] | None = None) -> C
 
 
 def _compare(
-    user: UserEntry,
+    user: User,
     state: AccountState,
     managed: list[str],
     changes: dict[str, str | None],
@@ -143,7 +130,7 @@ def _compare(
         changes[f"user {user.name} no longer in group {group}"] = None
 
 
-def _wrong(wanted: list[UserEntry]) -> str | None:
+def _wrong(wanted: list[User]) -> str | None:
     for user in wanted:
         if not unix_names.USER.fullmatch(user.name):
             return f"{user.name!r} is no name for a user"

@@ -12,15 +12,12 @@ from pyinfra.api.operation import operation
 
 from gpupool.facts.zfs import Datasets, DatasetsState, Pools
 from gpupool.facts.zfs_disks import PoolsState
-from gpupool.operations import diffs, files, service
+from gpupool.operations import diffs
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.refusal import refuse
-from gpupool.operations.zfs_datasets import GLANCE, work_on_datasets, work_on_quotas
+from gpupool.operations.zfs_datasets import GLANCE, work_on_datasets
 from gpupool.operations.zfs_pools import Work, work_on_pools
-from gpupool.operations.zfs_wanted import DatasetEntry, PoolEntry, VdevEntry
-from gpupool.zfs_timers import SNAPSHOTS, snapshot_files
-
-__all__ = ["DatasetEntry", "PoolEntry", "VdevEntry", "datasets", "kept", "pools", "snapshots", "user_quotas"]
+from gpupool.wanted import Dataset, Pool
 
 _PRELUDE = r"""
 set -u; PATH=$PATH:/usr/sbin:/sbin; export LC_ALL=C; failed=
@@ -35,7 +32,7 @@ Commands = Generator[StringCommand, None, None]
 
 
 @operation()
-def pools(wanted: list[PoolEntry]) -> Commands:
+def pools(wanted: list[Pool]) -> Commands:
     """Have these pools: made on disks on which nothing lies, imported where all their disks say that they are theirs.
 
     A disk with partitions, a file system or any other signature is refused, with what is on it. Properties are set one
@@ -50,7 +47,7 @@ def pools(wanted: list[PoolEntry]) -> Commands:
 
 
 @operation()
-def datasets(wanted: list[DatasetEntry]) -> Commands:
+def datasets(wanted: list[Dataset]) -> Commands:
     """Have these datasets, parents before children, mounted, with their properties and quotas, one by one.
 
     A dataset that is there already is taken over as it is. What a parent in the list says holds for those below it too.
@@ -66,28 +63,7 @@ def datasets(wanted: list[DatasetEntry]) -> Commands:
 
 
 @operation()
-def user_quotas(dataset: str, quotas: dict[str, int]) -> Commands:
-    """Have each of these users (by uid) use no more than so many bytes of a dataset; other users are left alone.
-
-    One below what its user has there already is refused. ``datasets`` does this too, for the datasets that are its own.
-    """
-    entry = DatasetEntry(dataset, user_quotas=quotas)
-    state = _datasets([entry])
-    if words := _silent(state, "zfs"):
-        yield from refuse(words)
-        return
-    assert state
-    work = Work()
-    if dataset not in state.datasets:
-        work.obstacles.append(f"there is no dataset {dataset}")
-    else:
-        work_on_quotas(entry, state, work)
-        work.obstacles += _told(work.stays)
-    yield from _do(work, f"{len(quotas)} quotas of {dataset}: as wanted")
-
-
-@operation()
-def kept(pools: list[PoolEntry], datasets: list[DatasetEntry]) -> Commands:
+def kept(pools: list[Pool], datasets: list[Dataset]) -> Commands:
     """Fail in words where something cannot be had without loss, or is there and wanted no more; change nothing.
 
     To be called last, when all else is done. Each refusal says what a person would run.
@@ -108,29 +84,12 @@ def kept(pools: list[PoolEntry], datasets: list[DatasetEntry]) -> Commands:
     yield StringCommand(f"printf '%s\\n' {shlex.quote(words)} >&2; exit 1")
 
 
-@operation()
-def snapshots(schedule: dict[str, dict[str, int]]) -> Commands:
-    """Have a timer make snapshots, and take away the oldest of its own; no other snapshot is ever touched.
-
-    ``schedule``: dataset -> kind (hourly, daily, weekly, monthly) -> how many are kept.
-    """
-    own = snapshot_files(schedule)
-    done: dict[str, str | None] = {}
-    for commands in (
-        files.put._inner(files=own),
-        service.running._inner(unit=f"{SNAPSHOTS}.timer", restart_if=[own[-1].path]),
-    ):
-        yield from commands
-        done |= diffs.take(this_host(), this_host().current_op_hash)
-        diffs.record(done)
-
-
-def _pools(wanted: list[PoolEntry]) -> PoolsState | None:
+def _pools(wanted: list[Pool]) -> PoolsState | None:
     state: PoolsState | None = this_host().get_fact(Pools, disks=[disk for pool in wanted for disk in pool.disks])
     return state
 
 
-def _datasets(wanted: list[DatasetEntry]) -> DatasetsState | None:
+def _datasets(wanted: list[Dataset]) -> DatasetsState | None:
     state: DatasetsState | None = this_host().get_fact(
         Datasets,
         named=[entry.name for entry in wanted],

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from gpupool.facts.zfs import DatasetsState, Use
 from gpupool.facts.zfs_disks import Property
 from gpupool.operations.zfs_pools import Work
-from gpupool.operations.zfs_wanted import FIXED, MARK, OURS, SIZES, DatasetEntry, about, size, told
+from gpupool.operations.zfs_wanted import FIXED, MARK, OURS, SIZES, about, plain_properties, size, told
+from gpupool.wanted import Dataset
 
 # these have a value of each dataset's own; none is what they are without one
 _OWN = frozenset((*SIZES, "canmount", "filesystem_limit", "snapshot_limit")) - {"recordsize", "special_small_blocks"}
@@ -18,7 +19,7 @@ GLANCE = ("type", "mountpoint", "used", MARK)
 Properties = Mapping[str, Property]
 
 
-def work_on_datasets(wanted: Sequence[DatasetEntry], state: DatasetsState) -> Work:
+def work_on_datasets(wanted: Sequence[Dataset], state: DatasetsState) -> Work:
     """Say what makes the datasets that are there those that are wanted; `wanted` has parents first."""
     work = Work()
     entries = {entry.name: entry for entry in wanted}
@@ -32,7 +33,7 @@ def work_on_datasets(wanted: Sequence[DatasetEntry], state: DatasetsState) -> Wo
             _place(entry, now, state, work)
             above = _from_above(entry, entries)
             for step in (_bring, _follow, _take_back):
-                step(entry, _told_as_set(now, {**above, **entry.wanted}, state), above, work)
+                step(entry, _told_as_set(now, {**above, **plain_properties(entry)}, state), above, work)
             work_on_quotas(entry, state, work)
             _marks(entry, now, work)
     _strays(entries, state, work)
@@ -47,7 +48,7 @@ def _told_as_set(now: Properties, wanted: Mapping[str, str], state: DatasetsStat
     return now
 
 
-def _strays(entries: Mapping[str, DatasetEntry], state: DatasetsState, work: Work) -> None:
+def _strays(entries: Mapping[str, Dataset], state: DatasetsState, work: Work) -> None:
     strays = [name for name, now in state.datasets.items() if name not in entries and _own(now, MARK) == "1"]
     for name in strays:
         if name.rpartition("/")[0] not in strays:
@@ -64,31 +65,31 @@ def _own(now: Properties, name: str) -> str:
     return found.value if found and found.source == "local" else ""
 
 
-def _from_above(entry: DatasetEntry, entries: Mapping[str, DatasetEntry]) -> dict[str, str]:
+def _from_above(entry: Dataset, entries: Mapping[str, Dataset]) -> dict[str, str]:
     """Give what the nearest wanted datasets above say for all below them."""
     found: dict[str, str] = {}
     steps = entry.name.split("/")
     for length in range(1, len(steps)):
         above = entries.get("/".join(steps[:length]))
-        found |= {name: value for name, value in (above.wanted if above else {}).items() if name not in _OWN}
+        found |= {name: value for name, value in (plain_properties(above) if above else {}).items() if name not in _OWN}
     return found
 
 
-def _create(entry: DatasetEntry, entries: Mapping[str, DatasetEntry], state: DatasetsState, work: Work) -> None:
+def _create(entry: Dataset, entries: Mapping[str, Dataset], state: DatasetsState, work: Work) -> None:
     lies = state.places.get(entry.mountpoint or "", "")
     if lies:
         what = "something is mounted there already" if lies == "mounted" else f"it is not empty ({lies})"
         work.obstacles.append(
             f"{entry.mountpoint}, where the dataset {entry.name} is to be mounted: {what}; move that away first"
         )
-    said = {**entry.wanted, MARK: "1"}
+    said = {**plain_properties(entry), MARK: "1"}
     if ours := _ours(entry):
         said[OURS] = ours
     name, _, leaf = entry.name.rpartition("/")
     above = entries[name].mountpoint if name in entries else _value(state.datasets.get(name, {}), "mountpoint")
     if entry.mountpoint and entry.mountpoint != f"{(above or '').rstrip('/')}/{leaf}":
         said["mountpoint"] = entry.mountpoint
-    words = [f"{name}={told(name, value)}" for name, value in entry.wanted.items()]
+    words = [f"{name}={told(name, value)}" for name, value in plain_properties(entry).items()]
     words += [
         f"{what} {size(amount)} for {list(given.values()).count(amount)}"
         for what, given in _given(entry)
@@ -106,7 +107,7 @@ def _value(now: Properties, name: str) -> str | None:
     return now[name].value if name in now else None
 
 
-def _place(entry: DatasetEntry, now: Properties, state: DatasetsState, work: Work) -> None:
+def _place(entry: Dataset, now: Properties, state: DatasetsState, work: Work) -> None:
     at = now["mountpoint"].value
     if entry.mountpoint and at != entry.mountpoint:
         work.stays[f"{entry.name} mountpoint"] = (
@@ -122,8 +123,8 @@ def _place(entry: DatasetEntry, now: Properties, state: DatasetsState, work: Wor
             work.do(f"{entry.name} mounted", f"at {at}", "zfs", "mount", entry.name)
 
 
-def _bring(entry: DatasetEntry, now: Properties, above: Mapping[str, str], work: Work) -> None:
-    for name, value in entry.wanted.items():
+def _bring(entry: Dataset, now: Properties, above: Mapping[str, str], work: Work) -> None:
+    for name, value in plain_properties(entry).items():
         found = now.get(name, Property("unknown", "-"))
         # what is inherited changes with what stands above, in this run or by hand
         moves = found.source.startswith("inherited") or (found.source != "local" and above.get(name, value) != value)
@@ -143,18 +144,18 @@ def _bring(entry: DatasetEntry, now: Properties, above: Mapping[str, str], work:
             work.do(what, words, "zfs", "set", f"{name}={value}", entry.name)
 
 
-def _follow(entry: DatasetEntry, now: Properties, above: Mapping[str, str], work: Work) -> None:
+def _follow(entry: Dataset, now: Properties, above: Mapping[str, str], work: Work) -> None:
     """Have a dataset inherit what is wanted of one above it, where somebody set something else by hand."""
     for name, value in above.items():
         found = now.get(name, Property(value, ""))
-        if name not in entry.wanted and found.value != value and found.source in ("local", "received"):
+        if name not in plain_properties(entry) and found.value != value and found.source in ("local", "received"):
             words = f"{told(name, found.value)} becomes {told(name, value)}, as above it"
             work.do(f"{entry.name} {name}", words, "zfs", "inherit", name, entry.name)
 
 
-def _take_back(entry: DatasetEntry, now: Properties, above: Mapping[str, str], work: Work) -> None:
+def _take_back(entry: Dataset, now: Properties, above: Mapping[str, str], work: Work) -> None:
     """Take back what we set and the inventory does not say any more."""
-    kept = {"", *entry.wanted, *above, *(it[0] for it in _SHARES)}
+    kept = {"", *plain_properties(entry), *above, *(it[0] for it in _SHARES)}
     for name in _own(now, OURS).split(","):
         if name in kept or not (value := _own(now, name)):
             continue
@@ -176,12 +177,12 @@ def _too_small(name: str, value: str, now: Properties) -> str | None:
     )
 
 
-def _given(entry: DatasetEntry) -> Iterator[tuple[str, Mapping[str, int]]]:
+def _given(entry: Dataset) -> Iterator[tuple[str, Mapping[str, int]]]:
     for what, key, _ in _SHARES:
         yield what, getattr(entry, key)
 
 
-def work_on_quotas(entry: DatasetEntry, state: DatasetsState, work: Work) -> None:
+def work_on_quotas(entry: Dataset, state: DatasetsState, work: Work) -> None:
     """Say what makes the quotas of users and groups those that are wanted; one below what is in use stays out."""
     said = _own(state.datasets[entry.name], OURS).split(",")
     for what, key, kind in _SHARES:
@@ -211,12 +212,12 @@ def _set_many(dataset: str, settings: Sequence[str], work: Work) -> None:
         work.lines.append(shlex.join(["try", "zfs", "set", *settings[at : at + _AT_ONCE], dataset]))
 
 
-def _ours(entry: DatasetEntry) -> str:
+def _ours(entry: Dataset) -> str:
     names = [*entry.properties, *(what for what, given in _given(entry) if given)]
     return ",".join(sorted(names))
 
 
-def _marks(entry: DatasetEntry, now: Properties, work: Work) -> None:
+def _marks(entry: Dataset, now: Properties, work: Work) -> None:
     """Last: a run that is killed before sees again what it has to take back."""
     if _own(now, MARK) != "1":
         work.do(f"{entry.name} {MARK}", "it was there already: taken over", "zfs", "set", f"{MARK}=1", entry.name)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from posixpath import dirname
 
 from gpupool.facts.zfs_disks import DiskState, Group, PoolsState, PoolState
-from gpupool.operations.zfs_wanted import MARK, PoolEntry
+from gpupool.operations.zfs_wanted import MARK, create_words, plain_properties, shown_groups
+from gpupool.wanted import Pool
 
 _DESTROYED = "2"
 
@@ -29,7 +30,7 @@ class Work:
         self.lines.append(shlex.join(["try", *command]))
 
 
-def work_on_pools(wanted: Sequence[PoolEntry], state: PoolsState) -> Work:
+def work_on_pools(wanted: Sequence[Pool], state: PoolsState) -> Work:
     """Say what makes the pools that are there those that are wanted; nothing is ever taken out of one."""
     work = Work()
     for entry in wanted:
@@ -54,38 +55,38 @@ def work_on_pools(wanted: Sequence[PoolEntry], state: PoolsState) -> Work:
     return work
 
 
-def _create(entry: PoolEntry, work: Work) -> None:
-    said = [word for name, value in entry.properties.items() for word in ("-o", f"{name}={value}")]
+def _create(entry: Pool, work: Work) -> None:
+    said = [word for name, value in plain_properties(entry).items() for word in ("-o", f"{name}={value}")]
     place = ["-m", entry.mountpoint] if entry.mountpoint else []
-    layout = [word for vdev in entry.vdevs for word in vdev.words]
+    layout = [word for vdev in entry.vdevs for word in create_words(vdev)]
     words = f"created: {' '.join(layout)}"
     if entry.properties:
-        words += f" with {', '.join(f'{name}={value}' for name, value in entry.properties.items())}"
+        words += f" with {', '.join(f'{name}={value}' for name, value in plain_properties(entry).items())}"
     work.do(f"pool {entry.name}", words, "zpool", "create", *said, *place, "-O", f"{MARK}=1", entry.name, *layout)
 
 
-def _set(entry: PoolEntry, now: PoolState, work: Work) -> None:
-    for name, value in entry.properties.items():
+def _set(entry: Pool, now: PoolState, work: Work) -> None:
+    for name, value in plain_properties(entry).items():
         found = now.properties[name].value if name in now.properties else "unknown"
         if found != value:
             what = f"pool {entry.name} {name}"
             work.do(what, f"{found} becomes {value}", "zpool", "set", f"{name}={value}", entry.name)
 
 
-def _compare(entry: PoolEntry, now: PoolState, state: PoolsState, work: Work) -> None:
+def _compare(entry: Pool, now: PoolState, state: PoolsState, work: Work) -> None:
     """Report the disks that differ: one added cannot be taken out again, one taken out is data lost."""
     left = list(now.groups)
     new: list[str] = []
     other: list[str] = []
     for vdev in entry.vdevs:
-        for kind, disks in vdev.groups:
+        for kind, disks in shown_groups(vdev):
             there = next((it for it in left if it.kind == kind and _same(it, disks, state)), None)
             if there is not None:
                 left.remove(there)
             elif any(_at(it, disk, state) is not None for it in now.groups for disk in disks):
                 other.append(" ".join((kind, *disks)))
             else:
-                new.append(shlex.join(["zpool", "add", entry.name, *vdev.words]))
+                new.append(shlex.join(["zpool", "add", entry.name, *create_words(vdev)]))
     if new:
         work.stays[f"pool {entry.name} is to grow"] = f"disks are only added by hand: {'; '.join(dict.fromkeys(new))}"
     if left or other:
@@ -110,7 +111,7 @@ def _same(group: Group, disks: Sequence[str], state: PoolsState) -> bool:
     )
 
 
-def _in_the_way(entry: PoolEntry, wanted: Sequence[PoolEntry], state: PoolsState) -> Iterator[str]:
+def _in_the_way(entry: Pool, wanted: Sequence[Pool], state: PoolsState) -> Iterator[str]:
     owners = {device: name for name, pool in state.pools.items() for it in pool.groups for device in it.devices}
     ours = _guid(entry, state)
     for disk in entry.disks:
@@ -140,7 +141,7 @@ def _holds(disk: str, pool: str, found: DiskState) -> str:
     return f"disk {disk} of pool {pool} holds {what}; {advice}"
 
 
-def _guid(entry: PoolEntry, state: PoolsState) -> str | None:
+def _guid(entry: Pool, state: PoolsState) -> str | None:
     """Give the number of the pool if all disks say that they are of one that has this name and is not imported."""
     labels = [state.disks.get(disk, DiskState(None)).label for disk in entry.disks]
     guids = {it.guid if it and it.pool == entry.name and it.state != _DESTROYED else "" for it in labels}

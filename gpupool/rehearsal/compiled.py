@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from gpupool.cluster.checks.room import keeps_cpus
 from gpupool.cluster.model import Cluster
+from gpupool.cluster.slurm_versions import keeps_cpus
 from gpupool.compile import files_for
 from gpupool.slurm.accounting import entities
 

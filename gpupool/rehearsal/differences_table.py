@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from gpupool.cluster.model import Cluster
+from gpupool.cluster.slurm_versions import runs_without_cgroups
 from gpupool.rehearsal.compiled import Version
 from gpupool.rehearsal.differences import Difference
 from gpupool.rehearsal.differences_text import Change
@@ -153,7 +154,7 @@ def _times() -> tuple[Difference, ...]:
 
 def _cgroups(place: Place) -> tuple[Difference, ...]:
     why = "a container without rights over control groups"
-    if place.version != "22.05":
+    if runs_without_cgroups(place.version):
         return (Difference(_CGROUP, "CgroupPlugin", "cgroup/v2", "disabled", why, lambda *_: "disabled", needed=True),)
     nowhere = "22.05 cannot do without a plugin; that of v1 touches nothing as long as nobody is fenced in"
     return (

@@ -1,13 +1,14 @@
 """The arbiter's settings: whose jobs give way to labmates, and how long a grace time is where."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gpupool.cluster.model import Cluster
-from gpupool.files import File
+from gpupool.cluster.model import Cluster, Node
 from gpupool.slurm.accounting import partition_qos
 from gpupool.template import fill
+from gpupool.wanted import File
 
 HOME = "/usr/local/lib/gpupool"
 SETTINGS = "/etc/gpupool/arbiter.json"
@@ -37,16 +38,12 @@ def settings(cluster: Cluster) -> dict[str, Any] | None:
     }
 
 
-def files(cluster: Cluster) -> list[File]:
-    """Give the service's program, settings and unit; none where it has nothing to do."""
-    said = settings(cluster)
-    if said is None:
-        return []
-    return [
-        *(
-            File(f"{HOME}/arbiter/{source.name}", source.read_text(), "arbiter")
-            for source in sorted(_SOURCE.glob("*.py"))
-        ),
-        File(SETTINGS, json.dumps(said, indent=1) + "\n", "arbiter"),
-        File(UNIT, fill("arbiter.service", cluster=cluster, home=HOME, settings=SETTINGS), "arbiter"),
-    ]
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield the service's program, settings and unit, on controllers; none where it has nothing to do."""
+    values = settings(cluster)
+    if values is None or not node.has("controller", "backup-controller"):
+        return
+    for source in sorted(_SOURCE.glob("*.py")):
+        yield File(f"{HOME}/arbiter/{source.name}", source.read_text())
+    yield File(SETTINGS, json.dumps(values, indent=1) + "\n")
+    yield File(UNIT, fill("arbiter.service", cluster=cluster, home=HOME, settings=SETTINGS))

@@ -4,12 +4,39 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node, Partition
+from gpupool.cluster.slurm_versions import has_preempt_parameters, has_sackd, limits_rpcs
 from gpupool.slurm import priority, submit
 from gpupool.slurm.accounting import partition_qos
+from gpupool.slurm.gres import cgroup_conf, gres_conf
 from gpupool.slurm.names import SPOOL, folded, minutes
 from gpupool.template import fill
+from gpupool.wanted import File, SlurmNode
 
 _BILLING = {"cpu": "CPU", "gpu": "GRES/gpu", "mem": "Mem"}
+
+
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield Slurm's configuration, on the nodes that hold it as files; only controllers need the submit plugin."""
+    if has_files(cluster, node):
+        yield File("/etc/slurm/slurm.conf", slurm_conf(cluster))
+        yield File("/etc/slurm/gres.conf", gres_conf(cluster))
+        yield File("/etc/slurm/cgroup.conf", cgroup_conf(cluster))
+        # Debian's own includes a pattern, of which Slurm complains at every command
+        yield File("/etc/slurm/plugstack.conf", "# no SPANK plugins\n")
+    if node.has("controller", "backup-controller") and (plugin := submit.job_submit_lua(cluster)):
+        yield File("/etc/slurm/job_submit.lua", plugin)
+
+
+def has_files(cluster: Cluster, node: Node) -> bool:
+    """Whether a node holds Slurm's configuration as files; the others ask the controllers for it."""
+    if node.has("controller", "backup-controller", "database"):
+        return True
+    return node.has("head") and not has_sackd(cluster.slurm.version)
+
+
+def compute_nodes(cluster: Cluster) -> list[SlurmNode]:
+    """Return the nodes that jobs run on, as slurm.conf has them."""
+    return [SlurmNode(node.slurm_name, node.cpus, dict(node.gpus)) for node in cluster.having("compute")]
 
 
 @lru_cache(maxsize=4)
@@ -28,6 +55,7 @@ def slurm_conf(cluster: Cluster) -> str:
         submit_plugin=submit.wanted(cluster),
         weights=priority.weights(cluster),
         scheduler_parameters=",".join(_scheduler_parameters(cluster)),
+        preempt_parameters=has_preempt_parameters(cluster.slurm.version),
         preempting=any(partition.preemptable for partition in cluster.partitions.values()),
         controller_parameters=",".join(_controller_parameters(cluster)),
         nodes=[_node_line(node) for node in compute],
@@ -44,12 +72,10 @@ def _most_jobs(cluster: Cluster) -> int | None:
 def _controller_parameters(cluster: Cluster) -> Iterator[str]:
     yield "enable_configless"
     limit = cluster.scheduler.rpc_limit
-    # 22.05 does not know rate limits: they came with 23.02
-    if limit and cluster.slurm.version != "22.05":
+    if limit and limits_rpcs(cluster.slurm.version):
         yield f"rl_enable,rl_bucket_size={limit.bucket},rl_refill_rate={limit.refill}"
-    # where 22.05 has what later became PreemptParameters
     preempting = any(partition.preemptable for partition in cluster.partitions.values())
-    if preempting and cluster.preemption.send_user_signal and cluster.slurm.version == "22.05":
+    if preempting and cluster.preemption.send_user_signal and not has_preempt_parameters(cluster.slurm.version):
         yield "preempt_send_user_signal"
 
 

@@ -3,6 +3,7 @@
 from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.slurm_versions import cgroup_plugin
 from gpupool.slurm.names import folded
 from gpupool.template import fill
 
@@ -36,4 +37,4 @@ def _devices(first: int, count: int) -> str:
 @lru_cache(maxsize=4)
 def cgroup_conf(cluster: Cluster) -> str:
     """Give cgroup.conf."""
-    return fill("cgroup.conf", cluster=cluster, v1_mount=V1_MOUNT)
+    return fill("cgroup.conf", cluster=cluster, v1_mount=V1_MOUNT, plugin=cgroup_plugin(cluster.slurm.version))

@@ -1,10 +1,28 @@
-"""Device files of a node's GPUs where no driver makes them."""
+"""Device files of a node's GPUs where no driver makes them, and who may open them outside of jobs."""
+
+from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.template import fill
+from gpupool.wanted import File
 
 CONF = "/etc/tmpfiles.d/gpupool-gpus.conf"
+USER_SLICE = "/etc/systemd/system/user-.slice.d/gpupool.conf"
+#: A file of the same name, for one slice: systemd reads it in the place of the other one, systemd.unit(5).
+ROOT_SLICE = "/etc/systemd/system/user-0.slice.d/gpupool.conf"
 MAJOR = 195  # of the NVIDIA driver, https://www.kernel.org/doc/Documentation/admin-guide/devices.txt
+
+
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield what makes the device files at boot, and what keeps sessions outside of jobs, but root's, from them.
+
+    systemd.resource-control(5) says what the drop-ins of slices do.
+    """
+    if devices := fake_devices(cluster, node):
+        yield File(CONF, devices_conf(cluster, devices))
+    if fences_sessions(cluster, node):
+        yield File(USER_SLICE, fill("user-slice.conf", cluster=cluster))
+        yield File(ROOT_SLICE, fill("root-slice.conf", cluster=cluster))
 
 
 def fake_devices(cluster: Cluster, node: Node) -> dict[str, int]:

@@ -1,9 +1,9 @@
 """What a fileserver gives to whom: /etc/exports.d/gpupool.exports and how nfsd runs."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Mount, Node
-from gpupool.files import File
+from gpupool.wanted import Export, File
 
 EXPORTS = "/etc/exports.d/gpupool.exports"
 NFS_CONF = "/etc/nfs.conf.d/gpupool.conf"
@@ -11,25 +11,23 @@ NFS_CONF = "/etc/nfs.conf.d/gpupool.conf"
 _SQUASH = {"root": "root_squash", "none": "no_root_squash", "all": "all_squash"}
 
 
-@dataclass(frozen=True)
-class Export:
-    """A directory, the addresses (or networks) it is given to, and the options of exports(5) for them."""
-
-    path: str
-    clients: tuple[str, ...]
-    options: tuple[str, ...]
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield the exports and nfsd's settings of a node that exports anything."""
+    if exports_for(cluster, node):
+        yield exports_file(cluster, node)
+        yield nfs_conf(cluster, node)
 
 
-def exports_for(cluster: Cluster, node: Node) -> tuple[Export, ...]:
-    """Give what a node exports by NFS, sorted by path; nothing where a testbed's directories stand for it."""
+def exports_for(cluster: Cluster, node: Node) -> list[Export]:
+    """Return what a node exports by NFS, sorted by path; nothing where a testbed's directories stand for it."""
     if not cluster.drivers.real_storage(node.name):
-        return ()
+        return []
     exports = (
         Export(mount.path, _clients(cluster, mount), _options(mount))
         for mount in cluster.mounts
         if mount.server == node.name and mount.fs != "ceph"
     )
-    return tuple(sorted((it for it in exports if it.clients), key=lambda it: it.path))
+    return sorted((it for it in exports if it.clients), key=lambda it: it.path)
 
 
 def exports_file(cluster: Cluster, node: Node) -> File:
@@ -37,7 +35,7 @@ def exports_file(cluster: Cluster, node: Node) -> File:
     lines = ["# written by gpupool; your own lines belong in /etc/exports"]
     for it in exports_for(cluster, node):
         lines.append(" ".join([it.path, f"-{','.join(it.options)}", *it.clients]))
-    return File(EXPORTS, "\n".join(lines) + "\n", "fileserver")
+    return File(EXPORTS, "\n".join(lines) + "\n")
 
 
 def nfs_conf(cluster: Cluster, node: Node) -> File:
@@ -46,7 +44,7 @@ def nfs_conf(cluster: Cluster, node: Node) -> File:
     four = "y" if 4 in cluster.storage.nfs_versions else "n"
     threads = min(max(8 * node.cpus, 8), 128)
     text = f"# written by gpupool\n[nfsd]\nthreads={threads}\nvers3={three}\nvers4={four}\n"
-    return File(NFS_CONF, text, "fileserver")
+    return File(NFS_CONF, text)
 
 
 def _clients(cluster: Cluster, mount: Mount) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Debian packages that a node's roles need; one list a node, so that one apt-get installs it."""
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.slurm_versions import has_sackd
 from gpupool.slurm import arbiter
 from gpupool.system.exports import exports_for
 from gpupool.system.spaces import tops_for
@@ -24,7 +25,7 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
             wanted.add("python3")
     if node.has("compute"):
         wanted.add("slurmd")
-    if node.has("head") and serves_configuration(cluster):
+    if node.has("head") and has_sackd(cluster.slurm.version):
         wanted.add("sackd")
     if any(it.fstype in ("nfs", "nfs4") for it in mounts_for(cluster, node)):
         wanted.add("nfs-common")
@@ -42,15 +43,3 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
     for role in ("all", *node.roles):
         wanted |= set(cluster.software.packages.get(role, ()))
     return tuple(sorted(wanted))
-
-
-def serves_configuration(cluster: Cluster) -> bool:
-    """Tell whether heads get Slurm's configuration from the controller; sackd came after 22.05."""
-    return cluster.slurm.version != "22.05"
-
-
-def holds_configuration(cluster: Cluster, node: Node) -> bool:
-    """Tell whether Slurm's configuration lies on a node as files; the others ask the controllers for it."""
-    if node.has("controller", "backup-controller", "database"):
-        return True
-    return node.has("head") and not serves_configuration(cluster)

@@ -1,21 +1,7 @@
 """Users and groups of a node."""
 
-from dataclasses import dataclass
-
 from gpupool.cluster.model import PEOPLE_GID, Cluster, Node
-from gpupool.system.storage import home_of_homes
-
-
-@dataclass(frozen=True)
-class Person:
-    """A user as a node knows him."""
-
-    name: str
-    uid: int
-    group: str
-    home: str
-    shell: str
-    comment: str
+from gpupool.wanted import User
 
 
 def groups_for(cluster: Cluster) -> dict[str, int]:
@@ -26,12 +12,12 @@ def groups_for(cluster: Cluster) -> dict[str, int]:
     return groups
 
 
-def people_for(cluster: Cluster, node: Node) -> tuple[Person, ...]:
+def people_for(cluster: Cluster, node: Node) -> list[User]:
     """Give the users of a node; where the homes are not mounted they get a local one."""
-    shared = home_of_homes(cluster)
+    shared = cluster.home_export
     has_homes = shared is None or node.name in shared.clients
-    return tuple(
-        Person(
+    return [
+        User(
             name=user.name,
             uid=user.uid,
             group=user.account if user.gid else "people",
@@ -40,4 +26,4 @@ def people_for(cluster: Cluster, node: Node) -> tuple[Person, ...]:
             comment=user.full_name,
         )
         for user in cluster.users.values()
-    )
+    ]

@@ -1,54 +1,31 @@
 """Tops of labs' spaces, homes and folders of people, where a node makes them, as plain data."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gpupool.cluster.model import PEOPLE_GID, Cluster, Mount, Node, User
 from gpupool.cluster.schema.base import of_user
-from gpupool.files import File
-from gpupool.system.storage import home_of_homes
 from gpupool.template import fill
+from gpupool.wanted import File, Folder, Space
 
 VARIABLES = "/etc/profile.d/gpupool-spaces.sh"
 
 
-@dataclass(frozen=True)
-class Top:
-    """The top of a space: root's and of group `gid`; `groups` are further groups that may write there."""
-
-    path: str
-    gid: int
-    mode: str
-    groups: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class Folder:
-    """A folder of one user, a home too; owner and group by number, `keys` are SSH keys of a home."""
-
-    path: str
-    uid: int
-    gid: int
-    mode: str
-    keys: tuple[str, ...] = ()
-
-
-def tops_for(cluster: Cluster, node: Node) -> tuple[Top, ...]:
-    """Give the tops on a fileserver: of its exports with labs' spaces or a mode, and of each account's user spaces.
+def tops_for(cluster: Cluster, node: Node) -> list[Space]:
+    """Return the tops on a fileserver: of its exports with labs' spaces or a mode, and of each account's user spaces.
 
     Where labs share an export none of them is its group: each may write by ACL, and what they make is of their own
     group, so the set-gid bit is left out.
     """
-    tops: dict[str, Top] = {}
+    tops: dict[str, Space] = {}
     for mount, path in _kept(cluster, node):
         accounts = [name for name, spaces in cluster.storage.spaces.items() if mount.export in spaces.values()]
         if accounts:
             tops[path] = _top(cluster, path, accounts)
         elif mount.mode:
-            tops[path] = Top(path, 0, mount.mode)
+            tops[path] = Space(path, 0, mount.mode)
     for path, account in _parts(cluster, node):
-        tops.setdefault(path, Top(path, _gid(cluster, account), "3770"))
-    return tuple(tops.values())
+        tops.setdefault(path, Space(path, _gid(cluster, account), "3770"))
+    return list(tops.values())
 
 
 def members_for(cluster: Cluster, node: Node) -> dict[str, int]:
@@ -76,11 +53,11 @@ def _kept(cluster: Cluster, node: Node) -> Iterator[tuple[Mount, str]]:
             yield mount, mount.at
 
 
-def _top(cluster: Cluster, path: str, accounts: list[str]) -> Top:
+def _top(cluster: Cluster, path: str, accounts: list[str]) -> Space:
     mode, gids = cluster.storage.space_rules.mode, sorted({_gid(cluster, name) for name in accounts})
     if len(gids) == 1:
-        return Top(path, gids[0], mode)
-    return Top(path, 0, f"{int(mode, 8) & ~0o2000:04o}", tuple(gids))
+        return Space(path, gids[0], mode)
+    return Space(path, 0, f"{int(mode, 8) & ~0o2000:04o}", tuple(gids))
 
 
 def _parts(cluster: Cluster, node: Node) -> Iterator[tuple[str, str]]:
@@ -95,8 +72,8 @@ def _parts(cluster: Cluster, node: Node) -> Iterator[tuple[str, str]]:
                 yield path, account
 
 
-def folders_for(cluster: Cluster, node: Node) -> tuple[Folder, ...]:
-    """Give the users' own folders on a node: in the user spaces that it serves, and in its directories for them."""
+def folders_for(cluster: Cluster, node: Node) -> list[Folder]:
+    """Return the users' own folders on a node: in the user spaces that it serves, and in its directories for them."""
     found: dict[str, Folder] = {}
     for user in cluster.users.values():
         gid = user.gid or PEOPLE_GID
@@ -110,19 +87,19 @@ def folders_for(cluster: Cluster, node: Node) -> tuple[Folder, ...]:
             if local.user_dirs and node.name in cluster.select(local.where):
                 path = f"{local.path}/{user.name}"
                 found[path] = Folder(path, user.uid, gid, local.mode)
-    return tuple(found.values())
+    return list(found.values())
 
 
-def homes_for(cluster: Cluster, node: Node) -> tuple[Folder, ...]:
-    """Give the homes that a node makes: the shared ones on their server, local ones where those are not mounted."""
-    shared, mode = home_of_homes(cluster), cluster.storage.home.mode
+def homes_for(cluster: Cluster, node: Node) -> list[Folder]:
+    """Return the homes that a node makes: the shared ones on their server, local ones where those are not mounted."""
+    shared, mode = cluster.home_export, cluster.storage.home.mode
     paths: dict[str, User] = {}
     for user in cluster.users.values():
         if shared and shared.server == node.name:
             paths[user.home.replace(shared.at, shared.path, 1)] = user
         if _lets_people_in(cluster, node) and (shared is None or node.name not in shared.clients):
             paths[user.home if shared is None else f"/home/{user.name}"] = user
-    return tuple(Folder(path, it.uid, it.gid or PEOPLE_GID, mode, it.keys) for path, it in paths.items())
+    return [Folder(path, it.uid, it.gid or PEOPLE_GID, mode, it.keys) for path, it in paths.items()]
 
 
 def _lets_people_in(cluster: Cluster, node: Node) -> bool:
@@ -139,13 +116,13 @@ def skeleton(cluster: Cluster) -> dict[str, str]:
     return {".bashrc": fill("skel.bashrc")} if conda and conda.bashrc_hook else {}
 
 
-def variables(cluster: Cluster, node: Node) -> Iterator[File]:
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
     """Give the file by which login shells get the variables of user spaces, where people work."""
     mounted = [mount for mount in cluster.mounts if node.name in mount.clients]
     named = [(space.env, space.path) for space in cluster.storage.user_spaces if space.env]
     here = [it for it in named if any(mount.holds(it[1].partition("{")[0].rstrip("/")) for mount in mounted)]
     if here:
-        yield File(VARIABLES, fill("spaces.sh", cluster=cluster, spaces=here), "spaces")
+        yield File(VARIABLES, fill("spaces.sh", cluster=cluster, spaces=here))
 
 
 def _here(cluster: Cluster, node: Node, at: str) -> str | None:

@@ -1,16 +1,18 @@
 """sshd's drop-in: which variables a client may send, and agents."""
 
+from collections.abc import Iterator
 from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.template import fill
+from gpupool.wanted import File
 
 
-def sshd_conf(cluster: Cluster, node: Node) -> str:
-    """Give the drop-in of /etc/ssh/sshd_config.d."""
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield the drop-in of /etc/ssh/sshd_config.d."""
     accept = cluster.environment.accept_env
     names = accept.names if accept and node.name in cluster.select(accept.where) else ()
-    return _text(cluster, names)
+    yield File("/etc/ssh/sshd_config.d/gpupool.conf", _text(cluster, names))
 
 
 @lru_cache(maxsize=8)

@@ -1,102 +1,79 @@
 """What of the cluster's storage a node has: exports it serves, mounts, links, directories of its own."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 
+from gpupool import wanted
 from gpupool.cluster.model import Cluster, Mount, Node
+from gpupool.system.mounts import with_units
+from gpupool.system.spaces import tops_for
+from gpupool.wanted import Directory, File
 
 
-@dataclass(frozen=True)
-class MountPoint:
-    """One mount of a node, as its kernel needs it.
-
-    With `automount` it is made when somebody first looks; `timeout` in seconds is what the server has to answer, 0 for
-    ever.
-    """
-
-    path: str
-    source: str
-    fstype: str
-    options: str
-    automount: bool = False
-    timeout: int = 30
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield the unit files of its mounts."""
+    for mount in (*stand_ins_for(cluster, node), *mounts_for(cluster, node)):
+        yield from mount.units
 
 
-@dataclass(frozen=True)
-class Link:
-    """A symbolic link, owned by root."""
-
-    path: str
-    target: str
-
-
-def mounts_for(cluster: Cluster, node: Node) -> tuple[MountPoint, ...]:
-    """Give the mounts of a node as a client, in inventory order, through the cluster's storage driver."""
-    return tuple(
-        _network(cluster, mount)
-        if cluster.drivers.real_storage(mount.server, node.name)
-        else _stand_in(cluster, mount, mount.at)
+def mounts_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
+    """Return the mounts of a node as a client, in inventory order, through the cluster's storage driver."""
+    return [
+        with_units(
+            _network(cluster, mount)
+            if cluster.drivers.real_storage(mount.server, node.name)
+            else _stand_in(cluster, mount, mount.at)
+        )
         for mount in cluster.mounts
         if node.name in mount.clients
-    )
+    ]
 
 
-def stand_ins_for(cluster: Cluster, node: Node) -> tuple[MountPoint, ...]:
-    """Give the mounts of a server that stand for its own disks; none where it has them."""
+def stand_ins_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
+    """Return the mounts of a server that stand for its own disks; none where it has them."""
     if cluster.drivers.real_storage(node.name):
-        return ()
-    return tuple(_stand_in(cluster, mount, mount.path) for mount in served_by(cluster, node))
+        return []
+    return [with_units(_stand_in(cluster, mount, mount.path)) for mount in served_by(cluster, node)]
 
 
-def _stand_in(cluster: Cluster, mount: Mount, path: str) -> MountPoint:
+def _stand_in(cluster: Cluster, mount: Mount, path: str) -> wanted.Mount:
     # a directory that all nodes of a testbed share, bound to its place
-    return MountPoint(path, f"{cluster.drivers.shared}/{mount.export}", "none", "bind")
+    return wanted.Mount(path, f"{cluster.drivers.shared}/{mount.export}", "none", "bind")
 
 
-def _network(cluster: Cluster, mount: Mount) -> MountPoint:
+def _network(cluster: Cluster, mount: Mount) -> wanted.Mount:
     if mount.fs == "ceph":
         options = ("_netdev", "noatime", *mount.options)
-        return MountPoint(mount.at, mount.source, "ceph", ",".join(options), automount=True)
+        return wanted.Mount(mount.at, mount.source, "ceph", ",".join(options), automount=True)
     # hard: a server that is away makes programs wait, it does not make them lose data
     fstype, version = ("nfs4", "4.2") if 4 in cluster.storage.nfs_versions else ("nfs", "3")
     options = ("_netdev", "hard", "noatime", f"vers={version}")
     if mount.holds(cluster.slurm.state):
         # slurmctld's unit needs it, and no unit of systemd tries a mount twice: so mount.nfs itself does, for a week
         options = (*options, "retry=10080", *mount.options)
-        return MountPoint(mount.at, mount.source, fstype, ",".join(options), automount=False, timeout=0)
-    return MountPoint(mount.at, mount.source, fstype, ",".join((*options, *mount.options)), automount=True)
+        return wanted.Mount(mount.at, mount.source, fstype, ",".join(options), automount=False, timeout=0)
+    return wanted.Mount(mount.at, mount.source, fstype, ",".join((*options, *mount.options)), automount=True)
 
 
-def links_for(cluster: Cluster, node: Node) -> tuple[Link, ...]:
-    """Give the node's links under /srv in inventory order."""
-    if node.name not in cluster.links_on:
-        return ()
-    return tuple(Link(path, target) for path, target in cluster.links.items())
+def links_for(cluster: Cluster, node: Node) -> dict[str, str]:
+    """Return the node's links under /srv in inventory order, path to target."""
+    return dict(cluster.links) if node.name in cluster.links_on else {}
 
 
-def local_for(cluster: Cluster, node: Node) -> tuple[tuple[str, str], ...]:
-    """Give the (path, mode) of the node's own directories; with `user_dirs` the mode is that of the users' own."""
-    return tuple(
-        (local.path, "1777" if local.user_dirs else local.mode)
+def local_for(cluster: Cluster, node: Node) -> list[Directory]:
+    """Return the node's own directories; with `user_dirs` the inventory's mode is that of the users' own."""
+    return [
+        Directory(local.path, mode="1777" if local.user_dirs else local.mode)
         for local in cluster.storage.local
         if node.name in cluster.select(local.where)
-    )
+    ]
+
+
+def exported_for(cluster: Cluster, node: Node) -> list[Directory]:
+    """Return the directories behind a server's exports; those of labs' spaces are not among them."""
+    tops = {top.path for top in tops_for(cluster, node)}
+    return [Directory(it.path) for it in served_by(cluster, node) if it.path not in tops]
 
 
 def served_by(cluster: Cluster, node: Node) -> tuple[Mount, ...]:
     """Give the exports that a node serves."""
     return tuple(mount for mount in cluster.mounts if mount.server == node.name)
-
-
-def spaces_on(cluster: Cluster, node: Node) -> dict[str, list[str]]:
-    """Give the accounts that have a space on each export of a node, by the export's path on that node."""
-    found: dict[str, list[str]] = {}
-    for mount in served_by(cluster, node):
-        accounts = [name for name, spaces in cluster.storage.spaces.items() if mount.export in spaces.values()]
-        if accounts:
-            found[mount.path] = accounts
-    return found
-
-
-def home_of_homes(cluster: Cluster) -> Mount | None:
-    """Give the export that holds the homes; None where homes are each node's own."""
-    return next((mount for mount in cluster.mounts if mount.export == cluster.storage.home.export), None)

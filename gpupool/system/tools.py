@@ -4,17 +4,17 @@ import shlex
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.schema.software import Tool
-from gpupool.files import File
 from gpupool.template import fill
+from gpupool.wanted import File
 
 # what gpupool puts where, by the tool's name; the inventory may name others, which are not made yet
 PLACES = {"sbash": "/usr/local/bin/sbash"}
 
 
-def tools_for(cluster: Cluster, node: Node) -> tuple[File, ...]:
-    """Give the programs that a node has."""
+def files(cluster: Cluster, node: Node) -> tuple[File, ...]:
+    """Return the programs that a node has."""
     return tuple(
-        File(PLACES[tool.name], sbash(cluster, tool), "tools", mode="0755")
+        File(PLACES[tool.name], sbash(cluster, tool), mode="0755")
         for tool in cluster.tools
         if tool.name in PLACES and node.name in cluster.select(tool.where)
     )

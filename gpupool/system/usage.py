@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from gpupool.cluster.model import Cluster, Mount, Node
-from gpupool.files import File
 from gpupool.template import fill
+from gpupool.wanted import File
 
 HOME = "/usr/local/lib/gpupool"
 SETTINGS = "/etc/gpupool/usage.json"
@@ -198,18 +198,18 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
     if not jobs.intervals:
         return
     for source in sorted(_SOURCE.glob("*.py")):
-        yield File(f"{HOME}/usage/{source.name}", source.read_text(), "usage")
-    yield File(SETTINGS, json.dumps(settings(jobs, cluster), indent=1) + "\n", "usage")
+        yield File(f"{HOME}/usage/{source.name}", source.read_text())
+    yield File(SETTINGS, json.dumps(settings(jobs, cluster), indent=1) + "\n")
     if jobs.purge:
-        yield File(COMMAND, fill("usage-purge", proof=PROOF, home=HOME, settings=SETTINGS), "usage", mode="0755")
+        yield File(COMMAND, fill("usage-purge", proof=PROOF, home=HOME, settings=SETTINGS), mode="0755")
     walled = not cluster.drivers.testbed or node.name in cluster.drivers.machines
     for kind, every in jobs.intervals.items():
         values = {"kind": kind, "words": _WORDS[kind], "home": HOME, "settings": SETTINGS, "proof": PROOF}
         service, timer = units_of(kind)
         places = " ".join(f"-{path}" for path in _places(cluster, node, jobs, kind))
         text = fill("usage.service", **values, walled=walled, places=places)
-        yield File(service, text, "usage")
-        yield File(timer, fill("usage.timer", **values, calendar=_CALENDAR.get(every), every=f"{every}s"), "usage")
+        yield File(service, text)
+        yield File(timer, fill("usage.timer", **values, calendar=_CALENDAR.get(every), every=f"{every}s"))
 
 
 def units_of(kind: str) -> tuple[str, str]:

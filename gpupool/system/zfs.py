@@ -1,77 +1,33 @@
 """What ZFS of a node is to hold: pools, datasets with their properties, quotas and snapshots, as plain data."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import replace
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.pools import Placed, dataset_of, pools_on
-from gpupool.system.storage import home_of_homes
-from gpupool.zfs_properties import PROFILES, plain
+from gpupool.cluster.zfs_properties import PROFILES
+from gpupool.wanted import Dataset, Pool, Vdev
 
 DEFAULTS = {"compression": "lz4", "atime": "off", "xattr": "sa", "acltype": "posix"}
 _MIB = 1024 * 1024
 
 
-@dataclass(frozen=True)
-class Vdev:
-    """A group of disks: `kind` is mirror, raidz1 to 3, stripe, log, cache, special or spare; disks by absolute path."""
-
-    kind: str
-    disks: tuple[str, ...]
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The words that `zpool create` and `zpool add` take for it."""
-        if self.kind == "stripe":
-            return self.disks
-        if self.kind in ("log", "special") and len(self.disks) > 1:
-            return (self.kind, "mirror", *self.disks)
-        return (self.kind, *self.disks)
-
-
-@dataclass(frozen=True)
-class Pool:
-    """A pool, properties as `zpool get -p` prints them; without vdevs it has to be there.
-
-    `scrub` is a word of systemd's OnCalendar, None for never.
-    """
-
-    name: str
-    vdevs: tuple[Vdev, ...]
-    properties: Mapping[str, str] = field(default_factory=dict)
-    scrub: str | None = None
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """A dataset: its own properties as `zfs get -p` prints them, sizes in bytes; what is not named is inherited.
-
-    Quotas in bytes by uid and by gid; `snapshots` says how many of each kind (hourly, daily, weekly, monthly) are kept.
-    """
-
-    name: str
-    mountpoint: str
-    properties: Mapping[str, str] = field(default_factory=dict)
-    user_quotas: Mapping[str, int] = field(default_factory=dict)
-    group_quotas: Mapping[str, int] = field(default_factory=dict)
-    snapshots: Mapping[str, int] = field(default_factory=dict)
-
-
-def pools_for(cluster: Cluster, node: Node) -> tuple[Pool, ...]:
-    """Give the pools of a node in inventory order; none where a testbed's directories stand for its disks."""
-    return tuple(
+def pools_for(cluster: Cluster, node: Node) -> list[Pool]:
+    """Return the pools of a node in inventory order; none where a testbed's directories stand for its disks."""
+    return [
         Pool(
             it.name,
             tuple(Vdev(vdev.kind, vdev.disks) for vdev in it.entry.vdevs),
-            {key: plain(key, value) for key, value in it.entry.properties.items()},
+            it.entry.properties,
+            it.at,
             it.entry.scrub,
         )
         for it in _pools(cluster, node)
-    )
+    ]
 
 
-def datasets_for(cluster: Cluster, node: Node) -> tuple[Dataset, ...]:
-    """Give the datasets of a node, parents first; the first of each pool is its top, with the pool's defaults."""
+def datasets_for(cluster: Cluster, node: Node) -> list[Dataset]:
+    """Return the datasets of a node, parents first; the first of each pool is its top, with the pool's defaults."""
     pools = _pools(cluster, node)
     found = {it.name: _top(it) for it in pools}
     named = (*_exports(cluster, node), *_local(cluster, node, pools)) if pools else ()
@@ -79,7 +35,7 @@ def datasets_for(cluster: Cluster, node: Node) -> tuple[Dataset, ...]:
         _between(dataset, found)
         top = found.get(dataset.name)
         found[dataset.name] = replace(dataset, properties={**(top.properties if top else {}), **dataset.properties})
-    return tuple(sorted(found.values(), key=_depth))
+    return sorted(found.values(), key=_depth)
 
 
 def _depth(dataset: Dataset) -> list[str]:
@@ -93,8 +49,7 @@ def _pools(cluster: Cluster, node: Node) -> tuple[Placed, ...]:
 
 
 def _top(pool: Placed) -> Dataset:
-    said = {key: plain(key, value) for key, value in pool.entry.defaults.items()}
-    return Dataset(pool.name, pool.at, {**DEFAULTS, **said})
+    return Dataset(pool.name, pool.at, {**DEFAULTS, **pool.entry.defaults})
 
 
 def _between(dataset: Dataset, found: dict[str, Dataset]) -> None:
@@ -103,11 +58,11 @@ def _between(dataset: Dataset, found: dict[str, Dataset]) -> None:
     for length in range(2, len(steps)):
         name = "/".join(steps[:length])
         above = found["/".join(steps[: length - 1])]
-        found.setdefault(name, Dataset(name, f"{above.mountpoint.rstrip('/')}/{steps[length - 1]}"))
+        found.setdefault(name, Dataset(name, f"{(above.mountpoint or '').rstrip('/')}/{steps[length - 1]}"))
 
 
 def _exports(cluster: Cluster, node: Node) -> Iterator[Dataset]:
-    shared = home_of_homes(cluster)
+    shared = cluster.home_export
     for mount in cluster.mounts:
         if mount.server != node.name or mount.dataset is None:
             continue
@@ -117,7 +72,7 @@ def _exports(cluster: Cluster, node: Node) -> Iterator[Dataset]:
         yield Dataset(
             mount.dataset,
             mount.path,
-            {**{key: plain(key, value) for key, value in properties.items()}, **_sizes(entry.size, entry.reservation)},
+            {**properties, **_sizes(entry.size, entry.reservation)},
             {str(user.uid): quota * _MIB for user in cluster.users.values()} if quota else {},
             _group_quotas(cluster, mount.export),
             {str(kind): count for kind, count in entry.snapshots.items()},

@@ -7,7 +7,7 @@ from testinfra.host import Host
 from gpupool.cluster.model import Cluster, Node
 from gpupool.facts.mounts import mount_of
 from gpupool.system.spaces import folders_for, homes_for, members_for, tops_for
-from gpupool.system.storage import home_of_homes, links_for, mounts_for
+from gpupool.system.storage import links_for, mounts_for
 
 _SECONDS = 5
 _AT_ONCE = 200  # paths that one command asks for
@@ -47,9 +47,9 @@ def test_links_point_where_they_should(cluster: Cluster, node: Node, host: Host)
     links = links_for(cluster, node)
     if not links:
         return
-    paths = shlex.join(link.path for link in links)
+    paths = shlex.join(links)
     said = host.run(f"for path in {paths}; do readlink $path || echo -; done").stdout.splitlines()
-    wrong = [link.path for link, target in zip(links, said, strict=True) if target != link.target]
+    wrong = [path for (path, target), now in zip(links.items(), said, strict=True) if now != target]
     assert not wrong, f"missing, or pointing elsewhere: {', '.join(wrong)}"
 
 
@@ -64,7 +64,7 @@ def test_spaces_have_their_rights(cluster: Cluster, node: Node, host: Host) -> N
 
 def test_homes_are_their_owners(cluster: Cluster, node: Node, host: Host) -> None:
     wanted = {it.path: str(it.uid) for it in (*homes_for(cluster, node), *folders_for(cluster, node))}
-    shared = home_of_homes(cluster)
+    shared = cluster.home_export
     # of a server that is not ours, homes are somebody else's to make
     if shared and node.name in shared.nodes and cluster.nodes[shared.server].managed:
         wanted |= {user.home: str(user.uid) for user in cluster.users.values()}

@@ -25,8 +25,8 @@ from gpupool.cluster.checks.site import Site
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.shape import shaped
 from gpupool.compile import files_for
-from gpupool.files import File
 from gpupool.slurm.accounting import entities
+from gpupool.wanted import File
 
 TAILS = (
     *(
@@ -139,7 +139,7 @@ def compiled(data: dict[str, Any]) -> dict[tuple[str, str], File] | None:
         return None
     cluster = build(site)
     found = {(file.path, file.text): file for node in cluster.nodes.values() for file in files_for(cluster, node)}
-    entity = File("/entities", repr(entities(cluster)), "")
+    entity = File("/entities", repr(entities(cluster)))
     return {**found, (entity.path, entity.text): entity}
 
 
@@ -239,8 +239,8 @@ def test_the_readers_find_what_breaks_out(tmp_path: Path) -> None:
         ("/etc/systemd/system/x.service", "[Service]\nReadWritePaths=/a%%h\n", "[Service]\nReadWritePaths=/a%h\n"),
         ("/etc/hosts", "10.1.1.1 a.org\n", "10.1.1.1 a.org\n6.6.6.6 b.org\n"),
     ):
-        assert parsed(File(path, fine, ""), tmp_path) != parsed(File(path, broken, ""), tmp_path), path
+        assert parsed(File(path, fine), tmp_path) != parsed(File(path, broken), tmp_path), path
     with pytest.raises(ValueError, match="sshd"):
-        parsed(File("/etc/ssh/sshd_config", 'AcceptEnv L"x\n', ""), tmp_path)
+        parsed(File("/etc/ssh/sshd_config", 'AcceptEnv L"x\n'), tmp_path)
     with pytest.raises(Exception, match=re.escape("near")):
-        parsed(File("/etc/slurm/job_submit.lua", 'local a = "x" y"', ""), tmp_path)
+        parsed(File("/etc/slurm/job_submit.lua", 'local a = "x" y"'), tmp_path)

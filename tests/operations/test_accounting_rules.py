@@ -3,7 +3,7 @@
 from copy import deepcopy
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as some
 
 from gpupool.facts.accounting import empty
@@ -24,8 +24,6 @@ INSIDE = {
     "MaxSubmit": some.integers(1, 9),
     "MaxJobsAccrue": some.integers(1, 9),
 }
-# how long one takes says nothing on a busy machine
-calm = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 LABS = ["la", "lb", "lc", "ld"]
 USERS = ["ada", "bob", "eve", "tom"]
 QOS = ["qa", "qb", "qc"]
@@ -62,7 +60,6 @@ def reconcile(slurmdbd: Slurmdbd, goal: dict[str, Any]) -> None:
         slurmdbd.carry_out(step)
 
 
-@calm
 @given(wanted(), wanted())
 def test_the_commands_lead_from_any_state_to_exactly_any_other(first: dict[str, Any], second: dict[str, Any]) -> None:
     slurmdbd = Slurmdbd()
@@ -78,7 +75,6 @@ def test_the_commands_lead_from_any_state_to_exactly_any_other(first: dict[str, 
         }
 
 
-@calm
 @given(wanted(), wanted())
 def test_names_first_and_the_rest_later_end_in_the_same(first: dict[str, Any], second: dict[str, Any]) -> None:
     slurmdbd = Slurmdbd()
@@ -92,7 +88,6 @@ def test_names_first_and_the_rest_later_end_in_the_same(first: dict[str, Any], s
         assert difference(slurmdbd.entities(), normal(goal)) == []
 
 
-@calm
 @given(wanted(), wanted(), some.data())
 def test_a_run_that_stops_anywhere_is_finished_by_the_next(
     first: dict[str, Any], second: dict[str, Any], data: some.DataObject
@@ -106,7 +101,6 @@ def test_a_run_that_stops_anywhere_is_finished_by_the_next(
     assert difference(slurmdbd.entities(), normal(second)) == []
 
 
-@calm
 @given(wanted(), wanted(), some.data())
 def test_who_has_jobs_root_and_other_clusters_are_never_touched(
     first: dict[str, Any], second: dict[str, Any], data: some.DataObject

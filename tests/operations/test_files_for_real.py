@@ -14,7 +14,8 @@ from pyinfra.context import ctx_host, ctx_state
 from pyinfra_testing.util import FakeHost, FakeState
 
 from gpupool.facts.files import Paths, PathState
-from gpupool.operations.files import Directory, Text, put
+from gpupool.operations.files import put
+from gpupool.wanted import Directory, File
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="GNU tools")
 ME = {"owner": pwd.getpwuid(os.geteuid()).pw_name, "group": grp.getgrgid(os.getegid()).gr_name}
@@ -48,10 +49,10 @@ def entries(root: Path) -> dict[str, Any]:
     return {
         "directories": [Directory(f"{root}/d", mode="0750", **ME)],
         "files": [
-            Text(f"{root}/new/deep/a b's.conf", "no end of line", **ME),
-            Text(f"{root}/ü.conf", "zwölf\r\n\n$HOME `x` 'y'\n", mode="0600", **ME),
-            Text(f"{root}/empty", "", **ME),
-            Text(f"{root}/secret", "hush", mode="0400", secret=True, **ME),
+            File(f"{root}/new/deep/a b's.conf", "no end of line", **ME),
+            File(f"{root}/ü.conf", "zwölf\r\n\n$HOME `x` 'y'\n", mode="0600", **ME),
+            File(f"{root}/empty", "", **ME),
+            File(f"{root}/secret", "hush", mode="0400", secret=True, **ME),
         ],
         "links": {f"{root}/link to": "/no where", f"{root}/was": "/new"},
         "absent": {f"{root}/old": "ours"},
@@ -75,7 +76,7 @@ def test_second_time_there_is_nothing_to_do(tmp_path: Path) -> None:
 def test_a_broken_upload_changes_nothing(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).write_text("old")
-    files = [Text(f"{tmp_path}/{name}", "new text", **ME) for name in ("a", "b")]
+    files = [File(f"{tmp_path}/{name}", "new text", **ME) for name in ("a", "b")]
     ((script, stdin),) = scripts(files=files)
     done = subprocess.run(["sh", "-c", script], input=stdin[:-1], capture_output=True, text=True, check=False)
     assert done.returncode == 1
@@ -92,7 +93,7 @@ def test_leftovers_of_a_killed_run_do_no_harm(tmp_path: Path) -> None:
     for name in ("a", "l"):
         (tmp_path / f"{name}.{gone.pid}-0f.gpupool-new").symlink_to(target)
     (tmp_path / "l.gpupool-new").symlink_to(target)
-    apply(files=[Text(f"{tmp_path}/a", "new", **ME)], links={f"{tmp_path}/l": "/x"})
+    apply(files=[File(f"{tmp_path}/a", "new", **ME)], links={f"{tmp_path}/l": "/x"})
     assert target.read_text() == "untouched"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "elsewhere", "l"]
 
@@ -101,8 +102,8 @@ def test_no_run_places_what_another_one_has_staged(tmp_path: Path) -> None:
     """One is in its check, the other one stages another text, is refused, and leaves."""
     (tmp_path / "a").write_text("old")
     waits = f"touch {tmp_path}/staged; until [ -e {tmp_path}/go ]; do sleep 0.05; done"
-    ((good, text),) = scripts(files=[Text(f"{tmp_path}/a", "good", **ME)], check=["sh", "-c", waits])
-    ((bad, other),) = scripts(files=[Text(f"{tmp_path}/a", "bad", check=["false", "%s"], **ME)])
+    ((good, text),) = scripts(files=[File(f"{tmp_path}/a", "good", **ME)], check=("sh", "-c", waits))
+    ((bad, other),) = scripts(files=[File(f"{tmp_path}/a", "bad", check=("false", "%s"), **ME)])
     first = subprocess.Popen(["sh", "-c", good], stdin=subprocess.PIPE, text=True)
     assert first.stdin
     first.stdin.write(f"{text}\n")
@@ -116,7 +117,7 @@ def test_no_run_places_what_another_one_has_staged(tmp_path: Path) -> None:
 
 def test_what_a_check_refuses_does_not_arrive(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("good")
-    ((script, stdin),) = scripts(files=[Text(f"{tmp_path}/a", "bad", check=["grep", "-q", "good", "%s"], **ME)])
+    ((script, stdin),) = scripts(files=[File(f"{tmp_path}/a", "bad", check=("grep", "-q", "good", "%s"), **ME)])
     done = run(script, stdin)
     assert done.stderr.splitlines()[-1] == f"{tmp_path}/a: refused by grep; the old file stays"
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "good"}

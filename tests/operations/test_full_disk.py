@@ -12,9 +12,7 @@ from pyinfra.context import ctx_host, ctx_state
 from pyinfra_testing.util import FakeState
 
 from gpupool.operations import files, homes, spaces
-from gpupool.operations.files import Directory, Text
-from gpupool.operations.homes import HomeEntry
-from gpupool.operations.spaces import TopEntry
+from gpupool.wanted import Directory, File, Folder, Space
 from tests.operations.real_shell import LocalHost
 
 pytestmark = pytest.mark.skipif(
@@ -42,7 +40,7 @@ def ends(disk: Path, options: str, operation: Any, *args: Any, **kwargs: Any) ->
 
 
 def test_a_file_on_a_full_disk(tmp_path: Path) -> None:
-    said = ends(tmp_path, "size=64k", files.put, [Text(f"{tmp_path}/a", "a\n"), Text(f"{tmp_path}/b", LARGE)])
+    said = ends(tmp_path, "size=64k", files.put, [File(f"{tmp_path}/a", "a\n"), File(f"{tmp_path}/b", LARGE)])
     why = f"{tmp_path}/b: cannot be written: No space left on device (on the disk at {tmp_path})"
     assert said == (why, [])
 
@@ -53,12 +51,12 @@ def test_a_directory_on_a_disk_that_may_not_be_written(tmp_path: Path) -> None:
 
 
 def test_a_home_on_a_full_disk(tmp_path: Path) -> None:
-    home = HomeEntry(f"{tmp_path}/anne", 54011, 54001)
+    home = Folder(f"{tmp_path}/anne", 54011, 54001)
     said = ends(tmp_path, "size=64k", homes.present, [home], skeleton={".bashrc": LARGE})
     why = f"{tmp_path}/anne: cannot be made: No space left on device (on the disk at {tmp_path})"
     assert said == (why, [])
 
 
 def test_a_top_on_a_disk_without_room_for_a_name(tmp_path: Path) -> None:
-    said = ends(tmp_path, "nr_inodes=1", spaces.tops, [TopEntry(f"{tmp_path}/top", 54001)])
+    said = ends(tmp_path, "nr_inodes=1", spaces.tops, [Space(f"{tmp_path}/top", 54001)])
     assert said == (f"{tmp_path}/top: cannot be made: No space left on device (on the disk at {tmp_path})", [])

@@ -10,7 +10,7 @@ import pytest
 
 from gpupool.facts.homes import LARGEST, Homes
 from gpupool.operations import homes
-from gpupool.operations.homes import HomeEntry
+from gpupool.wanted import Folder
 from tests.operations.real_shell import do, fact_here, open_to_all, twice
 
 pytestmark = [
@@ -40,9 +40,9 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def wanted(place: Path, key: str = OLD) -> list[HomeEntry]:
+def wanted(place: Path, key: str = OLD) -> list[Folder]:
     names = {"anne": ANNE, "bob": BOB}
-    return [HomeEntry(f"{place}/{name}", uid, LAB, "0700", (key,)) for name, uid in names.items()]
+    return [Folder(f"{place}/{name}", uid, LAB, "0700", (key,)) for name, uid in names.items()]
 
 
 def missing_server(keys: Path) -> None:
@@ -92,7 +92,7 @@ def test_what_is_no_plain_file_is_its_owners_and_stands_in_nobodys_way(
     }
     assert do(homes.present, wanted(place)) == []
     # and somebody new gets a home
-    twice(homes.present, [*wanted(place), HomeEntry(f"{place}/carl", CARL, LAB, "0700", (NEW,))])
+    twice(homes.present, [*wanted(place), Folder(f"{place}/carl", CARL, LAB, "0700", (NEW,))])
     assert (place / "carl" / ".ssh" / "authorized_keys").read_text() == f"{NEW}\n"
 
 

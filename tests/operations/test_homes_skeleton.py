@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpupool.cluster.load import load
-from gpupool.system.spaces import skeleton, variables
+from gpupool.system.spaces import files, skeleton
 
 INVENTORIES = Path(__file__).parents[2] / "inventory"
 BLOCK = re.compile(r"^# >>> conda initialize >>>\n([\s\S]*?)# <<< conda initialize <<<\n", re.MULTILINE)
@@ -71,7 +71,7 @@ def test_a_cluster_that_wants_no_hook_keeps_debians_own() -> None:
 @pytest.mark.promise("SDU-013", "SDU-006")
 def test_the_variable_of_a_user_space_is_the_users_own(tmp_path: Path) -> None:
     cluster = load(INVENTORIES / "santos-dumont")
-    (file,) = variables(cluster, cluster.nodes["login"])
+    (file,) = files(cluster, cluster.nodes["login"])
     (tmp_path / "id").write_text(
         '#!/bin/sh\ncase "$*" in -u) echo 20001;; -un) echo usuario1;; -gn) echo projeto;; esac\n'
     )
@@ -83,7 +83,7 @@ def test_the_variable_of_a_user_space_is_the_users_own(tmp_path: Path) -> None:
 
 def test_root_has_no_user_space(tmp_path: Path) -> None:
     cluster = load(INVENTORIES / "santos-dumont")
-    (file,) = variables(cluster, cluster.nodes["login"])
+    (file,) = files(cluster, cluster.nodes["login"])
     (tmp_path / "id").write_text("#!/bin/sh\necho 0\n")
     (tmp_path / "id").chmod(0o755)
     (tmp_path / "spaces.sh").write_text(file.text)
@@ -92,6 +92,6 @@ def test_root_has_no_user_space(tmp_path: Path) -> None:
 
 def test_variables_are_where_the_space_is_mounted() -> None:
     cluster = load(INVENTORIES / "santos-dumont")
-    assert {name for name, node in cluster.nodes.items() if [*variables(cluster, node)]} == {
+    assert {name for name, node in cluster.nodes.items() if [*files(cluster, node)]} == {
         node.name for node in cluster.having("head", "compute")
     }

@@ -1,14 +1,10 @@
-"""The rules behind the operations that need no node: when a unit is stale, what a mount unit is called, and so on."""
-
-import subprocess
-from shutil import which
+"""The rules behind the operations that need no node: when a unit is stale, what a diff shows."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
 from gpupool.facts.service import UnitState, WatchedFile
-from gpupool.operations import units
 from gpupool.operations.diffs import diff_of
 from gpupool.operations.service import stale
 
@@ -57,26 +53,6 @@ def test_a_plan_restarts_what_apply_restarts(
     planned = stale(unit(now, written, noted, same), {CONF: coming})
     applied = stale(unit(coming, written if now == coming else 200.0, noted, same), {})
     assert planned.keys() == applied.keys()
-
-
-@given(
-    some.lists(
-        some.text(some.characters(codec="utf-8", exclude_characters="/\n\0"), min_size=1, max_size=6), min_size=1
-    )
-)
-def test_units_of_different_paths_have_different_names(parts: list[str]) -> None:
-    name = units.unit_name("/" + "/".join(parts)).removesuffix(".mount")
-    read = name.replace("-", "/").encode().decode("unicode_escape").encode("latin-1").decode()
-    assert read == "/".join(parts)
-
-
-@pytest.mark.skipif(which("systemd-escape") is None, reason="needs systemd-escape")
-@pytest.mark.parametrize("path", ["/coc/pskynet1", "/srv/sha-re 4", "/a/.b/c", "/.a", "/ü", "/a_b:c%d"])
-def test_systemd_calls_mount_units_the_same(path: str) -> None:
-    said = subprocess.run(
-        ["systemd-escape", "--path", "--suffix=mount", path], capture_output=True, text=True, check=True
-    )
-    assert units.unit_name(path) == said.stdout.strip()
 
 
 @pytest.mark.parametrize(

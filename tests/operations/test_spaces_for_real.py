@@ -8,8 +8,7 @@ from shutil import which
 import pytest
 
 from gpupool.operations import homes, spaces
-from gpupool.operations.homes import HomeEntry
-from gpupool.operations.spaces import FolderEntry, TopEntry
+from gpupool.wanted import Folder, Space
 from tests.operations.real_shell import do, open_to_all, run_as, twice
 
 pytestmark = [
@@ -35,7 +34,7 @@ def shown(path: Path) -> tuple[int, int, str]:
 @pytest.mark.promise("SKY-090", "SKY-055")
 def test_a_member_makes_the_own_folder_and_others_neither_make_nor_remove_one(place: Path) -> None:
     top = place / "export" / "a b"
-    twice(spaces.tops, [TopEntry(str(top), LAB)])
+    twice(spaces.tops, [Space(str(top), LAB)])
     assert shown(top) == (0, LAB, "3775")
     assert run_as(ANNE, LAB, "mkdir", top / "anne").returncode == 0
     assert shown(top / "anne")[:2] == (ANNE, LAB)
@@ -47,30 +46,30 @@ def test_a_member_makes_the_own_folder_and_others_neither_make_nor_remove_one(pl
 @pytest.mark.promise("SKY-090")
 def test_two_labs_share_an_export_by_acl_and_what_they_make_is_their_own_groups(place: Path) -> None:
     top = place / "shared"
-    twice(spaces.tops, [TopEntry(str(top), 0, "1775", (LAB, OTHER))])
+    twice(spaces.tops, [Space(str(top), 0, "1775", (LAB, OTHER))])
     for uid, gid in ((ANNE, LAB), (BOB, OTHER)):
         assert run_as(uid, gid, "mkdir", top / str(uid)).returncode == 0
         assert shown(top / str(uid))[:2] == (uid, gid)
     assert run_as(54031, 54003, "mkdir", top / "stranger").returncode != 0
     # one lab leaves: what its members have stays, they make nothing new
-    twice(spaces.tops, [TopEntry(str(top), LAB, "3775")])
+    twice(spaces.tops, [Space(str(top), LAB, "3775")])
     assert shown(top) == (0, LAB, "3775")
     assert run_as(BOB, OTHER, "mkdir", top / "more").returncode != 0
     assert shown(top / str(BOB))[:2] == (BOB, OTHER)
     # and comes back
-    twice(spaces.tops, [TopEntry(str(top), 0, "1775", (LAB, OTHER))])
+    twice(spaces.tops, [Space(str(top), 0, "1775", (LAB, OTHER))])
     assert shown(top) == (0, 0, "1775")
 
 
 def test_a_real_file_at_a_tops_place_is_refused_and_stays(place: Path) -> None:
     (place / "top").write_text("mine")
     with pytest.raises(Exception, match="is a file, where a directory should be; move it away"):
-        do(spaces.tops, [TopEntry(f"{place}/top", LAB)])
+        do(spaces.tops, [Space(f"{place}/top", LAB)])
     assert (place / "top").read_text() == "mine"
 
 
 def test_folders_of_users_are_made_once_and_never_touched_again(place: Path) -> None:
-    wanted = [FolderEntry(f"{place}/output/anne", ANNE, LAB), FolderEntry(f"{place}/output/bob", BOB, LAB, "2750")]
+    wanted = [Folder(f"{place}/output/anne", ANNE, LAB), Folder(f"{place}/output/bob", BOB, LAB, "2750")]
     twice(spaces.folders, wanted)
     assert [shown(place / "output" / name) for name in ("anne", "bob")] == [(ANNE, LAB, "0700"), (BOB, LAB, "2750")]
     (place / "output" / "anne").chmod(0o755)
@@ -83,7 +82,7 @@ def test_a_link_that_somebody_put_where_a_folder_belongs_is_not_followed(place: 
     victim = place / "victim"
     victim.mkdir()
     (place / "anne").symlink_to(victim)
-    assert do(spaces.folders, [FolderEntry(f"{place}/anne", ANNE, LAB)]) == []
+    assert do(spaces.folders, [Folder(f"{place}/anne", ANNE, LAB)]) == []
     assert shown(victim)[0] == 0
 
 
@@ -91,7 +90,7 @@ def test_a_home_is_whole_and_its_owners_and_parents_can_be_walked_through(place:
     home = place / "user" / "example.org" / "anne"
     twice(
         homes.present,
-        [HomeEntry(str(home), ANNE, LAB, "0700", ("ssh-ed25519 AAAA anne",))],
+        [Folder(str(home), ANNE, LAB, "0700", ("ssh-ed25519 AAAA anne",))],
         skeleton={".bashrc": "# ü first\n"},
     )
     assert shown(home) == (ANNE, LAB, "0700")
@@ -102,7 +101,7 @@ def test_a_home_is_whole_and_its_owners_and_parents_can_be_walked_through(place:
 
 
 def test_many_homes_come_in_several_commands(place: Path) -> None:
-    wanted = [HomeEntry(f"{place}/home/u{number}", 54100 + number, LAB) for number in range(230)]
+    wanted = [Folder(f"{place}/home/u{number}", 54100 + number, LAB) for number in range(230)]
     done = do(homes.present, wanted, skeleton={".bashrc": "x\n"})
     assert [it.returncode for it in done] == [0, 0, 0]
     assert all((Path(home.path) / ".bashrc").read_text() == "x\n" for home in wanted)

@@ -5,11 +5,12 @@ from copy import deepcopy
 from hypothesis import given
 from hypothesis import strategies as some
 
+from gpupool import wanted as nouns
 from gpupool.facts.exports import Exports, entries
 from gpupool.facts.script import END
 from gpupool.facts.zfs import Pools
 from gpupool.operations.zfs_datasets import work_on_datasets
-from gpupool.operations.zfs_wanted import DatasetEntry, plain, size
+from gpupool.operations.zfs_wanted import plain, size
 from tests.operations.zfs_model import Dataset, Zfs
 
 NAMES = ["tank", "tank/a", "tank/a/b", "tank/c", "tank/d"]
@@ -28,12 +29,12 @@ quotas = some.dictionaries(some.sampled_from(["1", "2"]), some.sampled_from([0, 
 
 
 @some.composite
-def entries_wanted(draw: some.DrawFn) -> list[DatasetEntry]:
+def entries_wanted(draw: some.DrawFn) -> list[nouns.Dataset]:
     chosen = ["tank"]
     for name in NAMES[1:]:
         if name.rpartition("/")[0] in chosen and draw(some.booleans()):
             chosen.append(name)
-    return [DatasetEntry(name, f"/{name}", draw(properties), draw(quotas)) for name in chosen]
+    return [nouns.Dataset(name, f"/{name}", draw(properties), draw(quotas)) for name in chosen]
 
 
 @some.composite
@@ -52,7 +53,7 @@ def machines(draw: some.DrawFn) -> Zfs:
     return Zfs(datasets)
 
 
-def carry_out(zfs: Zfs, wanted: list[DatasetEntry]) -> None:
+def carry_out(zfs: Zfs, wanted: list[nouns.Dataset]) -> None:
     work = work_on_datasets(wanted, zfs.state())
     assert not work.obstacles
     assert bool(work.lines) == bool(work.changes)
@@ -61,7 +62,7 @@ def carry_out(zfs: Zfs, wanted: list[DatasetEntry]) -> None:
 
 
 @given(machines(), entries_wanted())
-def test_a_second_run_has_nothing_to_do_and_loses_nothing(zfs: Zfs, wanted: list[DatasetEntry]) -> None:
+def test_a_second_run_has_nothing_to_do_and_loses_nothing(zfs: Zfs, wanted: list[nouns.Dataset]) -> None:
     before = deepcopy(zfs.datasets)
     carry_out(zfs, wanted)
     after = work_on_datasets(wanted, zfs.state())
@@ -76,7 +77,7 @@ def test_a_second_run_has_nothing_to_do_and_loses_nothing(zfs: Zfs, wanted: list
 
 @given(machines(), entries_wanted(), entries_wanted())
 def test_what_was_wanted_and_is_no_more_leaves_no_trace(
-    zfs: Zfs, first: list[DatasetEntry], second: list[DatasetEntry]
+    zfs: Zfs, first: list[nouns.Dataset], second: list[nouns.Dataset]
 ) -> None:
     names = {entry.name for entry in second}
     first = [entry for entry in first if entry.name in names]

@@ -106,9 +106,16 @@ def _obey(raw: str, told: Told) -> list[str]:
 
 
 _STAGED = re.compile(r"^stage (?P<path>/\S+) (?P<owner>\S+) (?P<mode>\d+) (?P<size>\d+) (?P<sha256>\S+)$", re.MULTILINE)
+_UNIT = re.compile(r"^unit (?P<name>\S+) (?P<size>\d+) (?P<sha256>\S+)$", re.MULTILINE)
 
 
 def staged(node: str) -> list[tuple[str, str, str, str]]:
     """Path, owner, mode and sha256 of every file that was put on a node, in order."""
-    texts = TOLD[node].commands if node in TOLD else []
-    return [found.group("path", "owner", "mode", "sha256") for text in texts for found in _STAGED.finditer(text)]
+    found: list[tuple[str, str, str, str]] = []
+    for text in TOLD[node].commands if node in TOLD else []:
+        for it in _STAGED.finditer(text):
+            found.append((it["path"], it["owner"], it["mode"], it["sha256"]))
+        for it in _UNIT.finditer(text):
+            (name,) = shlex.split(it["name"])
+            found.append((f"/etc/systemd/system/{name}", "root:root", "0644", it["sha256"]))
+    return found

@@ -10,7 +10,7 @@ from typing import Any
 
 from lupa import lua54
 
-from gpupool.files import File
+from gpupool.wanted import File
 
 # slurm.conf(5) as Slurm's parse_config.c reads it: after the value of a key the next key may follow on the line
 _PAIR = re.compile(r'\s*([A-Za-z0-9_.]+)\s*([-*+/]?)=\s*(?:"([^"]*)"|(\S+))(?:\s|$)')

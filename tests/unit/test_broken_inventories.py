@@ -183,7 +183,7 @@ def test_an_alias_of_aliases_of_aliases_is_refused(tmp_path: Path, monkeypatch: 
 YAML = st.text(alphabet=st.sampled_from("ab1-:[]{},&*!|>'\"#%@`?~ \t\n\\é\x00\x85"), max_size=60)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.one_of(YAML, st.text(max_size=60)))
 def test_no_text_whatever_raises(text: str, tmp_path: Path) -> None:
     file = tmp_path / "x.yml"
@@ -193,7 +193,7 @@ def test_no_text_whatever_raises(text: str, tmp_path: Path) -> None:
     assert loaded.errors
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), text=st.sampled_from([SMALL, STORED]))
 def test_no_slip_of_the_pen_raises(data: st.DataObject, text: str, tmp_path: Path) -> None:
     """A few characters of a good inventory lost or replaced: files or complaints, never a traceback."""

@@ -161,7 +161,7 @@ def test_the_job_above_the_cap_is_of_a_user_whose_own_limit_is_not_in_the_way() 
     assert all(one_more(SKYNET, lab).partition == lab.partition for lab in SKYNET.labs if lab.name != "cvmlp-lab")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(1, 8), st.integers(1, 20)), max_size=40))
 def test_nobody_is_asked_for_more_than_the_own_limit(pieces: list[tuple[int, int]]) -> None:
     lab = next(lab for lab in SKYNET.labs if lab.name == "cvmlp-lab")

@@ -4,7 +4,7 @@ import itertools
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpupool.cluster.load import examine
@@ -23,7 +23,6 @@ def complaints(folder: Path, *changes: tuple[str, str]) -> list[str]:
 
 
 @pytest.mark.promise("SKY-036")
-@settings(deadline=None)
 @given(
     kept=st.integers(1, 9),
     default=st.integers(1, 62),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gpupool.cluster.load import load
@@ -96,7 +96,6 @@ def found(wanted: dict[str, Any]) -> Iterator[Fact]:
 
 
 @pytest.mark.promise("SKY-034", "SKY-158")
-@settings(deadline=None)
 @given(account=LIMITS, qos=LIMITS, partition=LIMITS)
 def test_every_limit_is_there_and_nothing_else(account: Limits, qos: Limits, partition: Limits) -> None:
     wanted = {
@@ -113,7 +112,6 @@ def test_every_limit_is_there_and_nothing_else(account: Limits, qos: Limits, par
 NONE = Limits()
 
 
-@settings(deadline=None)
 @given(limits=LIMITS)
 def test_a_limit_that_is_taken_out_is_named_to_be_taken_away(limits: Limits) -> None:
     """What is not said is not touched: so a field that once held a limit is said to hold none."""

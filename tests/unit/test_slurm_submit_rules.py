@@ -300,14 +300,14 @@ def _values(name: str) -> st.SearchStrategy[Any]:
 JOBS = st.fixed_dictionaries({}, optional={name: _values(name) for name in NAMES})
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(asked=JOBS, record=JOBS)
 def test_no_request_makes_a_rule_fail(everything: Plugin, asked: dict[str, Any], record: dict[str, Any]) -> None:
     assert everything.submit(**asked).logged == []
     assert everything.modify(asked, record).logged == []
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     typed=st.sampled_from([it for it in WITH_TYPE if any("gpu:" in word and ":0" not in word for word in it.values())]),
     rest=st.fixed_dictionaries(

@@ -40,7 +40,7 @@ def changed(tmp_path: Path) -> Callable[[str, str], Cluster]:
 def test_the_file_as_exportfs_reads_it(stored: Cluster) -> None:
     file = exports_file(stored, stored.nodes["fs1"])
     ours = "rw,sync,no_subtree_check"
-    assert (file.path, file.role) == ("/etc/exports.d/gpupool.exports", "fileserver")
+    assert file.path == "/etc/exports.d/gpupool.exports"
     assert file.text.splitlines()[1:] == [
         f"/export/blue -{ours},root_squash,crossmnt,mountpoint 10.91.1.1 10.91.2.1 10.91.2.2",
         f"/export/plain -{ours},all_squash,crossmnt 10.91.2.1",
@@ -126,9 +126,9 @@ def test_slurmctlds_state_is_beside_no_lab() -> None:
 def test_a_testbed_exports_nothing_but_from_machines_to_machines() -> None:
     twin = stand_in(load(INVENTORY / "example"), cgroup="v2")
     files, login = twin.nodes["files"], twin.nodes["login1"]
-    assert exports_for(twin, files) == ()
+    assert exports_for(twin, files) == []
     real = replace(twin, drivers=replace(twin.drivers, machines=frozenset(["files", "a40-01"])))
     assert {client for it in exports_for(real, files) for client in it.clients} == {real.nodes["a40-01"].address}
-    assert stand_ins_for(real, files) == ()
+    assert stand_ins_for(real, files) == []
     assert {it.fstype for it in mounts_for(real, real.nodes["a40-01"])} == {"nfs4"}
     assert {it.fstype for it in mounts_for(real, login)} == {"none"}

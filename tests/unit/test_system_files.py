@@ -7,16 +7,17 @@ from pathlib import Path
 import pytest
 
 from gpupool.cluster.load import load
-from gpupool.cluster.model import PEOPLE_GID, Cluster
+from gpupool.cluster.model import PEOPLE_GID, Cluster, Node
 from gpupool.compile import files_for
+from gpupool.system.daemons import slurmd_default
 from gpupool.system.devices import fake_devices
 from gpupool.system.names import hosts
 from gpupool.system.packages import packages_for
 from gpupool.system.people import groups_for, people_for
-from gpupool.system.ssh import sshd_conf
-from gpupool.system.storage import links_for, local_for, mounts_for, spaces_on, stand_ins_for
-from gpupool.system.units import slurmd_default
+from gpupool.system.ssh import files as ssh_files
+from gpupool.system.storage import links_for, local_for, mounts_for, stand_ins_for
 from gpupool.testbed.overlay import stand_in
+from gpupool.wanted import Directory
 
 INVENTORY = Path(__file__).parents[2] / "inventory"
 FOLDERS = sorted(path.name for path in INVENTORY.iterdir())
@@ -82,7 +83,7 @@ def test_mounts_are_hard_and_wait_for_the_network(skynet: Cluster) -> None:
     points = mounts_for(skynet, skynet.nodes["sky1"])
     assert {(point.fstype, point.options) for point in points} == {("nfs4", "_netdev,hard,noatime,vers=4.2")}
     assert ("/coc/pskynet1", "multivac.cc.gatech.edu:/pskynet1") in [(point.path, point.source) for point in points]
-    assert stand_ins_for(skynet, skynet.nodes["multivac"]) == ()
+    assert stand_ins_for(skynet, skynet.nodes["multivac"]) == []
 
 
 def test_a_server_does_not_mount_its_own(skynet: Cluster) -> None:
@@ -98,22 +99,15 @@ def test_a_testbed_binds_what_its_nodes_share(twin: Cluster) -> None:
 
 
 def test_links_are_on_those_who_use_them(skynet: Cluster) -> None:
-    assert ("/srv/share4", "/coc/pskynet4") in [
-        (link.path, link.target) for link in links_for(skynet, skynet.nodes["sky1"])
-    ]
-    assert links_for(skynet, skynet.nodes["multivac"]) == ()
-
-
-def test_spaces_by_the_servers_path(skynet: Cluster) -> None:
-    assert spaces_on(skynet, skynet.nodes["multivac"])["/pskynet1"] == ["cvmlp-lab", "hays-lab"]
-    assert spaces_on(skynet, skynet.nodes["minivac"]) == {}
+    assert links_for(skynet, skynet.nodes["sky1"])["/srv/share4"] == "/coc/pskynet4"
+    assert links_for(skynet, skynet.nodes["multivac"]) == {}
 
 
 def test_a_directory_of_users_directories_is_everybodys() -> None:
     """Its mode is that of the users' directories; in itself everybody must find the own one."""
     cluster = load(INVENTORY / "arandu")
-    assert local_for(cluster, cluster.nodes["dgx01"]) == (("/output", "1777"),)
-    assert local_for(cluster, cluster.controllers[0]) == ()
+    assert local_for(cluster, cluster.nodes["dgx01"]) == [Directory("/output", mode="1777")]
+    assert local_for(cluster, cluster.controllers[0]) == []
 
 
 def test_packages(skynet: Cluster) -> None:
@@ -142,12 +136,17 @@ def test_device_files_only_where_no_driver_makes_them(skynet: Cluster, twin: Clu
     ]
 
 
+def _sshd(cluster: Cluster, node: Node) -> str:
+    (file,) = ssh_files(cluster, node)
+    return file.text
+
+
 def test_variables_of_ssh_clients_where_they_may_be_sent(skynet: Cluster) -> None:
-    assert "AcceptEnv SKY_VSC_LAUNCH\n" in sshd_conf(skynet, skynet.nodes["sky1"])
-    assert "AcceptEnv" not in sshd_conf(skynet, skynet.nodes["a40-01"])
-    assert "PasswordAuthentication yes\n" in sshd_conf(skynet, skynet.nodes["a40-01"])
+    assert "AcceptEnv SKY_VSC_LAUNCH\n" in _sshd(skynet, skynet.nodes["sky1"])
+    assert "AcceptEnv" not in _sshd(skynet, skynet.nodes["a40-01"])
+    assert "PasswordAuthentication yes\n" in _sshd(skynet, skynet.nodes["a40-01"])
     example = load(INVENTORY / "example")
-    assert "PasswordAuthentication no\n" in sshd_conf(example, example.controllers[0])
+    assert "PasswordAuthentication no\n" in _sshd(example, example.controllers[0])
 
 
 def test_the_controller_waits_for_its_state(skynet: Cluster) -> None:

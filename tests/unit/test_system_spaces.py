@@ -8,8 +8,9 @@ import pytest
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.system.packages import packages_for
-from gpupool.system.spaces import Folder, Top, folders_for, homes_for, members_for, tops_for
+from gpupool.system.spaces import folders_for, homes_for, members_for, tops_for
 from gpupool.testbed.overlay import stand_in
+from gpupool.wanted import Folder, Space
 
 INVENTORIES = Path(__file__).parents[2] / "inventory"
 
@@ -33,7 +34,7 @@ def gid(cluster: Cluster, account: str) -> int:
 @pytest.mark.promise("SKY-090")
 def test_a_labs_own_export_is_the_labs(skynet: Cluster) -> None:
     mode = skynet.storage.space_rules.mode
-    assert tops_for(skynet, skynet.nodes["hflash1"]) == (Top("/zfs/flash9", gid(skynet, "hoffman-lab"), mode),)
+    assert tops_for(skynet, skynet.nodes["hflash1"]) == [Space("/zfs/flash9", gid(skynet, "hoffman-lab"), mode)]
 
 
 @pytest.mark.promise("SKY-056", "SKY-062", "SKY-090")
@@ -47,7 +48,7 @@ def test_a_shared_export_is_no_labs_and_each_may_write(skynet: Cluster) -> None:
 
 @pytest.mark.promise("SKY-094")
 def test_everybody_may_add_directories_where_the_export_says_so(skynet: Cluster) -> None:
-    assert Top("/zfs/microvac-store2/dataset", 0, "1777") in tops_for(skynet, skynet.nodes["microvac"])
+    assert Space("/zfs/microvac-store2/dataset", 0, "1777") in tops_for(skynet, skynet.nodes["microvac"])
 
 
 def test_who_serves_nothing_makes_no_tops(skynet: Cluster) -> None:
@@ -85,7 +86,7 @@ def test_homes_are_made_on_their_server_and_local_ones_on_fileservers(skynet: Cl
 
 def test_nobodys_home_is_where_nobody_logs_in(skynet: Cluster) -> None:
     closed = replace(skynet, access=skynet.access.model_copy(update={"fileserver_ssh": "admins"}))
-    assert homes_for(closed, closed.nodes["microvac"]) == ()
+    assert homes_for(closed, closed.nodes["microvac"]) == []
 
 
 def test_homes_that_are_not_shared_are_on_every_node_where_people_work() -> None:
@@ -108,7 +109,7 @@ def test_everybody_finds_a_folder_in_a_directory_of_the_nodes_own() -> None:
 def test_a_project_has_a_folder_and_each_of_its_people_one_in_it(sdumont: Cluster) -> None:
     server = sdumont.nodes["sdumont-fs"]
     tops = {it.path: it for it in tops_for(sdumont, server)}
-    assert tops["/scratch/projeto"] == Top("/scratch/projeto", 5001, "3770")
+    assert tops["/scratch/projeto"] == Space("/scratch/projeto", 5001, "3770")
     assert "/prj/premiumproj" in tops
     folders = {it.path: it for it in folders_for(sdumont, server)}
     assert folders["/scratch/projeto/usuario1"] == Folder("/scratch/projeto/usuario1", 20001, 5001, "2750")

@@ -12,9 +12,11 @@ from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.pools import Placed, dataset_of
 from gpupool.cluster.schema.storage import Export, Pool
-from gpupool.system.zfs import Dataset, Vdev, datasets_for, pools_for
+from gpupool.cluster.zfs_properties import OF_DATASETS, wrong
+from gpupool.operations.zfs_wanted import create_words, plain, plain_properties
+from gpupool.system.zfs import datasets_for, pools_for
 from gpupool.testbed.overlay import stand_in
-from gpupool.zfs_properties import OF_DATASETS, plain, wrong
+from gpupool.wanted import Dataset, Vdev
 
 HERE = Path(__file__).parent
 INVENTORY = HERE.parents[1] / "inventory"
@@ -48,7 +50,7 @@ def test_a_pool_is_what_zpool_create_takes(stored: Cluster) -> None:
     (tank,) = pools_for(stored, stored.nodes["fs1"])
     assert (tank.name, tank.properties, tank.scrub) == ("tank", {"ashift": "12"}, "monthly")
     by_id = "/dev/disk/by-id"
-    assert [word for vdev in tank.vdevs for word in vdev.words] == [
+    assert [word for vdev in tank.vdevs for word in create_words(vdev)] == [
         *("mirror", f"{by_id}/a", f"{by_id}/b", "mirror", f"{by_id}/c", f"{by_id}/d"),
         *("special", "mirror", f"{by_id}/e", f"{by_id}/f"),
     ]
@@ -66,7 +68,7 @@ def test_a_pool_is_what_zpool_create_takes(stored: Cluster) -> None:
     ],
 )
 def test_groups_of_disks_in_the_words_of_zpool(kind: str, disks: str, words: str) -> None:
-    assert list(Vdev(kind, tuple(disks.split())).words) == words.split()
+    assert create_words(Vdev(kind, tuple(disks.split()))) == words.split()
 
 
 def test_parents_come_first_and_hold_only_what_is_below_them(stored: Cluster) -> None:
@@ -78,8 +80,8 @@ def test_parents_come_first_and_hold_only_what_is_below_them(stored: Cluster) ->
 def test_defaults_stand_at_the_top_and_are_inherited(stored: Cluster) -> None:
     found = datasets(stored, "fs1")
     wanted = {"compression": "zstd", "atime": "off", "xattr": "sa", "acltype": "posix", "site:owner": "red"}
-    assert found["tank"].properties == wanted
-    assert found["tank/labs/red"].properties == {
+    assert plain_properties(found["tank"]) == wanted
+    assert plain_properties(found["tank/labs/red"]) == {
         "recordsize": "1048576",
         "quota": str(70 * TIB),
         "reservation": str(TIB),
@@ -90,7 +92,7 @@ def test_defaults_stand_at_the_top_and_are_inherited(stored: Cluster) -> None:
 def test_what_is_not_said_is_left_alone(stored: Cluster) -> None:
     """No size, no quota: one that was set by hand stays."""
     blue = datasets(stored, "fs1")["tank/labs/blue"]
-    assert (blue.properties, blue.mountpoint) == ({"recordsize": "16384", "refquota": "0"}, "/export/blue")
+    assert (plain_properties(blue), blue.mountpoint) == ({"recordsize": "16384", "refquota": "0"}, "/export/blue")
 
 
 @pytest.mark.promise("SKY-083")
@@ -129,14 +131,14 @@ def test_a_node_has_local_datasets_on_its_own_pool(stored: Cluster) -> None:
 
 
 def test_nodes_without_pools_have_nothing(stored: Cluster) -> None:
-    assert pools_for(stored, stored.nodes["ctl"]) == ()
+    assert pools_for(stored, stored.nodes["ctl"]) == []
     assert datasets(stored, "ctl") == {}
 
 
 def test_no_disk_of_a_stand_in_is_touched_but_a_machines_own() -> None:
     twin = stand_in(load(INVENTORY / "example"), cgroup="v2")
     files = twin.nodes["files"]
-    assert (pools_for(twin, files), datasets_for(twin, files)) == ((), ())
+    assert (pools_for(twin, files), datasets_for(twin, files)) == ([], [])
     real = replace(twin, drivers=replace(twin.drivers, machines=frozenset(["files"])))
     assert [pool.name for pool in pools_for(real, files)] == ["tank"]
 

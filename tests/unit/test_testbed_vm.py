@@ -16,7 +16,7 @@ from gpupool.cluster.model import Cluster
 from gpupool.errors import TestbedError
 from gpupool.slurm.conf import slurm_conf
 from gpupool.slurm.gres import cgroup_conf
-from gpupool.system.units import slurmd_default
+from gpupool.system.daemons import slurmd_default
 from gpupool.testbed import image, keys, vm, vm_boot, vm_choice, vm_image, vm_recipe
 from gpupool.testbed.overlay import spec_of, stand_in
 from gpupool.testbed.spec import Container, Machine, Spec

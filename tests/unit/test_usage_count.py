@@ -105,7 +105,7 @@ STEPS = some.lists(
 
 
 @pytest.mark.promise("SKY-095")
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS, levels=some.integers(1, 3))
 def test_any_tree_is_counted_as_du_counts_it(
     steps: list[tuple[str, str, object]], levels: int, tmp_path_factory: pytest.TempPathFactory

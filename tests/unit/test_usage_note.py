@@ -32,7 +32,7 @@ def test_the_guides_figure() -> None:
 
 @pytest.mark.promise("SKY-096")
 @pytest.mark.skipif(which("numfmt") is None, reason="needs numfmt")
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(some.lists(SIZES, min_size=200, max_size=200))
 def test_the_human_figure_is_numfmts(sizes: list[int]) -> None:
     said = subprocess.run(

@@ -198,7 +198,7 @@ NAMES = st.sampled_from(["a", "b", "c"])
 PLACES = st.lists(NAMES, min_size=1, max_size=4).map("/".join)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     files=st.sets(PLACES, min_size=1, max_size=12), kept=st.sets(PLACES, max_size=3), top=PLACES, linked=st.booleans()
 )

@@ -6,12 +6,8 @@ from gpupool.cluster.checks.site import Site
 from gpupool.cluster.checks.sums import real_memory
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.schema.labs import Account
+from gpupool.cluster.slurm_versions import keeps_cpus
 from gpupool.cluster.words import format_size
-
-
-def keeps_cpus(version: str) -> bool:
-    """Tell whether this Slurm can keep CPUs for GPUs: RestrictedCoresPerGPU came with 24.05."""
-    return version != "22.05"
 
 
 def ensure_kept_cpus_are_there(site: Site) -> Iterator[Complaint]:

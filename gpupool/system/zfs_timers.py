@@ -3,8 +3,8 @@
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 
-from gpupool.files import File
 from gpupool.template import fill
+from gpupool.wanted import File
 
 HOME = "/usr/local/lib/gpupool"
 SNAPSHOTS = "gpupool-snapshots"
@@ -14,28 +14,28 @@ HEALTH = "gpupool-zfs-health"
 _DAYS = {"weekly": 7, "monthly": 30, "quarterly": 91}
 
 
-def snapshot_files(schedule: Mapping[str, Mapping[str, int]], role: str = "zfs") -> list[File]:
+def snapshot_files(schedule: Mapping[str, Mapping[str, int]]) -> list[File]:
     """Give the files for snapshots; `schedule`: dataset -> kind (hourly, daily, weekly, monthly) -> how many stay."""
     rows = [(name, kind, str(keep)) for name, kinds in schedule.items() for kind, keep in kinds.items()]
     words = "Snapshots of ZFS datasets that are due"
-    return _files(SNAPSHOTS, "zfs-snapshots", words, "hourly", 60, role, _table("snapshots", rows, role))
+    return _files(SNAPSHOTS, "zfs-snapshots", words, "hourly", 60, _table("snapshots", rows))
 
 
-def scrub_files(pools: Mapping[str, str], role: str = "zfs") -> list[File]:
+def scrub_files(pools: Mapping[str, str]) -> list[File]:
     """Give the files for scrubs; `pools`: pool -> weekly, monthly or quarterly."""
     rows = [(pool, str(_DAYS[often])) for pool, often in pools.items()]
     words = "Scrubs of ZFS pools that are due"
-    return _files(SCRUB, "zfs-scrub", words, "*-*-* 00:30", 3600, role, _table("scrubs", rows, role))
+    return _files(SCRUB, "zfs-scrub", words, "*-*-* 00:30", 3600, _table("scrubs", rows))
 
 
-def health_files(pools: Collection[str], role: str = "zfs") -> list[File]:
+def health_files(pools: Collection[str]) -> list[File]:
     """Give the files for the look at these pools, every ten minutes."""
-    return _files(HEALTH, "zfs-health", "Health of ZFS pools", "*:0/10", 30, role, None, tuple(pools))
+    return _files(HEALTH, "zfs-health", "Health of ZFS pools", "*:0/10", 30, None, tuple(pools))
 
 
-def _table(name: str, rows: Sequence[tuple[str, ...]], role: str) -> File:
+def _table(name: str, rows: Sequence[tuple[str, ...]]) -> File:
     lines = ["# Written by gpupool; changes made here are undone by the next apply.", *("\t".join(row) for row in rows)]
-    return File(f"/etc/gpupool/{name}.conf", "\n".join(lines) + "\n", role)
+    return File(f"/etc/gpupool/{name}.conf", "\n".join(lines) + "\n")
 
 
 def _files(
@@ -44,14 +44,13 @@ def _files(
     words: str,
     when: str,
     spread: int,
-    role: str,
     table: File | None,
     given: tuple[str, ...] = (),
 ) -> list[File]:
     command = shlex.join(["/bin/sh", f"{HOME}/{script}", *([table.path] if table else []), *given])
     return [
-        File(f"{HOME}/{script}", fill(script), role),
+        File(f"{HOME}/{script}", fill(script)),
         *([table] if table else []),
-        File(f"/etc/systemd/system/{unit}.service", fill("oneshot.service", words=words, command=command), role),
-        File(f"/etc/systemd/system/{unit}.timer", fill("oneshot.timer", words=words, when=when, spread=spread), role),
+        File(f"/etc/systemd/system/{unit}.service", fill("oneshot.service", words=words, command=command)),
+        File(f"/etc/systemd/system/{unit}.timer", fill("oneshot.timer", words=words, when=when, spread=spread)),
     ]

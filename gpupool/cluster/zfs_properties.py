@@ -1,4 +1,4 @@
-"""Properties of ZFS that an inventory may set, and how `zpool get -p` and `zfs get -p` print their values."""
+"""Properties of ZFS that an inventory may set, and which values they take: zfsprops(7), zpoolprops(7)."""
 
 import re
 from collections.abc import Mapping
@@ -65,26 +65,9 @@ NOT_HERE = {
     **dict.fromkeys(("casesensitivity", "encryption", "keyformat", "keylocation", "normalization", "utf8only"), _ONCE),
 }
 
-_IN_BYTES = frozenset(("recordsize", "refquota", "refreservation", "special_small_blocks"))
-_PARTS = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)")
-_OTHER_NAMES = {
-    "acltype": {"posixacl": "posix"},
-    "compression": {"gzip-6": "gzip", "zstd-3": "zstd", "zstd-fast-1": "zstd-fast"},
-}
-
 
 def wrong(name: str, value: str, known: Mapping[str, str]) -> str | None:
     """Say what is wrong with a value of a known property, None where nothing is."""
     if re.fullmatch(known[name], value):
         return None
     return f"{name} cannot be {value!r}"
-
-
-def plain(name: str, value: str) -> str:
-    """Give a value as `-p` prints it: sizes in bytes, 0 for none, one name of those that mean the same."""
-    if name in _IN_BYTES:
-        if value == "none":
-            return "0"
-        if match := _PARTS.fullmatch(value):
-            return str(round(float(match[1]) * 1024 ** " KMGTP".index(match[2] or " ")))
-    return _OTHER_NAMES.get(name, {}).get(value, value)

@@ -1,35 +1,24 @@
-"""Unit files of mounts, as text; no pyinfra here, so that they can be shown without any."""
+"""The unit files by which systemd makes a mount: systemd.mount(5), systemd.automount(5)."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import replace
 
-REMOTE = re.compile(r"nfs4?|cifs|ceph|lustre|beegfs|9p|fuse\.\w+")
+from gpupool.wanted import File, Mount
+
+UNITS = "/etc/systemd/system"
+_REMOTE = re.compile(r"nfs4?|cifs|ceph|lustre|beegfs|9p|fuse\.\w+")
 
 
-@dataclass(frozen=True)
-class MountEntry:
-    """One mount: ``options`` as in fstab; ``timeout`` in seconds is how long the server may take to answer.
-
-    ``automount``: it is made when somebody first looks, and at boot without anybody waiting for it. ``timeout`` 0:
-    for ever, for what a service cannot start without.
-    """
-
-    path: str
-    source: str
-    fstype: str = "nfs4"
-    options: str = "defaults"
-    boot: bool = True
-    timeout: int = 60
-    automount: bool = False
-
-    @property
-    def patience(self) -> int:
-        """Seconds that a run waits for it."""
-        return self.timeout or 30
+def with_units(mount: Mount) -> Mount:
+    """Return the mount with its unit files, its .mount first."""
+    texts = {unit_name(mount.path): unit_text(mount)}
+    if mount.automount:
+        texts[unit_name(mount.path, "automount")] = automount_text(mount)
+    return replace(mount, units=tuple(File(f"{UNITS}/{name}", text) for name, text in texts.items()))
 
 
 def unit_name(path: str, kind: str = "mount") -> str:
-    """Return the name that the unit of ``path`` must have, as ``systemd-escape --path --suffix=KIND`` says."""
+    """Return the name that the unit of `path` must have, as `systemd-escape --path --suffix=KIND` says."""
     parts = "/".join(part for part in path.split("/") if part)
     if not parts:
         return f"-.{kind}"
@@ -42,15 +31,9 @@ def unit_name(path: str, kind: str = "mount") -> str:
     return f"{safe}.{kind}"
 
 
-def unit_files(mount: MountEntry) -> dict[str, str]:
-    """Return the unit files that a mount needs, name to text."""
-    units = {unit_name(mount.path): unit_text(mount)}
-    return units | ({unit_name(mount.path, "automount"): automount_text(mount)} if mount.automount else {})
-
-
-def unit_text(mount: MountEntry) -> str:
+def unit_text(mount: Mount) -> str:
     """Return the unit file of a mount."""
-    remote = REMOTE.fullmatch(mount.fstype)
+    remote = _REMOTE.fullmatch(mount.fstype)
     after, options = "", mount.options
     if remote:
         # a unit that failed five times in ten seconds would be given up, and its automount with it: then people
@@ -67,7 +50,7 @@ def unit_text(mount: MountEntry) -> str:
     )
 
 
-def automount_text(mount: MountEntry) -> str:
+def automount_text(mount: Mount) -> str:
     """Return the unit file by which systemd waits at a mount's place for somebody to look; it never unmounts.
 
     It begins to mount at once, so that df shows it after a boot; what a target of the boot wants itself it waits for.
@@ -82,14 +65,8 @@ def automount_text(mount: MountEntry) -> str:
     )
 
 
-def options_of(text: str) -> str:
-    """Return the options in a mount's unit file, as they stand in a ``MountEntry``."""
-    line = next((line for line in text.splitlines() if line.startswith("Options=")), "Options=")
-    return line.removeprefix("Options=").replace("%%", "%").removesuffix(",nofail")
-
-
-def _target(mount: MountEntry) -> str:
-    return "remote-fs.target" if REMOTE.fullmatch(mount.fstype) else "local-fs.target"
+def _target(mount: Mount) -> str:
+    return "remote-fs.target" if _REMOTE.fullmatch(mount.fstype) else "local-fs.target"
 
 
 def _percent(text: str) -> str:

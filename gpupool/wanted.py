@@ -1,0 +1,154 @@
+"""What a node shall have: what compile makes, operations bring about, `render` prints and `verify` looks for.
+
+Plain data: no pyinfra, no inventory. Modes are octal as text; owners are names, or numbers where they say uid and gid.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class File:
+    """A whole file by absolute path.
+
+    `secret`: never shown. `check`: a command that must accept the new file ("%s" in it) before it is put.
+    """
+
+    path: str
+    text: str = field(repr=False)
+    owner: str = "root"
+    group: str = "root"
+    mode: str = "0644"
+    secret: bool = False
+    check: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Directory:
+    """A directory; its contents are left alone."""
+
+    path: str
+    owner: str = "root"
+    group: str = "root"
+    mode: str = "0755"
+
+
+@dataclass(frozen=True)
+class Mount:
+    """One mount: `options` as in fstab(5), `units` are the unit files by which systemd makes it.
+
+    With `automount` it is made when somebody first looks; `timeout` is how many seconds the server may take to
+    answer, 0 for ever, for what a service cannot start without.
+    """
+
+    path: str
+    source: str
+    fstype: str = "nfs4"
+    options: str = "defaults"
+    automount: bool = False
+    timeout: int = 30
+    units: tuple[File, ...] = ()
+
+    @property
+    def patience(self) -> int:
+        """Seconds that a run waits for it."""
+        return self.timeout or 30
+
+
+@dataclass(frozen=True)
+class Export:
+    """A directory that a server exports by NFS, its clients (addresses or networks), and options of exports(5)."""
+
+    path: str
+    clients: tuple[str, ...]
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Vdev:
+    """A group of disks by absolute path; `kind`: mirror, raidz1 to 3, stripe, log, cache, special or spare."""
+
+    kind: str
+    disks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A ZFS pool: its groups of disks, its own properties, and where its top dataset is mounted.
+
+    Without vdevs it has to exist: it is never made. `scrub` is weekly, monthly or quarterly, None for never.
+    """
+
+    name: str
+    vdevs: tuple[Vdev, ...]
+    properties: Mapping[str, str] = field(default_factory=dict)
+    mountpoint: str | None = None
+    scrub: str | None = None
+
+    @property
+    def disks(self) -> list[str]:
+        """All its disks by path."""
+        return [disk for vdev in self.vdevs for disk in vdev.disks]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A ZFS dataset that is mounted at `mountpoint` (None: wherever that of its parent makes it be).
+
+    Sizes in `properties` are bytes, or as 1M; what is not named is inherited, or left as somebody set it by hand.
+    Quotas are bytes by uid and by gid; `snapshots` says how many of each kind (hourly, daily, weekly, monthly) are
+    kept.
+    """
+
+    name: str
+    mountpoint: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    user_quotas: Mapping[str, int] = field(default_factory=dict)
+    group_quotas: Mapping[str, int] = field(default_factory=dict)
+    snapshots: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class User:
+    """A user of a node: `group` is the primary group's name, `groups` are further ones; home and shell by path."""
+
+    name: str
+    uid: int
+    group: str
+    groups: tuple[str, ...] = ()
+    home: str = "/nonexistent"
+    shell: str = "/usr/sbin/nologin"
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class Space:
+    """The top of a lab's space: owned by root and a group, by number, as a fileserver need not know names.
+
+    `groups` are further groups that may write there, by ACL.
+    """
+
+    path: str
+    gid: int
+    mode: str = "3775"
+    groups: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder of one user, owner and group by number; of a home, `keys` are the SSH keys that it has."""
+
+    path: str
+    uid: int
+    gid: int
+    mode: str = "0700"
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SlurmNode:
+    """A compute node as Slurm counts it: logical CPUs, and GPUs by type."""
+
+    name: str
+    cpus: int
+    gpus: Mapping[str, int]

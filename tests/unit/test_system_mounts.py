@@ -1,0 +1,67 @@
+"""The unit files by which systemd makes mounts: what they are called, and what they say."""
+
+import subprocess
+from shutil import which
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from gpupool.system.mounts import unit_name, with_units
+from gpupool.wanted import Mount
+
+
+def unit_texts(mount: Mount) -> dict[str, str]:
+    return {unit.path.removeprefix("/etc/systemd/system/"): unit.text for unit in with_units(mount).units}
+
+
+@given(
+    some.lists(
+        some.text(some.characters(codec="utf-8", exclude_characters="/\n\0"), min_size=1, max_size=6), min_size=1
+    )
+)
+def test_units_of_different_paths_have_different_names(parts: list[str]) -> None:
+    name = unit_name("/" + "/".join(parts)).removesuffix(".mount")
+    read = name.replace("-", "/").encode().decode("unicode_escape").encode("latin-1").decode()
+    assert read == "/".join(parts)
+
+
+@pytest.mark.skipif(which("systemd-escape") is None, reason="needs systemd-escape")
+@pytest.mark.parametrize("path", ["/coc/pskynet1", "/srv/sha-re 4", "/a/.b/c", "/.a", "/ü", "/a_b:c%d"])
+def test_systemd_calls_mount_units_the_same(path: str) -> None:
+    said = subprocess.run(
+        ["systemd-escape", "--path", "--suffix=mount", path], capture_output=True, text=True, check=True
+    )
+    assert unit_name(path) == said.stdout.strip()
+
+
+def test_nothing_of_a_boot_waits_for_a_server() -> None:
+    units = unit_texts(Mount("/coc/a b", "server:/a", options="hard,vers=4.2", automount=True, timeout=30))
+    mount, automount = units[unit_name("/coc/a b")], units[unit_name("/coc/a b", "automount")]
+    assert "Options=hard,vers=4.2,nofail\nTimeoutSec=60\n" in mount
+    # five failures in ten seconds would take the automount away, and people would write below it
+    assert "StartLimitIntervalSec=0" in mount
+    assert "StartLimitIntervalSec=0" in automount
+    # df is to show it, from boot on
+    assert "Wants=coc-a\\x20b.mount\n" in automount
+    assert "TimeoutIdleSec" not in automount
+
+
+def test_log_ins_do_not_wait_for_homes_at_boot() -> None:
+    units = unit_texts(Mount("/home", "server:/a", automount=True))
+    assert "Wants=" not in units["home.automount"]
+
+
+def test_what_a_service_cannot_start_without_is_tried_for_ever() -> None:
+    mount = Mount("/var/spool/state", "server:/a", options="hard,retry=10080", timeout=0)
+    (text,) = unit_texts(mount).values()
+    assert "TimeoutSec=infinity\n" in text
+    assert "nofail" in text
+    assert mount.patience == 30
+
+
+def test_a_testbeds_binds_are_no_networks_business() -> None:
+    (text,) = unit_texts(Mount("/coc/a", "/testbed/a", "none", "bind")).values()
+    assert "nofail" not in text
+    assert "network" not in text
+    assert "WantedBy=local-fs.target" in text
