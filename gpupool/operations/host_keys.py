@@ -1,0 +1,81 @@
+"""The host keys of all nodes, known on each: read from every node during the run, and passed on through memory.
+
+A node gives keys, never names: those are the inventory's. What it gives over a connection whose host key was checked
+is its own.
+"""
+
+from collections.abc import Generator, Mapping
+from contextlib import suppress
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from gevent.lock import BoundedSemaphore
+from pyinfra.api.command import StringCommand
+from pyinfra.api.facts import get_fact
+from pyinfra.api.host import Host
+from pyinfra.api.operation import operation
+from pyinfra.context import ctx_state
+
+from gpupool.facts.host_keys import KNOWN, HostKeys, KnownHosts
+from gpupool.operations.ambient import executing, this_host
+from gpupool.operations.files import Text, put
+from gpupool.operations.refusal import refuse
+
+_HEAD = (
+    "# Written by gpupool: the host keys of the nodes, read from them; changes made here are undone by the next apply.\n"
+    f"# Keys of other hosts may stand in {KNOWN}2.\n"
+)
+
+Keys = Mapping[str, tuple[str, ...]]
+
+_read: WeakKeyDictionary[Host, dict[bool, tuple[str, ...]]] = WeakKeyDictionary()
+_turns: WeakKeyDictionary[Host, BoundedSemaphore] = WeakKeyDictionary()
+
+
+@operation()
+def known(nodes: Mapping[str, str]) -> Generator[StringCommand, None, None]:
+    """Know the host keys of these nodes, for every user: name -> all names that the node has, joined by commas.
+
+    A node whose keys cannot be read in this run keeps the lines that it has here; of others nothing is kept.
+    """
+    host = this_host()
+    with _turn(host):
+        own = host.get_fact(HostKeys)
+        _read.setdefault(host, {})[executing()] = own or ()
+    if own is None:
+        yield from refuse("the node does not say which host keys it has: no answer within 60 s")
+        return
+    keys = {name: own if name == host.name else _keys_of(name) for name in nodes}
+    if not all(keys.values()):
+        there = host.get_fact(KnownHosts)
+        if there is None:
+            yield from refuse(f"{KNOWN} cannot be read: no answer within 60 s")
+            return
+        keys = {name: found or there.get(name, ()) for name, found in keys.items()}
+    yield from put._inner(files=[Text(KNOWN, text_of(nodes, keys))])
+
+
+def text_of(nodes: Mapping[str, str], keys: Keys) -> str:
+    """Give the file: a line for each key of each of the nodes, in their order."""
+    return _HEAD + "".join(f"{names} {key}\n" for name, names in nodes.items() for key in keys.get(name, ()))
+
+
+def _keys_of(name: str) -> tuple[str, ...]:
+    """Return the keys of another node; none where it is not in this run, has failed in it, or does not answer."""
+    state: Any = ctx_state.get()
+    host: Host | None = state.inventory.get_host(name, default=None)
+    if host is None or host not in state.active_hosts:
+        return ()
+    with _turn(host):
+        read = _read.setdefault(host, {})
+        if executing() not in read:
+            # all nodes ask: only the first one waits for what does not answer
+            read[executing()] = ()
+            with suppress(Exception):  # connectors fail in many ways, none of which is the fault of the node that asks
+                read[executing()] = get_fact(state, host, HostKeys, apply_failed_hosts=False) or ()
+        return read[executing()]
+
+
+def _turn(host: Host) -> BoundedSemaphore:
+    # sshd takes ten sessions on one connection (MaxSessions); every other node asks this one
+    return _turns.setdefault(host, BoundedSemaphore(1))
