@@ -17,7 +17,7 @@ from pyinfra_testing.operations import parse_commands
 from pyinfra_testing.util import FakeHost, FakeState, coerce_operation_arguments
 
 from gpupool.facts.script import END
-from gpupool.operations import diffs, upcoming
+from gpupool.operations import diffs, files, upcoming
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*/*.yml"))
 
@@ -36,8 +36,9 @@ def own_lines(command: Any, module: Any) -> tuple[str, str]:
     stdin = ""
     if isinstance(command, dict):
         stdin, command = command.get("_stdin", ""), command["command"]
-    prelude = getattr(module, "_PRELUDE", "\0").strip()
-    return command.replace(prelude, "").strip("\n"), stdin
+    for fixed in (getattr(module, "_PRELUDE", "\0"), files._PRELUDE):  # some put files as part of their work
+        command = command.replace(fixed.strip(), "").strip("\n")
+    return command, stdin
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}-{case.stem}")
