@@ -22,7 +22,8 @@ from gpupool.operations.files import Text, put
 from gpupool.operations.refusal import refuse
 
 _HEAD = (
-    "# Written by gpupool: the host keys of the nodes, read from them; changes made here are undone by the next apply.\n"
+    "# Written by gpupool: the host keys of the nodes, read from them; "
+    "changes made here are undone by the next apply.\n"
     f"# Keys of other hosts may stand in {KNOWN}2.\n"
 )
 

@@ -21,8 +21,7 @@ def key(kind: str, rest: bytes) -> str:
 KEYS = some.builds(key, some.sampled_from(KINDS), some.binary(min_size=1, max_size=8))
 # line breaks of every sort, markers, patterns, names of others, and whole keys between them
 WORDS = some.sampled_from(
-    ["\n", "\r", "\v", "\f", "\x1c", "\x85", "\u2028", "\0", "\t", " ", ",", "*", "!", "|1|", "#", "=", END]
-    + ["@revoked", "@cert-authority", "n2", "10.0.0.2", "n3,n2 "]
+    [*"\n\r\v\f\x1c\x85\u2028\0\t ,*!#=", "|1|", "@revoked", "@cert-authority", "n2", "10.0.0.2", "n3,n2 ", END]
 )
 SAYINGS = some.lists(some.lists(KEYS | WORDS | some.text(max_size=5), max_size=6).map("".join), max_size=12)
 
