@@ -6,7 +6,7 @@ is its own.
 
 from collections.abc import Generator, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from gevent.lock import BoundedSemaphore
@@ -14,6 +14,7 @@ from pyinfra.api.command import StringCommand
 from pyinfra.api.facts import get_fact
 from pyinfra.api.host import Host
 from pyinfra.api.operation import operation
+from pyinfra.api.state import State
 from pyinfra.context import ctx_state
 
 from gpupool.facts.host_keys import KNOWN, HostKeys, KnownHosts
@@ -27,9 +28,9 @@ _HEAD = (
     f"# Keys of other hosts may stand in {KNOWN}2.\n"
 )
 
-Keys = Mapping[str, tuple[str, ...]]
+Keys = dict[str, tuple[str, ...]]
 
-_read: WeakKeyDictionary[Host, dict[bool, tuple[str, ...]]] = WeakKeyDictionary()
+_read: WeakKeyDictionary[State, dict[bool, Keys]] = WeakKeyDictionary()
 _turns: WeakKeyDictionary[Host, BoundedSemaphore] = WeakKeyDictionary()
 
 
@@ -39,14 +40,15 @@ def known(nodes: Mapping[str, str]) -> Generator[StringCommand, None, None]:
 
     A node whose keys cannot be read in this run keeps the lines that it has here; of others nothing is kept.
     """
-    host = this_host()
+    host, state = this_host(), cast(State, cast(Any, ctx_state).get())
+    read = _read.setdefault(state, {}).setdefault(executing(), {})
     with _turn(host):
-        own = host.get_fact(HostKeys)
-        _read.setdefault(host, {})[executing()] = own or ()
+        own = read.get(host.name) or host.get_fact(HostKeys)
+        read[host.name] = own or ()
     if own is None:
         yield from refuse("the node does not say which host keys it has: no answer within 60 s")
         return
-    keys = {name: own if name == host.name else _keys_of(name) for name in nodes}
+    keys = {name: read[name] if name in read else _ask(state, name, read) for name in nodes}
     if not all(keys.values()):
         there = host.get_fact(KnownHosts)
         if there is None:
@@ -56,25 +58,24 @@ def known(nodes: Mapping[str, str]) -> Generator[StringCommand, None, None]:
     yield from put._inner(files=[Text(KNOWN, text_of(nodes, keys))])
 
 
-def text_of(nodes: Mapping[str, str], keys: Keys) -> str:
+def text_of(nodes: Mapping[str, str], keys: Mapping[str, tuple[str, ...]]) -> str:
     """Give the file: a line for each key of each of the nodes, in their order."""
     return _HEAD + "".join(f"{names} {key}\n" for name, names in nodes.items() for key in keys.get(name, ()))
 
 
-def _keys_of(name: str) -> tuple[str, ...]:
+def _ask(state: State, name: str, read: Keys) -> tuple[str, ...]:
     """Return the keys of another node; none where it is not in this run, has failed in it, or does not answer."""
-    state: Any = ctx_state.get()
     host: Host | None = state.inventory.get_host(name, default=None)
     if host is None or host not in state.active_hosts:
         return ()
     with _turn(host):
-        read = _read.setdefault(host, {})
-        if executing() not in read:
-            # all nodes ask: only the first one waits for what does not answer
-            read[executing()] = ()
+        if name not in read:
+            found = None
             with suppress(Exception):  # connectors fail in many ways, none of which is the fault of the node that asks
-                read[executing()] = get_fact(state, host, HostKeys, apply_failed_hosts=False) or ()
-        return read[executing()]
+                found = get_fact(state, host, HostKeys, apply_failed_hosts=False)
+            # all nodes ask: only the first one waits for what does not answer
+            read[name] = found or ()
+        return read[name]
 
 
 def _turn(host: Host) -> BoundedSemaphore:
