@@ -1,12 +1,14 @@
-"""sshd's settings: passwords or not, agents, variables that clients may send."""
+"""sshd's settings: passwords or not, agents, variables that clients may send; and the host keys of all nodes."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.operations import files, service
+from gpupool.operations import files, host_keys, service
+from gpupool.system.ssh import names_of_nodes
 
 
 def apply(cluster: Cluster, node: Node) -> None:
-    """A drop-in; sshd reads it again without ending anybody's session."""
+    """A drop-in, which sshd reads again without ending anybody's session; then what ssh checks other nodes by."""
     own = files_of(cluster, node, "ssh")
     files.put(name="SSH", files=own)
     service.running(name="SSH daemon", unit="ssh", reload_if=[file.path for file in own])
+    host_keys.known(name="Known hosts", nodes=names_of_nodes(cluster))

@@ -1,4 +1,4 @@
-"""sshd's drop-in: which variables a client may send, and agents."""
+"""sshd's drop-in: which variables a client may send, and agents; and by which names nodes are known."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -13,6 +13,16 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
     accept = cluster.environment.accept_env
     names = accept.names if accept and node.name in cluster.select(accept.where) else ()
     yield File("/etc/ssh/sshd_config.d/gpupool.conf", _text(cluster, names))
+
+
+@lru_cache(maxsize=4)
+def names_of_nodes(cluster: Cluster) -> dict[str, str]:
+    """Give all names of each node in one word, as a line of known hosts begins: name,name.domain,address."""
+    return {
+        node.name: ",".join(dict.fromkeys((node.name, node.fqdn, node.address)))
+        for node in cluster.nodes.values()
+        if node.address
+    }
 
 
 @lru_cache(maxsize=8)

@@ -6,6 +6,7 @@ from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.engine.clock import MOST_SECONDS, words
+from gpupool.facts.host_keys import KNOWN, known_in
 from gpupool.system.packages import packages_for
 
 
@@ -20,6 +21,14 @@ def test_node_finds_all_others_by_name(cluster: Cluster, node: Node, host: Host)
     found = {name: line.split()[0] for line in lines.splitlines() for name in line.split()[1:]}
     wrong = [name for name, address in wanted.items() if found.get(name) != address]
     assert not wrong, f"not found at the inventory's address: {', '.join(wrong)}"
+
+
+def test_host_keys_of_all_nodes_are_known(cluster: Cluster, node: Node, host: Host) -> None:
+    # machines that come and go have new keys each time
+    wanted = [it.name for it in cluster.nodes.values() if it.managed and it.address and not it.elastic]
+    there = known_in(host.run(f"cat {KNOWN}").stdout.splitlines())
+    missing = [name for name in wanted if name not in there]
+    assert not missing, f"no host key in {KNOWN} of: {', '.join(missing)}"
 
 
 def test_clock_is_right(node: Node, host: Host) -> None:

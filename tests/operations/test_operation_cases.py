@@ -19,7 +19,7 @@ from pyinfra_testing.util import FakeHost, FakeState, coerce_operation_arguments
 
 from gpupool import operations
 from gpupool.facts.script import END
-from gpupool.operations import diffs, upcoming
+from gpupool.operations import diffs, files, upcoming
 from gpupool.system.mounts import with_units
 from gpupool.wanted import Mount, Pool, Vdev
 
@@ -40,8 +40,9 @@ def own_lines(command: Any, module: Any) -> tuple[str, str]:
     stdin = ""
     if isinstance(command, dict):
         stdin, command = command.get("_stdin", ""), command["command"]
-    prelude = getattr(module, "_PRELUDE", "\0").strip()
-    return command.replace(prelude, "").strip("\n"), stdin
+    for fixed in (getattr(module, "_PRELUDE", "\0"), files._PRELUDE):  # some put files as part of their work
+        command = command.replace(fixed.strip(), "").strip("\n")
+    return command, stdin
 
 
 def whole(value: Any) -> Any:

@@ -1,5 +1,6 @@
 """Nodes on which nothing is there yet: they answer every look so, believe every command, and remember it."""
 
+import base64
 import re
 import shlex
 from collections.abc import Iterator
@@ -18,13 +19,15 @@ from gpupool.system.zfs import pools_for
 from gpupool.testbed.overlay import stand_in
 
 INVENTORIES = Path(__file__).parents[2] / "inventory"
+_KIND = b"\0\0\0\x0bssh-ed25519"  # how such a key begins
 
 
 @dataclass
 class Told:
-    """What a node was told, and whether it has a munge key by now."""
+    """What a node was told, by which texts on standard input, and whether it has a munge key by now."""
 
     commands: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
     has_key: bool = False
 
 
@@ -34,6 +37,15 @@ TOLD: dict[str, Told] = {}
 BROKEN: dict[str, str] = {}
 #: Lines by node: what a slurmctld there has in hand.
 QUEUE: dict[str, list[str]] = {}
+#: Lines by node: what it answers when it is asked for its host keys; else it has one of its own.
+KEYS: dict[str, list[str]] = {}
+#: Lines by node: the host keys that it knows of others.
+KNOWN: dict[str, list[str]] = {}
+
+
+def host_key(words: str) -> str:
+    """A public key as a node has it in its files, another one for other words."""
+    return f"ssh-ed25519 {base64.b64encode(_KIND + words.encode()).decode()}"
 
 
 def testbed(inventory: str) -> Reach:
@@ -61,13 +73,20 @@ class EmptyNode(FakeConnector):
         looks = f"echo {END}" in raw
         if not looks:
             told.commands.append(raw)
+            told.texts.append(str(arguments.get("_stdin", "")))
         if (words := BROKEN.get(self.host.name)) and words in raw:
             return False, CommandOutput([OutputLine("stderr", "it is broken")])
         if raw.startswith("printf ") and raw.endswith(" >&2; exit 1"):  # an operation says no
             return False, CommandOutput([OutputLine("stderr", shlex.split(raw)[2])])
         queue = QUEUE.get(self.host.name, []) if "squeue" in raw else []
-        lines = [*queue, *_answer(raw, told), *self._pools(raw), END] if looks else _obey(raw, told)
+        seen = [*queue, *_answer(raw, told), *self._pools(raw), *self._host_keys(raw), END] if looks else []
+        lines = seen or _obey(raw, told)
         return True, CommandOutput([OutputLine("stdout", line) for line in lines])
+
+    def _host_keys(self, raw: str) -> list[str]:
+        if "ssh_host_" in raw:
+            return KEYS.get(self.host.name, [host_key(self.host.name)])
+        return KNOWN.get(self.host.name, []) if raw.endswith(" /etc/ssh/ssh_known_hosts") else []
 
     def _pools(self, raw: str) -> Iterator[str]:
         """Disks on which nothing lies, and the pools that the inventory only takes over."""
@@ -119,3 +138,13 @@ def staged(node: str) -> list[tuple[str, str, str, str]]:
             (name,) = shlex.split(it["name"])
             found.append((f"/etc/systemd/system/{name}", "root:root", "0644", it["sha256"]))
     return found
+
+
+def text_put(node: str, path: str) -> str:
+    """The text of a file that was put on a node by itself."""
+    (text,) = (
+        text
+        for command, text in zip(TOLD[node].commands, TOLD[node].texts, strict=True)
+        if [found["path"] for found in _STAGED.finditer(command)] == [path]
+    )
+    return text

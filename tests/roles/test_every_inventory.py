@@ -10,6 +10,7 @@ from gpupool.cluster.load import load
 from gpupool.compile import files_for
 from gpupool.engine.drive import run
 from gpupool.engine.targets import targets
+from gpupool.facts.host_keys import KNOWN
 from gpupool.reach import Reach
 from gpupool.testbed.overlay import stand_in
 
@@ -27,4 +28,5 @@ def test_all_nodes_come_through(inventory: Path, kind: str) -> None:
     assert not report.failures
     assert list(report.hosts) == [node.name for node in to.nodes]
     for node in to.nodes:
-        assert {it[0] for it in empty_nodes.staged(node.name)} == {file.path for file in files_for(cluster, node)}
+        put = {it[0] for it in empty_nodes.staged(node.name)}
+        assert put == {KNOWN, *(file.path for file in files_for(cluster, node))}

@@ -22,7 +22,7 @@ STAGES = [
     *["Accounts are known", "The controller runs"],
 ]
 
-EVERYBODY = ["Names", "Host name", "Packages", "Time zone", "SSH", "SSH daemon", "Groups", "Users"]
+EVERYBODY = ["Names", "Host name", "Packages", "Time zone", "SSH", "SSH daemon", "Known hosts", "Groups", "Users"]
 MUNGE = ["Munge key", "Munge unit", "Munge daemon"]
 WORKER = [
     *[*EVERYBODY, "Mounts", "Own directories", "Links", *MUNGE, "GPU files", "GPU devices"],

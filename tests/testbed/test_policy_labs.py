@@ -84,6 +84,23 @@ def test_a_password_opens_all_machines_and_a_key_spares_it(idle: Testbed, passwo
         assert said.stdout.strip() == node, said.stderr
 
 
+@pytest.fixture
+def own_key(idle: Testbed) -> Iterator[str]:
+    """Give somebody a key of his own in the shared home, and take it away again."""
+    make = "cp -p .ssh/authorized_keys .ssh/before && ssh-keygen -q -t ed25519 -N '' -f .ssh/of-a-test"
+    idle.out("sky1", f"{make} && cat .ssh/of-a-test.pub >> .ssh/authorized_keys", USER)
+    yield ".ssh/of-a-test"
+    idle.out("sky1", "mv .ssh/before .ssh/authorized_keys; rm .ssh/of-a-test .ssh/of-a-test.pub", USER)
+
+
+def test_who_goes_from_a_head_to_another_node_is_asked_about_no_host_key(idle: Testbed, own_key: str) -> None:
+    strict = "-o BatchMode=yes -o StrictHostKeyChecking=yes -o UserKnownHostsFile=/dev/null"
+    for node in ("clippy", "sky2"):
+        there = idle.cluster.nodes[node]
+        for name in (there.name, there.fqdn, there.address):
+            assert idle.out("sky1", f"ssh -n -i {own_key} {strict} {name} hostname", USER) == node
+
+
 @pytest.mark.promise("SKY-041")
 def test_who_joins_a_lab_may_submit_from_the_next_apply_on(idle: Testbed, changed: Changed) -> None:
     (line,) = [

@@ -56,3 +56,11 @@ def test_a_job_without_gpus_leaves_the_node_its_memory(idle: Testbed) -> None:
     idle.wait_for(job, "RUNNING")
     seen = idle.out("marvin", f"scontrol -o show job {job}")
     assert f"AllocTRES=cpu=4,mem={4 * per_cpu // 1024}G," in seen
+
+
+def test_who_asks_for_mail_is_told_that_there_is_none_and_the_job_runs(idle: Testbed) -> None:
+    told = "This cluster sends no mail: --mail-type has no effect."
+    for asked, warned in (("--mail-type=END", True), ("", False)):
+        done = idle.run("sky1", f"sbatch -p debug {asked} --wrap true", "u-kira1")
+        assert done.returncode == 0, done.stderr
+        assert (told in done.stderr) is warned

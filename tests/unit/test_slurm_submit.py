@@ -203,5 +203,9 @@ def test_who_asks_for_mail_is_told_that_there_is_none(everything: Plugin, kinds:
 
 
 def test_a_cluster_with_a_mail_program_says_nothing(tmp_path: Path) -> None:
-    cluster = pool(tmp_path, "export_fix: true", instead={"testbed: {": "slurm: {parameters: {MailProg: /usr/bin/mail}}\ntestbed: {"})
+    cluster = pool(
+        tmp_path,
+        "export_fix: true",
+        instead={"testbed: {": "slurm: {parameters: {MailProg: /usr/bin/mail}}\ntestbed: {"},
+    )
     assert "rules.mail" not in (job_submit_lua(cluster) or "")

@@ -1,0 +1,83 @@
+"""SSH host keys: a node's own, and those that it knows of others. Public halves only, and nothing but keys.
+
+What a node says goes into files of all others: a line of it that is not wholly one key of a known kind is nothing.
+"""
+
+import binascii
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Iterable
+
+from pyinfra.api.command import StringCommand
+from pyinfra.api.facts import FactBase
+
+from gpupool.facts.script import ask, whole
+
+ETC = "/etc/ssh"
+KNOWN = f"{ETC}/ssh_known_hosts"
+#: One key of each is taken, so that a node has five lines at most.
+KINDS = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa")
+_LONGEST = 4096  # characters; an RSA key of 16384 bits has 2800
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+
+_OWN = r"""
+for file in "$1"/ssh_host_*_key.pub; do
+  if [ -f "$file" ]; then printf '%s\n' "$(head -c 8192 -- "$file" | head -n 1 | cut -d ' ' -f 1,2)"; fi
+done
+"""
+# a link is not followed: it may lead to a server that is away
+_OTHERS = 'if [ -f "$1" ] && [ ! -L "$1" ]; then head -c 16777216 -- "$1"; echo; fi'
+
+
+class HostKeys(FactBase[tuple[str, ...] | None]):
+    """The node's own keys, each as "kind base64". None when the answer was cut short or the node did not answer."""
+
+    def command(self) -> StringCommand:
+        """Ask for the first line of each public half."""
+        return ask(_OWN, ETC)
+
+    def process(self, output: list[str]) -> tuple[str, ...] | None:
+        """Read the answer."""
+        lines = whole(output)
+        return None if lines is None else _keys(line.split() for line in lines)
+
+
+class KnownHosts(FactBase[dict[str, tuple[str, ...]] | None]):
+    """The keys that the node knows of all hosts, by the first name of their lines. None as with HostKeys."""
+
+    def command(self) -> StringCommand:
+        """Ask for the whole file."""
+        return ask(_OTHERS, KNOWN)
+
+    def process(self, output: list[str]) -> dict[str, tuple[str, ...]] | None:
+        """Read the answer."""
+        lines = whole(output)
+        return None if lines is None else known_in(lines)
+
+
+def known_in(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Give the keys in the lines of a file of known hosts, by the first name of each line."""
+    found: dict[str, list[list[str]]] = {}
+    for line in lines:
+        names, *words = line.split() or [""]
+        found.setdefault(names.split(",")[0], []).append(words)
+    return {name: keys for name, words in found.items() if (keys := _keys(words))}
+
+
+def _keys(lines: Iterable[list[str]]) -> tuple[str, ...]:
+    found: dict[str, str] = {}
+    for kind, text in (words[:2] for words in lines if len(words) > 1):
+        if kind in KINDS and kind not in found and _is_key(kind, text):
+            found[kind] = f"{kind} {text}"
+    return tuple(found[kind] for kind in KINDS if kind in found)
+
+
+def _is_key(kind: str, text: str) -> bool:
+    if len(text) > _LONGEST or not _BASE64.fullmatch(text):
+        return False
+    try:
+        blob = b64decode(text, validate=True)
+    except binascii.Error:
+        return False
+    # a key begins with the length and the name of its own kind
+    return blob.startswith(len(kind).to_bytes(4, "big") + kind.encode()) and b64encode(blob).decode() == text

@@ -1,0 +1,84 @@
+"""The host keys of all nodes, known on each: read from every node during the run, and passed on through memory.
+
+A node gives keys, never names: those are the inventory's. What it gives over a connection whose host key was checked
+is its own.
+"""
+
+from collections.abc import Generator, Mapping
+from contextlib import suppress
+from typing import Any, cast
+from weakref import WeakKeyDictionary
+
+from gevent.lock import BoundedSemaphore
+from pyinfra.api.command import StringCommand
+from pyinfra.api.facts import get_fact
+from pyinfra.api.host import Host
+from pyinfra.api.operation import operation
+from pyinfra.api.state import State
+from pyinfra.context import ctx_state
+
+from gpupool.facts.host_keys import KNOWN, HostKeys, KnownHosts
+from gpupool.operations.ambient import executing, this_host
+from gpupool.operations.files import put
+from gpupool.operations.refusal import refuse
+from gpupool.wanted import File
+
+_HEAD = (
+    "# Written by gpupool: the host keys of the nodes, read from them; "
+    "changes made here are undone by the next apply.\n"
+    f"# Keys of other hosts may stand in {KNOWN}2.\n"
+)
+
+Keys = dict[str, tuple[str, ...]]
+
+_read: WeakKeyDictionary[State, dict[bool, Keys]] = WeakKeyDictionary()
+_turns: WeakKeyDictionary[Host, BoundedSemaphore] = WeakKeyDictionary()
+
+
+@operation()
+def known(nodes: Mapping[str, str]) -> Generator[StringCommand, None, None]:
+    """Know the host keys of these nodes, for every user: name -> all names that the node has, joined by commas.
+
+    A node whose keys cannot be read in this run keeps the lines that it has here; of others nothing is kept.
+    """
+    host, state = this_host(), cast(State, cast(Any, ctx_state).get())
+    read = _read.setdefault(state, {}).setdefault(executing(), {})
+    with _turn(host):
+        own = read.get(host.name) or host.get_fact(HostKeys)
+        read[host.name] = own or ()
+    if own is None:
+        yield from refuse("the node does not say which host keys it has: no answer within 60 s")
+        return
+    keys = {name: read[name] if name in read else _ask(state, name, read) for name in nodes}
+    if not all(keys.values()):
+        there = host.get_fact(KnownHosts)
+        if there is None:
+            yield from refuse(f"{KNOWN} cannot be read: no answer within 60 s")
+            return
+        keys = {name: found or there.get(name, ()) for name, found in keys.items()}
+    yield from put._inner(files=[File(KNOWN, text_of(nodes, keys))])
+
+
+def text_of(nodes: Mapping[str, str], keys: Mapping[str, tuple[str, ...]]) -> str:
+    """Give the file: a line for each key of each of the nodes, in their order."""
+    return _HEAD + "".join(f"{names} {key}\n" for name, names in nodes.items() for key in keys.get(name, ()))
+
+
+def _ask(state: State, name: str, read: Keys) -> tuple[str, ...]:
+    """Return the keys of another node; none where it is not in this run, has failed in it, or does not answer."""
+    host: Host | None = state.inventory.get_host(name, default=None)
+    if host is None or host not in state.active_hosts:
+        return ()
+    with _turn(host):
+        if name not in read:
+            found = None
+            with suppress(Exception):  # connectors fail in many ways, none of which is the fault of the node that asks
+                found = get_fact(state, host, HostKeys, apply_failed_hosts=False)
+            # all nodes ask: only the first one waits for what does not answer
+            read[name] = found or ()
+        return read[name]
+
+
+def _turn(host: Host) -> BoundedSemaphore:
+    # sshd takes ten sessions on one connection (MaxSessions); every other node asks this one
+    return _turns.setdefault(host, BoundedSemaphore(1))

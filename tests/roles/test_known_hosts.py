@@ -1,0 +1,90 @@
+"""Every node gets the host keys of all, read from them in the same run; who is not there keeps the line that he had."""
+
+import empty_nodes
+import pytest
+from empty_nodes import host_key
+from pyinfra.api.exceptions import ConnectError
+
+from gpupool.cluster.model import Cluster
+from gpupool.engine.drive import Report, run
+from gpupool.engine.here import here
+from gpupool.engine.targets import targets
+from gpupool.facts.host_keys import KNOWN, known_in
+from gpupool.roles import ssh
+from gpupool.system.ssh import names_of_nodes
+
+NODES = ["login1", "control", "files", "a40-01", "rtx-01"]
+
+
+def apply(*limit: str, execute: bool = True) -> Report:
+    to = empty_nodes.testbed("example")
+    return run(targets(to), lambda: ssh.apply(*here()), execute=execute, limit=limit or None)
+
+
+def known(node: str) -> dict[str, tuple[str, ...]]:
+    return known_in(empty_nodes.text_put(node, KNOWN).splitlines())
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return empty_nodes.testbed("example").cluster
+
+
+def test_all_nodes_know_all(cluster: Cluster) -> None:
+    assert not apply().failures
+    for node in NODES:
+        assert known(node) == {name: (host_key(name),) for name in NODES}
+    text = empty_nodes.text_put("login1", KNOWN)
+    assert empty_nodes.staged("login1")[-1][:3] == (KNOWN, "root:root", "0644")
+    address = cluster.nodes["a40-01"].address
+    assert f"\na40-01,{cluster.nodes['a40-01'].fqdn},{address} {host_key('a40-01')}\n" in text
+
+
+def test_a_plan_shows_the_keys(cluster: Cluster) -> None:
+    report = apply(execute=False)
+    assert not report.failures
+    assert not any(told.commands for told in empty_nodes.TOLD.values())
+    for host in report.hosts.values():
+        (diff,) = (change.diff or "" for change in host.changes if change.operation == f"Known hosts | {KNOWN}")
+        for name, names in names_of_nodes(cluster).items():
+            assert f"+{names} {host_key(name)}\n" in diff
+
+
+def test_a_node_that_is_away_keeps_its_line_and_one_that_left_loses_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(self: empty_nodes.EmptyNode) -> None:
+        if self.host.name == "rtx-01":
+            raise ConnectError("no answer")
+
+    monkeypatch.setattr(empty_nodes.EmptyNode, "connect", away)
+    lines = [f"{name} {host_key(f'{name} as it was')}" for name in ("rtx-01", "a40-01", "gone-01")]
+    empty_nodes.KNOWN["login1"] = lines
+    assert list(apply().failures) == ["rtx-01"]
+    there = {name: (host_key(name),) for name in NODES if name != "rtx-01"}
+    assert known("login1") == {**there, "rtx-01": (host_key("rtx-01 as it was"),)}
+    assert known("files") == there
+
+
+def test_who_fails_when_asked_keeps_his_line_too() -> None:
+    empty_nodes.BROKEN["rtx-01"] = "ssh_host_"
+    empty_nodes.KNOWN["login1"] = [f"rtx-01 {host_key('rtx-01')}"]
+    assert apply().failures == {"rtx-01": "Known hosts: it is broken"}
+    assert set(known("login1")) == set(NODES)
+    assert set(known("files")) == {*NODES} - {"rtx-01"}
+
+
+def test_a_run_on_some_nodes_asks_no_others_and_keeps_their_lines() -> None:
+    empty_nodes.KNOWN["login1"] = [f"{name} {host_key(f'{name} as it was')}" for name in NODES]
+    assert not apply("login1", "a40-01").failures
+    assert set(empty_nodes.TOLD) == {"login1", "a40-01"}
+    now = {name: (host_key(name if name in ("login1", "a40-01") else f"{name} as it was"),) for name in NODES}
+    assert known("login1") == now
+
+
+def test_a_node_gives_keys_for_itself_alone() -> None:
+    theirs, markers = host_key("of another one"), ["@cert-authority *", "*", "login1,*", "login1"]
+    lies = [f"{names} {theirs}" for names in markers]
+    empty_nodes.KEYS["a40-01"] = [*lies, f"{theirs}\rlogin1 {theirs}", theirs, host_key("a second one")]
+    assert not apply().failures
+    assert known("login1") == {name: (theirs if name == "a40-01" else host_key(name),) for name in NODES}
+    text = empty_nodes.text_put("login1", KNOWN)
+    assert [line for line in text.splitlines() if theirs in line and not line.startswith("a40-01,")] == []
