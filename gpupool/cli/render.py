@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from gpupool.cli import complete
 from gpupool.cli.screen import Inventory, stdout
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster, Node
@@ -25,7 +26,9 @@ _LARGE = 65536  # characters
 
 def command(
     inventory: Inventory,
-    node: Annotated[str | None, typer.Argument(help="One node; else all.", show_default=False)] = None,
+    node: Annotated[
+        str | None, typer.Argument(help="One node; else all.", show_default=False, autocompletion=complete.node)
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Write them below this folder, one a node.")] = None,
 ) -> None:
     """Print what nodes would get, each file once for those that get the same, and what slurmdbd would hold.
