@@ -17,7 +17,7 @@ from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.schema.scheduling import SlurmVersion
 from gpupool.engine.progress import Progress, shown
-from gpupool.errors import InventoryError, StoppedError
+from gpupool.errors import StoppedError, UsageError
 
 if TYPE_CHECKING:
     from gpupool.rehearsal.finding import Finding
@@ -97,7 +97,7 @@ def _wish(inventory: Path, change: Path | None, slurm: SlurmVersion | None, only
     if unknown := sorted(wanted - set(keys)):
         near = difflib.get_close_matches(unknown[0], keys, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(keys)}"
-        raise InventoryError(f"--only: there is no promise {unknown[0]} ({hint})")
+        raise UsageError(f"--only: there is no promise {unknown[0]} ({hint})")
     return _Wish(cluster, version, change, wanted, own, keep)
 
 

@@ -14,7 +14,7 @@ from gpupool.cli.screen import Inventory, stdout
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_for
-from gpupool.errors import GpupoolError, InventoryError
+from gpupool.errors import GpupoolError, UsageError
 from gpupool.files import File
 from gpupool.operations.units import MountEntry, unit_files
 from gpupool.slurm.accounting import entities
@@ -79,7 +79,7 @@ def _chosen(cluster: Cluster, name: str | None) -> list[Node]:
     if name is None:
         return [node for node in cluster.nodes.values() if node.managed]
     if name not in cluster.nodes:
-        raise InventoryError(f"there is no node {name} in {cluster.name}; `gpupool check` counts them")
+        raise UsageError(f"there is no node {name} in {cluster.name}; `gpupool check` counts them")
     return [cluster.nodes[name]]
 
 
