@@ -1,7 +1,12 @@
-"""What every layer does: it notes what its tests took."""
+"""What every layer does: it notes what its tests took, and gives no example of hypothesis a bound in seconds."""
 
 import pytest
 import times
+from hypothesis import settings
+
+# hypothesis' own is 200 ms an example
+settings.register_profile("no bound", deadline=None)
+settings.load_profile("no bound")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).parents[2]
 ENTRIES = {"MountEntry"}  # of which a timeout is a property, not a wait
@@ -60,3 +61,8 @@ def test_one_would_be_found(text: str) -> None:
 )
 def test_what_is_none_is_not(text: str) -> None:
     assert list(bounds(text)) == []
+
+
+def test_no_example_of_hypothesis_has_one() -> None:
+    assert settings.default is not None
+    assert settings.default.deadline is None
