@@ -13,6 +13,12 @@ class InventoryError(GpupoolError):
     exit_code = 2
 
 
+class UsageError(GpupoolError):
+    """The command line makes no sense; nothing was done. The text names the option and says what it may be."""
+
+    exit_code = 2
+
+
 class StoppedError(GpupoolError):
     """Somebody pressed Ctrl-C; the text says what that leaves."""
 

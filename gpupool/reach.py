@@ -7,7 +7,7 @@ from typing import Any
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster, Node
-from gpupool.errors import GpupoolError, TestbedError
+from gpupool.errors import TestbedError, UsageError
 from gpupool.testbed import keys, state
 from gpupool.testbed.overlay import stand_in
 from gpupool.testbed.state import State
@@ -62,11 +62,12 @@ def reach(inventory: Path, on: str = "auto") -> Reach:
     """Load an inventory and say whom to speak to.
 
     `auto` is the testbed while one of this inventory stands here: nothing then reaches the real nodes by mistake.
-    `testbed`, `testbed:NAME` and `nodes` insist. BadInventoryError and TestbedError as they come.
+    `testbed`, `testbed:NAME` and `nodes` insist; anything else is a UsageError. BadInventoryError and TestbedError as
+    they come.
     """
     kind, _, name = on.partition(":")
     if kind not in ("auto", "testbed", "nodes") or (name and kind != "testbed"):
-        raise GpupoolError(f"--on {on}: say auto, testbed, testbed:NAME or nodes")
+        raise UsageError(f"--on {on}: say auto, testbed, testbed:NAME or nodes")
     cluster = load(inventory)
     stands = None if kind == "nodes" else standing(inventory, name or None)
     if stands is None:

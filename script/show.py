@@ -103,10 +103,15 @@ def show_overcap(cluster: Cluster, owner: Shell, guest: Shell, lab: str) -> None
         until(lambda: state_of(owner, job) == "COMPLETED", "the owner's job ends")
         tell("it is done")
         until(lambda: int(guest.run(running)) == gpus, "the evicted jobs run again")
-        again = guest.run(f"sacct -n -X -D -j {array} -o State | grep -c PREEMPTED || true").strip()
+        again = ran_before(guest.run(f"squeue -h -r -j {array} -t R -O RestartCnt"))
         tell(f"all {gpus} overcap jobs run again; {again} of them a second time")
     finally:
         guest.run("scancel -u $USER")
+
+
+def ran_before(listed: str) -> int:
+    """Return how many jobs have been started more than once; `listed` is squeue's RestartCnt, a job a line."""
+    return sum(int(restarts) > 0 for restarts in listed.split())
 
 
 def state_of(shell: Shell, job: str) -> str:

@@ -1,13 +1,12 @@
-"""What every layer does: it notes what its tests took, and measures no test by the clock."""
+"""What every layer does: it notes what its tests took, and gives no example of hypothesis a bound in seconds."""
 
-import hypothesis
 import pytest
 import times
+from hypothesis import HealthCheck, settings
 
-hypothesis.settings.register_profile(
-    "gpupool", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow], print_blob=True
-)
-hypothesis.settings.load_profile("gpupool")
+# hypothesis' own is 200 ms an example
+settings.register_profile("no bound", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.load_profile("no bound")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -124,6 +124,8 @@ class Arbiter:
         for command in signals(told, self.settings, answer):
             self.run(command)
         ends = [it for it in done if it.act == "end"]
+        for command, _ in notes(it for it in ends if not it.mark):
+            self.run(command)
         for command in farewells(ends, self.settings):
             answer(command)
         for command in endings(ends, self.settings):

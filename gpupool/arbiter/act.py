@@ -15,12 +15,12 @@ _OPTION = re.compile(r"--signal[= ]+[\"']?((?:[BR]+:)?[A-Za-z0-9]+)")
 def notes(decisions: Iterable[Decision]) -> list[tuple[list[str], list[Decision]]]:
     """Give the commands that note on jobs that they leave, or that they stay after all; with each, whom it is for.
 
-    Noted before anything happens to a job: whoever comes next finds out when it has to leave.
+    Noted before anything happens to a job: whoever comes next finds out when it has to leave, and slurmdbd keeps the
+    comment that a run has as it ends.
     """
     alike: dict[str, list[Decision]] = {}
     for it in decisions:
-        text = unmarked(it.job.comment)
-        alike.setdefault(f"{text} {it.mark}".strip() if it.act == "signal" else text, []).append(it)
+        alike.setdefault(f"{unmarked(it.job.comment)} {it.note}".strip(), []).append(it)
     return [
         (["scontrol", "update", f"JobId={','.join(it.job.name for it in some)}", f"AdminComment={text}"], some)
         for text, some in alike.items()

@@ -23,6 +23,7 @@ CAPPED = frozenset(
 # after room was made for a job and it has not started, nobody else is evicted for it so soon
 SETTLE = 60
 _MARK = re.compile(r" ?\[gpupool: leaves at (\d+), run (\d+), for job (\w+)\]")
+_NOTE = re.compile(r" ?\[gpupool: [^\]]*\]")
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,13 @@ class Decision:
     reason: str
     mark: Mark | None = None
 
+    @property
+    def note(self) -> str:
+        """Give what the job's AdminComment says of it: of a job that stays, nothing."""
+        if self.act == "spare":
+            return ""
+        return str(self.mark or f"[gpupool: preempted by Slurm, run {self.job.restarts}]")
+
 
 def mark_of(job: Job) -> Mark | None:
     """Give the arbiter's last mark on a job, of whatever run."""
@@ -68,8 +76,8 @@ def mark_of(job: Job) -> Mark | None:
 
 
 def unmarked(comment: str) -> str:
-    """Give a comment without the arbiter's mark."""
-    return _MARK.sub("", comment)
+    """Give a comment without what the arbiter wrote into it."""
+    return _NOTE.sub("", comment)
 
 
 def waiting(jobs: Iterable[Job], settings: Settings) -> list[Job]:

@@ -45,7 +45,8 @@ def _run() -> None:
         # what it imports takes a moment, in which somebody may press Ctrl-C
         from gpupool.cli.app import app
 
-        app()
+        # the name by which a shell asks for completions, also where it was started as a module
+        app(prog_name="gpupool")
     except SystemExit as end:
         if end.code == 130:  # typer's own for Ctrl-C
             raise KeyboardInterrupt from None

@@ -8,7 +8,6 @@ from gpupool.cli import apply, check, init, plan, rehearse, render, schema, stor
 app = typer.Typer(
     help="One inventory of nodes, labs and storage becomes a running, pooled GPU cluster on Slurm.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 app.command("check")(check.command)

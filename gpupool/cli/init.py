@@ -1,15 +1,18 @@
 """`gpupool init`: a first inventory to fill in."""
 
+import json
 import shutil
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from gpupool.cli import schema
 from gpupool.cli.screen import stdout
-from gpupool.errors import InventoryError
+from gpupool.errors import UsageError
 
 START = Path(__file__).parent.parent / "start"
+SCHEMA = ".schema.json"  # the loader reads *.yml and *.yaml only
 
 
 def command(
@@ -17,6 +20,16 @@ def command(
 ) -> None:
     """Write a small commented inventory that checks, renders and stands up as a testbed."""
     if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
-        raise InventoryError(f"{folder} is there already and not empty; name a new folder")
+        raise UsageError(f"{folder} is there already and not empty; name a new folder")
     shutil.copytree(START, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    _show_editors(folder, schema.of_inventories())
+    _show_editors(folder / "rehearsal", schema.of_promises())
     stdout.print(f"{folder} is written; look into it, then: gpupool check {folder}")
+
+
+def _show_editors(folder: Path, language: dict[str, Any]) -> None:
+    """Write the JSON Schema of a folder's files beside them, and its name into their first lines."""
+    (folder / SCHEMA).write_text(json.dumps(language, indent=2) + "\n", encoding="utf-8")
+    for file in folder.glob("*.yml"):
+        text = file.read_text(encoding="utf-8")
+        file.write_text(f"# yaml-language-server: $schema={SCHEMA}\n{text}", encoding="utf-8")

@@ -8,18 +8,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpupool.cli.screen import Inventory, Json, With, print_json, stderr, stdout
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
+from gpupool.cluster.schema.scheduling import SlurmVersion
 from gpupool.engine.progress import Progress, shown
-from gpupool.errors import InventoryError, StoppedError
+from gpupool.errors import StoppedError, UsageError
 
 if TYPE_CHECKING:
-    from gpupool.rehearsal.compiled import Version
     from gpupool.rehearsal.finding import Finding
     from gpupool.rehearsal.page_data import Rehearsed, Setting
     from gpupool.rehearsal.promises.base import Promise
@@ -32,7 +32,7 @@ class _Wish:
     """What a person asked for."""
 
     cluster: Cluster
-    version: "Version"
+    version: SlurmVersion
     change: Path | None
     only: frozenset[str]
     own: Sequence["Promise"]
@@ -54,10 +54,7 @@ def command(
         typer.Option("--report", help="Write index.html and rehearsal.json to this folder.", metavar="DIR"),
     ] = None,
     as_json: Json = False,
-    slurm: Annotated[
-        str | None,
-        typer.Option("--slurm", help="Another Slurm than the inventory's.", metavar="22.05|24.11|26.05"),
-    ] = None,
+    slurm: Annotated[SlurmVersion | None, typer.Option("--slurm", help="Another Slurm than the inventory's.")] = None,
     only: Annotated[
         str | None, typer.Option("--only", help="These promises only, by their keys.", metavar="PROMISE,…")
     ] = None,
@@ -85,16 +82,14 @@ def command(
         raise SystemExit(1)
 
 
-def _wish(inventory: Path, change: Path | None, slurm: str | None, only: str | None, keep: bool) -> _Wish:
+def _wish(inventory: Path, change: Path | None, slurm: SlurmVersion | None, only: str | None, keep: bool) -> _Wish:
     """Load and check everything that was asked for; a slip costs no twin."""
-    from gpupool.rehearsal.compiled import Version, of_version
+    from gpupool.rehearsal.compiled import of_version
     from gpupool.rehearsal.promises import PROMISES
     from gpupool.rehearsal.site import promises
 
     cluster = load(inventory, change)
-    version = next((it for it in get_args(Version) if it == (slurm or cluster.slurm.version)), None)
-    if version is None:
-        raise InventoryError(f"--slurm {slurm}: say {', '.join(get_args(Version))}")
+    version = slurm or cluster.slurm.version
     cluster = of_version(cluster, version)
     own = promises(inventory, cluster)
     keys = [it.key for it in (*PROMISES, *own)]
@@ -102,7 +97,7 @@ def _wish(inventory: Path, change: Path | None, slurm: str | None, only: str | N
     if unknown := sorted(wanted - set(keys)):
         near = difflib.get_close_matches(unknown[0], keys, n=1)
         hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(keys)}"
-        raise InventoryError(f"--only: there is no promise {unknown[0]} ({hint})")
+        raise UsageError(f"--only: there is no promise {unknown[0]} ({hint})")
     return _Wish(cluster, version, change, wanted, own, keep)
 
 

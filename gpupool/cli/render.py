@@ -8,11 +8,12 @@ from typing import Annotated
 
 import typer
 
+from gpupool.cli import complete
 from gpupool.cli.screen import Inventory, stdout
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import FILES, files_for, files_of
-from gpupool.errors import GpupoolError, InventoryError
+from gpupool.errors import GpupoolError, UsageError
 from gpupool.slurm.accounting import entities
 from gpupool.slurm.names import folded
 from gpupool.wanted import File
@@ -22,7 +23,9 @@ _LARGE = 65536  # characters
 
 def command(
     inventory: Inventory,
-    node: Annotated[str | None, typer.Argument(help="One node; else all.", show_default=False)] = None,
+    node: Annotated[
+        str | None, typer.Argument(help="One node; else all.", show_default=False, autocompletion=complete.node)
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Write them below this folder, one a node.")] = None,
 ) -> None:
     """Print what nodes would get, each file once for those that get the same, and what slurmdbd would hold.
@@ -65,7 +68,7 @@ def _chosen(cluster: Cluster, name: str | None) -> list[Node]:
     if name is None:
         return [node for node in cluster.nodes.values() if node.managed]
     if name not in cluster.nodes:
-        raise InventoryError(f"there is no node {name} in {cluster.name}; `gpupool check` counts them")
+        raise UsageError(f"there is no node {name} in {cluster.name}; `gpupool check` counts them")
     return [cluster.nodes[name]]
 
 

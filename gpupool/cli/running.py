@@ -7,7 +7,7 @@ from rich.table import Table
 
 from gpupool.cli.screen import stderr
 from gpupool.engine.report import Change, Report
-from gpupool.errors import GpupoolError
+from gpupool.errors import UsageError
 from gpupool.reach import Reach, reach
 from gpupool.shown import Screen, styled
 
@@ -29,9 +29,9 @@ def chosen(to: Reach, limit: str | None) -> set[str] | None:
     try:
         names = set(to.cluster.select(limit))
     except ValueError as error:
-        raise GpupoolError(f"--limit {error}") from None
+        raise UsageError(f"--limit {error}") from None
     if not names:
-        raise GpupoolError(f"--limit {limit!r} selects no node that can be reached")
+        raise UsageError(f"--limit {limit!r} selects no node that can be reached")
     return names
 
 

@@ -1,12 +1,35 @@
 """`gpupool schema`: the inventory language as JSON Schema, for editors."""
 
+from typing import Annotated, Any
+
+import typer
+
 from gpupool.cli.screen import print_json
 from gpupool.cluster.schema import Inventory
+from gpupool.rehearsal.site_data import Scenario
 
 
-def command() -> None:
-    """Print the JSON Schema of inventories; point your editor's YAML support at it."""
+def command(
+    rehearsal: Annotated[
+        bool, typer.Option("--rehearsal", help="Of a site's own promises instead: INVENTORY/rehearsal/*.yml.")
+    ] = False,
+) -> None:
+    """Print the JSON Schema of inventories, by which an editor completes and checks keys; `init` writes it, too."""
+    print_json(of_promises() if rehearsal else of_inventories())
+
+
+def of_inventories() -> dict[str, Any]:
+    """Return the JSON Schema of each file of an inventory."""
     schema = Inventory.model_json_schema(by_alias=True)
     # one file of a folder holds some of the keys, so none is required of a single file
     schema.pop("required", None)
-    print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema})
+    return _draft(schema)
+
+
+def of_promises() -> dict[str, Any]:
+    """Return the JSON Schema of a site's own promise."""
+    return _draft(Scenario.model_json_schema(by_alias=True))
+
+
+def _draft(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gpupool.cli import complete
 from gpupool.shown import Screen
 
 stdout = Screen()
@@ -16,7 +17,10 @@ Inventory = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 Limit = Annotated[
-    str | None, typer.Option("--limit", help="Only these nodes: names, ranges, @roles, as in the inventory.")
+    str | None,
+    typer.Option(
+        "--limit", help="Only these nodes: names, ranges, @roles, as in the inventory.", autocompletion=complete.nodes
+    ),
 ]
 Log = Annotated[Path | None, typer.Option("--log", help="Write what happens on the nodes to this file (mode 0600).")]
 With = Annotated[
@@ -31,6 +35,7 @@ OnOption = Annotated[
         "--on",
         help="auto: the testbed of this inventory while one stands here, else its nodes.",
         metavar="auto|testbed[:NAME]|nodes",
+        autocompletion=complete.on,
     ),
 ]
 

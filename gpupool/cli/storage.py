@@ -11,7 +11,7 @@ from gpupool.cli.running import chosen, reached
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stderr, stdout
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.words import format_size, parse_size
-from gpupool.errors import GpupoolError
+from gpupool.errors import GpupoolError, UsageError
 from gpupool.reach import Reach
 from gpupool.shown import styled
 from gpupool.system.usage import HOME, SETTINGS, jobs_for
@@ -101,7 +101,7 @@ def _least(cluster: Cluster, over: str | None) -> int:
     try:
         return parse_size(over) * 1024
     except ValueError as error:
-        raise GpupoolError(f"--over {error}") from None
+        raise UsageError(f"--over {error}") from None
 
 
 def ask(to: Reach, names: set[str] | None) -> Said:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from gpupool.cli import complete
 from gpupool.cli.screen import Inventory, Json, print_json
 from gpupool.shown import Screen, styled
 from gpupool.testbed import host, lifecycle, look, state
@@ -58,7 +59,9 @@ def up(
     vm: Annotated[
         str | None,
         typer.Option(
-            metavar="NODE,…", help="These nodes are virtual machines, or '' for none; without it, those that were."
+            metavar="NODE,…",
+            help="These nodes are virtual machines, or '' for none; without it, those that were.",
+            autocompletion=complete.nodes,
         ),
     ] = None,
     prefix: Prefix = "gpupool",
@@ -124,7 +127,7 @@ def status(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", 
 @app.command(context_settings={"ignore_unknown_options": True})
 def ssh(
     inventory: Inventory,
-    node: Annotated[str, typer.Argument(help="The node's name in the inventory.")],
+    node: Annotated[str, typer.Argument(help="The node's name in the inventory.", autocompletion=complete.node)],
     command: Annotated[list[str] | None, typer.Argument(help="What to run there, after --, or a shell.")] = None,
     user: Annotated[str, typer.Option("--login", "-l", help="Who to be there.")] = "root",
     name: Name = None,

@@ -2,14 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from gpupool.cluster.model import Cluster
+from gpupool.cluster.schema.scheduling import SlurmVersion
 from gpupool.cluster.slurm_versions import keeps_cpus
 from gpupool.compile import files_for
 from gpupool.slurm.accounting import entities
 
-Version = Literal["22.05", "24.11", "26.05"]
+Version = SlurmVersion
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from gpupool.errors import TestbedError
+from gpupool.errors import TestbedError, UsageError
 from gpupool.testbed import docker, dockerd
 from gpupool.testbed import state as kept
 from gpupool.testbed.abreast import abreast
@@ -118,7 +118,7 @@ def over_ssh(config: Path, name: str, seconds: float = 40.0) -> Found:
 def ssh_command(state: State, node: str, user: str = "root", command: Sequence[str] = ()) -> list[str]:
     """Return the ssh command line that leads into a node of this testbed, host key checked."""
     if node not in state.nodes:
-        raise TestbedError(f"testbed {state.id} has no node {node}: it has {', '.join(state.nodes)}")
+        raise UsageError(f"testbed {state.id} has no node {node}: it has {', '.join(state.nodes)}")
     if not shutil.which("ssh"):
         raise TestbedError("ssh is not here: apt-get install openssh-client")
     if not Path(state.ssh_config).exists():

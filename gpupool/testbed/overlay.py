@@ -11,7 +11,7 @@ from typing import Literal
 from gpupool.cluster.model import Account, Cluster, Drivers, Mount, Node
 from gpupool.cluster.schema.scheduling import LabShare
 from gpupool.cluster.words import format_size
-from gpupool.errors import TestbedError
+from gpupool.errors import TestbedError, UsageError
 from gpupool.system.packages import packages_for
 from gpupool.testbed import vm_choice
 from gpupool.testbed.spec import Container, Spec, Volume
@@ -85,9 +85,9 @@ def _moved(cluster: Cluster, network: str | None) -> dict[str, Node]:
     try:
         new = ipaddress.IPv4Network(network)
     except ValueError as error:
-        raise TestbedError(f"{network!r} is not an IPv4 network: {error}; write 10.166.0.0/16") from None
+        raise UsageError(f"{network!r} is not an IPv4 network: {error}; write 10.166.0.0/16") from None
     if new.prefixlen > old.prefixlen:
-        raise TestbedError(f"{network} is smaller than {old}: the addresses would not fit")
+        raise UsageError(f"{network} is smaller than {old}: the addresses would not fit")
     shift = int(new.network_address) - int(old.network_address)
     return {
         name: replace(node, address=str(ipaddress.IPv4Address(node.address or "") + shift))

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import Literal
 
 from gpupool.cluster.model import Cluster, Mount, Node
-from gpupool.errors import TestbedError
+from gpupool.errors import TestbedError, UsageError
 from gpupool.testbed.spec import Machine
 
 MEMORY = 1536  # MiB of a machine that runs no jobs, or whose node has more than one machine can give
@@ -18,12 +18,12 @@ def chosen(cluster: Cluster, words: str) -> tuple[str, ...]:
     try:
         found = cluster.select(words) if words else frozenset()
     except ValueError as error:
-        raise TestbedError(f"--vm {error}") from None
+        raise UsageError(f"--vm {error}") from None
     if words and not found:
-        raise TestbedError(f"--vm {words}: {cluster.name} has no such node")
+        raise UsageError(f"--vm {words}: {cluster.name} has no such node")
     if strangers := [name for name in cluster.nodes if name in found and name not in cluster.testbed_nodes]:
         nodes = ", ".join(cluster.testbed_nodes)
-        raise TestbedError(f"--vm {words}: {', '.join(strangers)} not in the testbed of {cluster.name}: it has {nodes}")
+        raise UsageError(f"--vm {words}: {', '.join(strangers)} not in the testbed of {cluster.name}: it has {nodes}")
     return tuple(name for name in cluster.testbed_nodes if name in found)
 
 

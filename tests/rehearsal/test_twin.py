@@ -20,7 +20,7 @@ from gpupool.rehearsal.differences_table import differences, place_of
 from gpupool.rehearsal.twin import Ask, Job, Refusal, Said, Twin
 from gpupool.testbed import docker
 
-EXAMPLE = Path("inventory/example")
+EXAMPLE = Path(__file__).parents[2] / "inventory" / "example"
 
 
 @pytest.fixture(scope="module")

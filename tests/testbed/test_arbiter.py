@@ -132,3 +132,12 @@ def test_a_grace_time_ends_on_time(lab: Testbed, grace: int) -> None:
     assert sorted(took)[1] < grace + 30 * start(), took
     ended = [line for line in decisions(lab, first).splitlines() if "in overcap is ended: preempted by Slurm" in line]
     assert len(ended) == len(took), "slurmctld came first"
+    look = f"sacct -nXPD -j {array} -o state,admincomment"
+    runs = until(lambda: _at_least(len(took), "REQUEUED|", lab.out("marvin", look)), "slurmdbd has the runs that ended")
+    assert runs == ["REQUEUED|[gpupool: preempted by Slurm, run 0]"] * len(took)
+
+
+def _at_least(count: int, beginning: str, said: str) -> list[str]:
+    """Give the lines that begin so once there are so many."""
+    found = [line for line in said.splitlines() if line.startswith(beginning)]
+    return found if len(found) >= count else []

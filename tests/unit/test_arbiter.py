@@ -150,7 +150,9 @@ def test_grace_times_end_whatever_is_wrong_with_who_waits(monkeypatch: pytest.Mo
     with pytest.raises(UnsureError, match="the limits"):
         service.Arbiter(Settings(labmates=("user-overcap",), grace={"user-overcap": 60}, tier={})).cycle()
     (job,) = [it for it in jobs.read(json.dumps(said)) if it.preempted]
-    assert [it for it in asked if job.name in it.split()], asked
+    (ended,) = [it for it in asked if job.name in it.split()]
+    noted = f"scontrol update JobId={job.name} AdminComment=[gpupool: preempted by Slurm, run 0]"
+    assert asked.index(noted) < asked.index(ended), "slurmdbd keeps the comment that a run has as it ends"
 
 
 def number(value: int) -> dict[str, object]:

@@ -214,6 +214,18 @@ def test_those_who_leave_together_end_in_one_command_and_whoever_cannot_run_agai
     assert told[0][3] == "gpupool: PREEMPTED: job 2 was preempted by Slurm, and its grace time is over"
 
 
+def test_a_run_that_slurm_preempted_is_noted_so_that_sacct_tells_it_from_one_its_user_requeued() -> None:
+    before = "mine [gpupool: leaves at 1, run 0, for job 9]"
+    queue = [
+        job(name, preempted=NOW - 60, end=NOW - 1, comment=comment, restarts=restarts)
+        for name, comment, restarts in (("3_1", "", 0), ("3_2", "", 0), ("4", before, 1))
+    ]
+    assert [words for words, _ in act.notes(decide.overdue(queue, RULES, NOW))] == [
+        ["scontrol", "update", "JobId=3_1,3_2", "AdminComment=[gpupool: preempted by Slurm, run 0]"],
+        ["scontrol", "update", "JobId=4", "AdminComment=mine [gpupool: preempted by Slurm, run 1]"],
+    ]
+
+
 @pytest.mark.parametrize(
     ("line", "script", "commands"),
     [

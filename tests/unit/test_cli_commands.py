@@ -1,6 +1,7 @@
 """`gpupool check`, `render`, `schema` and `init`, as people and programs see them."""
 
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -187,6 +188,22 @@ def test_init_writes_an_inventory_that_holds(gpupool: Callable[..., Any], tmp_pa
     assert gpupool("render", site, "--out", tmp_path / "out").code == 0
     assert all("#" in path.read_text() for path in site.glob("*.yml"))
     assert not list(site.rglob("__pycache__"))
+
+
+def test_init_names_the_schema_by_which_an_editor_completes_keys(gpupool: Callable[..., Any], tmp_path: Path) -> None:
+    site = tmp_path / "my-site"
+    assert gpupool("init", site).code == 0
+    files = sorted(site.rglob("*.yml"))
+    assert {file.parent.name for file in files} == {"my-site", "rehearsal"}
+    for file in files:
+        line = re.match(r"# yaml-language-server: \$schema=(\S+)\n", file.read_text())
+        assert line, file.name
+        language = Draft202012Validator(json.loads((file.parent / line[1]).read_text()))
+        assert [error.message for error in language.iter_errors(read(file).data)] == [], file.name
+        assert list(language.iter_errors({**read(file).data, "nonsense": 1})), file.name
+    # the way to renew them when a new version knows more keys
+    assert gpupool("schema").out == (site / ".schema.json").read_text()
+    assert gpupool("schema", "--rehearsal").out == (site / "rehearsal" / ".schema.json").read_text()
 
 
 def test_init_overwrites_nothing(gpupool: Callable[..., Any], tmp_path: Path) -> None:

@@ -179,7 +179,6 @@ def test_a_sites_own_promises_go_along(stage: Stage, gpupool: Callable[..., Any]
     [
         (["--only", "cpa"], "--only: there is no promise cpa (did you mean cap?)"),
         (["--only", "xyzzy"], "--only: there is no promise xyzzy (there are cap-nodes, cap-cpus, "),
-        (["--slurm", "23.02"], "--slurm 23.02: say 22.05, 24.11, 26.05"),
         (["--with", "nowhere.yml"], "nowhere.yml:1: cannot be read: No such file or directory"),
     ],
 )
@@ -189,6 +188,13 @@ def test_slips_are_exit_2_and_start_nothing(
     done = gpupool("rehearse", SKYNET, *words)
     assert done.code == 2
     assert done.err.startswith(said)
+    assert stage.started == []
+
+
+def test_another_slurm_is_one_of_three(stage: Stage, gpupool: Callable[..., Any]) -> None:
+    done = gpupool("rehearse", SKYNET, "--slurm", "23.02")
+    assert done.code == 2
+    assert all(word in done.err for word in ("'--slurm'", "'23.02'", "'22.05'", "'24.11'", "'26.05'"))
     assert stage.started == []
 
 

@@ -138,6 +138,17 @@ def _settings(text: str) -> set[tuple[str, str]]:
 # Links and names
 
 
+def test_the_map_of_the_code_has_every_folder() -> None:
+    folders = [path.name for path in (ROOT / "gpupool").iterdir() if path.is_dir() and not path.is_symlink()]
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    assert [name for name in folders if name[0].isalpha() and f"`gpupool/{name}/`" not in page] == []
+
+
+def test_the_index_has_every_page() -> None:
+    index = (DOCS / "README.md").read_text()
+    assert [page.name for page in DOCS.glob("[!R]*.md") if f"({page.name})" not in index] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     broken = []

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).parents[2]
 ENTRIES = {"Mount"}  # of which a timeout is a property, not a wait
@@ -58,3 +59,8 @@ def test_one_would_be_found(text: str) -> None:
 @pytest.mark.parametrize("text", ["Mount('/a', timeout=30)", "process.wait()", "assert took >= 8", "a < 3 * start()"])
 def test_what_is_none_is_not(text: str) -> None:
     assert list(bounds(text)) == []
+
+
+def test_no_example_of_hypothesis_has_one() -> None:
+    assert settings.default is not None
+    assert settings.default.deadline is None

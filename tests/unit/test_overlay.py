@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
-from gpupool.errors import TestbedError
+from gpupool.errors import TestbedError, UsageError
 from gpupool.slurm.accounting import entities
 from gpupool.system.packages import packages_for
 from gpupool.testbed.overlay import SHARED, shared_out, spec_of, stand_in
@@ -113,7 +113,7 @@ def test_addresses_move_together(skynet: Cluster, network: str) -> None:
     [("10.1.0.0/24", "is smaller than"), ("ten", "is not an IPv4 network"), ("10.1.2.3/16", "has host bits set")],
 )
 def test_a_network_that_cannot_be_is_refused(skynet: Cluster, network: str, words: str) -> None:
-    with pytest.raises(TestbedError, match=words):
+    with pytest.raises(UsageError, match=words):
         stand_in(skynet, cgroup="v2", network=network)
 
 

@@ -16,7 +16,8 @@ from gpupool.rehearsal.differences import Difference, applied, unnamed
 from gpupool.rehearsal.differences_table import GRACE, differences, place_of
 from gpupool.rehearsal.differences_text import changed, masked
 
-INVENTORIES = sorted(path.parent.name for path in Path("inventory").glob("*/inventory.py"))
+INVENTORY = Path(__file__).parents[2] / "inventory"
+INVENTORIES = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))
 VERSIONS: tuple[Version, ...] = ("22.05", "24.11", "26.05")
 CONF = "/etc/slurm/slurm.conf"
 # what decides who may run what, and may never be in the table
@@ -33,7 +34,7 @@ PARTITION = {
 
 @cache
 def _cluster(name: str) -> Cluster:
-    return load(Path("inventory") / name)
+    return load(INVENTORY / name)
 
 
 def _made(name: str, version: Version = "24.11") -> tuple[Compiled, tuple[Difference, ...]]:

@@ -74,7 +74,7 @@ def test_what_slurmctld_remembers_goes_before_what_slurmdbd_has() -> None:
 
 
 def test_jobs_are_handed_in_as_their_users_with_every_word_quoted() -> None:
-    cluster = load(Path("inventory/skynet"))
+    cluster = load(Path(__file__).parents[2] / "inventory" / "skynet")
     text = submission(cluster, [Ask("u-kira1", ("-p", "short", "--comment=a b'c"), "#!/bin/sh\necho $HOME\n")])
     assert """one 20031 5003 u-kira1 /nethome/u-kira1 -p short '--comment=a b'"'"'c' <<'END-OF-JOB'""" in text
     assert "\necho $HOME\nEND-OF-JOB\n" in text

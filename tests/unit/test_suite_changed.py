@@ -7,7 +7,14 @@ import pytest
 from suite.changed import READS, touched
 from suite.layers import BEGIN, LAYERS
 
+ROOT = Path(__file__).parents[2]
 NAMES = [layer.name for layer in LAYERS]
+
+
+@pytest.fixture(autouse=True)
+def in_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The suite names files as git does in the top folder."""
+    monkeypatch.chdir(ROOT)
 
 
 def names(*files: str) -> list[str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gpupool.errors import TestbedError
+from gpupool.errors import TestbedError, UsageError
 from gpupool.testbed import keys, look, state
 from gpupool.testbed.spec import Container
 from gpupool.testbed.state import State
@@ -115,7 +115,7 @@ def test_ssh_understands_its_configuration(tmp_path: Path) -> None:
 
 def test_the_way_in_is_a_checked_ssh(tmp_path: Path) -> None:
     kept = save(a_state())
-    with pytest.raises(TestbedError, match="has no node hed: it has head"):
+    with pytest.raises(UsageError, match="has no node hed: it has head"):
         look.ssh_command(kept, "hed")
     with pytest.raises(TestbedError, match="never came up to its end"):
         look.ssh_command(kept, "head")

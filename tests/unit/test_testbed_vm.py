@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
-from gpupool.errors import TestbedError
+from gpupool.errors import TestbedError, UsageError
 from gpupool.slurm.conf import slurm_conf
 from gpupool.slurm.gres import cgroup_conf
 from gpupool.system.daemons import slurmd_default
@@ -131,7 +131,7 @@ def test_selectors_choose_machines(stores: Cluster) -> None:
     assert vm_choice.chosen(stores, "@compute,fs1") == ("fs1", "node01")
     assert vm_choice.chosen(stores, "") == ()
     for word in ("fs2", "@gateway"):
-        with pytest.raises(TestbedError, match="--vm"):
+        with pytest.raises(UsageError, match="--vm"):
             vm_choice.chosen(stores, word)
 
 

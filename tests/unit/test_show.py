@@ -1,0 +1,18 @@
+"""What the demo says at its end is so."""
+
+import pytest
+from show import ran_before
+
+
+@pytest.mark.parametrize(
+    ("listed", "count"),
+    [
+        ("1                   \n0                   \n0                   \n1                   \n", 2),
+        ("0                   \n", 0),
+        ("12                  \n", 1),
+        ("", 0),
+    ],
+)
+def test_jobs_that_run_again_are_counted_whoever_ended_them(listed: str, count: int) -> None:
+    """Slurm's own evictions are PREEMPTED in sacct and the arbiter's REQUEUED: squeue's RestartCnt has both."""
+    assert ran_before(listed) == count
