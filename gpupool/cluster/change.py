@@ -56,10 +56,10 @@ class _Over:
         for index, entry in enumerate(new):
             name = _name(entry)
             if not name:
-                self._complain((*via, index), "an entry of a change goes by its name, and this one has none", None)
+                self._complain((*via, index), "an entry of a change needs a name, and this one has none", None)
             elif name in changes:
                 first = self._place((*via, changes[name]))
-                self._complain((*via, index), f"{name} stands twice; first at {first}", "keep one of them")
+                self._complain((*via, index), f"{name} is defined twice; first at {first}", "keep one")
             else:
                 changes[name] = index
         names = [_name(entry) for entry in old]
@@ -82,9 +82,9 @@ class _Over:
         """Complain of a removal that means nothing, or more than one thing."""
         name = entry.get("name", via[-1])
         if found is None:
-            self._complain(via, f"there is no {name} to take out", _hint(str(name), names))
+            self._complain(via, f"there is no {name} to remove", _hint(str(name), names))
         if rest := [key for key in entry if key not in ("name", "remove")]:
-            self._complain(via, f"{name} is taken out and given {', '.join(rest)}", "say one or the other")
+            self._complain(via, f"{name} has `remove: true` and also {', '.join(rest)}", "keep one or the other")
 
     def _taken(self, text: Text, value: Any, via: Path, at: Path) -> Any:
         """Give a value as it is, its lines remembered at its new place."""
@@ -127,6 +127,6 @@ def _hint(name: str, names: list[str]) -> str | None:
         except ValueError:
             continue
         if inside:
-            return f"it is one of the row {row}, and rows go by their written name"
+            return f"it is part of the range {row}; name the whole range"
     near = difflib.get_close_matches(name, names, n=1)
     return f"did you mean {near[0]}?" if near else None

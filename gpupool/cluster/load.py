@@ -51,10 +51,10 @@ def examine(inventory: Path, change: Path | None = None) -> Loaded:
     """
     here = Place(str(inventory), 1)
     if not inventory.exists():
-        return _refused(here, "there is no such file or folder", "`gpupool init NAME` writes a first inventory")
+        return _refused(here, "there is no such file or folder", "`gpupool init NAME` creates an example inventory")
     text = read(inventory)
     if not text.data and not text.located:
-        return _refused(here, "no inventory here: no *.yml file says anything", "see `gpupool init`")
+        return _refused(here, "no inventory here: no *.yml file with any content", "see `gpupool init`")
     if change is not None:
         text = lay(text, change)
     shape, complaints = shaped(text.data)

@@ -65,7 +65,7 @@ def installed(packages: list[str]) -> Generator[StringCommand, None, None]:
     than a day, or when the installation fails without.
     """
     if wrong := [package for package in packages if not unix_names.PACKAGE.fullmatch(package)]:
-        yield from refuse(f"{wrong[0]!r} is no name of a Debian package")
+        yield from refuse(f"{wrong[0]!r} is not a valid Debian package name")
         return
     state = this_host().get_fact(Packages, packages=sorted(set(packages)))
     if state is None:

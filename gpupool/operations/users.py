@@ -34,7 +34,7 @@ class UserEntry:
 def groups(wanted: dict[str, int]) -> Commands:
     """Make groups (name -> gid) that are missing. A number that differs, or is taken, is refused in words."""
     if wrong := [name for name in wanted if not unix_names.GROUP.fullmatch(name)]:
-        yield from refuse(f"{wrong[0]!r} is no name for a group")
+        yield from refuse(f"{wrong[0]!r} is not a valid group name")
         return
     state = this_host().get_fact(Accounts, users=[], groups=[*wanted, *map(str, wanted.values())]) if wanted else None
     if state is None:
@@ -146,7 +146,7 @@ def _compare(
 def _wrong(wanted: list[UserEntry]) -> str | None:
     for user in wanted:
         if not unix_names.USER.fullmatch(user.name):
-            return f"{user.name!r} is no name for a user"
+            return f"{user.name!r} is not a valid user name"
         for value in (user.comment, user.home, user.shell):
             if unix_names.breaks_passwd(value):
                 return f"user {user.name}: {value!r} has a sign in it that passwd cannot hold"

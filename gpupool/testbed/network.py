@@ -34,7 +34,7 @@ def stands(spec: Spec) -> bool:
     for name, subnets in taken.items():
         if any(subnet.overlaps(wanted) for subnet in subnets):
             free = _free(wanted, [subnet for group in taken.values() for subnet in group])
-            raise TestbedError(f"{wanted} is in use by docker's network {name}: take another one, --network {free}")
+            raise TestbedError(f"{wanted} is in use by docker's network {name}: choose another one, --network {free}")
     return False
 
 

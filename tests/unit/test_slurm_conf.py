@@ -41,7 +41,9 @@ def settings(text: str) -> dict[str, str]:
     """Give the keys that stand alone on a line, by name."""
     lines = [line for line in text.splitlines() if line and not line.startswith(("#", "NodeName=", "PartitionName="))]
     found = dict(line.split("=", 1) for line in lines if not line.startswith("SlurmctldHost="))
-    assert len(found) == len([line for line in lines if not line.startswith("SlurmctldHost=")]), "a key stands twice"
+    assert len(found) == len([line for line in lines if not line.startswith("SlurmctldHost=")]), (
+        "a key is defined twice"
+    )
     return found
 
 

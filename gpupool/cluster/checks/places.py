@@ -23,9 +23,9 @@ _SHARED = ("/home", "/media", "/mnt", "/opt", "/srv")
 
 
 def is_the_systems(path: str, *, whole: bool = False) -> bool:
-    """Tell whether a path is the system's own: nothing that changes its owner, mode or files may be said of it.
+    """Return whether a path belongs to the operating system, so that gpupool must not change its owner, mode or files.
 
-    With `whole` it is to be one thing's alone, which the tops of /home, /srv and their like are not either.
+    With `whole`, also whether it is a top directory such as /home or /srv, which cannot have one single use.
     """
     if path == "/" or (whole and path in _SHARED) or any(within(path, it) for it in _TAKEN):
         return True

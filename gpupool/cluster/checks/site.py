@@ -62,7 +62,7 @@ class Site:
             except ValueError:
                 return None  # complained of elsewhere
             by_name = self.census.by_name
-            whole = len(by_name) == len(self.census.nodes)  # else a node stands twice
+            whole = len(by_name) == len(self.census.nodes)  # else a node is defined twice
             self._gpus[selectors] = sum(sum(by_name[it].entry.gpus.values()) for it in names) if whole else None
         return self._gpus[selectors]
 
