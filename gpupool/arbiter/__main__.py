@@ -145,7 +145,7 @@ class Arbiter:
     def complain(self, words: str) -> None:
         """Log why nothing is done, once and not at every cycle."""
         if words != self.complaint:
-            say(f"doing nothing: {words}" if words else "all is well again")
+            say(f"doing nothing: {words}" if words else "working again")
         self.complaint = words
 
 
@@ -162,10 +162,10 @@ def main(path: str) -> None:
     settings = Settings(**said)
     arbiter = Arbiter(settings)
     if not settings.labmates and not any(settings.grace.values()):
-        say("nothing to do: no partition gives way to labmates, and none has a grace time")
+        say("nothing to do: no partition is preempted by labmates, and none has a grace time")
         signal.pause()
     labmates = ", ".join(settings.labmates) or "none"
-    say(f"partitions that give way to labmates: {labmates}; a look every {pace(settings)} s")
+    say(f"partitions preempted by labmates: {labmates}; checking every {pace(settings)} s")
     while True:
         again = time.time() + pace(settings)
         try:

@@ -71,7 +71,7 @@ def evictions(
                 if not gone:
                     break
                 stay = [it for it in stay if it not in gone]
-                why = f"job {job.name} of {job.user} waits for room, and others are served first"
+                why = f"job {job.name} of {job.user} is pending for resources, and other jobs come first"
                 found += [signal(victim, job, settings, now, why) for victim in gone]
                 room.take(job, partitions)
             promised.add(job)

@@ -99,7 +99,7 @@ def overdue(jobs: Iterable[Job], settings: Settings, now: float) -> list[Decisio
         elif mark and number(mark.waiting) in pending:
             found.append(Decision("end", job, f"signalled for job {mark.waiting}, and its grace time is over", mark))
         elif mark:
-            found.append(Decision("spare", job, f"job {mark.waiting} waits no more", mark))
+            found.append(Decision("spare", job, f"job {mark.waiting} is no longer pending", mark))
     return found
 
 

@@ -75,7 +75,7 @@ def _words(error: OSError) -> str:
     if error.filename is not None and error.strerror:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
     why = " ".join((error.strerror or str(error) or type(error).__name__).split())
-    return f"the output cannot be written: {why}" if error.errno in _FULL else why
+    return f"cannot write the output: {why}" if error.errno in _FULL else why
 
 
 def _say(words: str, style: str) -> None:

@@ -56,14 +56,14 @@ def command(
     as_json: Json = False,
     slurm: Annotated[
         str | None,
-        typer.Option("--slurm", help="Another Slurm than the inventory's.", metavar="22.05|24.11|26.05"),
+        typer.Option("--slurm", help="Slurm version to use instead of the inventory's.", metavar="22.05|24.11|26.05"),
     ] = None,
     only: Annotated[
-        str | None, typer.Option("--only", help="These promises only, by their keys.", metavar="PROMISE,…")
+        str | None, typer.Option("--only", help="Only these promises, by their keys.", metavar="PROMISE,…")
     ] = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Leave the twin standing, to look into it.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the twin running afterwards, to inspect it.")] = False,
 ) -> None:
-    """Try the promises as real jobs on a twin of the whole cluster; exit 1 when one of them is broken."""
+    """Test the promises with real jobs on a twin of the whole cluster. Exit code 1 if one is broken."""
     from gpupool.rehearsal import page_files, table
 
     wish = _wish(inventory, change, slurm, only, keep)
@@ -72,8 +72,8 @@ def command(
     try:
         found = _rehearsed(wish)
     except KeyboardInterrupt:
-        left = "the twin may stand still" if keep else "the twin is taken down"
-        raise StoppedError(f"interrupted: {left}, no report is written") from None
+        left = "the twin may still be running" if keep else "the twin was removed"
+        raise StoppedError(f"interrupted: {left}, no report was written") from None
     if report is not None:
         page_files.write(report, found)
         stderr.print(f"the report is {report / 'index.html'}")
@@ -94,14 +94,14 @@ def _wish(inventory: Path, change: Path | None, slurm: str | None, only: str | N
     cluster = load(inventory, change)
     version = next((it for it in get_args(Version) if it == (slurm or cluster.slurm.version)), None)
     if version is None:
-        raise InventoryError(f"--slurm {slurm}: say {', '.join(get_args(Version))}")
+        raise InventoryError(f"--slurm {slurm}: must be one of {', '.join(get_args(Version))}")
     cluster = of_version(cluster, version)
     own = promises(inventory, cluster)
     keys = [it.key for it in (*PROMISES, *own)]
     wanted = frozenset(filter(None, (it.strip() for it in (only or "").split(","))))
     if unknown := sorted(wanted - set(keys)):
         near = difflib.get_close_matches(unknown[0], keys, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(keys)}"
+        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(keys)}"
         raise InventoryError(f"--only: there is no promise {unknown[0]} ({hint})")
     return _Wish(cluster, version, change, wanted, own, keep)
 
@@ -115,7 +115,7 @@ def _rehearsed(wish: _Wish) -> "Rehearsed":
     began, made, cluster = time.monotonic(), datetime.now().astimezone(), wish.cluster
     compute = cluster.having("compute")
     with shown(stderr) as progress, _ticking(progress):
-        progress.stage("Stand up", 1)
+        progress.stage("Start the twin", 1)
         twin = Twin.start(
             cluster, version=wish.version, tell=lambda words: progress.step(cluster.name, words), keep=wish.keep
         )
@@ -129,7 +129,10 @@ def _rehearsed(wish: _Wish) -> "Rehearsed":
             if not wish.keep:
                 twin.stop()
     if wish.keep:
-        stderr.print(f"the twin stands: docker exec -it {twin.name} bash; docker rm -f {twin.name} takes it down")
+        stderr.print(
+            f"the twin is running: enter it with docker exec -it {twin.name} bash, remove it with docker rm -f "
+            f"{twin.name}"
+        )
     return Rehearsed(
         cluster=cluster.name,
         version=found.version,

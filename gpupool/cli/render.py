@@ -25,12 +25,14 @@ _LARGE = 65536  # characters
 
 def command(
     inventory: Inventory,
-    node: Annotated[str | None, typer.Argument(help="One node; else all.", show_default=False)] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Write them below this folder, one a node.")] = None,
+    node: Annotated[str | None, typer.Argument(help="One node; default: all.", show_default=False)] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write the files to this folder, in one subfolder per node.")
+    ] = None,
 ) -> None:
-    """Print what nodes would get, each file once for those that get the same, and what slurmdbd would hold.
+    """Print every file that gpupool would write, and the accounting entities. Identical files are printed once.
 
-    With --out it is written below a folder instead.
+    With --out, write them to a folder instead.
     """
     cluster = load(inventory)
     nodes = _chosen(cluster, node)
@@ -76,7 +78,7 @@ def _chosen(cluster: Cluster, name: str | None) -> list[Node]:
     if name is None:
         return [node for node in cluster.nodes.values() if node.managed]
     if name not in cluster.nodes:
-        raise InventoryError(f"there is no node {name} in {cluster.name}; `gpupool check` counts them")
+        raise InventoryError(f"there is no node {name} in {cluster.name}; see `gpupool check`")
     return [cluster.nodes[name]]
 
 

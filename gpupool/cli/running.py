@@ -18,7 +18,7 @@ SITE = Path(__file__).parent.parent / "deploys" / "site.py"
 def reached(inventory: Path, on: str) -> Reach:
     """Load the inventory and say, before anything else, whom this run speaks to."""
     to = reach(inventory, on)
-    stderr.print(f"speaking to {to.where}", style="dim")
+    stderr.print(f"target: {to.where}", style="dim")
     return to
 
 
@@ -31,7 +31,7 @@ def chosen(to: Reach, limit: str | None) -> set[str] | None:
     except ValueError as error:
         raise GpupoolError(f"--limit {error}") from None
     if not names:
-        raise GpupoolError(f"--limit {limit!r} selects no node that can be reached")
+        raise GpupoolError(f"--limit {limit!r} selects no node that gpupool manages")
     return names
 
 
@@ -80,7 +80,7 @@ def _count_changes(console: Screen, report: Report) -> None:
     for operation, counts in nodes.items():
         table.add_row(operation, _few(counts), str(sum(counts.values())))
     console.whole(table)
-    console.print("--json shows all of them", style="dim")
+    console.print("--json lists all of them", style="dim")
 
 
 def show(console: Screen, report: Report, *, diffs: bool) -> None:
@@ -107,7 +107,7 @@ def applied(report: Report) -> str:
     """Sum up an apply; a step that failed may have done a part of its work, which nobody has counted."""
     failures = report.failures
     good = len(report.hosts) - len(failures)
-    words = f"{good} of {counted(len(report.hosts), 'node')} as the inventory says"
+    words = f"{good} of {counted(len(report.hosts), 'node')} match the inventory"
     if report.changed:
         words += f"; {counted(changes_in(report), 'change')}"
     elif not failures:
@@ -115,7 +115,7 @@ def applied(report: Report) -> str:
     if failures:
         words += f"; {len(failures)} failed: {', '.join(failures)}"
         if any(report.hosts[name].commands for name in failures):
-            words += "; what a failed step did before it failed is not counted"
+            words += "; changes of failed steps are not counted"
     return words
 
 

@@ -5,7 +5,7 @@ from gpupool.cluster.schema import Inventory
 
 
 def command() -> None:
-    """Print the JSON Schema of inventories; point your editor's YAML support at it."""
+    """Print the JSON Schema of inventories, for the YAML support of editors."""
     schema = Inventory.model_json_schema(by_alias=True)
     # one file of a folder holds some of the keys, so none is required of a single file
     schema.pop("required", None)

@@ -141,7 +141,7 @@ class _Run:
 
     def _host_report(self, track: Track, changes: tuple[Change, ...]) -> HostReport:
         if self.interrupted and track.failure is None:
-            track.failure = "stopped before it was done"
+            track.failure = "stopped before it finished"
         return HostReport(track.failure is None, track.failure, changes, track.wire.commands, track.seconds)
 
     # Connect
@@ -181,7 +181,7 @@ class _Run:
         if busy and self.execute:
             self._turn_away(busy)
         for name, who in busy.items() if not self.execute else ():
-            self.progress.note(f"{name}: {who}: what is shown here may be half of that")
+            self.progress.note(f"{name}: {who}: this plan may be outdated")
 
     def _greet_one(self, track: Track) -> None:
         with track.busy():
@@ -190,13 +190,13 @@ class _Run:
                 track.greeting = connector.greet(lock=self.execute)
             except LockError as error:
                 if self.execute:
-                    self._fail(track, f"cannot be locked for this run: {error}")
+                    self._fail(track, f"cannot lock the node for this run: {error}")
 
     def _turn_away(self, busy: Mapping[str, str]) -> None:
         name, who = next(iter(busy.items()))
         for track in self._active():
-            here = busy.get(track.name) or f"left alone: on {name}, {who.replace(' here', '')}"
-            self._fail(track, f"{here}; nothing was changed, try again when that has ended")
+            here = busy.get(track.name) or f"not changed: on {name}, {who.replace(' here', '')}"
+            self._fail(track, f"{here}; nothing was changed, try again after it has ended")
 
     # Prepare: the deploy is called once for each host; without execute each operation looks for what it would change
 
@@ -231,7 +231,7 @@ class _Run:
         except PyinfraError as error:
             # Two hosts came to the same places of the deploy in different orders.
             for track in active:
-                self._fail(track, f"the deploy has no one order of steps for all nodes: {reason(error)}")
+                self._fail(track, f"cannot order the steps of the deploy for all nodes: {reason(error)}")
             return
         for track in active:
             operations = self.state.ops[track.host]
@@ -304,7 +304,9 @@ class _Run:
         self.interrupted = True
         try:
             if self.workers and self.state.is_executing:
-                self.progress.note(f"stopping: running commands get {GRACE_SECONDS} s to end (Ctrl-C again: none)")
+                self.progress.note(
+                    f"stopping: running commands have {GRACE_SECONDS} s to end (Ctrl-C again to stop now)"
+                )
                 self.workers.join(timeout=GRACE_SECONDS)
             self.workers.kill(timeout=1)
         except KeyboardInterrupt:

@@ -125,10 +125,10 @@ def _owner(text: str) -> str:
     """Give `user@host applies here since 08:12` of what stands in a lock."""
     since, _, who = text.partition(" ")
     if not since.isdigit():
-        return "somebody applies here"
+        return "another apply is running here"
     then, now = time.localtime(int(since)), time.localtime()
     form = "%H:%M" if then[:3] == now[:3] else "%Y-%m-%d %H:%M"
-    return f"{who} applies here since {time.strftime(form, then)}"
+    return f"{who} has been applying here since {time.strftime(form, then)}"
 
 
 def whoami() -> str:

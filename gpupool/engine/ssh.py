@@ -85,7 +85,7 @@ class PoolSSH(SSHConnector):
 
     def _lock_is_gone(self) -> None:
         if self._alive():
-            self.give_up(f"{LOST}: this run was silent for too long, and another one may be at work on the node")
+            self.give_up(f"{LOST}: the lock has expired, and another apply may be changing the node")
 
     def put_file(self, *args: Any, **kwargs: Any) -> bool:
         """Upload; a node that hangs counts as lost."""
@@ -98,7 +98,7 @@ class PoolSSH(SSHConnector):
             return super().get_file(*args, **kwargs)
 
     def _hangs(self) -> None:
-        self.give_up(f"{LOST}: the node hangs, no answer for {alive.PATIENCE_SECONDS:.0f} s")
+        self.give_up(f"{LOST}: the node does not respond, no answer for {alive.PATIENCE_SECONDS:.0f} s")
 
     def give_up(self, why: str) -> None:
         """Close the connection at once, whatever runs on it; ``why`` is what its commands then fail with."""

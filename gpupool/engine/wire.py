@@ -106,7 +106,7 @@ class Wire:
         except gevent.Timeout as timeout:
             if timeout is not late:
                 raise
-            self.failure = f"no answer within {limit} s, nor after that: what it asks for cannot be ended on the node"
+            self.failure = f"no answer within {limit} s, and the command cannot be killed on the node"
             raise TimeoutError(self.failure) from None
 
     def _send(self, command: "StringCommand", arguments: dict[str, Any]) -> tuple[bool, CommandOutput]:

@@ -54,21 +54,23 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True) ->
     state = _state(name, tres_of(clean))
     if state is None or (state.trouble and executing()):
         trouble = state.trouble if state else "no answer in time"
-        yield from refuse(f"slurmdbd cannot be asked: {trouble}")
+        yield from refuse(f"cannot query slurmdbd: {trouble}")
         return
     unknown = sorted(tres_of(clean) - set(state.tres)) if executing() else []
     if unknown:
         yield from refuse(
-            f"slurmdbd does not know {', '.join(unknown)} yet: slurmctld must have started once with "
-            "AccountingStorageTRES naming it, before limits on it can be set"
+            f"slurmdbd does not know {', '.join(unknown)} yet: start slurmctld once with it in "
+            "AccountingStorageTRES, before limits on it can be set"
         )
         return
     now, silent = state.entities, state.trouble
     if not executing():
         now, silent = _plan(now, clean, silent, limits)
     steps, stays = difference(now, clean), held(now, clean)
-    trouble_told = {"slurmdbd": f"does not answer ({silent}): shown as if it held nothing\n"} if silent else {}
-    diffs.record(trouble_told | told(steps) | {f"{what} stays": f"{why}\n" for what, why in stays.items()})
+    trouble_told = {"slurmdbd": f"does not answer ({silent}): shown as if it were empty\n"} if silent else {}
+    diffs.record(
+        trouble_told | told(steps) | {f"{what} cannot be removed yet": f"{why}\n" for what, why in stays.items()}
+    )
     if not steps and not stays:
         this_host().noop(f"accounting of {name}: as wanted")
     if steps:

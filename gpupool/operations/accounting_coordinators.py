@@ -42,7 +42,7 @@ def coordinators(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step
     takes = [
         step(
             ("delete", "coordinator", "where", f"account={','.join(names)}", "name={}"),
-            user, (), f"coordinator {user}", f"no longer of {', '.join(names)}",
+            user, (), f"coordinator {user}", f"removed from {', '.join(names)}",
         )
         for user, names in sorted(gone.items())
     ]  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any
 from gpupool.operations.accounting_steps import Step, joined, step
 
 _WHY = "not in the inventory"
-_SILENT = "slurmctld does not answer, so who has jobs is not known"
+_SILENT = "slurmctld does not answer, so it is unknown which of them have jobs"
 
 
 @dataclass(frozen=True)
@@ -114,11 +114,11 @@ def _account_stays(
     if any(account == name for account, _, _ in now["jobs"]):
         return "it has running or pending jobs"
     if any(why for (_, account, _), why in members.items() if account == name):
-        return "a user in it stays"
+        return "a user in it cannot be removed yet"
     if name in now["users"].get("root", {"accounts": {}})["accounts"]:
         return "root is a user in it"
     if any(why for child, why in below.items() if now["accounts"][child]["parent"] == name):
-        return "an account below it stays"
+        return "an account below it cannot be removed yet"
     return None
 
 
@@ -133,10 +133,10 @@ def _qos_stays(
     if any(qos == name for _, _, qos in now["jobs"]):
         return "running or pending jobs use it"
     if name in now["partitions"]:
-        return "a partition of the running slurmctld names it"
+        return "a partition of the running slurmctld uses it"
     for what, values in _staying(now, members, accounts):
         if name == values["DefaultQOS"] or name in values["QOS"]:
-            return f"{what} stays and names it"
+            return f"{what} cannot be removed yet and uses it"
     return None
 
 

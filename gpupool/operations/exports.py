@@ -41,7 +41,7 @@ def exported(wanted: list[ExportEntry], file: str) -> Generator[StringCommand, N
     """
     state = this_host().get_fact(Exports)
     if state is None:
-        yield from refuse("the node does not say what it exports: no answer within 60 s")
+        yield from refuse("cannot read the exports: no answer within 60 s")
         return
     changes: dict[str, str | None] = {}
     for what, words in _differences(wanted, file, state):
@@ -66,13 +66,13 @@ def _differences(wanted: list[ExportEntry], file: str, state: ExportsState) -> I
         active = state.active.get(entry.path, {})
         for client in entry.clients:
             if client not in active:
-                yield entry.path, f"given to {client} ({','.join(entry.options)})"
+                yield entry.path, f"exported to {client} ({','.join(entry.options)})"
             elif lacking := [it for it in entry.options if not _has(active[client], it)]:
                 yield entry.path, f"{client} gets {','.join(lacking)}"
     for path, clients in state.active.items():
         for client in clients:
             if (path, client) not in others and (path not in ours or client not in ours[path].clients):
-                yield path, f"no longer given to {client}"
+                yield path, f"no longer exported to {client}"
 
 
 def _has(active: frozenset[str], option: str) -> bool:

@@ -71,11 +71,11 @@ def running(
     restart_paths, reload_paths = restart_if or [], reload_if or []
     paths = list(dict.fromkeys([*restart_paths, *reload_paths]))
     if not _UNIT.fullmatch(unit) or any("\n" in path or "\\" in path for path in paths):
-        yield from refuse(f"{unit!r}: no name of a unit, or a path that cannot be watched")
+        yield from refuse(f"{unit!r}: not a valid unit name, or a path that cannot be watched")
         return
     state = this_host().get_fact(Unit, unit=unit, paths=paths)
     if state is None:
-        yield from refuse(f"systemd says nothing of {unit}: no answer within 60 s")
+        yield from refuse(f"cannot read the state of {unit} from systemd: no answer within 60 s")
         return
     changed = stale(state, {} if executing() else upcoming.announced())
     because = {path: why for path, why in changed.items() if path in restart_paths}
@@ -101,7 +101,7 @@ def running(
                 # a unit that failed too often refuses to start before it is forgiven
                 "start": 'systemctl reset-failed -- "$unit" 2>/dev/null || :\n'
                 f'systemctl {start} -- "$unit" || say "does not start"',
-                "restart": 'systemctl restart -- "$unit" || say "does not come back after its restart"',
+                "restart": 'systemctl restart -- "$unit" || say "does not start again after its restart"',
                 "reload": f'said=$({reload} 2>&1) || say "cannot be reloaded" "$said"',
             }[act],
             *(["settle"] if unit.endswith(".service") else []),
@@ -121,10 +121,12 @@ def at_boot(units: list[str]) -> Generator[StringCommand, None, None]:
     """Have units start at boot, without starting them now; what is masked is an admin's decision, and refused."""
     states = this_host().get_fact(UnitFiles, units=units)
     if states is None:
-        yield from refuse(f"systemd does not say whether {', '.join(units)} start at boot: no answer within 60 s")
+        yield from refuse(f"cannot read from systemd whether {', '.join(units)} start at boot: no answer within 60 s")
         return
     if masked := [unit for unit in units if states.get(unit, "").startswith("masked")]:
-        yield from refuse(f"{', '.join(masked)}: masked; if nobody needs that: systemctl unmask {shlex.join(masked)}")
+        yield from refuse(
+            f"{', '.join(masked)}: masked; unless this is intended: systemctl unmask {shlex.join(masked)}"
+        )
         return
     late = [unit for unit in units if states.get(unit) not in _ENABLED]
     diffs.record({f"enable {unit}": None for unit in late})
@@ -155,4 +157,4 @@ def _why(state: UnitState, path: str, coming: str | None) -> str:
 
 
 def _short(sha256: str) -> str:
-    return sha256[:12] if sha256 != upcoming.ABSENT else "it was not there"
+    return sha256[:12] if sha256 != upcoming.ABSENT else "it did not exist"

@@ -39,7 +39,7 @@ def groups(wanted: dict[str, int]) -> Commands:
     state = this_host().get_fact(Accounts, users=[], groups=[*wanted, *map(str, wanted.values())]) if wanted else None
     if state is None:
         if wanted:
-            yield from refuse("the node does not say which groups it has: getent gave no answer within 60 s")
+            yield from refuse("cannot read the groups: no answer from getent within 60 s")
         else:
             this_host().noop("no groups wanted")
         return
@@ -81,7 +81,7 @@ def users(wanted: list[UserEntry], managed_groups: list[str] | None = None) -> C
     keys = [key for user in wanted for key in (user.name, str(user.uid))]
     state = this_host().get_fact(Accounts, users=keys, groups=asked)
     if state is None:
-        yield from refuse("the node does not say which users it has: getent gave no answer within 60 s")
+        yield from refuse("cannot read the users: no answer from getent within 60 s")
         return
     changes: dict[str, str | None] = {}
     lines: list[str] = []
@@ -149,7 +149,7 @@ def _wrong(wanted: list[UserEntry]) -> str | None:
             return f"{user.name!r} is not a valid user name"
         for value in (user.comment, user.home, user.shell):
             if unix_names.breaks_passwd(value):
-                return f"user {user.name}: {value!r} has a sign in it that passwd cannot hold"
+                return f"user {user.name}: {value!r} contains a character that passwd cannot hold"
     return None
 
 

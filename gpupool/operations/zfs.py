@@ -102,7 +102,7 @@ def kept(pools: list[PoolEntry], datasets: list[DatasetEntry]) -> Commands:
     stays = work_on_pools(pools, first).stays | work_on_datasets(datasets, second).stays
     diffs.record({f"{what} (refused)": f"{why}\n" for what, why in stays.items()})
     if not stays:
-        this_host().noop("ZFS holds nothing that is not wanted")
+        this_host().noop("ZFS: nothing refused")
         return
     words = "; ".join(_told(stays))
     yield StringCommand(f"printf '%s\\n' {shlex.quote(words)} >&2; exit 1")
@@ -144,7 +144,7 @@ def _datasets(wanted: list[DatasetEntry]) -> DatasetsState | None:
 def _silent(state: PoolsState | DatasetsState | None, what: str) -> str:
     """Say that ZFS does not answer; a plan may come before it is installed."""
     if state is None:
-        return f"the node does not say what {what} holds: no answer within 60 s"
+        return f"cannot read the state of {what}: no answer within 60 s"
     return f"ZFS does not work here: {state.trouble}" if state.trouble and executing() else ""
 
 

@@ -40,8 +40,8 @@ def work_on_pools(wanted: Sequence[PoolEntry], state: PoolsState) -> Work:
         elif not entry.vdevs:
             if not state.trouble:  # a plan may come before zfs is there to be asked
                 work.obstacles.append(
-                    f"the pool {entry.name} is not there, and no disks are named to make it of; if it only has to be "
-                    f"imported: zpool import {entry.name}"
+                    f"the pool {entry.name} does not exist, and no disks are given to create it; if it only has to "
+                    f"be imported: zpool import {entry.name}"
                 )
         elif complaints := list(_in_the_way(entry, wanted, state)):
             work.obstacles += complaints
@@ -91,8 +91,8 @@ def _compare(entry: PoolEntry, now: PoolState, state: PoolsState, work: Work) ->
     if left or other:
         found = "; ".join(" ".join((it.kind, *it.disks)) for it in left) or "nothing"
         work.stays[f"pool {entry.name} has other disks"] = (
-            f"{found}, and the inventory says {'; '.join(other) or 'nothing of it'}. Disks are only exchanged by hand "
-            "(zpool replace, attach, detach); what is right as it is belongs into the inventory"
+            f"{found}, and the inventory has {'; '.join(other) or 'none of them'}. Disks are only replaced by hand "
+            "(zpool replace, attach, detach); if the pool is right as it is, correct the inventory"
         )
 
 
@@ -118,11 +118,11 @@ def _in_the_way(entry: PoolEntry, wanted: Sequence[PoolEntry], state: PoolsState
         others = [it for other in wanted for it in other.disks if it != disk]
         twins = [it for it in others if found.device and state.disks.get(it, DiskState(None)).device == found.device]
         if found.device is None:
-            yield f"disk {disk} of pool {entry.name} is not there (ls /dev/disk/by-id shows what is)"
+            yield f"disk {disk} of pool {entry.name} does not exist (ls /dev/disk/by-id lists all disks)"
         elif found.device in owners:
-            yield f"disk {disk} of pool {entry.name} belongs to the pool {owners[found.device]} already"
+            yield f"disk {disk} of pool {entry.name} already belongs to the pool {owners[found.device]}"
         elif twins or entry.disks.count(disk) > 1:
-            yield f"disk {disk} of pool {entry.name} is named twice{f', also as {twins[0]}' if twins else ''}"
+            yield f"disk {disk} of pool {entry.name} is given twice{f', also as {twins[0]}' if twins else ''}"
         elif (found.signs or found.label) and not ours:
             yield _holds(disk, entry.name, found)
 
@@ -134,9 +134,9 @@ def _holds(disk: str, pool: str, found: DiskState) -> str:
         was = "destroyed pool" if found.label.state == _DESTROYED else "pool"
         of_zfs = f"the ZFS {was} {found.label.pool}{whose}"
         what = f"{of_zfs} ({what})" if what else of_zfs
-    advice = f"if nobody needs that: wipefs -a {shlex.quote(disk)}"
+    advice = f"if it is no longer needed: wipefs -a {shlex.quote(disk)}"
     if found.label and found.label.state != _DESTROYED:
-        advice = f"to see it: zpool import; {advice}"
+        advice = f"to inspect it: zpool import; {advice}"
     return f"disk {disk} of pool {pool} holds {what}; {advice}"
 
 

@@ -53,7 +53,7 @@ def applied(files: Mapping[str, str], table: tuple[Difference, ...]) -> dict[str
                 text, seen = texts.changed(text, it.line, it.word, it.change)
             if it.needed and not seen:
                 raise TwinError(
-                    f"the table of differences names {it.key} in {path}, which production's file does not have: "
+                    f"the table of differences has {it.key} in {path}, which production's file does not have: "
                     "bring the table and the file together"
                 )
         found[path] = text

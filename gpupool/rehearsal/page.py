@@ -63,7 +63,7 @@ def sum_up(row: Row) -> str:
         parts = [f"held {most.owned}, which is {row.over_cap} more than its cap of {row.cap}"]
     else:
         reached = "all" if most.owned == row.cap else f"up to {most.owned}"
-        parts = [f"held {reached} of its {row.cap}" if most.owned else f"asked for none of its {row.cap}"]
+        parts = [f"held {reached} of its {row.cap}" if most.owned else f"requested none of its {row.cap}"]
         if most.borrowed:
             parts.append(f"borrowed up to {most.borrowed}")
     if most.evicted:

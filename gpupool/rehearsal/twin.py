@@ -71,7 +71,7 @@ class Twin:
         files = applied(wanted.files, table)
         dockerd.ensure()
         for orphan in twin_container.remove_orphans():
-            tell(f"removed {orphan}: whoever had started it is gone")
+            tell(f"removed {orphan}: the process that started it has ended")
         tag = image.ensure(version, tell)
         state = cluster.slurm.state
         twin = cls(cluster, version, twin_container.run(tag, place, cluster.name, state=state, keep=keep))

@@ -111,7 +111,7 @@ def _fitting(cluster: Cluster) -> Iterator[dict[str, Any]]:
 
 
 def _queues(cluster: Cluster) -> str:
-    return f"Name a partition with --partition (-p): {', '.join(cluster.partitions)}."
+    return f"Specify a partition with --partition (-p): {', '.join(cluster.partitions)}."
 
 
 def _replaced(cluster: Cluster) -> dict[str, dict[str, str]]:

@@ -39,12 +39,12 @@ def attempt(
             env={**os.environ, "DOCKER_CLI_HINTS": "false"},
         )
     except FileNotFoundError as error:
-        raise TestbedError("docker is not installed here: apt-get install docker.io") from error
+        raise TestbedError("docker is not installed on this machine: apt-get install docker.io") from error
     _running.add(process)
     try:
         out, err = process.communicate(stdin, timeout=timeout)
     except subprocess.TimeoutExpired as error:
-        raise TestbedError(f"docker {args[0]} gave no answer for {timeout:.0f} s: is dockerd healthy?") from error
+        raise TestbedError(f"docker {args[0]} did not answer for {timeout:.0f} s: is dockerd running?") from error
     finally:
         _running.discard(process)
         if process.poll() is None:

@@ -23,9 +23,9 @@ def ensure_key(folder: Path) -> Path:
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
-        raise TestbedError("ssh-keygen is not here: apt-get install openssh-client") from error
+        raise TestbedError("ssh-keygen is not installed: apt-get install openssh-client") from error
     if done.returncode:
-        raise TestbedError(f"no SSH key could be made in {folder}: {done.stderr.strip() or done.stdout.strip()}")
+        raise TestbedError(f"cannot create an SSH key in {folder}: {done.stderr.strip() or done.stdout.strip()}")
     public_path(fresh).rename(public_path(key))
     fresh.rename(key)
     return key

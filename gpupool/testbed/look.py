@@ -120,9 +120,9 @@ def ssh_command(state: State, node: str, user: str = "root", command: Sequence[s
     if node not in state.nodes:
         raise TestbedError(f"testbed {state.id} has no node {node}: it has {', '.join(state.nodes)}")
     if not shutil.which("ssh"):
-        raise TestbedError("ssh is not here: apt-get install openssh-client")
+        raise TestbedError("ssh is not installed: apt-get install openssh-client")
     if not Path(state.ssh_config).exists():
-        raise TestbedError(f"testbed {state.id} never came up to its end: gpupool testbed up finishes it")
+        raise TestbedError(f"testbed {state.id} was only partly started: run gpupool testbed up again")
     return ["ssh", "-F", state.ssh_config, "-l", user, node, *(["--", *command] if command else [])]
 
 

@@ -35,7 +35,7 @@ def stand_in(
     """
     overlay = cluster.testbed
     if overlay is None:
-        raise TestbedError(f"the inventory of {cluster.name} has no testbed: say which nodes (testbed: nodes:)")
+        raise TestbedError(f"the inventory of {cluster.name} has no testbed: set its nodes (testbed: nodes:)")
     nodes = _moved(cluster, network or overlay.network)
     vm_choice.ensure_fit(cluster, nodes, machines, cgroup)
     emulated = all(node.name in machines for node in nodes.values() if node.has("compute"))

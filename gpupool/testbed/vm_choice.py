@@ -70,5 +70,5 @@ def ensure_fit(
     if cgroup == "v1" and left and len(left) < len(compute):
         raise TestbedError(
             f"Slurm has one cgroup.conf for all, and on this machine containers have control groups v1, machines v2: "
-            f"all nodes that run jobs have to be machines, or none (--vm {','.join([*machines, *left])})"
+            f"either all compute nodes must be virtual machines, or none (--vm {','.join([*machines, *left])})"
         )

@@ -109,7 +109,7 @@ def count(top: str, levels: int, file: str, now: float, say: Say) -> Counted:
                 if level.depth > 1:
                     stack[-2].sum.merge(level.sum)
             elif level.depth == 0 and level.sum.missed:
-                walk.leave(level, f"not all of it could be looked at: {level.sum.missed}", level.sum.fault)
+                walk.leave(level, f"not all of it could be read: {level.sum.missed}", level.sum.fault)
             stack.pop()
             if level.depth:
                 os.close(level.fd)

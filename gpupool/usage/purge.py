@@ -64,7 +64,7 @@ def purge(rule: Rule, now: float, log: Say, dry: bool = False) -> Gone:
     try:
         spared = tree.identities((*NEVER, *rule.spared))
         if inside := tree.lies_in(fd, spared):
-            raise tree.NoWayError(f"it lies in {inside}, from which nothing is removed")
+            raise tree.NoWayError(f"it is inside {inside}, from which nothing is removed")
     except tree.NoWayError:
         os.close(fd)
         raise

@@ -29,7 +29,7 @@ def open_top(path: str) -> int:
             below = os.open(part, _DIRECTORY, dir_fd=now)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
-                raise NoWayError(f"{shown(part)} in its path is a link, or no directory") from None
+                raise NoWayError(f"{shown(part)} in its path is a link, or not a directory") from None
             raise NoWayError(error.strerror) from None
         finally:
             os.close(now)

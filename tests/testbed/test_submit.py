@@ -22,7 +22,7 @@ def test_too_many_cpus_for_a_gpu_are_warned_of(idle: Testbed) -> None:
     for asked, warned in (("--gres=gpu:rtx_6000:1 -c 8", True), ("--gres=gpu:a40:1 -c 15", False)):
         done = idle.run("sky1", f"srun -p debug {asked} true", "u-kira1")
         assert done.returncode == 0, done.stderr
-        assert ("8 CPUs for each GPU are more than 7" in done.stderr) is warned
+        assert ("8 CPUs per GPU, but at most 7 are recommended" in done.stderr) is warned
 
 
 @pytest.mark.promise("SKY-158", "SKY-208", "SKY-209")

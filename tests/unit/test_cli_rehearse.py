@@ -126,7 +126,7 @@ def test_nothing_is_left_behind_whatever_happens(
         said = gpupool("rehearse", SKYNET, "--report", tmp_path / "report")
         assert said.code == (130 if isinstance(wrong, KeyboardInterrupt) else 1)
         assert said.out == ""
-        assert ("interrupted: the twin is taken down" in said.err) == isinstance(wrong, KeyboardInterrupt)
+        assert ("interrupted: the twin was removed" in said.err) == isinstance(wrong, KeyboardInterrupt)
     assert stage.stopped == 1
     assert list(tmp_path.iterdir()) == []
 
@@ -178,8 +178,8 @@ def test_a_sites_own_promises_go_along(stage: Stage, gpupool: Callable[..., Any]
     ("words", "said"),
     [
         (["--only", "cpa"], "--only: there is no promise cpa (did you mean cap?)"),
-        (["--only", "xyzzy"], "--only: there is no promise xyzzy (there are cap-nodes, cap-cpus, "),
-        (["--slurm", "23.02"], "--slurm 23.02: say 22.05, 24.11, 26.05"),
+        (["--only", "xyzzy"], "--only: there is no promise xyzzy (known: cap-nodes, cap-cpus, "),
+        (["--slurm", "23.02"], "--slurm 23.02: must be one of 22.05, 24.11, 26.05"),
         (["--with", "nowhere.yml"], "nowhere.yml:1: cannot be read: No such file or directory"),
     ],
 )

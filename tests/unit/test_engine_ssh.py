@@ -115,7 +115,7 @@ def test_another_host_key_is_refused(node: Server, tmp_path: Path) -> None:
 
 def test_a_login_that_is_refused(node: Server, tmp_path: Path) -> None:
     new_key(tmp_path / "stranger")
-    words = "cannot be reached: SSH login refused (is our key in its authorized_keys?)"
+    words = "cannot be reached: SSH login refused (is your key in its authorized_keys?)"
     assert failure(node, ssh_key=str(tmp_path / "stranger")) == words
 
 

@@ -33,8 +33,8 @@ KEY = Ed25519Key.from_private_key_file
 @pytest.mark.parametrize(
     ("cause", "words"),
     [
-        (AuthenticationException("Authentication failed."), "SSH login refused (is our key in its authorized_keys?)"),
-        (socket.gaierror(-2, "Name or service not known"), "its host name cannot be resolved"),
+        (AuthenticationException("Authentication failed."), "SSH login refused (is your key in its authorized_keys?)"),
+        (socket.gaierror(-2, "Name or service not known"), "cannot resolve its host name"),
         (TimeoutError("timed out"), "no answer"),
         (OSError(113, "No route to host"), "no route to host"),
         (SSHException("Error reading SSH protocol banner"), "no SSH server answered"),

@@ -68,7 +68,7 @@ def test_the_testbed_while_it_stands(states: Path) -> None:
 
 
 def test_one_may_say_which(states: Path) -> None:
-    with pytest.raises(TestbedError, match=r"no testbed of .* stands here"):
+    with pytest.raises(TestbedError, match=r"no testbed of .* on this machine"):
         reach(INVENTORY / "skynet", "testbed")
     stand(states)
     assert reach(INVENTORY / "skynet", "nodes").testbed is None
@@ -80,7 +80,7 @@ def test_one_may_say_which(states: Path) -> None:
 
 @pytest.mark.parametrize("on", ["here", "nodes:skynet", ""])
 def test_another_word_is_refused(on: str) -> None:
-    with pytest.raises(GpupoolError, match="say auto, testbed, testbed:NAME or nodes"):
+    with pytest.raises(GpupoolError, match="must be auto, testbed, testbed:NAME or nodes"):
         reach(INVENTORY / "skynet", on)
 
 

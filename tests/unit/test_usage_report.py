@@ -104,14 +104,14 @@ def test_who_got_no_file_is_named_with_the_reason(
     ("answer", "trouble"),
     [
         (None, {"multivac": "its file systems did not answer in time"}),
-        (UsageState(absent=True), {"multivac": "nothing counts there yet: gpupool apply"}),
+        (UsageState(absent=True), {"multivac": "the report is not installed yet: run gpupool apply"}),
         (
             state(missing=dict.fromkeys(TOPS[:2], 0), trouble={"/export/scratch": "does not answer"}),
             {"multivac:/export/scratch": "does not answer"},
         ),
         (
             state(missing=dict.fromkeys(TOPS[1:], 0)),
-            {"multivac:/pskynet1": "nothing was said of it: gpupool apply"},
+            {"multivac:/pskynet1": "no report of it yet: run gpupool apply"},
         ),
     ],
 )

@@ -36,7 +36,10 @@ def test_a_disk_with_anything_on_it_is_refused_by_name(stores: Stores, changed: 
         stores.out(SERVER, f"mkswap -qL theses {DISKS[0]}")
         before = stores.out(SERVER, f"sha256sum < {DISKS[0]}")
         said = refused(seen)
-        assert f"disk {DISKS[0]} of pool fresh holds swap 'theses'; if nobody needs that: wipefs -a {DISKS[0]}" in said
+        assert (
+            f"disk {DISKS[0]} of pool fresh holds swap 'theses'; if it is no longer needed: wipefs -a {DISKS[0]}"
+            in said
+        )
         assert pools(stores) == ["tank"]
         assert stores.out(SERVER, f"sha256sum < {DISKS[0]}") == before
         # with nothing on it, it is taken

@@ -59,7 +59,7 @@ def count(number: int, noun: str) -> str:
 
 def with_labs(expected: Expected) -> str | None:
     """Say why nothing is guaranteed to labs."""
-    return None if expected.labs else "no account has a GPU cap with people to claim it"
+    return None if expected.labs else "no account with a GPU cap has users"
 
 
 def with_loans(expected: Expected) -> str | None:

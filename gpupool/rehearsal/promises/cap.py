@@ -102,21 +102,21 @@ def _try_nodes(stage: Stage) -> Verdict:
 
 CAP = Promise(
     "cap",
-    "Every lab can use as many GPUs at once as it contributed, and not one more",
+    "Every lab can use as many GPUs at once as it contributed, and no more",
     ("SKY-034", "SKY-035", "SKY-107", "SKY-187"),
     with_labs,
     _try_cap,
 )
 CPUS = Promise(
     "cap-cpus",
-    "Every lab's GPUs come with the CPUs that people are told to take for each",
+    "Every lab's GPUs can be used with the recommended number of CPUs each",
     ("SKY-132", "SKY-142"),
     with_labs,
     _try_cpus,
 )
 NODES = Promise(
     "cap-nodes",
-    "Every lab's GPUs can be had as whole nodes",
+    "Every lab can use its GPUs as whole nodes",
     ("SKY-034", "SKY-136"),
     with_labs,
     _try_nodes,

@@ -96,7 +96,7 @@ def _too_many(stage: Stage, user: str) -> Iterator[str]:
 
 HOSTILE = Promise(
     "hostile-user",
-    "Nobody takes memory, GPUs or Slurm itself from others by asking for it in another way",
+    "No way of requesting memory or GPUs takes them, or Slurm itself, from other users",
     ("SKY-036",),
     with_labs,
     _try,

@@ -21,7 +21,7 @@ def _spills(expected: Expected) -> Iterator[tuple[Lab, User, int, Partition]]:
 
 
 def _can_spill(expected: Expected) -> str | None:
-    return None if any(_spills(expected)) else "no user has a limit that another of the lab's partitions lifts"
+    return None if any(_spills(expected)) else "no user has a limit that another partition of the lab lifts"
 
 
 def _gpu(expected: Expected) -> str | None:
@@ -53,7 +53,7 @@ def _lent(expected: Expected) -> tuple[Lab, Partition] | None:
 
 
 def _has_lent(expected: Expected) -> str | None:
-    return with_labs(expected) or (None if _lent(expected) else "no preemptable partition takes labs' own accounts")
+    return with_labs(expected) or (None if _lent(expected) else "no preemptable partition accepts labs' own accounts")
 
 
 def _try_counts(stage: Stage) -> Verdict:
@@ -77,7 +77,7 @@ def _has_arbiter(expected: Expected) -> str | None:
     if words := _has_lent(expected):
         return words
     found = _mates(expected)
-    return None if found else "no arbiter looks after labmates, or no lab has two people"
+    return None if found else "the arbiter is off, or no lab has two users"
 
 
 def _mates(expected: Expected) -> tuple[Lab, Partition] | None:
@@ -121,14 +121,14 @@ SPILL = Promise(
 )
 USER_OVERCAP = Promise(
     "user-overcap",
-    "What a lab's people borrow from each other counts against the lab's cap",
+    "GPUs that members of a lab borrow from each other count against the lab's cap",
     ("SKY-128", "SKY-125"),
     _has_lent,
     _try_counts,
 )
 LABMATE = Promise(
     "labmate",
-    "A labmate's job takes the place of what the lab's people have borrowed from each other",
+    "A labmate's job preempts jobs on GPUs borrowed within the lab",
     ("SKY-126", "SKY-129"),
     _has_arbiter,
     _try_mate,

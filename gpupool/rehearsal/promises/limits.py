@@ -139,7 +139,7 @@ def _applies(expected: Expected) -> str | None:
 
 PER_USER = Promise(
     "per-user",
-    "Each user can hold what the limits say, and no more",
+    "Each user can use as much as the limits allow, and no more",
     ("SKY-153", "SKY-158", "SKY-207", "SKY-208", "SKY-209"),
     _applies,
     _try,

@@ -113,19 +113,19 @@ def _try(stage: Stage, what: Resource) -> Verdict:
 
 
 def _two_labs(expected: Expected) -> str | None:
-    return with_labs(expected) or (None if len(expected.labs) > 1 else "there is one lab only")
+    return with_labs(expected) or (None if len(expected.labs) > 1 else "there is only one lab")
 
 
 CPUS = Promise(
     "neighbour-cpus",
-    "No lab can lock others out of their GPUs by taking the CPUs",
+    "No lab can make others' GPUs unusable by taking the CPUs",
     ("SKY-036", "SKY-140"),
     _two_labs,
     lambda stage: _try(stage, "cpu"),
 )
 MEMORY = Promise(
     "neighbour-memory",
-    "No lab can lock others out of their GPUs by taking the memory",
+    "No lab can make others' GPUs unusable by taking the memory",
     ("SKY-036",),
     _two_labs,
     lambda stage: _try(stage, "mem"),

@@ -90,7 +90,7 @@ def _try(stage: Stage) -> Verdict:
 
 ORDER = Promise(
     "order",
-    "Higher partitions go first, and in a partition the higher QoS",
+    "Jobs of higher partitions start first, and within a partition those of the higher QoS",
     ("SKY-156", "SKY-157"),
     _applies,
     _try,

@@ -166,7 +166,7 @@ def _try_speed(stage: Stage) -> Verdict:
 
 EACH = Promise(
     "reclaim-each",
-    "A lab gets its cap back from those who borrow it, whenever it comes",
+    "A lab gets borrowed GPUs back, up to its cap, whenever it needs them",
     ("SKY-036", "SKY-121"),
     with_loans,
     _try_each,
@@ -204,35 +204,35 @@ def _arrays(expected: Expected) -> str | None:
 
 ARRAY = Promise(
     "reclaim-array",
-    "The tasks of a lab's array get their GPUs back side by side",
+    "The tasks of a lab's array get their GPUs back in parallel",
     ("SKY-036",),
     _arrays,
     _try_array,
 )
 ALL = Promise(
     "reclaim-all",
-    "All labs get their caps back, if all come at once",
+    "All labs get their caps back, even if all need them at once",
     ("SKY-036", "SKY-121"),
     with_loans,
     _try_all,
 )
 REQUEUE = Promise(
     "requeue",
-    "A job that had to go runs again by itself later; one that cannot is ended, and its output says why",
+    "A preempted job runs again later; one that cannot be requeued is ended, and its output says why",
     ("SKY-123", "SKY-121"),
     with_loans,
     _try_requeue,
 )
 RANKS = Promise(
     "overcap-first",
-    "Those who borrow from everybody go before those who borrow from their own lab",
+    "Jobs that borrow from other labs are preempted before jobs that borrow from their own lab",
     ("SKY-127",),
     _has_ranks,
     _try_ranks,
 )
 SPEED = Promise(
     "speed",
-    "An owner waits no longer than the grace time and a moment",
+    "An owner waits little longer than the grace time",
     ("SKY-036",),
     with_loans,
     _try_speed,

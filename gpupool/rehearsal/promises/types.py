@@ -62,12 +62,12 @@ def _try(stage: Stage) -> Verdict:
 
 
 def _applies(expected: Expected) -> str | None:
-    return with_labs(expected) or (None if expected.cluster.gpu_types else "GPUs have no types here")
+    return with_labs(expected) or (None if expected.cluster.gpu_types else "GPUs have no types in this inventory")
 
 
 TYPES = Promise(
     "types",
-    "Every lab can use every type of GPU, and gets the type it asks for",
+    "Every lab can use every GPU type, and gets the type it requests",
     ("SKY-037", "SKY-104", "SKY-136", "SKY-137", "SKY-138", "SKY-188"),
     _applies,
     _try,

@@ -52,7 +52,7 @@ def _cases(expected: Expected) -> Iterator[_Case]:
 
 
 def _applies(expected: Expected) -> str | None:
-    return None if any(_cases(expected)) else "no partition and no QoS has an end"
+    return None if any(_cases(expected)) else "no partition and no QoS has a time limit"
 
 
 def _try(stage: Stage) -> Verdict:
@@ -76,7 +76,7 @@ def _try(stage: Stage) -> Verdict:
     tried = f"{len(cases)} pairs of partition and QoS, with no time named and with a minute too many"
     waits = f", {len(over.wishes)} wait for ever" if over.wishes else ""
     return verdict(
-        tried, wrong, f"each had its own end; of the minute too many {len(over.refused)} were refused{waits}"
+        tried, wrong, f"each had its own time limit; of the minute too many {len(over.refused)} were refused{waits}"
     )
 
 
@@ -105,7 +105,7 @@ def _seconds(limit: str, of_partition: int | None) -> int | None:
 
 WALLS = Promise(
     "walls",
-    "Every partition and QoS has the end that it is said to have",
+    "Every partition and QoS has the time limit that the inventory says",
     ("SKY-103", "SKY-124", "SKY-153", "SKY-154", "SKY-155", "SKY-187"),
     _applies,
     _try,
@@ -165,12 +165,12 @@ def _try_timeout(stage: Stage) -> Verdict:
 
 
 def _can_run(expected: Expected) -> str | None:
-    return None if expected.owners and any(expected.people(expected.owners[0])) else "nobody may run jobs for long"
+    return None if expected.owners and any(expected.people(expected.owners[0])) else "no user may run jobs for long"
 
 
 TIMEOUT = Promise(
     "timeout",
-    "A job that has used up its time ends, and its output says so",
+    "A job that reaches its time limit is ended, and its output says so",
     ("SKY-153",),
     _can_run,
     _try_timeout,
