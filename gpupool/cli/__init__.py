@@ -1,4 +1,4 @@
-"""The command line: one file per command, and `main`, which ends each of them in words."""
+"""The command line: one file per command, and `main`, which turns errors into messages."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ _AGAIN = "running it again finishes the work"
 
 
 def main() -> None:
-    """Run a command; what a person can mend is said in words, never as a traceback."""
+    """Run a command; a user's mistake ends with a message, never with a traceback."""
     with _terminable() as terminated:
         try:
             _run()
@@ -40,7 +40,7 @@ def main() -> None:
 
 def _run() -> None:
     if sys.stdout is None:  # closed by who started this: the next file that is opened would take its place
-        raise GpupoolError("standard output is closed: there is nobody to tell")
+        raise GpupoolError("standard output is closed")
     try:
         # what it imports takes a moment, in which somebody may press Ctrl-C
         from gpupool.cli.app import app
@@ -66,7 +66,7 @@ def _flush() -> None:
 
 
 def _discard() -> None:
-    """Let Python, as it ends, write what nobody takes to nowhere."""
+    """Discard output that cannot be written, so that Python does not complain at its end."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

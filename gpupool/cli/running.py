@@ -1,4 +1,4 @@
-"""What `plan` and `apply` share: whom to speak to, which deploy, and how a report looks."""
+"""What `plan` and `apply` share: the target, the deploy, and how a report looks."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,7 +16,7 @@ SITE = Path(__file__).parent.parent / "deploys" / "site.py"
 
 
 def reached(inventory: Path, on: str) -> Reach:
-    """Load the inventory and say, before anything else, whom this run speaks to."""
+    """Load the inventory, and print the target before anything else."""
     to = reach(inventory, on)
     stderr.print(f"target: {to.where}", style="dim")
     return to
@@ -91,7 +91,7 @@ def show(console: Screen, report: Report, *, diffs: bool) -> None:
 
 
 def planned(report: Report) -> str:
-    """Sum up a plan; of a node that failed nobody knows what would change there."""
+    """Sum up a plan; changes of a node that failed are unknown."""
     good, failed = len(report.hosts) - len(report.failures), len(report.failures)
     if report.changed:
         found = [f"{counted(changes_in(report), 'change')} pending"]
@@ -104,7 +104,7 @@ def planned(report: Report) -> str:
 
 
 def applied(report: Report) -> str:
-    """Sum up an apply; a step that failed may have done a part of its work, which nobody has counted."""
+    """Sum up an apply; a step that failed may have done a part of its work, which is not counted."""
     failures = report.failures
     good = len(report.hosts) - len(failures)
     words = f"{good} of {counted(len(report.hosts), 'node')} match the inventory"

@@ -73,7 +73,7 @@ def up(
     if as_json:
         print_json(done.as_dict())
         return
-    parts = {"made": done.created, "made anew": done.recreated, "started": done.started, "left alone": done.kept}
+    parts = {"created": done.created, "recreated": done.recreated, "started": done.started, "unchanged": done.kept}
     counts = ", ".join(f"{len(names)} {what}" for what, names in parts.items() if names)
     Screen().print(f"testbed {spec.name}: {len(spec.containers)} nodes are up after {done.seconds} s ({counts})")
     for node, paths in left_out.items():

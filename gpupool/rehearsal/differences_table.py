@@ -158,7 +158,7 @@ def _cgroups(place: Place) -> tuple[Difference, ...]:
     why = "a container without rights over control groups"
     if place.version != "22.05":
         return (Difference(_CGROUP, "CgroupPlugin", "cgroup/v2", "disabled", why, lambda *_: "disabled", needed=True),)
-    nowhere = "22.05 cannot do without a plugin; that of v1 touches nothing as long as nobody is fenced in"
+    nowhere = "22.05 needs a plugin; that of v1 changes nothing while jobs are not confined"
     return (
         Difference(_CGROUP, "CgroupPlugin", "autodetect", "cgroup/v1", nowhere, lambda *_: "cgroup/v1", needed=True),
         Difference(_CGROUP, "CgroupMountpoint", "Slurm's own", V1_MOUNT, nowhere, lambda *_: V1_MOUNT),

@@ -55,11 +55,11 @@ def _unknown(scenario: Scenario, cluster: Cluster) -> Iterator[Complaint]:
             if step.submit.name:
                 named.add(step.submit.name)
         if step.expect and not submitted:
-            yield Complaint((*here, "expect"), "nothing was submitted before")
+            yield Complaint((*here, "expect"), "no earlier step submits jobs")
         for key, name in (("of", step.expect.of if step.expect else None), ("", step.cancel)):
             if name is not None and name not in named:
                 path = (*here, "expect", key) if key else (*here, "cancel")
-                yield Complaint(path, f"no step before submits jobs named {name}", _near(name, named))
+                yield Complaint(path, f"no earlier step submits jobs named {name}", _near(name, named))
 
 
 def _complaints(error: ValidationError) -> Iterator[Complaint]:

@@ -172,7 +172,7 @@ class Stage:
                 elif known != job.start:
                     self.disturbed[job.id] = f"{job.id} of {job.user} in {job.partition} was started again"
             elif job.id in self.owned and job.state == "PENDING" and not self.lost:
-                self.disturbed[job.id] = f"{job.id} of {job.user} had to go ({job.reason})"
+                self.disturbed[job.id] = f"{job.id} of {job.user} was preempted ({job.reason})"
 
     def _moment(self, scene: Scene) -> Moment:
         giving = {it.name for it in self.expected.givers}

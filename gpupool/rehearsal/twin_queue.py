@@ -59,7 +59,7 @@ def answers(out: str, asked: int) -> list[str | Refusal]:
         elif verdict == "refused":
             found.append(Refusal(rest.replace("sbatch: error: ", "").strip()))
     if len(found) != asked:
-        raise TwinError(f"{asked} jobs were handed in and {len(found)} answers came")
+        raise TwinError(f"{asked} jobs were submitted, but there were {len(found)} answers")
     return found
 
 

@@ -23,7 +23,7 @@ _DAY = 86400
 _CALENDAR = {3600: "hourly", _DAY: "daily", 7 * _DAY: "weekly"}
 _WORDS = {
     "count": "gpupool: says in each directory how much it holds",
-    "purge": "gpupool: removes files that nobody has changed for long",
+    "purge": "gpupool: removes files that have not changed for a long time",
     "audit": "gpupool: lists what does not belong in labs' spaces",
 }
 

@@ -93,7 +93,7 @@ def _free(fd: int, name: str) -> bool:
         return False
     if not ours(it):
         kind = _KINDS.get(stat.S_IFMT(it.st_mode), "something")
-        raise TakenError(errno.EEXIST, f"{name} there is {kind} of somebody's own")
+        raise TakenError(errno.EEXIST, f"{name} is {kind} of another owner")
     return True
 
 
@@ -102,7 +102,7 @@ def _place(fd: int, new: str, file: str) -> None:
     try:
         os.link(new, file, src_dir_fd=fd, dst_dir_fd=fd, follow_symlinks=False)
     except FileExistsError:
-        raise TakenError(errno.EEXIST, f"{file} there is something of somebody's own") from None
+        raise TakenError(errno.EEXIST, f"{file} was created by another user") from None
     except PermissionError:  # a file system without links
         os.rename(new, file, src_dir_fd=fd, dst_dir_fd=fd)
     else:

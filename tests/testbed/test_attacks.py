@@ -158,7 +158,7 @@ def test_jobs_without_gpus_leave_six_cpus_beside_each_gpu(idle: Testbed) -> None
     ],
 )
 def test_a_job_of_several_components_does_not_borrow(slurmctld: Testbed, options: str) -> None:
-    assert "A job of several components cannot run in" in refused(slurmctld, options)
+    assert "A heterogeneous job cannot run in" in refused(slurmctld, options)
 
 
 @pytest.mark.promise("SKY-119", "SKY-121")

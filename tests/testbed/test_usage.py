@@ -89,7 +89,7 @@ def test_what_a_person_has_under_its_name_stays_and_is_named(space: Testbed) -> 
     done = gpupool("storage", "report", space.inventory, "--on", "testbed", "--json")
     assert done.returncode == 0, done.stderr + done.stdout
     left = {it["path"]: it["why"] for it in json.loads(done.stdout)["not_written"]}
-    form = "disk-usage.txt is not written: disk-usage.txt there is {} of somebody's own"
+    form = "disk-usage.txt is not written: disk-usage.txt is {} of another owner"
     assert left[f"/coc/pskynet1/{USER}"] == form.format("a file")
     assert left[f"/coc/pskynet1/{OTHER}"] == form.format("a directory")
 

@@ -253,7 +253,7 @@ def test_no_component_of_a_job_runs_where_jobs_are_preempted(everything: Plugin,
     for offset in (0, 1):
         refused = everything.submit(**asked, het_job_offset=offset)
         assert not refused.accepted
-        assert "several components cannot run in overcap" in refused.told[0]
+        assert "heterogeneous job cannot run in overcap" in refused.told[0]
     assert everything.submit(**A40, partition="short", het_job_offset=0).accepted
     assert not everything.modify({"partition": partition}, {"het_job_id": 7, "het_job_offset": 0}).accepted
     assert everything.modify({"partition": partition}, {"het_job_id": 0, "het_job_offset": 0}).accepted

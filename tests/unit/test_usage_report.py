@@ -87,7 +87,7 @@ def test_programs_get_the_same(gpupool: Callable[..., Any], answers: Callable[[U
 def test_who_got_no_file_is_named_with_the_reason(
     gpupool: Callable[..., Any], answers: Callable[[UsageState | None], None]
 ) -> None:
-    why = "disk-usage.txt is not written: disk-usage.txt there is a link of somebody's own"
+    why = "disk-usage.txt is not written: disk-usage.txt is a link of another owner"
     answers(
         state(left=(LeftDirectory("/pskynet1", "u-hays1", "u-hays1", why), LeftDirectory("/pskynet2", "", "root", "x")))
     )

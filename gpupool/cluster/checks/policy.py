@@ -47,7 +47,7 @@ def ensure_one_default(site: Site) -> Iterator[Complaint]:
             yield Complaint(
                 ("qos", name, "everybody"),
                 f"{name} is the default QoS, but not all users have it",
-                "set everybody: true",
+                "set `everybody: true`",
             )
     taken: dict[str, str] = {}
     for name, qos in site.inventory.qos.items():

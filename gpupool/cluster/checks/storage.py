@@ -99,7 +99,7 @@ def ensure_squash_is_meant(site: Site) -> Iterator[Complaint]:
             words = f"root on a node that mounts {key} can read and change all of it"
             yield Complaint(path, words, "write root, unless something needs this", "warning")
         elif export.squash == "all" and key in lived_in:
-            yield Complaint(path, f"{key} holds users' files, and every user would be mapped to nobody", "write root")
+            yield Complaint(path, f"{key} holds users' files, and every user would be mapped to `nobody`", "write root")
 
 
 def ensure_state_hangs_on_no_lab(site: Site) -> Iterator[Complaint]:

@@ -76,7 +76,7 @@ class Export(Fact):
     reservation: Size | None = Field(None, description="Space reserved for the dataset.")
     snapshots: dict[Period, Count] = Field(default_factory=dict, description="Number of snapshots kept, by kind.")
     squash: Literal["root", "none", "all"] = Field(
-        "root", description="Which client users are mapped to nobody on the server."
+        "root", description="Which client users are mapped to `nobody` on the server."
     )
     options: tuple[Word, ...] = Field((), description="Mount options on clients, in addition to gpupool's own.")
     profile: Word | None = Field(None, description="Intended use: read-optimized (large blocks).")

@@ -32,7 +32,7 @@ def _attacks(expected: Expected) -> Iterator[_Attack]:
     for loan in expected.loans[:1]:
         lent = (f"--partition={loan.partition.name}", f"--account={loan.account}", f"--gpus-per-node={kind}1")
         for options in ((*own, ":", *lent), (*lent, ":", *own)):
-            yield _Attack("a job of two components, of which one gives way and one does not", options)
+            yield _Attack("a heterogeneous job, of which one component is preemptable and one is not", options)
     most = expected.cluster.scheduler.max_memory
     if most.per_cpu:
         much = f"--mem={_TASKS * most.per_cpu}M"

@@ -33,7 +33,7 @@ def _try_spill(stage: Stage) -> Verdict:
     lab, user, limit, lent = next(_spills(stage.expected))
     both = f"{lab.partition},{lent.name}"
     sent = stage.send([Wish(lab.name, user.name, lab.name, both, limit + _BEYOND, gpu_type=_gpu(stage.expected))])
-    tried = f"{user.name}, with a limit of {limit} GPUs, handed in {limit + _BEYOND} jobs for {both}"
+    tried = f"{user.name}, with a limit of {limit} GPUs, submitted {limit + _BEYOND} jobs to {both}"
     if sent.refused:
         return broken(tried, f"refused: {sent.refused[0][1]}")
     done, scene = stage.until(lambda it: it.gpus(sent) == limit + _BEYOND, stage.patience(limit))
@@ -61,7 +61,7 @@ def _try_counts(stage: Stage) -> Verdict:
     lab, partition = _lent(stage.expected) or (stage.expected.labs[0], stage.expected.givers[0])
     user = lab.members[0].name
     sent = stage.send([Wish(lab.name, user, lab.name, partition.name, lab.cap + 1, gpu_type=_gpu(stage.expected))])
-    tried = f"{lab.name}, with a cap of {lab.cap}, handed in {lab.cap + 1} jobs in {partition.name}"
+    tried = f"{lab.name}, with a cap of {lab.cap}, submitted {lab.cap + 1} jobs to {partition.name}"
 
     done, scene = stage.until(
         lambda it: it.gpus(sent) == lab.cap and all(job.reason.startswith("Assoc") for job in it.pending(sent)),
@@ -108,7 +108,7 @@ def _try_mate(stage: Stage) -> Verdict:
     if not done:
         return broken(tried, f"{scene.gpus(mine)} started ({scene.reasons(mine)})")
     wrong = [] if left == lab.cap - wanted else [f"{left} jobs of {partition.name} were left, not {lab.cap - wanted}"]
-    happened = f"they started after {max(waited, default=0):.0f} s; {count(went, 'job')} went and waits to run again"
+    happened = f"they started after {max(waited, default=0):.0f} s; {count(went, 'job')} preempted and pending again"
     return verdict(tried, wrong, happened)
 
 

@@ -110,10 +110,10 @@ def _try(stage: Stage) -> Verdict:
         elif scene.running(more):
             wrong.append(f"{case.words}: one more runs")
         elif not _stopped(scene, more):
-            wrong.append(f"{case.words}: one more waits for another reason ({scene.reasons(more)})")
+            wrong.append(f"{case.words}: one more is pending for another reason ({scene.reasons(more)})")
     reasons = scene.reasons(Sent({number: wish for sent in above for number, wish in sent.wishes.items()}))
     stage.cancel(*fills, *above)
-    return verdict(tried, wrong, f"all were reached, and each job more waited ({reasons})")
+    return verdict(tried, wrong, f"all were reached, and each further job is pending ({reasons})")
 
 
 def _jobs(sent: Sent) -> int:

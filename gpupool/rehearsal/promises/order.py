@@ -71,7 +71,7 @@ def _try(stage: Stage) -> Verdict:
     stage.until(lambda it: it.gpus(before) > 0, stage.patience())
     sent = stage.send([wish(*pair) for pair in reversed(queue)], _SHORT)
     words = [f"{partition}{f' --qos={qos}' if qos else ''}" for partition, qos in queue]
-    tried = f"{node.name} taken; jobs for all its GPUs handed in last first: {', '.join(reversed(words))}"
+    tried = f"{node.name} taken; jobs for all its GPUs submitted in reverse order: {', '.join(reversed(words))}"
     if sent.refused:
         return broken(tried, f"refused: {sent.refused[0][1]}")
     stage.until(lambda it: len(it.pending(sent)) == len(queue), stage.patience())

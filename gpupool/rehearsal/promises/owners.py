@@ -23,7 +23,7 @@ def _try_stay(stage: Stage) -> Verdict:
     tried = f"{count(len(stage.owned), 'job')} of owners through all of the rehearsal, the highest tier against them"
     if stage.disturbed or ended:
         return broken(tried, some([*stage.disturbed.values(), *ended]))
-    return kept(tried, "none was stopped or started again")
+    return kept(tried, "none was stopped or restarted")
 
 
 def _evicted(stage: Stage) -> list[str]:

@@ -72,12 +72,12 @@ def _try_requeue(stage: Stage) -> Verdict:
     can = "jobs that cannot run again" if not stage.expected.cancels else "all"
     tried = f"{count(len(waiting), 'evicted job')} while the owners worked, then the owners left; {can} were told"
     if not waiting and not stage.expected.cancels:
-        return broken(tried, f"no job was evicted and waits to run again ({stage.look().reasons(crowd)})")
+        return broken(tried, f"no evicted job is pending again ({stage.look().reasons(crowd)})")
     if there := {job.id for job in stage.look().of(crowd)} & set(gone):
         return broken(tried, f"{count(len(there), 'job')} that cannot run again still there")
     silent, said = _told(stage, gone)
     if silent:
-        return broken(tried, f"the output of {count(silent, 'job')} that had to go says nothing of it")
+        return broken(tried, f"the output of {count(silent, 'job')} that were preempted does not say so")
     stage.cancel(*stage.claims.values())
     stage.claims = {}
     again, scene = stage.until(
@@ -91,8 +91,8 @@ def _try_requeue(stage: Stage) -> Verdict:
     happened = f"all ran again (restarts {', '.join(map(str, restarts))})"
     words = f"{happened}; {count(len(gone), 'job')} that could not"
     if gone and _explained(said) < len(gone):
-        return Verdict(tried, f"{words} read in their output that they were cancelled, but not why", "void")
-    return kept(tried, f"{words} read in their output that they had to go")
+        return Verdict(tried, f"{words} found in their output that they were cancelled, but not why", "void")
+    return kept(tried, f"{words} found in their output that they were preempted")
 
 
 def _explained(said: str) -> int:
@@ -145,8 +145,8 @@ def _try_ranks(stage: Stage) -> Verdict:
     if not done:
         return broken(tried, some(lacking(scene, claims)))
     if gone:
-        return broken(tried, f"{count(gone, 'job')} of {wish.partition} had to go while {first} held GPUs")
-    return kept(tried, f"{count(went, 'job')} of {first} went, none of {wish.partition}")
+        return broken(tried, f"{count(gone, 'job')} of {wish.partition} were preempted while {first} held GPUs")
+    return kept(tried, f"{count(went, 'job')} of {first} were preempted, none of {wish.partition}")
 
 
 def _try_speed(stage: Stage) -> Verdict:

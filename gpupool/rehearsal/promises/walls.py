@@ -70,11 +70,11 @@ def _try(stage: Stage) -> Verdict:
     _, scene = stage.until(lambda it: all(_stopped(job) for job in it.of(over)), stage.patience(len(over.wishes)))
     for job in scene.of(over):
         if not _stopped(job):
-            words = "runs" if job.state == "RUNNING" else f"waits for another reason: {job.reason}"
-            wrong.append(f"{_where(at[_key(over.wishes[job.array])])}: a job with a minute too many {words}")
+            words = "runs" if job.state == "RUNNING" else f"is pending for another reason: {job.reason}"
+            wrong.append(f"{_where(at[_key(over.wishes[job.array])])}: a job with one minute too many {words}")
     stage.cancel(plain, over)
-    tried = f"{len(cases)} pairs of partition and QoS, with no time named and with a minute too many"
-    waits = f", {len(over.wishes)} wait for ever" if over.wishes else ""
+    tried = f"{len(cases)} pairs of partition and QoS, without --time and with one minute too many"
+    waits = f", {len(over.wishes)} wait forever" if over.wishes else ""
     return verdict(
         tried, wrong, f"each had its own time limit; of the minute too many {len(over.refused)} were refused{waits}"
     )
