@@ -131,7 +131,7 @@ class _Run:
                 changes = {host: tuple(self._changes(host)) for host in self.tracks}
                 self._disconnect()
             except KeyboardInterrupt:
-                pass  # the work is over, only the farewell is cut short
+                pass  # Ctrl-C while disconnecting: all work is done
             ticker.kill()
         return Report(
             {track.name: self._host_report(track, changes.get(host, ())) for host, track in self.tracks.items()},

@@ -75,7 +75,7 @@ class Lock:
         lost()
 
     def release(self) -> None:
-        """Give the node back, and wait until it is so: the next run may begin at once."""
+        """Release the lock, and wait until it is released: the next run may begin at once."""
         self._beating.kill(block=False)
         with contextlib.suppress(OSError, EOFError, SSHException), gevent.Timeout(_RELEASE_SECONDS, False):
             self._channel.shutdown_write()

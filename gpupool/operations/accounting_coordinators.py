@@ -32,7 +32,7 @@ def coordinators(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step
         for user, names in gone.items()
         if any((name, user) not in inherited or name in moving for name in names)
     }
-    # what an account has from a parent that it leaves it may have itself too: named again, it surely can be taken
+    # a coordinator shown here may only be inherited: added explicitly before the account moves, it can surely be deleted
     sure = [
         _add(name, user)
         for user, names in sorted(gone.items())

@@ -60,7 +60,7 @@ class Expected:
 
     @cached_property
     def givers(self) -> tuple[Partition, ...]:
-        """Partitions whose jobs give way, those that go first first."""
+        """Preemptable partitions, lowest tier first."""
         return tuple(sorted((it for it in self._partitions if it.preemptable), key=lambda it: it.tier))
 
     @property
@@ -93,7 +93,7 @@ class Expected:
 
     @cached_property
     def loans(self) -> tuple[Loan, ...]:
-        """Where everybody may use what is idle, those that give way first first."""
+        """Partitions and accounts where all users may use idle GPUs, lowest tier first."""
         spare = [it for it in self.cluster.accounts.values() if it.everybody and it.limits.group.gpu is None]
         return tuple(
             Loan(partition, account.name)

@@ -47,7 +47,7 @@ def _controller_parameters(cluster: Cluster) -> Iterator[str]:
     # 22.05 does not know rate limits: they came with 23.02
     if limit and cluster.slurm.version != "22.05":
         yield f"rl_enable,rl_bucket_size={limit.bucket},rl_refill_rate={limit.refill}"
-    # where 22.05 has what later became PreemptParameters
+    # 22.05 has send_user_signal here; later versions moved it to PreemptParameters
     preempting = any(partition.preemptable for partition in cluster.partitions.values())
     if preempting and cluster.preemption.send_user_signal and cluster.slurm.version == "22.05":
         yield "preempt_send_user_signal"
@@ -75,7 +75,7 @@ def _node_line(node: Node) -> str:
         words.append(f"NodeHostname={node.name}")
     if node.address:
         words.append(f"NodeAddr={node.address}")
-    # no word of real sockets, cores and threads: logical CPUs are then handed out one by one
+    # sockets, cores and threads are left out on purpose: Slurm then allocates single logical CPUs
     words.append(f"CPUs={node.cpus}")
     if node.cpus_kept:
         # Slurm keeps the CPUs of a GPU within one socket

@@ -25,7 +25,7 @@ def least_reserving(cluster: Cluster) -> int | None:
 
 
 def _two_kinds(cluster: Cluster) -> bool:
-    # and the inventory says what jobs with and without GPUs get: these are two kinds there
+    # only if the inventory gives GPU jobs and CPU-only jobs different default memory
     default = cluster.scheduler.default_memory
     labs = any(account.kind == "lab" for account in cluster.accounts.values())
     return labs and cluster.total_gpus > 0 and default.per_gpu is not None and default.per_cpu is not None

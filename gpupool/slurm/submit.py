@@ -104,7 +104,7 @@ def _says_none(cluster: Cluster) -> bool:
 
 def _fitting(cluster: Cluster) -> Iterator[dict[str, Any]]:
     for it in cluster.partitions.values():
-        # nobody's job shall be preempted who did not ask for that
+        # never send a job to a preemptable partition that it did not ask for
         if not it.preemptable:
             only, never = (dict.fromkeys(names, True) for names in (it.allow_accounts, it.deny_accounts))
             yield {"name": it.name, "only": only, "never": never}

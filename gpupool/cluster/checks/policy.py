@@ -1,4 +1,4 @@
-"""Settings that Slurm takes without a word and that break a promise later."""
+"""Settings that Slurm accepts silently and that break a promise later."""
 
 from collections.abc import Iterator
 

@@ -30,7 +30,7 @@ def _ranks(expected: Expected, lab: Lab) -> Iterator[tuple[tuple[int, int], str,
 
 
 def _queue(expected: Expected, lab: Lab, node: Node) -> list[tuple[str, str | None]]:
-    """Give one pair of each rank, the first first, of those whose limits leave room for all GPUs of the node."""
+    """Return one pair of each rank, highest first, of those whose limits leave room for all GPUs of the node."""
     found: dict[tuple[int, int], tuple[str, str | None]] = {}
     user = lab.members[0]
     for rank, name, qos in _ranks(expected, lab):
