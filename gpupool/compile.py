@@ -23,12 +23,12 @@ from gpupool.system.usage import files as usage_files
 
 
 def files_for(cluster: Cluster, node: Node) -> tuple[File, ...]:
-    """Give every file of a node, in the order of the roles that put them."""
+    """Return every file of a node, in the order of the roles that put them."""
     return tuple(_files(cluster, node))
 
 
 def files_of(cluster: Cluster, node: Node, role: str) -> list[File]:
-    """Give the files that one role puts on a node."""
+    """Return the files that one role puts on a node."""
     return [file for file in _files(cluster, node) if file.role == role]
 
 

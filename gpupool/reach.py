@@ -38,12 +38,12 @@ class Reach:
         return tuple(node for node in self.cluster.nodes.values() if node.managed and node.address)
 
     def data(self, node: Node) -> dict[str, Any]:
-        """Give what roles and the connector read from pyinfra's `host.data`."""
+        """Return what roles and the connector read from pyinfra's `host.data`."""
         return {**self.ssh, "ssh_hostname": node.address, "cluster": self.cluster, "node": node}
 
     @property
     def ssh_config(self) -> str:
-        """Give the same way as a configuration of OpenSSH's client."""
+        """Return the same way as a configuration of OpenSSH's client."""
         lines = []
         for node in self.nodes:
             lines += [f"Host {node.name}", f"  HostName {node.address}", f"  HostKeyAlias {node.address}"]
@@ -89,6 +89,6 @@ def reach(inventory: Path, on: str = "auto") -> Reach:
 
 
 def standing(inventory: Path, name: str | None = None) -> State | None:
-    """Give the testbed of an inventory that was brought up here last and not taken down."""
+    """Return the testbed of an inventory that was brought up here last and not taken down."""
     made = state.made_from(inventory, name=name, prefix=os.environ.get("GPUPOOL_TESTBED_PREFIX"))
     return made[0] if made else None

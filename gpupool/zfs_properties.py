@@ -81,7 +81,7 @@ def wrong(name: str, value: str, known: Mapping[str, str]) -> str | None:
 
 
 def plain(name: str, value: str) -> str:
-    """Give a value as `-p` prints it: sizes in bytes, 0 for none, one name of those that mean the same."""
+    """Return a value as `-p` prints it: sizes in bytes, 0 for none, one name of those that mean the same."""
     if name in _IN_BYTES:
         if value == "none":
             return "0"

@@ -33,7 +33,7 @@ def command(inventory: Inventory, change: With = None, as_json: Json = False) ->
 
 
 def _of_site(inventory: Path, cluster: Cluster) -> list[Located]:
-    """Give what is wrong with the site's own promises, which only a rehearsal would read."""
+    """Return what is wrong with the site's own promises, which only a rehearsal would read."""
     try:
         scenarios(inventory, cluster)
     except BadInventoryError as bad:

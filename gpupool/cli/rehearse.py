@@ -149,7 +149,7 @@ def _rehearsed(wish: _Wish) -> "Rehearsed":
 
 
 def _differences(wish: _Wish) -> "list[Setting]":
-    """Give the settings in which the twin is not as production, with the reasons."""
+    """Return the settings in which the twin is not as production, with the reasons."""
     from gpupool.rehearsal.differences_table import differences, place_of
     from gpupool.rehearsal.page_data import Setting
 

@@ -23,7 +23,7 @@ def reached(inventory: Path, on: str) -> Reach:
 
 
 def chosen(to: Reach, limit: str | None) -> set[str] | None:
-    """Give the names that `--limit` selects; None for all."""
+    """Return the names that `--limit` selects; None for all."""
     if limit is None:
         return None
     try:
@@ -128,7 +128,7 @@ def end_badly(report: Report) -> None:
 
 
 def counted(number: int, noun: str) -> str:
-    """Give `1 node`, `2 nodes`."""
+    """Return `1 node`, `2 nodes`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 

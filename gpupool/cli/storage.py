@@ -94,7 +94,7 @@ def report(
 
 
 def _least(cluster: Cluster, over: str | None) -> int:
-    """Give what a directory must have more than, in KiB."""
+    """Return what a directory must have more than, in KiB."""
     usage = cluster.storage.usage_report
     if usage is None:
         raise GpupoolError("no usage report: the inventory has no storage.usage_report")

@@ -58,7 +58,7 @@ def up(
     ] = False,
     vm: Annotated[
         str | None,
-        typer.Option(metavar="NODE,…", help="Nodes to start as virtual machines, or '' for none; default: as before."),
+        typer.Option(metavar="NODE,…", help="Nodes to start as virtual machines; '' for none; default: as before."),
     ] = None,
     prefix: Prefix = "gpupool",
     as_json: Json = False,
@@ -140,7 +140,7 @@ def ssh(
 
 
 def _telling(console: Screen) -> AbstractContextManager[lifecycle.Tell]:
-    """Give what `up` reports its steps to: a line that changes on a terminal, plain lines elsewhere."""
+    """Return what `up` reports its steps to: a line that changes on a terminal, plain lines elsewhere."""
     if console.is_terminal:
         return _Spinner(console)
     return nullcontext(lambda step: console.print(step))

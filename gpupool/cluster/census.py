@@ -32,7 +32,7 @@ class Counted:
 
 
 def expand(words: str) -> list[str]:
-    """Give the names of a range such as `a40-[01-04]` in its order; ValueError when it is none."""
+    """Return the names of a range such as `a40-[01-04]` in its order; ValueError when it is none."""
     if not re.search(r"[\[\],&!^@*?]", words):
         return [words]
     if re.search(r"[&!^@*?]", words):
@@ -93,7 +93,7 @@ class Census:
         return {}
 
     def select(self, words: str) -> tuple[str, ...]:
-        """Give the nodes of a selector in inventory order; ValueError, in words, where it names what is not there."""
+        """Return the nodes of a selector in inventory order; ValueError, in words, where it names what is not there."""
         if words not in self._selected:
             self._selected[words] = self._select(words)
         return self._selected[words]
@@ -122,7 +122,7 @@ class Census:
         return tuple(name for name in self.by_name if name in chosen)
 
     def _resolver(self, words: str) -> GroupResolver:
-        """Give a resolver of the groups that are named; folded, for ClusterShell parses them anew each time."""
+        """Return a resolver of the groups that are named; folded, for ClusterShell parses them anew each time."""
         named = set(_GROUP.findall(words))
         every = re.search(r"[*?]", words) is not None
         sources = [

@@ -10,7 +10,7 @@ from gpupool.cluster.text import Text, read
 
 
 def lay(text: Text, change: FilePath) -> Text:
-    """Give the inventory's text with a change laid over it; complaints about the change are among `located`.
+    """Return the inventory's text with a change laid over it; complaints about the change are among `located`.
 
     Mappings merge by key, lists of named entries by name; any other value takes the place of the old one. An entry
     that says `remove: true` is taken out.
@@ -30,7 +30,7 @@ class _Over:
         self.located: list[Located] = []
 
     def mapping(self, old: dict[str, Any], new: dict[str, Any], was: Path, via: Path, at: Path) -> dict[str, Any]:
-        """Give old's keys with new's laid over them; they stood at `was` and `via` and will stand at `at`."""
+        """Return old's keys with new's laid over them; they stood at `was` and `via` and will stand at `at`."""
         found: dict[str, Any] = {}
         for key in dict.fromkeys([*old, *new]):
             here = (*at, key)
@@ -87,7 +87,7 @@ class _Over:
             self._complain(via, f"{name} has `remove: true` and also {', '.join(rest)}", "keep one or the other")
 
     def _taken(self, text: Text, value: Any, via: Path, at: Path) -> Any:
-        """Give a value as it is, its lines remembered at its new place."""
+        """Return a value as it is, its lines remembered at its new place."""
         if place := text.places.get(via):
             self.places[at] = place
         steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -109,13 +109,13 @@ def _goes(entry: Any) -> bool:
 
 
 def _name(entry: Any) -> str:
-    """Give an entry's name; nothing where it has none."""
+    """Return an entry's name; nothing where it has none."""
     name = entry.get("name") if isinstance(entry, dict) else None
     return name if isinstance(name, str) else ""
 
 
 def _named(value: Any) -> bool:
-    """Tell whether a list's entries go by their names."""
+    """Return whether a list's entries go by their names."""
     return isinstance(value, list) and any(_name(entry) for entry in value)
 
 

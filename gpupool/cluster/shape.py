@@ -17,7 +17,7 @@ MISSING = "is missing"
 
 
 def shaped(data: dict[str, Any]) -> tuple[Inventory | None, list[Complaint]]:
-    """Give the Inventory, or None and every complaint about its shape."""
+    """Return the Inventory, or None and every complaint about its shape."""
     try:
         return Inventory.model_validate(data), []
     except ValidationError as error:
@@ -25,7 +25,7 @@ def shaped(data: dict[str, Any]) -> tuple[Inventory | None, list[Complaint]]:
 
 
 def without(data: dict[str, Any], paths: list[Path]) -> dict[str, Any]:
-    """Give the data less the keys at these paths; items of lists stay, so that the others keep their places."""
+    """Return the data less the keys at these paths; items of lists stay, so that the others keep their places."""
     left: dict[str, Any] = copy.deepcopy(data)
     for path in paths:
         here: Any = left
@@ -105,7 +105,7 @@ def _expected(context: dict[str, Any]) -> list[str]:
 
 
 def _keys_at(path: Path) -> list[str]:
-    """Give the keys that the language knows at a path."""
+    """Return the keys that the language knows at a path."""
     here: Any = Inventory
     for step in path:
         model = _model_in(here)

@@ -114,7 +114,7 @@ def _read_file(file: FilePath, text: Text) -> None:
 
 
 def _beyond(source: str) -> tuple[int, str, str | None] | None:
-    """Give (line, words, hint) of what is more than any inventory; None where a text may be composed.
+    """Return (line, words, hint) of what is more than any inventory; None where a text may be composed.
 
     Events come one by one, so that no text uses up stack or memory here; the composer would end the process. What is
     no YAML is left to it.

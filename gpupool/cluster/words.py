@@ -54,7 +54,7 @@ def parse_day(text: Any) -> date:
 
 
 def format_size(mib: int) -> str:
-    """Give MiB as the shortest exact size that `parse_size` takes."""
+    """Return MiB as the shortest exact size that `parse_size` takes."""
     for unit in "TG":
         if mib and mib % _MIB[unit] == 0:
             return f"{mib // _MIB[unit]}{unit}"
@@ -62,7 +62,7 @@ def format_size(mib: int) -> str:
 
 
 def format_duration(seconds: int) -> str:
-    """Give seconds as the shortest exact duration that `parse_duration` takes."""
+    """Return seconds as the shortest exact duration that `parse_duration` takes."""
     for unit in "wdhm":
         if seconds and seconds % _SECONDS[unit] == 0:
             return f"{seconds // _SECONDS[unit]}{unit}"

@@ -13,7 +13,7 @@ from gpupool.errors import GpupoolError
 
 @dataclass(frozen=True)
 class Deploy:
-    """``filename`` is where pyinfra begins to count call sites: they give operations their order."""
+    """`filename` is where pyinfra begins to count call sites: they give operations their order."""
 
     filename: str
     call: Callable[[], object]

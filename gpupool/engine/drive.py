@@ -2,7 +2,7 @@
 
 Operations are ordered by the place in the deploy that calls them (pyinfra's command line does the same), so that two
 nodes with different roles still meet each step together. A deploy must therefore never call roles from a plain loop:
-all roles would stand at one place and unrelated operations would be taken for one. One call a line, or ``host.loop``.
+all roles would stand at one place and unrelated operations would be taken for one. One call a line, or `host.loop`.
 """
 
 import sys
@@ -64,12 +64,12 @@ def run(
     limit: Collection[str] | None = None,
     log: Path | None = None,
 ) -> Report:
-    """Run ``deploy`` (a deploy file, or a function that calls operations) on ``hosts``, or on those named in ``limit``.
+    """Run `deploy` (a deploy file, or a function that calls operations) on `hosts`, or on those named in `limit`.
 
-    Without ``execute`` nothing is written: the report's changes are what would be done. With it the nodes are locked
+    Without `execute` nothing is written: the report's changes are what would be done. With it the nodes are locked
     for this run; where another one has any of them, all fail and nothing is done. A node that cannot be reached,
     a role that raises, a fact or an operation that fails stops that node alone. Ctrl-C ends the run with
-    ``Report.interrupted``. ``log`` gets what pyinfra says. GpupoolError: the request itself makes no sense.
+    `Report.interrupted`. `log` gets what pyinfra says. GpupoolError: the request itself makes no sense.
     """
     unknown = sorted(set(limit or ()) - {target.name for target in hosts})
     if unknown:

@@ -19,7 +19,7 @@ FACT_GRACE_SECONDS = 30.0  # after the limit that a fact has on the node itself
 
 
 class _Fact:
-    """What pyinfra hands down as ``print_output`` when it reads a fact: false, yet not an operation's ``False``."""
+    """What pyinfra hands down as `print_output` when it reads a fact: false, yet not an operation's `False`."""
 
     def __bool__(self) -> bool:
         return False

@@ -46,7 +46,7 @@ def last_line(lines: Iterable[str]) -> str | None:
 
 
 def unreachable(error: BaseException, known_hosts: str | None = None) -> str:
-    """Why a node cannot be reached: ``error`` is pyinfra's ConnectError or what paramiko and the socket raised."""
+    """Why a node cannot be reached: `error` is pyinfra's ConnectError or what paramiko and the socket raised."""
     cause = error
     if isinstance(error, ConnectError):
         cause = error.__cause__ or error.__context__ or error
@@ -96,7 +96,7 @@ def reason(error: BaseException) -> str:
 
 
 def _place(error: BaseException) -> str | None:
-    """``file:line`` of the innermost frame that is neither Python's nor a library's."""
+    """`file:line` of the innermost frame that is neither Python's nor a library's."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{_short(error.filename)}:{error.lineno}"
     own = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]

@@ -1,7 +1,7 @@
 """Slurm's accounting: cluster, QoS, accounts, users, coordinators and limits in slurmdbd, compared and brought in line.
 
-Without pyinfra the same is done by ``ask_text`` and ``read`` (gpupool.facts.accounting), and here ``normal``,
-``difference``, ``held`` and ``script``:
+Without pyinfra the same is done by `ask_text` and `read` (gpupool.facts.accounting), and here `normal`,
+`difference`, `held` and `script`:
 
     clean = normal(wanted)
     state = read(run(ask_text(clean["cluster"])))     # run: a shell where sacctmgr works; its output
@@ -36,10 +36,10 @@ _foreseen: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 
 @operation()
 def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True) -> Generator[StringCommand, None, None]:
-    """Make slurmdbd hold ``wanted`` (the shape is ``gpupool.facts.accounting``'s) for the cluster that it names.
+    """Make slurmdbd hold `wanted` (the shape is `gpupool.facts.accounting`'s) for the cluster that it names.
 
-    ``exact``: fields that are not named get Slurm's own values, and what is not named is removed, never root, the
-    QoS normal, or anything of another cluster. Without it both are left alone. ``limits`` False adds the names of
+    `exact`: fields that are not named get Slurm's own values, and what is not named is removed, never root, the
+    QoS normal, or anything of another cluster. Without it both are left alone. `limits` False adds the names of
     cluster, QoS and accounts alone: slurmdbd knows gres/gpu only after slurmctld has started once, and slurmctld
     needs its QoS before.
 
@@ -92,7 +92,7 @@ def _state(cluster: str, awaited: set[str]) -> AccountingState | None:
 def _plan(
     now: dict[str, Any], clean: Mapping[str, Any], silent: str | None, limits: bool
 ) -> tuple[dict[str, Any], str | None]:
-    """Give what will be there when this step comes: the names that the step before it adds, the new slurm.conf."""
+    """Return what will be there when this step comes: the names that the step before it adds, the new slurm.conf."""
     host = this_host()
     if not limits:
         _foreseen[host] = _with_names(now, clean)

@@ -11,7 +11,7 @@ from gpupool.operations.accounting_steps import Step, joined, step
 
 
 def coordinators(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
-    """Give the commands that take and add coordinators; accounts that another cluster has too lose none."""
+    """Return the commands that take and add coordinators; accounts that another cluster has too lose none."""
     shown = {name: set(account.get("coordinators", ())) for name, account in now["accounts"].items()}
     goals = {name: set(given["coordinators"]) for name, given in wanted["accounts"].items() if "coordinators" in given}
     gone: dict[str, list[str]] = {}
@@ -32,7 +32,7 @@ def coordinators(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step
         for user, names in gone.items()
         if any((name, user) not in inherited or name in moving for name in names)
     }
-    # a coordinator shown here may only be inherited: added explicitly before the account moves, it can surely be deleted
+    # a coordinator shown here may only be inherited: added explicitly before the account moves, it can be deleted
     sure = [
         _add(name, user)
         for user, names in sorted(gone.items())
@@ -60,7 +60,7 @@ def _add(name: str, user: str) -> Step:
 
 
 def _moves(name: str, now: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Say whether what the account has from its parents may be lost because one of them changes its place."""
+    """Return whether what the account has from its parents may be lost because one of them changes its place."""
     while name in now["accounts"] and name in wanted["accounts"]:
         parent = wanted["accounts"][name]["parent"]
         if parent != now["accounts"][name]["parent"]:

@@ -11,10 +11,10 @@ _ALIASES = {"qos": "QOS", "default_qos": "DefaultQOS"}
 
 
 def normal(wanted: Mapping[str, Any], limits: bool = True, exact: bool = True) -> dict[str, Any]:
-    """Return ``wanted`` with every value in its one form. ValueError in words for what Slurm cannot have.
+    """Return `wanted` with every value in its one form. ValueError in words for what Slurm cannot have.
 
-    ``exact``: a field that is not named has Slurm's own value, and an entity that is not named goes away; else
-    both stay as they are. ``limits`` False: the names of QoS and accounts alone, to be added.
+    `exact`: a field that is not named has Slurm's own value, and an entity that is not named goes away; else
+    both stay as they are. `limits` False: the names of QoS and accounts alone, to be added.
     """
     exact = exact and limits
     _check_names(wanted, exact)
@@ -43,7 +43,7 @@ def normal(wanted: Mapping[str, Any], limits: bool = True, exact: bool = True) -
 
 
 def tres_of(clean: Mapping[str, Any]) -> set[str]:
-    """Give the TRES that slurmdbd has to know before these limits can be set."""
+    """Return the TRES that slurmdbd has to know before these limits can be set."""
     owners = [*clean["qos"].values(), *clean["accounts"].values()]
     owners += [values for user in clean["users"].values() for values in user["accounts"].values()]
     return {tres for values in owners for value in values.values() if isinstance(value, dict) for tres in value}

@@ -34,7 +34,7 @@ class ExportEntry:
 
 @operation()
 def exported(wanted: list[ExportEntry], file: str) -> Generator[StringCommand, None, None]:
-    """Have the kernel export what ``file``, put before, says of ``wanted``: to these clients, with these options.
+    """Have the kernel export what `file`, put before, says of `wanted`: to these clients, with these options.
 
     Exports that other files name stay as they are; what no file names any more is withdrawn, be it given by hand.
     Clients that go on having theirs notice nothing.
@@ -76,7 +76,7 @@ def _differences(wanted: list[ExportEntry], file: str, state: ExportsState) -> I
 
 
 def _has(active: frozenset[str], option: str) -> bool:
-    """Tell whether an option is in force; the table names a mountpoint with its path, and not what is nothing."""
+    """Return whether an option is in force; the table names a mountpoint with its path, and not what is nothing."""
     name = option.partition("=")[0]
     if name in ("mountpoint", "mp"):
         return any(it.partition("=")[0] in ("mountpoint", "mp") for it in active)

@@ -2,7 +2,7 @@
 
 A file is replaced whole or not at all: all new files travel in one command's standard input, are written beside
 their destinations with mode 0600, checked, given owner and mode, flushed, and renamed only when all of them are
-there. Their names there are of this one command (``*.PID-RANDOM.gpupool-new``), so that nobody ever places what
+there. Their names there are of this one command (`*.PID-RANDOM.gpupool-new`), so that nobody ever places what
 another run has staged; what a killed one has left goes away when the next one puts the same file.
 """
 
@@ -80,7 +80,7 @@ class TextFile(Protocol):
 
 @dataclass(frozen=True)
 class Text:
-    """A whole file. ``secret``: never shown. ``check``: a command that must accept the new file ("%s" in it) first."""
+    """A whole file. `secret`: never shown. `check`: a command that must accept the new file ("%s" in it) first."""
 
     path: str
     text: str = field(repr=False)
@@ -111,11 +111,11 @@ def put(
 ) -> Commands:
     """Make directories, files, symbolic links (path -> target) what they should be, and take away what should not be.
 
-    ``absent`` maps a path to the proof that it is ours: the target of a link, or words that the file's text holds;
+    `absent` maps a path to the proof that it is ours: the target of a link, or words that the file's text holds;
     without the proof the path is left alone. A link never replaces a real file or directory, nor does a file replace
-    a directory: that is refused in words. ``check``: a command that must accept all new files before any is placed;
-    those that change lie beside their places then, with ``$GPUPOOL_NEW`` after their names. Files of sshd, systemd,
-    MariaDB and NFS are tried by these anyway (``daemon_checks``).
+    a directory: that is refused in words. `check`: a command that must accept all new files before any is placed;
+    those that change lie beside their places then, with `$GPUPOOL_NEW` after their names. Files of sshd, systemd,
+    MariaDB and NFS are tried by these anyway (`daemon_checks`).
     """
     files, directories, links, absent = files or [], directories or [], links or {}, absent or {}
     paths = [*(d.path for d in directories), *(f.path for f in files), *links, *absent]
@@ -157,25 +157,25 @@ def put(
 
 @operation()
 def file(path: str, text: str, owner: str = "root", group: str = "root", mode: str = "0644") -> Commands:
-    """Put one whole file that is no secret; see ``put``."""
+    """Put one whole file that is no secret; see `put`."""
     yield from put._inner(files=[Text(path, text, owner, group, mode)])
 
 
 @operation()
 def link(path: str, target: str) -> Commands:
-    """Put one symbolic link; see ``put``."""
+    """Put one symbolic link; see `put`."""
     yield from put._inner(links={path: target})
 
 
 @operation()
 def directory(path: str, owner: str = "root", group: str = "root", mode: str = "0755") -> Commands:
-    """Put one directory; see ``put``."""
+    """Put one directory; see `put`."""
     yield from put._inner(directories=[Directory(path, owner, group, mode)])
 
 
 @operation()
 def absent(path: str, proof: str) -> Commands:
-    """Take one link or file of ours away; see ``put``."""
+    """Take one link or file of ours away; see `put`."""
     yield from put._inner(absent={path: proof})
 
 
@@ -288,5 +288,5 @@ def _secret(entry: TextFile) -> bool:
 
 
 def sha256_of(text: str) -> str:
-    """Give the sha256 of a text, in hex."""
+    """Return the sha256 of a text, in hex."""
     return hashlib.sha256(text.encode()).hexdigest()

@@ -54,7 +54,7 @@ class HomeEntry:
 def present(homes: list[HomeEntry], skeleton: dict[str, str] | None = None) -> Generator[StringCommand, None, None]:
     """Have these homes; one that is there keeps its mode and contents, another owner's is refused in words.
 
-    A new one begins as a copy of the node's /etc/skel with the files of ``skeleton`` (name in the home: text) in it.
+    A new one begins as a copy of the node's /etc/skel with the files of `skeleton` (name in the home: text) in it.
     An authorized_keys that cannot be read as a plain file is left alone, without a word: it is its owner's.
     """
     state: dict[str, HomeState] = {}

@@ -64,9 +64,9 @@ Commands = Generator[StringCommand, None, None]
 
 @operation()
 def mounted(mounts: list[MountEntry]) -> Commands:
-    """Have these mounts there now and (``boot``) after a reboot, each as a systemd unit of ours.
+    """Have these mounts there now and (`boot`) after a reboot, each as a systemd unit of ours.
 
-    ``automount`` ones are made when somebody looks, so no server is needed; ``answering`` looks. Of the others, a
+    `automount` ones are made when somebody looks, so no server is needed; `answering` looks. Of the others, a
     server that does not answer fails the operation in words when its time is over; the other mounts are made all the
     same. A mount in use is never torn down: another source at its place is refused in words. Changed options are
     given to a mount by remounting it, or, where the kernel cannot, by a new mount if nobody uses the old one.
@@ -102,7 +102,7 @@ def mounted(mounts: list[MountEntry]) -> Commands:
 def answering(mounts: list[MountEntry]) -> Commands:
     """Look at each of these mounts for a few seconds, all at once, and fail in words for those that are down.
 
-    The look makes mounts of ``automount``. Options that a mount in use still lacks are named, too. To be called when
+    The look makes mounts of `automount`. Options that a mount in use still lacks are named, too. To be called when
     all else is done: a server that is away holds nothing else up. It changes nothing itself.
     """
     state = this_host().get_fact(Mounts, units=_units(mounts)) if mounts else None

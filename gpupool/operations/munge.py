@@ -39,7 +39,7 @@ _turns: WeakKeyDictionary[Host, BoundedSemaphore] = WeakKeyDictionary()
 def key(source: str | None = None) -> Generator[PyinfraCommand, None, None]:
     """Have a munge key, 0400 munge:munge.
 
-    ``source`` None: make one here when there is none. Otherwise the name of the host whose key this host must share:
+    `source` None: make one here when there is none. Otherwise the name of the host whose key this host must share:
     copied when it differs. Without an answer from the source, a key that is there stays; having none is an error.
     """
     now = this_host().get_fact(MungeKey)
@@ -114,7 +114,7 @@ def _look_at(name: str) -> tuple[KeyState | None, str | None]:
 
 
 def _fetch(state: State, host: Host, name: str, box: list[str]) -> bool:
-    """Read the key of host ``name`` into ``box`` as base64; an empty box says that it could not be read."""
+    """Read the key of host `name` into `box` as base64; an empty box says that it could not be read."""
     # pyinfra hands over state and host because they are named so
     source = state.inventory.get_host(name, default=None)
     if source is not None:

@@ -3,14 +3,14 @@
 How a restart survives a run that is killed between replacing a file and restarting the daemon: the rule does not
 ask what this run did, it asks whether the unit runs with the files that stand on the node. Two witnesses:
 
-- a stamp, ``/var/lib/gpupool/units/UNIT``: the unit's InvocationID and the sha256 of each watched file, taken before
+- a stamp, `/var/lib/gpupool/units/UNIT`: the unit's InvocationID and the sha256 of each watched file, taken before
   our last start, restart or reload and written only after that succeeded. As long as the unit is still that
   invocation, the stamp alone decides; clocks do not matter, nor does a file that was written anew with the same text.
 - where the stamp says nothing (a unit that somebody else, or a reboot, started), the file's mtime against the moment
   the unit began to start. A node that was in order before gpupool came is left alone, without a stamp.
 
 Times alone would restart for a rewritten file of the same text and fail when a clock was stepped; the stamp alone
-would restart every daemon that an admin had restarted already. A reload (``scontrol reconfigure`` too) keeps the
+would restart every daemon that an admin had restarted already. A reload (`scontrol reconfigure` too) keeps the
 InvocationID, so the same rule serves it.
 """
 
@@ -61,10 +61,10 @@ def running(
     reload_if: list[str] | None = None,
     reload_command: list[str] | None = None,
 ) -> Generator[StringCommand, None, None]:
-    """Have a unit run, start at boot (``enabled``; None: leave that alone), and with the files that stand on the node.
+    """Have a unit run, start at boot (`enabled`; None: leave that alone), and with the files that stand on the node.
 
-    ``restart_if`` and ``reload_if`` are paths: the unit is restarted, or reloaded, when one of them changed (came,
-    went) since it started with them. ``reload_command`` replaces ``systemctl reload``. A plan counts files that the
+    `restart_if` and `reload_if` are paths: the unit is restarted, or reloaded, when one of them changed (came,
+    went) since it started with them. `reload_command` replaces `systemctl reload`. A plan counts files that the
     same run will write. Nothing is restarted otherwise.
     """
     unit = unit if "." in unit else f"{unit}.service"
@@ -138,7 +138,7 @@ def at_boot(units: list[str]) -> Generator[StringCommand, None, None]:
 
 
 def stale(state: UnitState, coming: Mapping[str, str]) -> dict[str, str]:
-    """Return the watched files that the running unit has not read, each with the reason; ``coming``: path -> sha256."""
+    """Return the watched files that the running unit has not read, each with the reason; `coming`: path -> sha256."""
     found = {path: _why(state, path, coming.get(path)) for path in state.files}
     return {path: why for path, why in found.items() if why}
 

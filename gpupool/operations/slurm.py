@@ -3,7 +3,7 @@
 Tried on 24.11, `scontrol reconfigure` as well as a restart. Jobs end with a partition that goes away (waiting ones
 too), with their node, or when their node has other CPUs or GPUs. They live on when a node only leaves their partition,
 when a time limit gets shorter, when a partition takes their account or QoS no more, when memory or features change.
-``gpupool.operations.trial`` asks slurmctld itself, just before the files are put.
+`gpupool.operations.trial` asks slurmctld itself, just before the files are put.
 """
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -42,8 +42,8 @@ def keeps_jobs(
 ) -> Generator[StringCommand, None, None]:
     """Refuse to go on when jobs, running or waiting, need what slurm.conf will no longer have, or have otherwise.
 
-    ``partitions`` and ``nodes`` are all that it will have; a renamed one is a new one. To be called before the
-    ``files`` are put, on each host that gets them. Nothing is asked while slurmctld runs with just these files (what
+    `partitions` and `nodes` are all that it will have; a renamed one is a new one. To be called before the
+    `files` are put, on each host that gets them. Nothing is asked while slurmctld runs with just these files (what
     somebody made by hand beside them, a partition say, then lives on), and without a slurmctld that answers.
     """
     paths = [file.path for file in files]
@@ -74,7 +74,7 @@ def keeps_jobs(
 
 @operation()
 def costs_no_jobs(first: str, files: list[Text] | Sequence[TextFile]) -> Generator[StringCommand, None, None]:
-    """Refuse new ``files`` here when ``keeps_jobs`` has refused on the host ``first`` in this run.
+    """Refuse new `files` here when `keeps_jobs` has refused on the host `first` in this run.
 
     A node that jobs run on would else be unknown by name to all others before anybody has said no.
     """
@@ -88,9 +88,9 @@ def costs_no_jobs(first: str, files: list[Text] | Sequence[TextFile]) -> Generat
 
 @operation()
 def follows(first: str, files: list[Text] | Sequence[TextFile]) -> Generator[StringCommand, None, None]:
-    """Refuse new ``files`` here when the host ``first``, which tries them, failed in this run after it was reached.
+    """Refuse new `files` here when the host `first`, which tries them, failed in this run after it was reached.
 
-    So all hosts have the same, whatever ``first`` has against them. One that cannot be reached holds up nobody.
+    So all hosts have the same, whatever `first` has against them. One that cannot be reached holds up nobody.
     """
     state: Any = ctx_state.get()
     host = state.inventory.get_host(first, default=None)
@@ -115,7 +115,7 @@ def _differ(files: Sequence[TextFile]) -> bool:
 def _losses(
     state: QueueState, partitions: Iterable[str], nodes: dict[str, NodeShape]
 ) -> Iterator[tuple[str, list[Job], str]]:
-    """Give what goes away or changes under jobs, in words, the jobs, and what to drain, in scontrol's words."""
+    """Return what goes away or changes under jobs, in words, the jobs, and what to drain, in scontrol's words."""
     for name in state.partitions:
         jobs = [job for job in state.jobs if name in job.partitions]
         if name not in partitions and jobs:

@@ -49,7 +49,7 @@ _PRELUDE = DISK + _FUNCTIONS
 class TopEntry:
     """The top of a space: owned by root and a group (numbers, as a fileserver need not know names).
 
-    ``groups`` are further groups that may write there, by ACL; ``mode`` is octal as text.
+    `groups` are further groups that may write there, by ACL; `mode` is octal as text.
     """
 
     path: str
@@ -92,7 +92,7 @@ def tops(wanted: list[TopEntry]) -> Commands:
 def folders(wanted: list[FolderEntry]) -> Commands:
     """Make folders of users that are missing. One that is there stays as it is, whoever's it is.
 
-    Who may write to the place may have been there first: that is a matter for ``verify``, not for a run to stop at.
+    Who may write to the place may have been there first: that is a matter for `verify`, not for a run to stop at.
     """
     found = yield from _look([folder.path for folder in wanted], strict=False)
     if found is None:

@@ -8,9 +8,9 @@ REMOTE = re.compile(r"nfs4?|cifs|ceph|lustre|beegfs|9p|fuse\.\w+")
 
 @dataclass(frozen=True)
 class MountEntry:
-    """One mount: ``options`` as in fstab; ``timeout`` in seconds is how long the server may take to answer.
+    """One mount: `options` as in fstab; `timeout` in seconds is how long the server may take to answer.
 
-    ``automount``: it is made when somebody first looks, and at boot without anybody waiting for it. ``timeout`` 0:
+    `automount`: it is made when somebody first looks, and at boot without anybody waiting for it. `timeout` 0:
     for ever, for what a service cannot start without.
     """
 
@@ -29,7 +29,7 @@ class MountEntry:
 
 
 def unit_name(path: str, kind: str = "mount") -> str:
-    """Return the name that the unit of ``path`` must have, as ``systemd-escape --path --suffix=KIND`` says."""
+    """Return the name that the unit of `path` must have, as `systemd-escape --path --suffix=KIND` says."""
     parts = "/".join(part for part in path.split("/") if part)
     if not parts:
         return f"-.{kind}"
@@ -83,7 +83,7 @@ def automount_text(mount: MountEntry) -> str:
 
 
 def options_of(text: str) -> str:
-    """Return the options in a mount's unit file, as they stand in a ``MountEntry``."""
+    """Return the options in a mount's unit file, as they stand in a `MountEntry`."""
     line = next((line for line in text.splitlines() if line.startswith("Options=")), "Options=")
     return line.removeprefix("Options=").replace("%%", "%").removesuffix(",nofail")
 

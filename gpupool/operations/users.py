@@ -19,7 +19,7 @@ Commands = Generator[StringCommand, None, None]
 
 @dataclass(frozen=True)
 class UserEntry:
-    """A user: ``group`` is the primary group's name, ``groups`` are further ones; home and shell are full paths."""
+    """A user: `group` is the primary group's name, `groups` are further ones; home and shell are full paths."""
 
     name: str
     uid: int
@@ -68,7 +68,7 @@ def users(wanted: list[UserEntry], managed_groups: list[str] | None = None) -> C
     """Make users, without homes, and bring primary group, further groups, home, shell and comment in line.
 
     Never deletes a user and never changes a uid: that is refused in words. Membership is added; it is taken away
-    only from the groups named in ``managed_groups``.
+    only from the groups named in `managed_groups`.
     """
     managed = managed_groups or []
     if wrong := _wrong(wanted):

@@ -1,6 +1,6 @@
 """ZFS: pools, datasets, their properties, quotas and snapshots, brought in line property by property.
 
-Nothing is ever destroyed, renamed, moved, or made smaller than what is in it: ``kept`` says what has to stay, and
+Nothing is ever destroyed, renamed, moved, or made smaller than what is in it: `kept` says what has to stay, and
 which command a person would run. A pool is only made on disks on which nothing lies.
 """
 
@@ -39,7 +39,7 @@ def pools(wanted: list[PoolEntry]) -> Commands:
     """Have these pools: made on disks on which nothing lies, imported where all their disks say that they are theirs.
 
     A disk with partitions, a file system or any other signature is refused, with what is on it. Properties are set one
-    by one. Disks are never added to a pool that is there, or taken from it: see ``kept``.
+    by one. Disks are never added to a pool that is there, or taken from it: see `kept`.
     """
     state = _pools(wanted)
     if words := _silent(state, "zpool"):
@@ -55,7 +55,7 @@ def datasets(wanted: list[DatasetEntry]) -> Commands:
 
     A dataset that is there already is taken over as it is. What a parent in the list says holds for those below it too.
     A property that was wanted before and is no more goes back to what it inherits. What cannot be done without loss is
-    left as it is: see ``kept``.
+    left as it is: see `kept`.
     """
     state = _datasets(wanted)
     if words := _silent(state, "zfs"):
@@ -69,7 +69,7 @@ def datasets(wanted: list[DatasetEntry]) -> Commands:
 def user_quotas(dataset: str, quotas: dict[str, int]) -> Commands:
     """Have each of these users (by uid) use no more than so many bytes of a dataset; other users are left alone.
 
-    One below what its user has there already is refused. ``datasets`` does this too, for the datasets that are its own.
+    One below what its user has there already is refused. `datasets` does this too, for the datasets that are its own.
     """
     entry = DatasetEntry(dataset, user_quotas=quotas)
     state = _datasets([entry])
@@ -112,7 +112,7 @@ def kept(pools: list[PoolEntry], datasets: list[DatasetEntry]) -> Commands:
 def snapshots(schedule: dict[str, dict[str, int]]) -> Commands:
     """Have a timer make snapshots, and take away the oldest of its own; no other snapshot is ever touched.
 
-    ``schedule``: dataset -> kind (hourly, daily, weekly, monthly) -> how many are kept.
+    `schedule`: dataset -> kind (hourly, daily, weekly, monthly) -> how many are kept.
     """
     own = snapshot_files(schedule)
     done: dict[str, str | None] = {}

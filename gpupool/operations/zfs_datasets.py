@@ -40,7 +40,7 @@ def work_on_datasets(wanted: Sequence[DatasetEntry], state: DatasetsState) -> Wo
 
 
 def _told_as_set(now: Properties, wanted: Mapping[str, str], state: DatasetsState) -> Properties:
-    """Give properties as one sets them: since 2.3 zfs tells xattr=sa as on, which meant dir before."""
+    """Return properties as one sets them: since 2.3 zfs tells xattr=sa as on, which meant dir before."""
     found = now.get("xattr")
     if found and found.value == "on" and wanted.get("xattr") == "sa" and state.version >= (2, 3):
         return {**now, "xattr": Property("sa", found.source)}
@@ -59,13 +59,13 @@ def _strays(entries: Mapping[str, DatasetEntry], state: DatasetsState, work: Wor
 
 
 def _own(now: Properties, name: str) -> str:
-    """Give a property that a dataset has by itself; nothing where it only inherits it."""
+    """Return a property that a dataset has by itself; nothing where it only inherits it."""
     found = now.get(name)
     return found.value if found and found.source == "local" else ""
 
 
 def _from_above(entry: DatasetEntry, entries: Mapping[str, DatasetEntry]) -> dict[str, str]:
-    """Give what the nearest wanted datasets above say for all below them."""
+    """Return what the nearest wanted datasets above say for all below them."""
     found: dict[str, str] = {}
     steps = entry.name.split("/")
     for length in range(1, len(steps)):

@@ -97,14 +97,14 @@ def _compare(entry: PoolEntry, now: PoolState, state: PoolsState, work: Work) ->
 
 
 def _at(group: Group, disk: str, state: PoolsState) -> int | None:
-    """Give the place of a disk in a pool's group; zpool names the partition that it made on a whole disk."""
+    """Return the place of a disk in a pool's group; zpool names the partition that it made on a whole disk."""
     known = state.disks.get(disk, DiskState(None)).device
     there = zip(group.disks, group.devices, strict=True)
     return next((at for at, it in enumerate(there) if it[0] in (disk, f"{disk}-part1") or it[1] == known), None)
 
 
 def _same(group: Group, disks: Sequence[str], state: PoolsState) -> bool:
-    """Tell whether a pool's group has just these disks."""
+    """Return whether a pool's group has just these disks."""
     return {_at(group, disk, state) for disk in disks} == set(range(len(group.disks))) and len(disks) == len(
         group.disks
     )
@@ -141,7 +141,7 @@ def _holds(disk: str, pool: str, found: DiskState) -> str:
 
 
 def _guid(entry: PoolEntry, state: PoolsState) -> str | None:
-    """Give the number of the pool if all disks say that they are of one that has this name and is not imported."""
+    """Return the number of the pool if all disks say that they are of one that has this name and is not imported."""
     labels = [state.disks.get(disk, DiskState(None)).label for disk in entry.disks]
     guids = {it.guid if it and it.pool == entry.name and it.state != _DESTROYED else "" for it in labels}
     return guids.pop() or None if len(guids) == 1 else None

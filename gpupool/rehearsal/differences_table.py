@@ -35,13 +35,13 @@ class Place:
 
 
 def place_of(cluster: Cluster, version: Version) -> Place:
-    """Give the place of a cluster's twin."""
+    """Return the place of a cluster's twin."""
     nodes = [node.slurm_name for node in cluster.having("compute")]
     return Place(cluster.controllers[0].name, {name: FIRST_PORT + n for n, name in enumerate(nodes)}, version)
 
 
 def differences(place: Place) -> tuple[Difference, ...]:
-    """Give every way in which the twin's files are not production's."""
+    """Return every way in which the twin's files are not production's."""
     return (*_whole(), *_hosts(place), *_paths(), *_processes(), *_times(), *_cgroups(place), *_data())
 
 

@@ -13,7 +13,7 @@ from gpupool.rehearsal.site_data import Expect, Pending, Scenario, Step, Submit
 
 
 def scenarios(inventory: FilePath, cluster: Cluster) -> list[Scenario]:
-    """Give what stands in INVENTORY/rehearsal/*.yml; BadInventoryError with every complaint about it."""
+    """Return what stands in INVENTORY/rehearsal/*.yml; BadInventoryError with every complaint about it."""
     folder = inventory / "rehearsal"
     files = sorted(it for it in folder.iterdir() if it.suffix in (".yml", ".yaml")) if folder.is_dir() else []
     found: list[Scenario] = []

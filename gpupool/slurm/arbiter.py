@@ -16,7 +16,7 @@ _SOURCE = Path(__file__).parent.parent / "arbiter"
 
 
 def settings(cluster: Cluster) -> dict[str, Any] | None:
-    """Give what /etc/gpupool/arbiter.json says; None where no partition is preemptable.
+    """Return what /etc/gpupool/arbiter.json says; None where no partition is preemptable.
 
     An arbiter that is switched off gets settings by which it does nothing: one that ran before has to stop it.
     """
@@ -38,7 +38,7 @@ def settings(cluster: Cluster) -> dict[str, Any] | None:
 
 
 def files(cluster: Cluster) -> list[File]:
-    """Give the service's program, settings and unit; none where it has nothing to do."""
+    """Return the service's program, settings and unit; none where it has nothing to do."""
     said = settings(cluster)
     if said is None:
         return []

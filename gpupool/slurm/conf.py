@@ -14,7 +14,7 @@ _BILLING = {"cpu": "CPU", "gpu": "GRES/gpu", "mem": "Mem"}
 
 @lru_cache(maxsize=4)
 def slurm_conf(cluster: Cluster) -> str:
-    """Give slurm.conf, the same on every node that has one."""
+    """Return slurm.conf, the same on every node that has one."""
     compute = cluster.having("compute")
     return fill(
         "slurm.conf",
@@ -36,7 +36,7 @@ def slurm_conf(cluster: Cluster) -> str:
 
 
 def _most_jobs(cluster: Cluster) -> int | None:
-    """Give slurmctld's own limit on jobs, 10,000 if nothing is said: at it, nobody can submit. Ten users stay below."""
+    """Return slurmctld's limit on jobs, 10,000 by default: at it, no user can submit. Ten users stay below."""
     each = cluster.scheduler.max_submitted_jobs
     return None if each is None else max(10_000, 20 * each)
 

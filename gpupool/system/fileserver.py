@@ -11,7 +11,7 @@ ROLE = "fileserver"
 
 
 def timers(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Give scripts, tables and units; none where a node has no pools."""
+    """Return scripts, tables and units; none where a node has no pools."""
     if pools := pools_for(cluster, node):
         schedule = {it.name: it.snapshots for it in datasets_for(cluster, node) if it.snapshots}
         yield from snapshot_files(schedule, ROLE)

@@ -8,5 +8,5 @@ from gpupool.template import fill
 
 @lru_cache(maxsize=4)
 def hosts(cluster: Cluster) -> str:
-    """Give /etc/hosts."""
+    """Return /etc/hosts."""
     return fill("hosts", cluster=cluster, nodes=[node for node in cluster.nodes.values() if node.address])

@@ -12,7 +12,7 @@ _BASE = ("ca-certificates", "openssh-server", "systemd-timesyncd", "tzdata")
 
 
 def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
-    """Give the names of a node's packages, sorted: what its roles need and what the inventory adds."""
+    """Return the names of a node's packages, sorted: what its roles need and what the inventory adds."""
     wanted = set(_BASE)
     if node.runs_slurm:
         wanted |= {"munge", "slurm-client"}
@@ -45,12 +45,12 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
 
 
 def serves_configuration(cluster: Cluster) -> bool:
-    """Tell whether heads get Slurm's configuration from the controller; sackd came after 22.05."""
+    """Return whether heads get Slurm's configuration from the controller; sackd came after 22.05."""
     return cluster.slurm.version != "22.05"
 
 
 def holds_configuration(cluster: Cluster, node: Node) -> bool:
-    """Tell whether Slurm's configuration lies on a node as files; the others ask the controllers for it."""
+    """Return whether Slurm's configuration lies on a node as files; the others ask the controllers for it."""
     if node.has("controller", "backup-controller", "database"):
         return True
     return node.has("head") and not serves_configuration(cluster)

@@ -7,7 +7,7 @@ from gpupool.template import fill
 
 
 def sshd_conf(cluster: Cluster, node: Node) -> str:
-    """Give the drop-in of /etc/ssh/sshd_config.d."""
+    """Return the drop-in of /etc/ssh/sshd_config.d."""
     accept = cluster.environment.accept_env
     names = accept.names if accept and node.name in cluster.select(accept.where) else ()
     return _text(cluster, names)

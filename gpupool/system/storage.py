@@ -30,7 +30,7 @@ class Link:
 
 
 def mounts_for(cluster: Cluster, node: Node) -> tuple[MountPoint, ...]:
-    """Give the mounts of a node as a client, in inventory order, through the cluster's storage driver."""
+    """Return the mounts of a node as a client, in inventory order, through the cluster's storage driver."""
     return tuple(
         _network(cluster, mount)
         if cluster.drivers.real_storage(mount.server, node.name)
@@ -41,7 +41,7 @@ def mounts_for(cluster: Cluster, node: Node) -> tuple[MountPoint, ...]:
 
 
 def stand_ins_for(cluster: Cluster, node: Node) -> tuple[MountPoint, ...]:
-    """Give the mounts of a server that stand for its own disks; none where it has them."""
+    """Return the mounts of a server that stand for its own disks; none where it has them."""
     if cluster.drivers.real_storage(node.name):
         return ()
     return tuple(_stand_in(cluster, mount, mount.path) for mount in served_by(cluster, node))
@@ -67,14 +67,14 @@ def _network(cluster: Cluster, mount: Mount) -> MountPoint:
 
 
 def links_for(cluster: Cluster, node: Node) -> tuple[Link, ...]:
-    """Give the node's links under /srv in inventory order."""
+    """Return the node's links under /srv in inventory order."""
     if node.name not in cluster.links_on:
         return ()
     return tuple(Link(path, target) for path, target in cluster.links.items())
 
 
 def local_for(cluster: Cluster, node: Node) -> tuple[tuple[str, str], ...]:
-    """Give the (path, mode) of the node's own directories; with `user_dirs` the mode is that of the users' own."""
+    """Return the (path, mode) of the node's own directories; with `user_dirs` the mode is that of the users' own."""
     return tuple(
         (local.path, "1777" if local.user_dirs else local.mode)
         for local in cluster.storage.local
@@ -83,12 +83,12 @@ def local_for(cluster: Cluster, node: Node) -> tuple[tuple[str, str], ...]:
 
 
 def served_by(cluster: Cluster, node: Node) -> tuple[Mount, ...]:
-    """Give the exports that a node serves."""
+    """Return the exports that a node serves."""
     return tuple(mount for mount in cluster.mounts if mount.server == node.name)
 
 
 def spaces_on(cluster: Cluster, node: Node) -> dict[str, list[str]]:
-    """Give the accounts that have a space on each export of a node, by the export's path on that node."""
+    """Return the accounts that have a space on each export of a node, by the export's path on that node."""
     found: dict[str, list[str]] = {}
     for mount in served_by(cluster, node):
         accounts = [name for name, spaces in cluster.storage.spaces.items() if mount.export in spaces.values()]
@@ -98,5 +98,5 @@ def spaces_on(cluster: Cluster, node: Node) -> dict[str, list[str]]:
 
 
 def home_of_homes(cluster: Cluster) -> Mount | None:
-    """Give the export that holds the homes; None where homes are each node's own."""
+    """Return the export that holds the homes; None where homes are each node's own."""
     return next((mount for mount in cluster.mounts if mount.export == cluster.storage.home.export), None)

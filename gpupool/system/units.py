@@ -17,14 +17,14 @@ ROOT_SLICE = "/etc/systemd/system/user-0.slice.d/gpupool.conf"
 def drop_in(
     cluster: Cluster, unit: str, role: str, after: tuple[str, ...] = (), requires_mounts: tuple[str, ...] = ()
 ) -> File:
-    """Give the drop-in that makes a daemon start again for as long as what it needs is away."""
+    """Return the drop-in that makes a daemon start again for as long as what it needs is away."""
     text = fill("daemon.service", cluster=cluster, after=after, requires_mounts=requires_mounts)
     return File(f"/etc/systemd/system/{unit}.service.d/gpupool.conf", text, role)
 
 
 @lru_cache(maxsize=4)
 def slurmd_default(cluster: Cluster) -> str:
-    """Give /etc/default/slurmd: slurmd asks the controllers for its configuration."""
+    """Return /etc/default/slurmd: slurmd asks the controllers for its configuration."""
     options = [f"--conf-server {','.join(servers(cluster))}"]
     if any(cluster.drivers.contained(node.name) for node in cluster.having("compute")):
         # a container is younger than the machine under it, and Slurm looks at the machine's boot
@@ -34,13 +34,13 @@ def slurmd_default(cluster: Cluster) -> str:
 
 @lru_cache(maxsize=4)
 def slurmd_folders(cluster: Cluster) -> str:
-    """Give the drop-in of tmpfiles.d that removes at boot what a crash has left of jobs."""
+    """Return the drop-in of tmpfiles.d that removes at boot what a crash has left of jobs."""
     return fill("slurmd-folders.conf", cluster=cluster, spool=SPOOL)
 
 
 @lru_cache(maxsize=4)
 def slices(cluster: Cluster) -> dict[str, str]:
-    """Give the drop-ins that keep sessions outside of jobs from a node's GPUs, but root's, path to text.
+    """Return the drop-ins that keep sessions outside of jobs from a node's GPUs, but root's, path to text.
 
     systemd.resource-control(5) says what they do.
     """
@@ -52,7 +52,7 @@ def slices(cluster: Cluster) -> dict[str, str]:
 
 @lru_cache(maxsize=4)
 def sackd_default(cluster: Cluster) -> str:
-    """Give /etc/default/sackd, as slurmd's."""
+    """Return /etc/default/sackd, as slurmd's."""
     return fill(
         "default", cluster=cluster, variable="SACKD_OPTIONS", options=f"--conf-server {','.join(servers(cluster))}"
     )

@@ -58,7 +58,7 @@ class Dataset:
 
 
 def pools_for(cluster: Cluster, node: Node) -> tuple[Pool, ...]:
-    """Give the pools of a node in inventory order; none where a testbed's directories stand for its disks."""
+    """Return the pools of a node in inventory order; none where a testbed's directories stand for its disks."""
     return tuple(
         Pool(
             it.name,
@@ -71,7 +71,7 @@ def pools_for(cluster: Cluster, node: Node) -> tuple[Pool, ...]:
 
 
 def datasets_for(cluster: Cluster, node: Node) -> tuple[Dataset, ...]:
-    """Give the datasets of a node, parents first; the first of each pool is its top, with the pool's defaults."""
+    """Return the datasets of a node, parents first; the first of each pool is its top, with the pool's defaults."""
     pools = _pools(cluster, node)
     found = {it.name: _top(it) for it in pools}
     named = (*_exports(cluster, node), *_local(cluster, node, pools)) if pools else ()
@@ -138,7 +138,7 @@ def _sizes(quota: int | None, reservation: int | None) -> dict[str, str]:
 
 
 def _group_quotas(cluster: Cluster, export: str) -> dict[str, int]:
-    """Give what each account's users may have together, where directories of users by account lie on an export."""
+    """Return what each account's users may have together, where directories of users by account lie on an export."""
     mount = next(it for it in cluster.mounts if it.export == export)
     found: dict[str, int] = {}
     for space in cluster.storage.user_spaces:

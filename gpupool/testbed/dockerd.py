@@ -35,7 +35,7 @@ def ensure(*, may_install: bool = True) -> str:
 
 
 def _there() -> bool:
-    """Say whether the programs we need are here; a daemon on another host needs the client only."""
+    """Return whether the programs we need are here; a daemon on another host needs the client only."""
     return bool(shutil.which("docker") and (shutil.which("dockerd") or os.environ.get("DOCKER_HOST") or _ask()[0]))
 
 

@@ -97,7 +97,7 @@ def _few(packages: Collection[str], shown: int = 3) -> str:
 
 
 def is_here(tag: str) -> bool:
-    """Say whether docker has this image."""
+    """Return whether docker has this image."""
     return docker.attempt(["image", "inspect", "--format", "{{.Id}}", tag]).returncode == 0
 
 

@@ -12,7 +12,7 @@ KEY_TYPE = "ed25519"
 
 
 def ensure_key(folder: Path) -> Path:
-    """Return the private key in this folder, made on first use; its public half stands beside it as ``.pub``."""
+    """Return the private key in this folder, made on first use; its public half stands beside it as `.pub`."""
     key = folder / "id_ed25519"
     if key.exists() and public_path(key).exists():
         return key

@@ -19,7 +19,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Up:
-    """What ``up`` did: nodes made, made anew (their shape changed), started, left alone, and those no longer named."""
+    """What `up` did: nodes made, made anew (their shape changed), started, left alone, and those no longer named."""
 
     state: State
     created: tuple[str, ...] = ()

@@ -23,7 +23,7 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
 @dataclass(frozen=True)
 class Volume:
-    """Storage that containers share; ``source`` is what df shows, ``size`` what tmpfs takes (``50T``)."""
+    """Storage that containers share; `source` is what df shows, `size` what tmpfs takes (`50T`)."""
 
     key: str
     source: str | None = None
@@ -33,7 +33,7 @@ class Volume:
 
 @dataclass(frozen=True)
 class Machine:
-    """What a virtual machine has: logical CPUs (``threads`` on each core), memory in MiB, its own disks in MiB each."""
+    """What a virtual machine has: logical CPUs (`threads` on each core), memory in MiB, its own disks in MiB each."""
 
     cpus: int = 2
     threads: int = 1
@@ -45,8 +45,8 @@ class Machine:
 class Container:
     """One node: its name in the inventory, where it is, what is in it.
 
-    ``volumes`` maps a volume's key to a path; ``roles`` are words for people, who see them in a status. With a
-    ``machine`` the container holds QEMU, and the node is the virtual machine that runs in it.
+    `volumes` maps a volume's key to a path; `roles` are words for people, who see them in a status. With a
+    `machine` the container holds QEMU, and the node is the virtual machine that runs in it.
     """
 
     name: str

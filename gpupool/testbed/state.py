@@ -16,7 +16,7 @@ from gpupool.testbed import keys
 
 @dataclass(frozen=True)
 class State:
-    """A testbed as the last ``up`` left it; paths are absolute, ``nodes``, ``images`` by node, ``machines`` are VMs."""
+    """A testbed as the last `up` left it; paths are absolute, `nodes`, `images` by node, `machines` are VMs."""
 
     id: str
     name: str
@@ -110,7 +110,7 @@ def held(testbed: str) -> Iterator[Path]:
     """Hold a testbed for one command that changes it; a second one is refused, a killed one lets go."""
     place = folder(testbed)
     place.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # Beside the folder and not in it: ``down`` removes the folder.
+    # Beside the folder and not in it: `down` removes the folder.
     with place.with_name(f".{testbed}.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -35,7 +35,7 @@ def held(testbed: Testbed, options: str, user: str = "u-wu1") -> str:
 
 
 def changed(testbed: Testbed, job: str, words: str, user: str = "u-wu1") -> str:
-    """Give what a user is told who changes a job, which must stay as it is."""
+    """Return what a user is told who changes a job, which must stay as it is."""
     before = testbed.out("marvin", f"scontrol -o show job {job}")
     done = testbed.run("sky1", f"scontrol update jobid={job} {words}", user)
     assert done.returncode, f"{words} was taken"

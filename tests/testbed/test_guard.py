@@ -7,12 +7,12 @@ HOLDERS = ("marvin", "vicki")  # who has slurm.conf as a file
 
 
 def slurm_files(testbed: Testbed) -> dict[str, str]:
-    """Give the sums of all that stands in /etc/slurm, by node."""
+    """Return the sums of all that stands in /etc/slurm, by node."""
     return {node: testbed.out(node, "cd /etc/slurm; find . -type f | sort | xargs sha256sum") for node in HOLDERS}
 
 
 def line_of(name: str, testbed: Testbed) -> str:
-    """Give the line of the partitions' file that makes a partition."""
+    """Return the line of the partitions' file that makes a partition."""
     lines = (testbed.inventory / "partitions.yml").read_text().splitlines(keepends=True)
     (line,) = [line for line in lines if line.startswith(f"  - {{name: {name}, ")]
     return line

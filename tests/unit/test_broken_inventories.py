@@ -27,7 +27,7 @@ STORED = (HERE / "stored" / "inventory.yml").read_text()
 
 @pytest.fixture
 def check(tmp_path: Path) -> Callable[[str], list[str]]:
-    """Give the complaints about a text, as lines less the path of the file."""
+    """Return the complaints about a text, as lines less the path of the file."""
 
     def run(text: str) -> list[str]:
         (tmp_path / "inventory.yml").write_text(text)

@@ -24,7 +24,7 @@ SKYNET = ROOT / "inventory" / "skynet"
 
 @pytest.fixture
 def skynet_with(tmp_path: Path) -> Callable[[str], Any]:
-    """Give SkyNet with a change, as `examine` gives it; the change's lines are those of change.yml."""
+    """Return SkyNet with a change, as `examine` gives it; the change's lines are those of change.yml."""
 
     def run(change: str) -> Any:
         (tmp_path / "change.yml").write_text(change)

@@ -14,7 +14,7 @@ SMALL = (Path(__file__).parent / "small" / "inventory.yml").read_text()
 
 @pytest.fixture
 def said(tmp_path: Path) -> Callable[[str | bytes], list[str]]:
-    """Give the complaints about a text, as lines less the folder."""
+    """Return the complaints about a text, as lines less the folder."""
 
     def run(words: str | bytes) -> list[str]:
         (tmp_path / "x.yml").write_bytes(words if isinstance(words, bytes) else words.encode())

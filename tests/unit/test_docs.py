@@ -103,7 +103,7 @@ def test_every_file_is_put_by_a_role(clusters: list[Cluster]) -> None:
 
 
 def _puts(module: Path) -> set[str]:
-    """Give the names by which a role asks for its files: `files_of(cluster, node, "base")`.
+    """Return the names by which a role asks for its files: `files_of(cluster, node, "base")`.
 
     A role that watches another one's files names them in `reload_if`, which does not put them.
     """
@@ -254,7 +254,7 @@ def test_facts_and_operations_know_no_cluster() -> None:
 
 
 def _shown() -> Iterator[tuple[str, str]]:
-    """Give (command, output) of the README's blocks that need no cluster; output is empty where none is shown."""
+    """Return (command, output) of the README's blocks that need no cluster; output is empty where none is shown."""
     for block in re.findall(r"^```console\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL):
         for part in block.split("$ ")[1:]:
             command, _, output = part.partition("\n")

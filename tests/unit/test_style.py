@@ -47,10 +47,11 @@ def messages(module: Path) -> Iterator[tuple[int, str]]:
     bodies = [node.body[0] for node in ast.walk(tree) if getattr(node, "body", None) and isinstance(node.body, list)]
     docstrings = {id(it.value) for it in bodies if isinstance(it, ast.Expr) and not shown}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
-            # one word is a name; scripts have lines, and comments that no user sees
-            if " " in node.value and ("\n" not in node.value.strip() or shown):
-                yield node.lineno, node.value
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or id(node) in docstrings:
+            continue
+        # one word is a name; scripts have lines, and comments that no user sees
+        if " " in node.value and ("\n" not in node.value.strip() or shown):
+            yield node.lineno, node.value
 
 
 def test_the_tables_are_read() -> None:

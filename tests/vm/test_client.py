@@ -32,7 +32,7 @@ def seconds(act: Callable[[], object]) -> float:
 
 
 def succeeds(stores: Stores, command: str) -> bool:
-    """Say whether a command does on the client."""
+    """Return whether a command does on the client."""
     return stores.run(CLIENT, command).returncode == 0
 
 

@@ -24,7 +24,7 @@ _UNDOING = {
 
 
 def _all_limits(site: Site) -> Iterator[tuple[Path, Limits, str]]:
-    """Give each limits block with its path and the selector of the nodes that it is about."""
+    """Return each limits block with its path and the selector of the nodes that it is about."""
     for index, account in enumerate(site.inventory.accounts):
         yield ("accounts", index, "limits"), account.limits, "@compute"
     for name, qos in site.inventory.qos.items():

@@ -49,7 +49,7 @@ def ensure_selectors_name_nodes(site: Site) -> Iterator[Complaint]:
 
 
 def selectors(site: Site) -> Iterator[tuple[Path, str]]:
-    """Give every selector of the inventory with its path."""
+    """Return every selector of the inventory with its path."""
     it = site.inventory
     for index, partition in enumerate(it.partitions):
         yield ("partitions", index, "nodes"), partition.nodes

@@ -10,7 +10,7 @@ from gpupool.cluster.words import format_size
 
 
 def keeps_cpus(version: str) -> bool:
-    """Tell whether this Slurm can keep CPUs for GPUs: RestrictedCoresPerGPU came with 24.05."""
+    """Return whether this Slurm can keep CPUs for GPUs: RestrictedCoresPerGPU came with 24.05."""
     return version != "22.05"
 
 

@@ -98,7 +98,7 @@ def ensure_purges_spare_people(site: Site) -> Iterator[Complaint]:
 
 
 def _purged_too(site: Site, path: str) -> Iterator[str]:
-    """Give what else lies in a directory that is purged, or around it, where the files are: on their server."""
+    """Return what else lies in a directory that is purged, or around it, where the files are: on their server."""
     storage = site.inventory.storage
     own = export_of(site, path)
     server, place = on_server(site, path)
@@ -114,7 +114,7 @@ def _purged_too(site: Site, path: str) -> Iterator[str]:
 
 
 def _reached(site: Site, own: str | None, place: str, other: str | None, lies: str) -> bool:
-    """Tell whether one directory lies in the other, and on the same file system: a ZFS export is one of its own."""
+    """Return whether one directory lies in the other, and on the same file system: a ZFS export is one of its own."""
     exports = site.inventory.storage.exports
     inner = other if within(lies, place) else own if within(place, lies) else None
     if inner is None:
@@ -123,7 +123,7 @@ def _reached(site: Site, own: str | None, place: str, other: str | None, lies: s
 
 
 def _touch(one: str, other: str) -> bool:
-    """Tell whether one directory lies in the other."""
+    """Return whether one directory lies in the other."""
     return within(one, other) or within(other, one)
 
 

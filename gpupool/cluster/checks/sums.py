@@ -9,7 +9,7 @@ from gpupool.cluster.words import format_size
 
 
 def real_memory(nominal: int, reserve: str) -> int:
-    """Give the MiB of a node that Slurm is told of, from its nominal MiB and `slurm.memory_reserve` (`3%`)."""
+    """Return the MiB of a node that Slurm is told of, from its nominal MiB and `slurm.memory_reserve` (`3%`)."""
     return nominal * (100 - int(reserve.rstrip("%"))) // 100
 
 

@@ -10,7 +10,7 @@ from gpupool.cluster.shown import shown
 
 
 def one_line(word: str) -> str:
-    """Give a word as it is; ValueError where it has line feeds or other control characters."""
+    """Return a word as it is; ValueError where it has line feeds or other control characters."""
     # other signs that cannot be printed, such as joiners, stand in people's names
     if strange := next((sign for sign in word if unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp")), None):
         raise ValueError(f"{shown(word)} contains {strange!r}; a string must be one line without control characters")
@@ -36,12 +36,12 @@ _FILLED_IN = re.compile(r"\{(user|account|domain|id)\}")
 
 
 def filled(path: str) -> str:
-    """Give a path as it is for a user whose every name is `x`."""
+    """Return a path as it is for a user whose every name is `x`."""
     return _FILLED_IN.sub("x", path)
 
 
 def of_user(path: str, name: str, account: str) -> str:
-    """Give a path as it is for a user of an account; of `ann@example.org` the id is ann and the domain the rest."""
+    """Return a path as it is for a user of an account; of `ann@example.org` the id is ann and the domain the rest."""
     own, _, domain = name.partition("@")
     return path.format(user=name, account=account, id=own, domain=domain)
 

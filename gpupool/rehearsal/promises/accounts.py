@@ -43,7 +43,7 @@ OVERCAP = Promise(
 
 
 def _other_labs(expected: Expected) -> list[Wish]:
-    """Give a job in each partition that is not open to all labs, of the next lab that it is closed to."""
+    """Return a job in each partition that is not open to all labs, of the next lab that it is closed to."""
     found = []
     for turn, partition in enumerate(expected.owners):
         labs = [*expected.labs[turn % len(expected.labs) :], *expected.labs] if expected.labs else []

@@ -53,7 +53,7 @@ def some(words: Iterable[str], most: int = 4) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """Give `1 job`, `2 jobs`."""
+    """Return `1 job`, `2 jobs`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 

@@ -47,7 +47,7 @@ def _try_spill(stage: Stage) -> Verdict:
 
 
 def _lent(expected: Expected) -> tuple[Lab, Partition] | None:
-    """Give the smallest lab with a partition in which its own jobs give way; one with several people if there is."""
+    """Return the smallest lab with a partition in which its own jobs give way; one with several people if there is."""
     found = [(lab, it) for lab in expected.labs for it in expected.lab_loans(lab.name)]
     return min(found, key=lambda it: (len(it[0].members) < 2, it[0].cap), default=None)
 

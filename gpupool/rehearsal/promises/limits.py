@@ -28,7 +28,7 @@ class Case:
 
 
 def cases(expected: Expected) -> Iterator[Case]:
-    """Give each limit of a user that the inventory sets and that no cap hides, once; two users for a partition's."""
+    """Return each limit of a user that the inventory sets and that no cap hides, once; two users for a partition's."""
     held: Counter[str] = Counter()  # GPUs by account
     seen: Counter[tuple[str, str]] = Counter()
     busy: set[tuple[str, str]] = set()  # another limit of the same QoS would be in the way

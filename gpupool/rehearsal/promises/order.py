@@ -12,7 +12,7 @@ _SHORT = "#!/bin/sh\nexec sleep 1\n"
 
 
 def _ranks(expected: Expected, lab: Lab) -> Iterator[tuple[tuple[int, int], str, str | None]]:
-    """Give pairs of partition and QoS, each with its rank: the tiers with the default QoS, the QoS in one of them."""
+    """Return pairs of partition and QoS, each with its rank: the tiers with the default QoS, the QoS in one of them."""
     user = lab.members[0]
     open_to = [it for it in expected.owners if expected.may(user, it, lab.name)]
     default = expected.default_qos(user, lab.name)

@@ -101,13 +101,13 @@ def _explained(said: str) -> int:
 
 
 def _told(stage: Stage, gone: list[str]) -> tuple[int, str]:
-    """Give how many of the jobs that cannot run again ended without a word to their users, and all that was said."""
+    """Return how many of the jobs that cannot run again ended without a word to their users, and all that was said."""
     outputs = [stage.twin.run(f"cat {TOLD.replace('%A', number)}").out for number in gone]
     return sum("CANCELLED" not in it for it in outputs), "".join(outputs)
 
 
 def _lender(expected: Expected) -> Wish | None:
-    """Give a few jobs of a lab that give way too, but after those that everybody may have."""
+    """Return a few jobs of a lab that give way too, but after those that everybody may have."""
     first = expected.loans[0].partition
     for lab in sorted(expected.labs, key=lambda it: it.cap):
         higher = [it for it in expected.lab_loans(lab.name) if it.tier > first.tier]

@@ -22,7 +22,7 @@ def _forms(expected: Expected, gpu: str) -> list[tuple[str, ...]]:
 
 
 def _wishes(expected: Expected) -> Iterator[tuple[Wish, tuple[str, ...]]]:
-    """Give a job of each lab on each type, every form of asking for each type, and types joined by `or`."""
+    """Return a job of each lab on each type, every form of asking for each type, and types joined by `or`."""
     types = [it for it in expected.cluster.gpu_types if any(it in node.gpus for node in expected.compute)]
     labs = expected.labs
     # as many as there are of the longer: each lab asks for each type, and each type is asked for in each form

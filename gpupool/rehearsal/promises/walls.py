@@ -29,7 +29,7 @@ class _Case:
 
 
 def _cases(expected: Expected) -> Iterator[_Case]:
-    """Give each partition with its default, and each QoS in one of the partitions that are alike."""
+    """Return each partition with its default, and each QoS in one of the partitions that are alike."""
     seen: list[object] = []
     for partition in (*expected.owners, *expected.givers):
         alike = (partition.max_time, partition.limits, partition.allow_qos, partition.preemptable)
@@ -81,7 +81,7 @@ def _try(stage: Stage) -> Verdict:
 
 
 def _stopped(job: Job) -> bool:
-    """Tell whether a job waits for what it will never get."""
+    """Return whether a job waits for what it will never get."""
     return job.state == "PENDING" and any(word in job.reason for word in ("Wall", "TimeLimit"))
 
 
@@ -121,7 +121,7 @@ def _begin(stage: Stage) -> None:
 
 
 def _host(expected: Expected) -> tuple[str, str, User]:
-    """Give who runs it where: whose claims it does not stand in the way of, and whose own limits are not tried."""
+    """Return who runs it where: whose claims it does not stand in the way of, and whose own limits are not tried."""
     each = expected.cluster.scheduler.default_memory.per_gpu or 0
 
     def spare(lab: Lab) -> float:
