@@ -34,7 +34,7 @@ def test_a_user_of_cvmlp_keeps_the_limit_whatever_the_qos(idle: Testbed) -> None
         longest = "7-00:00:00" if "long" in words or "-p cvmlp-lab" in words else "2-00:00:00"
         assert f" TimeLimit={longest} " in seen, words
     refused = idle.run("sky1", "sbatch --qos=short -t 3-0 -p long --wrap true", "u-cvmlp1")
-    assert "QoS short ends jobs after 48 hours" in refused.stderr
+    assert "The time limit of QoS short is 48 hours" in refused.stderr
 
 
 @pytest.mark.promise("SKY-158")

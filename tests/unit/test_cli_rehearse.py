@@ -110,7 +110,7 @@ def test_a_report_that_cannot_be_written_is_said_before_anything_starts(
     (tmp_path / "file").write_text("")
     said = gpupool("rehearse", SKYNET, "--report", tmp_path / "file" / "below")
     assert said.code == 1
-    assert "is a file, and a report is a folder" in said.err
+    assert "is a file, and must be a folder" in said.err
     assert stage.started == []
 
 

@@ -132,7 +132,7 @@ def test_who_is_silent_for_long_loses_the_node_and_learns_it(
     report, _ = go(nodes, "n1", command="sleep 1000")
     said = report.hosts["n1"].failure
     assert said is not None
-    assert said.startswith("work: the connection was lost: this run was silent for too long")
+    assert said.startswith("work: the connection was lost: the lock has expired")
     assert lock_of(nodes["n1"]) == ""
 
 

@@ -40,7 +40,7 @@ KEY = Ed25519Key.from_private_key_file
         (SSHException("Error reading SSH protocol banner"), "no SSH server answered"),
         (
             SSHException("StrictPolicy: No host key for 10.0.0.1 found in known_hosts"),
-            "its host key is not in /kh; add it (ssh-keyscan, then compare) before the first run",
+            "its host key is not in /kh; add it before the first run (ssh-keyscan, then compare)",
         ),
         (SSHException("Incompatible ssh peer\n(no key)"), "Incompatible ssh peer (no key)"),
     ],

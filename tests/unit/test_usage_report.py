@@ -59,7 +59,7 @@ def test_large_directories_come_first_by_the_paths_that_people_know(
         ["Size", "Updated", "Owner", "Account", "Directory"],
         ["25.0T", "2020-11-21", "15:04", "datasets", "/coc/scratch/datasets"],
         ["10.1T", "2020-11-21", "15:04", "u-cvmlp1", "cvmlp-lab", "/coc/pskynet1/u-cvmlp1"],
-        ["directories", "with", "more", "than", "10T:", "2", "of", "3"],
+        ["directories", "larger", "than", "10T:", "2", "of", "3"],
     ]
     # what the inventory says is the default
     assert gpupool("storage", "report", SKYNET, "--on", "nodes").out == out.out

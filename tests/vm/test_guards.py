@@ -81,7 +81,7 @@ def test_whatever_would_lose_data_is_refused_at_once_and_stays(stores: Stores, c
         assert code == 3
         assert "What ZFS keeps | tank/blue (refused)" in changes[SERVER]
         said = refused(seen)
-        assert "tank/blue: not in the inventory any more; it stays" in said
+        assert "tank/blue: no longer in the inventory; it is kept" in said
         assert "zfs destroy -r tank/blue" in said
         assert "tank/red quota: 16M is less than the 30." in said
         assert "tank/home userquota@20001: 8M is less than the 9." in said
