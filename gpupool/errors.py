@@ -2,7 +2,7 @@
 
 
 class GpupoolError(Exception):
-    """Something a person can mend; the text says what, where, and what to do. ``exit_code`` is the command's."""
+    """Something a person can mend; the text says what, where, and what to do. `exit_code` is the command's."""
 
     exit_code = 1
 

@@ -29,7 +29,7 @@ class Reach:
             count = f"{len(self.cluster.nodes) - machines} containers" + (
                 f" and {machines} machines" if machines else ""
             )
-            return f"the testbed {self.testbed.name} ({count} here)"
+            return f"testbed {self.testbed.name} ({count} on this machine)"
         return f"the nodes of {self.cluster.name}"
 
     @property
@@ -38,12 +38,12 @@ class Reach:
         return tuple(node for node in self.cluster.nodes.values() if node.managed and node.address)
 
     def data(self, node: Node) -> dict[str, Any]:
-        """Give what roles and the connector read from pyinfra's `host.data`."""
+        """Return what roles and the connector read from pyinfra's `host.data`."""
         return {**self.ssh, "ssh_hostname": node.address, "cluster": self.cluster, "node": node}
 
     @property
     def ssh_config(self) -> str:
-        """Give the same way as a configuration of OpenSSH's client."""
+        """Return the same way as a configuration of OpenSSH's client."""
         lines = []
         for node in self.nodes:
             lines += [f"Host {node.name}", f"  HostName {node.address}", f"  HostKeyAlias {node.address}"]
@@ -67,12 +67,14 @@ def reach(inventory: Path, on: str = "auto") -> Reach:
     """
     kind, _, name = on.partition(":")
     if kind not in ("auto", "testbed", "nodes") or (name and kind != "testbed"):
-        raise UsageError(f"--on {on}: say auto, testbed, testbed:NAME or nodes")
+        raise UsageError(f"--on {on}: must be auto, testbed, testbed:NAME or nodes")
     cluster = load(inventory)
     stands = None if kind == "nodes" else standing(inventory, name or None)
     if stands is None:
         if kind == "testbed":
-            raise TestbedError(f"no testbed of {inventory} stands here: `gpupool testbed up {inventory}` makes one")
+            raise TestbedError(
+                f"no testbed of {inventory} on this machine: start one with `gpupool testbed up {inventory}`"
+            )
         admin = cluster.access.admin
         ssh = {"ssh_user": admin.user, "ssh_port": admin.port}
         return Reach(cluster, None, {**ssh, **({"ssh_key": str(Path(admin.key).expanduser())} if admin.key else {})})
@@ -81,13 +83,13 @@ def reach(inventory: Path, on: str = "auto") -> Reach:
         own = keys.public_path(Path(stands.key)).read_text().strip()
     except OSError as error:
         words = f"the key of testbed {stands.name} cannot be read ({error.strerror})"
-        raise TestbedError(f"{words}: `gpupool testbed up {inventory}` makes it anew") from None
+        raise TestbedError(f"{words}: recreate it with `gpupool testbed up {inventory}`") from None
     twin = stand_in(cluster, cgroup=stands.cgroups, network=network, keys=(own,), machines=stands.machines)
     ssh = {"ssh_user": "root", "ssh_port": 22, "ssh_key": stands.key, "ssh_known_hosts_file": stands.known_hosts}
     return Reach(twin, stands, {**ssh, "ssh_allow_agent": False, "ssh_look_for_keys": False})
 
 
 def standing(inventory: Path, name: str | None = None) -> State | None:
-    """Give the testbed of an inventory that was brought up here last and not taken down."""
+    """Return the testbed of an inventory that was brought up here last and not taken down."""
     made = state.made_from(inventory, name=name, prefix=os.environ.get("GPUPOOL_TESTBED_PREFIX"))
     return made[0] if made else None

@@ -15,14 +15,14 @@ _WIDEST = 100_000  # columns
 
 
 def plain(text: str) -> str:
-    r"""Give the text with every sign that is none to be read (colours, bells, what turns the line) as \x1b, \u202e."""
+    r"""Return the text with every control character (colours, bells, changes of direction) as \x1b, \u202e."""
     return "".join(
         sign if sign.isprintable() or sign in "\n\t" else sign.encode("unicode_escape").decode() for sign in text
     )
 
 
 def styled(*parts: str | tuple[str, str]) -> Text:
-    """Give one text of strings and of (string, style)."""
+    """Return one text of strings and of (string, style)."""
     return Text.assemble(*(plain(it) if isinstance(it, str) else (plain(it[0]), it[1]) for it in parts))
 
 

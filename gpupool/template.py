@@ -21,5 +21,5 @@ def _environment() -> Environment:
 
 
 def fill(name: str, **values: object) -> str:
-    """Give the text of a template with these values; a value that is missing raises."""
+    """Return the text of a template with these values; a value that is missing raises."""
     return _environment().get_template(f"{name}.j2").render(**values)

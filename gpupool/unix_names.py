@@ -9,5 +9,5 @@ PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]+")
 
 
 def breaks_passwd(value: str) -> bool:
-    """Tell whether a value would be more than one field of passwd."""
+    """Return whether a value would be more than one field of passwd."""
     return any(sign in value for sign in ":\n\0")

@@ -58,7 +58,7 @@ def demo() -> None:
 
 
 def stages(text: str) -> list[tuple[str, int]]:
-    """Give the seconds of each stage from what the demo says of the time so far."""
+    """Return the seconds of each stage from what the demo says of the time so far."""
     marks = [(match[1].strip(), int(match[2])) for match in STAGE.finditer(text)]
     return [(name, after - before) for (name, before), (_, after) in itertools.pairwise(marks)]
 
@@ -146,7 +146,7 @@ def inventory() -> None:
 
 
 def huge(count: int) -> str:
-    """Give an inventory in which every node is an entry of its own."""
+    """Return an inventory in which every node is an entry of its own."""
     nodes = "\n".join(
         f"  - {{name: n{n:05}, address: 10.{64 + n // 65536}.{n // 256 % 256}.{n % 256}, "
         "roles: [compute], hardware: box, gpus: {a40: 8}}"

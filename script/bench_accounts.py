@@ -69,7 +69,7 @@ def run(*words: str, text: str | None = None) -> str:
 
 
 def made(cluster: str, labs: int) -> str:
-    """Give an inventory of many labs, each with its cap, its people and one who adds more."""
+    """Return an inventory of many labs, each with its cap, its people and one who adds more."""
     accounts = "\n".join(
         f"  - {{name: lab{lab}, kind: lab, gid: {5000 + lab}, contributed_gpus: {1 + lab % 15}}}" for lab in range(labs)
     )

@@ -82,7 +82,7 @@ def cost(command: list[str]) -> Cost:
 
 
 def peak(pid: int) -> int:
-    """Give the most memory that a process had so far, in KiB; 0 once it has ended."""
+    """Return the most memory that a process had so far, in KiB; 0 once it has ended."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next((int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
 

@@ -90,7 +90,7 @@ _SIGNS = "-:[]{},&*!|>'\"#%@`?~ \t\n\r\\é\x00\x1b\x85\u2028"
 
 
 def changed(text: str, other: str, pick: random.Random) -> bytes:
-    """Give a text with one to four changes; `other` is one that pieces are taken from."""
+    """Return a text with one to four changes; `other` is one that pieces are taken from."""
     for _ in range(pick.randint(1, 4)):
         text = pick.choice(_CHANGES)(text, other, pick)
     data = text.encode("utf-8", "surrogatepass")
@@ -172,7 +172,7 @@ def case(seed: int, number: int, folder: Path) -> None:
 
 
 def faults(folder: Path) -> list[str]:
-    """Give what is wrong with how check takes an inventory: in the command, in its complaints, in what is compiled."""
+    """Return what is wrong with check's answer to an inventory: the command, its complaints, the compiled data."""
     code: object = 0
     said = io.StringIO()
     try:

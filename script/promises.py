@@ -57,13 +57,13 @@ class Shown(NamedTuple):
 
 
 def promises() -> list[Promise]:
-    """Give every promise, in the order of the guides."""
+    """Return every promise, in the order of the guides."""
     lines = PROMISES.read_text(encoding="utf-8").splitlines()
     return [Promise(*line.split("\t")) for line in lines if not line.startswith("#")]
 
 
 def not_yet() -> dict[str, str]:
-    """Give promise: why no test shows it on live daemons."""
+    """Return promise: why no test shows it on live daemons."""
     lines = NOT_YET.read_text(encoding="utf-8").splitlines()
     return dict(line.split("\t") for line in lines if not line.startswith("#"))
 
@@ -85,7 +85,7 @@ class Collector:
 
 
 def marked() -> dict[str, list[Shown]]:
-    """Give promise: tests that name it, by collecting all tests without running any. SystemExit if that fails."""
+    """Return promise: tests that name it, by collecting all tests without running any. SystemExit if that fails."""
     collector, said = Collector(), StringIO()
     with redirect_stdout(said):
         quiet = ["-q", "--collect-only", "-p", "no:cacheprovider", "--rootdir", str(ROOT), str(ROOT / "tests")]
@@ -98,7 +98,7 @@ def marked() -> dict[str, list[Shown]]:
 
 
 def page(every: list[Promise], tests: dict[str, list[Shown]], reasons: dict[str, str]) -> str:
-    """Give the page. SystemExit for a mark that names no promise, and where a promise or a reason is out of date."""
+    """Return the page. SystemExit for a mark that names no promise, and where a promise or a reason is out of date."""
     if unknown := sorted({*tests, *reasons} - {it.id for it in every}):
         sys.exit(f"no such promise: {', '.join(unknown)}")
     live = [it for it in tests if any(not test.paper for test in tests[it])]

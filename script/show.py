@@ -43,7 +43,7 @@ class Shell:
     user: str
 
     def run(self, command: str, text: str = "") -> str:
-        """Give what a command prints; GpupoolError with its own words when it fails."""
+        """Return what a command prints; GpupoolError with its own words when it fails."""
         words = ssh_command(self.state, self.head, self.user, [command])
         done = subprocess.run(words, input=text, capture_output=True, text=True, check=False, timeout=PATIENCE)
         if done.returncode:
@@ -58,7 +58,7 @@ class Shell:
 
 
 def members(cluster: Cluster) -> tuple[User, User]:
-    """Give a member of the lab with the largest cap, and one of another lab."""
+    """Return a member of the lab with the largest cap, and one of another lab."""
     labs = [account for account in cluster.accounts.values() if account.kind == "lab"]
     labs.sort(key=lambda lab: -(lab.limits.group.gpu or 0))
     users = [next(user for user in cluster.users.values() if user.account == lab.name) for lab in labs[:2]]
@@ -115,7 +115,7 @@ def ran_before(listed: str) -> int:
 
 
 def state_of(shell: Shell, job: str) -> str:
-    """Give a job's state as slurmctld has it."""
+    """Return a job's state as slurmctld has it."""
     words = dict(word.split("=", 1) for word in shell.run(f"scontrol -o show job {job}").split() if "=" in word)
     return words["JobState"]
 

@@ -27,7 +27,7 @@ def say(words: str) -> None:
 
 
 def ask(command: list[str]) -> str:
-    """Give what a command prints; UnsureError where it fails or is slow."""
+    """Return what a command prints; UnsureError where it fails or is slow."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SLOW, check=False)
     except subprocess.TimeoutExpired as slow:
@@ -41,7 +41,7 @@ def ask(command: list[str]) -> str:
 
 
 def answer(command: list[str]) -> str:
-    """Give what a command prints, nothing where it fails."""
+    """Return what a command prints, nothing where it fails."""
     try:
         return ask(command)
     except UnsureError:
@@ -49,7 +49,7 @@ def answer(command: list[str]) -> str:
 
 
 def active(ping: str, host: str) -> bool:
-    """Tell whether this host's slurmctld is the one that schedules: the first of the list that is up."""
+    """Return whether this host's slurmctld is the one that schedules: the first of the list that is up."""
     up = [name for name, state in _PING.findall(ping) if state == "UP"]
     return bool(up) and up[0].partition(".")[0] == host.partition(".")[0]
 
@@ -147,12 +147,12 @@ class Arbiter:
     def complain(self, words: str) -> None:
         """Log why nothing is done, once and not at every cycle."""
         if words != self.complaint:
-            say(f"doing nothing: {words}" if words else "all is well again")
+            say(f"doing nothing: {words}" if words else "working again")
         self.complaint = words
 
 
 def pace(settings: Settings) -> int:
-    """Give the seconds between two cycles: the ends of grace times must be known before they come."""
+    """Return the seconds between two cycles: the ends of grace times must be known before they come."""
     shortest = min((grace for grace in settings.grace.values() if grace), default=2 * settings.interval)
     return max(1, min(settings.interval, shortest // 2))
 
@@ -164,10 +164,10 @@ def main(path: str) -> None:
     settings = Settings(**said)
     arbiter = Arbiter(settings)
     if not settings.labmates and not any(settings.grace.values()):
-        say("nothing to do: no partition gives way to labmates, and none has a grace time")
+        say("nothing to do: no partition is preempted by labmates, and none has a grace time")
         signal.pause()
     labmates = ", ".join(settings.labmates) or "none"
-    say(f"partitions that give way to labmates: {labmates}; a look every {pace(settings)} s")
+    say(f"partitions preempted by labmates: {labmates}; checking every {pace(settings)} s")
     while True:
         again = time.time() + pace(settings)
         try:

@@ -13,7 +13,7 @@ _OPTION = re.compile(r"--signal[= ]+[\"']?((?:[BR]+:)?[A-Za-z0-9]+)")
 
 
 def notes(decisions: Iterable[Decision]) -> list[tuple[list[str], list[Decision]]]:
-    """Give the commands that note on jobs that they leave, or that they stay after all; with each, whom it is for.
+    """Return the commands that note on jobs that they leave, or that they stay after all; with each, whom it is for.
 
     Noted before anything happens to a job: whoever comes next finds out when it has to leave, and slurmdbd keeps the
     comment that a run has as it ends.
@@ -44,7 +44,7 @@ def signals(decisions: Iterable[Decision], settings: Settings, ask: Ask) -> list
 
 
 def chosen_signals(jobs: Sequence[Job], ask: Ask) -> dict[str, str]:
-    """Give what `--signal` of each job says, as `B:USR1`, if there is one. Slurm tells nobody, so it is read again."""
+    """Return what `--signal` of each job says, as `B:USR1`, if there is one. Slurm does not show it elsewhere."""
     names = ",".join(job.name for job in jobs)
     said = ask(["sacct", "--noheader", "--parsable2", "--allocations", f"--jobs={names}", "--format=JobID,SubmitLine"])
     lines = dict(line.split("|", 1) for line in said.splitlines() if "|" in line)
@@ -72,7 +72,7 @@ def _in_script(script: str) -> str | None:
 
 
 def endings(decisions: Iterable[Decision], settings: Settings) -> list[list[str]]:
-    """Give the commands that end jobs; after each slurmctld looks who is next."""
+    """Return the commands that end jobs; after each slurmctld looks who is next."""
     again: list[str] = []
     never: list[str] = []
     for job in (it.job for it in decisions):
@@ -85,7 +85,7 @@ def endings(decisions: Iterable[Decision], settings: Settings) -> list[list[str]
 
 
 def farewells(decisions: Iterable[Decision], settings: Settings) -> list[list[str]]:
-    """Give the commands that write why into the output of jobs that will not run again: scancel does not say it."""
+    """Return the commands that write why into the output of jobs that will not run again: scancel does not say it."""
     return [
         ["scontrol", "notify", it.job.name, f"gpupool: PREEMPTED: job {it.job.name} was {it.reason}"]
         for it in decisions

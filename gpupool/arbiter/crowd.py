@@ -19,7 +19,7 @@ _SOON = frozenset({"Resources", "Priority", "Nodes", "ReqNodeNotAvail"})
 
 
 def begun(jobs: Iterable[Job], settings: Settings) -> bool:
-    """Tell whether Slurm has told somebody to leave, and more could.
+    """Return whether Slurm has told somebody to leave, and more could.
 
     Where it does not make room at all, it is not ours to make.
     """
@@ -29,7 +29,7 @@ def begun(jobs: Iterable[Job], settings: Settings) -> bool:
 
 
 def waiting(jobs: Iterable[Job], settings: Settings) -> list[Job]:
-    """Give the jobs that wait for room in a partition above the lowest, in the order of their turn."""
+    """Return the jobs that wait for room in a partition above the lowest, in the order of their turn."""
     found = [job for job in jobs if job.startable and job.reason in _SOON and _above(job, settings)]
 
     def turn(job: Job) -> tuple[int, int, int]:
@@ -47,7 +47,7 @@ def evictions(
     known: Collection[str],
     recent: Mapping[str, int],
 ) -> list[Decision]:
-    """Give the jobs to be signalled so that all owners who may start find room, and not one at a time.
+    """Return the jobs to be signalled so that all owners who may start find room, and not one at a time.
 
     `room` has what is free and what leaves. `known` are the jobs that waited at the last look too: with those that
     came since then Slurm has not done all that it can. For those in `recent`, until then, nobody else leaves.
@@ -71,7 +71,7 @@ def evictions(
                 if not gone:
                     break
                 stay = [it for it in stay if it not in gone]
-                why = f"job {job.name} of {job.user} waits for room, and others are served first"
+                why = f"job {job.name} of {job.user} is pending for resources, and other jobs come first"
                 found += [signal(victim, job, settings, now, why) for victim in gone]
                 room.take(job, partitions)
             promised.add(job)
@@ -79,14 +79,14 @@ def evictions(
 
 
 def _borrowers(jobs: Iterable[Job], settings: Settings) -> Iterator[Job]:
-    """Give the running jobs that could leave and do not yet."""
+    """Return the running jobs that could leave and do not yet."""
     for job in jobs:
         if job.running and job.partitions[0] in settings.grace and job.start and not job.peculiar and not leaving(job):
             yield job
 
 
 def _above(job: Job, settings: Settings) -> list[str]:
-    """Give the partitions of a waiting job for which jobs of another one, of a lower tier, have to go."""
+    """Return the partitions of a waiting job for which jobs of another one, of a lower tier, have to go."""
     lowest = min((_tier([name], settings) for name in settings.grace), default=0)
     return [name for name in job.partitions if _tier([name], settings) > lowest]
 
@@ -106,7 +106,7 @@ class _Promised:
             self._of.setdefault(whose, Counter()).update({**job.asks, "jobs": 1.0})
 
     def leave_room(self, job: Job, limits: Limits) -> bool:
-        """Tell whether no limit of the account, those above it or the user is in the way of one job more."""
+        """Return whether no limit of the account, those above it or the user is in the way of one job more."""
         account, user = limits.accounts.get(job.account), limits.users.get((job.account, job.user))
         if account is None or not parents_allow(job, limits):
             return False

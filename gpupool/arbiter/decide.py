@@ -70,18 +70,18 @@ class Decision:
 
 
 def mark_of(job: Job) -> Mark | None:
-    """Give the arbiter's last mark on a job, of whatever run."""
+    """Return the arbiter's last mark on a job, of whatever run."""
     found = _MARK.search(job.comment)
     return Mark(int(found[1]), int(found[2]), found[3]) if found else None
 
 
 def unmarked(comment: str) -> str:
-    """Give a comment without what the arbiter wrote into it."""
+    """Return a comment without what the arbiter wrote into it."""
     return _NOTE.sub("", comment)
 
 
 def waiting(jobs: Iterable[Job], settings: Settings) -> list[Job]:
-    """Give the jobs that wait on their account's limit while jobs of the account run that might give way."""
+    """Return the jobs that wait on their account's limit while jobs of the account run that might give way."""
     jobs = list(jobs)
     yielding = {job.account for job in jobs if job.running and job.partitions[0] in settings.labmates}
     found = [
@@ -93,7 +93,7 @@ def waiting(jobs: Iterable[Job], settings: Settings) -> list[Job]:
 
 
 def overdue(jobs: Iterable[Job], settings: Settings, now: float) -> list[Decision]:
-    """Give what is to happen to jobs whose grace time is over; never a moment before it is."""
+    """Return what is to happen to jobs whose grace time is over; never a moment before it is."""
     jobs = list(jobs)
     pending = {number(job.name) for job in jobs if job.pending}
     found = []
@@ -107,17 +107,17 @@ def overdue(jobs: Iterable[Job], settings: Settings, now: float) -> list[Decisio
         elif mark and number(mark.waiting) in pending:
             found.append(Decision("end", job, f"signalled for job {mark.waiting}, and its grace time is over", mark))
         elif mark:
-            found.append(Decision("spare", job, f"job {mark.waiting} waits no more", mark))
+            found.append(Decision("spare", job, f"job {mark.waiting} is no longer pending", mark))
     return found
 
 
 def deadline(jobs: Iterable[Job], settings: Settings) -> int | None:
-    """Give when the next grace time ends, in seconds since 1970."""
+    """Return when the next grace time ends, in seconds since 1970."""
     return min((due for job in jobs if (due := _due(job, settings)) is not None), default=None)
 
 
 def _due(job: Job, settings: Settings) -> int | None:
-    """Give when a running job's grace time is over. Slurm cuts times to seconds: one more, and it was all of it."""
+    """Return when a running job's grace time is over. Slurm cuts times to seconds: one more, and it was all of it."""
     if not job.running or job.partitions[0] not in settings.grace:
         return None
     if job.preempted:
@@ -134,7 +134,7 @@ def evictions(
     now: int,
     recent: Mapping[str, int] | None = None,
 ) -> list[Decision]:
-    """Give the jobs to be signalled so that labmates' waiting jobs start, the youngest that free enough, none too many.
+    """Return the jobs to signal so that labmates' pending jobs start: the youngest that free enough, and no more.
 
     `recent` says until when nobody else is evicted for a waiting job, by its name.
     """
@@ -172,7 +172,7 @@ def evictions(
 
 
 def settling(jobs: Iterable[Job], recent: Mapping[str, int]) -> dict[str, int]:
-    """Give until when nobody else is evicted for a waiting job, by its number: what is known, and what jobs carry."""
+    """Return until when nobody else is evicted for a waiting job, by its number: what is known, and what jobs carry."""
     made = dict(recent)
     for job in jobs:
         if mark := mark_of(job):
@@ -181,14 +181,14 @@ def settling(jobs: Iterable[Job], recent: Mapping[str, int]) -> dict[str, int]:
 
 
 def _givers(job: Job, jobs: Iterable[Job], settings: Settings) -> tuple[list[Job], list[Job]]:
-    """Give the jobs that may give way to a waiting one: those that leave already, and those that do not."""
+    """Return the jobs that may give way to a waiting one: those that leave already, and those that do not."""
     found = [it for it in jobs if it.running and it.account == job.account and it.partitions[0] in settings.labmates]
     going = [it for it in found if leaving(it)]
     return going, [it for it in found if it not in going and not it.peculiar and it.start]
 
 
 def leaving(job: Job) -> bool:
-    """Tell whether a job has been told to go: by Slurm, or by the arbiter in this run of it."""
+    """Return whether a job has been told to go: by Slurm, or by the arbiter in this run of it."""
     return bool(job.preempted or _valid(job))
 
 
@@ -203,7 +203,7 @@ def _missing(limit: Limit, job: Job, going: Iterable[Job], promised: Mapping[str
 
 
 def _youngest(jobs: Iterable[Job], missing: Mapping[str, float]) -> list[Job] | None:
-    """Give the youngest jobs that free what is missing, less those that the others make needless."""
+    """Return the youngest jobs that free what is missing, less those that the others make needless."""
 
     def enough(some: Iterable[Job]) -> bool:
         some = list(some)
@@ -229,14 +229,14 @@ def _frees(job: Job, key: str) -> float:
 
 
 def user_may(job: Job, partition: str, limits: Limits, settings: Settings) -> bool:
-    """Tell whether nothing but an account's limit keeps the job from that partition: no limit of its user or QoS."""
+    """Return whether nothing but an account's limit keeps the job from that partition: no limit of its user or QoS."""
     qos = [name for name in (job.qos, settings.partition_qos.get(partition)) if name]
     of_user = [limits.users.get((job.account, job.user)), *(limits.qos_users.get((name, job.user)) for name in qos)]
     return not any(limit.short(job.asks) for limit in [*of_user, *map(limits.qos.get, qos)] if limit)
 
 
 def parents_allow(job: Job, limits: Limits) -> bool:
-    """Tell whether no limit of an account above the job's own keeps it from starting.
+    """Return whether no limit of an account above the job's own keeps it from starting.
 
     False where an account above is not known: a coordinator may have added the job's account below it.
     """
@@ -252,14 +252,14 @@ def parents_allow(job: Job, limits: Limits) -> bool:
 
 
 def signal(victim: Job, job: Job, settings: Settings, now: int, why: str) -> Decision:
-    """Give the decision that a job leaves for a waiting one after its grace time, or at once where it has none."""
+    """Return the decision that a job leaves for a waiting one after its grace time, or at once where it has none."""
     grace = settings.grace.get(victim.partitions[0], 0)
     mark = Mark(now + grace + 1, victim.restarts, number(job.name))
     return Decision("signal" if grace else "end", victim, why, mark)
 
 
 def owned(job: Job, settings: Settings) -> list[str]:
-    """Give the partitions of a waiting job whose jobs are not preemptable."""
+    """Return the partitions of a waiting job whose jobs are not preemptable."""
     return [name for name in job.partitions if name not in settings.grace]
 
 
@@ -269,5 +269,5 @@ def _valid(job: Job) -> Mark | None:
 
 
 def number(name: str) -> str:
-    """Give the number of a job or of the array that a task belongs to."""
+    """Return the number of a job or of the array that a task belongs to."""
     return name.partition("_")[0]

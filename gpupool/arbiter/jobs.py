@@ -62,12 +62,12 @@ class Job:
         return self.pending and not self.peculiar and self.priority > 0
 
     def amount(self, resource: str) -> float:
-        """Give what a running job holds of a resource."""
+        """Return what a running job holds of a resource."""
         return self.has.get(resource, 0)
 
 
 def read(text: str) -> list[Job]:
-    """Give the jobs of `squeue --json`; UnsureError where a field is missing or is not what it was."""
+    """Return the jobs of `squeue --json`; UnsureError where a field is missing or is not what it was."""
     try:
         said = json.loads(text)
         return [_job(entry) for entry in said["jobs"]]
@@ -76,7 +76,7 @@ def read(text: str) -> list[Job]:
 
 
 def tres(text: str) -> dict[str, float]:
-    """Give `cpu=4,mem=30G,gres/gpu=2` as a mapping, memory in MiB."""
+    """Return `cpu=4,mem=30G,gres/gpu=2` as a mapping, memory in MiB."""
     found: dict[str, float] = {}
     for word in filter(None, text.split(",")):
         key, _, value = word.partition("=")
@@ -123,7 +123,7 @@ def _job(entry: dict[str, Any]) -> Job:
 
 
 def _peculiar(entry: dict[str, Any], *, runs: bool) -> bool:
-    """Tell whether a job is one of several, has a reservation, or waits for more than room and limits.
+    """Return whether a job is one of several, has a reservation, or waits for more than room and limits.
 
     What it waited for is over once it runs, and any user may name a dependency or a license: such a job leaves like
     others.
@@ -141,7 +141,7 @@ def _memory(entry: dict[str, Any], asks: dict[str, float]) -> None:
 
 
 def _tasks(text: str) -> int:
-    """Give how many tasks of `2-5,9%2` may run at once; Slurm cuts long texts off with dots, what is left counts."""
+    """Return how many tasks of `2-5,9%2` may run at once; Slurm cuts long texts off with dots, what is left counts."""
     tasks, _, most = text.partition("%")
     count = 0
     for part in filter(None, tasks.split(",")):
@@ -153,7 +153,7 @@ def _tasks(text: str) -> int:
 
 
 def _number(value: object) -> int | None:
-    """Give a number as every version writes it: plain, or with the words set and infinite around it."""
+    """Return a number as every version writes it: plain, or with the words set and infinite around it."""
     if isinstance(value, dict):
         if value["infinite"] or not value["set"]:
             return None

@@ -21,7 +21,7 @@ class Limit:
     used: Mapping[str, float]
 
     def short(self, asks: Mapping[str, float]) -> dict[str, float]:
-        """Give how much of which resource is missing for one more job that asks for so much."""
+        """Return how much of which resource is missing for one more job that asks for so much."""
         wants = {**asks, "jobs": 1.0}
         over = {key: self.used[key] + wants.get(key, 0) - most for key, most in self.most.items() if wants.get(key)}
         return {key: missing for key, missing in over.items() if missing > 0}
@@ -39,7 +39,7 @@ class Limits:
 
 
 def read(text: str) -> Limits:
-    """Give the limits of `scontrol show assoc_mgr flags=assoc,qos`; UnsureError where nothing of the kind is found."""
+    """Return the limits of `scontrol show assoc_mgr flags=assoc,qos`; UnsureError where none are found."""
     accounts: dict[str, Limit] = {}
     parents: dict[str, str] = {}
     users: dict[tuple[str, str], Limit] = {}
@@ -70,7 +70,7 @@ def read(text: str) -> Limits:
 
 
 def _pieces(pattern: re.Pattern[str], text: str) -> list[tuple[re.Match[str], str]]:
-    """Give each head and the text up to the next."""
+    """Return each head and the text up to the next."""
     heads = list(pattern.finditer(text))
     ends = [*(head.start() for head in heads[1:]), len(text)]
     return [(head, text[head.end() : end]) for head, end in zip(heads, ends, strict=False)]

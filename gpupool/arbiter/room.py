@@ -22,7 +22,7 @@ class Node:
 
 
 def read(text: str) -> list[Node]:
-    """Give the nodes of `scontrol -o show nodes`."""
+    """Return the nodes of `scontrol -o show nodes`."""
     nodes = []
     for line in filter(None, text.splitlines()):
         words = dict(re.findall(r"(\w+)=(\S*)", line))
@@ -119,7 +119,7 @@ def _keys(job: Job) -> list[str]:
 
 
 def _alternatives(constraint: str) -> list[set[str]]:
-    """Give sets of features, of which a node must have one whole, for `--constraint`: `a`, `a|b`, `a&b` or `a,b`.
+    """Return sets of features, of which a node must have one whole, for `--constraint`: `a`, `a|b`, `a&b` or `a,b`.
 
     None for all other forms (counts, brackets, a mix of operators): a user may write any, and a job with one that is
     not read finds no room here, so that nobody leaves for it.
@@ -135,7 +135,7 @@ def _alternatives(constraint: str) -> list[set[str]]:
 
 
 def unfolded(hostlist: str) -> list[str]:
-    """Give the names of `a[01-03,7],b`; UnsureError with more than one bracket in a name."""
+    """Return the names of `a[01-03,7],b`; UnsureError with more than one bracket in a name."""
     names: list[str] = []
     for word in re.findall(r"(?:[^,\[\]]|\[[^\]]*\])+", hostlist):
         simple = re.fullmatch(r"([^\[\]]*)(?:\[([\d,-]+)\])?([^\[\]]*)", word)

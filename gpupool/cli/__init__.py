@@ -1,4 +1,4 @@
-"""The command line: one file per command, and `main`, which ends each of them in words."""
+"""The command line: one file per command, and `main`, which turns errors into messages."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ _AGAIN = "running it again finishes the work"
 
 
 def main() -> None:
-    """Run a command; what a person can mend is said in words, never as a traceback."""
+    """Run a command; a user's mistake ends with a message, never with a traceback."""
     with _terminable() as terminated:
         try:
             _run()
@@ -40,7 +40,7 @@ def main() -> None:
 
 def _run() -> None:
     if sys.stdout is None:  # closed by who started this: the next file that is opened would take its place
-        raise GpupoolError("standard output is closed: there is nobody to tell")
+        raise GpupoolError("standard output is closed")
     try:
         # what it imports takes a moment, in which somebody may press Ctrl-C
         from gpupool.cli.app import app
@@ -67,7 +67,7 @@ def _flush() -> None:
 
 
 def _discard() -> None:
-    """Let Python, as it ends, write what nobody takes to nowhere."""
+    """Discard output that cannot be written, so that Python does not complain at its end."""
     with suppress(OSError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -76,7 +76,7 @@ def _words(error: OSError) -> str:
     if error.filename is not None and error.strerror:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
     why = " ".join((error.strerror or str(error) or type(error).__name__).split())
-    return f"the output cannot be written: {why}" if error.errno in _FULL else why
+    return f"cannot write the output: {why}" if error.errno in _FULL else why
 
 
 def _say(words: str, style: str) -> None:

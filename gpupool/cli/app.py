@@ -16,8 +16,8 @@ app.command("plan")(plan.command)
 app.command("apply")(apply.command)
 app.command("verify")(verify.command)
 app.command("rehearse")(rehearse.command)
-app.add_typer(testbed.app, name="testbed", help="The same cluster in containers here: up, down, status, ssh.")
-app.add_typer(storage.app, name="storage", help="The cluster's storage: who has how much.")
+app.add_typer(testbed.app, name="testbed", help="The cluster in containers on this machine: up, down, status, ssh.")
+app.add_typer(storage.app, name="storage", help="Disk usage of the cluster's storage.")
 app.command("init")(init.command)
 app.command("schema")(schema.command)
 
@@ -30,6 +30,8 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
+    ),
 ) -> None:
     pass

@@ -14,12 +14,12 @@ from gpupool.reach import Reach
 def command(
     inventory: Inventory,
     limit: Limit = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not show the plan first and ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Apply without showing the plan and asking first.")] = False,
     on: OnOption = "auto",
     as_json: Json = False,
     log: Log = None,
 ) -> None:
-    """Make the nodes what the inventory says; a node that fails never stops the others; exit 1 when one did."""
+    """Make the nodes match the inventory. A node that fails does not stop the others. Exit code 1 if one failed."""
     to = reached(inventory, on)
     if not yes and not _agreed(to, limit):
         return
@@ -35,7 +35,7 @@ def command(
 
 def _agreed(to: Reach, limit: str | None) -> bool:
     if not sys.stdin.isatty():
-        raise GpupoolError("apply changes nodes: say --yes, or run it in a terminal to see the plan and be asked")
+        raise GpupoolError("apply changes nodes: use --yes, or run it in a terminal to see the plan and confirm it")
     report = run(to, execute=False, limit=limit)
     show(stderr, report, diffs=True)
     if report.interrupted:

@@ -12,7 +12,7 @@ _STYLE = {"error": "red", "warning": "yellow", "info": "dim"}
 
 
 def command(inventory: Inventory, change: With = None, as_json: Json = False) -> None:
-    """Say everything that is wrong with an inventory; exit 2 when it cannot be used."""
+    """Report every problem in an inventory. Exit code 2 if it has errors."""
     loaded = examine(inventory, change)
     of_site = _of_site(inventory, loaded.cluster) if loaded.cluster else []
     errors, complaints = [*loaded.errors, *of_site], [*loaded.complaints, *of_site]
@@ -33,7 +33,7 @@ def command(inventory: Inventory, change: With = None, as_json: Json = False) ->
 
 
 def _of_site(inventory: Path, cluster: Cluster) -> list[Located]:
-    """Give what is wrong with the site's own promises, which only a rehearsal would read."""
+    """Return what is wrong with the site's own promises, which only a rehearsal would read."""
     try:
         scenarios(inventory, cluster)
     except BadInventoryError as bad:

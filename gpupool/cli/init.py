@@ -16,15 +16,15 @@ SCHEMA = ".schema.json"  # the loader reads *.yml and *.yaml only
 
 
 def command(
-    folder: Annotated[Path, typer.Argument(help="A folder to make, such as my-site.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(help="The folder to create, such as my-site.", show_default=False)],
 ) -> None:
-    """Write a small commented inventory that checks, renders and stands up as a testbed."""
+    """Create a commented example inventory that passes `check` and can be started as a testbed."""
     if folder.exists() and any(folder.iterdir() if folder.is_dir() else [folder]):
-        raise UsageError(f"{folder} is there already and not empty; name a new folder")
+        raise UsageError(f"{folder} exists and is not empty; name a new folder")
     shutil.copytree(START, folder, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     _show_editors(folder, schema.of_inventories())
     _show_editors(folder / "rehearsal", schema.of_promises())
-    stdout.print(f"{folder} is written; look into it, then: gpupool check {folder}")
+    stdout.print(f"created {folder}; edit it, then run: gpupool check {folder}")
 
 
 def _show_editors(folder: Path, language: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from gpupool.cli.screen import Inventory, Json, Limit, Log, OnOption, print_json
 def command(
     inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as_json: Json = False, log: Log = None
 ) -> None:
-    """Show what apply would change, with diffs; exit 0: nothing, 3: something, 1: a node failed or would refuse."""
+    """Show what apply would change, with diffs. Exit code 0: nothing, 3: changes, 1: a node failed or would refuse."""
     to = reached(inventory, on)
     report = run(to, execute=False, limit=limit, log=log)
     if as_json:

@@ -54,13 +54,15 @@ def command(
         typer.Option("--report", help="Write index.html and rehearsal.json to this folder.", metavar="DIR"),
     ] = None,
     as_json: Json = False,
-    slurm: Annotated[SlurmVersion | None, typer.Option("--slurm", help="Another Slurm than the inventory's.")] = None,
-    only: Annotated[
-        str | None, typer.Option("--only", help="These promises only, by their keys.", metavar="PROMISE,…")
+    slurm: Annotated[
+        SlurmVersion | None, typer.Option("--slurm", help="Slurm version to use instead of the inventory's.")
     ] = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Leave the twin standing, to look into it.")] = False,
+    only: Annotated[
+        str | None, typer.Option("--only", help="Only these promises, by their keys.", metavar="PROMISE,…")
+    ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the twin running afterwards, to inspect it.")] = False,
 ) -> None:
-    """Try the promises as real jobs on a twin of the whole cluster; exit 1 when one of them is broken."""
+    """Test the promises with real jobs on a twin of the whole cluster. Exit code 1 if one is broken."""
     from gpupool.rehearsal import page_files, table
 
     wish = _wish(inventory, change, slurm, only, keep)
@@ -69,8 +71,8 @@ def command(
     try:
         found = _rehearsed(wish)
     except KeyboardInterrupt:
-        left = "the twin may stand still" if keep else "the twin is taken down"
-        raise StoppedError(f"interrupted: {left}, no report is written") from None
+        left = "the twin may still be running" if keep else "the twin was removed"
+        raise StoppedError(f"interrupted: {left}, no report was written") from None
     if report is not None:
         page_files.write(report, found)
         stderr.print(f"the report is {report / 'index.html'}")
@@ -96,7 +98,7 @@ def _wish(inventory: Path, change: Path | None, slurm: SlurmVersion | None, only
     wanted = frozenset(filter(None, (it.strip() for it in (only or "").split(","))))
     if unknown := sorted(wanted - set(keys)):
         near = difflib.get_close_matches(unknown[0], keys, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(keys)}"
+        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(keys)}"
         raise UsageError(f"--only: there is no promise {unknown[0]} ({hint})")
     return _Wish(cluster, version, change, wanted, own, keep)
 
@@ -110,7 +112,7 @@ def _rehearsed(wish: _Wish) -> "Rehearsed":
     began, made, cluster = time.monotonic(), datetime.now().astimezone(), wish.cluster
     compute = cluster.having("compute")
     with shown(stderr) as progress, _ticking(progress):
-        progress.stage("Stand up", 1)
+        progress.stage("Start the twin", 1)
         twin = Twin.start(
             cluster, version=wish.version, tell=lambda words: progress.step(cluster.name, words), keep=wish.keep
         )
@@ -124,7 +126,10 @@ def _rehearsed(wish: _Wish) -> "Rehearsed":
             if not wish.keep:
                 twin.stop()
     if wish.keep:
-        stderr.print(f"the twin stands: docker exec -it {twin.name} bash; docker rm -f {twin.name} takes it down")
+        stderr.print(
+            f"the twin is running: enter it with docker exec -it {twin.name} bash, remove it with docker rm -f "
+            f"{twin.name}"
+        )
     return Rehearsed(
         cluster=cluster.name,
         version=found.version,
@@ -141,7 +146,7 @@ def _rehearsed(wish: _Wish) -> "Rehearsed":
 
 
 def _differences(wish: _Wish) -> "list[Setting]":
-    """Give the settings in which the twin is not as production, with the reasons."""
+    """Return the settings in which the twin is not as production, with the reasons."""
     from gpupool.rehearsal.differences_table import differences, place_of
     from gpupool.rehearsal.page_data import Setting
 

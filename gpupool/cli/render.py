@@ -24,13 +24,15 @@ _LARGE = 65536  # characters
 def command(
     inventory: Inventory,
     node: Annotated[
-        str | None, typer.Argument(help="One node; else all.", show_default=False, autocompletion=complete.node)
+        str | None, typer.Argument(help="One node; default: all.", show_default=False, autocompletion=complete.node)
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Write them below this folder, one a node.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Write the files to this folder, in one subfolder per node.")
+    ] = None,
 ) -> None:
-    """Print what nodes would get, each file once for those that get the same, and what slurmdbd would hold.
+    """Print every file that gpupool would write, and the accounting entities. Identical files are printed once.
 
-    With --out it is written below a folder instead.
+    With --out, write them to a folder instead.
     """
     cluster = load(inventory)
     nodes = _chosen(cluster, node)
@@ -68,7 +70,7 @@ def _chosen(cluster: Cluster, name: str | None) -> list[Node]:
     if name is None:
         return [node for node in cluster.nodes.values() if node.managed]
     if name not in cluster.nodes:
-        raise UsageError(f"there is no node {name} in {cluster.name}; `gpupool check` counts them")
+        raise UsageError(f"there is no node {name} in {cluster.name}; see `gpupool check`")
     return [cluster.nodes[name]]
 
 

@@ -1,4 +1,4 @@
-"""What `plan` and `apply` share: whom to speak to, which deploy, and how a report looks."""
+"""What `plan` and `apply` share: the target, the deploy, and how a report looks."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,14 +16,14 @@ SITE = Path(__file__).parent.parent / "deploys" / "site.py"
 
 
 def reached(inventory: Path, on: str) -> Reach:
-    """Load the inventory and say, before anything else, whom this run speaks to."""
+    """Load the inventory, and print the target before anything else."""
     to = reach(inventory, on)
-    stderr.print(f"speaking to {to.where}", style="dim")
+    stderr.print(f"target: {to.where}", style="dim")
     return to
 
 
 def chosen(to: Reach, limit: str | None) -> set[str] | None:
-    """Give the names that `--limit` selects; None for all."""
+    """Return the names that `--limit` selects; None for all."""
     if limit is None:
         return None
     try:
@@ -31,7 +31,7 @@ def chosen(to: Reach, limit: str | None) -> set[str] | None:
     except ValueError as error:
         raise UsageError(f"--limit {error}") from None
     if not names:
-        raise UsageError(f"--limit {limit!r} selects no node that can be reached")
+        raise UsageError(f"--limit {limit!r} selects no node that gpupool manages")
     return names
 
 
@@ -83,7 +83,7 @@ def _count_changes(console: Screen, report: Report) -> None:
     for operation, counts in nodes.items():
         table.add_row(operation, _few(counts), str(sum(counts.values())))
     console.whole(table)
-    console.print("--json shows all of them", style="dim")
+    console.print("--json lists all of them", style="dim")
 
 
 def show(console: Screen, report: Report, *, diffs: bool) -> None:
@@ -94,7 +94,7 @@ def show(console: Screen, report: Report, *, diffs: bool) -> None:
 
 
 def planned(report: Report) -> str:
-    """Sum up a plan; of a node that failed nobody knows what would change there."""
+    """Sum up a plan; changes of a node that failed are unknown."""
     good, failed = len(report.hosts) - len(report.failures), len(report.failures)
     if report.changed:
         found = [f"{counted(changes_in(report), 'change')} pending"]
@@ -107,10 +107,10 @@ def planned(report: Report) -> str:
 
 
 def applied(report: Report) -> str:
-    """Sum up an apply; a step that failed may have done a part of its work, which nobody has counted."""
+    """Sum up an apply; a step that failed may have done a part of its work, which is not counted."""
     failures = report.failures
     good = len(report.hosts) - len(failures)
-    words = f"{good} of {counted(len(report.hosts), 'node')} as the inventory says"
+    words = f"{good} of {counted(len(report.hosts), 'node')} match the inventory"
     if report.changed:
         words += f"; {counted(changes_in(report), 'change')}"
     elif not failures:
@@ -118,7 +118,7 @@ def applied(report: Report) -> str:
     if failures:
         words += f"; {len(failures)} failed: {', '.join(failures)}"
         if any(report.hosts[name].commands for name in failures):
-            words += "; what a failed step did before it failed is not counted"
+            words += "; changes of failed steps are not counted"
     return words
 
 
@@ -131,7 +131,7 @@ def end_badly(report: Report) -> None:
 
 
 def counted(number: int, noun: str) -> str:
-    """Give `1 node`, `2 nodes`."""
+    """Return `1 node`, `2 nodes`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 

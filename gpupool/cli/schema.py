@@ -14,7 +14,7 @@ def command(
         bool, typer.Option("--rehearsal", help="Of a site's own promises instead: INVENTORY/rehearsal/*.yml.")
     ] = False,
 ) -> None:
-    """Print the JSON Schema of inventories, by which an editor completes and checks keys; `init` writes it, too."""
+    """Print the JSON Schema of inventories, for the YAML support of editors; `init` writes it, too."""
     print_json(of_promises() if rehearsal else of_inventories())
 
 

@@ -12,28 +12,24 @@ from gpupool.shown import Screen
 stdout = Screen()
 stderr = Screen(stderr=True)
 
-Inventory = Annotated[
-    Path, typer.Argument(help="A folder of YAML files, such as inventory/skynet.", show_default=False)
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Inventory = Annotated[Path, typer.Argument(help="Folder of YAML files, such as inventory/skynet.", show_default=False)]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Limit = Annotated[
     str | None,
     typer.Option(
-        "--limit", help="Only these nodes: names, ranges, @roles, as in the inventory.", autocompletion=complete.nodes
+        "--limit", help="Only these nodes: names, ranges or @roles, as in the inventory.", autocompletion=complete.nodes
     ),
 ]
-Log = Annotated[Path | None, typer.Option("--log", help="Write what happens on the nodes to this file (mode 0600).")]
+Log = Annotated[Path | None, typer.Option("--log", help="Write a log of the run to this file (mode 0600).")]
 With = Annotated[
     Path | None,
-    typer.Option(
-        "--with", help="What if: a YAML file of the inventory's own shape that is laid over it.", metavar="FILE"
-    ),
+    typer.Option("--with", help="What if: a YAML file with changes, merged into the inventory.", metavar="FILE"),
 ]
 OnOption = Annotated[
     str,
     typer.Option(
         "--on",
-        help="auto: the testbed of this inventory while one stands here, else its nodes.",
+        help="auto: the testbed of this inventory if there is one on this machine, else the nodes.",
         metavar="auto|testbed[:NAME]|nodes",
         autocompletion=complete.on,
     ),

@@ -24,7 +24,9 @@ app = typer.Typer(no_args_is_help=True)
 
 Over = Annotated[
     str | None,
-    typer.Option("--over", help="Only directories that hold more, such as 10T; else storage.usage_report.tag_over."),
+    typer.Option(
+        "--over", help="Only directories larger than this, such as 10T; default: storage.usage_report.tag_over."
+    ),
 ]
 
 
@@ -53,7 +55,7 @@ class Uncounted:
 
 @dataclass
 class Said:
-    """What all nodes said: directories, how many have no file yet, and what could not be read: where -> why."""
+    """What all nodes said: directories, how many have no report yet, and what could not be read: where -> why."""
 
     directories: list[Used] = field(default_factory=list)
     missing: int = 0
@@ -63,14 +65,14 @@ class Said:
 
 @app.callback()
 def storage() -> None:
-    """The cluster's storage: who has how much."""
+    """Disk usage of the cluster's storage."""
 
 
 @app.command("report")
 def report(
     inventory: Inventory, over: Over = None, limit: Limit = None, on: OnOption = "auto", as_json: Json = False
 ) -> None:
-    """List the directories that hold most, largest first; exit 1 when a server's could not be read."""
+    """List large directories, largest first. Exit code 1 if those of a server cannot be read."""
     to = reached(inventory, on)
     least = _least(to.cluster, over)
     said = ask(to, chosen(to, limit))
@@ -92,10 +94,10 @@ def report(
 
 
 def _least(cluster: Cluster, over: str | None) -> int:
-    """Give what a directory must have more than, in KiB."""
+    """Return what a directory must have more than, in KiB."""
     usage = cluster.storage.usage_report
     if usage is None:
-        raise GpupoolError("nothing counts: the inventory has no storage.usage_report")
+        raise GpupoolError("no usage report: the inventory has no storage.usage_report")
     if over is None:
         return (usage.tag_over or 0) * 1024
     try:
@@ -141,12 +143,12 @@ def add(said: Said, cluster: Cluster, node: Node, state: "UsageState | None") ->
         said.trouble[node.name] = "its file systems did not answer in time"
         return
     if state.absent:
-        said.trouble[node.name] = "nothing counts there yet: gpupool apply"
+        said.trouble[node.name] = "the report is not installed yet: run gpupool apply"
         return
     seen = {it.path: it.seen for it in jobs_for(cluster, node).count}
     for top, known in seen.items():
         if top not in state.missing:
-            said.trouble[f"{node.name}:{top}"] = state.trouble.get(top, "nothing was said of it: gpupool apply")
+            said.trouble[f"{node.name}:{top}"] = state.trouble.get(top, "no report of it yet: run gpupool apply")
         said.missing += state.missing.get(top, 0)
         said.directories += _used(cluster, node, state, top, known)
         here = [it for it in state.left if it.top == top]
@@ -172,6 +174,6 @@ def _show(said: Said, large: list[Used], least: int) -> None:
         stdout.print(f"{left.path} ({left.owner}): {left.why}", style="yellow")
     for where, why in said.trouble.items():
         stdout.print(styled((where, "red"), ": ", why))
-    rest = f"; {said.missing} have no file yet" if said.missing else ""
-    words = f"directories with more than {format_size(least // 1024)}: {len(large)} of {len(said.directories)}"
+    rest = f"; {said.missing} have no report yet" if said.missing else ""
+    words = f"directories larger than {format_size(least // 1024)}: {len(large)} of {len(said.directories)}"
     stdout.print(f"{words}{rest}", style="bold")

@@ -14,11 +14,11 @@ from gpupool.shown import Screen, styled
 from gpupool.testbed import host, lifecycle, look, state
 from gpupool.testbed.spec import Spec
 
-app = typer.Typer(no_args_is_help=True, help="The same cluster in containers on this machine.")
+app = typer.Typer(no_args_is_help=True, help="The cluster in containers on this machine.")
 
-Name = Annotated[str | None, typer.Option(help="Name of the testbed, where there is more than one of an inventory.")]
+Name = Annotated[str | None, typer.Option(help="Name of the testbed, if an inventory has more than one.")]
 Prefix = Annotated[
-    str, typer.Option(envvar="GPUPOOL_TESTBED_PREFIX", hidden=True, help="What docker's names begin with.")
+    str, typer.Option(envvar="GPUPOOL_TESTBED_PREFIX", hidden=True, help="Prefix of the names in docker.")
 ]
 
 
@@ -50,24 +50,25 @@ def up(
     network: Annotated[
         str | None,
         typer.Option(
-            envvar="GPUPOOL_TESTBED_NETWORK", help="Another network than the inventory's, such as 10.67.0.0/16."
+            envvar="GPUPOOL_TESTBED_NETWORK", help="Network to use instead of the inventory's, such as 10.67.0.0/16."
         ),
     ] = None,
     bare: Annotated[
-        bool, typer.Option("--bare", help="Nodes are plain Debian: apply installs every package, as on new machines.")
+        bool,
+        typer.Option("--bare", help="Start nodes from plain Debian: apply installs every package, as on new machines."),
     ] = False,
     vm: Annotated[
         str | None,
         typer.Option(
             metavar="NODE,…",
-            help="These nodes are virtual machines, or '' for none; without it, those that were.",
+            help="Nodes to start as virtual machines; '' for none; default: as before.",
             autocompletion=complete.nodes,
         ),
     ] = None,
     prefix: Prefix = "gpupool",
     as_json: Json = False,
 ) -> None:
-    """Start the nodes, making what is missing; repeat it at any time."""
+    """Start the nodes of the testbed, creating what is missing. Can be repeated at any time."""
     spec, left_out = wanted(inventory, name=name, prefix=prefix, network=network, vm=vm)
     if bare:
         spec = spec.bare()
@@ -77,24 +78,26 @@ def up(
     if as_json:
         print_json(done.as_dict())
         return
-    parts = {"made": done.created, "made anew": done.recreated, "started": done.started, "left alone": done.kept}
+    parts = {"created": done.created, "recreated": done.recreated, "started": done.started, "unchanged": done.kept}
     counts = ", ".join(f"{len(names)} {what}" for what, names in parts.items() if names)
     Screen().print(f"testbed {spec.name}: {len(spec.containers)} nodes are up after {done.seconds} s ({counts})")
     for node, paths in left_out.items():
-        words.print(f"warning: {node} goes without {', '.join(paths)}: containers and machines share no storage")
+        words.print(
+            f"warning: {node} does not get {', '.join(paths)}: containers and virtual machines cannot share storage"
+        )
     for warning in done.warnings:
         words.print(f"warning: {warning}")
     if done.recreated:
-        words.print(f"made anew, since the inventory changed: {', '.join(done.recreated)}")
+        words.print(f"recreated, because the inventory changed: {', '.join(done.recreated)}")
     if done.orphans:
-        words.print(f"no longer in the inventory, but still here until down: {', '.join(done.orphans)}")
+        words.print(f"no longer in the inventory, but kept until `testbed down`: {', '.join(done.orphans)}")
     for node, units in done.failed_units.items():
         words.print(f"warning: {node}: failed: {', '.join(units)}")
 
 
 @app.command()
 def down(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", as_json: Json = False) -> None:
-    """Remove the nodes, their network, their storage and all that is kept of them."""
+    """Remove the testbed: its nodes, network, storage and state."""
     found = state.find(inventory, name=name, prefix=prefix)
     with _telling(Screen(stderr=True)) as tell:
         tell(f"removing {found.id}")
@@ -102,12 +105,12 @@ def down(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", as
     if as_json:
         print_json({"testbed": found.id, "removed": list(removed)})
     else:
-        Screen().print(f"testbed {found.name} is gone: {len(found.nodes)} nodes, their network and storage")
+        Screen().print(f"removed testbed {found.name}: {len(found.nodes)} nodes, their network and storage")
 
 
 @app.command()
 def status(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", as_json: Json = False) -> None:
-    """Show every node; exit 1 when one is not there for work."""
+    """Show the state of every node. Exit code 1 if one is not ready."""
     found = state.find(inventory, name=name, prefix=prefix)
     nodes = look.status(found.id)
     if as_json:
@@ -128,8 +131,10 @@ def status(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", 
 def ssh(
     inventory: Inventory,
     node: Annotated[str, typer.Argument(help="The node's name in the inventory.", autocompletion=complete.node)],
-    command: Annotated[list[str] | None, typer.Argument(help="What to run there, after --, or a shell.")] = None,
-    user: Annotated[str, typer.Option("--login", "-l", help="Who to be there.")] = "root",
+    command: Annotated[
+        list[str] | None, typer.Argument(help="Command to run on the node, after --; default: a shell.")
+    ] = None,
+    user: Annotated[str, typer.Option("--login", "-l", help="User to log in as.")] = "root",
     name: Name = None,
     prefix: Prefix = "gpupool",
 ) -> None:
@@ -140,7 +145,7 @@ def ssh(
 
 
 def _telling(console: Screen) -> AbstractContextManager[lifecycle.Tell]:
-    """Give what `up` reports its steps to: a line that changes on a terminal, plain lines elsewhere."""
+    """Return what `up` reports its steps to: a line that changes on a terminal, plain lines elsewhere."""
     if console.is_terminal:
         return _Spinner(console)
     return nullcontext(lambda step: console.print(step))

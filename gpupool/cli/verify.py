@@ -6,7 +6,7 @@ from gpupool.shown import styled
 
 
 def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as_json: Json = False) -> None:
-    """Check the live nodes against the inventory, changing nothing; exit 1 when a check fails."""
+    """Check the live nodes against the inventory, without changing anything. Exit code 1 if a check fails."""
     to = reached(inventory, on)
     # testinfra and pytest are slow to import: only this command waits for them
     from gpupool.verify.run import Outcome, run
@@ -28,7 +28,7 @@ def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as
             stdout.print(styled((it.node, "red"), f": {it.check}: {it.why}"))
         words = f"{counted(len(outcomes), 'check')} on {counted(len({it.node for it in outcomes}), 'node')}: "
         stdout.print(
-            words + (f"{len(failed)} failed" if failed else "all hold"), style="bold red" if failed else "bold green"
+            words + (f"{len(failed)} failed" if failed else "all pass"), style="bold red" if failed else "bold green"
         )
     if failed:
         raise SystemExit(1)

@@ -14,7 +14,7 @@ from gpupool.cluster.slurm_versions import keeps_cpus
 
 
 def build(site: Site) -> model.Cluster:
-    """Give the Cluster of an inventory that no check complains of."""
+    """Return the Cluster of an inventory that no check complains of."""
     it = site.inventory
     storage = it.storage
     links_on = storage.links_on or storage.mount_on

@@ -32,11 +32,11 @@ class Counted:
 
 
 def expand(words: str) -> list[str]:
-    """Give the names of a range such as `a40-[01-04]` in its order; ValueError when it is none."""
+    """Return the names of a range such as `a40-[01-04]` in its order; ValueError when it is none."""
     if not re.search(r"[\[\],&!^@*?]", words):
         return [words]
     if re.search(r"[&!^@*?]", words):
-        raise ValueError(f"{words!r} is not a range of nodes: @, !, &, ^, * and ? choose among nodes that are there")
+        raise ValueError(f"{words!r} is not a range of nodes: @, !, &, ^, * and ? only work in selectors")
     _bounded(words)
     try:
         return list(NodeSet(words, resolver=GroupResolver()))
@@ -55,7 +55,7 @@ def _bounded(words: str) -> None:
             raise ValueError(f"{words!r} is not a range of nodes: its numbers are too long")
         size *= max(1, int(last) - int(first) + 1)
     if size > _MOST:
-        raise ValueError(f"{words!r} is a range of {size} nodes; {_MOST} are the most")
+        raise ValueError(f"{words!r} is a range of {size} nodes; the maximum is {_MOST}")
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Census:
         return {}
 
     def select(self, words: str) -> tuple[str, ...]:
-        """Give the nodes of a selector in inventory order; ValueError, in words, where it names what is not there."""
+        """Return the nodes of a selector in inventory order; ValueError, in words, where it names what is not there."""
         if words not in self._selected:
             self._selected[words] = self._select(words)
         return self._selected[words]
@@ -102,11 +102,9 @@ class Census:
         for source, group in _GROUP.findall(words):
             groups = self._groups.get(source or "role")
             if groups is None:
-                raise ValueError(
-                    f"{words!r}: there is no kind of group {source!r}; there are {', '.join(self._groups)}"
-                )
+                raise ValueError(f"{words!r}: unknown kind of group {source!r}; known: {', '.join(self._groups)}")
             if group != "*" and group not in groups:
-                raise ValueError(f"{words!r}: there is no {source or 'role'} {group!r}; there are {', '.join(groups)}")
+                raise ValueError(f"{words!r}: there is no {source or 'role'} {group!r}; known: {', '.join(groups)}")
         if words in self.by_name:
             return (words,)
         names: set[str] | list[str]
@@ -117,14 +115,14 @@ class Census:
             try:
                 names = set(NodeSet(words, resolver=self._resolver(words)))
             except (NodeSetException, GroupResolverError) as error:
-                raise ValueError(f"{words!r} is not a selection of nodes: {_plain(error)}") from None
+                raise ValueError(f"{words!r} is not a selector of nodes: {_plain(error)}") from None
             if strangers := sorted(names - self.by_name.keys()):
                 raise ValueError(f"{words!r}: there is no node {', '.join(strangers[:3])}")
         chosen = set(names)
         return tuple(name for name in self.by_name if name in chosen)
 
     def _resolver(self, words: str) -> GroupResolver:
-        """Give a resolver of the groups that are named; folded, for ClusterShell parses them anew each time."""
+        """Return a resolver of the groups that are named; folded, for ClusterShell parses them anew each time."""
         named = set(_GROUP.findall(words))
         every = re.search(r"[*?]", words) is not None
         sources = [
@@ -166,7 +164,9 @@ def _counted(index: int, entry: NodeEntry, complaints: list[Complaint]) -> Itera
         complaints.append(Complaint((*path, "name"), str(error), "write a40-[01-04]"))
         return
     if strange := next((name for name in names if not _HOST.fullmatch(name) or name.lower() in _RESERVED), None):
-        words = f"{strange!r} cannot be a node's name: letters, digits and hyphens; not localhost, all or default"
+        words = (
+            f"{strange!r} is not a valid node name: use letters, digits and hyphens, and not localhost, all or default"
+        )
         complaints.append(Complaint((*path, "name"), words))
     try:
         addresses: list[str | None] = [*expand(entry.address)] if entry.address else [None] * len(names)
@@ -175,7 +175,7 @@ def _counted(index: int, entry: NodeEntry, complaints: list[Complaint]) -> Itera
         return
     if len(addresses) != len(names):
         words = f"{len(addresses)} addresses for {len(names)} nodes"
-        complaints.append(Complaint((*path, "address"), words, "make the two ranges equally long"))
+        complaints.append(Complaint((*path, "address"), words, "make both ranges the same length"))
         return
     for name, address in zip(names, addresses, strict=True):
         yield Counted(name, address, entry, path)
@@ -188,10 +188,10 @@ def _twice(nodes: Sequence[Counted]) -> Iterator[Complaint]:
     first_address: dict[str, str] = {}
     for node in nodes:
         if names[node.name] > 1 and node.name in first_name:
-            words = f"the node {node.name} stands twice; first in nodes[{first_name[node.name][1]}]"
+            words = f"the node {node.name} is defined twice; first in nodes[{first_name[node.name][1]}]"
             yield Complaint((*node.path, "name"), words)
         first_name.setdefault(node.name, node.path)
         if node.address and addresses[node.address] > 1 and node.address in first_address:
-            words = f"{node.name} has the address {node.address} of {first_address[node.address]}"
+            words = f"{node.name} has address {node.address}, which {first_address[node.address]} has too"
             yield Complaint((*node.path, "address"), words)
         first_address.setdefault(node.address or "", node.name)

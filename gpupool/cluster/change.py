@@ -10,7 +10,7 @@ from gpupool.cluster.text import Text, read
 
 
 def lay(text: Text, change: FilePath) -> Text:
-    """Give the inventory's text with a change laid over it; complaints about the change are among `located`.
+    """Return the inventory's text with a change laid over it; complaints about the change are among `located`.
 
     Mappings merge by key, lists of named entries by name; any other value takes the place of the old one. An entry
     that says `remove: true` is taken out.
@@ -30,7 +30,7 @@ class _Over:
         self.located: list[Located] = []
 
     def mapping(self, old: dict[str, Any], new: dict[str, Any], was: Path, via: Path, at: Path) -> dict[str, Any]:
-        """Give old's keys with new's laid over them; they stood at `was` and `via` and will stand at `at`."""
+        """Return old's keys with new's laid over them; they stood at `was` and `via` and will stand at `at`."""
         found: dict[str, Any] = {}
         for key in dict.fromkeys([*old, *new]):
             here = (*at, key)
@@ -56,10 +56,10 @@ class _Over:
         for index, entry in enumerate(new):
             name = _name(entry)
             if not name:
-                self._complain((*via, index), "an entry of a change goes by its name, and this one has none", None)
+                self._complain((*via, index), "an entry of a change needs a name, and this one has none", None)
             elif name in changes:
                 first = self._place((*via, changes[name]))
-                self._complain((*via, index), f"{name} stands twice; first at {first}", "keep one of them")
+                self._complain((*via, index), f"{name} is defined twice; first at {first}", "keep one")
             else:
                 changes[name] = index
         names = [_name(entry) for entry in old]
@@ -82,12 +82,12 @@ class _Over:
         """Complain of a removal that means nothing, or more than one thing."""
         name = entry.get("name", via[-1])
         if found is None:
-            self._complain(via, f"there is no {name} to take out", _hint(str(name), names))
+            self._complain(via, f"there is no {name} to remove", _hint(str(name), names))
         if rest := [key for key in entry if key not in ("name", "remove")]:
-            self._complain(via, f"{name} is taken out and given {', '.join(rest)}", "say one or the other")
+            self._complain(via, f"{name} has `remove: true` and also {', '.join(rest)}", "keep one or the other")
 
     def _taken(self, text: Text, value: Any, via: Path, at: Path) -> Any:
-        """Give a value as it is, its lines remembered at its new place."""
+        """Return a value as it is, its lines remembered at its new place."""
         if place := text.places.get(via):
             self.places[at] = place
         steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -109,13 +109,13 @@ def _goes(entry: Any) -> bool:
 
 
 def _name(entry: Any) -> str:
-    """Give an entry's name; nothing where it has none."""
+    """Return an entry's name; nothing where it has none."""
     name = entry.get("name") if isinstance(entry, dict) else None
     return name if isinstance(name, str) else ""
 
 
 def _named(value: Any) -> bool:
-    """Tell whether a list's entries go by their names."""
+    """Return whether a list's entries go by their names."""
     return isinstance(value, list) and any(_name(entry) for entry in value)
 
 
@@ -127,6 +127,6 @@ def _hint(name: str, names: list[str]) -> str | None:
         except ValueError:
             continue
         if inside:
-            return f"it is one of the row {row}, and rows go by their written name"
+            return f"it is part of the range {row}; name the whole range"
     near = difflib.get_close_matches(name, names, n=1)
     return f"did you mean {near[0]}?" if near else None

@@ -56,7 +56,7 @@ class Located:
 
 
 def dotted(path: Path) -> str:
-    """Give a path as people write it: `nodes[3].gpus.a40`."""
+    """Return a path as people write it: `nodes[3].gpus.a40`."""
     text = ""
     for step in path:
         text += f"[{step}]" if isinstance(step, int) else f".{plain(step, _STEP)}" if text else plain(step, _STEP)

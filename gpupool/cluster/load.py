@@ -51,10 +51,10 @@ def examine(inventory: Path, change: Path | None = None) -> Loaded:
     """
     here = Place(str(inventory), 1)
     if not inventory.exists():
-        return _refused(here, "there is no such file or folder", "`gpupool init NAME` writes a first inventory")
+        return _refused(here, "there is no such file or folder", "`gpupool init NAME` creates an example inventory")
     text = read(inventory)
     if not text.data and not text.located:
-        return _refused(here, "no inventory here: no *.yml file says anything", "see `gpupool init`")
+        return _refused(here, "no inventory here: no *.yml file with any content", "see `gpupool init`")
     if change is not None:
         text = lay(text, change)
     shape, complaints = shaped(text.data)
@@ -74,7 +74,7 @@ def examine(inventory: Path, change: Path | None = None) -> Loaded:
 
 
 def _names_apart(data: dict[str, Any], complaints: list[Complaint]) -> Iterator[Complaint]:
-    """Give what is wrong with names in an inventory whose shape is wrong elsewhere, so that all is said at once.
+    """Return what is wrong with names in an inventory whose shape is wrong elsewhere, so that all is said at once.
 
     What was complained of is left out; where nothing holds without it, there is nothing more to say. Sums and policies
     wait: half an inventory would have them all wrong.
@@ -90,7 +90,7 @@ def _names_apart(data: dict[str, Any], complaints: list[Complaint]) -> Iterator[
 
 
 def load(inventory: Path, change: Path | None = None) -> Cluster:
-    """Give the Cluster of an inventory, with a change laid over it; BadInventoryError with every error."""
+    """Return the Cluster of an inventory, with a change laid over it; BadInventoryError with every error."""
     loaded = examine(inventory, change)
     if loaded.cluster is None:
         raise BadInventoryError(loaded.errors)

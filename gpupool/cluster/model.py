@@ -37,7 +37,7 @@ class Node:
     elastic: bool
 
     def has(self, *roles: str) -> bool:
-        """Tell whether the node has any of these roles."""
+        """Return whether the node has any of these roles."""
         return any(role in self.roles for role in roles)
 
     @property
@@ -135,7 +135,7 @@ class Mount:
         return frozenset(self.nodes)
 
     def holds(self, path: str) -> bool:
-        """Tell whether a path of a client lies on it."""
+        """Return whether a path of a client lies on it."""
         return path == self.at or path.startswith(f"{self.at}/")
 
 
@@ -161,11 +161,11 @@ class Drivers:
         return self.shared is not None
 
     def contained(self, node: str) -> bool:
-        """Tell whether a node is a container: younger than the kernel under it, and without a clock of its own."""
+        """Return whether a node is a container: younger than the kernel under it, and without a clock of its own."""
         return self.testbed and node not in self.machines
 
     def real_storage(self, *nodes: str) -> bool:
-        """Tell whether all these nodes have file systems for real, not a testbed's stand-ins."""
+        """Return whether all these nodes have file systems for real, not a testbed's stand-ins."""
         return self.storage == "nfs" or all(node in self.machines for node in nodes)
 
 
@@ -204,7 +204,7 @@ class Cluster:
     _having: dict[tuple[str, ...], tuple[Node, ...]] = field(default_factory=dict, init=False, repr=False)
 
     def select(self, words: str) -> frozenset[str]:
-        """Give the names of the cluster's nodes that a selector such as `@compute!vicki` means."""
+        """Return the names of the cluster's nodes that a selector such as `@compute!vicki` means."""
         if words not in self._selected:
             self._selected[words] = frozenset(name for name in self._select(words) if name in self.nodes)
         return self._selected[words]
@@ -215,7 +215,7 @@ class Cluster:
         return self.entry.name
 
     def having(self, *roles: str) -> tuple[Node, ...]:
-        """Give the nodes with any of these roles, in inventory order."""
+        """Return the nodes with any of these roles, in inventory order."""
         if roles not in self._having:
             self._having[roles] = tuple(node for node in self.nodes.values() if node.has(*roles))
         return self._having[roles]

@@ -17,7 +17,7 @@ class Placed:
 
 
 def pools_on(storage: Storage, node: str, select: Callable[[str], Collection[str]]) -> tuple[Placed, ...]:
-    """Give the pools of a node in inventory order."""
+    """Return the pools of a node in inventory order."""
     return tuple(
         Placed(key, name, pool.at or f"/{name}", pool)
         for key, pool in storage.pools.items()
@@ -27,7 +27,7 @@ def pools_on(storage: Storage, node: str, select: Callable[[str], Collection[str
 
 
 def dataset_of(entry: Export | Local, pools: tuple[Placed, ...]) -> str | None:
-    """Give the dataset that a zfs directory is, in any of these pools; None where it lies in none of them."""
+    """Return the dataset that a zfs directory is, in any of these pools; None where it lies in none of them."""
     said = entry.dataset if isinstance(entry, Export) else None
     if said is not None:
         return said if any(said.split("/")[0] == pool.name for pool in pools) else None

@@ -14,7 +14,7 @@ _NOTE = "<!-- Made from the files in inventory/example by script/docs: change th
 
 
 def page(example_dir: Path) -> str:
-    """Give the page as Markdown.
+    """Return the page as Markdown.
 
     In the example, `# text` at the left edge is prose, the first line of a file its heading; everything else is YAML.
     """
@@ -23,7 +23,7 @@ def page(example_dir: Path) -> str:
 
 
 def switched_on(text: str) -> str:
-    """Give the YAML of the example with its switched-off keys (`#key:`, no blank after the mark) as if in use."""
+    """Return the YAML of the example with its switched-off keys (`#key:`, no blank after the mark) as if in use."""
     return _SWITCHED_OFF.sub(r"\1", text)
 
 

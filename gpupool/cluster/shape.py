@@ -17,7 +17,7 @@ MISSING = "is missing"
 
 
 def shaped(data: dict[str, Any]) -> tuple[Inventory | None, list[Complaint]]:
-    """Give the Inventory, or None and every complaint about its shape."""
+    """Return the Inventory, or None and every complaint about its shape."""
     try:
         return Inventory.model_validate(data), []
     except ValidationError as error:
@@ -25,7 +25,7 @@ def shaped(data: dict[str, Any]) -> tuple[Inventory | None, list[Complaint]]:
 
 
 def without(data: dict[str, Any], paths: list[Path]) -> dict[str, Any]:
-    """Give the data less the keys at these paths; items of lists stay, so that the others keep their places."""
+    """Return the data less the keys at these paths; items of lists stay, so that the others keep their places."""
     left: dict[str, Any] = copy.deepcopy(data)
     for path in paths:
         here: Any = left
@@ -73,13 +73,13 @@ def _complaint(kind: str, path: Path, item: Any) -> Complaint:
             return Complaint(path, MISSING)
         case "literal_error":
             near = difflib.get_close_matches(str(value), _expected(context), n=1)
-            words = f"{shown(value)} is none of {context['expected'].replace(' or ', ', ')}"
+            words = f"{shown(value)} is not one of {context['expected'].replace(' or ', ', ')}"
             return Complaint(path, words, f"did you mean {near[0]}?" if near else None)
         case "value_error":
             return Complaint(path, str(context["error"]))
         case "string_type":
             hint = "put it in quotes" if isinstance(value, int | float) else None
-            return Complaint(path, f"must be a word, not {shown(value)}", hint)
+            return Complaint(path, f"must be a string, not {shown(value)}", hint)
         case "int_type" | "int_parsing" | "float_type" | "finite_number":
             return Complaint(path, f"must be a number, not {shown(value)}")
         case "greater_than_equal":
@@ -89,13 +89,13 @@ def _complaint(kind: str, path: Path, item: Any) -> Complaint:
         case "bool_type":
             return Complaint(path, f"must be true or false, not {shown(value)}")
         case "tuple_type":
-            return Complaint(path, f"must be a list, not {shown(value)}", "write [it] or one `- ` line an item")
+            return Complaint(path, f"must be a list, not {shown(value)}", "write [item], or one `- ` line per item")
         case "dict_type" | "model_type" | "model_attributes_type":
             return Complaint(path, f"must be a mapping of keys, not {shown(value)}")
         case "too_short" | "string_too_short":
             return Complaint(path, "must not be empty")
         case "string_pattern_mismatch":
-            return Complaint(path, f"{shown(value)} does not fit the pattern {context['pattern']}")
+            return Complaint(path, f"{shown(value)} does not match the pattern {context['pattern']}")
         case _:
             return Complaint(path, str(item["msg"][0]).lower() + str(item["msg"][1:]))
 
@@ -105,7 +105,7 @@ def _expected(context: dict[str, Any]) -> list[str]:
 
 
 def _keys_at(path: Path) -> list[str]:
-    """Give the keys that the language knows at a path."""
+    """Return the keys that the language knows at a path."""
     here: Any = Inventory
     for step in path:
         model = _model_in(here)

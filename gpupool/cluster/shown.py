@@ -7,7 +7,7 @@ _TEXT = 400  # characters of a whole complaint's words
 
 
 def shown(value: Any) -> str:
-    """Give a value as a complaint names it, a long one shortened."""
+    """Return a value as a complaint names it, a long one shortened."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list):
@@ -18,7 +18,7 @@ def shown(value: Any) -> str:
 
 
 def plain(text: str, most: int = _TEXT) -> str:
-    """Give a text on one line: what cannot be printed as its escape, and of a long one the two ends."""
+    """Return a text on one line: what cannot be printed as its escape, and of a long one the two ends."""
     signs = (c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in _cut(text, most))
     return _cut("".join(signs), most)
 

@@ -49,14 +49,14 @@ def _read_file(file: FilePath, text: Text) -> None:
 
     try:
         if file.exists() and not (file.is_file() or file.is_dir()):
-            return complain(1, "cannot be read: a device or a pipe, and no file")
+            return complain(1, "cannot be read: a device or a pipe, not a file")
         if file.stat().st_size > _LARGEST:
-            return complain(1, f"larger than any inventory: {_LARGEST // 1_000_000} MB are the most")
+            return complain(1, f"too large: the maximum is {_LARGEST // 1_000_000} MB")
         source = file.read_text(encoding="utf-8")
     except OSError as error:
         return complain(1, f"cannot be read: {error.strerror}")
     except UnicodeDecodeError as error:
-        return complain(1, f"not UTF-8 text: byte {error.start} is no part of a character")
+        return complain(1, f"not UTF-8 text: invalid byte at offset {error.start}")
     if beyond := _beyond(source):
         return complain(*beyond)
     try:
@@ -66,7 +66,7 @@ def _read_file(file: FilePath, text: Text) -> None:
         line = mark.line + 1 if mark else 1
         lines = source.splitlines()
         if line <= len(lines) and "\t" in lines[line - 1]:
-            return complain(line, "a tab stands where YAML wants blanks", "indent with blanks")
+            return complain(line, "tab in the indentation", "YAML needs spaces")
         words = [error.context] if (error.problem or "but").startswith("but") else []  # half a sentence
         return complain(line, f"not YAML: {', '.join(filter(None, [*words, error.problem]))}")
     except yaml.YAMLError as error:
@@ -96,11 +96,11 @@ def _read_file(file: FilePath, text: Text) -> None:
             key = _scalar(key_node) if isinstance(key_node, yaml.ScalarNode) else None
             if not isinstance(key, str):
                 shown = f"the key {key_node.value!r}" if isinstance(key_node, yaml.ScalarNode) else "a key"
-                complain(line, f"{shown} is not a word", "put it in quotes", path)
+                complain(line, f"{shown} is not a string", "put it in quotes", path)
                 continue
             here = (*path, key)
             if here in text.places:
-                complain(line, f"stands twice; first at {text.places[here]}", "keep one of them", here)
+                complain(line, f"is defined twice; first at {text.places[here]}", "keep one", here)
                 continue
             text.places[here] = Place(str(file), line)
             found[key] = build(value_node, here)
@@ -109,12 +109,12 @@ def _read_file(file: FilePath, text: Text) -> None:
     try:
         text.data.update(mapping(root, ()))
     except RecursionError:
-        complain(1, "an alias (*name) repeats itself, or stands inside the very thing it names", "write it out")
+        complain(1, "an alias (*name) refers to itself or expands too far", "write it out")
     return None
 
 
 def _beyond(source: str) -> tuple[int, str, str | None] | None:
-    """Give (line, words, hint) of what is more than any inventory; None where a text may be composed.
+    """Return (line, words, hint) of what is more than any inventory; None where a text may be composed.
 
     Events come one by one, so that no text uses up stack or memory here; the composer would end the process. What is
     no YAML is left to it.
@@ -129,12 +129,12 @@ def _beyond(source: str) -> tuple[int, str, str | None] | None:
                 depth -= 1
             seen += isinstance(event, yaml.NodeEvent)
             if depth > _DEEP:
-                return line, "nested deeper than any inventory", f"{_DEEP} levels are the most"
+                return line, "nested too deeply", f"the maximum is {_DEEP} levels"
             if seen > 2 * _MOST:  # a key and its value are two
-                return line, "longer than any inventory", f"{_MOST} keys and items are the most"
+                return line, "too long", f"the maximum is {_MOST} keys and items"
             if tag := getattr(event, "tag", None):
                 short = tag.replace("tag:yaml.org,2002:", "!!")
-                return line, f"{short} is a tag of YAML, and means nothing here", "leave it out"
+                return line, f"{short} is a YAML tag, which inventories do not use", "remove it"
     except yaml.YAMLError:
         pass
     return None

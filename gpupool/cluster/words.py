@@ -26,7 +26,7 @@ def parse_size(text: Any) -> int:
         raise ValueError(f"{shown(text)} is not a size; write a number and M, G or T, such as 384G")
     mib = round(float(match[1]) * _MIB[match[2]])
     if mib > _LARGEST:
-        raise ValueError(f"{text!r} is more than {format_size(_LARGEST)}, the most that a size may be")
+        raise ValueError(f"{text!r} is too large; the maximum is {format_size(_LARGEST)}")
     return mib
 
 
@@ -41,7 +41,7 @@ def parse_duration(text: Any) -> int:
         raise ValueError(f"{shown(text)} is not a duration; write a number and s, m, h, d or w, such as 4h{hint}")
     seconds = int(match[1]) * _SECONDS[match[2]]
     if seconds > _LONGEST:
-        raise ValueError(f"{text!r} is longer than {format_duration(_LONGEST)}, the longest that a duration may be")
+        raise ValueError(f"{text!r} is too long; the maximum is {format_duration(_LONGEST)}")
     return seconds
 
 
@@ -50,11 +50,11 @@ def parse_day(text: Any) -> date:
     if isinstance(text, str) and _DAY.fullmatch(text):
         with suppress(ValueError):
             return date.fromisoformat(text)
-    raise ValueError(f"{shown(text)} is not a day; write 2030-01-31")
+    raise ValueError(f"{shown(text)} is not a date; write 2030-01-31")
 
 
 def format_size(mib: int) -> str:
-    """Give MiB as the shortest exact size that `parse_size` takes."""
+    """Return MiB as the shortest exact size that `parse_size` takes."""
     for unit in "TG":
         if mib and mib % _MIB[unit] == 0:
             return f"{mib // _MIB[unit]}{unit}"
@@ -62,7 +62,7 @@ def format_size(mib: int) -> str:
 
 
 def format_duration(seconds: int) -> str:
-    """Give seconds as the shortest exact duration that `parse_duration` takes."""
+    """Return seconds as the shortest exact duration that `parse_duration` takes."""
     for unit in "wdhm":
         if seconds and seconds % _SECONDS[unit] == 0:
             return f"{seconds // _SECONDS[unit]}{unit}"

@@ -52,15 +52,15 @@ OF_POOLS = {
     "multihost": _SWITCH,
 }
 
-_ONCE = "zfs takes it only while a dataset is made: make that one by hand, gpupool then looks after it"
+_ONCE = "it can only be set when a dataset is created: create that one by hand, and gpupool will manage it"
 # what must not be set here, and why
 NOT_HERE = {
     "canmount": "gpupool mounts it",
     "mountpoint": "it is mounted at the export's path",
-    "quota": "say `size`",
-    "reservation": "say `reservation` beside `path`",
-    "readonly": "gpupool makes directories in it; for clients say options: [ro]",
-    "sharenfs": "gpupool exports it, to the nodes that mount it",
+    "quota": "use `size`",
+    "reservation": "use `reservation` of the export",
+    "readonly": "gpupool creates directories in it; for clients set options: [ro]",
+    "sharenfs": "gpupool exports it to the nodes that mount it",
     "sharesmb": "gpupool exports by NFS",
     **dict.fromkeys(("casesensitivity", "encryption", "keyformat", "keylocation", "normalization", "utf8only"), _ONCE),
 }

@@ -17,7 +17,7 @@ PATIENCE_SECONDS = 45.0  # a node under load may take its time for `true`
 
 @contextlib.contextmanager
 def watched(transport: Transport | None, hangs: Callable[[], None]) -> Iterator[None]:
-    """Ask a node again and again while the code within runs; once it gives no answer, call ``hangs`` and stop."""
+    """Ask a node again and again while the code within runs; once it gives no answer, call `hangs` and stop."""
     if transport is None:
         yield
         return

@@ -17,7 +17,7 @@ from gpupool.engine.state import PoolState
 
 @contextmanager
 def command_line(state: PoolState) -> Iterator[None]:
-    """The globals that pyinfra's own command line sets; ``is_cli`` makes operations be ordered by call site."""
+    """The globals that pyinfra's own command line sets; `is_cli` makes operations be ordered by call site."""
     was_cli, had_state, had_inventory = pyinfra.is_cli, ctx_state.get(), ctx_inventory.get()
     pyinfra.is_cli = True
     ctx_state.set(state)

@@ -13,7 +13,7 @@ from gpupool.errors import GpupoolError
 
 @dataclass(frozen=True)
 class Deploy:
-    """``filename`` is where pyinfra begins to count call sites: they give operations their order."""
+    """`filename` is where pyinfra begins to count call sites: they give operations their order."""
 
     filename: str
     call: Callable[[], object]
@@ -40,5 +40,5 @@ def _code_filename(function: Callable[..., Any]) -> str:
     function = inspect.unwrap(function)
     code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
     if code is None:
-        raise GpupoolError(f"{function!r} is no Python function to run as a deploy")
+        raise GpupoolError(f"{function!r} is not a Python function that can be run as a deploy")
     return str(code.co_filename)

@@ -2,7 +2,7 @@
 
 Operations are ordered by the place in the deploy that calls them (pyinfra's command line does the same), so that two
 nodes with different roles still meet each step together. A deploy must therefore never call roles from a plain loop:
-all roles would stand at one place and unrelated operations would be taken for one. One call a line, or ``host.loop``.
+all roles would stand at one place and unrelated operations would be taken for one. One call a line, or `host.loop`.
 """
 
 import sys
@@ -64,12 +64,12 @@ def run(
     limit: Collection[str] | None = None,
     log: Path | None = None,
 ) -> Report:
-    """Run ``deploy`` (a deploy file, or a function that calls operations) on ``hosts``, or on those named in ``limit``.
+    """Run `deploy` (a deploy file, or a function that calls operations) on `hosts`, or on those named in `limit`.
 
-    Without ``execute`` nothing is written: the report's changes are what would be done. With it the nodes are locked
+    Without `execute` nothing is written: the report's changes are what would be done. With it the nodes are locked
     for this run; where another one has any of them, all fail and nothing is done. A node that cannot be reached,
     a role that raises, a fact or an operation that fails stops that node alone. Ctrl-C ends the run with
-    ``Report.interrupted``. ``log`` gets what pyinfra says. GpupoolError: the request itself makes no sense.
+    `Report.interrupted`. `log` gets what pyinfra says. GpupoolError: the request itself makes no sense.
     """
     unknown = sorted(set(limit or ()) - {target.name for target in hosts})
     if unknown:
@@ -131,7 +131,7 @@ class _Run:
                 changes = {host: tuple(self._changes(host)) for host in self.tracks}
                 self._disconnect()
             except KeyboardInterrupt:
-                pass  # the work is over, only the farewell is cut short
+                pass  # Ctrl-C while disconnecting: all work is done
             ticker.kill()
         return Report(
             {track.name: self._host_report(track, changes.get(host, ())) for host, track in self.tracks.items()},
@@ -142,7 +142,7 @@ class _Run:
 
     def _host_report(self, track: Track, changes: tuple[Change, ...]) -> HostReport:
         if self.interrupted and track.failure is None:
-            track.failure = "stopped before it was done"
+            track.failure = "stopped before it finished"
         return HostReport(track.failure is None, track.failure, changes, track.wire.commands, track.seconds)
 
     # Connect
@@ -182,7 +182,7 @@ class _Run:
         if busy and self.execute:
             self._turn_away(busy)
         for name, who in busy.items() if not self.execute else ():
-            self.progress.note(f"{name}: {who}: what is shown here may be half of that")
+            self.progress.note(f"{name}: {who}: this plan may be outdated")
 
     def _greet_one(self, track: Track) -> None:
         with track.busy():
@@ -191,13 +191,13 @@ class _Run:
                 track.greeting = connector.greet(lock=self.execute)
             except LockError as error:
                 if self.execute:
-                    self._fail(track, f"cannot be locked for this run: {error}")
+                    self._fail(track, f"cannot lock the node for this run: {error}")
 
     def _turn_away(self, busy: Mapping[str, str]) -> None:
         name, who = next(iter(busy.items()))
         for track in self._active():
-            here = busy.get(track.name) or f"left alone: on {name}, {who.replace(' here', '')}"
-            self._fail(track, f"{here}; nothing was changed, try again when that has ended")
+            here = busy.get(track.name) or f"not changed: on {name}, {who.replace(' here', '')}"
+            self._fail(track, f"{here}; nothing was changed, try again after it has ended")
 
     # Prepare: the deploy is called once for each host; without execute each operation looks for what it would change
 
@@ -232,7 +232,7 @@ class _Run:
         except PyinfraError as error:
             # Two hosts came to the same places of the deploy in different orders.
             for track in active:
-                self._fail(track, f"the deploy has no one order of steps for all nodes: {reason(error)}")
+                self._fail(track, f"cannot order the steps of the deploy for all nodes: {reason(error)}")
             return
         for track in active:
             operations = self.state.ops[track.host]
@@ -305,7 +305,9 @@ class _Run:
         self.interrupted = True
         try:
             if self.workers and self.state.is_executing:
-                self.progress.note(f"stopping: running commands get {GRACE_SECONDS} s to end (Ctrl-C again: none)")
+                self.progress.note(
+                    f"stopping: running commands have {GRACE_SECONDS} s to end (Ctrl-C again to stop now)"
+                )
                 self.workers.join(timeout=GRACE_SECONDS)
             self.workers.kill(timeout=1)
         except KeyboardInterrupt:

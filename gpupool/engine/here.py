@@ -6,5 +6,5 @@ from gpupool.cluster.model import Cluster, Node
 
 
 def here() -> tuple[Cluster, Node]:
-    """Give the Cluster and the node of the current host, as its inventory data holds them."""
+    """Return the Cluster and the node of the current host, as its inventory data holds them."""
     return host.data.cluster, host.data.node

@@ -65,4 +65,4 @@ class Track:
         if error is not None and not isinstance(error, (OSError, EOFError)):
             return reason(error)
         # Of errors of the connection, the wire knows more than their text says.
-        return self.wire.failure or (reason(error) if error else "failed without a word")
+        return self.wire.failure or (reason(error) if error else "failed with no output")

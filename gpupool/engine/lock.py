@@ -75,7 +75,7 @@ class Lock:
         lost()
 
     def release(self) -> None:
-        """Give the node back, and wait until it is so: the next run may begin at once."""
+        """Release the lock, and wait until it is released: the next run may begin at once."""
         self._beating.kill(block=False)
         with contextlib.suppress(OSError, EOFError, SSHException), gevent.Timeout(_RELEASE_SECONDS, False):
             self._channel.shutdown_write()
@@ -84,9 +84,9 @@ class Lock:
 
 
 def greet(transport: Transport, lock: bool, lost: Callable[[], None]) -> tuple[Greeting, Lock | None]:
-    """Ask a node for its clock and for who applies there; with ``lock``, lock it unless somebody does.
+    """Ask a node for its clock and for who applies there; with `lock`, lock it unless somebody does.
 
-    ``lost`` is called when a lock that was held is gone. LockError when the node gives no answer to that.
+    `lost` is called when a lock that was held is gone. LockError when the node gives no answer to that.
     """
     act = "lock" if lock else "look"
     words = [act, LOCK, f"{time.time():.0f} {whoami()}", str(LEASE_SECONDS), str(WAIT_SECONDS)]
@@ -108,7 +108,7 @@ def greet(transport: Transport, lock: bool, lost: Callable[[], None]) -> tuple[G
 
 
 def _read(channel: Channel, began: float) -> tuple[float, str]:
-    """Give how far the node is ahead and its last word; what a shell's own start-up files say is passed over."""
+    """Return how far the node is ahead and its last word; what a shell's own start-up files say is passed over."""
     ahead = 0.0
     for line in channel.makefile("r"):
         mark, _, value = line.strip().partition(" ")
@@ -122,17 +122,17 @@ def _read(channel: Channel, began: float) -> tuple[float, str]:
 
 
 def _owner(text: str) -> str:
-    """Give `user@host applies here since 08:12` of what stands in a lock."""
+    """Return `user@host applies here since 08:12` of what stands in a lock."""
     since, _, who = text.partition(" ")
     if not since.isdigit():
-        return "somebody applies here"
+        return "another apply is running here"
     then, now = time.localtime(int(since)), time.localtime()
     form = "%H:%M" if then[:3] == now[:3] else "%Y-%m-%d %H:%M"
-    return f"{who} applies here since {time.strftime(form, then)}"
+    return f"{who} has been applying here since {time.strftime(form, then)}"
 
 
 def whoami() -> str:
-    """Give the person and the machine that this run belongs to, as others shall read it."""
+    """Return the person and the machine that this run belongs to, as others shall read it."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):

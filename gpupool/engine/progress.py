@@ -48,7 +48,7 @@ class Silence:
 
 
 class ShownProgress(Progress, AbstractContextManager["ShownProgress"], Protocol):
-    """A progress display that is up while its ``with`` block runs."""
+    """A progress display that is up while its `with` block runs."""
 
 
 class BarProgress(ShownProgress):
@@ -178,6 +178,6 @@ class LineProgress(ShownProgress):
 
 
 def shown(console: Console | None = None) -> ShownProgress:
-    """The display that fits the console (standard error unless given); use it in a ``with`` block."""
+    """The display that fits the console (standard error unless given); use it in a `with` block."""
     console = console or Console(stderr=True)
     return BarProgress(console) if console.is_terminal else LineProgress(console)

@@ -33,7 +33,7 @@ class Heard:
 
 
 class Recorder(logging.Handler):
-    """Takes pyinfra's and paramiko's records; writes INFO and above to ``sink``."""
+    """Takes pyinfra's and paramiko's records; writes INFO and above to `sink`."""
 
     def __init__(self, heard: Mapping["Host", Heard], sink: TextIO | None) -> None:
         super().__init__(logging.INFO)
@@ -72,7 +72,7 @@ class Recorder(logging.Handler):
 
 @contextmanager
 def recording(heard: Mapping["Host", Heard], log: Path | None) -> Iterator[Recorder]:
-    """Route all that pyinfra, paramiko and gevent would print to ``log`` (0600), or nowhere."""
+    """Route all that pyinfra, paramiko and gevent would print to `log` (0600), or nowhere."""
     sink = os.fdopen(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", buffering=1) if log else None
     handler = Recorder(heard, sink)
     hub = gevent.get_hub()

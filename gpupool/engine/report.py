@@ -7,9 +7,9 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Target:
-    """One node to work on: its name, pyinfra groups and data (ssh_* keys and whatever roles read from ``host.data``).
+    """One node to work on: its name, pyinfra groups and data (ssh_* keys and whatever roles read from `host.data`).
 
-    ``connector`` is pyinfra's name for the way to it: "pool" is ours, over SSH; "local" and "fake" need no network.
+    `connector` is pyinfra's name for the way to it: "pool" is ours, over SSH; "local" and "fake" need no network.
     """
 
     name: str
@@ -32,7 +32,7 @@ class Change:
 
 @dataclass(frozen=True)
 class HostReport:
-    """How one node fared: ``failure`` is one line for people, ``commands`` were sent to it, ``seconds`` its own."""
+    """How one node fared: `failure` is one line for people, `commands` were sent to it, `seconds` its own."""
 
     ok: bool
     failure: str | None
@@ -55,7 +55,7 @@ class HostReport:
 class Report:
     """A whole run: every node that was asked for, in inventory order.
 
-    ``interrupted`` when Ctrl-C ended it early; ``log_failure`` says why the log could not be written to its end.
+    `interrupted` when Ctrl-C ended it early; `log_failure` says why the log could not be written to its end.
     """
 
     hosts: Mapping[str, HostReport]

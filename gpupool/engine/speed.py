@@ -16,7 +16,7 @@ from pyinfra.api.util import PYINFRA_INSTALL_DIR
 
 COMPARED = ("3.10.",)
 
-# ``pyinfra.api.operation`` as an attribute is the decorator of that name.
+# `pyinfra.api.operation` as an attribute is the decorator of that name.
 _operation: Any = sys.modules["pyinfra.api.operation"]
 _arguments: Any = arguments
 

@@ -23,7 +23,7 @@ LOST = "the connection was lost"
 
 
 class PoolSSH(SSHConnector):
-    """Host keys are checked strictly unless ``ssh_strict_host_key_checking`` says otherwise; names stay plain."""
+    """Host keys are checked strictly unless `ssh_strict_host_key_checking` says otherwise; names stay plain."""
 
     data_meta: ClassVar[dict[str, DataMeta]] = {  # type: ignore[misc]  # pyinfra declares it without ClassVar
         **SSHConnector.data_meta,
@@ -35,7 +35,7 @@ class PoolSSH(SSHConnector):
 
     @staticmethod
     def make_names_data(name: str) -> Iterator[tuple[str, dict[str, Any], list[str]]]:
-        """``@pool/n01`` is the host ``n01``."""
+        """`@pool/n01` is the host `n01`."""
         yield name, {"ssh_hostname": name}, []
 
     def make_paramiko_kwargs(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class PoolSSH(SSHConnector):
         return ok, output
 
     def greet(self, lock: bool) -> Greeting:
-        """Ask the node for its clock and for who applies there, and lock it for this run (``lock``); or LockError."""
+        """Ask the node for its clock and for who applies there, and lock it for this run (`lock`); or LockError."""
         transport = self._transport()
         if transport is None:
             raise LockError(self.lost)
@@ -85,7 +85,7 @@ class PoolSSH(SSHConnector):
 
     def _lock_is_gone(self) -> None:
         if self._alive():
-            self.give_up(f"{LOST}: this run was silent for too long, and another one may be at work on the node")
+            self.give_up(f"{LOST}: the lock has expired, and another apply may be changing the node")
 
     def put_file(self, *args: Any, **kwargs: Any) -> bool:
         """Upload; a node that hangs counts as lost."""
@@ -98,10 +98,10 @@ class PoolSSH(SSHConnector):
             return super().get_file(*args, **kwargs)
 
     def _hangs(self) -> None:
-        self.give_up(f"{LOST}: the node hangs, no answer for {alive.PATIENCE_SECONDS:.0f} s")
+        self.give_up(f"{LOST}: the node does not respond, no answer for {alive.PATIENCE_SECONDS:.0f} s")
 
     def give_up(self, why: str) -> None:
-        """Close the connection at once, whatever runs on it; ``why`` is what its commands then fail with."""
+        """Close the connection at once, whatever runs on it; `why` is what its commands then fail with."""
         self.lost = why
         if transport := self._transport():
             transport.close()

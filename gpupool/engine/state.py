@@ -60,7 +60,7 @@ class PoolState(State):
         return self.name(host, op_hash)
 
     def foresee(self, host: Host) -> None:
-        """After a dry look: complete each operation as if it had run; handlers (``_if``) only if their guards hold."""
+        """After a dry look: complete each operation as if it had run; handlers (`_if`) only if their guards hold."""
         with ctx_host.use(host):
             for data in self.ops[host].values():
                 meta = data.operation_meta
@@ -69,7 +69,7 @@ class PoolState(State):
 
 
 def _guards_hold(guards: Any) -> bool:
-    """Whether all ``_if`` guards hold; one that cannot be told beforehand (it reads output, say) is taken to hold."""
+    """Whether all `_if` guards hold; one that cannot be told beforehand (it reads output, say) is taken to hold."""
     try:
         return all(guard() for guard in ([guards] if callable(guards) else guards or ()))
     except Exception:

@@ -9,11 +9,11 @@ from gpupool.reach import Reach, reach
 
 
 def targets(to: Reach) -> list[Target]:
-    """Give a host for each node to log in to; its groups are its roles."""
+    """Return a host for each node to log in to; its groups are its roles."""
     return [Target(node.name, node.roles, to.data(node)) for node in to.nodes]
 
 
 def for_pyinfra(inventory: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Give the same as plain pyinfra's inventory files hold it; GPUPOOL_ON is the command line's `--on`."""
+    """Return the same as plain pyinfra's inventory files hold it; GPUPOOL_ON is the command line's `--on`."""
     to = reach(inventory, os.environ.get("GPUPOOL_ON", "auto"))
     return [(f"@pool/{target.name}", dict(target.data)) for target in targets(to)]

@@ -19,7 +19,7 @@ FACT_GRACE_SECONDS = 30.0  # after the limit that a fact has on the node itself
 
 
 class _Fact:
-    """What pyinfra hands down as ``print_output`` when it reads a fact: false, yet not an operation's ``False``."""
+    """What pyinfra hands down as `print_output` when it reads a fact: false, yet not an operation's `False`."""
 
     def __bool__(self) -> bool:
         return False
@@ -106,7 +106,7 @@ class Wire:
         except gevent.Timeout as timeout:
             if timeout is not late:
                 raise
-            self.failure = f"no answer within {limit} s, nor after that: what it asks for cannot be ended on the node"
+            self.failure = f"no answer within {limit} s, and the command cannot be killed on the node"
             raise TimeoutError(self.failure) from None
 
     def _send(self, command: "StringCommand", arguments: dict[str, Any]) -> tuple[bool, CommandOutput]:

@@ -46,7 +46,7 @@ def last_line(lines: Iterable[str]) -> str | None:
 
 
 def unreachable(error: BaseException, known_hosts: str | None = None) -> str:
-    """Why a node cannot be reached: ``error`` is pyinfra's ConnectError or what paramiko and the socket raised."""
+    """Why a node cannot be reached: `error` is pyinfra's ConnectError or what paramiko and the socket raised."""
     cause = error
     if isinstance(error, ConnectError):
         cause = error.__cause__ or error.__context__ or error
@@ -62,9 +62,9 @@ def _connection(error: BaseException, known_hosts: str) -> str:
             f"remove the old key with: ssh-keygen -f {known_hosts} -R '{error.hostname}'"
         )
     if isinstance(error, AuthenticationException):
-        return "SSH login refused (is our key in its authorized_keys?)"
+        return "SSH login refused (is your key in its authorized_keys?)"
     if isinstance(error, socket.gaierror):
-        return "its host name cannot be resolved"
+        return "cannot resolve its host name"
     if isinstance(error, TimeoutError):
         return "no answer"
     if isinstance(error, SSHException):
@@ -77,7 +77,7 @@ def _connection(error: BaseException, known_hosts: str) -> str:
 def _ssh(text: str, known_hosts: str) -> str:
     unknown = re.search(r"No host key for (\S+) found", text)
     if unknown:
-        return f"its host key is not in {known_hosts}; add it (ssh-keyscan, then compare) before the first run"
+        return f"its host key is not in {known_hosts}; add it before the first run (ssh-keyscan, then compare)"
     if "protocol banner" in text:
         return "no SSH server answered"
     return one_line(text)
@@ -96,7 +96,7 @@ def reason(error: BaseException) -> str:
 
 
 def _place(error: BaseException) -> str | None:
-    """``file:line`` of the innermost frame that is neither Python's nor a library's."""
+    """`file:line` of the innermost frame that is neither Python's nor a library's."""
     if isinstance(error, SyntaxError) and error.filename:
         return f"{_short(error.filename)}:{error.lineno}"
     own = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]

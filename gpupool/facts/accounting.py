@@ -7,8 +7,8 @@
      "elsewhere": [accounts that another cluster has too], "partitions": [QoS that a running partition names],
      "jobs": [[account, user, QoS] of running and pending jobs], or None where slurmctld does not answer}
 
-The fields are those of ``gpupool.facts.limits``, values as its ``parse`` returns them. Works on Slurm 22.05 and later.
-``ask_text`` and ``read`` do without pyinfra what the fact does.
+The fields are those of `gpupool.facts.limits`, values as its `parse` returns them. Works on Slurm 22.05 and later.
+`ask_text` and `read` do without pyinfra what the fact does.
 """
 
 from collections.abc import Iterable
@@ -56,7 +56,7 @@ else printf 'X|%s\\n' "$(printf '%s' "$said" | tail -n 1)"; fi
 
 @dataclass(frozen=True)
 class AccountingState:
-    """``entities``: see the module; ``tres``: the TRES slurmdbd knows; ``trouble``: why no answer came."""
+    """`entities`: see the module; `tres`: the TRES slurmdbd knows; `trouble`: why no answer came."""
 
     entities: dict[str, Any]
     tres: list[str] = field(default_factory=list)
@@ -64,8 +64,8 @@ class AccountingState:
 
 
 class Accounting(FactBase[AccountingState | None]):
-    """Everything in one command; ``patience``: seconds to wait for a slurmdbd that is just starting, and for it to
-    know the TRES ``awaited``.
+    """Everything in one command; `patience`: seconds to wait for a slurmdbd that is just starting, and for it to
+    know the TRES `awaited`.
 
     None when the node's answer was cut short.
     """
@@ -80,12 +80,12 @@ class Accounting(FactBase[AccountingState | None]):
 
 
 def ask_text(cluster: str, patience: int = 0, awaited: tuple[str, ...] = ()) -> str:
-    """Give the shell text that asks for everything; ``read`` takes what it prints."""
+    """Return the shell text that asks for everything; `read` takes what it prints."""
     return str(_ask(cluster, patience, awaited).get_raw_value())
 
 
 def read(output: str | Iterable[str]) -> AccountingState | None:
-    """Read what ``ask_text`` printed; None when the answer was cut short."""
+    """Read what `ask_text` printed; None when the answer was cut short."""
     lines = whole(output.splitlines() if isinstance(output, str) else list(output))
     return None if lines is None else together([line.split("|") for line in lines])
 

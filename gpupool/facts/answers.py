@@ -28,9 +28,9 @@ class AnswersState:
 
 
 class Answers(FactBase[AnswersState | None]):
-    """Which of ``servers`` accepts a connection at ``port``, unless ``unit`` runs already.
+    """Which of `servers` accepts a connection at `port`, unless `unit` runs already.
 
-    ``patience``: how many times to ask, a second apart. None when the node did not answer.
+    `patience`: how many times to ask, a second apart. None when the node did not answer.
     """
 
     def command(self, unit: str, servers: list[str], port: int, patience: int) -> StringCommand:

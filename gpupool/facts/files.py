@@ -48,7 +48,7 @@ class PathState:
 class Paths(FactBase[dict[str, PathState] | None]):
     """What stands at all these paths, in one command; a path that is not there is not in the answer.
 
-    ``shown`` maps the files whose text may be read to the sha256 wanted there: the text comes along only where
+    `shown` maps the files whose text may be read to the sha256 wanted there: the text comes along only where
     the file differs. None when the node's answer was cut short.
     """
 

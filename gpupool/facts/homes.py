@@ -34,7 +34,7 @@ done
 class HomeState:
     """Numeric owner and group, mode as octal text, and the lines of ~/.ssh/authorized_keys.
 
-    ``keys`` is None where that is no plain file, is behind a link, has more than ``LARGEST`` bytes or cannot be read:
+    `keys` is None where that is no plain file, is behind a link, has more than `LARGEST` bytes or cannot be read:
     nothing may be concluded from it, and nobody but its owner should touch it.
     """
 

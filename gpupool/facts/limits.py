@@ -1,6 +1,6 @@
 """The values that Slurm's accounting knows: read as sacctmgr prints them, written as it takes them.
 
-``parse(field, write(field, value)) == value`` for every value that ``parse`` returns.
+`parse(field, write(field, value)) == value` for every value that `parse` returns.
 """
 
 import re
@@ -69,7 +69,7 @@ def parse(field: str, given: object) -> Value:
 
 
 def write(field: str, wanted: Value, now: Value = None) -> str:
-    """Return what stands after ``field=`` in a sacctmgr command that turns ``now`` into ``wanted``."""
+    """Return what stands after `field=` in a sacctmgr command that turns `now` into `wanted`."""
     kind = _KINDS[field]
     if kind == "tres":
         after = wanted if isinstance(wanted, Mapping) else {}
@@ -126,7 +126,7 @@ def _amount(name: str, given: object) -> int:
 
 
 def _seconds(text: str, plain: int) -> int:
-    """Read Slurm's ways to write a time; a number without colons counts ``plain`` seconds."""
+    """Read Slurm's ways to write a time; a number without colons counts `plain` seconds."""
     found = _DURATION.fullmatch(text)
     if not found:
         raise ValueError

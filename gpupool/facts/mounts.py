@@ -29,9 +29,9 @@ systemctl show -p ActiveState,UnitFileState,NeedDaemonReload -- "$@" | units="$*
 
 @dataclass(frozen=True)
 class Mounted:
-    """One mount: what (``source``, ``root`` within it), how, and the number of the file system (``device``).
+    """One mount: what (`source`, `root` within it), how, and the number of the file system (`device`).
 
-    ``options`` are those of this mount, ``inner`` those of its file system: the kernel's own words.
+    `options` are those of this mount, `inner` those of its file system: the kernel's own words.
     """
 
     path: str
@@ -61,12 +61,12 @@ class MountState:
     units: dict[str, MountUnit]
 
     def at(self, path: str) -> Mounted | None:
-        """Return what is mounted exactly at ``path`` (the topmost), or None; a place that systemd watches is free."""
+        """Return what is mounted exactly at `path` (the topmost), or None; a place that systemd watches is free."""
         found = next((mount for mount in reversed(self.mounted) if mount.path == path), None)
         return None if found is not None and found.fstype == "autofs" and found.source == "systemd-1" else found
 
     def holding(self, path: str) -> Mounted | None:
-        """Return the mount that ``path`` lies in."""
+        """Return the mount that `path` lies in."""
         inside = [mount for mount in self.mounted if f"{path}/".startswith(f"{mount.path.rstrip('/')}/")]
         return max(reversed(inside), key=lambda mount: len(mount.path), default=None)
 

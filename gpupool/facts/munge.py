@@ -12,7 +12,7 @@ KEY = "/etc/munge/munge.key"
 
 @dataclass(frozen=True)
 class KeyState:
-    """``sha256`` is "" when there is no key; mode is octal as text; ``size`` in bytes."""
+    """`sha256` is "" when there is no key; mode is octal as text; `size` in bytes."""
 
     sha256: str = ""
     owner: str = ""

@@ -22,7 +22,7 @@ if [ -e "$policy.gpupool-kept" ] || grep -qsF "$mark" "$policy"; then echo lefto
 
 @dataclass(frozen=True)
 class PackageState:
-    """Installed versions by package name; ``unfinished``: dpkg must configure first; ``leftover``: of a killed run."""
+    """Installed versions by package name; `unfinished`: dpkg must configure first; `leftover`: of a killed run."""
 
     installed: dict[str, str]
     unfinished: bool = False

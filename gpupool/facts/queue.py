@@ -30,7 +30,7 @@ _STATES = ("RUNNING", "SUSPENDED", "STOPPED", "CONFIGURING", "COMPLETING", "SIGN
 
 @dataclass(frozen=True)
 class Job:
-    """A job, or the waiting rest of an array: ``nodes`` it has, or needs (``running`` False) by its own words."""
+    """A job, or the waiting rest of an array: `nodes` it has, or needs (`running` False) by its own words."""
 
     id: str
     running: bool
@@ -51,7 +51,7 @@ class NodeShape:
 
 @dataclass(frozen=True)
 class QueueState:
-    """``answers``: a slurmctld was there to ask; everything is empty without one."""
+    """`answers`: a slurmctld was there to ask; everything is empty without one."""
 
     answers: bool = False
     partitions: tuple[str, ...] = ()

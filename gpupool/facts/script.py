@@ -10,7 +10,7 @@ _LIMITED = re.compile(r"\btimeout -s KILL (\d+) sh -c ")
 
 
 def ask(text: str, *values: str, limit: int = 60) -> StringCommand:
-    """Run ``text`` under sh with ``values`` as $1, $2, …; it is killed on the node after ``limit`` seconds."""
+    """Run `text` under sh with `values` as $1, $2, …; it is killed on the node after `limit` seconds."""
     # a hung NFS server hangs stat for ever; a dead look is better than a run that never ends
     return StringCommand(
         "timeout", "-s", "KILL", str(limit), "sh", "-c", QuoteString(f"{text.strip()}\necho {END}"), "sh",
@@ -19,7 +19,7 @@ def ask(text: str, *values: str, limit: int = 60) -> StringCommand:
 
 
 def limit_of(command: str) -> int | None:
-    """Return the seconds that ``ask`` gave a command on the node; None for a command of somebody else's."""
+    """Return the seconds that `ask` gave a command on the node; None for a command of somebody else's."""
     found = _LIMITED.search(command)
     return int(found[1]) if found else None
 

@@ -11,7 +11,7 @@ from gpupool.facts.script import ask, whole
 
 #: Where the stamps stand: one file a unit, first line the invocation, then what sha256sum says of its files.
 STAMPS = "/var/lib/gpupool/units"
-#: What stands in a stamp, and in ``WatchedFile.sha256``, for a file that is not there.
+#: What stands in a stamp, and in `WatchedFile.sha256`, for a file that is not there.
 ABSENT = "-"
 
 _LOOK = rf"""
@@ -41,7 +41,7 @@ class WatchedFile:
 class UnitState:
     """One unit: systemd's own words for its states, when it began to start, and its stamp.
 
-    ``stamp_invocation`` and ``stamp_sums`` (path -> sha256) say with which files it was last (re)started by us.
+    `stamp_invocation` and `stamp_sums` (path -> sha256) say with which files it was last (re)started by us.
     """
 
     load: str = "not-found"

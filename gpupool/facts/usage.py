@@ -38,7 +38,7 @@ class LeftDirectory:
 
 @dataclass(frozen=True)
 class UsageState:
-    """All of a node: directories, how many have no file yet by `top`, and why some tops could not be read.
+    """All of a node: directories, how many have no report yet by `top`, and why some tops could not be read.
 
     `absent`: nothing counts there, or not yet. `left`: those that the last count gave no file.
     """

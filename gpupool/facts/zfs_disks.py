@@ -125,7 +125,7 @@ def disks_of(of: dict[str, list[str]]) -> dict[str, DiskState]:
 
 
 def _blocks(lines: list[str], path: str) -> Iterator[str]:
-    """Give in words what lies below a disk: partitions, what is built on it, what is mounted."""
+    """Return in words what lies below a disk: partitions, what is built on it, what is mounted."""
     rows = [line.split("\t", 1)[1] for line in lines if line.startswith(f"{path}\t")]
     for at, row in enumerate(rows):
         name, kind, fstype, label, mounted = (_plain(word) for word in row.split(" "))

@@ -1,7 +1,7 @@
 """Slurm's accounting: cluster, QoS, accounts, users, coordinators and limits in slurmdbd, compared and brought in line.
 
-Without pyinfra the same is done by ``ask_text`` and ``read`` (gpupool.facts.accounting), and here ``normal``,
-``difference``, ``held`` and ``script``:
+Without pyinfra the same is done by `ask_text` and `read` (gpupool.facts.accounting), and here `normal`,
+`difference`, `held` and `script`:
 
     clean = normal(wanted)
     state = read(run(ask_text(clean["cluster"])))     # run: a shell where sacctmgr works; its output
@@ -36,10 +36,10 @@ _foreseen: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 
 @operation()
 def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True) -> Generator[StringCommand, None, None]:
-    """Make slurmdbd hold ``wanted`` (the shape is ``gpupool.facts.accounting``'s) for the cluster that it names.
+    """Make slurmdbd hold `wanted` (the shape is `gpupool.facts.accounting`'s) for the cluster that it names.
 
-    ``exact``: fields that are not named get Slurm's own values, and what is not named is removed, never root, the
-    QoS normal, or anything of another cluster. Without it both are left alone. ``limits`` False adds the names of
+    `exact`: fields that are not named get Slurm's own values, and what is not named is removed, never root, the
+    QoS normal, or anything of another cluster. Without it both are left alone. `limits` False adds the names of
     cluster, QoS and accounts alone: slurmdbd knows gres/gpu only after slurmctld has started once, and slurmctld
     needs its QoS before.
 
@@ -54,21 +54,23 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True) ->
     state = _state(name, tres_of(clean))
     if state is None or (state.trouble and executing()):
         trouble = state.trouble if state else "no answer in time"
-        yield from refuse(f"slurmdbd cannot be asked: {trouble}")
+        yield from refuse(f"cannot query slurmdbd: {trouble}")
         return
     unknown = sorted(tres_of(clean) - set(state.tres)) if executing() else []
     if unknown:
         yield from refuse(
-            f"slurmdbd does not know {', '.join(unknown)} yet: slurmctld must have started once with "
-            "AccountingStorageTRES naming it, before limits on it can be set"
+            f"slurmdbd does not know {', '.join(unknown)} yet: start slurmctld once with it in "
+            "AccountingStorageTRES, before limits on it can be set"
         )
         return
     now, silent = state.entities, state.trouble
     if not executing():
         now, silent = _plan(now, clean, silent, limits)
     steps, stays = difference(now, clean), held(now, clean)
-    trouble_told = {"slurmdbd": f"does not answer ({silent}): shown as if it held nothing\n"} if silent else {}
-    diffs.record(trouble_told | told(steps) | {f"{what} stays": f"{why}\n" for what, why in stays.items()})
+    trouble_told = {"slurmdbd": f"does not answer ({silent}): shown as if it were empty\n"} if silent else {}
+    diffs.record(
+        trouble_told | told(steps) | {f"{what} cannot be removed yet": f"{why}\n" for what, why in stays.items()}
+    )
     if not steps and not stays:
         this_host().noop(f"accounting of {name}: as wanted")
     if steps:
@@ -90,7 +92,7 @@ def _state(cluster: str, awaited: set[str]) -> AccountingState | None:
 def _plan(
     now: dict[str, Any], clean: Mapping[str, Any], silent: str | None, limits: bool
 ) -> tuple[dict[str, Any], str | None]:
-    """Give what will be there when this step comes: the names that the step before it adds, the new slurm.conf."""
+    """Return what will be there when this step comes: the names that the step before it adds, the new slurm.conf."""
     host = this_host()
     if not limits:
         _foreseen[host] = _with_names(now, clean)

@@ -11,7 +11,7 @@ from gpupool.operations.accounting_steps import Step, joined, step
 
 
 def coordinators(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
-    """Give the commands that take and add coordinators; accounts that another cluster has too lose none."""
+    """Return the commands that take and add coordinators; accounts that another cluster has too lose none."""
     shown = {name: set(account.get("coordinators", ())) for name, account in now["accounts"].items()}
     goals = {name: set(given["coordinators"]) for name, given in wanted["accounts"].items() if "coordinators" in given}
     gone: dict[str, list[str]] = {}
@@ -32,7 +32,7 @@ def coordinators(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step
         for user, names in gone.items()
         if any((name, user) not in inherited or name in moving for name in names)
     }
-    # what an account has from a parent that it leaves it may have itself too: named again, it surely can be taken
+    # a coordinator shown here may only be inherited: added explicitly before the account moves, it can be deleted
     sure = [
         _add(name, user)
         for user, names in sorted(gone.items())
@@ -42,7 +42,7 @@ def coordinators(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step
     takes = [
         step(
             ("delete", "coordinator", "where", f"account={','.join(names)}", "name={}"),
-            user, (), f"coordinator {user}", f"no longer of {', '.join(names)}",
+            user, (), f"coordinator {user}", f"removed from {', '.join(names)}",
         )
         for user, names in sorted(gone.items())
     ]  # fmt: skip
@@ -60,7 +60,7 @@ def _add(name: str, user: str) -> Step:
 
 
 def _moves(name: str, now: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Say whether what the account has from its parents may be lost because one of them changes its place."""
+    """Return whether what the account has from its parents may be lost because one of them changes its place."""
     while name in now["accounts"] and name in wanted["accounts"]:
         parent = wanted["accounts"][name]["parent"]
         if parent != now["accounts"][name]["parent"]:

@@ -1,6 +1,6 @@
 """What slurmdbd holds beyond what is wanted: what goes, in which order, and what has to stay for now.
 
-Never touched: root, the QoS ``normal`` that slurmdbd makes itself, and whatever is another cluster's. Every command
+Never touched: root, the QoS `normal` that slurmdbd makes itself, and whatever is another cluster's. Every command
 names our cluster, except where an account is in no other one. QoS belong to all clusters, and which partitions of
 another cluster name one is not known to slurmdbd: with a second cluster no QoS goes.
 """
@@ -12,7 +12,7 @@ from typing import Any
 from gpupool.operations.accounting_steps import Step, joined, step
 
 _WHY = "not in the inventory"
-_SILENT = "slurmctld does not answer, so who has jobs is not known"
+_SILENT = "slurmctld does not answer, so it is unknown which of them have jobs"
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class _Found:
 
 
 def removals(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
-    """Give the commands that remove what is not wanted: users before accounts, children before parents, QoS last."""
+    """Return the commands that remove what is not wanted: users before accounts, children before parents, QoS last."""
     found = _found(now, wanted)
     cluster = f"cluster={wanted['cluster']}"
     # Slurm keeps the default account to the last; 22.05 even where all of a user's go in one command
@@ -53,7 +53,7 @@ def removals(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
 
 
 def held(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, str]:
-    """Give what is not wanted and has to stay for now, by name, and why."""
+    """Return what is not wanted and has to stay for now, by name, and why."""
     found = _found(now, wanted)
     members = {
         f"user {user} in account {account}" + (f", partition {partition}" if partition else ""): why
@@ -65,7 +65,7 @@ def held(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, str]:
 
 
 def stray_qos(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> set[str]:
-    """Give the QoS that nobody wants."""
+    """Return the QoS that nobody wants."""
     if not wanted["exact"] or set(now["cluster"]) - {wanted["cluster"]}:
         return set()
     return set(now["qos"]) - set(wanted["qos"]) - {"normal"}
@@ -114,11 +114,11 @@ def _account_stays(
     if any(account == name for account, _, _ in now["jobs"]):
         return "it has running or pending jobs"
     if any(why for (_, account, _), why in members.items() if account == name):
-        return "a user in it stays"
+        return "a user in it cannot be removed yet"
     if name in now["users"].get("root", {"accounts": {}})["accounts"]:
         return "root is a user in it"
     if any(why for child, why in below.items() if now["accounts"][child]["parent"] == name):
-        return "an account below it stays"
+        return "an account below it cannot be removed yet"
     return None
 
 
@@ -133,10 +133,10 @@ def _qos_stays(
     if any(qos == name for _, _, qos in now["jobs"]):
         return "running or pending jobs use it"
     if name in now["partitions"]:
-        return "a partition of the running slurmctld names it"
+        return "a partition of the running slurmctld uses it"
     for what, values in _staying(now, members, accounts):
         if name == values["DefaultQOS"] or name in values["QOS"]:
-            return f"{what} stays and names it"
+            return f"{what} cannot be removed yet and uses it"
     return None
 
 
@@ -145,7 +145,7 @@ def _staying(
     members: Mapping[tuple[str, str, str], str | None],
     accounts: Mapping[str, str | None],
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Give the associations that nobody brings in line: root's, and those that go away later."""
+    """Return the associations that nobody brings in line: root's, and those that go away later."""
     yield from ((f"account {name}", now["accounts"][name]) for name, why in accounts.items() if why)
     yield from (
         (f"user {user} in account {account}", now["users"][user]["accounts"][account])
@@ -159,7 +159,7 @@ def _staying(
 
 
 def _children_first(accounts: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, int]]:
-    """Give each account with how deep it lies, the deepest first."""
+    """Return each account with how deep it lies, the deepest first."""
 
     def depth(name: str) -> int:
         parent = accounts[name]["parent"]

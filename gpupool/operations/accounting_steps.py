@@ -14,7 +14,7 @@ _END = "gpupool-end-of-load"
 
 @dataclass(frozen=True)
 class Step:
-    """One sacctmgr command, for all ``names`` at once, what it reads, and what it does, by name."""
+    """One sacctmgr command, for all `names` at once, what it reads, and what it does, by name."""
 
     words: tuple[str, ...]
     names: tuple[str, ...]
@@ -30,7 +30,7 @@ class Step:
 
 
 def step(words: Sequence[str], name: str, settings: Sequence[str], what: str, *says: str) -> Step:
-    """Make the command for one name; ``says`` are the lines that tell what happens to ``what``."""
+    """Make the command for one name; `says` are the lines that tell what happens to `what`."""
     return Step(tuple(words), (name,), tuple(settings), ((what, "\n".join(says)),))
 
 
@@ -52,7 +52,7 @@ def joined(steps: Sequence[Step]) -> list[Step]:
 
 
 def script(steps: Sequence[Step]) -> str:
-    """Give the shell text that carries out the steps and stops at the first that slurmdbd refuses, in its words."""
+    """Return the shell text that carries out the steps and stops at the first that slurmdbd refuses, in its words."""
     # sacctmgr's usual talk is not for a log; its complaint is made one line, because the last line is what people see
     run = (
         'run() { said=$("$@" 2>&1) || { printf \'slurmdbd refuses "%.200s": %.400s\\n\' '
@@ -62,7 +62,7 @@ def script(steps: Sequence[Step]) -> str:
 
 
 def told(steps: Sequence[Step]) -> dict[str, str | None]:
-    """Give what the steps change, by name: the lines that say how, None where there is nothing to say."""
+    """Return what the steps change, by name: the lines that say how, None where there is nothing to say."""
     found: dict[str, str] = {}
     for each in steps:
         for what, how in each.changes:

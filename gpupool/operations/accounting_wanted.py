@@ -11,10 +11,10 @@ _ALIASES = {"qos": "QOS", "default_qos": "DefaultQOS"}
 
 
 def normal(wanted: Mapping[str, Any], limits: bool = True, exact: bool = True) -> dict[str, Any]:
-    """Return ``wanted`` with every value in its one form. ValueError in words for what Slurm cannot have.
+    """Return `wanted` with every value in its one form. ValueError in words for what Slurm cannot have.
 
-    ``exact``: a field that is not named has Slurm's own value, and an entity that is not named goes away; else
-    both stay as they are. ``limits`` False: the names of QoS and accounts alone, to be added.
+    `exact`: a field that is not named has Slurm's own value, and an entity that is not named goes away; else
+    both stay as they are. `limits` False: the names of QoS and accounts alone, to be added.
     """
     exact = exact and limits
     _check_names(wanted, exact)
@@ -43,7 +43,7 @@ def normal(wanted: Mapping[str, Any], limits: bool = True, exact: bool = True) -
 
 
 def tres_of(clean: Mapping[str, Any]) -> set[str]:
-    """Give the TRES that slurmdbd has to know before these limits can be set."""
+    """Return the TRES that slurmdbd has to know before these limits can be set."""
     owners = [*clean["qos"].values(), *clean["accounts"].values()]
     owners += [values for user in clean["users"].values() for values in user["accounts"].values()]
     return {tres for values in owners for value in values.values() if isinstance(value, dict) for tres in value}
@@ -56,7 +56,7 @@ def _user(name: str, given: Mapping[str, Any], exact: bool) -> dict[str, Any]:
     }
     default = given.get("default_account") or next(iter(inside), None)
     if default not in inside:
-        raise ValueError(f"user {name}: the default account {default} is none of the user's accounts")
+        raise ValueError(f"user {name}: the default account {default} is not one of the user's accounts")
     level = {"AdminLevel": parse("AdminLevel", given["AdminLevel"])} if "AdminLevel" in given else {}
     return {"default_account": default, "accounts": inside, **level}
 
@@ -76,14 +76,14 @@ def _check_names(wanted: Mapping[str, Any], exact: bool) -> None:
     for kind in ("qos", "accounts", "users"):
         for name in wanted.get(kind, {}):
             if not _NAME.fullmatch(name) or (name == "root" and kind != "qos"):
-                raise ValueError(f"{kind}: {name!r} cannot be managed (lower-case names, and never root)")
+                raise ValueError(f"{kind}: {name!r} cannot be managed (names must be lower case, and not root)")
     if not _NAME.fullmatch(wanted["cluster"]):
-        raise ValueError(f"{wanted['cluster']!r}: a cluster's name is lower case")
+        raise ValueError(f"{wanted['cluster']!r}: a cluster name must be lower case")
     accounts, users = wanted.get("accounts", {}), wanted.get("users", {})
     for name, given in accounts.items():
         if exact and given.get("parent", "root") not in (*accounts, "root"):
-            raise ValueError(f"account {name}: its parent {given['parent']} is no account")
+            raise ValueError(f"account {name}: its parent {given['parent']} is not an account")
         if strangers := sorted(set(given.get("coordinators") or ()) - set(users)):
-            raise ValueError(f"account {name}: its coordinator {strangers[0]} is no user")
+            raise ValueError(f"account {name}: its coordinator {strangers[0]} is not a user")
     if exact and (lost := sorted({a for user in users.values() for a in user["accounts"]} - set(accounts))):
-        raise ValueError(f"account {lost[0]}: it has users and is no account")
+        raise ValueError(f"account {lost[0]}: it has users but is not an account")

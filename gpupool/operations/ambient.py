@@ -12,5 +12,5 @@ def this_host() -> Host:
 
 
 def executing() -> bool:
-    """Say whether commands are being run now, and not only planned."""
+    """Return whether commands are being run now, and not only planned."""
     return bool(cast(Any, ctx_state).get().is_executing)

@@ -19,7 +19,7 @@ def needed(unit: str, servers: list[str], port: int, what: str) -> Generator[Str
     A unit that runs already needs nobody, and a plan asks nobody: the servers may be made by the same run.
     """
     if not executing():
-        this_host().noop(f"{what}: asked when it is needed")
+        this_host().noop(f"{what}: not needed yet")
         return
     state = this_host().get_fact(Answers, unit=unit, servers=servers, port=port, patience=PATIENCE)
     if state is None or not (state.active or state.server):

@@ -1,7 +1,7 @@
 """New files of daemons are tried by the daemon's own check before they are put; by their paths, so none is forgotten.
 
 Each check merges the new file with its neighbours as the daemon reads them, in a folder of its own, and says no in the
-daemon's words. Where a daemon or its check is not there (yet), the file is accepted. Slurm's is in ``trial``; slurmdbd
+daemon's words. Where a daemon or its check is not there (yet), the file is accepted. Slurm's is in `trial`; slurmdbd
 and munged have none.
 """
 
@@ -68,7 +68,7 @@ _CHECKS = (
 
 
 def checks(paths: Iterable[str]) -> list[tuple[str, list[str]]]:
-    """Give the commands that must accept these new files, each with the first of the files that it is about."""
+    """Return the commands that must accept these new files, each with the first of the files that it is about."""
     wanted = list(paths)
     found = []
     for program, etc, under, ending, script in _CHECKS:
@@ -78,5 +78,5 @@ def checks(paths: Iterable[str]) -> list[tuple[str, list[str]]]:
 
 
 def command(program: str, script: str, etc: str, paths: list[str]) -> list[str]:
-    """Give the command that tries files of a program, which lie in a folder."""
+    """Return the command that tries files of a program, which lie in a folder."""
     return ["sh", "-c", f"program={program}\n{_BEGIN.strip()}\n{script.strip()}", "check", etc, *paths]

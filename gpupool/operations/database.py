@@ -19,11 +19,11 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 def socket_user(database: str, owner: str) -> Generator[StringCommand, None, None]:
     """Have a database, and a user of it who is known by the unix socket; neither is ever dropped."""
     if wrong := [name for name in (database, owner) if not _NAME.fullmatch(name)]:
-        yield from refuse(f"{wrong[0]!r} is no name for a database or its user")
+        yield from refuse(f"{wrong[0]!r} is not a valid name for a database or its user")
         return
     state = this_host().get_fact(SocketDatabase, database=database, owner=owner)
     if state is None:
-        yield from refuse("MariaDB does not say what it has: no answer within 60 s")
+        yield from refuse("cannot read MariaDB's databases and users: no answer within 60 s")
         return
     who = f"'{owner}'@'localhost'"
     statements: dict[str, str] = {}
@@ -34,7 +34,7 @@ def socket_user(database: str, owner: str) -> Generator[StringCommand, None, Non
     elif state.plugin != "unix_socket":
         statements[f"user {owner}"] = f"alter user {who} identified via unix_socket"
     if not state.granted:
-        statements[f"rights of {owner}"] = f"grant all on {database}.* to {who}"
+        statements[f"privileges of {owner}"] = f"grant all on {database}.* to {who}"
     diffs.record({what: f"{sql}\n" for what, sql in statements.items()})
     if not statements:
         this_host().noop(f"database {database}: as wanted")

@@ -17,7 +17,7 @@ def present(devices: dict[str, tuple[int, int]], conf: str) -> Generator[StringC
     """Have these device files (path: major and minor), as the drop-in `conf` of tmpfiles.d says."""
     state = this_host().get_fact(Devices, paths=list(devices))
     if state is None:
-        yield from refuse("the node does not say which devices it has: no answer within 60 s")
+        yield from refuse("cannot read the device files: no answer within 60 s")
         return
     missing = [path for path, numbers in devices.items() if state.get(path) != tuple(numbers)]
     diffs.record({path: f"character device {devices[path][0]}:{devices[path][1]}\n" for path in missing})

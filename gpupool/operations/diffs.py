@@ -15,7 +15,7 @@ _changes: WeakKeyDictionary[Any, dict[str | None, dict[str, str | None]]] = Weak
 
 
 def diff_of(current: str | None, wanted: str, path: str) -> str:
-    """Return the unified diff that turns ``current`` (None: no such file) into ``wanted``."""
+    """Return the unified diff that turns `current` (None: no such file) into `wanted`."""
     before = [] if current is None else current.splitlines(keepends=True)
     lines = difflib.unified_diff(
         before, wanted.splitlines(keepends=True), "/dev/null" if current is None else path, path, n=2

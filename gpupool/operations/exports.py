@@ -25,14 +25,14 @@ said=$(exportfs -r 2>&1) || { printf '%s\n' "$said" >&2; printf '%s\n' "exportfs
 
 @operation()
 def exported(wanted: list[Export], file: str) -> Generator[StringCommand, None, None]:
-    """Have the kernel export what ``file``, put before, says of ``wanted``: to these clients, with these options.
+    """Have the kernel export what `file`, put before, says of `wanted`: to these clients, with these options.
 
     Exports that other files name stay as they are; what no file names any more is withdrawn, be it given by hand.
     Clients that go on having theirs notice nothing.
     """
     state = this_host().get_fact(Exports)
     if state is None:
-        yield from refuse("the node does not say what it exports: no answer within 60 s")
+        yield from refuse("cannot read the exports: no answer within 60 s")
         return
     changes: dict[str, str | None] = {}
     for what, words in _differences(wanted, file, state):
@@ -57,17 +57,17 @@ def _differences(wanted: list[Export], file: str, state: ExportsState) -> Iterat
         active = state.active.get(entry.path, {})
         for client in entry.clients:
             if client not in active:
-                yield entry.path, f"given to {client} ({','.join(entry.options)})"
+                yield entry.path, f"exported to {client} ({','.join(entry.options)})"
             elif lacking := [it for it in entry.options if not _has(active[client], it)]:
                 yield entry.path, f"{client} gets {','.join(lacking)}"
     for path, clients in state.active.items():
         for client in clients:
             if (path, client) not in others and (path not in ours or client not in ours[path].clients):
-                yield path, f"no longer given to {client}"
+                yield path, f"no longer exported to {client}"
 
 
 def _has(active: frozenset[str], option: str) -> bool:
-    """Tell whether an option is in force; the table names a mountpoint with its path, and not what is nothing."""
+    """Return whether an option is in force; the table names a mountpoint with its path, and not what is nothing."""
     name = option.partition("=")[0]
     if name in ("mountpoint", "mp"):
         return any(it.partition("=")[0] in ("mountpoint", "mp") for it in active)

@@ -2,7 +2,7 @@
 
 A file is replaced whole or not at all: all new files travel in one command's standard input, are written beside
 their destinations with mode 0600, checked, given owner and mode, flushed, and renamed only when all of them are
-there. Their names there are of this one command (``*.PID-RANDOM.gpupool-new``), so that nobody ever places what
+there. Their names there are of this one command (`*.PID-RANDOM.gpupool-new`), so that nobody ever places what
 another run has staged; what a killed one has left goes away when the next one puts the same file.
 """
 
@@ -72,26 +72,26 @@ def put(
 ) -> Commands:
     """Make directories, files, symbolic links (path -> target) what they should be, and take away what should not be.
 
-    ``absent`` maps a path to the proof that it is ours: the target of a link, or words that the file's text holds;
+    `absent` maps a path to the proof that it is ours: the target of a link, or words that the file's text holds;
     without the proof the path is left alone. A link never replaces a real file or directory, nor does a file replace
-    a directory: that is refused in words. ``check``: a command that must accept all new files before any is placed;
-    those that change lie beside their places then, with ``$GPUPOOL_NEW`` after their names. Files of sshd, systemd,
-    MariaDB and NFS are tried by these anyway (``daemon_checks``).
+    a directory: that is refused in words. `check`: a command that must accept all new files before any is placed;
+    those that change lie beside their places then, with `$GPUPOOL_NEW` after their names. Files of sshd, systemd,
+    MariaDB and NFS are tried by these anyway (`daemon_checks`).
     """
     files, directories, links, absent = files or [], directories or [], links or {}, absent or {}
     paths = [*(d.path for d in directories), *(f.path for f in files), *links, *absent]
     if wrong := [path for path in paths if not _PATH.fullmatch(path)] or sorted(
         {p for p in paths if paths.count(p) > 1}
     ):
-        yield from refuse(f"{wrong[0]!r}: not an absolute path, or named twice")
+        yield from refuse(f"{wrong[0]!r}: not an absolute path, or given twice")
         return
     if not paths:
-        this_host().noop("nothing to put")
+        this_host().noop("no files wanted")
         return
     shown = {f.path: sha256_of(f.text) for f in files if not f.secret} | dict.fromkeys(absent, "")
     there = this_host().get_fact(Paths, paths=paths, shown=shown)
     if there is None:
-        yield from refuse(f"{paths[0]} and what belongs to it cannot be looked at: no answer within 60 s")
+        yield from refuse(f"{paths[0]} and related files cannot be read: no answer within 60 s")
         return
     work = _Work()
     try:
@@ -108,7 +108,7 @@ def put(
         return
     diffs.record(work.changes)
     if not work.changes:
-        this_host().noop(f"{paths[0]} and what belongs to it ({len(paths)} in all): as wanted")
+        this_host().noop(f"{paths[0]} and related files ({len(paths)} in all): as wanted")
         return
     checked = [_check(check, paths[0])] if check and work.news else []
     checked += [_check(words, path) for path, words in daemon_checks.checks(work.news)]
@@ -138,7 +138,7 @@ class _Work:
             self.stages.append(_call("folder", entry.path, f"{entry.owner}:{entry.group}", entry.mode))
             self.changes[entry.path] = None
         elif now.kind != "directory":
-            raise _RefusedError(f"{entry.path}: a {now.kind} stands where a directory should be; move it away")
+            raise _RefusedError(f"{entry.path}: a {now.kind} is in the place of a directory; move it away")
         else:
             self._rights(entry, now)
 
@@ -146,7 +146,7 @@ class _Work:
         sha256 = sha256_of(entry.text)
         upcoming.announce(entry.path, sha256)
         if now is not None and now.kind in ("directory", "other"):
-            raise _RefusedError(f"{entry.path}: a {now.kind} stands where a file should be; move it away")
+            raise _RefusedError(f"{entry.path}: a {now.kind} is in the place of a file; move it away")
         if now is not None and now.kind == "file" and now.sha256 == sha256:
             self._rights(entry, now)
             return
@@ -164,7 +164,7 @@ class _Work:
         )
         if check := entry.check:
             tried = " ".join(_new(entry.path) if word == "%s" else shlex.quote(word) for word in check)
-            said = shlex.quote(f"{entry.path}: refused by {check[0]}; the old file stays")
+            said = shlex.quote(f"{entry.path}: refused by {check[0]}; the old file is kept")
             self.stages.append(f"{tried} >&2 || say {said}")
         self.news.append(entry.path)
         self.places.append(_call("place", entry.path))
@@ -177,7 +177,7 @@ class _Work:
 
     def link(self, path: str, target: str, now: PathState | None) -> None:
         if now is not None and now.kind != "link":
-            raise _RefusedError(f"{path}: a real {now.kind} stands where a link to {target} should be; move it away")
+            raise _RefusedError(f"{path}: a real {now.kind} is in the place of a link to {target}; move it away")
         if now is None or now.target != target:
             self.places.append(_call("link", path, target))
             self.changes[path] = f"link to {target}" + (f", now to {now.target}\n" if now else "\n")
@@ -187,7 +187,7 @@ class _Work:
         if ours and proof:
             upcoming.announce(path, upcoming.ABSENT)
             self.places.append(f"rm -f -- {shlex.quote(path)}")
-            self.changes[path] = "goes away\n"
+            self.changes[path] = "will be removed\n"
 
     def _rights(self, entry: File | Directory, now: PathState) -> None:
         wanted = (entry.owner, entry.group, _mode(entry.mode))
@@ -221,5 +221,5 @@ def _mode(mode: str) -> str:
 
 
 def sha256_of(text: str) -> str:
-    """Give the sha256 of a text, in hex."""
+    """Return the sha256 of a text, in hex."""
     return hashlib.sha256(text.encode()).hexdigest()

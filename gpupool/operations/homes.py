@@ -43,20 +43,20 @@ _PRELUDE = DISK + _FUNCTIONS
 def present(homes: list[Folder], skeleton: dict[str, str] | None = None) -> Generator[StringCommand, None, None]:
     """Have these homes; one that is there keeps its mode and contents, another owner's is refused in words.
 
-    A new one begins as a copy of the node's /etc/skel with the files of ``skeleton`` (name in the home: text) in it.
+    A new one begins as a copy of the node's /etc/skel with the files of `skeleton` (name in the home: text) in it.
     An authorized_keys that cannot be read as a plain file is left alone, without a word: it is its owner's.
     """
     state: dict[str, HomeState] = {}
     for first in range(0, len(homes), _PATHS):
         part = this_host().get_fact(Homes, paths=[home.path for home in homes[first : first + _PATHS]])
         if part is None:
-            yield from refuse("the node does not say which homes it has: no answer within 60 s")
+            yield from refuse("cannot read the home directories: no answer within 60 s")
             return
         state |= part
     strangers = [home for home in homes if home.path in state and state[home.path].uid != home.uid]
     if strangers:
         whose = ", ".join(f"{home.path} belongs to uid {state[home.path].uid}, not {home.uid}" for home in strangers)
-        yield from refuse(f"{whose}; give it to its owner by hand")
+        yield from refuse(f"{whose}; change its owner by hand")
         return
     lines: list[str] = []
     changes: dict[str, str | None] = {}
@@ -75,10 +75,10 @@ def present(homes: list[Folder], skeleton: dict[str, str] | None = None) -> Gene
 def _work(home: Folder, now: HomeState | None, lines: list[str], changes: dict[str, str | None]) -> None:
     if now is None:
         lines.append(shlex.join(["home", home.path, str(home.uid), str(home.gid), home.mode]))
-        changes[home.path] = f"made for uid {home.uid}\n"
+        changes[home.path] = f"created for uid {home.uid}\n"
     has = () if now is None else now.keys
     missing = [key for key in home.keys if has is not None and key.strip() not in has]
     for key in missing:
         lines.append(shlex.join(["allow", home.path, str(home.uid), str(home.gid), key.strip()]))
     if missing and now is not None:
-        changes[f"{home.path}/.ssh/authorized_keys"] = f"{len(missing)} keys more\n"
+        changes[f"{home.path}/.ssh/authorized_keys"] = f"{len(missing)} keys added\n"

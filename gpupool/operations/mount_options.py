@@ -12,7 +12,7 @@ _SIZES = ("rsize", "wsize")
 
 
 def remountable(wanted: str, now: Mounted) -> list[str]:
-    """Return the options in ``wanted`` that a mount lacks and a remount would give it, or take away ("suid")."""
+    """Return the options in `wanted` that a mount lacks and a remount would give it, or take away ("suid")."""
     if _is_bind(wanted):
         return []
     words = wanted.split(",")
@@ -23,7 +23,7 @@ def remountable(wanted: str, now: Mounted) -> list[str]:
 
 
 def fixed(wanted: str, now: Mounted) -> list[str]:
-    """Return the options in ``wanted`` that an NFS mount lacks and only a new mount would have."""
+    """Return the options in `wanted` that an NFS mount lacks and only a new mount would have."""
     has = dict(word.partition("=")[::2] for word in now.inner)
     # the kernel always says the version: without it there is nothing to compare with
     if now.fstype not in ("nfs", "nfs4") or _is_bind(wanted) or "vers" not in has:

@@ -66,21 +66,21 @@ Commands = Generator[StringCommand, None, None]
 def mounted(mounts: list[Mount]) -> Commands:
     """Have these mounts there now and after a reboot, each as a systemd unit of ours.
 
-    ``automount`` ones are made when somebody looks, so no server is needed; ``answering`` looks. Of the others, a
+    `automount` ones are made when somebody looks, so no server is needed; `answering` looks. Of the others, a
     server that does not answer fails the operation in words when its time is over; the other mounts are made all the
     same. A mount in use is never torn down: another source at its place is refused in words. Changed options are
     given to a mount by remounting it, or, where the kernel cannot, by a new mount if nobody uses the old one.
     """
     paths = [mount.path for mount in mounts]
     if wrong := [m for m in mounts if not _sound(m)] or [m for m in mounts if paths.count(m.path) > 1]:
-        yield from refuse(f"{wrong[0].path!r}: no path, source or options that a mount can have, or named twice")
+        yield from refuse(f"{wrong[0].path!r}: not a valid path, source or options of a mount, or given twice")
         return
     if not mounts:
         this_host().noop("no mounts wanted")
         return
     state = this_host().get_fact(Mounts, units=_units(mounts))
     if state is None:
-        yield from refuse("the node does not say what is mounted: no answer within 60 s")
+        yield from refuse("cannot read the mounts: no answer within 60 s")
         return
     if complaints := [words for mount in mounts if (words := _in_the_way(mount, state))]:
         yield from refuse("; ".join(complaints))
@@ -102,14 +102,14 @@ def mounted(mounts: list[Mount]) -> Commands:
 def answering(mounts: list[Mount]) -> Commands:
     """Look at each of these mounts for a few seconds, all at once, and fail in words for those that are down.
 
-    The look makes mounts of ``automount``. Options that a mount in use still lacks are named, too. To be called when
+    The look makes mounts of `automount`. Options that a mount in use still lacks are named, too. To be called when
     all else is done: a server that is away holds nothing else up. It changes nothing itself.
     """
     state = this_host().get_fact(Mounts, units=_units(mounts)) if mounts else None
     asked = {mount.path: (_name(mount.units[0]), mount.patience) for mount in mounts}
     alive = this_host().get_fact(Alive, mounts=asked) if mounts else {}
     if alive is None or (mounts and state is None):
-        yield from refuse("the node does not say whether its mounts can be used: no answer in time")
+        yield from refuse("cannot test the mounts: no answer in time")
         return
     trouble: dict[str, str] = {}
     for mount in mounts:
@@ -120,8 +120,8 @@ def answering(mounts: list[Mount]) -> Commands:
             trouble[mount.path] = f"{mount.source} is not mounted"
         elif now and executing() and (late := fixed(mount.options, now)):
             trouble[mount.path] = (
-                f"mounted without {','.join(late)} as long as somebody uses it or another mount of the same server "
-                f"(fuser -vm {mount.path} says who): drain the node, then run again"
+                f"mounted without {','.join(late)} while it, or another mount of the same server, is in use "
+                f"(fuser -vm {mount.path} shows by whom): drain the node, then run again"
             )
     diffs.record({path: f"{words}\n" for path, words in trouble.items()})
     if not trouble:
@@ -154,7 +154,7 @@ class _Work:
             watch = _name(mount.units[1])
             if self.state.units[watch].active != "active":
                 self.after.append(shlex.join(["arm", watch, mount.path]))
-                notes.append(f"mount {mount.source} when somebody looks\n")
+                notes.append(f"mount {mount.source} at first access\n")
         elif now is None:
             there = shlex.join(["there", name, mount.path, as_in_mountinfo(mount.path)])
             self.after.append(f"{shlex.join(['bring', *values])} && {there}")
@@ -162,7 +162,7 @@ class _Work:
         elif late := fixed(mount.options, now):
             self.lifts.append(shlex.join(["lift", name, mount.path]))
             self.after.append(shlex.join(["anew", *values]))
-            notes.append(f"mounted anew with {','.join(late)}, if nobody uses it\n")
+            notes.append(f"mounted again with {','.join(late)}, unless in use\n")
         elif late := remountable(mount.options, now):
             # what is to go must be said: newer mount commands change nothing else
             options = ",".join(dict.fromkeys([*mount.options.split(","), *late]))
@@ -213,7 +213,7 @@ def _in_the_way(mount: Mount, state: MountState) -> str | None:
         return None
     return (
         f"{mount.path}: {now.source} ({now.fstype}) is mounted there, wanted {mount.source} ({mount.fstype}); "
-        f"unmount it when nobody uses it (umount {mount.path}), then run again"
+        f"unmount it when it is not in use (umount {mount.path}), then run again"
     )
 
 

@@ -39,12 +39,12 @@ _turns: WeakKeyDictionary[Host, BoundedSemaphore] = WeakKeyDictionary()
 def key(source: str | None = None) -> Generator[PyinfraCommand, None, None]:
     """Have a munge key, 0400 munge:munge.
 
-    ``source`` None: make one here when there is none. Otherwise the name of the host whose key this host must share:
+    `source` None: make one here when there is none. Otherwise the name of the host whose key this host must share:
     copied when it differs. Without an answer from the source, a key that is there stays; having none is an error.
     """
     now = this_host().get_fact(MungeKey)
     if now is None:
-        yield from refuse("the node does not say whether it has a munge key: no answer within 60 s")
+        yield from refuse("cannot look for the munge key: no answer within 60 s")
         return
     fit = now.size >= _SMALLEST
     wanted, trouble = (None, None) if source is None else _look_at(source)
@@ -54,7 +54,7 @@ def key(source: str | None = None) -> Generator[PyinfraCommand, None, None]:
     if fit and (wanted is None or wanted.sha256 in ("", now.sha256)):
         yield from _rights(now, trouble)
         return
-    diffs.record({KEY: "made here\n" if source is None else f"copied from {source}\n"})
+    diffs.record({KEY: "created here\n" if source is None else f"copied from {source}\n"})
     upcoming.announce(KEY, upcoming.UNKNOWN if wanted is None or not wanted.sha256 else wanted.sha256)
     if source is None:
         make = f"umask 077; rm -f {KEY}.*gpupool-new; mungekey --create --keyfile={_NEW} --bits=8192 && {_PLACE}"
@@ -63,7 +63,7 @@ def key(source: str | None = None) -> Generator[PyinfraCommand, None, None]:
     box: list[str] = []
     yield FunctionCommand(_fetch, (source, box), {})
     if not box:
-        yield from refuse(f"the munge key could not be read from {source}")
+        yield from refuse(f"cannot read the munge key from {source}")
         return
     # base64 keeps the bytes whole on their way through a text stream; the file is 0600 before anything is in it
     yield StringCommand(
@@ -73,7 +73,7 @@ def key(source: str | None = None) -> Generator[PyinfraCommand, None, None]:
 
 def _rights(now: KeyState, trouble: str | None) -> Generator[PyinfraCommand, None, None]:
     if (now.owner, now.group, now.mode) == ("munge", "munge", "0400"):
-        this_host().noop("the munge key is there" + (f" (not compared: the source {trouble})" if trouble else ""))
+        this_host().noop("munge key: as wanted" + (f" (not compared: the source {trouble})" if trouble else ""))
         return
     diffs.record({KEY: f"{now.owner}:{now.group} {now.mode} becomes munge:munge 0400\n"})
     yield StringCommand(f"chown munge:munge {KEY} && chmod 0400 {KEY}")
@@ -114,7 +114,7 @@ def _look_at(name: str) -> tuple[KeyState | None, str | None]:
 
 
 def _fetch(state: State, host: Host, name: str, box: list[str]) -> bool:
-    """Read the key of host ``name`` into ``box`` as base64; an empty box says that it could not be read."""
+    """Read the key of host `name` into `box` as base64; an empty box says that it could not be read."""
     # pyinfra hands over state and host because they are named so
     source = state.inventory.get_host(name, default=None)
     if source is not None:

@@ -17,10 +17,10 @@ def called(hostname: str) -> Generator[StringCommand, None, None]:
     """Have the kernel call the node by this name."""
     now = this_host().get_fact(KernelName)
     if now is None:
-        yield from refuse("the node does not say what it is called: no answer within 60 s")
+        yield from refuse("cannot read the host name: no answer within 60 s")
         return
     if now == hostname:
-        this_host().noop(f"is called {hostname}")
+        this_host().noop(f"host name {hostname}: as wanted")
         return
     diffs.record({f"host name {hostname}": f"{now} becomes {hostname}\n"})
     yield StringCommand(f"hostname {shlex.quote(hostname)}")

@@ -65,18 +65,18 @@ def installed(packages: list[str]) -> Generator[StringCommand, None, None]:
     than a day, or when the installation fails without.
     """
     if wrong := [package for package in packages if not unix_names.PACKAGE.fullmatch(package)]:
-        yield from refuse(f"{wrong[0]!r} is no name of a Debian package")
+        yield from refuse(f"{wrong[0]!r} is not a valid Debian package name")
         return
     state = this_host().get_fact(Packages, packages=sorted(set(packages)))
     if state is None:
-        yield from refuse("the node does not say which packages it has: dpkg-query gave no answer within 60 s")
+        yield from refuse("cannot read the installed packages: no answer from dpkg-query within 60 s")
         return
     missing = [package for package in dict.fromkeys(packages) if package not in state.installed]
     changes: dict[str, str | None] = dict.fromkeys(missing)
     if state.unfinished:
-        changes["dpkg --configure -a"] = "an earlier installation was not finished\n"
+        changes["dpkg --configure -a"] = "an earlier installation was interrupted\n"
     if state.leftover:
-        changes["/usr/sbin/policy-rc.d"] = "goes away: left by a run that was killed\n"
+        changes["/usr/sbin/policy-rc.d"] = "will be removed: left by a run that was killed\n"
     diffs.record(changes)
     if not changes:
         this_host().noop(f"packages {', '.join(packages)}: installed")

@@ -10,7 +10,7 @@ from gpupool.operations.ambient import executing
 
 
 def refuse(words: str) -> Iterator[StringCommand]:
-    """Stop the operation with words for a person: use ``yield from refuse(…); return``.
+    """Stop the operation with words for a person: use `yield from refuse(…); return`.
 
     Raises OperationError while a plan is made. During a run an exception in an operation would end the run of
     every host (pyinfra 3.10), so a command that fails with these words on standard error is yielded instead.

@@ -3,14 +3,14 @@
 How a restart survives a run that is killed between replacing a file and restarting the daemon: the rule does not
 ask what this run did, it asks whether the unit runs with the files that stand on the node. Two witnesses:
 
-- a stamp, ``/var/lib/gpupool/units/UNIT``: the unit's InvocationID and the sha256 of each watched file, taken before
+- a stamp, `/var/lib/gpupool/units/UNIT`: the unit's InvocationID and the sha256 of each watched file, taken before
   our last start, restart or reload and written only after that succeeded. As long as the unit is still that
   invocation, the stamp alone decides; clocks do not matter, nor does a file that was written anew with the same text.
 - where the stamp says nothing (a unit that somebody else, or a reboot, started), the file's mtime against the moment
   the unit began to start. A node that was in order before gpupool came is left alone, without a stamp.
 
 Times alone would restart for a rewritten file of the same text and fail when a clock was stepped; the stamp alone
-would restart every daemon that an admin had restarted already. A reload (``scontrol reconfigure`` too) keeps the
+would restart every daemon that an admin had restarted already. A reload (`scontrol reconfigure` too) keeps the
 InvocationID, so the same rule serves it.
 """
 
@@ -61,21 +61,21 @@ def running(
     reload_if: list[str] | None = None,
     reload_command: list[str] | None = None,
 ) -> Generator[StringCommand, None, None]:
-    """Have a unit run, start at boot (``enabled``; None: leave that alone), and with the files that stand on the node.
+    """Have a unit run, start at boot (`enabled`; None: leave that alone), and with the files that stand on the node.
 
-    ``restart_if`` and ``reload_if`` are paths: the unit is restarted, or reloaded, when one of them changed (came,
-    went) since it started with them. ``reload_command`` replaces ``systemctl reload``. A plan counts files that the
+    `restart_if` and `reload_if` are paths: the unit is restarted, or reloaded, when one of them changed (came,
+    went) since it started with them. `reload_command` replaces `systemctl reload`. A plan counts files that the
     same run will write. Nothing is restarted otherwise.
     """
     unit = unit if "." in unit else f"{unit}.service"
     restart_paths, reload_paths = restart_if or [], reload_if or []
     paths = list(dict.fromkeys([*restart_paths, *reload_paths]))
     if not _UNIT.fullmatch(unit) or any("\n" in path or "\\" in path for path in paths):
-        yield from refuse(f"{unit!r}: no name of a unit, or a path that cannot be watched")
+        yield from refuse(f"{unit!r}: not a valid unit name, or a path that cannot be watched")
         return
     state = this_host().get_fact(Unit, unit=unit, paths=paths)
     if state is None:
-        yield from refuse(f"systemd says nothing of {unit}: no answer within 60 s")
+        yield from refuse(f"cannot read the state of {unit} from systemd: no answer within 60 s")
         return
     changed = stale(state, {} if executing() else upcoming.announced())
     because = {path: why for path, why in changed.items() if path in restart_paths}
@@ -101,7 +101,7 @@ def running(
                 # a unit that failed too often refuses to start before it is forgiven
                 "start": 'systemctl reset-failed -- "$unit" 2>/dev/null || :\n'
                 f'systemctl {start} -- "$unit" || say "does not start"',
-                "restart": 'systemctl restart -- "$unit" || say "does not come back after its restart"',
+                "restart": 'systemctl restart -- "$unit" || say "does not start again after its restart"',
                 "reload": f'said=$({reload} 2>&1) || say "cannot be reloaded" "$said"',
             }[act],
             *(["settle"] if unit.endswith(".service") else []),
@@ -121,10 +121,12 @@ def at_boot(units: list[str]) -> Generator[StringCommand, None, None]:
     """Have units start at boot, without starting them now; what is masked is an admin's decision, and refused."""
     states = this_host().get_fact(UnitFiles, units=units)
     if states is None:
-        yield from refuse(f"systemd does not say whether {', '.join(units)} start at boot: no answer within 60 s")
+        yield from refuse(f"cannot read from systemd whether {', '.join(units)} start at boot: no answer within 60 s")
         return
     if masked := [unit for unit in units if states.get(unit, "").startswith("masked")]:
-        yield from refuse(f"{', '.join(masked)}: masked; if nobody needs that: systemctl unmask {shlex.join(masked)}")
+        yield from refuse(
+            f"{', '.join(masked)}: masked; unless this is intended: systemctl unmask {shlex.join(masked)}"
+        )
         return
     late = [unit for unit in units if states.get(unit) not in _ENABLED]
     diffs.record({f"enable {unit}": None for unit in late})
@@ -136,7 +138,7 @@ def at_boot(units: list[str]) -> Generator[StringCommand, None, None]:
 
 
 def stale(state: UnitState, coming: Mapping[str, str]) -> dict[str, str]:
-    """Return the watched files that the running unit has not read, each with the reason; ``coming``: path -> sha256."""
+    """Return the watched files that the running unit has not read, each with the reason; `coming`: path -> sha256."""
     found = {path: _why(state, path, coming.get(path)) for path in state.files}
     return {path: why for path, why in found.items() if why}
 
@@ -155,4 +157,4 @@ def _why(state: UnitState, path: str, coming: str | None) -> str:
 
 
 def _short(sha256: str) -> str:
-    return sha256[:12] if sha256 != upcoming.ABSENT else "it was not there"
+    return sha256[:12] if sha256 != upcoming.ABSENT else "it did not exist"

@@ -3,7 +3,7 @@
 Tried on 24.11, `scontrol reconfigure` as well as a restart. Jobs end with a partition that goes away (waiting ones
 too), with their node, or when their node has other CPUs or GPUs. They live on when a node only leaves their partition,
 when a time limit gets shorter, when a partition takes their account or QoS no more, when memory or features change.
-``gpupool.operations.trial`` asks slurmctld itself, just before the files are put.
+`gpupool.operations.trial` asks slurmctld itself, just before the files are put.
 """
 
 from collections.abc import Generator, Iterable, Iterator
@@ -33,8 +33,8 @@ def keeps_jobs(
 ) -> Generator[StringCommand, None, None]:
     """Refuse to go on when jobs, running or waiting, need what slurm.conf will no longer have, or have otherwise.
 
-    ``partitions`` and ``nodes`` are all that it will have; a renamed one is a new one. To be called before the
-    ``files`` are put, on each host that gets them. Nothing is asked while slurmctld runs with just these files (what
+    `partitions` and `nodes` are all that it will have; a renamed one is a new one. To be called before the
+    `files` are put, on each host that gets them. Nothing is asked while slurmctld runs with just these files (what
     somebody made by hand beside them, a partition say, then lives on), and without a slurmctld that answers.
     """
     paths = [file.path for file in files]
@@ -44,7 +44,7 @@ def keeps_jobs(
         return
     state = this_host().get_fact(Queue)
     if state is None:
-        yield from refuse("slurmctld does not say which jobs there are: no answer within 60 s")
+        yield from refuse("cannot read the jobs from slurmctld: no answer within 60 s")
         return
     losses = list(_losses(state, partitions, {node.name: NodeShape(node.cpus, dict(node.gpus)) for node in nodes}))
     if losses:
@@ -55,31 +55,33 @@ def keeps_jobs(
         _refused.add(this_host())
         yield from refuse(
             f"Slurm would end {count} job{'s' * (count != 1)}: {told}{more}. First `scontrol update {drain} "
-            "state=drain`, let those that run end, move or cancel those that wait"
+            "state=drain`, wait for its running jobs, and move or cancel the pending ones"
         )
         return
-    this_host().noop("no job loses its partition or node" if state.answers else "no slurmctld answers: no jobs to keep")
+    this_host().noop(
+        "no job loses its partition or node" if state.answers else "no slurmctld answers: no jobs to protect"
+    )
 
 
 @operation()
 def costs_no_jobs(first: str, files: list[File]) -> Generator[StringCommand, None, None]:
-    """Refuse new ``files`` here when ``keeps_jobs`` has refused on the host ``first`` in this run.
+    """Refuse new `files` here when `keeps_jobs` has refused on the host `first` in this run.
 
     A node that jobs run on would else be unknown by name to all others before anybody has said no.
     """
     state: Any = ctx_state.get()
     host = state.inventory.get_host(first, default=None) if executing() else None
     if host is not None and host in _refused and _differ(files):
-        yield from refuse(f"{files[0].path} and all else stay as they are: {first} has jobs that the change would end")
+        yield from refuse(f"{files[0].path} and everything else is not changed: the change would end jobs on {first}")
         return
     this_host().noop(f"{first} loses no job")
 
 
 @operation()
 def follows(first: str, files: list[File]) -> Generator[StringCommand, None, None]:
-    """Refuse new ``files`` here when the host ``first``, which tries them, failed in this run after it was reached.
+    """Refuse new `files` here when the host `first`, which tries them, failed in this run after it was reached.
 
-    So all hosts have the same, whatever ``first`` has against them. One that cannot be reached holds up nobody.
+    So all hosts have the same, whatever `first` has against them. One that cannot be reached holds up nobody.
     """
     state: Any = ctx_state.get()
     host = state.inventory.get_host(first, default=None)
@@ -89,10 +91,10 @@ def follows(first: str, files: list[File]) -> Generator[StringCommand, None, Non
             file.path not in there or there[file.path].sha256 != sha256_of(file.text) for file in files
         ):
             yield from refuse(
-                f"{files[0].path} stays as it is: {first}, which tries the new one, has failed in this run"
+                f"{files[0].path} is not changed: {first}, which tests the new one, has failed in this run"
             )
             return
-    this_host().noop(f"{first} has nothing against the files")
+    this_host().noop(f"{first} accepts the files")
 
 
 def _differ(files: list[File]) -> bool:
@@ -104,21 +106,21 @@ def _differ(files: list[File]) -> bool:
 def _losses(
     state: QueueState, partitions: Iterable[str], nodes: dict[str, NodeShape]
 ) -> Iterator[tuple[str, list[Job], str]]:
-    """Give what goes away or changes under jobs, in words, the jobs, and what to drain, in scontrol's words."""
+    """Return what goes away or changes under jobs, in words, the jobs, and what to drain, in scontrol's words."""
     for name in state.partitions:
         jobs = [job for job in state.jobs if name in job.partitions]
         if name not in partitions and jobs:
-            yield f"partition {name} goes away", jobs, f"partitionname={name}"
+            yield f"partition {name} will be removed", jobs, f"partitionname={name}"
     for name, shape in state.nodes.items():
         drain = f"nodename={name} reason=gone"
         if name not in nodes:
             if jobs := [job for job in state.jobs if name in job.nodes]:
-                yield f"node {name} goes away", jobs, drain
+                yield f"node {name} will be removed", jobs, drain
         elif jobs := [job for job in state.jobs if job.running and name in job.nodes]:
             if shape.cpus != nodes[name].cpus:
-                yield f"node {name} gets {nodes[name].cpus} CPUs, has {shape.cpus}", jobs, drain
+                yield f"node {name} changes from {shape.cpus} to {nodes[name].cpus} CPUs", jobs, drain
             elif shape.gpus != nodes[name].gpus:
-                yield f"node {name} gets {_gpus(nodes[name])}, has {_gpus(shape)}", jobs, drain
+                yield f"node {name} changes from {_gpus(shape)} to {_gpus(nodes[name])}", jobs, drain
 
 
 def _gpus(shape: NodeShape) -> str:
@@ -127,5 +129,5 @@ def _gpus(shape: NodeShape) -> str:
 
 def _named(jobs: list[Job]) -> str:
     jobs = sorted(jobs, key=lambda job: (not job.running, len(job.id), job.id))
-    words = [f"{job.id} of {job.user} {'runs' if job.running else 'waits'}" for job in jobs[:_SHOWN]]
+    words = [f"{job.id} of {job.user} {'is running' if job.running else 'is pending'}" for job in jobs[:_SHOWN]]
     return ", ".join(words) + (f" and {len(jobs) - _SHOWN} more" if len(jobs) > _SHOWN else "")

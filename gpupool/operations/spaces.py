@@ -69,33 +69,35 @@ def tops(wanted: list[Space]) -> Commands:
 def folders(wanted: list[Folder]) -> Commands:
     """Make folders of users that are missing. One that is there stays as it is, whoever's it is.
 
-    Who may write to the place may have been there first: that is a matter for ``verify``, not for a run to stop at.
+    Who may write to the place may have been there first: that is a matter for `verify`, not for a run to stop at.
     """
     found = yield from _look([folder.path for folder in wanted], strict=False)
     if found is None:
         return
     missing = [folder for folder in wanted if folder.path not in found]
     lines = [shlex.join(["own", it.path, str(it.uid), str(it.gid), it.mode.zfill(4)]) for it in missing]
-    yield from _do(lines, {it.path: f"made for uid {it.uid}\n" for it in missing}, f"{len(wanted)} folders are there")
+    yield from _do(
+        lines, {it.path: f"created for uid {it.uid}\n" for it in missing}, f"{len(wanted)} folders are there"
+    )
 
 
 def _look(paths: list[str], strict: bool = True) -> Generator[StringCommand, None, dict[str, FolderState] | None]:
     """Ask for the folders; None after a refusal, which is yielded."""
     counted = Counter(paths)
     if odd := [path for path in paths if not _PATH.fullmatch(path) or counted[path] > 1 or "/../" in f"{path}/"]:
-        yield from refuse(f"{odd[0]!r}: not an absolute path, or named twice")
+        yield from refuse(f"{odd[0]!r}: not an absolute path, or given twice")
         return None
     found: dict[str, FolderState] = {}
     for first in range(0, len(paths), _PATHS):
         part = this_host().get_fact(Folders, paths=paths[first : first + _PATHS])
         if part is None:
-            yield from refuse(f"{paths[first]} and others cannot be looked at: no answer within 60 s")
+            yield from refuse(f"{paths[first]} and others cannot be read: no answer within 60 s")
             return None
         found |= part
     wrong = [path for path, it in found.items() if it.kind != "directory"] if strict else []
     if wrong:
         words = ", ".join(f"{path} is a {found[path].kind}" for path in wrong)
-        yield from refuse(f"{words}, where a directory should be; move it away")
+        yield from refuse(f"{words}, in the place of a directory; move it away")
         return None
     return found
 

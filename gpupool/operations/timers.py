@@ -23,12 +23,12 @@ def gone(paths: list[str], proof: str) -> Generator[StringCommand, None, None]:
     """
     there = this_host().get_fact(Paths, paths=paths, shown=dict.fromkeys(paths, "")) if paths else {}
     if there is None:
-        yield from refuse(f"{paths[0]} and what belongs to it cannot be looked at: no answer within 60 s")
+        yield from refuse(f"{paths[0]} and related files cannot be read: no answer within 60 s")
         return
     ours = [path for path in paths if (now := there.get(path)) and now.text is not None and proof in now.text]
-    diffs.record(dict.fromkeys(ours, "goes away\n"))
+    diffs.record(dict.fromkeys(ours, "will be removed\n"))
     if not ours:
-        this_host().noop("nothing of ours to take away")
+        this_host().noop("nothing to remove")
         return
     for path in ours:
         upcoming.announce(path, upcoming.ABSENT)

@@ -16,5 +16,5 @@ from gpupool.operations.ambient import this_host
 @operation()
 def stage() -> Generator[StringCommand, None, None]:
     """Begin a stage, to be called on every host; it changes nothing."""
-    this_host().noop("everybody is here")
+    this_host().noop("all nodes have reached this stage")
     yield from ()

@@ -106,8 +106,8 @@ printf '%s\n' "slurmctld would end $many of the jobs with it: $some; let them en
 
 
 def check(conf: str = "/etc/slurm/slurm.conf") -> list[str]:
-    """Give the command for ``files.put(check=…)`` of slurm.conf and its neighbours (gres.conf, job_submit.lua, …).
+    """Return the command for `files.put(check=…)` of slurm.conf and its neighbours (gres.conf, job_submit.lua, …).
 
-    On a node without slurmctld it accepts everything. ``$GPUPOOL_NEW`` is what new files have after their names.
+    On a node without slurmctld it accepts everything. `$GPUPOOL_NEW` is what new files have after their names.
     """
     return ["sh", "-c", _TRIAL.strip(), "trial", conf]

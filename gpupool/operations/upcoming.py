@@ -17,7 +17,7 @@ _sums: WeakKeyDictionary[Any, dict[str, str]] = WeakKeyDictionary()
 
 
 def announce(path: str, sha256: str) -> None:
-    """Say that this run leaves a file with that sha256 (or UNKNOWN, ABSENT) at ``path`` of the current host."""
+    """Say that this run leaves a file with that sha256 (or UNKNOWN, ABSENT) at `path` of the current host."""
     _sums.setdefault(this_host(), {})[path] = sha256
 
 

@@ -21,12 +21,12 @@ Commands = Generator[StringCommand, None, None]
 def groups(wanted: dict[str, int]) -> Commands:
     """Make groups (name -> gid) that are missing. A number that differs, or is taken, is refused in words."""
     if wrong := [name for name in wanted if not unix_names.GROUP.fullmatch(name)]:
-        yield from refuse(f"{wrong[0]!r} is no name for a group")
+        yield from refuse(f"{wrong[0]!r} is not a valid group name")
         return
     state = this_host().get_fact(Accounts, users=[], groups=[*wanted, *map(str, wanted.values())]) if wanted else None
     if state is None:
         if wanted:
-            yield from refuse("the node does not say which groups it has: getent gave no answer within 60 s")
+            yield from refuse("cannot read the groups: no answer from getent within 60 s")
         else:
             this_host().noop("no groups wanted")
         return
@@ -55,7 +55,7 @@ def users(wanted: list[User], managed_groups: list[str] | None = None) -> Comman
     """Make users, without homes, and bring primary group, further groups, home, shell and comment in line.
 
     Never deletes a user and never changes a uid: that is refused in words. Membership is added; it is taken away
-    only from the groups named in ``managed_groups``.
+    only from the groups named in `managed_groups`.
     """
     managed = managed_groups or []
     if wrong := _wrong(wanted):
@@ -68,7 +68,7 @@ def users(wanted: list[User], managed_groups: list[str] | None = None) -> Comman
     keys = [key for user in wanted for key in (user.name, str(user.uid))]
     state = this_host().get_fact(Accounts, users=keys, groups=asked)
     if state is None:
-        yield from refuse("the node does not say which users it has: getent gave no answer within 60 s")
+        yield from refuse("cannot read the users: no answer from getent within 60 s")
         return
     changes: dict[str, str | None] = {}
     lines: list[str] = []
@@ -133,10 +133,10 @@ def _compare(
 def _wrong(wanted: list[User]) -> str | None:
     for user in wanted:
         if not unix_names.USER.fullmatch(user.name):
-            return f"{user.name!r} is no name for a user"
+            return f"{user.name!r} is not a valid user name"
         for value in (user.comment, user.home, user.shell):
             if unix_names.breaks_passwd(value):
-                return f"user {user.name}: {value!r} has a sign in it that passwd cannot hold"
+                return f"user {user.name}: {value!r} contains a character that passwd cannot hold"
     return None
 
 

@@ -1,6 +1,6 @@
 """ZFS: pools, datasets, their properties, quotas and snapshots, brought in line property by property.
 
-Nothing is ever destroyed, renamed, moved, or made smaller than what is in it: ``kept`` says what has to stay, and
+Nothing is ever destroyed, renamed, moved, or made smaller than what is in it: `kept` says what has to stay, and
 which command a person would run. A pool is only made on disks on which nothing lies.
 """
 
@@ -36,7 +36,7 @@ def pools(wanted: list[Pool]) -> Commands:
     """Have these pools: made on disks on which nothing lies, imported where all their disks say that they are theirs.
 
     A disk with partitions, a file system or any other signature is refused, with what is on it. Properties are set one
-    by one. Disks are never added to a pool that is there, or taken from it: see ``kept``.
+    by one. Disks are never added to a pool that is there, or taken from it: see `kept`.
     """
     state = _pools(wanted)
     if words := _silent(state, "zpool"):
@@ -52,7 +52,7 @@ def datasets(wanted: list[Dataset]) -> Commands:
 
     A dataset that is there already is taken over as it is. What a parent in the list says holds for those below it too.
     A property that was wanted before and is no more goes back to what it inherits. What cannot be done without loss is
-    left as it is: see ``kept``.
+    left as it is: see `kept`.
     """
     state = _datasets(wanted)
     if words := _silent(state, "zfs"):
@@ -78,7 +78,7 @@ def kept(pools: list[Pool], datasets: list[Dataset]) -> Commands:
     stays = work_on_pools(pools, first).stays | work_on_datasets(datasets, second).stays
     diffs.record({f"{what} (refused)": f"{why}\n" for what, why in stays.items()})
     if not stays:
-        this_host().noop("ZFS holds nothing that is not wanted")
+        this_host().noop("ZFS: nothing refused")
         return
     words = "; ".join(_told(stays))
     yield StringCommand(f"printf '%s\\n' {shlex.quote(words)} >&2; exit 1")
@@ -103,7 +103,7 @@ def _datasets(wanted: list[Dataset]) -> DatasetsState | None:
 def _silent(state: PoolsState | DatasetsState | None, what: str) -> str:
     """Say that ZFS does not answer; a plan may come before it is installed."""
     if state is None:
-        return f"the node does not say what {what} holds: no answer within 60 s"
+        return f"cannot read the state of {what}: no answer within 60 s"
     return f"ZFS does not work here: {state.trouble}" if state.trouble and executing() else ""
 
 

@@ -28,7 +28,7 @@ def work_on_datasets(wanted: Sequence[Dataset], state: DatasetsState) -> Work:
         if now is None:
             _create(entry, entries, state, work)
         elif now["type"].value != "filesystem":
-            work.stays[entry.name] = f"a {now['type'].value} has this name; zfs rename moves it out of the way"
+            work.stays[entry.name] = f"a {now['type'].value} has this name; move it away with zfs rename"
         else:
             _place(entry, now, state, work)
             above = _from_above(entry, entries)
@@ -41,7 +41,7 @@ def work_on_datasets(wanted: Sequence[Dataset], state: DatasetsState) -> Work:
 
 
 def _told_as_set(now: Properties, wanted: Mapping[str, str], state: DatasetsState) -> Properties:
-    """Give properties as one sets them: since 2.3 zfs tells xattr=sa as on, which meant dir before."""
+    """Return properties as one sets them: since 2.3 zfs tells xattr=sa as on, which meant dir before."""
     found = now.get("xattr")
     if found and found.value == "on" and wanted.get("xattr") == "sa" and state.version >= (2, 3):
         return {**now, "xattr": Property("sa", found.source)}
@@ -54,19 +54,19 @@ def _strays(entries: Mapping[str, Dataset], state: DatasetsState, work: Work) ->
         if name.rpartition("/")[0] not in strays:
             used = about(int(state.datasets[name]["used"].value))
             work.stays[name] = (
-                f"not in the inventory any more; it stays, with {used} in it. To remove it for good: "
+                f"no longer in the inventory; it is kept, with {used} in it. To remove it for good: "
                 f"zfs destroy -r {name}; to keep it without gpupool: zfs inherit {MARK} {name}"
             )
 
 
 def _own(now: Properties, name: str) -> str:
-    """Give a property that a dataset has by itself; nothing where it only inherits it."""
+    """Return a property that a dataset has by itself; nothing where it only inherits it."""
     found = now.get(name)
     return found.value if found and found.source == "local" else ""
 
 
 def _from_above(entry: Dataset, entries: Mapping[str, Dataset]) -> dict[str, str]:
-    """Give what the nearest wanted datasets above say for all below them."""
+    """Return what the nearest wanted datasets above say for all below them."""
     found: dict[str, str] = {}
     steps = entry.name.split("/")
     for length in range(1, len(steps)):
@@ -78,9 +78,9 @@ def _from_above(entry: Dataset, entries: Mapping[str, Dataset]) -> dict[str, str
 def _create(entry: Dataset, entries: Mapping[str, Dataset], state: DatasetsState, work: Work) -> None:
     lies = state.places.get(entry.mountpoint or "", "")
     if lies:
-        what = "something is mounted there already" if lies == "mounted" else f"it is not empty ({lies})"
+        what = "something is already mounted there" if lies == "mounted" else f"it is not empty ({lies})"
         work.obstacles.append(
-            f"{entry.mountpoint}, where the dataset {entry.name} is to be mounted: {what}; move that away first"
+            f"{entry.mountpoint}, where the dataset {entry.name} is to be mounted: {what}; move it away first"
         )
     said = {**plain_properties(entry), MARK: "1"}
     if ours := _ours(entry):
@@ -111,7 +111,7 @@ def _place(entry: Dataset, now: Properties, state: DatasetsState, work: Work) ->
     at = now["mountpoint"].value
     if entry.mountpoint and at != entry.mountpoint:
         work.stays[f"{entry.name} mountpoint"] = (
-            f"it is {at}, wanted {entry.mountpoint}; what is in use is not moved. When nobody uses it: "
+            f"it is {at}, wanted {entry.mountpoint}; a mounted dataset is not moved. When it is not in use: "
             f"zfs set mountpoint={entry.mountpoint} {entry.name}"
         )
     elif now["mounted"].value == "no" and now["canmount"].value == "on" and at.startswith("/"):
@@ -132,14 +132,14 @@ def _bring(entry: Dataset, now: Properties, above: Mapping[str, str], work: Work
             continue
         what = f"{entry.name} {name}"
         words = (
-            f"{told(name, value)}, whatever is above it"
+            f"{told(name, value)}, set on the dataset itself"
             if moves
             else f"{told(name, found.value)} becomes {told(name, value)}"
         )
         if why := _too_small(name, value, now):
             work.stays[what] = why
         elif name in FIXED:
-            work.stays[what] = f"{words}: only a new dataset can have that"
+            work.stays[what] = f"{words}: this can only be set when a dataset is created"
         else:
             work.do(what, words, "zfs", "set", f"{name}={value}", entry.name)
 
@@ -149,7 +149,7 @@ def _follow(entry: Dataset, now: Properties, above: Mapping[str, str], work: Wor
     for name, value in above.items():
         found = now.get(name, Property(value, ""))
         if name not in plain_properties(entry) and found.value != value and found.source in ("local", "received"):
-            words = f"{told(name, found.value)} becomes {told(name, value)}, as above it"
+            words = f"{told(name, found.value)} becomes {told(name, value)}, inherited"
             work.do(f"{entry.name} {name}", words, "zfs", "inherit", name, entry.name)
 
 
@@ -159,7 +159,7 @@ def _take_back(entry: Dataset, now: Properties, above: Mapping[str, str], work: 
     for name in _own(now, OURS).split(","):
         if name in kept or not (value := _own(now, name)):
             continue
-        words = f"{told(name, value)} is taken back: the inventory does not say it any more"
+        words = f"{told(name, value)} is reset: no longer in the inventory"
         if name in _OWN - {"canmount"}:
             if value not in ("0", "none"):
                 work.do(f"{entry.name} {name}", words, "zfs", "set", f"{name}=none", entry.name)
@@ -172,8 +172,8 @@ def _too_small(name: str, value: str, now: Properties) -> str | None:
     if measure is None or not value.isdigit() or not 0 < int(value) < int(now[measure].value):
         return None
     return (
-        f"{size(int(value))} is less than the {about(int(now[measure].value))} in use; nothing is cut off: make room "
-        "first, or write more into the inventory"
+        f"{size(int(value))} is less than the {about(int(now[measure].value))} in use; remove data first, "
+        "or set a higher value in the inventory"
     )
 
 
@@ -198,8 +198,8 @@ def work_on_quotas(entry: Dataset, state: DatasetsState, work: Work) -> None:
                 continue
             if 0 < amount < use.used:
                 work.stays[name] = (
-                    f"{size(amount)} is less than the {about(use.used)} that {kind} {number} has there; it would be "
-                    f"frozen at once. If that is meant: zfs set {what}@{number}={amount} {entry.name}"
+                    f"{size(amount)} is less than the {about(use.used)} that {kind} {number} has there, so all "
+                    f"writes would fail at once. If this is intended: zfs set {what}@{number}={amount} {entry.name}"
                 )
                 continue
             work.changes[name] = f"{size(use.quota)} becomes {size(amount)}\n"
@@ -220,7 +220,7 @@ def _ours(entry: Dataset) -> str:
 def _marks(entry: Dataset, now: Properties, work: Work) -> None:
     """Last: a run that is killed before sees again what it has to take back."""
     if _own(now, MARK) != "1":
-        work.do(f"{entry.name} {MARK}", "it was there already: taken over", "zfs", "set", f"{MARK}=1", entry.name)
+        work.do(f"{entry.name} {MARK}", "it already exists: taken over", "zfs", "set", f"{MARK}=1", entry.name)
     before, after = _own(now, OURS), _ours(entry)
     if before != after:
         words = f"{before or 'nothing'} becomes {after or 'nothing'}"

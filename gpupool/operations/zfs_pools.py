@@ -41,8 +41,8 @@ def work_on_pools(wanted: Sequence[Pool], state: PoolsState) -> Work:
         elif not entry.vdevs:
             if not state.trouble:  # a plan may come before zfs is there to be asked
                 work.obstacles.append(
-                    f"the pool {entry.name} is not there, and no disks are named to make it of; if it only has to be "
-                    f"imported: zpool import {entry.name}"
+                    f"the pool {entry.name} does not exist, and no disks are given to create it; if it only has to "
+                    f"be imported: zpool import {entry.name}"
                 )
         elif complaints := list(_in_the_way(entry, wanted, state)):
             work.obstacles += complaints
@@ -92,20 +92,20 @@ def _compare(entry: Pool, now: PoolState, state: PoolsState, work: Work) -> None
     if left or other:
         found = "; ".join(" ".join((it.kind, *it.disks)) for it in left) or "nothing"
         work.stays[f"pool {entry.name} has other disks"] = (
-            f"{found}, and the inventory says {'; '.join(other) or 'nothing of it'}. Disks are only exchanged by hand "
-            "(zpool replace, attach, detach); what is right as it is belongs into the inventory"
+            f"{found}, and the inventory has {'; '.join(other) or 'none of them'}. Disks are only replaced by hand "
+            "(zpool replace, attach, detach); if the pool is right as it is, correct the inventory"
         )
 
 
 def _at(group: Group, disk: str, state: PoolsState) -> int | None:
-    """Give the place of a disk in a pool's group; zpool names the partition that it made on a whole disk."""
+    """Return the place of a disk in a pool's group; zpool names the partition that it made on a whole disk."""
     known = state.disks.get(disk, DiskState(None)).device
     there = zip(group.disks, group.devices, strict=True)
     return next((at for at, it in enumerate(there) if it[0] in (disk, f"{disk}-part1") or it[1] == known), None)
 
 
 def _same(group: Group, disks: Sequence[str], state: PoolsState) -> bool:
-    """Tell whether a pool's group has just these disks."""
+    """Return whether a pool's group has just these disks."""
     return {_at(group, disk, state) for disk in disks} == set(range(len(group.disks))) and len(disks) == len(
         group.disks
     )
@@ -119,11 +119,11 @@ def _in_the_way(entry: Pool, wanted: Sequence[Pool], state: PoolsState) -> Itera
         others = [it for other in wanted for it in other.disks if it != disk]
         twins = [it for it in others if found.device and state.disks.get(it, DiskState(None)).device == found.device]
         if found.device is None:
-            yield f"disk {disk} of pool {entry.name} is not there (ls /dev/disk/by-id shows what is)"
+            yield f"disk {disk} of pool {entry.name} does not exist (ls /dev/disk/by-id lists all disks)"
         elif found.device in owners:
-            yield f"disk {disk} of pool {entry.name} belongs to the pool {owners[found.device]} already"
+            yield f"disk {disk} of pool {entry.name} already belongs to the pool {owners[found.device]}"
         elif twins or entry.disks.count(disk) > 1:
-            yield f"disk {disk} of pool {entry.name} is named twice{f', also as {twins[0]}' if twins else ''}"
+            yield f"disk {disk} of pool {entry.name} is given twice{f', also as {twins[0]}' if twins else ''}"
         elif (found.signs or found.label) and not ours:
             yield _holds(disk, entry.name, found)
 
@@ -135,14 +135,14 @@ def _holds(disk: str, pool: str, found: DiskState) -> str:
         was = "destroyed pool" if found.label.state == _DESTROYED else "pool"
         of_zfs = f"the ZFS {was} {found.label.pool}{whose}"
         what = f"{of_zfs} ({what})" if what else of_zfs
-    advice = f"if nobody needs that: wipefs -a {shlex.quote(disk)}"
+    advice = f"if it is no longer needed: wipefs -a {shlex.quote(disk)}"
     if found.label and found.label.state != _DESTROYED:
-        advice = f"to see it: zpool import; {advice}"
+        advice = f"to inspect it: zpool import; {advice}"
     return f"disk {disk} of pool {pool} holds {what}; {advice}"
 
 
 def _guid(entry: Pool, state: PoolsState) -> str | None:
-    """Give the number of the pool if all disks say that they are of one that has this name and is not imported."""
+    """Return the number of the pool if all disks say that they are of one that has this name and is not imported."""
     labels = [state.disks.get(disk, DiskState(None)).label for disk in entry.disks]
     guids = {it.guid if it and it.pool == entry.name and it.state != _DESTROYED else "" for it in labels}
     return guids.pop() or None if len(guids) == 1 else None

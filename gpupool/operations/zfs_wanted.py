@@ -41,7 +41,7 @@ def plain_properties(entry: Pool | Dataset) -> dict[str, str]:
 
 
 def plain(name: str, value: str) -> str:
-    """Give a value as `zfs get -p` prints it: sizes in bytes, 0 for none, one name of those that mean the same."""
+    """Return a value as `zfs get -p` prints it: sizes in bytes, 0 for none, one name of those that mean the same."""
     if name in SIZES:
         if value == "none":
             return "0"
@@ -52,7 +52,7 @@ def plain(name: str, value: str) -> str:
 
 
 def size(count: int) -> str:
-    """Give bytes as people write them when that is exact, else as bytes; 0 is none."""
+    """Return bytes as people write them when that is exact, else as bytes; 0 is none."""
     if count == 0:
         return "none"
     unit = 0
@@ -63,7 +63,7 @@ def size(count: int) -> str:
 
 
 def about(count: int) -> str:
-    """Give bytes with one decimal, for words."""
+    """Return bytes with one decimal, for words."""
     value, unit = float(count), 0
     while value >= 1024 and unit < 6:
         value /= 1024
@@ -72,5 +72,5 @@ def about(count: int) -> str:
 
 
 def told(name: str, value: str) -> str:
-    """Give a property's value in words."""
+    """Return a property's value in words."""
     return size(int(value)) if name in SIZES and value.isdigit() else value

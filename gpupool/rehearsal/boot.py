@@ -15,24 +15,24 @@ _SOME_ADDRESS = "192.0.2.1"
 
 
 def tree(cluster: Cluster, files: Mapping[str, str], place: Place) -> str:
-    """Give the text that makes a Debian the cluster's machine: its files, addresses, people and devices."""
+    """Return the text that makes a Debian the cluster's machine: its files, addresses, people and devices."""
     return "\n".join(["set -eu", *_files(files), *_addresses(cluster, place), *_people(cluster), *_devices(cluster)])
 
 
 def database(state: str) -> str:
-    """Give the text that starts munge, MariaDB and slurmdbd, and ends when slurmdbd answers; `state` is slurmctld's."""
+    """Return the script that starts munge, MariaDB and slurmdbd, until slurmdbd answers; `state` is slurmctld's."""
     return _DATABASE.replace("@STATE", shlex.quote(state))
 
 
 def service(unit: str) -> str:
-    """Give the text that starts what a unit of systemd's starts, as its user, with its environment and logs of ours."""
+    """Return the script that starts the program of a systemd unit, as its user, with its environment and our logs."""
     said = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line and not line.startswith("#"))
     command = f"runuser -u {said['User']} -- env {said.get('Environment', '')} {said['ExecStart']}"
     return f"setsid {command} </dev/null >/var/log/arbiter.log 2>&1 &\n"
 
 
 def daemons(place: Place) -> str:
-    """Give the text that starts slurmctld and every slurmd, and ends when slurmctld answers."""
+    """Return the text that starts slurmctld and every slurmd, and ends when slurmctld answers."""
     return _DAEMONS.replace("@NODES", " ".join(map(shlex.quote, place.ports)))
 
 

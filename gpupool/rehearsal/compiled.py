@@ -22,7 +22,7 @@ class Compiled:
 
 
 def compiled(cluster: Cluster) -> Compiled:
-    """Give the very files and entities that an apply would bring; where nodes differ, the controller's file."""
+    """Return the very files and entities that an apply would bring; where nodes differ, the controller's file."""
     files: dict[str, str] = {}
     for node in (cluster.controllers[0], cluster.database, *cluster.having("compute")[:1]):
         for file in files_for(cluster, node):
@@ -31,7 +31,7 @@ def compiled(cluster: Cluster) -> Compiled:
 
 
 def of_version(cluster: Cluster, version: Version) -> Cluster:
-    """Give the same cluster as it would be with another Slurm, without what that one does not have."""
+    """Return the same cluster as it would be with another Slurm, without what that one does not have."""
     if cluster.slurm.version == version:
         return cluster
     slurm = cluster.slurm.model_copy(update={"version": version})
@@ -42,7 +42,7 @@ def of_version(cluster: Cluster, version: Version) -> Cluster:
 
 
 def cannot(version: str) -> Mapping[str, str]:
-    """Give the promises that a Slurm version cannot make, with the reason."""
+    """Return the promises that a Slurm version cannot make, with the reason."""
     if keeps_cpus(version):
         return {}
     return {"neighbour-cpus": f"Slurm {version} cannot keep CPUs for GPUs: RestrictedCoresPerGPU came with 24.05"}

@@ -1,6 +1,6 @@
 """What a twin has otherwise than production: one table, applied to production's own text, and nothing else.
 
-`differences(…)` gives the table, `applied` the twin's files, and `unnamed` every line that differs without being named.
+`differences(…)` returns the table, `applied` the twin's files, and `unnamed` every line that differs unnamed.
 """
 
 from collections.abc import Iterator, Mapping
@@ -40,7 +40,7 @@ class Difference:
 
 
 def applied(files: Mapping[str, str], table: tuple[Difference, ...]) -> dict[str, str]:
-    """Give production's files as the twin has them. TwinError where a key that must be there is not."""
+    """Return production's files as the twin has them. TwinError where a key that must be there is not."""
     found: dict[str, str] = {}
     for path, text in files.items():
         mine = [it for it in table if fnmatchcase(path, it.file)]
@@ -53,7 +53,7 @@ def applied(files: Mapping[str, str], table: tuple[Difference, ...]) -> dict[str
                 text, seen = texts.changed(text, it.line, it.word, it.change)
             if it.needed and not seen:
                 raise TwinError(
-                    f"the table of differences names {it.key} in {path}, which production's file does not have: "
+                    f"the table of differences has {it.key} in {path}, which production's file does not have: "
                     "bring the table and the file together"
                 )
         found[path] = text
@@ -61,7 +61,7 @@ def applied(files: Mapping[str, str], table: tuple[Difference, ...]) -> dict[str
 
 
 def unnamed(production: Mapping[str, str], twin: Mapping[str, str], table: tuple[Difference, ...]) -> list[str]:
-    """Give each line that differs between production's files and the twin's though no row of the table names it."""
+    """Return each line that differs between production's files and the twin's though no row of the table names it."""
     return [f"{path}: {line}" for path in sorted({*production, *twin}) for line in _of(path, production, twin, table)]
 
 

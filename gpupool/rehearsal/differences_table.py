@@ -36,13 +36,13 @@ class Place:
 
 
 def place_of(cluster: Cluster, version: Version) -> Place:
-    """Give the place of a cluster's twin."""
+    """Return the place of a cluster's twin."""
     nodes = [node.slurm_name for node in cluster.having("compute")]
     return Place(cluster.controllers[0].name, {name: FIRST_PORT + n for n, name in enumerate(nodes)}, version)
 
 
 def differences(place: Place) -> tuple[Difference, ...]:
-    """Give every way in which the twin's files are not production's."""
+    """Return every way in which the twin's files are not production's."""
     return (*_whole(), *_hosts(place), *_paths(), *_processes(), *_times(), *_cgroups(place), *_data())
 
 
@@ -51,9 +51,9 @@ def _whole() -> tuple[Difference, ...]:
         return Difference(file, "", "a file", "none", why, lambda value, _: value)
 
     return (
-        gone("/etc/hostname", "one machine plays all; it has the controller's name"),
+        gone("/etc/hostname", "one machine runs all nodes; it has the controller's name"),
         gone("/etc/hosts", "the same names and addresses, all of them this machine's"),
-        gone("/etc/ssh/*", "nobody logs in"),
+        gone("/etc/ssh/*", "there are no logins"),
         gone("/etc/systemd/*", "daemons are started without systemd"),
         gone("/etc/default/*", "slurmd and sackd find slurm.conf beside them"),
         gone("/etc/tmpfiles.d/*", "device files are made once, the most that any node has"),
@@ -74,9 +74,9 @@ def _hosts(place: Place) -> tuple[Difference, ...]:
             lambda value, number: value if number == "0" else None,
             needed=True,
         ),
-        nodes("NodeHostname", "the node's", "the twin's", "one machine plays all", lambda *_: place.host),
+        nodes("NodeHostname", "the node's", "the twin's", "one machine runs all nodes", lambda *_: place.host),
         nodes("Port", "6818", "one a node", "slurmds share a machine", lambda _, node: str(place.ports[node])),
-        nodes("State", "CLOUD of elastic nodes", "UNKNOWN", "all nodes are there all the time", _always_there),
+        nodes("State", "CLOUD of elastic nodes", "UNKNOWN", "all nodes are always powered on", _always_there),
     )
 
 
@@ -95,12 +95,15 @@ def _processes() -> tuple[Difference, ...]:
     def other(key: str, production: str, twin: str | None, why: str, *, needed: bool = True) -> Difference:
         return Difference(_SLURM, key, production, twin or "none", why, lambda *_: twin, needed)
 
-    fence = "a container without rights over control groups: nobody is fenced in, only the scheduler is tried"
+    fence = (
+        "a container without rights over control groups: jobs are not confined to their GPUs, only the scheduler is "
+        "tested"
+    )
     return (
         other("ProctrackType", "proctrack/cgroup", "proctrack/linuxproc", fence),
         other("TaskPlugin", "task/cgroup", "task/none", fence),
         other("JobAcctGatherType", "jobacct_gather/linux", "jobacct_gather/none", "hundreds of jobs share a few cores"),
-        other("PrologFlags", "Contain", None, "no step for ssh sessions: nobody logs in", needed=False),
+        other("PrologFlags", "Contain", None, "no step for ssh sessions: there are no logins", needed=False),
         Difference(
             _SLURM,
             "SlurmdParameters",
@@ -156,7 +159,7 @@ def _cgroups(place: Place) -> tuple[Difference, ...]:
     why = "a container without rights over control groups"
     if runs_without_cgroups(place.version):
         return (Difference(_CGROUP, "CgroupPlugin", "cgroup/v2", "disabled", why, lambda *_: "disabled", needed=True),)
-    nowhere = "22.05 cannot do without a plugin; that of v1 touches nothing as long as nobody is fenced in"
+    nowhere = "22.05 needs a plugin; that of v1 changes nothing while jobs are not confined"
     return (
         Difference(_CGROUP, "CgroupPlugin", "autodetect", "cgroup/v1", nowhere, lambda *_: "cgroup/v1", needed=True),
         Difference(_CGROUP, "CgroupMountpoint", "Slurm's own", V1_MOUNT, nowhere, lambda *_: V1_MOUNT),
@@ -179,7 +182,7 @@ def _data() -> tuple[Difference, ...]:
             "DbdHost",
             "the database's node",
             "localhost",
-            "one machine plays all",
+            "one machine runs all nodes",
             lambda *_: "localhost",
             needed=True,
         ),

@@ -9,7 +9,7 @@ Change = Callable[[str | None, str], str | None]
 
 
 def changed(text: str, line: str, word: str | None, change: Change) -> tuple[str, bool]:
-    """Give the text with a key changed wherever it is, or added where it is not; and whether it was there.
+    """Return the text with a key changed wherever it is, or added where it is not; and whether it was there.
 
     `word` is a key within lines that begin with `line`; the change is told which line it is: the value that the line
     begins with, or, of lines that are one key, their number from 0.
@@ -45,7 +45,7 @@ def _word(words: list[str], word: str, change: Change) -> tuple[list[str], bool]
 
 
 def changed_json(text: str, key: str, change: Change) -> tuple[str, bool]:
-    """Give JSON with a number changed, or each of a mapping of numbers, the change being told which; `changed` else."""
+    """Return JSON with a number changed, or each number of a mapping, by its key; `changed` otherwise."""
     said = json.loads(text)
     seen = key in said
     if isinstance(said.get(key), dict):
@@ -64,7 +64,7 @@ def _json(said: Any) -> str:
 
 
 def masked(text: str, keys: Collection[tuple[str, str | None]]) -> list[str]:
-    """Give the lines without these keys, as (line, word), in any case of their letters."""
+    """Return the lines without these keys, as (line, word), in any case of their letters."""
     if text.startswith("{"):
         gone = {line for line, _ in keys}
         return _json({key: value for key, value in json.loads(text).items() if key not in gone}).splitlines()
@@ -82,7 +82,7 @@ def masked(text: str, keys: Collection[tuple[str, str | None]]) -> list[str]:
 
 
 def differing(production: list[str], twin: list[str]) -> Iterator[str]:
-    """Give each line that one of them has and the other has not, in words."""
+    """Return each line that one of them has and the other has not, in words."""
     for line in difflib.ndiff(production, twin):
         if line.startswith("- "):
             yield f"production has `{line[2:]}`"

@@ -60,7 +60,7 @@ class Expected:
 
     @cached_property
     def givers(self) -> tuple[Partition, ...]:
-        """Partitions whose jobs give way, those that go first first."""
+        """Preemptable partitions, lowest tier first."""
         return tuple(sorted((it for it in self._partitions if it.preemptable), key=lambda it: it.tier))
 
     @property
@@ -93,7 +93,7 @@ class Expected:
 
     @cached_property
     def loans(self) -> tuple[Loan, ...]:
-        """Where everybody may use what is idle, those that give way first first."""
+        """Partitions and accounts where all users may use idle GPUs, lowest tier first."""
         spare = [it for it in self.cluster.accounts.values() if it.everybody and it.limits.group.gpu is None]
         return tuple(
             Loan(partition, account.name)
@@ -103,23 +103,23 @@ class Expected:
         )
 
     def lab_loans(self, account: str) -> tuple[Partition, ...]:
-        """Give the preemptable partitions that a lab's own account may use."""
+        """Return the preemptable partitions that a lab's own account may use."""
         return tuple(it for it in self.givers if self.admits(it, account))
 
     def admits(self, partition: Partition, account: str) -> bool:
-        """Tell whether jobs of the account may run in the partition."""
+        """Return whether jobs of the account may run in the partition."""
         if partition.allow_accounts:
             return account in partition.allow_accounts
         return account not in partition.deny_accounts
 
     def may(self, user: User, partition: Partition, account: str) -> bool:
-        """Tell whether this user may submit there with this account."""
+        """Return whether this user may submit there with this account."""
         assigned = {name for it in self.cluster.users.values() for name in it.partitions}
         mine = partition.name not in assigned or partition.name in user.partitions
         return mine and account in user.accounts and self.admits(partition, account)
 
     def people(self, partition: Partition) -> Iterator[tuple[User, str]]:
-        """Give those who may submit to the partition, each with an account to do so."""
+        """Return those who may submit to the partition, each with an account to do so."""
         for user in self.cluster.users.values():
             account = next((it for it in user.accounts if self.may(user, partition, it)), None)
             if account:
@@ -130,13 +130,13 @@ class Expected:
         return sum(self.cluster.nodes[name].gpu_count for name in partition.nodes)
 
     def default_qos(self, user: User, account: str) -> str | None:
-        """Give the QoS of a job that names none; None where the inventory has no QoS."""
+        """Return the QoS of a job that names none; None where the inventory has no QoS."""
         if user.default_qos and account == user.account:
             return user.default_qos
         return next((name for name, qos in self.cluster.qos.items() if qos.default), None)
 
     def room(self, user: User, partition: Partition, account: str, qos: str | None = None) -> Room:
-        """Give what the user may hold in the partition: its own limit, or else the QoS', and the account's."""
+        """Return what the user may hold in the partition: its own limit, or else the QoS', and the account's."""
         name = qos or self.default_qos(user, account)
         found = self.cluster.qos.get(name) if name and not partition.lift_per_user else None
         of_qos = found.limits.per_user if found else Amounts()
@@ -150,7 +150,7 @@ class Expected:
         return Room(least("gpu"), least("cpu"), least("mem"), least("jobs"))
 
     def wall(self, partition: Partition, qos: str | None, account: str) -> int | None:
-        """Give the longest that a job may run there, in seconds; None without an end."""
+        """Return the longest that a job may run there, in seconds; None without an end."""
         of_qos = self.cluster.qos.get(qos) if qos else None
         asked = [
             partition.limits.per_job.wall,
@@ -162,7 +162,7 @@ class Expected:
         return min((it for it in (partition.max_time, first) if it is not None), default=None)
 
     def qos_for(self, user: User, partition: Partition) -> tuple[str, ...]:
-        """Give the QoS that the user may ask for in the partition."""
+        """Return the QoS that the user may ask for in the partition."""
         return tuple(it for it in user.qos if not partition.allow_qos or it in partition.allow_qos)
 
     @cached_property

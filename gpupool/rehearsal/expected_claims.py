@@ -51,12 +51,12 @@ class Piece:
 
 
 def single(expected: Expected, lab: Lab, count: int | None = None) -> list[Wish]:
-    """Give a lab's cap, or `count` GPUs, in jobs of one GPU with memory and CPUs as Slurm gives them."""
+    """Return a lab's cap, or `count` GPUs, in jobs of one GPU with memory and CPUs as Slurm gives them."""
     return hand_out(expected, lab, [Piece(1)] * (lab.cap if count is None else count))
 
 
 def singles(expected: Expected) -> dict[str, list[Wish]]:
-    """Give every lab's cap in jobs of one GPU; each on a type where jobs must name one."""
+    """Return every lab's cap in jobs of one GPU; each on a type where jobs must name one."""
     if not expected.typed:
         return {lab.name: single(expected, lab) for lab in expected.labs}
     supply = Counter({Piece(1, None, gpu): count for gpu, count in _gpus(expected).items()})
@@ -64,7 +64,7 @@ def singles(expected: Expected) -> dict[str, list[Wish]]:
 
 
 def evenly(expected: Expected) -> dict[str, list[Wish]]:
-    """Give every lab's cap in single jobs as large as fits every cap and every node without a rest."""
+    """Return every lab's cap in single jobs as large as fits every cap and every node without a rest."""
     sizes = [node.gpu_count for node in expected.compute if node.gpus] + [lab.cap for lab in expected.labs]
     size = gcd(*sizes)
     types = Counter({Piece(size, None, gpu): count // size for gpu, count in _gpus(expected).items()})
@@ -78,7 +78,7 @@ def evenly(expected: Expected) -> dict[str, list[Wish]]:
 
 
 def with_cpus(expected: Expected) -> dict[str, list[Wish]]:
-    """Give every lab's cap in jobs of one GPU with the CPUs that people are told to take for it."""
+    """Return every lab's cap in jobs of one GPU with the CPUs that people are told to take for it."""
     supply = Counter(
         {Piece(1, expected.cpus_per_gpu.get(gpu) or None, gpu): count for gpu, count in _gpus(expected).items()}
     )
@@ -86,7 +86,7 @@ def with_cpus(expected: Expected) -> dict[str, list[Wish]]:
 
 
 def whole_nodes(expected: Expected) -> tuple[dict[str, list[Wish]], dict[str, list[Wish]]]:
-    """Give every lab's cap in jobs for all GPUs of a node, with their CPUs; and what is left of caps, to come after."""
+    """Return every lab's cap in jobs for all GPUs of a node, with their CPUs; and the rest of the caps, for later."""
     supply: Counter[Piece] = Counter()
     for node in expected.compute:
         for gpu, count in node.gpus.items():
@@ -159,7 +159,7 @@ class _Left:
 
 
 def hand_out(expected: Expected, lab: Lab, pieces: Iterable[Piece], before: Iterable[Piece] = ()) -> list[Wish]:
-    """Give the pieces to the lab's people as far as the limits of each go; what is over goes where these are lifted.
+    """Return the pieces to the lab's people as far as the limits of each go; what is over goes where these are lifted.
 
     `before` is what they hold already. What fits nowhere is left out: `reach` says how far a lab gets.
     """
@@ -187,7 +187,7 @@ def reach(wishes: Iterable[Wish]) -> int:
 
 
 def one_more(expected: Expected, lab: Lab) -> Wish:
-    """Give the job of one GPU that a lab at its cap has no right to, where no limit of its own stops its user.
+    """Return the job of one GPU that a lab at its cap has no right to, where no limit of its own stops its user.
 
     It asks for next to no memory: nothing but the cap shall be in its way.
     """

@@ -27,7 +27,7 @@ def _environment() -> Environment:
 
 
 def page(it: Rehearsed) -> str:
-    """Give the whole page as HTML."""
+    """Return the whole page as HTML."""
     pool, rows = timeline.pool_row(it.moments, it.gpus), timeline.lab_rows(it.moments, it.caps)
     end = timeline.end_of(it.moments)
     return (
@@ -63,7 +63,7 @@ def sum_up(row: Row) -> str:
         parts = [f"held {most.owned}, which is {row.over_cap} more than its cap of {row.cap}"]
     else:
         reached = "all" if most.owned == row.cap else f"up to {most.owned}"
-        parts = [f"held {reached} of its {row.cap}" if most.owned else f"asked for none of its {row.cap}"]
+        parts = [f"held {reached} of its {row.cap}" if most.owned else f"requested none of its {row.cap}"]
         if most.borrowed:
             parts.append(f"borrowed up to {most.borrowed}")
     if most.evicted:
@@ -72,6 +72,6 @@ def sum_up(row: Row) -> str:
 
 
 def _numbers(rows: list[Row], end: float) -> str:
-    """Give the points as JSON for the line that follows the pointer; safe inside a script element."""
+    """Return the points as JSON for the line that follows the pointer; safe inside a script element."""
     found = [[[round(point.at, 1), *point[1:]] for point in row.points] for row in rows]
     return json.dumps({"end": round(end, 1), "rows": found}, separators=(",", ":")).replace("<", "\\u003c")

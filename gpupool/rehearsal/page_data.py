@@ -50,7 +50,7 @@ class Rehearsed:
         return next((it for it in worst if self.counts[it]), "kept")
 
     def as_dict(self) -> dict[str, Any]:
-        """Give it all as JSON's own kinds of values."""
+        """Return it all as JSON's own kinds of values."""
         return {
             "cluster": self.cluster,
             "change": self.change,
@@ -68,20 +68,20 @@ class Rehearsed:
 
 
 def caps_of(cluster: Cluster) -> dict[str, int]:
-    """Give the GPU cap of each lab, in the inventory's order."""
+    """Return the GPU cap of each lab, in the inventory's order."""
     labs = [account for account in cluster.accounts.values() if account.kind == "lab"]
     return {lab.name: lab.limits.group.gpu or 0 for lab in labs}
 
 
 def words_for(seconds: float) -> str:
-    """Give a duration as people say it: `42 s`, `3 min 12 s`."""
+    """Return a duration as people say it: `42 s`, `3 min 12 s`."""
     whole = round(seconds)
     minutes, rest = divmod(whole, 60)
     return f"{minutes} min {rest} s" if minutes else f"{whole} s"
 
 
 def verdict(counts: Mapping[Outcome, int]) -> str:
-    """Give the headline: what a reader who stops here must know."""
+    """Return the headline: what a reader who stops here must know."""
     tried = counts["kept"] + counts["broken"] + counts["void"]
     if not tried:
         return "No promise was tried"

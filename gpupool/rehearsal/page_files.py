@@ -14,9 +14,9 @@ def ensure_writable(folder: Path) -> None:
     """Complain of a folder that no report can be written to, before minutes were spent; nothing is made yet."""
     there = next(it for it in (folder, *folder.absolute().parents) if it.exists())
     if not there.is_dir():
-        raise GpupoolError(f"--report {folder}: {there} is a file, and a report is a folder")
+        raise GpupoolError(f"--report {folder}: {there} is a file, and must be a folder")
     if not os.access(there, os.W_OK | os.X_OK):
-        raise GpupoolError(f"--report {folder}: no right to write to {there}")
+        raise GpupoolError(f"--report {folder}: no permission to write to {there}")
 
 
 def write(folder: Path, it: Rehearsed) -> None:

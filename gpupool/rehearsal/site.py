@@ -10,7 +10,7 @@ from gpupool.rehearsal.site_try import attempt
 
 
 def promises(inventory: Path, cluster: Cluster) -> list[Promise]:
-    """Give the promises in INVENTORY/rehearsal/*.yml; BadInventoryError with every complaint about them."""
+    """Return the promises in INVENTORY/rehearsal/*.yml; BadInventoryError with every complaint about them."""
     return [_promise(it) for it in scenarios(inventory, cluster)]
 
 

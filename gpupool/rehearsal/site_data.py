@@ -30,8 +30,10 @@ class Expect(Entry):
     of: Name | None = None
     running: Count | None = None
     pending: Pending | None = None
-    requeued: Count | None = Field(None, description="So many had to go, and wait to run again or do so.")
-    refused: Word | None = Field(None, description="Words in sbatch's refusal.")
+    requeued: Count | None = Field(
+        None, description="Number of preempted jobs that are pending again or running again."
+    )
+    refused: Word | None = Field(None, description="Text that sbatch's refusal must contain.")
     within: Duration = 30
 
 

@@ -13,7 +13,7 @@ from gpupool.rehearsal.site_data import Expect, Pending, Scenario, Step, Submit
 
 
 def scenarios(inventory: FilePath, cluster: Cluster) -> list[Scenario]:
-    """Give what stands in INVENTORY/rehearsal/*.yml; BadInventoryError with every complaint about it."""
+    """Return what stands in INVENTORY/rehearsal/*.yml; BadInventoryError with every complaint about it."""
     folder = inventory / "rehearsal"
     files = sorted(it for it in folder.iterdir() if it.suffix in (".yml", ".yaml")) if folder.is_dir() else []
     found: list[Scenario] = []
@@ -55,11 +55,11 @@ def _unknown(scenario: Scenario, cluster: Cluster) -> Iterator[Complaint]:
             if step.submit.name:
                 named.add(step.submit.name)
         if step.expect and not submitted:
-            yield Complaint((*here, "expect"), "nothing was submitted before")
+            yield Complaint((*here, "expect"), "no earlier step submits jobs")
         for key, name in (("of", step.expect.of if step.expect else None), ("", step.cancel)):
             if name is not None and name not in named:
                 path = (*here, "expect", key) if key else (*here, "cancel")
-                yield Complaint(path, f"no step before submits jobs named {name}", _near(name, named))
+                yield Complaint(path, f"no earlier step submits jobs named {name}", _near(name, named))
 
 
 def _complaints(error: ValidationError) -> Iterator[Complaint]:

@@ -25,7 +25,7 @@ class Sent:
     at: float = 0.0
 
     def __or__(self, other: "Sent") -> "Sent":
-        """Give both together."""
+        """Return both together."""
         return Sent({**self.wishes, **other.wishes}, (*self.refused, *other.refused), max(self.at, other.at))
 
     @property
@@ -41,19 +41,19 @@ class Scene:
     jobs: Sequence[Job]
 
     def of(self, sent: Sent) -> list[Job]:
-        """Give those jobs that were sent together and have not ended."""
+        """Return those jobs that were sent together and have not ended."""
         return [job for job in self.jobs if job.array in sent.wishes]
 
     def running(self, sent: Sent) -> list[Job]:
-        """Give those of them that run."""
+        """Return those of them that run."""
         return [job for job in self.of(sent) if job.state in RUNS]
 
     def pending(self, sent: Sent) -> list[Job]:
-        """Give those of them that wait."""
+        """Return those of them that wait."""
         return [job for job in self.of(sent) if job.state == "PENDING"]
 
     def evicted(self, sent: Sent) -> list[Job]:
-        """Give those of them that ran, had to go and wait to run again."""
+        """Return those of them that ran, had to go and wait to run again."""
         return [job for job in self.pending(sent) if job.restarts]
 
     def gpus(self, sent: Sent) -> int:
@@ -118,7 +118,7 @@ class Stage:
         )
 
     def look(self) -> Scene:
-        """Give all jobs as they are now, and remember the moment."""
+        """Return all jobs as they are now, and remember the moment."""
         scene = Scene(self.twin.jobs())
         self._watch(scene)
         self.moments.append(self._moment(scene))
@@ -172,7 +172,7 @@ class Stage:
                 elif known != job.start:
                     self.disturbed[job.id] = f"{job.id} of {job.user} in {job.partition} was started again"
             elif job.id in self.owned and job.state == "PENDING" and not self.lost:
-                self.disturbed[job.id] = f"{job.id} of {job.user} had to go ({job.reason})"
+                self.disturbed[job.id] = f"{job.id} of {job.user} was preempted ({job.reason})"
 
     def _moment(self, scene: Scene) -> Moment:
         giving = {it.name for it in self.expected.givers}
@@ -201,6 +201,6 @@ class Stage:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Give the value that this share of all is at or below."""
+    """Return the value that this share of all is at or below."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]

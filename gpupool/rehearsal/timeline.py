@@ -111,7 +111,7 @@ class Phase:
 
 
 def lab_rows(moments: Sequence[Moment], caps: Mapping[str, int]) -> list[Row]:
-    """Give a row for each lab with its cap, then one for any other account that held GPUs."""
+    """Return a row for each lab with its cap, then one for any other account that held GPUs."""
     seen = [name for it in moments for held in (it.owned, it.borrowed, it.evicted) for name in held if held[name]]
     names = list(dict.fromkeys([*caps, *sorted(seen)]))
     end, most = end_of(moments), max(60, _MOST_POINTS // max(1, len(names)))
@@ -127,7 +127,7 @@ def lab_rows(moments: Sequence[Moment], caps: Mapping[str, int]) -> list[Row]:
 
 
 def pool_row(moments: Sequence[Moment], gpus: int) -> Row:
-    """Give the row of the whole pool."""
+    """Return the row of the whole pool."""
     points = [
         Point(it.at, sum(it.owned.values()), sum(it.borrowed.values()), sum(it.evicted.values())) for it in moments
     ]
@@ -135,7 +135,7 @@ def pool_row(moments: Sequence[Moment], gpus: int) -> Row:
 
 
 def down_shape(moments: Sequence[Moment], gpus: int) -> str:
-    """Give the shape of GPUs on lost nodes, hanging from the top; nothing where no node was lost."""
+    """Return the shape of GPUs on lost nodes, hanging from the top; nothing where no node was lost."""
     if not any(it.down for it in moments):
         return ""
     path, end = "M0 0", end_of(moments)
@@ -145,7 +145,7 @@ def down_shape(moments: Sequence[Moment], gpus: int) -> str:
 
 
 def thinned(points: Sequence[Point], most: int) -> list[Point]:
-    """Give about `most` points or fewer that draw the same: no peak and no trough is lost."""
+    """Return about `most` points or fewer that draw the same: no peak and no trough is lost."""
     changes = [next(run) for _, run in groupby(points, key=lambda point: point[1:])]
     if len(changes) <= most:
         return changes
@@ -159,7 +159,7 @@ def thinned(points: Sequence[Point], most: int) -> list[Point]:
 
 
 def phases(moments: Sequence[Moment], findings: Sequence[Finding]) -> list[Phase]:
-    """Give what was tried when, in the order of time."""
+    """Return what was tried when, in the order of time."""
     numbers = {finding.promise: number for number, finding in enumerate(findings, 1)}
     words = {finding.promise: finding.words for finding in findings}
     runs = [(promise, next(run).at) for promise, run in groupby(moments, key=lambda it: it.promise)]
@@ -172,13 +172,13 @@ def phases(moments: Sequence[Moment], findings: Sequence[Finding]) -> list[Phase
 
 
 def ticks(end: float) -> list[tuple[float, str]]:
-    """Give up to nine marks of the time axis: percent of the whole, and minutes:seconds."""
+    """Return up to nine marks of the time axis: percent of the whole, and minutes:seconds."""
     step = next((it for it in (5, 10, 15, 30, 60, 120, 300, 600, 1800) if end / it <= 8), 3600)
     return [(100 * at / end, f"{at // 60}:{at % 60:02}") for at in range(0, int(end) + 1, step)]
 
 
 def end_of(moments: Sequence[Moment]) -> float:
-    """Give the time of the last moment in seconds; never zero."""
+    """Return the time of the last moment in seconds; never zero."""
     return max((it.at for it in moments), default=0) or 1.0
 
 

@@ -71,7 +71,7 @@ class Twin:
         files = applied(wanted.files, table)
         dockerd.ensure()
         for orphan in twin_container.remove_orphans():
-            tell(f"removed {orphan}: whoever had started it is gone")
+            tell(f"removed {orphan}: the process that started it has ended")
         tag = image.ensure(version, tell)
         state = cluster.slurm.state
         twin = cls(cluster, version, twin_container.run(tag, place, cluster.name, state=state, keep=keep))
@@ -103,7 +103,7 @@ class Twin:
             twin_container.remove(self.name)
 
     def __enter__(self) -> Self:
-        """Give the twin itself."""
+        """Return the twin itself."""
         return self
 
     def __exit__(
@@ -142,11 +142,11 @@ class Twin:
         return twin_queue.answers(done.out, len(jobs))
 
     def jobs(self) -> list[Job]:
-        """Give every job that has not ended."""
+        """Return every job that has not ended."""
         return twin_queue.jobs(self._do(twin_queue.LOOK, "squeue").out)
 
     def history(self, ids: Iterable[str]) -> dict[str, str]:
-        """Give the states that jobs ended in (or are in now) by id; tasks of arrays one by one (`12_3`)."""
+        """Return the states that jobs ended in (or are in now) by id; tasks of arrays one by one (`12_3`)."""
         wanted = set(ids)
         states = twin_queue.ended(self._do(twin_queue.ENDED, "sacct").out)
         return {job: state for job, state in states.items() if job in wanted or job.partition("_")[0] in wanted}

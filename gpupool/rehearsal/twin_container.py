@@ -16,7 +16,7 @@ _numbers = itertools.count(1)
 
 
 def prefix() -> str:
-    """Give what the names of twins begin with here."""
+    """Return what the names of twins begin with here."""
     return os.environ.get("GPUPOOL_TWIN_PREFIX") or "gpupool-twin"
 
 
@@ -64,7 +64,7 @@ def _twins() -> Iterator[tuple[str, str, str]]:
 
 
 def owner(pid: int) -> str:
-    """Give what tells a process from any other, of this machine's life and of others': boot, number, start."""
+    """Return what tells a process from any other, of this machine's life and of others': boot, number, start."""
     return f"{_boot()}:{pid}:{_started(pid)}"
 
 

@@ -13,12 +13,12 @@ done
 
 
 def lose(node: str) -> str:
-    """Give the text that kills a node's slurmd and all its jobs, and tells slurmctld what it would find out late."""
+    """Return the text that kills a node's slurmd and all its jobs, and tells slurmctld what it would find out late."""
     return _NODE.replace("@NODE", shlex.quote(node)) + _LOSE
 
 
 def restore(node: str) -> str:
-    """Give the text that starts a node's slurmd again and waits until the node takes jobs, or has some."""
+    """Return the text that starts a node's slurmd again and waits until the node takes jobs, or has some."""
     return _NODE.replace("@NODE", shlex.quote(node)) + _RESTORE
 
 

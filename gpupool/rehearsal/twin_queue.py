@@ -24,7 +24,7 @@ ENDED = "TZ=UTC squeue -a -r -h -t all -o '%i|%T'; echo --; sacct -a -n -P -X -D
 
 
 def submission(cluster: Cluster, jobs: Sequence[Ask]) -> str:
-    """Give the text that hands in jobs in their order; it writes a line each, and what sbatch complains of."""
+    """Return the text that hands in jobs in their order; it writes a line each, and what sbatch complains of."""
     groups = groups_for(cluster)
     parts = [_ONE]
     for job in jobs:
@@ -59,7 +59,7 @@ def answers(out: str, asked: int) -> list[str | Refusal]:
         elif verdict == "refused":
             found.append(Refusal(rest.replace("sbatch: error: ", "").strip()))
     if len(found) != asked:
-        raise TwinError(f"{asked} jobs were handed in and {len(found)} answers came")
+        raise TwinError(f"{asked} jobs were submitted, but there were {len(found)} answers")
     return found
 
 

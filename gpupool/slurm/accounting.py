@@ -11,7 +11,7 @@ UNBOUNDED = 1_000_000
 
 
 def entities(cluster: Cluster) -> dict[str, Any]:
-    """Give every accounting entity as `gpupool.operations.accounting` takes it."""
+    """Return every accounting entity as `gpupool.operations.accounting` takes it."""
     return {
         "cluster": cluster.name,
         "qos": _qos(cluster),
@@ -42,7 +42,7 @@ def entities(cluster: Cluster) -> dict[str, Any]:
 
 
 def partition_qos(partition: Partition) -> str | None:
-    """Give the name of the QoS that carries a partition's own limits, in lower case as Slurm has it; None without."""
+    """Return the name of the QoS that carries a partition's own limits, in lower case as Slurm has it; None without."""
     limits = {**_limits(partition.limits), **_per_user(partition.limits)}
     limited = any(value not in (None, {}) for value in limits.values())
     return f"partition-{partition.name.lower()}" if limited or partition.lift_per_user else None

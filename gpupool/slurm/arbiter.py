@@ -17,7 +17,7 @@ _SOURCE = Path(__file__).parent.parent / "arbiter"
 
 
 def settings(cluster: Cluster) -> dict[str, Any] | None:
-    """Give what /etc/gpupool/arbiter.json says; None where no partition is preemptable.
+    """Return what /etc/gpupool/arbiter.json says; None where no partition is preemptable.
 
     An arbiter that is switched off gets settings by which it does nothing: one that ran before has to stop it.
     """

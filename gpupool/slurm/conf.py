@@ -41,7 +41,7 @@ def compute_nodes(cluster: Cluster) -> list[SlurmNode]:
 
 @lru_cache(maxsize=4)
 def slurm_conf(cluster: Cluster) -> str:
-    """Give slurm.conf, the same on every node that has one."""
+    """Return slurm.conf, the same on every node that has one."""
     compute = cluster.having("compute")
     return fill(
         "slurm.conf",
@@ -64,7 +64,7 @@ def slurm_conf(cluster: Cluster) -> str:
 
 
 def _most_jobs(cluster: Cluster) -> int | None:
-    """Give slurmctld's own limit on jobs, 10,000 if nothing is said: at it, nobody can submit. Ten users stay below."""
+    """Return slurmctld's limit on jobs, 10,000 by default: at it, no user can submit. Ten users stay below."""
     each = cluster.scheduler.max_submitted_jobs
     return None if each is None else max(10_000, 20 * each)
 
@@ -101,7 +101,7 @@ def _node_line(node: Node) -> str:
         words.append(f"NodeHostname={node.name}")
     if node.address:
         words.append(f"NodeAddr={node.address}")
-    # no word of real sockets, cores and threads: logical CPUs are then handed out one by one
+    # sockets, cores and threads are left out on purpose: Slurm then allocates single logical CPUs
     words.append(f"CPUs={node.cpus}")
     if node.cpus_kept:
         # Slurm keeps the CPUs of a GPU within one socket

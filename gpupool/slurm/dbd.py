@@ -5,10 +5,10 @@ from gpupool.template import fill
 
 
 def slurmdbd_conf(cluster: Cluster) -> str:
-    """Give slurmdbd.conf; without a password: the database knows slurmdbd by its socket's user."""
+    """Return slurmdbd.conf; without a password: the database knows slurmdbd by its socket's user."""
     return fill("slurmdbd.conf", cluster=cluster, database=cluster.database)
 
 
 def mariadb_conf(cluster: Cluster) -> str:
-    """Give the drop-in of MariaDB."""
+    """Return the drop-in of MariaDB."""
     return fill("mariadb.cnf", cluster=cluster)

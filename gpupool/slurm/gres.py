@@ -13,7 +13,7 @@ V1_MOUNT = "/cg1"
 
 @lru_cache(maxsize=4)
 def gres_conf(cluster: Cluster) -> str:
-    """Give gres.conf for all nodes; nodes with the same GPUs share lines."""
+    """Return gres.conf for all nodes; nodes with the same GPUs share lines."""
     alike: dict[tuple[object, ...], list[Node]] = {}
     for node in cluster.having("compute"):
         if node.gpus:
@@ -36,5 +36,5 @@ def _devices(first: int, count: int) -> str:
 
 @lru_cache(maxsize=4)
 def cgroup_conf(cluster: Cluster) -> str:
-    """Give cgroup.conf."""
+    """Return cgroup.conf."""
     return fill("cgroup.conf", cluster=cluster, v1_mount=V1_MOUNT, plugin=cgroup_plugin(cluster.slurm.version))

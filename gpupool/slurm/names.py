@@ -11,7 +11,7 @@ SPOOL = "/var/spool/slurmd"  # where slurmd keeps the folders of running jobs
 
 
 def folded(names: Iterable[str]) -> str:
-    """Give node names as a hostlist; Slurm knows brackets at the end of a name only, so others are written out."""
+    """Return node names as a hostlist; Slurm knows brackets at the end of a name only, so others are written out."""
     numbered: list[str] = []
     rest: list[str] = []
     for name in names:
@@ -20,17 +20,17 @@ def folded(names: Iterable[str]) -> str:
 
 
 def minutes(seconds: int) -> int:
-    """Give seconds as the whole minutes that Slurm counts partition times in, never less than asked."""
+    """Return seconds as the whole minutes that Slurm counts partition times in, never less than asked."""
     return -(-seconds // 60)
 
 
 def wall(seconds: int) -> str:
-    """Give seconds as sacctmgr prints a wall time: `2-00:00:00`, `04:00:00`."""
+    """Return seconds as sacctmgr prints a wall time: `2-00:00:00`, `04:00:00`."""
     days, rest = divmod(minutes(seconds) * 60, 86400)
     clock = f"{rest // 3600:02}:{rest % 3600 // 60:02}:00"
     return f"{days}-{clock}" if days else clock
 
 
 def servers(cluster: Cluster) -> list[str]:
-    """Give where the controllers are, the primary first."""
+    """Return where the controllers are, the primary first."""
     return [node.address or node.name for node in cluster.controllers]

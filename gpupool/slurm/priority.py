@@ -9,23 +9,23 @@ from gpupool.cluster.model import Cluster
 
 
 def weights(cluster: Cluster) -> dict[str, int]:
-    """Give slurm.conf's PriorityWeight of each factor; every job has all of the partition's."""
+    """Return slurm.conf's PriorityWeight of each factor; every job has all of the partition's."""
     found = {"QOS": 10_000, "Age": 1_000, "Fairshare": 100_000 if cluster.scheduler.fairshare == "accounts" else 0}
     return {**found, "Partition": 3 * sum(found.values())} if _two_kinds(cluster) else found
 
 
 def step_down(cluster: Cluster) -> int | None:
-    """Give by how much a job without GPUs stands lower (its `nice`); None where it does not."""
+    """Return by how much a job without GPUs stands lower (its `nice`); None where it does not."""
     return 2 * weights(cluster)["Partition"] // 3 if _two_kinds(cluster) else None
 
 
 def least_reserving(cluster: Cluster) -> int | None:
-    """Give the least priority that reserves nodes: below every job with GPUs, above every one without."""
+    """Return the least priority that reserves nodes: below every job with GPUs, above every one without."""
     return 5 * weights(cluster)["Partition"] // 6 if _two_kinds(cluster) else None
 
 
 def _two_kinds(cluster: Cluster) -> bool:
-    # and the inventory says what jobs with and without GPUs get: these are two kinds there
+    # only if the inventory gives GPU jobs and CPU-only jobs different default memory
     default = cluster.scheduler.default_memory
     labs = any(account.kind == "lab" for account in cluster.accounts.values())
     return labs and cluster.total_gpus > 0 and default.per_gpu is not None and default.per_cpu is not None

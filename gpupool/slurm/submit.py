@@ -37,13 +37,13 @@ _RULES: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def wanted(cluster: Cluster) -> bool:
-    """Tell whether slurmctld shall ask our plugin: only if the inventory asks for a piece of it."""
+    """Return whether slurmctld shall ask our plugin: only if the inventory asks for a piece of it."""
     return job_submit_lua(cluster) is not None
 
 
 @lru_cache(maxsize=4)
 def job_submit_lua(cluster: Cluster) -> str | None:
-    """Give the plugin's text, None where the inventory asks for none of its pieces."""
+    """Return the plugin's text, None where the inventory asks for none of its pieces."""
     data = _data(cluster)
     rules = {name: fields for name, (asked, fields) in _RULES.items() if any(data[key] for key in asked.split())}
     if not rules.keys() - {"mail"}:
@@ -106,14 +106,14 @@ def _says_none(cluster: Cluster) -> bool:
 
 def _fitting(cluster: Cluster) -> Iterator[dict[str, Any]]:
     for it in cluster.partitions.values():
-        # nobody's job shall be preempted who did not ask for that
+        # never send a job to a preemptable partition that it did not ask for
         if not it.preemptable:
             only, never = (dict.fromkeys(names, True) for names in (it.allow_accounts, it.deny_accounts))
             yield {"name": it.name, "only": only, "never": never}
 
 
 def _queues(cluster: Cluster) -> str:
-    return f"Name a partition with --partition (-p): {', '.join(cluster.partitions)}."
+    return f"Specify a partition with --partition (-p): {', '.join(cluster.partitions)}."
 
 
 def _replaced(cluster: Cluster) -> dict[str, dict[str, str]]:
@@ -125,7 +125,7 @@ def _replaced(cluster: Cluster) -> dict[str, dict[str, str]]:
 
 
 def lua(value: str | float | Mapping[str, Any] | Sequence[Any]) -> str:
-    """Give a value as Lua writes it: strings, numbers, truth, lists and tables by name."""
+    """Return a value as Lua writes it: strings, numbers, truth, lists and tables by name."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

@@ -31,7 +31,7 @@ def exports_for(cluster: Cluster, node: Node) -> list[Export]:
 
 
 def exports_file(cluster: Cluster, node: Node) -> File:
-    """Give the file of a node's exports; lines of others stand in /etc/exports and stay there."""
+    """Return the file of a node's exports; lines of others stand in /etc/exports and stay there."""
     lines = ["# written by gpupool; your own lines belong in /etc/exports"]
     for it in exports_for(cluster, node):
         lines.append(" ".join([it.path, f"-{','.join(it.options)}", *it.clients]))
@@ -39,7 +39,7 @@ def exports_file(cluster: Cluster, node: Node) -> File:
 
 
 def nfs_conf(cluster: Cluster, node: Node) -> File:
-    """Give nfsd's settings: the versions it speaks, and 8 threads for each CPU, 8 to 128 in all."""
+    """Return nfsd's settings: the versions it speaks, and 8 threads for each CPU, 8 to 128 in all."""
     three = "y" if 3 in cluster.storage.nfs_versions else "n"
     four = "y" if 4 in cluster.storage.nfs_versions else "n"
     threads = min(max(8 * node.cpus, 8), 128)

@@ -59,7 +59,7 @@ def automount_text(mount: Mount) -> str:
     # log-ins wait for a home.mount that has begun: systemd's own systemd-user-sessions.service comes after it
     wants = "" if mount_unit == "home.mount" else f"Wants={_percent(mount_unit)}\n"
     return (
-        f"# written by gpupool\n[Unit]\nDescription={_percent(mount.path)}, when somebody looks\n"
+        f"# written by gpupool\n[Unit]\nDescription={_percent(mount.path)}, at first access\n"
         f"StartLimitIntervalSec=0\n{wants}\n[Automount]\nWhere={_percent(mount.path)}\n\n"
         f"[Install]\nWantedBy={_target(mount)}\n"
     )

@@ -16,5 +16,5 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 @lru_cache(maxsize=4)
 def hosts(cluster: Cluster) -> str:
-    """Give /etc/hosts."""
+    """Return /etc/hosts."""
     return fill("hosts", cluster=cluster, nodes=[node for node in cluster.nodes.values() if node.address])

@@ -13,7 +13,7 @@ _BASE = ("ca-certificates", "openssh-server", "systemd-timesyncd", "tzdata")
 
 
 def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
-    """Give the names of a node's packages, sorted: what its roles need and what the inventory adds."""
+    """Return the names of a node's packages, sorted: what its roles need and what the inventory adds."""
     wanted = set(_BASE)
     if node.runs_slurm:
         wanted |= {"munge", "slurm-client"}

@@ -5,7 +5,7 @@ from gpupool.wanted import User
 
 
 def groups_for(cluster: Cluster) -> dict[str, int]:
-    """Give every unix group: one for each account with a gid, and `people` for users of accounts without."""
+    """Return every unix group: one for each account with a gid, and `people` for users of accounts without."""
     groups = {account.name: account.gid for account in cluster.accounts.values() if account.gid}
     if any(user.gid is None for user in cluster.users.values()):
         groups["people"] = PEOPLE_GID
@@ -13,7 +13,7 @@ def groups_for(cluster: Cluster) -> dict[str, int]:
 
 
 def people_for(cluster: Cluster, node: Node) -> list[User]:
-    """Give the users of a node; where the homes are not mounted they get a local one."""
+    """Return the users of a node; where the homes are not mounted they get a local one."""
     shared = cluster.home_export
     has_homes = shared is None or node.name in shared.clients
     return [

@@ -29,7 +29,7 @@ def tops_for(cluster: Cluster, node: Node) -> list[Space]:
 
 
 def members_for(cluster: Cluster, node: Node) -> dict[str, int]:
-    """Give the places of members' own folders in the spaces that a node keeps, path -> uid.
+    """Return the places of members' own folders in the spaces that a node keeps, path -> uid.
 
     Members make these themselves, or do not: anybody else who may write there may have been first.
     """
@@ -44,7 +44,7 @@ def members_for(cluster: Cluster, node: Node) -> dict[str, int]:
 
 
 def _kept(cluster: Cluster, node: Node) -> Iterator[tuple[Mount, str]]:
-    """Give the exports that a node looks after, each with its path there."""
+    """Return the exports that a node looks after, each with its path there."""
     for mount in cluster.mounts:
         if mount.server == node.name:
             yield mount, mount.path
@@ -61,7 +61,7 @@ def _top(cluster: Cluster, path: str, accounts: list[str]) -> Space:
 
 
 def _parts(cluster: Cluster, node: Node) -> Iterator[tuple[str, str]]:
-    """Give (path on the server, account) of what lies between an export and the users' own folders."""
+    """Return (path on the server, account) of what lies between an export and the users' own folders."""
     for space in cluster.storage.user_spaces:
         above = space.path.rpartition("/")[0]
         if "{account}" not in above or "{user}" in above or "{id}" in above:
@@ -111,13 +111,13 @@ def _lets_people_in(cluster: Cluster, node: Node) -> bool:
 
 
 def skeleton(cluster: Cluster) -> dict[str, str]:
-    """Give the files that a new home has besides the node's /etc/skel."""
+    """Return the files that a new home has besides the node's /etc/skel."""
     conda = cluster.software.conda
     return {".bashrc": fill("skel.bashrc")} if conda and conda.bashrc_hook else {}
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Give the file by which login shells get the variables of user spaces, where people work."""
+    """Return the file by which login shells get the variables of user spaces, where people work."""
     mounted = [mount for mount in cluster.mounts if node.name in mount.clients]
     named = [(space.env, space.path) for space in cluster.storage.user_spaces if space.env]
     here = [it for it in named if any(mount.holds(it[1].partition("{")[0].rstrip("/")) for mount in mounted)]
@@ -126,7 +126,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 
 def _here(cluster: Cluster, node: Node, at: str) -> str | None:
-    """Give the path, on the node that looks after it, of what clients find at a path; None on other nodes."""
+    """Return the path, on the node that looks after it, of what clients find at a path; None on other nodes."""
     kept = [(mount, path) for mount, path in _kept(cluster, node) if mount.holds(at)]
     mount, path = max(kept, key=lambda it: len(it[0].at), default=(None, ""))
     return f"{path.rstrip('/')}{at.removeprefix(mount.at)}" if mount else None

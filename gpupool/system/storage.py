@@ -75,5 +75,5 @@ def exported_for(cluster: Cluster, node: Node) -> list[Directory]:
 
 
 def served_by(cluster: Cluster, node: Node) -> tuple[Mount, ...]:
-    """Give the exports that a node serves."""
+    """Return the exports that a node serves."""
     return tuple(mount for mount in cluster.mounts if mount.server == node.name)

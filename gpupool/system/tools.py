@@ -21,7 +21,7 @@ def files(cluster: Cluster, node: Node) -> tuple[File, ...]:
 
 
 def sbash(cluster: Cluster, tool: Tool) -> str:
-    """Give the shell script; options of the tool: gpus, gpu (type), cpus (for each GPU), partition."""
+    """Return the shell script; options of the tool: gpus, gpu (type), cpus (for each GPU), partition."""
     types = [gpu for gpu in cluster.gpu_types if any(gpu in node.gpus for node in cluster.having("compute"))]
     words = {key: shlex.quote(str(tool.options[key])) if key in tool.options else "" for key in ("gpu", "partition")}
     return fill(

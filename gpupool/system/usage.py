@@ -23,7 +23,7 @@ _DAY = 86400
 _CALENDAR = {3600: "hourly", _DAY: "daily", 7 * _DAY: "weekly"}
 _WORDS = {
     "count": "gpupool: says in each directory how much it holds",
-    "purge": "gpupool: removes files that nobody has changed for long",
+    "purge": "gpupool: removes files that have not changed for a long time",
     "audit": "gpupool: lists what does not belong in labs' spaces",
 }
 
@@ -80,7 +80,7 @@ class Jobs:
 
 
 def jobs_for(cluster: Cluster, node: Node) -> Jobs:
-    """Give what a node does; most do nothing."""
+    """Return what a node does; most do nothing."""
     report = cluster.storage.usage_report
     return Jobs(
         report.file if report else "",
@@ -92,7 +92,7 @@ def jobs_for(cluster: Cluster, node: Node) -> Jobs:
 
 
 def worker(cluster: Cluster, mount: Mount) -> tuple[str, str] | None:
-    """Give (node, path there) that looks after an export; None where no node of ours can.
+    """Return (node, path there) that looks after an export; None where no node of ours can.
 
     It is the fileserver; where that is not ours to manage the first head that mounts it, or else the first node.
     """
@@ -123,7 +123,7 @@ def _counted(cluster: Cluster, node: Node) -> Iterator[Counted]:
 
 
 def _levels(cluster: Cluster, mount: Mount) -> int:
-    """Give how deep people's own directories lie in an export: /scratch/{account}/{user} is two; 0 where none do."""
+    """Return how deep people's own directories lie in an export: /scratch/{account}/{user} is two; 0 where none do."""
     deep = [space.path.removeprefix(mount.at).count("/") for space in _user_spaces(cluster, mount)]
     return max(deep, default=0)
 
@@ -152,7 +152,7 @@ def _purged(cluster: Cluster, node: Node) -> Iterator[Purged]:
 
 
 def _spared(cluster: Cluster, node: Node, own: Mount | None) -> Iterator[str]:
-    """Give what a purge of an export, or of a node's own directory, spares: other exports, homes, Slurm's state."""
+    """Return what a purge of an export, or of a node's own directory, spares: other exports, homes, Slurm's state."""
     for mount in cluster.mounts:
         if own is None or mount.export != own.export:
             yield from [mount.path] if mount.server == node.name else []
@@ -182,7 +182,7 @@ def _within(path: str, place: str) -> bool:
 
 
 def settings(jobs: Jobs, cluster: Cluster) -> dict[str, Any]:
-    """Give what /etc/gpupool/usage.json says."""
+    """Return what /etc/gpupool/usage.json says."""
     return {
         "about": f"{PROOF}from the inventory of {cluster.name}; changes made here are undone by the next apply.",
         "file": jobs.file,
@@ -193,7 +193,7 @@ def settings(jobs: Jobs, cluster: Cluster) -> dict[str, Any]:
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Give the program, its settings and a service and a timer for each kind of job; nothing where there is none."""
+    """Return the program, its settings and a service and a timer for each kind of job; nothing where there is none."""
     jobs = jobs_for(cluster, node)
     if not jobs.intervals:
         return
@@ -213,7 +213,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 
 def units_of(kind: str) -> tuple[str, str]:
-    """Give the paths of a kind's service and timer."""
+    """Return the paths of a kind's service and timer."""
     name = {"count": "usage"}.get(kind, kind)
     return f"{UNITS}/gpupool-{name}.service", f"{UNITS}/gpupool-{name}.timer"
 
@@ -225,7 +225,7 @@ GONE = (*TIMERS.values(), *(units_of(kind)[0] for kind in _WORDS), COMMAND, SETT
 
 
 def _places(cluster: Cluster, node: Node, jobs: Jobs, kind: str) -> tuple[str, ...]:
-    """Give where a job writes, on file systems of the node's own; other people's servers may not answer."""
+    """Return where a job writes, on file systems of the node's own; other people's servers may not answer."""
     if kind == "audit":
         return ()
     trees = jobs.count if kind == "count" else jobs.purge

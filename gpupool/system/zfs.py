@@ -93,7 +93,7 @@ def _sizes(quota: int | None, reservation: int | None) -> dict[str, str]:
 
 
 def _group_quotas(cluster: Cluster, export: str) -> dict[str, int]:
-    """Give what each account's users may have together, where directories of users by account lie on an export."""
+    """Return what each account's users may have together, where directories of users by account lie on an export."""
     mount = next(it for it in cluster.mounts if it.export == export)
     found: dict[str, int] = {}
     for space in cluster.storage.user_spaces:

@@ -15,21 +15,21 @@ _DAYS = {"weekly": 7, "monthly": 30, "quarterly": 91}
 
 
 def snapshot_files(schedule: Mapping[str, Mapping[str, int]]) -> list[File]:
-    """Give the files for snapshots; `schedule`: dataset -> kind (hourly, daily, weekly, monthly) -> how many stay."""
+    """Return the files for snapshots; `schedule`: dataset -> kind (hourly, daily, weekly, monthly) -> how many stay."""
     rows = [(name, kind, str(keep)) for name, kinds in schedule.items() for kind, keep in kinds.items()]
     words = "Snapshots of ZFS datasets that are due"
     return _files(SNAPSHOTS, "zfs-snapshots", words, "hourly", 60, _table("snapshots", rows))
 
 
 def scrub_files(pools: Mapping[str, str]) -> list[File]:
-    """Give the files for scrubs; `pools`: pool -> weekly, monthly or quarterly."""
+    """Return the files for scrubs; `pools`: pool -> weekly, monthly or quarterly."""
     rows = [(pool, str(_DAYS[often])) for pool, often in pools.items()]
     words = "Scrubs of ZFS pools that are due"
     return _files(SCRUB, "zfs-scrub", words, "*-*-* 00:30", 3600, _table("scrubs", rows))
 
 
 def health_files(pools: Collection[str]) -> list[File]:
-    """Give the files for the look at these pools, every ten minutes."""
+    """Return the files for the look at these pools, every ten minutes."""
     return _files(HEALTH, "zfs-health", "Health of ZFS pools", "*:0/10", 30, None, tuple(pools))
 
 

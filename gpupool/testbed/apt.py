@@ -8,7 +8,7 @@ import subprocess
 def install(packages: list[str]) -> str | None:
     """Install packages where we are root on a Debian; return why not, in words, or None when they are there."""
     if not shutil.which("apt-get"):
-        return "this is no Debian"
+        return "this is not Debian"
     if os.geteuid() != 0:
         return f"only root can install it: sudo apt-get install {' '.join(packages)}"
     env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}

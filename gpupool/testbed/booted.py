@@ -32,7 +32,7 @@ def wait(spec: Spec, folder: Path, key: Path) -> Ready:
 def still_starting(ready: Ready) -> list[str]:
     """Return a sentence for each node whose services take their time."""
     late = [box.name for box, seen in ready if seen.system not in ("running", "degraded")]
-    return [f"{name} still starts services: systemctl list-jobs there says which" for name in late]
+    return [f"{name} is still starting services: run systemctl list-jobs on it" for name in late]
 
 
 def _ready(spec: Spec, box: Container, public_key: str) -> look.Found:
@@ -47,8 +47,8 @@ def _ready(spec: Spec, box: Container, public_key: str) -> look.Found:
             return found
         if "is not running" in seen.stderr:
             logs = docker.attempt(["logs", "--tail", "3", name])
-            words = " / ".join((logs.stdout + logs.stderr).split("\n")).strip(" /") or "it wrote nothing"
-            raise TestbedError(f"{box.name} stopped while it booted: {words}")
+            words = " / ".join((logs.stdout + logs.stderr).split("\n")).strip(" /") or "no output"
+            raise TestbedError(f"{box.name} stopped while booting: {words}")
         time.sleep(0.3)
     late = f"{box.name} has not booted after {BOOT_SECONDS:.0f} s (systemd says: {found.system})"
-    raise TestbedError(f"{late}: docker logs {name} says why")
+    raise TestbedError(f"{late}: see docker logs {name}")

@@ -13,7 +13,7 @@ _running: set["subprocess.Popen[str]"] = set()
 
 
 def run(args: Sequence[str], *, stdin: str | None = None, timeout: float = HANGS) -> str:
-    """Run ``docker ARGS`` and return its standard output; a failure or a timeout (seconds) is a TestbedError."""
+    """Run `docker ARGS` and return its standard output; a failure or a timeout (seconds) is a TestbedError."""
     done = attempt(args, stdin=stdin, timeout=timeout)
     if done.returncode:
         raise TestbedError(f"docker {args[0]} failed: {reason(done)}")
@@ -23,7 +23,7 @@ def run(args: Sequence[str], *, stdin: str | None = None, timeout: float = HANGS
 def attempt(
     args: Sequence[str], *, stdin: str | None = None, timeout: float = HANGS
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``docker ARGS`` and return what came of it, good or bad; only a missing docker or a timeout raises."""
+    """Run `docker ARGS` and return what came of it, good or bad; only a missing docker or a timeout raises."""
     command = ["docker", *args]
     try:
         # Ctrl-C is for us alone: a docker killed halfway leaves things that nobody has named yet. And standard input
@@ -39,12 +39,12 @@ def attempt(
             env={**os.environ, "DOCKER_CLI_HINTS": "false"},
         )
     except FileNotFoundError as error:
-        raise TestbedError("docker is not installed here: apt-get install docker.io") from error
+        raise TestbedError("docker is not installed on this machine: apt-get install docker.io") from error
     _running.add(process)
     try:
         out, err = process.communicate(stdin, timeout=timeout)
     except subprocess.TimeoutExpired as error:
-        raise TestbedError(f"docker {args[0]} gave no answer for {timeout:.0f} s: is dockerd healthy?") from error
+        raise TestbedError(f"docker {args[0]} did not answer for {timeout:.0f} s: is dockerd running?") from error
     finally:
         _running.discard(process)
         if process.poll() is None:
@@ -80,7 +80,7 @@ def inspect(kind: str, names: Sequence[str]) -> dict[str, dict[str, Any]]:
 
 
 def labelled(kind: str, label: str) -> list[str]:
-    """Return the names of all containers, networks or volumes that carry this label (``key`` or ``key=value``)."""
+    """Return the names of all containers, networks or volumes that carry this label (`key` or `key=value`)."""
     listing = {"container": ["ps", "--all"], "network": ["network", "ls"], "volume": ["volume", "ls"]}[kind]
     form = "{{.Names}}" if kind == "container" else "{{.Name}}"
     return run([*listing, "--filter", f"label={label}", "--format", form]).split()

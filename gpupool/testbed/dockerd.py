@@ -27,13 +27,15 @@ def ensure(*, may_install: bool = True) -> str:
     if os.environ.get("DOCKER_HOST"):
         raise TestbedError(_not_there(os.environ["DOCKER_HOST"]))
     if not _is_root():
-        raise TestbedError("docker is not running here, and only root can start it: sudo systemctl start docker")
+        raise TestbedError(
+            "docker is not running on this machine, and only root can start it: sudo systemctl start docker"
+        )
     _start()
     return _wait()
 
 
 def _there() -> bool:
-    """Say whether the programs we need are here; a daemon on another host needs the client only."""
+    """Return whether the programs we need are here; a daemon on another host needs the client only."""
     return bool(shutil.which("docker") and (shutil.which("dockerd") or os.environ.get("DOCKER_HOST") or _ask()[0]))
 
 
@@ -42,18 +44,17 @@ def _is_root() -> bool:
 
 
 def _not_installed() -> str:
-    return "docker is not installed here, and only root can install it: sudo apt-get install docker.io"
+    return "docker is not installed on this machine, and only root can install it: sudo apt-get install docker.io"
 
 
 def _not_allowed() -> str:
     return (
-        "this user may not speak to docker: run as root, or join the group and log in again: "
-        "sudo usermod -aG docker $USER"
+        "this user may not use docker: run as root, or join the group and log in again: sudo usermod -aG docker $USER"
     )
 
 
 def _not_there(host: str) -> str:
-    return f"no docker answers at DOCKER_HOST={host}: start it, or unset DOCKER_HOST to use the one here"
+    return f"no docker answers at DOCKER_HOST={host}: start it, or unset DOCKER_HOST to use the one on this machine"
 
 
 def _ask() -> tuple[str, str]:
@@ -69,13 +70,15 @@ def _ask() -> tuple[str, str]:
 
 def _install() -> None:
     if not shutil.which("apt-get"):
-        raise TestbedError("docker is not installed here and this is no Debian: install docker, then run this again")
+        raise TestbedError(
+            "docker is not installed on this machine, which is not Debian: install docker, then run this again"
+        )
     packages = ["docker.io", "iptables"]
     if not shutil.which("docker"):  # a package of its own since Debian 13; part of docker.io before
         known = subprocess.run(["apt-cache", "show", "docker-cli"], capture_output=True, check=False)
         packages += ["docker-cli"] if known.returncode == 0 else []
     if why := apt.install(packages):
-        raise TestbedError(f"docker could not be installed: {why}")
+        raise TestbedError(f"cannot install docker: {why}")
 
 
 def _start() -> None:
@@ -83,7 +86,7 @@ def _start() -> None:
     if Path("/run/systemd/system").is_dir():
         done = subprocess.run(["systemctl", "start", "docker"], capture_output=True, text=True, check=False)
         if done.returncode:
-            raise TestbedError("systemd could not start docker: journalctl -u docker -n 20 says why")
+            raise TestbedError("systemd could not start docker: see journalctl -u docker -n 20")
         return
     forget_if_dead(Path("/var/run/docker.pid"), "dockerd")
     forget_if_dead(Path("/var/run/docker/containerd/containerd.pid"), "containerd")
@@ -118,4 +121,4 @@ def _wait() -> str:
         if version:
             return version
         time.sleep(0.2)
-    raise TestbedError(f"docker was started but does not answer: the last lines of {LOG} say why")
+    raise TestbedError(f"docker was started but does not answer: see the last lines of {LOG}")

@@ -14,7 +14,7 @@ _INOTIFY_PER_NODE = 32
 
 
 def host_cgroups() -> Literal["v1", "v2"]:
-    """Return ``v1`` where the devices controller is v1 (hybrid hosts too), ``v2`` where there is only v2."""
+    """Return `v1` where the devices controller is v1 (hybrid hosts too), `v2` where there is only v2."""
     try:
         lines = Path("/proc/cgroups").read_text().splitlines()
     except OSError:

@@ -97,7 +97,7 @@ def _few(packages: Collection[str], shown: int = 3) -> str:
 
 
 def is_here(tag: str) -> bool:
-    """Say whether docker has this image."""
+    """Return whether docker has this image."""
     return docker.attempt(["image", "inspect", "--format", "{{.Id}}", tag]).returncode == 0
 
 
@@ -138,7 +138,7 @@ def _debian(suite: str, tell: Tell) -> str:
         return official
     made = f"gpupool/debian:{suite}"
     if not is_here(made):
-        tell(f"no image registry answers: Debian {suite} from a mirror")
+        tell(f"no image registry answers: building Debian {suite} from a package mirror")
         _bootstrap(suite, made)
     return made
 
@@ -152,7 +152,9 @@ def _is_pulled(reference: str) -> bool:
 
 def _bootstrap(suite: str, tag: str) -> None:
     if not shutil.which("mmdebstrap") and (why := apt.install(["mmdebstrap", "debian-archive-keyring"])):
-        raise TestbedError(f"debian:{suite} cannot be pulled, and mmdebstrap, which makes one, is not here: {why}")
+        raise TestbedError(
+            f"debian:{suite} cannot be pulled, and mmdebstrap, which could build it, is not installed: {why}"
+        )
     with tempfile.TemporaryDirectory(prefix="gpupool-") as folder:
         tree = Path(folder) / "tree.tar"
         command = ["mmdebstrap", "--variant=apt", f"--components={COMPONENTS}", *host.apt_options(), suite, str(tree)]
@@ -160,7 +162,7 @@ def _bootstrap(suite: str, tag: str) -> None:
         code, said = _until_done([*command, "-"] if sources else command, sources or "")
         if code:
             lines = [line.strip() for line in said.splitlines() if line.strip().startswith("E:")] or ["no reason given"]
-            raise TestbedError(f"Debian {suite} could not be fetched: {lines[0].removeprefix('E:').strip()}")
+            raise TestbedError(f"cannot download Debian {suite}: {lines[0].removeprefix('E:').strip()}")
         docker.run(["import", str(tree), tag], timeout=BUILD_SECONDS)
 
 

@@ -12,7 +12,7 @@ KEY_TYPE = "ed25519"
 
 
 def ensure_key(folder: Path) -> Path:
-    """Return the private key in this folder, made on first use; its public half stands beside it as ``.pub``."""
+    """Return the private key in this folder, made on first use; its public half stands beside it as `.pub`."""
     key = folder / "id_ed25519"
     if key.exists() and public_path(key).exists():
         return key
@@ -23,9 +23,9 @@ def ensure_key(folder: Path) -> Path:
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
-        raise TestbedError("ssh-keygen is not here: apt-get install openssh-client") from error
+        raise TestbedError("ssh-keygen is not installed: apt-get install openssh-client") from error
     if done.returncode:
-        raise TestbedError(f"no SSH key could be made in {folder}: {done.stderr.strip() or done.stdout.strip()}")
+        raise TestbedError(f"cannot create an SSH key in {folder}: {done.stderr.strip() or done.stdout.strip()}")
     public_path(fresh).rename(public_path(key))
     fresh.rename(key)
     return key

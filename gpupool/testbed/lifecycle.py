@@ -19,7 +19,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Up:
-    """What ``up`` did: nodes made, made anew (their shape changed), started, left alone, and those no longer named."""
+    """What `up` did: nodes made, made anew (their shape changed), started, left alone, and those no longer named."""
 
     state: State
     created: tuple[str, ...] = ()
@@ -118,7 +118,7 @@ def _settle(spec: Spec, wanted: dict[str, Order]) -> dict[str, tuple[str, ...]]:
             docker.run(["rm", "--force", "--volumes", spec.part(box.name)])
             done = docker.attempt(made)
         if done.returncode:
-            raise TestbedError(f"{box.name} could not be made: {docker.reason(done)}")
+            raise TestbedError(f"{box.name} could not be created: {docker.reason(done)}")
         docker.run(["start", spec.part(box.name)])
 
     # All that changed goes before anything is made: one node may take the address that another gave up.

@@ -37,11 +37,11 @@ class NodeStatus:
 
     @property
     def ok(self) -> bool:
-        """Say whether one can work there; a failed or slow service is the cluster's matter, not the testbed's."""
+        """Return whether one can work there; a failed or slow service is the cluster's matter, not the testbed's."""
         return self.container == "running" and self.ssh and self.systemd in ("running", "degraded", "starting")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the same as plain data, with ``ok``."""
+        """Return the same as plain data, with `ok`."""
         return {**asdict(self), "ok": self.ok}
 
 
@@ -87,7 +87,7 @@ def standing(testbed: str) -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Found:
-    """What the probe printed: public host key, whether sshd runs, systemd's word (``-``: none yet), failed units."""
+    """What the probe printed: public host key, whether sshd runs, systemd's word (`-`: none yet), failed units."""
 
     host_key: str
     sshd: bool
@@ -120,9 +120,9 @@ def ssh_command(state: State, node: str, user: str = "root", command: Sequence[s
     if node not in state.nodes:
         raise UsageError(f"testbed {state.id} has no node {node}: it has {', '.join(state.nodes)}")
     if not shutil.which("ssh"):
-        raise TestbedError("ssh is not here: apt-get install openssh-client")
+        raise TestbedError("ssh is not installed: apt-get install openssh-client")
     if not Path(state.ssh_config).exists():
-        raise TestbedError(f"testbed {state.id} never came up to its end: gpupool testbed up finishes it")
+        raise TestbedError(f"testbed {state.id} was only partly started: run gpupool testbed up again")
     return ["ssh", "-F", state.ssh_config, "-l", user, node, *(["--", *command] if command else [])]
 
 

@@ -16,7 +16,7 @@ def ensure(spec: Spec) -> None:
     if made.returncode and not stands(spec):
         wanted = ipaddress.ip_network(spec.network)
         free = _free(wanted, [wanted, *(subnet for group in _subnets().values() for subnet in group)])
-        raise TestbedError(f"network {wanted} cannot be made: {docker.reason(made)}; --network {free} may do")
+        raise TestbedError(f"cannot create network {wanted}: {docker.reason(made)}; try --network {free}")
 
 
 def stands(spec: Spec) -> bool:
@@ -28,13 +28,11 @@ def stands(spec: Spec) -> bool:
         return True
     if ours is not None:
         has = ", ".join(map(str, ours)) or "no addresses"
-        raise TestbedError(
-            f"network {spec.id} has {has}, the inventory says {wanted}: take the testbed down first, then up again"
-        )
+        raise TestbedError(f"network {spec.id} has {has}, the inventory has {wanted}: run testbed down, then up again")
     for name, subnets in taken.items():
         if any(subnet.overlaps(wanted) for subnet in subnets):
             free = _free(wanted, [subnet for group in taken.values() for subnet in group])
-            raise TestbedError(f"{wanted} is in use by docker's network {name}: take another one, --network {free}")
+            raise TestbedError(f"{wanted} is in use by docker's network {name}: choose another one, --network {free}")
     return False
 
 
@@ -53,7 +51,7 @@ def ensure_volumes(spec: Spec) -> None:
             docker.run(create_volume(spec, volume))
         elif (there.get("Options") or {}) != _options(volume):
             raise TestbedError(
-                f"volume {spec.part(volume.key)} was made with another source or size: take the testbed down first"
+                f"volume {spec.part(volume.key)} was created with another source or size: run testbed down first"
             )
 
 

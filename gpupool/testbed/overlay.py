@@ -27,7 +27,7 @@ def stand_in(
     keys: tuple[str, ...] = (),
     machines: Collection[str] = (),
 ) -> Cluster:
-    """Give the Cluster of the nodes that a testbed starts.
+    """Return the Cluster of the nodes that a testbed starts.
 
     Caps shrink with the pool, so that they can be reached and still add up; `network` moves the addresses to
     another network of the same size; `keys` are public SSH keys that every user gets; `machines` are the nodes that
@@ -35,7 +35,7 @@ def stand_in(
     """
     overlay = cluster.testbed
     if overlay is None:
-        raise TestbedError(f"the inventory of {cluster.name} has no testbed: say which nodes (testbed: nodes:)")
+        raise TestbedError(f"the inventory of {cluster.name} has no testbed: set its nodes (testbed: nodes:)")
     nodes = _moved(cluster, network or overlay.network)
     vm_choice.ensure_fit(cluster, nodes, machines, cgroup)
     emulated = all(node.name in machines for node in nodes.values() if node.has("compute"))
@@ -106,7 +106,7 @@ def _scaled(cluster: Cluster, pool: int) -> dict[str, Account]:
 
 
 def _with_cap(lab: Account, gpus: int, share: LabShare) -> Account:
-    """Give the lab with another cap, and what it may use for each GPU along with it, unless it has its own limit."""
+    """Return the lab with another cap, and what it may use for each GPU along with it, unless it has its own limit."""
     group, cap = lab.limits.group, lab.limits.group.gpu or 0
     follows = {key: each * gpus for key, each in share if each is not None and getattr(group, key) == each * cap}
     group = group.model_copy(update={"gpu": gpus, **follows})
@@ -114,7 +114,7 @@ def _with_cap(lab: Account, gpus: int, share: LabShare) -> Account:
 
 
 def shared_out(caps: Mapping[str, int], pool: int, whole: int) -> dict[str, int]:
-    """Give each lab its part of `pool` GPUs as it has `caps` of `whole`: at least one, never more than its cap.
+    """Return each lab its part of `pool` GPUs as it has `caps` of `whole`: at least one, never more than its cap.
 
     Together they have the part of the pool that the caps have of the whole, which is all of it where nothing is
     nobody's; more only where there are more labs than GPUs.
@@ -135,7 +135,7 @@ def shared_out(caps: Mapping[str, int], pool: int, whole: int) -> dict[str, int]
 
 
 def spec_of(cluster: Cluster, *, name: str | None = None, prefix: str = "gpupool") -> Spec:
-    """Give the containers, network and volumes of a stand-in."""
+    """Return the containers, network and volumes of a stand-in."""
     return Spec(
         name=name or cluster.name,
         prefix=prefix,

@@ -164,5 +164,5 @@ def install(exports: Mapping[str, str], packages: Iterable[str]) -> str:
 
 
 def tidy() -> str:
-    """Return the shell text that disables what is not configured yet and forgets what is a machine's own."""
+    """Return the shell text that disables what is not configured yet and removes host keys, machine-id and logs."""
     return _TIDY.format(unconfigured=" ".join(UNCONFIGURED_UNITS))

@@ -23,7 +23,7 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
 @dataclass(frozen=True)
 class Volume:
-    """Storage that containers share; ``source`` is what df shows, ``size`` what tmpfs takes (``50T``)."""
+    """Storage that containers share; `source` is what df shows, `size` what tmpfs takes (`50T`)."""
 
     key: str
     source: str | None = None
@@ -33,7 +33,7 @@ class Volume:
 
 @dataclass(frozen=True)
 class Machine:
-    """What a virtual machine has: logical CPUs (``threads`` on each core), memory in MiB, its own disks in MiB each."""
+    """What a virtual machine has: logical CPUs (`threads` on each core), memory in MiB, its own disks in MiB each."""
 
     cpus: int = 2
     threads: int = 1
@@ -45,8 +45,8 @@ class Machine:
 class Container:
     """One node: its name in the inventory, where it is, what is in it.
 
-    ``volumes`` maps a volume's key to a path; ``roles`` are words for people, who see them in a status. With a
-    ``machine`` the container holds QEMU, and the node is the virtual machine that runs in it.
+    `volumes` maps a volume's key to a path; `roles` are words for people, who see them in a status. With a
+    `machine` the container holds QEMU, and the node is the virtual machine that runs in it.
     """
 
     name: str
@@ -101,19 +101,23 @@ class Spec:
 
 
 def _complaints(spec: Spec) -> list[str]:
-    bad = [f"'{word}' is no name for docker (use a-z, 0-9, -)" for word in _words(spec) if not _NAME.fullmatch(word)]
+    bad = [
+        f"'{word}' is not a valid name for docker (use a-z, 0-9, -)"
+        for word in _words(spec)
+        if not _NAME.fullmatch(word)
+    ]
     bad += [words for box in spec.containers if box.machine for words in _machine_complaints(box, box.machine)]
     bad += [f"no node may be called '{box.name}'" for box in spec.containers if box.name == ANCHOR]
     try:
         network = ipaddress.ip_network(spec.network)
     except ValueError as error:
-        return [*bad, f"network {spec.network} does not hold: {error}"]
+        return [*bad, f"network {spec.network} is not valid: {error}"]
     reserved = {str(network[0]), str(network[-1]), spec.gateway}
     for box in spec.containers:
         try:
             inside = ipaddress.ip_address(box.address) in network
         except ValueError:
-            bad.append(f"{box.name}: '{box.address}' is no address")
+            bad.append(f"{box.name}: '{box.address}' is not an address")
             continue
         if not inside or box.address in reserved:
             bad.append(f"{box.name}: {box.address} is not a free address of {spec.network}")
@@ -128,11 +132,11 @@ def _complaints(spec: Spec) -> list[str]:
 
 
 def _machine_complaints(box: Container, it: Machine) -> list[str]:
-    bad = [f"{box.name}: a machine has no part in volumes of containers"] if box.volumes else []
+    bad = [f"{box.name}: a virtual machine cannot use volumes of containers"] if box.volumes else []
     if it.cpus < 1 or it.threads < 1 or it.cpus % it.threads:
-        bad.append(f"{box.name}: {it.cpus} CPUs are not cores of {it.threads} threads each")
+        bad.append(f"{box.name}: {it.cpus} CPUs cannot be divided into cores of {it.threads} threads")
     if it.memory < LEAST_MEMORY:
-        bad.append(f"{box.name}: {it.memory} MiB are too few for a machine, which needs {LEAST_MEMORY}")
+        bad.append(f"{box.name}: {it.memory} MiB are too little for a virtual machine, which needs {LEAST_MEMORY}")
     if it.disks and len(f"{box.name}-{len(it.disks)}") > DISK_NAME:
         bad.append(f"{box.name}: its name is too long for its disks, whose serial numbers have {DISK_NAME} characters")
     return bad

@@ -16,7 +16,7 @@ from gpupool.testbed import keys
 
 @dataclass(frozen=True)
 class State:
-    """A testbed as the last ``up`` left it; paths are absolute, ``nodes``, ``images`` by node, ``machines`` are VMs."""
+    """A testbed as the last `up` left it; paths are absolute, `nodes`, `images` by node, `machines` are VMs."""
 
     id: str
     name: str
@@ -72,10 +72,12 @@ def find(inventory: Path, *, name: str | None = None, prefix: str | None = None)
     found = made_from(inventory, name=name, prefix=prefix)
     if not found:
         called = f" called {name}" if name else ""
-        raise TestbedError(f"there is no testbed{called} of {inventory} here: gpupool testbed up {inventory} makes it")
+        raise TestbedError(
+            f"there is no testbed{called} of {inventory} on this machine: start it with gpupool testbed up {inventory}"
+        )
     if len(found) > 1:
         names = " or ".join(f"--name {state.name}" for state in found)
-        raise TestbedError(f"there are {len(found)} testbeds of {inventory} here: say which, {names}")
+        raise TestbedError(f"there are {len(found)} testbeds of {inventory} on this machine: choose one with {names}")
     return found[0]
 
 
@@ -84,10 +86,12 @@ def load(testbed: str) -> State:
     try:
         return State(**json.loads((folder(testbed) / "state.json").read_text()))
     except FileNotFoundError as error:
-        raise TestbedError(f"there is no testbed {testbed} here: gpupool testbed up makes it") from error
+        raise TestbedError(
+            f"there is no testbed {testbed} on this machine: start it with gpupool testbed up"
+        ) from error
     except (ValueError, TypeError) as error:
         raise TestbedError(
-            f"the state of testbed {testbed} cannot be read: gpupool testbed up writes it anew"
+            f"cannot read the state of testbed {testbed}: run gpupool testbed up to recreate it"
         ) from error
 
 
@@ -106,13 +110,13 @@ def held(testbed: str) -> Iterator[Path]:
     """Hold a testbed for one command that changes it; a second one is refused, a killed one lets go."""
     place = folder(testbed)
     place.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # Beside the folder and not in it: ``down`` removes the folder.
+    # Beside the folder and not in it: `down` removes the folder.
     with place.with_name(f".{testbed}.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise TestbedError(
-                f"another command is at work on testbed {testbed}: wait for it, then try again"
+                f"another command is using testbed {testbed}: wait for it to end, then try again"
             ) from error
         place.mkdir(exist_ok=True, mode=0o700)
         yield place

@@ -22,9 +22,9 @@ SETTLE_SECONDS = 60.0
 def ensure_possible() -> None:
     """Say in a TestbedError why this machine cannot run virtual ones, if it cannot."""
     if platform.machine() != "x86_64":
-        raise TestbedError(f"--vm needs an x86_64 machine, this is {platform.machine()}: leave --vm away")
+        raise TestbedError(f"--vm needs an x86_64 machine, this is {platform.machine()}: remove --vm")
     if not shutil.which("ssh"):
-        raise TestbedError("ssh is not here: apt-get install openssh-client")
+        raise TestbedError("ssh is not installed: apt-get install openssh-client")
     if not Path("/dev/net/tun").exists():
         raise TestbedError("a virtual machine's network needs /dev/net/tun: sudo modprobe tun")
 
@@ -49,7 +49,7 @@ def create(
 ) -> list[str]:
     """Return the docker arguments that create the machine's container without starting it."""
     if box.machine is None:
-        raise TestbedError(f"{box.name} is no machine")
+        raise TestbedError(f"{box.name} is not a virtual machine")
     private = host_key(folder, box.name)
     start = vm_boot.script(
         spec,
@@ -94,11 +94,11 @@ def ready(spec: Spec, box: Container, config: Path) -> look.Found:
             return found
         if not docker.inspect("container", [name])[name]["State"]["Running"]:
             logs = docker.attempt(["logs", "--tail", "3", name])
-            words = " / ".join((logs.stdout + logs.stderr).split("\n")).strip(" /") or "it wrote nothing"
-            raise TestbedError(f"{box.name} stopped while it booted: {words}")
+            words = " / ".join((logs.stdout + logs.stderr).split("\n")).strip(" /") or "no output"
+            raise TestbedError(f"{box.name} stopped while booting: {words}")
         time.sleep(1)
     late = f"{box.name} has not booted after {BOOT_SECONDS:.0f} s (systemd says: {found.system})"
-    raise TestbedError(f"{late}: docker logs {name} says why")
+    raise TestbedError(f"{late}: see docker logs {name}")
 
 
 def pull_plug(testbed: str, node: str) -> None:

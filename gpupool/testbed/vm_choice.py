@@ -14,7 +14,7 @@ MOST_CPUS = 16
 
 
 def chosen(cluster: Cluster, words: str) -> tuple[str, ...]:
-    """Return the nodes that a selector such as ``@fileserver,gpu-[1-2]`` means, in the testbed's order."""
+    """Return the nodes that a selector such as `@fileserver,gpu-[1-2]` means, in the testbed's order."""
     try:
         found = cluster.select(words) if words else frozenset()
     except ValueError as error:
@@ -37,7 +37,7 @@ def machine_of(cluster: Cluster, node: Node) -> Machine:
 
 
 def true_cpus(nodes: Mapping[str, Node], machines: Collection[str]) -> bool:
-    """Tell whether each node that runs jobs is a machine with all the CPUs and the memory that the inventory says."""
+    """Return whether each node that runs jobs is a machine with all the CPUs and the memory that the inventory says."""
     return all(node.name in machines and _fits(node) for node in nodes.values() if node.has("compute"))
 
 
@@ -46,7 +46,7 @@ def _fits(node: Node) -> bool:
 
 
 def joined(mount: Mount, client: str, machines: Collection[str]) -> bool:
-    """Tell whether a client can have a mount: machines mount what machines serve, containers share volumes."""
+    """Return whether a client can have a mount: machines mount what machines serve, containers share volumes."""
     return (mount.server in machines) == (client in machines)
 
 
@@ -70,5 +70,5 @@ def ensure_fit(
     if cgroup == "v1" and left and len(left) < len(compute):
         raise TestbedError(
             f"Slurm has one cgroup.conf for all, and on this machine containers have control groups v1, machines v2: "
-            f"all nodes that run jobs have to be machines, or none (--vm {','.join([*machines, *left])})"
+            f"either all compute nodes must be virtual machines, or none (--vm {','.join([*machines, *left])})"
         )

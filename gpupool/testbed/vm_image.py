@@ -91,7 +91,7 @@ def _make_disk(tag: str, key: str, qemu: str) -> None:
                 raise
         if tree.returncode or disk.returncode:
             lines = [line for line in said.splitlines() if line.strip()] or ["no reason given"]
-            raise TestbedError(f"no disk could be made of {tag}: {lines[-1].strip()}")
+            raise TestbedError(f"cannot create a disk from {tag}: {lines[-1].strip()}")
     finally:
         docker.attempt(["rm", "--force", name])
 

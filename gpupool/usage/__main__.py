@@ -38,7 +38,7 @@ def each(
     for entry in entries:
         try:
             if not tree.answers(entry["path"]):
-                raise tree.NoWayError(f"its file system does not answer within {tree.PATIENCE} s, or is not there")
+                raise tree.NoWayError(f"its file system does not answer within {tree.PATIENCE} s, or does not exist")
             well = work(entry) and well
         except (tree.NoWayError, OSError) as error:
             trouble(entry["path"], getattr(error, "strerror", None) or str(error))
@@ -72,7 +72,7 @@ def run_purge(settings: dict[str, Any], dry: bool) -> bool:
             with _appending(purge.log_of(LOGS, now)) as log:
                 gone = purge.purge(rule, now, log.write, dry=bool(why))
             if why:
-                say(f"{rule.path}: {why}, so nothing is removed; {LOGS} says what the next run will remove")
+                say(f"{rule.path}: {why}, so nothing is removed; {LOGS} lists what the next run will remove")
         done = "would go" if dry or why else "gone"
         words = f"{gone.files} files and links ({note.human(gone.kib)}), {gone.directories} directories"
         say(f"{rule.path}: {done}: {words}" + (f"; {gone.failed} failed" if gone.failed else ""))
@@ -130,10 +130,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="usage", description=__doc__)
     parser.add_argument("what", choices=["count", "purge", "audit", "report"])
     parser.add_argument("settings", type=Path, help="such as /etc/gpupool/usage.json")
-    parser.add_argument("--dry", action="store_true", help="purge: say what would go, remove nothing")
+    parser.add_argument("--dry", action="store_true", help="with purge: list what would be removed, and remove nothing")
     words = parser.parse_args()
     if words.dry and words.what != "purge":
-        parser.error("--dry is for purge")
+        parser.error("--dry only works with purge")
     settings = json.loads(words.settings.read_text())
     tree.allow_depth()
     if words.what == "purge":

@@ -28,7 +28,7 @@ class Stray:
 
 
 def audit(top: str, owners: Mapping[str, int], ours: frozenset[str] = frozenset()) -> list[Stray]:
-    """Give what lies at `top` and is not the directory of one of `owners` (name -> uid) with that owner, by name.
+    """Return what lies at `top` and is not the directory of one of `owners` (name -> uid) with that owner, by name.
 
     `ours` are names of files that gpupool writes there itself.
     """
@@ -59,7 +59,7 @@ def _why(name: str, it: os.stat_result, owners: Mapping[str, int]) -> str:
 
 
 def owner_of(uid: int) -> str:
-    """Give a user's name, or the number where there is none."""
+    """Return a user's name, or the number where there is none."""
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:

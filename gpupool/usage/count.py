@@ -109,7 +109,7 @@ def count(top: str, levels: int, file: str, now: float, say: Say) -> Counted:
                 if level.depth > 1:
                     stack[-2].sum.merge(level.sum)
             elif level.depth == 0 and level.sum.missed:
-                walk.leave(level, f"not all of it could be looked at: {level.sum.missed}", level.sum.fault)
+                walk.leave(level, f"not all of it could be read: {level.sum.missed}", level.sum.fault)
             stack.pop()
             if level.depth:
                 os.close(level.fd)
@@ -215,7 +215,7 @@ class _Walk:
                 os.close(fd)
 
     def unwritten(self, error: OSError) -> tuple[str, bool]:
-        """Give why the file could not be written, and whether that is a fault and no affair of people's."""
+        """Return why the file could not be written, and whether that is a fault and no affair of people's."""
         peoples = isinstance(error, note.TakenError) or error.errno in _PEOPLES
         return f"{self.file} is not written: {error.strerror}", not peoples
 
@@ -227,7 +227,7 @@ class _Walk:
 
 
 def _way(level: _Level) -> tuple[str, ...]:
-    """Give the names on the way from the top to a directory in which a file belongs."""
+    """Return the names on the way from the top to a directory in which a file belongs."""
     return tuple(level.path.split("/")[-level.depth :]) if level.depth else ()
 
 

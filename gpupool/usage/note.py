@@ -19,7 +19,7 @@ _KINDS = {stat.S_IFREG: "a file", stat.S_IFDIR: "a directory", stat.S_IFLNK: "a 
 
 
 def human(kib: int) -> str:
-    """Give KiB with one decimal, rounded up: 133284169 is 127.2G (`numfmt --from-unit=1024 --to=iec --format=%.1f`)."""
+    """Return KiB with one decimal, rounded up: 133284169 is 127.2G, as `numfmt --from-unit=1024 --to=iec` says."""
     tenths, unit = kib * 10, 0
     while tenths >= 10240 and unit < len(_UNITS) - 1:
         unit += 1
@@ -28,13 +28,13 @@ def human(kib: int) -> str:
 
 
 def text(kib: int, now: float) -> str:
-    """Give the three lines; `now` in seconds since 1970, shown in the machine's own time zone."""
+    """Return the three lines; `now` in seconds since 1970, shown in the machine's own time zone."""
     moment = time.strftime("%Y-%m-%d %H:%M", time.localtime(now))
     return f"Updated: {moment}\nUsage (human-readable):  {human(kib)}\nUsage (K): {kib}\n"
 
 
 def parse(said: str) -> tuple[str, int] | None:
-    """Give (updated, KiB) of the three lines; None when they are not of that form."""
+    """Return (updated, KiB) of the three lines; None when they are not of that form."""
     match = _FORM.fullmatch(said)
     return (match[1], int(match[2])) if match else None
 
@@ -44,7 +44,7 @@ class TakenError(OSError):
 
 
 def leftover(file: str) -> str:
-    """Give the name of a file that is being written; a run that was killed leaves one."""
+    """Return the name of a file that is being written; a run that was killed leaves one."""
     return f".{file}.gpupool-new"
 
 
@@ -86,23 +86,23 @@ def ours(it: os.stat_result) -> bool:
 
 
 def _free(fd: int, name: str) -> bool:
-    """Tell whether a name in an open directory is a file of ours; False where there is nothing."""
+    """Return whether a name in an open directory is a file of ours; False where there is nothing."""
     try:
         it = os.stat(name, dir_fd=fd, follow_symlinks=False)
     except FileNotFoundError:
         return False
     if not ours(it):
         kind = _KINDS.get(stat.S_IFMT(it.st_mode), "something")
-        raise TakenError(errno.EEXIST, f"{name} there is {kind} of somebody's own")
+        raise TakenError(errno.EEXIST, f"{name} is {kind} of another owner")
     return True
 
 
 def _place(fd: int, new: str, file: str) -> None:
-    """Give the new file its name where there was none: what somebody puts there meanwhile stays."""
+    """Return the new file its name where there was none: what somebody puts there meanwhile stays."""
     try:
         os.link(new, file, src_dir_fd=fd, dst_dir_fd=fd, follow_symlinks=False)
     except FileExistsError:
-        raise TakenError(errno.EEXIST, f"{file} there is something of somebody's own") from None
+        raise TakenError(errno.EEXIST, f"{file} was created by another user") from None
     except PermissionError:  # a file system without links
         os.rename(new, file, src_dir_fd=fd, dst_dir_fd=fd)
     else:
@@ -116,12 +116,12 @@ def drop(fd: int, name: str) -> None:
 
 
 def in_kib(blocks: int) -> int:
-    """Give blocks of 512 bytes in KiB, rounded up as `du -k` does."""
+    """Return blocks of 512 bytes in KiB, rounded up as `du -k` does."""
     return -(-blocks * _BLOCK // 1024)
 
 
 def size(fd: int, file: str) -> int:
-    """Give the blocks of an open directory and of our file in it."""
+    """Return the blocks of an open directory and of our file in it."""
     own = os.fstat(fd).st_blocks
     with contextlib.suppress(OSError):
         it = os.stat(file, dir_fd=fd, follow_symlinks=False)

@@ -64,7 +64,7 @@ def purge(rule: Rule, now: float, log: Say, dry: bool = False) -> Gone:
     try:
         spared = tree.identities((*NEVER, *rule.spared))
         if inside := tree.lies_in(fd, spared):
-            raise tree.NoWayError(f"it lies in {inside}, from which nothing is removed")
+            raise tree.NoWayError(f"it is inside {inside}, from which nothing is removed")
     except tree.NoWayError:
         os.close(fd)
         raise
@@ -159,12 +159,12 @@ class _Walk:
                 self.failed(f"{here}/{level.name}", error)
 
     def old(self, it: os.stat_result) -> bool:
-        """Tell whether a file or directory has not been changed for long enough."""
+        """Return whether a file or directory has not been changed for long enough."""
         changed = it.st_mtime if it.st_ino in self.unlinked else max(it.st_mtime, it.st_ctime)
         return changed < self.before
 
     def inside(self, fd: int) -> bool:
-        """Tell whether an open directory still lies in the tree: somebody may have moved it away."""
+        """Return whether an open directory still lies in the tree: somebody may have moved it away."""
         now = tree.path_of(fd)
         return now == self.root or now.startswith(f"{self.root.rstrip('/')}/")
 
@@ -219,7 +219,7 @@ def _moment(seconds: float) -> str:
 
 
 def doubt(stamp: Path, rule: Rule, now: float) -> str:
-    """Give why a run should only say what it would do, "" when it may act; and note that there was a run.
+    """Return why a run should only say what it would do, "" when it may act; and note that there was a run.
 
     The clock decides what is old. One that jumps ahead, or a machine that was off for long, makes everything old at
     once: then a day passes between the list and the deed.
@@ -236,7 +236,7 @@ def doubt(stamp: Path, rule: Rule, now: float) -> str:
 
 
 def log_of(folder: Path, now: float) -> Path:
-    """Give this month's log; those of more than a year ago go."""
+    """Return this month's log; those of more than a year ago go."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in sorted(folder.glob("purge-????-??.log"))[: -_MONTHS + 1]:
         old.unlink()

@@ -14,7 +14,7 @@ from .count import Left
 
 
 def report(top: str, levels: int, file: str, left: Iterable[Left] = ()) -> Iterator[str]:
-    """Give a line for each directory that has its file, and for those `left` at the last count.
+    """Return a line for each directory that has its file, and for those `left` at the last count.
 
     The last line says how many have none otherwise: no count has come by yet.
     """
@@ -41,7 +41,7 @@ def keep(folder: Path, top: str, left: Iterable[Left]) -> None:
 
 
 def kept(folder: Path, top: str) -> list[Left]:
-    """Give what the last count of a tree has left out; nothing where none was yet."""
+    """Return what the last count of a tree has left out; nothing where none was yet."""
     path = _of(folder, top)
     return [Left(**json.loads(it)) for it in path.read_text().splitlines()] if path.exists() else []
 
@@ -51,12 +51,12 @@ def _of(folder: Path, top: str) -> Path:
 
 
 def line(**values: Any) -> str:
-    """Give one line of JSON in plain ASCII."""
+    """Return one line of JSON in plain ASCII."""
     return json.dumps(values)
 
 
 def directories(top: str, levels: int) -> Iterator[tuple[str, int, str]]:
-    """Give (path below the top, open directory, owner) of each directory down to `levels`; it is closed after that."""
+    """Return (path below the top, open directory, owner) of each directory down to `levels`; each is closed again."""
     fd = tree.open_top(top)
     try:
         yield from _below(fd, "", levels, os.fstat(fd).st_dev)

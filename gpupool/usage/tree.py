@@ -29,7 +29,7 @@ def open_top(path: str) -> int:
             below = os.open(part, _DIRECTORY, dir_fd=now)
         except OSError as error:
             if error.errno in (errno.ELOOP, errno.ENOTDIR):
-                raise NoWayError(f"{shown(part)} in its path is a link, or no directory") from None
+                raise NoWayError(f"{shown(part)} in its path is a link, or not a directory") from None
             raise NoWayError(error.strerror) from None
         finally:
             os.close(now)
@@ -52,13 +52,13 @@ def open_below(above: int, name: str, device: int) -> int | None:
 
 
 def identity(fd: int) -> tuple[int, int]:
-    """Give what an open directory is, by whatever path: its device and inode."""
+    """Return what an open directory is, by whatever path: its device and inode."""
     it = os.fstat(fd)
     return it.st_dev, it.st_ino
 
 
 def identities(paths: Iterable[str]) -> dict[tuple[int, int], str]:
-    """Give what directories are, links in their paths followed; those that are not there are left out."""
+    """Return what directories are, links in their paths followed; those that are not there are left out."""
     found = {}
     for path in paths:
         with contextlib.suppress(OSError):
@@ -68,7 +68,7 @@ def identities(paths: Iterable[str]) -> dict[tuple[int, int], str]:
 
 
 def lies_in(fd: int, places: Mapping[tuple[int, int], str]) -> str:
-    """Give the place in which an open directory lies, or which it is; "" for none."""
+    """Return the place in which an open directory lies, or which it is; "" for none."""
     now = os.dup(fd)
     try:
         while True:
@@ -85,7 +85,7 @@ def lies_in(fd: int, places: Mapping[tuple[int, int], str]) -> str:
 
 
 def entries(fd: int, missed: Callable[[str, OSError], None]) -> Iterator[tuple[str, os.stat_result]]:
-    """Give the names in an open directory with what they are, but tell `missed` of those that cannot be looked at.
+    """Return the names in an open directory with what they are, but tell `missed` of those that cannot be looked at.
 
     Some at a time, so that a directory of millions costs no memory, and in the order in which they lie on the disk.
     """
@@ -112,20 +112,20 @@ def is_directory(it: os.stat_result) -> bool:
 
 
 def mount_of(fd: int) -> str:
-    """Give the kernel's number of the mount that an open directory lies on: a bind mount has another."""
+    """Return the kernel's number of the mount that an open directory lies on: a bind mount has another."""
     with open(f"/proc/self/fdinfo/{fd}", encoding="ascii") as lines:  # noqa: PTH123  # Path would cost as much again
         return next((line.split()[1] for line in lines if line.startswith("mnt_id:")), "")
 
 
 def file_system(fd: int) -> str:
-    """Give the kind of file system that an open directory lies on, such as zfs."""
+    """Return the kind of file system that an open directory lies on, such as zfs."""
     mount = mount_of(fd)
     with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as lines:  # noqa: PTH123
         return next((line.partition(" - ")[2].split()[0] for line in lines if line.split()[0] == mount), "")
 
 
 def path_of(fd: int) -> str:
-    """Give the path that an open directory has now, wherever it was moved to; "" where it is too long for Linux."""
+    """Return the path that an open directory has now, wherever it was moved to; "" where it is too long for Linux."""
     try:
         return os.readlink(f"/proc/self/fd/{fd}")  # noqa: PTH115
     except OSError:
@@ -133,7 +133,7 @@ def path_of(fd: int) -> str:
 
 
 def answers(path: str) -> bool:
-    """Tell whether the file system of a path answers; asked in a process that can be killed."""
+    """Return whether the file system of a path answers; asked in a process that can be killed."""
     try:
         asked = subprocess.run(["stat", "-f", "--", path], capture_output=True, timeout=PATIENCE, check=False)
     except subprocess.TimeoutExpired:
@@ -148,7 +148,7 @@ def allow_depth() -> None:
 
 
 def shown(path: str) -> str:
-    """Give a path as one line of plain text: people may name their files as they like."""
+    """Return a path as one line of plain text: people may name their files as they like."""
     return "".join(sign if sign.isprintable() and sign != "\\" else _escaped(sign) for sign in path)
 
 

@@ -110,5 +110,5 @@ def _why(report: pytest.TestReport) -> str:
     crash = getattr(report.longrepr, "reprcrash", None)
     text = crash.message if crash else str(report.longrepr)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    said = lines[0] if lines else "failed without a word"
+    said = lines[0] if lines else "failed with no output"
     return textwrap.shorten(said.removeprefix("AssertionError: ").removeprefix("Failed: "), 300)

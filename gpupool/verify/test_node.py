@@ -12,7 +12,7 @@ from gpupool.system.packages import packages_for
 
 def test_node_knows_its_own_name(node: Node, host: Host) -> None:
     said = host.check_output("hostname -f")
-    assert said == node.fqdn, f"hostname -f says {said}, not {node.fqdn}"
+    assert said == node.fqdn, f"hostname -f prints {said}, not {node.fqdn}"
 
 
 def test_node_finds_all_others_by_name(cluster: Cluster, node: Node, host: Host) -> None:
@@ -50,4 +50,4 @@ def test_people_have_the_same_numbers(cluster: Cluster, node: Node, host: Host) 
     lines = host.check_output("getent passwd").splitlines()
     there = {line.split(":")[0]: int(line.split(":")[2]) for line in lines}
     wrong = [user.name for user in cluster.users.values() if there.get(user.name) != user.uid]
-    assert not wrong, f"not there, or with another uid: {', '.join(wrong)}"
+    assert not wrong, f"missing, or with another uid: {', '.join(wrong)}"

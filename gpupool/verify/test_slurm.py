@@ -10,7 +10,7 @@ from gpupool.slurm.accounting import entities
 @pytest.mark.role("head", "controller", "backup-controller", "database", "compute")
 def test_munge_credentials_are_good(node: Node, host: Host) -> None:
     said = host.run("munge -n | unmunge | head -n 1").stdout
-    assert "Success" in said, f"munge says {said or 'nothing'}"
+    assert "Success" in said, f"munge prints {said or 'nothing'}"
 
 
 @pytest.mark.role("head", "compute", "controller", "backup-controller")
@@ -33,7 +33,7 @@ def test_node_has_the_gpus_of_the_inventory(node: Node, host: Host) -> None:
     said = host.check_output(f"sinfo -h -N -n {node.slurm_name} -o %G | head -n 1")
     found = {word.split("(")[0] for word in said.split(",")}
     wanted = {f"gpu:{gpu}:{count}" for gpu, count in node.gpus.items()}
-    assert found == wanted, f"Slurm says {said}, the inventory {', '.join(sorted(wanted))}"
+    assert found == wanted, f"Slurm has {said}, the inventory {', '.join(sorted(wanted))}"
 
 
 @pytest.mark.role("head")
@@ -57,4 +57,4 @@ def test_caps_are_enforced(cluster: Cluster, node: Node, host: Host) -> None:
     wrong = [name for name, cap in wanted.items() if f"gres/gpu={cap}" not in found.get(name, "").split(",")]
     assert not wrong, f"another cap in slurmdbd: {', '.join(wrong)}"
     enforced = host.check_output("scontrol show config | grep AccountingStorageEnforce")
-    assert "limits" in enforced, f"{enforced}: every cap is decoration"
+    assert "limits" in enforced, f"{enforced}: no cap is enforced"

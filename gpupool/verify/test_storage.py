@@ -70,12 +70,12 @@ def test_homes_are_their_owners(cluster: Cluster, node: Node, host: Host) -> Non
         wanted |= {user.home: str(user.uid) for user in cluster.users.values()}
     found = _stat(host, "%u", list(wanted))
     wrong = [path for path, uid in wanted.items() if found.get(path) != uid]
-    assert not wrong, f"missing, or somebody else's: {', '.join(wrong)}"
+    assert not wrong, f"missing, or with another owner: {', '.join(wrong)}"
     # in spaces members make their own, when they like; others may have been there first
     places = members_for(cluster, node)
     found = _stat(host, "%u %A", list(places))
     taken = [path for path, uid in places.items() if path in found and not found[path].startswith(f"{uid} d")]
-    assert not taken, f"no directory of the one whose name it has: {', '.join(taken)}"
+    assert not taken, f"not owned by the user it is named after: {', '.join(taken)}"
 
 
 def _stat(host: Host, form: str, paths: list[str]) -> dict[str, str]:

@@ -14,4 +14,4 @@ def test_nightly_work_is_scheduled(cluster: Cluster, node: Node, host: Host) -> 
         return
     said = host.run(f"systemctl is-active {shlex.join(units)}").stdout.splitlines()
     idle = [unit for unit, state in zip(units, said, strict=True) if state != "active"]
-    assert not idle, f"not waiting for their time: {', '.join(idle)}"
+    assert not idle, f"timers not active: {', '.join(idle)}"

@@ -13,7 +13,7 @@ LOST = "the connection was lost"
 
 
 class Way(SshBackend):  # type: ignore[misc]  # testinfra is not typed
-    """One connection to a node; ``lost`` is why there is none any more, and then each check fails with it at once."""
+    """One connection to a node; `lost` is why there is none any more, and then each check fails with it at once."""
 
     def __init__(self, name: str, config: str) -> None:
         super().__init__(name, ssh_config=config)

@@ -36,7 +36,7 @@ def example() -> Iterator[Testbed]:
 
 
 def contents(testbed: Testbed, node: Node) -> dict[str, str | None]:
-    """Give what stands on a node in each file that gpupool writes there, None where there is none."""
+    """Return what stands on a node in each file that gpupool writes there, None where there is none."""
     paths = [file.path for file in files_for(testbed.cluster, node)]
     script = "import json, pathlib, sys; read = lambda it: it.read_text() if it.is_file() else None; "
     script += "print(json.dumps({it: read(pathlib.Path(it)) for it in sys.argv[1:]}))"
@@ -45,7 +45,7 @@ def contents(testbed: Testbed, node: Node) -> dict[str, str | None]:
 
 
 def half_written(testbed: Testbed) -> list[str]:
-    """Give the files that are neither as they were nor as they should be; all of ours end in a newline."""
+    """Return the files that are neither as they were nor as they should be; all of ours end in a newline."""
     wrong = []
     for node in testbed.to.nodes:
         found = contents(testbed, node)

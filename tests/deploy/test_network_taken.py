@@ -38,7 +38,7 @@ def gpupool(*words: str | Path, state: Path) -> subprocess.CompletedProcess[str]
 def test_up_says_whose_they_are_and_which_are_free(taken: str, tmp_path: Path) -> None:
     done = gpupool("testbed", "up", EXAMPLE, "--network", "10.96.0.0/16", state=tmp_path)
     said = re.fullmatch(
-        rf"10\.96\.0\.0/16 is in use by docker's network {taken}: take another one, --network (\S+)\n", done.stderr
+        rf"10\.96\.0\.0/16 is in use by docker's network {taken}: choose another one, --network (\S+)\n", done.stderr
     )
     assert said, done.stderr
     assert (done.returncode, done.stdout) == (1, "")

@@ -32,7 +32,7 @@ def test_a_second_look_finds_nothing_to_change(site: Installed) -> None:
 
 
 def test_all_checks_hold(site: Installed) -> None:
-    assert "all hold" in site.good("gpupool", "verify", "my-site", "--on", "testbed")
+    assert "all pass" in site.good("gpupool", "verify", "my-site", "--on", "testbed")
 
 
 def test_slurm_gives_out_gpus(site: Installed) -> None:

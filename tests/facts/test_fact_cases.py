@@ -1,4 +1,4 @@
-"""Data cases of the facts, run by pyinfra-testing: ``cases/<module>.<Fact>/<case>.yml``."""
+"""Data cases of the facts, run by pyinfra-testing: `cases/<module>.<Fact>/<case>.yml`."""
 
 from pathlib import Path
 

@@ -81,7 +81,7 @@ class Spot:
 
 
 def fields(annotation: Any, name: str, value: Any = STEP, path: tuple[str | int, ...] = ()) -> Iterator[Spot]:
-    """Give what takes words in a part of the schema; with a value, each word that stands there."""
+    """Return what takes words in a part of the schema; with a value, each word that stands there."""
     there = value is not STEP
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
@@ -115,7 +115,7 @@ def fields(annotation: Any, name: str, value: Any = STEP, path: tuple[str | int,
 
 
 def _is_parsed(arguments: tuple[Any, ...]) -> bool:
-    """Tell whether a field becomes a number or a day."""
+    """Return whether a field becomes a number or a day."""
     return arguments[0] is not str and not typing.get_origin(arguments[0])
 
 
@@ -125,7 +125,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def compiled(data: dict[str, Any]) -> dict[tuple[str, str], File] | None:
-    """Give each different file and what slurmdbd is told; None where check complains."""
+    """Return each different file and what slurmdbd is told; None where check complains."""
     inventory, complaints = shaped(data)
     if inventory is None:
         assert complaints
@@ -144,7 +144,7 @@ def compiled(data: dict[str, Any]) -> dict[tuple[str, str], File] | None:
 
 
 def with_word(data: dict[str, Any], spot: Spot, word: str) -> dict[str, Any]:
-    """Give the data with another word at a spot."""
+    """Return the data with another word at a spot."""
     new = copy.deepcopy(data)
     here: Any = new
     for step in spot.path[:-1]:
@@ -159,7 +159,7 @@ def with_word(data: dict[str, Any], spot: Spot, word: str) -> dict[str, Any]:
 
 
 def renamed(value: Any, old: str, new: str) -> Any:
-    """Give the data with a word replaced wherever it stands, as a key too."""
+    """Return the data with a word replaced wherever it stands, as a key too."""
     if isinstance(value, dict):
         return {new if key == old else key: renamed(below, old, new) for key, below in value.items()}
     if isinstance(value, list):
@@ -168,7 +168,7 @@ def renamed(value: Any, old: str, new: str) -> Any:
 
 
 def read_all(files: dict[tuple[str, str], File], paths: set[str], folder: Path) -> list[str]:
-    """Give all that the readers of the files at these paths find."""
+    """Return all that the readers of the files at these paths find."""
     return sorted(f"{it.path} {line}" for it in files.values() if it.path in paths for line in parsed(it, folder))
 
 

@@ -47,7 +47,7 @@ def run_as(uid: int, gid: int, *words: str | Path) -> subprocess.CompletedProces
 
 
 def open_to_all(folder: Path) -> Path:
-    """Give a folder of pytest's, which everybody can come to now."""
+    """Return a folder of pytest's, which everybody can come to now."""
     for it in (folder, *list(folder.parents)[:2]):
         it.chmod(0o755)
     return folder

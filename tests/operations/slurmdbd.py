@@ -14,7 +14,7 @@ _READ_AS = {written: field for field, written in SET_AS.items()} | {
 
 
 class Slurmdbd:
-    """One cluster's side of slurmdbd, in the fact's shape; ``direct``: account -> its own coordinators."""
+    """One cluster's side of slurmdbd, in the fact's shape; `direct`: account -> its own coordinators."""
 
     def __init__(self) -> None:
         self.held = empty() | {"jobs": []}

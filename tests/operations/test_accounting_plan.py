@@ -28,7 +28,7 @@ def test_a_first_plan_tells_each_thing_once() -> None:
             told.append(diffs.take(host, None))
     names, rest = told
     assert names == {
-        "slurmdbd": "does not answer (sacctmgr: error: no answer): shown as if it held nothing\n",
+        "slurmdbd": "does not answer (sacctmgr: error: no answer): shown as if it were empty\n",
         "cluster gp": None,
         "QoS short": "added\n",
         "QoS plain": "added\n",

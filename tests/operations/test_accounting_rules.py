@@ -156,7 +156,7 @@ def test_a_qos_that_a_running_partition_names_stays() -> None:
     reconcile(slurmdbd, normal({"cluster": "gp", "qos": {"qa": {}}}))
     there, goal = slurmdbd.entities() | {"partitions": ["qa"]}, normal({"cluster": "gp"})
     assert difference(there, goal) == []
-    assert held(there, goal) == {"QoS qa": "a partition of the running slurmctld names it"}
+    assert held(there, goal) == {"QoS qa": "a partition of the running slurmctld uses it"}
 
 
 def test_what_is_not_said_is_left_alone_unless_it_is_to_be_exact() -> None:

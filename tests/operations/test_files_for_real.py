@@ -119,7 +119,7 @@ def test_what_a_check_refuses_does_not_arrive(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("good")
     ((script, stdin),) = scripts(files=[File(f"{tmp_path}/a", "bad", check=("grep", "-q", "good", "%s"), **ME)])
     done = run(script, stdin)
-    assert done.stderr.splitlines()[-1] == f"{tmp_path}/a: refused by grep; the old file stays"
+    assert done.stderr.splitlines()[-1] == f"{tmp_path}/a: refused by grep; the old file is kept"
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "good"}
 
 

@@ -1,8 +1,8 @@
-"""Data cases of the operations: ``cases/<module>.<operation>/<case>.yml``.
+"""Data cases of the operations: `cases/<module>.<operation>/<case>.yml`.
 
-A case is pyinfra-testing's, with two differences. ``facts`` holds the lines that the node answers (without the end
+A case is pyinfra-testing's, with two differences. `facts` holds the lines that the node answers (without the end
 mark), so that the fact's reading is tried too; and the fixed shell functions at the head of a script are left out of
-``commands``, which start with the first line of its own. ``stdin`` and ``changes`` (what the plan shows) may be named.
+`commands`, which start with the first line of its own. `stdin` and `changes` (what the plan shows) may be named.
 """
 
 from dataclasses import replace

@@ -63,7 +63,7 @@ def test_two_labs_share_an_export_by_acl_and_what_they_make_is_their_own_groups(
 
 def test_a_real_file_at_a_tops_place_is_refused_and_stays(place: Path) -> None:
     (place / "top").write_text("mine")
-    with pytest.raises(Exception, match="is a file, where a directory should be; move it away"):
+    with pytest.raises(Exception, match="is a file, in the place of a directory; move it away"):
         do(spaces.tops, [Space(f"{place}/top", LAB)])
     assert (place / "top").read_text() == "mine"
 

@@ -14,7 +14,7 @@ RECLAIM = {"reclaim-array", "reclaim-each", "reclaim-all", "requeue", "speed"}
 
 
 def partition(name: str, pattern: str, instead: str) -> Fault:
-    """Give the fault that changes a partition's line."""
+    """Return the fault that changes a partition's line."""
 
     def change(text: str) -> str:
         lines = [
@@ -27,12 +27,12 @@ def partition(name: str, pattern: str, instead: str) -> Fault:
 
 
 def line(key: str, value: str) -> Fault:
-    """Give the fault that sets a key of slurm.conf."""
+    """Return the fault that sets a key of slurm.conf."""
     return in_file(CONF, lambda text: re.sub(rf"(?m)^{key}=.*$", f"{key}={value}", text))
 
 
 def one_gpu_too_many(it: Compiled) -> Compiled:
-    """Give vision-lab a GPU that it has not contributed."""
+    """Return vision-lab a GPU that it has not contributed."""
     entities = copy.deepcopy(dict(it.entities))
     entities["accounts"]["vision-lab"]["GrpTRES"]["gres/gpu"] += 1
     return replace(it, entities=entities)
@@ -61,7 +61,7 @@ def test_a_fault_breaks_exactly_its_promises(fault: Fault, broken: set[str]) -> 
 
 
 def without_rule(name: str) -> Fault:
-    """Give the fault that has the submit plugin ask a rule neither at submission nor at a change."""
+    """Return the fault that has the submit plugin ask a rule neither at submission nor at a change."""
 
     def change(text: str) -> str:
         at_submit = re.sub(rf'(return ask\(.*)"{name}",? ?', r"\1", text)
@@ -71,7 +71,7 @@ def without_rule(name: str) -> Fault:
 
 
 def more_jobs(it: Compiled) -> Compiled:
-    """Give users no limit on the jobs that they have submitted."""
+    """Return users no limit on the jobs that they have submitted."""
     entities = copy.deepcopy(dict(it.entities))
     for qos in entities["qos"].values():
         qos.pop("MaxSubmitPU", None)

@@ -60,7 +60,7 @@ def _open(chromium: str, file: Path, *options: str) -> str:
 
 
 def _asked(log: Path) -> set[str]:
-    """Give every address that a page asked for, from its browser's log of the network.
+    """Return every address that a page asked for, from its browser's log of the network.
 
     What a browser asks of its maker (updates, the time) has no page as its origin, and goes nowhere here.
     """

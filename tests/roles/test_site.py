@@ -180,7 +180,7 @@ def test_what_the_first_controller_refuses_no_other_node_gets() -> None:
     """marvin says no when it tries the new files; vicki, its backup, keeps what it has; compute nodes go on."""
     empty_nodes.BROKEN["marvin"] = "gpupool-trial"
     report = apply(empty_nodes.testbed("skynet"))
-    why = "Configuration tried: /etc/slurm/slurm.conf stays as it is: marvin, which tries the new one"
+    why = "Configuration tried: /etc/slurm/slurm.conf is not changed: marvin, which tests the new one"
     assert report.failures == {
         "marvin": "Slurm configuration: it is broken",
         "vicki": f"{why}, has failed in this run",
@@ -190,13 +190,13 @@ def test_what_the_first_controller_refuses_no_other_node_gets() -> None:
 
 
 def test_what_would_end_jobs_is_refused_before_any_node_changes() -> None:
-    """A node that goes away while jobs are on it stays in everybody's /etc/hosts, too."""
+    """A node that is removed while jobs are on it stays in everybody's /etc/hosts, too."""
     empty_nodes.QUEUE["marvin"] = ["answers", "N|gone-01|8|", "J|7|RUNNING|u-kira1|kira-lab|normal|short|gone-01|"]
     report = apply(empty_nodes.testbed("skynet"))
     failures = report.failures
     why = failures.pop("marvin")
-    assert why.startswith("Running jobs: Slurm would end 1 job: node gone-01 goes away: 7 of u-kira1 runs")
-    left = "/etc/hostname and all else stay as they are: marvin has jobs that the change would end"
+    assert why.startswith("Running jobs: Slurm would end 1 job: node gone-01 will be removed: 7 of u-kira1 is running")
+    left = "/etc/hostname and everything else is not changed: the change would end jobs on marvin"
     others = [name for name in report.hosts if name != "marvin"]
     assert failures == dict.fromkeys(others, f"Nodes that jobs are on: {left}")
     assert not any(empty_nodes.staged(name) for name in report.hosts)

@@ -23,7 +23,7 @@ def evicted(found: list[Job], known: Limits, nodes: list[Node], rules: Settings 
 
 
 def job(name: str, **other: object) -> Job:
-    """Give a job of one GPU that runs in user-overcap for lab a."""
+    """Return a job of one GPU that runs in user-overcap for lab a."""
     gpus = float(str(other.pop("gpus", 1)))
     some = {
         **{
@@ -58,7 +58,7 @@ def job(name: str, **other: object) -> Job:
 
 
 def waits(name: str, **other: object) -> Job:
-    """Give a job of one GPU of a labmate that waits on the lab's cap."""
+    """Return a job of one GPU of a labmate that waits on the lab's cap."""
     some: dict[str, object] = {
         "partitions": ("short",),
         "user": "u2",
@@ -69,7 +69,7 @@ def waits(name: str, **other: object) -> Job:
 
 
 def capped(queue: Iterable[Job], cap: float, account: str = "a") -> Limits:
-    """Give the limits of a lab whose cap is this, and what its jobs use."""
+    """Return the limits of a lab whose cap is this, and what its jobs use."""
     used = sum(it.amount("gres/gpu") for it in queue if it.account == account)
     return Limits({account: Limit({"gres/gpu": cap}, {"gres/gpu": used})}, {account: "root"}, {})
 

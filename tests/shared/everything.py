@@ -10,7 +10,7 @@ EXAMPLE = Path(__file__).parents[2] / "inventory" / "example"
 
 
 def everything(folder: Path) -> dict[str, Any]:
-    """Give its data; the files are written into a folder. What contradicts each other in the example is reconciled."""
+    """Return its data; the files are written to a folder. Contradictions in the example are resolved."""
     for file in EXAMPLE.glob("*.yml"):
         (folder / file.name).write_text(switched_on(file.read_text()))
     data = read(folder).data

@@ -20,7 +20,7 @@ _PEOPLE = "u-vision1 u-optics1"
 
 
 def parsed(file: File, folder: Path) -> list[str]:
-    """Give what is in a file, sorted; ValueError where its program would not read it. Files are run in the folder."""
+    """Return what is in a file, sorted; ValueError where its program would not read it. Files are run in the folder."""
     return sorted(_reader(file.path)(file.text, folder))
 
 

@@ -18,7 +18,7 @@ _TOLD = yaml.safe_load(Path(__file__).with_suffix(".yml").read_text())
 
 
 def rehearsal(*, broken: bool = False, per_second: float = 1.0, labs: int = 14) -> Rehearsed:
-    """Give a whole rehearsal, the same each time; `broken` lets one lab own a GPU too many."""
+    """Return a whole rehearsal, the same each time; `broken` lets one lab own a GPU too many."""
     dice = random.Random(7)
     caps = CAPS if labs == 14 else {f"lab{index:03}-lab": dice.choice((4, 8, 16, 32)) for index in range(labs)}
     gpus = sum(caps.values())
@@ -48,7 +48,7 @@ def rehearsal(*, broken: bool = False, per_second: float = 1.0, labs: int = 14) 
 
 
 def _moment(at: float, key: str, part: float, caps: dict[str, int], gpus: int, broken: bool) -> Moment:
-    """Give what is held when so much (0 to 1) of a promise's time is over."""
+    """Return what is held when so much (0 to 1) of a promise's time is over."""
     names = list(caps)
     owned, borrowed, evicted = dict.fromkeys(names, 0), dict.fromkeys(names, 0), dict.fromkeys(names, 0)
     down, spread = 0, {name: max(1, gpus // len(names)) for name in names}

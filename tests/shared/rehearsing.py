@@ -36,15 +36,15 @@ def tried(
 
 
 def outcomes(rehearsal: Rehearsal, *which: str) -> set[str]:
-    """Give the promises that came out so."""
+    """Return the promises that came out so."""
     return {it.promise for it in rehearsal.findings if it.outcome in which}
 
 
 def told(rehearsal: Rehearsal) -> str:
-    """Give every finding on a line, for whoever reads why a test failed."""
+    """Return every finding on a line, for whoever reads why a test failed."""
     return "\n".join(f"{it.promise}: {it.outcome}: {it.tried}: {it.happened}" for it in rehearsal.findings)
 
 
 def in_file(path: str, change: Callable[[str], str]) -> Fault:
-    """Give the fault that changes one file."""
+    """Return the fault that changes one file."""
     return lambda it: replace(it, files={**it.files, path: change(it.files[path])})

@@ -50,7 +50,7 @@ end
 
 
 def _cpus(fields: Mapping[str, Any]) -> int:
-    """Give what sbatch writes as the least number of CPUs: one for each task, or as many as each task has."""
+    """Return what sbatch writes as the least number of CPUs: one for each task, or as many as each task has."""
     each_node = fields.get("ntasks_per_node", 1) * fields.get("min_nodes", 1)
     return int(fields.get("num_tasks", each_node) * fields.get("cpus_per_task", 1))
 
@@ -90,11 +90,11 @@ class Plugin:
             self.partitions[name] = self.lua.table_from({"max_time": minutes, "flag_default": int(order == 0)})
 
     def submit(self, uid: int = 20001, environment: Mapping[str, str] | None = None, **fields: Any) -> Answer:
-        """Give what becomes of a new job with these fields."""
+        """Return what becomes of a new job with these fields."""
         return self._ask("slurm_job_submit", uid, {**AT_SUBMIT, "min_cpus": _cpus(fields), **fields}, None, environment)
 
     def modify(self, change: Mapping[str, Any], record: Mapping[str, Any], uid: int = 20001) -> Answer:
-        """Give what becomes of a change to a job that has these fields."""
+        """Return what becomes of a change to a job that has these fields."""
         return self._ask("slurm_job_modify", uid, {**UNSET, "work_dir": None, **change}, record)
 
     def _ask(
@@ -168,7 +168,7 @@ def pool(
     where: str = "short",
     instead: Mapping[str, str] = MappingProxyType({}),
 ) -> Cluster:
-    """Give the cluster of a small inventory with these keys of `scheduler`, and other words instead of some."""
+    """Return the cluster of a small inventory with these keys of `scheduler`, and other words instead of some."""
     # a default for all jobs, which is slurm.conf's alone
     memory = "" if "default_memory" in scheduler else "default_memory: {per_node: 60G}, "
     text = POOL.replace("REPLACES", replaces) + f"scheduler: {{default_partition: {where}, {memory}{scheduler}}}\n"
@@ -180,7 +180,7 @@ def pool(
 
 
 def plugin(folder: Path, scheduler: str = "", luas: ModuleType = LUAS[0], **more: Any) -> Plugin:
-    """Give the plugin of that cluster, loaded."""
+    """Return the plugin of that cluster, loaded."""
     text = job_submit_lua(pool(folder, scheduler, **more))
     assert text is not None
     return Plugin(text, luas, PARTITIONS)

@@ -33,7 +33,7 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[object], request: pytest.
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    """Give what was set up for a test to its report, which also reaches us from the workers of xdist."""
+    """Return what was set up for a test to its report, which also reaches us from the workers of xdist."""
     report: pytest.TestReport = yield
     if report.when == "setup":
         shared = item.session.stash.setdefault(_SHARED, {})

@@ -41,7 +41,7 @@ def docker(*words: str) -> str:
 
 
 def _socket(container: str, user: str) -> Path:
-    """Give the path of a connection's socket: names could make it too long for one."""
+    """Return the path of a connection's socket: names could make it too long for one."""
     return Path(_CONNECTIONS.name) / f"{zlib.crc32(container.encode()):08x}-{zlib.crc32(user.encode()):08x}"
 
 
@@ -67,7 +67,7 @@ class Testbed:
         return self.to.cluster
 
     def container(self, node: str) -> str:
-        """Give docker's name of a node."""
+        """Return docker's name of a node."""
         assert self.to.testbed
         return f"{self.to.testbed.id}-{node}"
 
@@ -90,13 +90,13 @@ class Testbed:
         docker("start", *map(self.container, nodes))
 
     def out(self, node: str, command: str, user: str = "root", text: str = "") -> str:
-        """Give what a command prints; fail with its own words when it fails."""
+        """Return what a command prints; fail with its own words when it fails."""
         done = self.run(node, command, user, text)
         assert done.returncode == 0, f"{user}@{node}: {command}: {done.stderr or done.stdout}"
         return done.stdout.strip()
 
     def plan(self, *words: str) -> tuple[int, dict[str, list[str]]]:
-        """Give plan's exit status and each node's pending changes by name."""
+        """Return plan's exit status and each node's pending changes by name."""
         done = gpupool("plan", self.inventory, "--on", "testbed", "--json", *words)
         assert done.stdout, done.stderr
         hosts = json.loads(done.stdout)["hosts"]
@@ -114,7 +114,7 @@ class Testbed:
         return self.out(head, f"sbatch --parsable -o /dev/null {options} --wrap '{script}'", user)
 
     def job(self, number: str) -> dict[str, str]:
-        """Give what slurmctld knows of a job."""
+        """Return what slurmctld knows of a job."""
         text = self.out("marvin", f"scontrol -o show job {number}")
         return dict(word.split("=", 1) for word in text.split() if "=" in word)
 

@@ -40,7 +40,7 @@ def cleared(testbed: Testbed) -> bool:
 
 @pytest.fixture
 def changed(idle: Testbed, tmp_path: Path) -> Iterator[Changed]:
-    """Give the same testbed as another inventory sees it: a copy in which one text of one file is another."""
+    """Return the same testbed as another inventory sees it: a copy in which one text of one file is another."""
     assert idle.to.testbed
     copy = shutil.copytree(idle.inventory, tmp_path / "skynet")
     seen = replace(idle.to.testbed, id=f"{idle.to.testbed.id}-changed", inventory=str(copy))

@@ -76,7 +76,7 @@ def test_a_stopped_node_fails_alone_and_is_finished_when_it_is_back(skynet: Test
         about = [line for line in done.stdout.splitlines() if line.startswith("titanx-01")]
         assert len(about) == 1, done.stdout
         assert "cannot be reached" in about[0]
-        assert "9 of 10 nodes as the inventory says" in done.stdout
+        assert "9 of 10 nodes match the inventory" in done.stdout
         assert "Traceback" not in done.stdout + done.stderr
         assert skynet.out("clippy", "readlink /srv/share5") == "/coc/pskynet5"
     finally:

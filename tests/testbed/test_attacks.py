@@ -35,7 +35,7 @@ def held(testbed: Testbed, options: str, user: str = "u-wu1") -> str:
 
 
 def changed(testbed: Testbed, job: str, words: str, user: str = "u-wu1") -> str:
-    """Give what a user is told who changes a job, which must stay as it is."""
+    """Return what a user is told who changes a job, which must stay as it is."""
     before = testbed.out("marvin", f"scontrol -o show job {job}")
     done = testbed.run("sky1", f"scontrol update jobid={job} {words}", user)
     assert done.returncode, f"{words} was taken"
@@ -48,7 +48,7 @@ def changed(testbed: Testbed, job: str, words: str, user: str = "u-wu1") -> str:
 
 @pytest.mark.parametrize("options", ["--gpus=2", "-n 1", "-H -n 1 --gres=gpu:1", "-H -N 2 --gpus-per-task=1 -n 2"])
 def test_a_job_that_is_spread_does_not_end_slurmctld(slurmctld: Testbed, options: str) -> None:
-    assert "--spread-job is not possible on this cluster" in refused(slurmctld, f"-p short {options} --spread-job")
+    assert "--spread-job is not supported on this cluster" in refused(slurmctld, f"-p short {options} --spread-job")
     assert slurmctld.out("sky1", "srun -p debug hostname", "u-hays1")
 
 
@@ -80,7 +80,7 @@ def test_nobody_keeps_others_from_submitting(slurmctld: Testbed) -> None:
     ],
 )
 def test_cpus_do_not_hold_more_memory_than_theirs(idle: Testbed, options: str) -> None:
-    assert "at most 4G for each CPU" in refused(idle, f"-p long {options}")
+    assert "at most 4G per CPU" in refused(idle, f"-p long {options}")
 
 
 @pytest.mark.promise("SKY-036")
@@ -95,7 +95,7 @@ def test_cpus_do_not_hold_more_memory_than_theirs(idle: Testbed, options: str) -
     ],
 )
 def test_gpus_do_not_hold_more_memory_than_theirs(idle: Testbed, options: str) -> None:
-    assert "at most 44G for each GPU" in refused(idle, f"-p long {options}", "u-kira1")
+    assert "at most 44G per GPU" in refused(idle, f"-p long {options}", "u-kira1")
 
 
 @pytest.mark.promise("SKY-036")
@@ -158,7 +158,7 @@ def test_jobs_without_gpus_leave_six_cpus_beside_each_gpu(idle: Testbed) -> None
     ],
 )
 def test_a_job_of_several_components_does_not_borrow(slurmctld: Testbed, options: str) -> None:
-    assert "A job of several components cannot run in" in refused(slurmctld, options)
+    assert "A heterogeneous job cannot run in" in refused(slurmctld, options)
 
 
 @pytest.mark.promise("SKY-119", "SKY-121")

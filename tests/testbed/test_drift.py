@@ -27,7 +27,7 @@ def sacctmgr(testbed: Testbed, words: str) -> str:
 
 
 def associations(testbed: Testbed, where: str) -> list[str]:
-    """Give the accounts of a user's associations."""
+    """Return the accounts of a user's associations."""
     said = testbed.out(DATABASE, f"sacctmgr -nP show assoc where {where} format=Cluster,Account,User")
     return sorted(said.split())
 

@@ -7,12 +7,12 @@ HOLDERS = ("marvin", "vicki")  # who has slurm.conf as a file
 
 
 def slurm_files(testbed: Testbed) -> dict[str, str]:
-    """Give the sums of all that stands in /etc/slurm, by node."""
+    """Return the sums of all that stands in /etc/slurm, by node."""
     return {node: testbed.out(node, "cd /etc/slurm; find . -type f | sort | xargs sha256sum") for node in HOLDERS}
 
 
 def line_of(name: str, testbed: Testbed) -> str:
-    """Give the line of the partitions' file that makes a partition."""
+    """Return the line of the partitions' file that makes a partition."""
     lines = (testbed.inventory / "partitions.yml").read_text().splitlines(keepends=True)
     (line,) = [line for line in lines if line.startswith(f"  - {{name: {name}, ")]
     return line
@@ -35,14 +35,14 @@ def test_a_partition_with_jobs_stays_until_they_have_ended(idle: Testbed, change
 
     status, words = said(without, "plan")
     assert status == 1
-    assert f"partition long goes away: {runs} of u-kira1 runs, {waits} of u-hays1 waits" in words
+    assert f"partition long will be removed: {runs} of u-kira1 is running, {waits} of u-hays1 is pending" in words
     assert "First `scontrol update partitionname=long state=drain`" in words
 
     idle.out("clippy", "rm /srv/share4")
     status, words = said(without, "apply")
     assert status == 1
     assert "2 failed: marvin, vicki" in words
-    assert "Slurm would end 2 jobs: partition long goes away" in words
+    assert "Slurm would end 2 jobs: partition long will be removed" in words
     assert idle.out("clippy", "readlink /srv/share4") == "/coc/pskynet4", "other nodes go on"
     assert slurm_files(idle) == before
     assert daemons(idle) == started
@@ -79,11 +79,11 @@ def test_a_node_keeps_its_place_and_its_shape_while_jobs_are_on_it(idle: Testbed
     fewer = changed("nodes.yml", "old-16c: {cpus: 32", "old-16c: {cpus: 24")
     status, words = said(fewer, "plan")
     assert status == 1
-    assert f"node titanx-01 gets 24 CPUs, has 32: {job} of u-kira1 runs" in words
+    assert f"node titanx-01 changes from 32 to 24 CPUs: {job} of u-kira1 is running" in words
     without = changed("testbed.yml", "titanx-01,", "")
     status, words = said(without, "plan")
     assert status == 1
-    assert f"node titanx-01 goes away: {job} of u-kira1 runs" in words
+    assert f"node titanx-01 will be removed: {job} of u-kira1 is running" in words
     assert idle.job(job)["JobState"] == "RUNNING"
 
 

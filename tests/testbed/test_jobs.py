@@ -20,7 +20,7 @@ done
 
 
 def devices(testbed: Testbed, user: str, options: str) -> tuple[int, int]:
-    """Give how many of the node's GPUs a job can open, and how many it is refused."""
+    """Return how many of the node's GPUs a job can open, and how many it is refused."""
     words = testbed.out("sky1", f"srun {options} bash -s", user, PROBE).splitlines()
     assert all(re.match(r"(ENXIO|EPERM) ", word) for word in words), words
     return sum(word.startswith("ENXIO") for word in words), sum(word.startswith("EPERM") for word in words)

@@ -25,8 +25,8 @@ def test_of_two_applies_one_is_told_and_changes_nothing(idle: Testbed) -> None:
     finally:
         first.send_signal(signal.SIGCONT)
     assert second.returncode == 1
-    assert f"{getpass.getuser()}@{socket.gethostname()} applies here since" in second.stdout
-    assert "0 of 2 nodes as the inventory says; 2 failed" in second.stdout
+    assert f"{getpass.getuser()}@{socket.gethostname()} has been applying here since" in second.stdout
+    assert "0 of 2 nodes match the inventory; 2 failed" in second.stdout
     assert other[0] in (0, 3)
     assert first.wait() == 0
     assert idle.out("clippy", "readlink /srv/share4") == "/coc/pskynet4"

@@ -37,7 +37,7 @@ def test_every_lab_gets_every_type_of_gpu(idle: Testbed) -> None:
 
 @pytest.fixture
 def password(idle: Testbed) -> Iterator[str]:
-    """Give somebody a password on some machines, as the university's directory would, and take it away again."""
+    """Return somebody a password on some machines, as the university's directory would, and take it away again."""
     for node in MACHINES:
         idle.out(node, "chpasswd", text=f"{USER}:{PASSWORD}\n")
     idle.out("sky1", "cp -p .ssh/authorized_keys .ssh/before", USER)

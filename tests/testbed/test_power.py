@@ -15,14 +15,14 @@ def names(testbed: Testbed) -> list[str]:
 
 
 def usable(testbed: Testbed) -> bool:
-    """Say whether every compute node is idle and a user's job runs on each of them."""
+    """Return whether every compute node is idle and a user's job runs on each of them."""
     said = testbed.run("sky1", "sinfo -h -N -o '%N %t' | sort -u", "u-kira1")
     states = dict(line.split() for line in said.stdout.splitlines()) if said.returncode == 0 else {}
     return bool(states) and set(states.values()) == {"idle"} and len(states) == 5
 
 
 def are(states: set[str], testbed: Testbed, name: str) -> bool:
-    """Say whether a node's daemons of Slurm are in one of these states, as systemd has it."""
+    """Return whether a node's daemons of Slurm are in one of these states, as systemd has it."""
     node = testbed.cluster.nodes[name]
     units = [unit for role, unit in DAEMONS.items() if node.has(role)]
     done = testbed.run(name, f"systemctl show -P ActiveState {' '.join(units or ['ssh'])}")

@@ -17,7 +17,7 @@ exit
 
 
 def at_a_terminal(testbed: Testbed, command: str, typed: str, user: str = "u-kira1") -> str:
-    """Give what the terminal shows; the words are typed when the shell has come."""
+    """Return what the terminal shows; the words are typed when the shell has come."""
     assert testbed.to.testbed
     words = ssh_command(testbed.to.testbed, "sky1", user, [command])
     words.insert(1, "-tt")

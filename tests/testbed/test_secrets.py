@@ -16,7 +16,7 @@ def munge_key(testbed: Testbed) -> bytes:
 
 
 def forms(secret: bytes) -> list[str]:
-    """Give what the key could look like in a text: base64 at each offset, hexadecimal."""
+    """Return what the key could look like in a text: base64 at each offset, hexadecimal."""
     encoded = base64.b64encode(secret).decode()
     return [encoded[100:160], secret[40:80].hex()]
 

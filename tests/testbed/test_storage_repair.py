@@ -22,7 +22,7 @@ def test_a_real_folder_at_a_links_place_is_refused_in_words_and_stays(skynet: Te
     try:
         done = skynet.apply("--limit", "sky1")
         assert done.returncode == 1
-        words = "/srv/share2: a real directory stands where a link to /coc/pskynet2 should be; move it away"
+        words = "/srv/share2: a real directory is in the place of a link to /coc/pskynet2; move it away"
         assert words in " ".join(done.stdout.split())
         assert skynet.out("sky1", "cat /srv/share2/data") == "precious"
     finally:

@@ -79,7 +79,7 @@ def test_who_sits_in_anothers_place_is_named(skynet: Testbed) -> None:
         skynet.out("sky1", f"ln -s /tmp /srv/hays-lab/share/{cvmlp}", hays)
         done = gpupool("verify", skynet.inventory, "--on", "testbed", "--limit", "multivac")
         assert done.returncode == 1
-        assert f"no directory of the one whose name it has: /pskynet1/{cvmlp}" in done.stdout
+        assert f"not owned by the user it is named after: /pskynet1/{cvmlp}" in done.stdout
     finally:
         skynet.out("sky1", f"rm -f /coc/pskynet1/{cvmlp}")
 

@@ -22,7 +22,7 @@ def test_too_many_cpus_for_a_gpu_are_warned_of(idle: Testbed) -> None:
     for asked, warned in (("--gres=gpu:rtx_6000:1 -c 8", True), ("--gres=gpu:a40:1 -c 15", False)):
         done = idle.run("sky1", f"srun -p debug {asked} true", "u-kira1")
         assert done.returncode == 0, done.stderr
-        assert ("8 CPUs for each GPU are more than 7" in done.stderr) is warned
+        assert ("8 CPUs per GPU, but at most 7 are recommended" in done.stderr) is warned
 
 
 @pytest.mark.promise("SKY-158", "SKY-208", "SKY-209")
@@ -34,7 +34,7 @@ def test_a_user_of_cvmlp_keeps_the_limit_whatever_the_qos(idle: Testbed) -> None
         longest = "7-00:00:00" if "long" in words or "-p cvmlp-lab" in words else "2-00:00:00"
         assert f" TimeLimit={longest} " in seen, words
     refused = idle.run("sky1", "sbatch --qos=short -t 3-0 -p long --wrap true", "u-cvmlp1")
-    assert "QoS short ends jobs after 48 hours" in refused.stderr
+    assert "The time limit of QoS short is 48 hours" in refused.stderr
 
 
 @pytest.mark.promise("SKY-158")

@@ -76,7 +76,7 @@ def test_the_report_lists_large_directories_with_their_owners_largest_first(spac
     assert mine["kib"] == kib(space, f"{SHARE}/{USER}")
     done = gpupool("storage", "report", space.inventory, "--on", "testbed", "--over", "10T")
     assert done.returncode == 0
-    assert "directories with more than 10T: 0 of " in done.stdout
+    assert "directories larger than 10T: 0 of " in done.stdout
     # the same whatever it holds: nobody is stopped
     assert space.run("multivac", "command -v zfs && zfs get -H quota; quotaon -pa 2>/dev/null").stdout == ""
 
@@ -89,7 +89,7 @@ def test_what_a_person_has_under_its_name_stays_and_is_named(space: Testbed) -> 
     done = gpupool("storage", "report", space.inventory, "--on", "testbed", "--json")
     assert done.returncode == 0, done.stderr + done.stdout
     left = {it["path"]: it["why"] for it in json.loads(done.stdout)["not_written"]}
-    form = "disk-usage.txt is not written: disk-usage.txt there is {} of somebody's own"
+    form = "disk-usage.txt is not written: disk-usage.txt is {} of another owner"
     assert left[f"/coc/pskynet1/{USER}"] == form.format("a file")
     assert left[f"/coc/pskynet1/{OTHER}"] == form.format("a directory")
 
@@ -100,7 +100,7 @@ def test_a_server_that_is_away_is_named_and_the_others_are_read(space: Testbed) 
     try:
         done = gpupool("storage", "report", space.inventory, "--on", "testbed", "--json")
         assert done.returncode == 1
-        assert json.loads(done.stdout)["trouble"] == {"multivac": "nothing counts there yet: gpupool apply"}
+        assert json.loads(done.stdout)["trouble"] == {"multivac": "the report is not installed yet: run gpupool apply"}
     finally:
         space.out("multivac", "mv /root/usage.json /etc/gpupool/")
 

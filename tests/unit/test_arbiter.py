@@ -156,7 +156,7 @@ def test_grace_times_end_whatever_is_wrong_with_who_waits(monkeypatch: pytest.Mo
 
 
 def number(value: int) -> dict[str, object]:
-    """Give a number as Slurm 24.11 writes it."""
+    """Return a number as Slurm 24.11 writes it."""
     return {"set": True, "infinite": False, "number": value}
 
 

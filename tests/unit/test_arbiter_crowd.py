@@ -36,7 +36,7 @@ def signalled(
     begun: bool = True,
     **recent: int,
 ) -> dict[str, list[str]]:
-    """Give the jobs that leave, by the one that they leave for."""
+    """Return the jobs that leave, by the one that they leave for."""
     nodes = nodes or [node(10, 10)]
     queue = [BEGUN, *queue] if begun else queue
     pool = Room(nodes, filter(decide.leaving, queue), RULES.grace)

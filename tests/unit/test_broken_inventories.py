@@ -27,7 +27,7 @@ STORED = (HERE / "stored" / "inventory.yml").read_text()
 
 @pytest.fixture
 def check(tmp_path: Path) -> Callable[[str], list[str]]:
-    """Give the complaints about a text, as lines less the path of the file."""
+    """Return the complaints about a text, as lines less the path of the file."""
 
     def run(text: str) -> list[str]:
         (tmp_path / "inventory.yml").write_text(text)
@@ -62,7 +62,7 @@ def test_render_says_the_same_and_writes_nothing(
 def test_a_file_that_is_not_there(gpupool: Callable[..., Any]) -> None:
     said = gpupool("check", "nowhere")
     assert said.code == 2
-    words = "nowhere:1: there is no such file or folder (`gpupool init NAME` writes a first inventory)"
+    words = "nowhere:1: there is no such file or folder (`gpupool init NAME` creates an example inventory)"
     assert said.out.splitlines() == [words, "1 error, 0 warnings"]
 
 
@@ -122,7 +122,7 @@ def test_two_people_of_one_id_do_not_share_a_home(check: Callable[[str], list[st
     text = STORED.replace("name: ann", "name: ann@a.org").replace("name: bob", "name: ann@b.org")
     assert check(text.replace("/home/{user}", "/home/{domain}/{id}")) == []
     (said,) = check(text.replace("/home/{user}", "/home/{id}"))
-    assert "storage.home.path: /home/ann would be of ann@a.org and of ann@b.org" in said
+    assert "storage.home.path: /home/ann would be the directory of both ann@a.org and ann@b.org" in said
 
 
 def test_a_private_key_is_not_repeated(check: Callable[[str], list[str]]) -> None:
@@ -145,7 +145,7 @@ def test_keys_of_two_files_that_both_say_them(tmp_path: Path) -> None:
     (tmp_path / "a.yml").write_text(SMALL)
     (tmp_path / "b.yaml").write_text("\nqos: {}\n")
     said = [str(it).removeprefix(f"{tmp_path}/") for it in examine(tmp_path).complaints]
-    assert said == [f"b.yaml:2: qos: stands twice; first at {tmp_path}/a.yml:15 (keep one of them)"]
+    assert said == [f"b.yaml:2: qos: is defined twice; first at {tmp_path}/a.yml:15 (keep one)"]
 
 
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_an_alias_of_aliases_of_aliases_is_refused(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(text, "_MOST", 1000)
     lines = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 40))]
     (tmp_path / "x.yml").write_text("\n".join(lines))
-    assert "an alias (*name) repeats itself" in str(examine(tmp_path).complaints[0])
+    assert "an alias (*name) refers to itself" in str(examine(tmp_path).complaints[0])
 
 
 YAML = st.text(alphabet=st.sampled_from("ab1-:[]{},&*!|>'\"#%@`?~ \t\n\\é\x00\x85"), max_size=60)

@@ -24,7 +24,7 @@ SKYNET = ROOT / "inventory" / "skynet"
 
 @pytest.fixture
 def skynet_with(tmp_path: Path) -> Callable[[str], Any]:
-    """Give SkyNet with a change, as `examine` gives it; the change's lines are those of change.yml."""
+    """Return SkyNet with a change, as `examine` gives it; the change's lines are those of change.yml."""
 
     def run(change: str) -> Any:
         (tmp_path / "change.yml").write_text(change)
@@ -93,31 +93,31 @@ def test_a_row_goes_by_its_written_name(skynet_with: Callable[[str], Any]) -> No
         ),
         (
             "accounts:\n- {name: tail-lb, remove: true}\n",
-            "change.yml:2: accounts[0]: there is no tail-lb to take out (did you mean tail-lab?)",
+            "change.yml:2: accounts[0]: there is no tail-lb to remove (did you mean tail-lab?)",
         ),
         (
             "qos:\n  debig: {remove: true}\n",
-            "change.yml:2: qos.debig: there is no debig to take out (did you mean debug?)",
+            "change.yml:2: qos.debig: there is no debig to remove (did you mean debug?)",
         ),
         (
             "nodes:\n- {name: a40-03, remove: true}\n",
-            "change.yml:2: nodes[0]: there is no a40-03 to take out "
-            "(it is one of the row a40-[01-04], and rows go by their written name)",
+            "change.yml:2: nodes[0]: there is no a40-03 to remove "
+            "(it is part of the range a40-[01-04]; name the whole range)",
         ),
         (
             "partitions:\n- {name: user-overcap, remove: true, tier: 3}\n",
-            "change.yml:2: partitions[0]: user-overcap is taken out and given tier (say one or the other)",
+            "change.yml:2: partitions[0]: user-overcap has `remove: true` and also tier (keep one or the other)",
         ),
         (
             "accounts:\n- {kind: lab}\n",
-            "change.yml:2: accounts[0]: an entry of a change goes by its name, and this one has none",
+            "change.yml:2: accounts[0]: an entry of a change needs a name, and this one has none",
         ),
         (
             "gpu_types: {h100: {models: [H100], memory: {remove: true}}}\n",
-            "change.yml:1: gpu_types.h100.memory: there is no memory to take out",
+            "change.yml:1: gpu_types.h100.memory: there is no memory to remove",
         ),
-        ("nodes: 3\n", "change.yml:1: nodes: must be a list, not 3 (write [it] or one `- ` line an item)"),
-        ("\tnodes: 3\n", "change.yml:1: a tab stands where YAML wants blanks (indent with blanks)"),
+        ("nodes: 3\n", "change.yml:1: nodes: must be a list, not 3 (write [item], or one `- ` line per item)"),
+        ("\tnodes: 3\n", "change.yml:1: tab in the indentation (YAML needs spaces)"),
     ],
 )
 def test_mistakes_are_said_at_the_lines_of_the_change(
@@ -131,7 +131,7 @@ def test_mistakes_are_said_at_the_lines_of_the_change(
 def test_two_changes_of_one_entry_are_a_slip(skynet_with: Callable[[str], Any]) -> None:
     loaded = skynet_with("accounts:\n- {name: wu-lab, fairshare: 1}\n- {name: wu-lab, fairshare: 2}\n")
     (said,) = _said(loaded)
-    assert said == "change.yml:3: accounts[1]: wu-lab stands twice; first at change.yml:2 (keep one of them)"
+    assert said == "change.yml:3: accounts[1]: wu-lab is defined twice; first at change.yml:2 (keep one)"
 
 
 def test_a_change_that_is_not_there(gpupool: Callable[..., Any], tmp_path: Path) -> None:
@@ -214,7 +214,7 @@ def test_a_change_on_nothing_is_itself(folder: Path, new: dict[str, Any]) -> Non
     laid = lay(Text(), change)
     alone = read(change)
     if laid.located:
-        assert all("goes by its name" in str(it) or "stands twice" in str(it) for it in laid.located)
+        assert all("goes by its name" in str(it) or "is defined twice" in str(it) for it in laid.located)
     else:
         assert (laid.data, laid.places) == (alone.data, alone.places)
 

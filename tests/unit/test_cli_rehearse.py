@@ -110,7 +110,7 @@ def test_a_report_that_cannot_be_written_is_said_before_anything_starts(
     (tmp_path / "file").write_text("")
     said = gpupool("rehearse", SKYNET, "--report", tmp_path / "file" / "below")
     assert said.code == 1
-    assert "is a file, and a report is a folder" in said.err
+    assert "is a file, and must be a folder" in said.err
     assert stage.started == []
 
 
@@ -126,7 +126,7 @@ def test_nothing_is_left_behind_whatever_happens(
         said = gpupool("rehearse", SKYNET, "--report", tmp_path / "report")
         assert said.code == (130 if isinstance(wrong, KeyboardInterrupt) else 1)
         assert said.out == ""
-        assert ("interrupted: the twin is taken down" in said.err) == isinstance(wrong, KeyboardInterrupt)
+        assert ("interrupted: the twin was removed" in said.err) == isinstance(wrong, KeyboardInterrupt)
     assert stage.stopped == 1
     assert list(tmp_path.iterdir()) == []
 
@@ -178,7 +178,7 @@ def test_a_sites_own_promises_go_along(stage: Stage, gpupool: Callable[..., Any]
     ("words", "said"),
     [
         (["--only", "cpa"], "--only: there is no promise cpa (did you mean cap?)"),
-        (["--only", "xyzzy"], "--only: there is no promise xyzzy (there are cap-nodes, cap-cpus, "),
+        (["--only", "xyzzy"], "--only: there is no promise xyzzy (known: cap-nodes, cap-cpus, "),
         (["--with", "nowhere.yml"], "nowhere.yml:1: cannot be read: No such file or directory"),
     ],
 )

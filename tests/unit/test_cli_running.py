@@ -15,7 +15,7 @@ RIGHT, OTHER = HostReport(True, None, (), 9, 1.0), HostReport(True, None, CHANGE
 AWAY = HostReport(False, "cannot be reached: no answer", (), 0, 1.0)
 BROKEN = HostReport(False, "Accounts: slurmdbd refuses it", (), 12, 1.0)
 HALF = HostReport(False, "Accounts: slurmdbd refuses it", CHANGES, 12, 1.0)
-PARTS = "; what a failed step did before it failed is not counted"
+PARTS = "; changes of failed steps are not counted"
 
 
 def report(*hosts: HostReport, interrupted: bool = False) -> Report:
@@ -25,24 +25,24 @@ def report(*hosts: HostReport, interrupted: bool = False) -> Report:
 @pytest.mark.parametrize(
     ("hosts", "plan_says", "apply_says"),
     [
-        ((RIGHT, RIGHT), "2 nodes: nothing to change", "2 of 2 nodes as the inventory says; nothing to change"),
-        ((RIGHT, OTHER), "2 nodes: 2 changes pending", "2 of 2 nodes as the inventory says; 2 changes"),
-        ((AWAY,), "1 node: 1 failed", "0 of 1 node as the inventory says; 1 failed: n1"),
+        ((RIGHT, RIGHT), "2 nodes: nothing to change", "2 of 2 nodes match the inventory; nothing to change"),
+        ((RIGHT, OTHER), "2 nodes: 2 changes pending", "2 of 2 nodes match the inventory; 2 changes"),
+        ((AWAY,), "1 node: 1 failed", "0 of 1 node match the inventory; 1 failed: n1"),
         (
             (RIGHT, AWAY),
             "2 nodes: nothing to change on 1, 1 failed",
-            "1 of 2 nodes as the inventory says; 1 failed: n2",
+            "1 of 2 nodes match the inventory; 1 failed: n2",
         ),
         (
             (OTHER, AWAY),
             "2 nodes: 2 changes pending, 1 failed",
-            "1 of 2 nodes as the inventory says; 2 changes; 1 failed: n2",
+            "1 of 2 nodes match the inventory; 2 changes; 1 failed: n2",
         ),
-        ((BROKEN,), "1 node: 1 failed", f"0 of 1 node as the inventory says; 1 failed: n1{PARTS}"),
+        ((BROKEN,), "1 node: 1 failed", f"0 of 1 node match the inventory; 1 failed: n1{PARTS}"),
         (
             (HALF, RIGHT),
             "2 nodes: 2 changes pending, 1 failed",
-            f"1 of 2 nodes as the inventory says; 2 changes; 1 failed: n1{PARTS}",
+            f"1 of 2 nodes match the inventory; 2 changes; 1 failed: n1{PARTS}",
         ),
     ],
 )

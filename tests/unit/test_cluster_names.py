@@ -57,7 +57,7 @@ def test_a_range_keeps_its_zeros() -> None:
 
 
 def refusal(attempt: Callable[[], object]) -> str | None:
-    """Give the words of a ValueError, None where there is none; any other error comes through."""
+    """Return the words of a ValueError, None where there is none; any other error comes through."""
     try:
         attempt()
     except ValueError as error:

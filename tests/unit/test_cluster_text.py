@@ -14,7 +14,7 @@ SMALL = (Path(__file__).parent / "small" / "inventory.yml").read_text()
 
 @pytest.fixture
 def said(tmp_path: Path) -> Callable[[str | bytes], list[str]]:
-    """Give the complaints about a text, as lines less the folder."""
+    """Return the complaints about a text, as lines less the folder."""
 
     def run(words: str | bytes) -> list[str]:
         (tmp_path / "x.yml").write_bytes(words if isinstance(words, bytes) else words.encode())
@@ -27,19 +27,19 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.yml")
     (tmp_path / "b.yml").symlink_to("/dev/zero")
     lines = [str(it).removeprefix(f"{tmp_path}/") for it in examine(tmp_path).complaints]
-    assert lines == [f"{name}.yml:1: cannot be read: a device or a pipe, and no file" for name in "ab"]
+    assert lines == [f"{name}.yml:1: cannot be read: a device or a pipe, not a file" for name in "ab"]
     assert len(examine(tmp_path / "a.yml").errors) == 1
 
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "x.yml").open("wb") as file:
         file.truncate(1 << 40)  # no block of it is on the disk
-    assert "larger than any inventory: 20 MB are the most" in str(examine(tmp_path).complaints[0])
+    assert "too large: the maximum is 20 MB" in str(examine(tmp_path).complaints[0])
 
 
 @pytest.mark.parametrize("item", ["[ #]\n", '["]",', "{ #}\n", "[ ']',"])
 def test_brackets_that_are_none_do_not_hide_how_deep_it_is(item: str, said: Callable[[str], list[str]]) -> None:
-    assert "nested deeper than any inventory" in said("x: " + item * 100_000)[0]
+    assert "nested too deeply" in said("x: " + item * 100_000)[0]
 
 
 @pytest.mark.parametrize("line", ["# " + "[" * 100, "# " + "{[" * 100])
@@ -53,7 +53,7 @@ def test_brackets_in_strings_are_not_counted(said: Callable[[str], list[str]]) -
 
 def test_depth_is_counted_over_blocks_and_brackets(said: Callable[[str], list[str]]) -> None:
     deep = "".join(f"{' ' * n}k{n}:\n" for n in range(30)) + " " * 30 + "[" * 30 + "]" * 30
-    assert said(deep)[0].startswith("x.yml:31: nested deeper than any inventory")
+    assert said(deep)[0].startswith("x.yml:31: nested too deeply")
 
 
 def test_too_many_keys_are_refused_before_they_are_kept(
@@ -61,7 +61,7 @@ def test_too_many_keys_are_refused_before_they_are_kept(
 ) -> None:
     monkeypatch.setattr(text, "_MOST", 1000)
     (line,) = said("".join(f"k{n}: 1\n" for n in range(1001)))
-    assert line.endswith("longer than any inventory (1000 keys and items are the most)")
+    assert line.endswith("too long (the maximum is 1000 keys and items)")
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_too_many_keys_are_refused_before_they_are_kept(
 )
 def test_a_tag_is_not_passed_over(value: str, tag: str, said: Callable[[str], list[str]]) -> None:
     assert said(f"{SMALL}examples: {value}\n") == [
-        f"x.yml:{len(SMALL.splitlines()) + 1}: {tag} is a tag of YAML, and means nothing here (leave it out)"
+        f"x.yml:{len(SMALL.splitlines()) + 1}: {tag} is a YAML tag, which inventories do not use (remove it)"
     ]
 
 
@@ -143,4 +143,4 @@ def test_no_number_is_too_long_to_complain_of(kind: str, digits: int, said: Call
 @pytest.mark.parametrize("day", ["2030-02-30", "20300131", "2030-1-31", "99999999", '"2030-01-31 "', "tomorrow"])
 def test_a_day_is_written_in_one_way(day: str, said: Callable[[str], list[str]]) -> None:
     (line,) = said(SMALL.replace("account: red}", f"account: red, grants: [{{qos: normal, until: {day}}}]}}"))
-    assert line.endswith("is not a day; write 2030-01-31")
+    assert line.endswith("is not a date; write 2030-01-31")

@@ -29,7 +29,7 @@ except SystemExit as end:
 
 
 def digest(folder: Path) -> dict[str, str]:
-    """Give the hash of every file below a folder."""
+    """Return the hash of every file below a folder."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*"))

@@ -240,7 +240,7 @@ def test_facts_and_operations_know_no_cluster() -> None:
 
 
 def _shown() -> Iterator[tuple[str, str]]:
-    """Give (command, output) of the README's blocks that need no cluster; output is empty where none is shown."""
+    """Return (command, output) of the README's blocks that need no cluster; output is empty where none is shown."""
     for block in re.findall(r"^```console\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL):
         for part in block.split("$ ")[1:]:
             command, _, output = part.partition("\n")

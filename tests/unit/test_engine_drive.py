@@ -401,7 +401,7 @@ def test_ctrl_c_lets_the_running_command_end_and_begins_no_other(tmp_path: Path,
     out, err = process.communicate()
     assert err == ""
     assert "'interrupted': True" in out
-    assert "stopped before it was done" in out
+    assert "stopped before it finished" in out
     assert file.read_text().strip() == mark
     assert ("'operation': 'first'" in out) == (mark == "down")
     assert process.returncode == 0

@@ -84,11 +84,11 @@ def other(nodes: dict[str, Server], tmp_path: Path) -> Iterator["subprocess.Pope
 def test_a_second_apply_is_told_who_applies_and_changes_nothing(nodes: dict[str, Server], other: object) -> None:
     since = time.strftime("%H:%M", time.localtime(int(lock_of(nodes["n2"]).split()[0])))
     report, _ = go(nodes, "n1 n2 n3", command="touch /nowhere")
-    after = "; nothing was changed, try again when that has ended"
+    after = "; nothing was changed, try again after it has ended"
     assert report.failures == {
-        "n1": f"left alone: on n2, ada@elsewhere applies since {since}{after}",
-        "n2": f"ada@elsewhere applies here since {since}{after}",
-        "n3": f"left alone: on n2, ada@elsewhere applies since {since}{after}",
+        "n1": f"not changed: on n2, ada@elsewhere has been applying since {since}{after}",
+        "n2": f"ada@elsewhere has been applying here since {since}{after}",
+        "n3": f"not changed: on n2, ada@elsewhere has been applying since {since}{after}",
     }
     assert not any("touch" in nodes[name].asked.read_text() for name in nodes)
     assert lock_of(nodes["n1"]) == "", "it is given back"
@@ -102,8 +102,8 @@ def test_a_plan_reads_and_says_so(nodes: dict[str, Server], other: object) -> No
     report, notes = go(nodes, "n1 n2", execute=False)
     assert report.ok
     (note,) = notes
-    assert note.startswith("n2: ada@elsewhere applies here since ")
-    assert note.endswith("what is shown here may be half of that")
+    assert note.startswith("n2: ada@elsewhere has been applying here since ")
+    assert note.endswith("this plan may be outdated")
     assert "ada@elsewhere" in lock_of(nodes["n2"])
 
 
@@ -132,7 +132,7 @@ def test_who_is_silent_for_long_loses_the_node_and_learns_it(
     report, _ = go(nodes, "n1", command="sleep 1000")
     said = report.hosts["n1"].failure
     assert said is not None
-    assert said.startswith("work: the connection was lost: this run was silent for too long")
+    assert said.startswith("work: the connection was lost: the lock has expired")
     assert lock_of(nodes["n1"]) == ""
 
 
@@ -168,7 +168,7 @@ def test_a_node_that_cannot_be_locked_is_left_alone_and_the_others_are_not(nodes
     (nodes["n1"].asked.parent / "gpupool-apply.lock").mkdir()
     report, _ = go(nodes, "n1 n2")
     assert list(report.failures) == ["n1"]
-    assert report.failures["n1"].startswith("cannot be locked for this run: ")
+    assert report.failures["n1"].startswith("cannot lock the node for this run: ")
 
 
 def test_a_clock_that_is_off_is_named(nodes: dict[str, Server]) -> None:

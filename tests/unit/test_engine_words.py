@@ -33,14 +33,14 @@ KEY = Ed25519Key.from_private_key_file
 @pytest.mark.parametrize(
     ("cause", "words"),
     [
-        (AuthenticationException("Authentication failed."), "SSH login refused (is our key in its authorized_keys?)"),
-        (socket.gaierror(-2, "Name or service not known"), "its host name cannot be resolved"),
+        (AuthenticationException("Authentication failed."), "SSH login refused (is your key in its authorized_keys?)"),
+        (socket.gaierror(-2, "Name or service not known"), "cannot resolve its host name"),
         (TimeoutError("timed out"), "no answer"),
         (OSError(113, "No route to host"), "no route to host"),
         (SSHException("Error reading SSH protocol banner"), "no SSH server answered"),
         (
             SSHException("StrictPolicy: No host key for 10.0.0.1 found in known_hosts"),
-            "its host key is not in /kh; add it (ssh-keyscan, then compare) before the first run",
+            "its host key is not in /kh; add it before the first run (ssh-keyscan, then compare)",
         ),
         (SSHException("Incompatible ssh peer\n(no key)"), "Incompatible ssh peer (no key)"),
     ],

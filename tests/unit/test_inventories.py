@@ -19,7 +19,7 @@ def cluster_of(folder: str) -> Cluster:
 
 
 def nodes_with(cluster: Cluster, gpu: str) -> list[tuple[str, int, int]]:
-    """Give (name, CPUs, GPUs) of the nodes with a GPU type."""
+    """Return (name, CPUs, GPUs) of the nodes with a GPU type."""
     return [(node.name, node.cpus, node.gpus[gpu]) for node in cluster.nodes.values() if gpu in node.gpus]
 
 

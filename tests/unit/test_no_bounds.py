@@ -12,7 +12,7 @@ ENTRIES = {"Mount"}  # of which a timeout is a property, not a wait
 
 
 def bounds(text: str) -> Iterator[int]:
-    """Give the lines in which something is waited for, or is to have taken, no longer than a number of seconds."""
+    """Return the lines in which something is waited for, or is to have taken, no longer than a number of seconds."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") not in ENTRIES:
             values = [it.value for it in node.keywords if it.arg in ("timeout", "deadline")]

@@ -118,7 +118,7 @@ def test_a_network_that_cannot_be_is_refused(skynet: Cluster, network: str, word
 
 
 def test_no_overlay_no_testbed(skynet: Cluster) -> None:
-    with pytest.raises(TestbedError, match="say which nodes"):
+    with pytest.raises(TestbedError, match="set its nodes"):
         stand_in(replace(skynet, testbed=None), cgroup="v2")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Give the machine a pace: so many seconds for a start. Patience is the tenth part of one."""
+    """Return the machine a pace: so many seconds for a start. Patience is the tenth part of one."""
     monkeypatch.setattr(pace, "_AT_LEAST", 0.0)
     monkeypatch.setattr(pace, "STARTS", 0.1)
     return lambda seconds: monkeypatch.setattr(pace, "start", lambda: seconds)

@@ -57,7 +57,7 @@ def test_the_nodes_where_no_testbed_stands() -> None:
 def test_the_testbed_while_it_stands(states: Path) -> None:
     place = stand(states)
     to = reach(INVENTORY / "skynet")
-    assert to.where == "the testbed skynet (10 containers here)"
+    assert to.where == "testbed skynet (10 containers on this machine)"
     assert (to.cluster.drivers.gpu, to.cluster.drivers.cgroup) == ("fake", "v1")
     assert to.ssh["ssh_key"] == str(place / "id_ed25519")
     assert to.ssh["ssh_known_hosts_file"] == str(place / "known_hosts")
@@ -68,7 +68,7 @@ def test_the_testbed_while_it_stands(states: Path) -> None:
 
 
 def test_one_may_say_which(states: Path) -> None:
-    with pytest.raises(TestbedError, match=r"no testbed of .* stands here"):
+    with pytest.raises(TestbedError, match=r"no testbed of .* on this machine"):
         reach(INVENTORY / "skynet", "testbed")
     stand(states)
     assert reach(INVENTORY / "skynet", "nodes").testbed is None
@@ -80,7 +80,7 @@ def test_one_may_say_which(states: Path) -> None:
 
 @pytest.mark.parametrize("on", ["here", "nodes:skynet", ""])
 def test_another_word_is_refused(on: str) -> None:
-    with pytest.raises(GpupoolError, match="say auto, testbed, testbed:NAME or nodes"):
+    with pytest.raises(GpupoolError, match="must be auto, testbed, testbed:NAME or nodes"):
         reach(INVENTORY / "skynet", on)
 
 
@@ -100,7 +100,7 @@ def test_the_same_inventory_by_another_path(states: Path, monkeypatch: pytest.Mo
 def test_the_last_one_brought_up_counts(states: Path) -> None:
     older, newer = stand(states, "gpupool-a", name="a"), stand(states, "gpupool-b", name="b")
     os.utime(older / "state.json", (1, 1))
-    assert reach(INVENTORY / "skynet").where.startswith("the testbed b ")
+    assert reach(INVENTORY / "skynet").where.startswith("testbed b ")
     os.utime(newer / "state.json", (0, 0))
     assert reach(INVENTORY / "skynet").where.startswith("the testbed a ")
 

@@ -64,7 +64,7 @@ def test_time_limits_are_read_in_every_length(seconds: int) -> None:
 def test_answers_of_sbatch_in_their_order() -> None:
     said = "taken 7\nrefused sbatch: error: Batch job submission failed: Invalid account \ntaken 8\n"
     assert answers(said, 3) == ["7", Refusal("Batch job submission failed: Invalid account"), "8"]
-    with pytest.raises(TwinError, match="4 jobs were handed in and 3 answers came"):
+    with pytest.raises(TwinError, match="4 jobs were submitted, but there were 3 answers"):
         answers(said, 4)
 
 

@@ -49,7 +49,7 @@ def test_no_mix_of_jobs_takes_the_last_gpu(
     )
     # one more reason to complain is a CPU of a job without GPUs that by default gets too much
     of_cpus = [it for it in said if "per_cpu: 64 x" in it]
-    nobody_waits = [it for it in said if "keep all CPUs" not in it and it not in of_cpus]
+    nobody_waits = [it for it in said if "all CPUs of all nodes are reserved" not in it and it not in of_cpus]
     if not nobody_waits:
         assert fits
     if fits and each_gpu >= default:

@@ -27,7 +27,7 @@ OWN_CPUS = "gid: 5001, limits: {group: {cpu: 20}}"
 
 @pytest.fixture
 def made(tmp_path: Path) -> Made:
-    """Give the cluster of the small inventory, with texts replaced."""
+    """Return the cluster of the small inventory, with texts replaced."""
 
     def run(*changes: tuple[str, str]) -> Cluster:
         text = SMALL.read_text()
@@ -41,7 +41,7 @@ def made(tmp_path: Path) -> Made:
 
 
 def said(entity: dict[str, object]) -> dict[str, object]:
-    """Give what an entity sets: an empty field takes a limit away."""
+    """Return what an entity sets: an empty field takes a limit away."""
     return {key: value for key, value in entity.items() if value not in (None, {}, [])}
 
 

@@ -28,7 +28,7 @@ def skynet() -> Cluster:
 
 
 def made(tmp_path: Path, *changes: tuple[str, str]) -> Cluster:
-    """Give the cluster of the small inventory, changed."""
+    """Return the cluster of the small inventory, changed."""
     text = SMALL.read_text()
     for old, new in changes:
         assert old in text
@@ -38,15 +38,17 @@ def made(tmp_path: Path, *changes: tuple[str, str]) -> Cluster:
 
 
 def settings(text: str) -> dict[str, str]:
-    """Give the keys that stand alone on a line, by name."""
+    """Return the keys that stand alone on a line, by name."""
     lines = [line for line in text.splitlines() if line and not line.startswith(("#", "NodeName=", "PartitionName="))]
     found = dict(line.split("=", 1) for line in lines if not line.startswith("SlurmctldHost="))
-    assert len(found) == len([line for line in lines if not line.startswith("SlurmctldHost=")]), "a key stands twice"
+    assert len(found) == len([line for line in lines if not line.startswith("SlurmctldHost=")]), (
+        "a key is defined twice"
+    )
     return found
 
 
 def rows(text: str, key: str) -> dict[str, dict[str, str]]:
-    """Give the lines of `NodeName=` or `PartitionName=` as mappings, by their first value."""
+    """Return the lines of `NodeName=` or `PartitionName=` as mappings, by their first value."""
     found = {}
     for line in text.splitlines():
         if line.startswith(f"{key}="):

@@ -56,7 +56,7 @@ LIMITS = st.builds(
 
 
 def cluster_with(account: Limits, qos: Limits, partition: Limits) -> Cluster:
-    """Give the small cluster with these limits on the account red, the QoS normal and the partition all."""
+    """Return the small cluster with these limits on the account red, the QoS normal and the partition all."""
     return replace(
         SMALL,
         accounts={**SMALL.accounts, "red": replace(SMALL.accounts["red"], limits=account)},
@@ -66,7 +66,7 @@ def cluster_with(account: Limits, qos: Limits, partition: Limits) -> Cluster:
 
 
 def asked(on: str, where: str, limits: Limits) -> Iterator[Fact]:
-    """Give every limit of a block: the entity, Slurm's field, what it limits, how much."""
+    """Return every limit of a block: the entity, Slurm's field, what it limits, how much."""
     for kind in ("group", "group_minutes", "per_user", "per_job"):
         it = getattr(limits, kind)
         at = "user ann in red" if (on, kind) == ("account", "per_user") else where
@@ -81,7 +81,7 @@ def asked(on: str, where: str, limits: Limits) -> Iterator[Fact]:
 
 
 def found(wanted: dict[str, Any]) -> Iterator[Fact]:
-    """Give every limit that slurmdbd would get."""
+    """Return every limit that slurmdbd would get."""
     clean = normal(wanted)
     owners = [(f"qos {name}", it) for name, it in clean["qos"].items()]
     owners += [(f"account {name}", it) for name, it in clean["accounts"].items()]

@@ -101,7 +101,7 @@ def test_a_user_has_a_default_partition(tmp_path: Path) -> None:
     without = asked.submit(user_name="bob")
     assert (without.set, without.told) == (
         {},
-        ["Name a partition with --partition (-p): short, long, red-only, overcap, debug."],
+        ["Specify a partition with --partition (-p): short, long, red-only, overcap, debug."],
     )
 
 
@@ -120,7 +120,7 @@ def test_who_must_name_a_queue_hears_which_there_are(tmp_path: Path) -> None:
     assert silent.submit(partition="short").told == []
     said = silent.submit()  # refused by Slurm itself, which has no default partition
     assert (said.accepted, said.set) == (True, {})
-    assert said.told[0].startswith("Name a partition")
+    assert said.told[0].startswith("Specify a partition")
 
 
 @pytest.mark.promise("SDU-042")
@@ -128,7 +128,7 @@ def test_who_must_name_a_queue_hears_which_there_are(tmp_path: Path) -> None:
 def test_a_folder_that_nodes_do_not_see_is_refused(everything: Plugin, folder: str, accepted: bool) -> None:
     said = everything.submit(work_dir=folder)
     assert said.accepted is accepted
-    assert said.told == [] if accepted else "do not see /prj:" in said.told[0]
+    assert said.told == [] if accepted else "do not have /prj:" in said.told[0]
     assert everything.modify({"work_dir": folder}, {}).accepted is accepted
 
 
@@ -179,7 +179,7 @@ def test_a_limit_is_not_walked_around_by_another_qos(
 def test_a_replaced_qos_keeps_its_time(everything: Plugin) -> None:
     said = everything.submit(qos="short", partition="long", time_limit=3 * 1440)
     assert not said.accepted
-    assert said.told == ["QoS short ends jobs after 48 hours: ask for less with --time."]
+    assert said.told == ["The time limit of QoS short is 48 hours: request less with --time."]
 
 
 @pytest.mark.promise("SKY-158")

@@ -48,7 +48,7 @@ def test_gpus_without_a_type_are_refused(everything: Plugin, asked: dict[str, An
     for said in (everything.submit(**asked), everything.modify(asked, {})):
         assert not said.accepted
         # the types that some node has: nobody can have the h100 of the inventory
-        assert said.told == ["Say which type of GPU, such as --gpus=a40:1. There are: a40, 2080_ti."]
+        assert said.told == ["Specify the GPU type, such as --gpus=a40:1. Types: a40, 2080_ti."]
 
 
 @pytest.mark.parametrize("asked", WITH_TYPE, ids=str)
@@ -65,19 +65,19 @@ def test_gpus_with_a_type_are_not(everything: Plugin, asked: dict[str, Any]) -> 
     ("asked", "told"),
     [
         ({"tres_per_node": "gres/gpu:2080_ti:1", "cpus_per_task": 7, "min_cpus": 7}, None),
-        ({"tres_per_node": "gres/gpu:2080_ti:1", "cpus_per_task": 8, "min_cpus": 8}, "8 CPUs for each GPU"),
+        ({"tres_per_node": "gres/gpu:2080_ti:1", "cpus_per_task": 8, "min_cpus": 8}, "8 CPUs per GPU"),
         ({"tres_per_node": "gres/gpu:a40:1", "cpus_per_task": 15}, None),
-        ({"tres_per_node": "gres/gpu:a40:1", "cpus_per_task": 16}, "16 CPUs for each GPU are more than 15"),
-        ({"tres_per_job": "gres:gpu:2080_ti:2", "cpus_per_tres": "gres:gpu:8"}, "8 CPUs for each GPU"),
-        ({"tres_per_task": "cpu=8,gres/gpu:2080_ti=1", "cpus_per_task": 8, "num_tasks": 2}, "8 CPUs for each GPU"),
+        ({"tres_per_node": "gres/gpu:a40:1", "cpus_per_task": 16}, "16 CPUs per GPU, but at most 15 are recommended"),
+        ({"tres_per_job": "gres:gpu:2080_ti:2", "cpus_per_tres": "gres:gpu:8"}, "8 CPUs per GPU"),
+        ({"tres_per_task": "cpu=8,gres/gpu:2080_ti=1", "cpus_per_task": 8, "num_tasks": 2}, "8 CPUs per GPU"),
         ({"tres_per_task": "cpu=30,gres/gpu:a40=2", "cpus_per_task": 30, "num_tasks": 1}, None),
         ({"tres_per_node": "gres/gpu:2080_ti:2", "ntasks_per_node": 2, "cpus_per_task": 7, "min_nodes": 2}, None),
-        ({"tres_per_node": "gres/gpu:2080_ti:2", "ntasks_per_node": 4, "cpus_per_task": 7}, "14 CPUs for each GPU"),
-        ({"tres_per_job": "gres/gpu:a40:2", "ntasks_per_tres": 2, "cpus_per_task": 8}, "16 CPUs for each GPU"),
+        ({"tres_per_node": "gres/gpu:2080_ti:2", "ntasks_per_node": 4, "cpus_per_task": 7}, "14 CPUs per GPU"),
+        ({"tres_per_job": "gres/gpu:a40:2", "ntasks_per_tres": 2, "cpus_per_task": 8}, "16 CPUs per GPU"),
         ({"tres_per_job": "gres/gpu:a40:1,gres/gpu:2080_ti:1", "min_cpus": 22}, None),
         (
             {"tres_per_job": "gres/gpu:a40:1,gres/gpu:2080_ti:1", "min_cpus": 23},
-            "11.5 CPUs for each GPU are more than 11",
+            "11.5 CPUs per GPU, but at most 11 are recommended",
         ),
         ({"tres_per_node": "gres/gpu:2080_ti:1", "cpus_per_task": 56, "shared": 0}, None),  # --exclusive
         ({"cpus_per_task": 40, "min_cpus": 40}, None),
@@ -179,7 +179,7 @@ def test_a_job_without_gpus_keeps_no_node_for_its_user(everything: Plugin, share
 def test_memory_for_each_gpu_has_an_end(everything: Plugin, asked: dict[str, Any], accepted: bool) -> None:
     said = everything.submit(**asked)
     assert said.accepted is accepted
-    assert said.told == [] if accepted else "at most 45G for each GPU (--mem-per-gpu)." in said.told[0]
+    assert said.told == [] if accepted else "at most 45G per GPU (--mem-per-gpu)." in said.told[0]
 
 
 @pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_memory_of_a_job_without_gpus_has_an_end_for_each_cpu(
 ) -> None:
     said = everything.submit(**asked)
     assert said.accepted is accepted
-    assert said.told == [] if accepted else said.told[0].endswith("at most 4G for each CPU (--mem-per-cpu).")
+    assert said.told == [] if accepted else said.told[0].endswith("at most 4G per CPU (--mem-per-cpu).")
 
 
 @pytest.mark.promise("SKY-105")
@@ -253,7 +253,7 @@ def test_no_component_of_a_job_runs_where_jobs_are_preempted(everything: Plugin,
     for offset in (0, 1):
         refused = everything.submit(**asked, het_job_offset=offset)
         assert not refused.accepted
-        assert "several components cannot run in overcap" in refused.told[0]
+        assert "heterogeneous job cannot run in overcap" in refused.told[0]
     assert everything.submit(**A40, partition="short", het_job_offset=0).accepted
     assert not everything.modify({"partition": partition}, {"het_job_id": 7, "het_job_offset": 0}).accepted
     assert everything.modify({"partition": partition}, {"het_job_id": 0, "het_job_offset": 0}).accepted
@@ -275,7 +275,7 @@ def test_an_account_that_a_coordinator_added_does_not_escape_what_is_said_of_its
     ):
         assert not said.accepted
         assert said.told == [
-            "Account red-more is not in the inventory of this cluster: submit with -A and an account that is."
+            "Account red-more is not in the inventory of this cluster: submit with an account that is (-A)."
         ]
     assert everything.submit(account="RED").accepted
     assert everything.submit(default_account=None).accepted, "Slurm refuses it in words of its own"

@@ -26,7 +26,7 @@ def stored() -> Cluster:
 
 @pytest.fixture
 def changed(tmp_path: Path) -> Callable[[str, str], Cluster]:
-    """Give the stored cluster with a piece of its inventory replaced."""
+    """Return the stored cluster with a piece of its inventory replaced."""
 
     def run(old: str, new: str) -> Cluster:
         text = STORED.read_text()

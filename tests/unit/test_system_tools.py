@@ -38,7 +38,7 @@ class Sbash:
         return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
 
     def asks(self, *words: str) -> list[str]:
-        """Give what it asks srun for, sorted, without what is always the same."""
+        """Return what it asks srun for, sorted, without what is always the same."""
         done = self.run(*words)
         assert done.returncode == 7, f"srun's own exit status: {done.stderr}"
         asked = done.stdout.splitlines()

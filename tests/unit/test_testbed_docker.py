@@ -37,19 +37,19 @@ def daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], N
 def test_without_docker_the_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(TestbedError, match=r"not installed here.*sudo apt-get install docker\.io"):
+    with pytest.raises(TestbedError, match=r"not installed on this machine.*sudo apt-get install docker\.io"):
         dockerd.ensure()
 
 
 def test_a_stopped_daemon_needs_root(daemon: Callable[[str], None]) -> None:
     daemon("Cannot connect to the Docker daemon at unix:///var/run/docker.sock.")
-    with pytest.raises(TestbedError, match=r"not running here.*sudo systemctl start docker"):
+    with pytest.raises(TestbedError, match=r"not running on this machine.*sudo systemctl start docker"):
         dockerd.ensure()
 
 
 def test_a_socket_that_is_not_ours_needs_the_group(daemon: Callable[[str], None]) -> None:
     daemon("permission denied while trying to connect to the Docker daemon socket")
-    with pytest.raises(TestbedError, match=r"may not speak to docker.*usermod -aG docker"):
+    with pytest.raises(TestbedError, match=r"may not use docker.*usermod -aG docker"):
         dockerd.ensure()
 
 
@@ -111,7 +111,7 @@ def test_a_taken_network_is_named_with_a_free_one(monkeypatch: pytest.MonkeyPatc
 
 def test_a_network_that_changed_is_not_touched(monkeypatch: pytest.MonkeyPatch) -> None:
     fake_networks(monkeypatch, gpupool_twin="10.70.0.0/16")
-    with pytest.raises(TestbedError, match="take the testbed down first"):
+    with pytest.raises(TestbedError, match="run testbed down"):
         network.ensure(SPEC)
 
 

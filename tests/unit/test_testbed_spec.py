@@ -96,8 +96,8 @@ def test_the_bridge_takes_the_last_address() -> None:
         (Container("head", "10.66.255.254", "head"), "10.66.255.254 is not a free address"),
         (Container("head", "10.66.1.1", "head"), "the address 10.66.1.1 is used 2 times"),
         (Container("gpu-1", "10.66.0.1", "head"), "the name gpu-1 is used 2 times"),
-        (Container("Head", "10.66.0.1", "head"), "'Head' is no name for docker"),
-        (Container("head", "here", "head"), "head: 'here' is no address"),
+        (Container("Head", "10.66.0.1", "head"), "'Head' is not a valid name for docker"),
+        (Container("head", "here", "head"), "head: 'here' is not an address"),
         (Container("head", "10.66.0.1", "head", volumes={"x": "/x"}), "head: there is no volume 'x'"),
         (Container("volumes", "10.66.0.1", "head"), "no node may be called 'volumes'"),
     ],
@@ -108,7 +108,7 @@ def test_what_does_not_fit_together_is_refused(box: Container, words: str) -> No
 
 
 def test_a_bad_network_is_refused() -> None:
-    with pytest.raises(TestbedError, match=r"network 10\.66\.0\.1/16 does not hold"):
+    with pytest.raises(TestbedError, match=r"network 10\.66\.0\.1/16 is not valid"):
         Spec("twin", "10.66.0.1/16", "example.org")
 
 

@@ -116,10 +116,10 @@ def test_a_machine_keeps_its_host_key_and_its_shape_knows_it(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("box", "words"),
     [
-        (replace(FILES, machine=Machine(cpus=3, threads=2)), "fs1: 3 CPUs are not cores of 2 threads each"),
-        (replace(FILES, machine=Machine(memory=64)), "fs1: 64 MiB are too few"),
+        (replace(FILES, machine=Machine(cpus=3, threads=2)), "fs1: 3 CPUs cannot be divided into cores of 2 threads"),
+        (replace(FILES, machine=Machine(memory=64)), "fs1: 64 MiB are too little"),
         (replace(FILES, name="a-very-long-name-of-one"), "its name is too long for its disks"),
-        (replace(FILES, volumes={"home": "/testbed/home"}), "a machine has no part in volumes of containers"),
+        (replace(FILES, volumes={"home": "/testbed/home"}), "a virtual machine cannot use volumes of containers"),
     ],
 )
 def test_a_machine_that_cannot_be_is_refused(box: Container, words: str) -> None:

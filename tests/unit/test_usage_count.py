@@ -185,7 +185,7 @@ def test_what_people_have_under_its_name_stays_and_fails_nothing(
     well, said = run(space)
     assert (well, said) == (
         True,
-        [f"{space}/u-one: {FILE} is not written: {name} there is {kind} of somebody's own"],
+        [f"{space}/u-one: {FILE} is not written: {name} is {kind} of another owner"],
     )
     after = own.lstat()
     assert (after.st_ino, after.st_mode, after.st_mtime_ns) == (before.st_ino, before.st_mode, before.st_mtime_ns)
@@ -208,7 +208,7 @@ def test_what_somebody_puts_there_meanwhile_stays(space: Path, monkeypatch: pyte
     monkeypatch.setattr(os, "fchmod", late)
     assert run(space) == (
         True,
-        [f"{space}/u-two: {FILE} is not written: {FILE} there is something of somebody's own"],
+        [f"{space}/u-two: {FILE} is not written: {FILE} was created by another user"],
     )
     assert (space / "u-two" / FILE).read_text() == "mine"
     assert not (space / "u-two" / note.leftover(FILE)).exists()

@@ -69,8 +69,8 @@ def test_the_report_names_whom_the_last_count_left_out(space: Path, tmp_path: Pa
     said = [json.loads(line) for line in report.report(str(space), 1, FILE, left)]
     whys = {it["path"]: it["why"] for it in said if "why" in it}
     assert whys == {
-        "u-one": f"{FILE} is not written: {FILE} there is a directory of somebody's own",
-        r"new\x0aline": f"{FILE} is not written: {FILE} there is a link of somebody's own",
+        "u-one": f"{FILE} is not written: {FILE} is a directory of another owner",
+        r"new\x0aline": f"{FILE} is not written: {FILE} is a link of another owner",
     }
     assert {it["owner"] for it in said if "why" in it} == {(space / "u-one").owner()}
     assert [it["path"] for it in said if "kib" in it] == ["u-two"]

@@ -183,7 +183,7 @@ def test_homes_that_lie_in_the_tree_stay(scratch: Path, tmp_path: Path) -> None:
 
 def test_a_tree_in_homes_is_not_purged_at_all(scratch: Path) -> None:
     for place in (scratch, scratch.parent, scratch.parent.parent):
-        with pytest.raises(tree.NoWayError, match=r"it lies in .*, from which nothing is removed"):
+        with pytest.raises(tree.NoWayError, match=r"it is inside .*, from which nothing is removed"):
             purge.purge(spared(scratch / "u-one", place), time.time() + LATER, lambda _: None)
     assert "u-one/run/out" in names(scratch)
 

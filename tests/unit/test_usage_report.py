@@ -59,7 +59,7 @@ def test_large_directories_come_first_by_the_paths_that_people_know(
         ["Size", "Updated", "Owner", "Account", "Directory"],
         ["25.0T", "2020-11-21", "15:04", "datasets", "/coc/scratch/datasets"],
         ["10.1T", "2020-11-21", "15:04", "u-cvmlp1", "cvmlp-lab", "/coc/pskynet1/u-cvmlp1"],
-        ["directories", "with", "more", "than", "10T:", "2", "of", "3"],
+        ["directories", "larger", "than", "10T:", "2", "of", "3"],
     ]
     # what the inventory says is the default
     assert gpupool("storage", "report", SKYNET, "--on", "nodes").out == out.out
@@ -87,7 +87,7 @@ def test_programs_get_the_same(gpupool: Callable[..., Any], answers: Callable[[U
 def test_who_got_no_file_is_named_with_the_reason(
     gpupool: Callable[..., Any], answers: Callable[[UsageState | None], None]
 ) -> None:
-    why = "disk-usage.txt is not written: disk-usage.txt there is a link of somebody's own"
+    why = "disk-usage.txt is not written: disk-usage.txt is a link of another owner"
     answers(
         state(left=(LeftDirectory("/pskynet1", "u-hays1", "u-hays1", why), LeftDirectory("/pskynet2", "", "root", "x")))
     )
@@ -104,14 +104,14 @@ def test_who_got_no_file_is_named_with_the_reason(
     ("answer", "trouble"),
     [
         (None, {"multivac": "its file systems did not answer in time"}),
-        (UsageState(absent=True), {"multivac": "nothing counts there yet: gpupool apply"}),
+        (UsageState(absent=True), {"multivac": "the report is not installed yet: run gpupool apply"}),
         (
             state(missing=dict.fromkeys(TOPS[:2], 0), trouble={"/export/scratch": "does not answer"}),
             {"multivac:/export/scratch": "does not answer"},
         ),
         (
             state(missing=dict.fromkeys(TOPS[1:], 0)),
-            {"multivac:/pskynet1": "nothing was said of it: gpupool apply"},
+            {"multivac:/pskynet1": "no report of it yet: run gpupool apply"},
         ),
     ],
 )

@@ -33,11 +33,11 @@ class Stores(Testbed):
     from_bare: bool = False
 
     def zfs(self, names: str, of: str) -> str:
-        """Give the values of properties of a pool or dataset, numbers in full."""
+        """Return the values of properties of a pool or dataset, numbers in full."""
         return self.out("fs1", f"zfs get -Hpo value {names} {of}")
 
     def boot(self, node: str) -> str:
-        """Give the number of a node's boot; nothing while it does not let us in."""
+        """Return the number of a node's boot; nothing while it does not let us in."""
         assert self.to.testbed
         line = ssh_command(self.to.testbed, node, "root", ["cat /proc/sys/kernel/random/boot_id"])
         alive = ["BatchMode=yes", "ConnectTimeout=4", "ServerAliveInterval=10", "ServerAliveCountMax=3"]
@@ -81,7 +81,7 @@ def remember() -> None:
 
 
 def _mark() -> Path:
-    """Give the file that stands where machines of this very version were deployed from bare Debian."""
+    """Return the file that stands where machines of this very version were deployed from bare Debian."""
     version = hashlib.sha256()
     for folder in ("gpupool", "roles", "deploys", "templates", "tests/vm/inventory"):
         for path in sorted((ROOT / folder).rglob("*")):

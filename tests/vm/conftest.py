@@ -29,7 +29,7 @@ def stores() -> Iterator[Stores]:
 
 @pytest.fixture
 def changed(stores: Stores, tmp_path: Path) -> Iterator[Changed]:
-    """Give the same machines as another inventory sees them: a copy in which one text of one file is another.
+    """Return the same machines as another inventory sees them: a copy in which one text of one file is another.
 
     Nothing is applied, neither then nor afterwards.
     """

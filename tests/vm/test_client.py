@@ -32,7 +32,7 @@ def seconds(act: Callable[[], object]) -> float:
 
 
 def succeeds(stores: Stores, command: str) -> bool:
-    """Say whether a command does on the client."""
+    """Return whether a command does on the client."""
     return stores.run(CLIENT, command).returncode == 0
 
 
@@ -191,7 +191,9 @@ def test_new_options_come_at_once_or_wait_for_a_drain_and_open_files_live(stores
         done = seen.apply("--limit", CLIENT)
         assert done.returncode == 1
         said = " ".join(done.stdout.split())
-        assert "/coc/pskynet1: mounted without retrans=5 as long as somebody uses it" in said
+        assert (
+            "/coc/pskynet1: mounted without retrans=5 while it, or another mount of the same server, is in use" in said
+        )
         assert "drain the node" in said
         assert "retrans=5" not in options_of(stores, "/coc/pskynet1")
         assert "nosuid" in options_of(stores, "/coc/scratch")

@@ -36,7 +36,10 @@ def test_a_disk_with_anything_on_it_is_refused_by_name(stores: Stores, changed: 
         stores.out(SERVER, f"mkswap -qL theses {DISKS[0]}")
         before = stores.out(SERVER, f"sha256sum < {DISKS[0]}")
         said = refused(seen)
-        assert f"disk {DISKS[0]} of pool fresh holds swap 'theses'; if nobody needs that: wipefs -a {DISKS[0]}" in said
+        assert (
+            f"disk {DISKS[0]} of pool fresh holds swap 'theses'; if it is no longer needed: wipefs -a {DISKS[0]}"
+            in said
+        )
         assert pools(stores) == ["tank"]
         assert stores.out(SERVER, f"sha256sum < {DISKS[0]}") == before
         # with nothing on it, it is taken
@@ -78,7 +81,7 @@ def test_whatever_would_lose_data_is_refused_at_once_and_stays(stores: Stores, c
         assert code == 3
         assert "What ZFS keeps | tank/blue (refused)" in changes[SERVER]
         said = refused(seen)
-        assert "tank/blue: not in the inventory any more; it stays" in said
+        assert "tank/blue: no longer in the inventory; it is kept" in said
         assert "zfs destroy -r tank/blue" in said
         assert "tank/red quota: 16M is less than the 30." in said
         assert "tank/home userquota@20001: 8M is less than the 9." in said

@@ -15,17 +15,19 @@ def ensure_nobody_shares_a_directory(site: Site) -> Iterator[Complaint]:
     named += [(("storage", "user_spaces", i, "path"), it.path) for i, it in enumerate(storage.user_spaces)]
     for path, pattern in named:
         if "{user}" not in pattern and "{id}" not in pattern:
-            yield Complaint(path, f"{pattern} is one directory for all users", "name it by {user}")
+            yield Complaint(path, f"{pattern} is the same directory for all users", "use {user} in it")
             continue
         whose: dict[str, str] = {}
         for user in site.inventory.users:
             own = of_user(pattern, user.name, user.account)
             if "//" in own:
-                words = f"{user.name} has no domain, and {pattern} asks for it"
-                yield Complaint(path, words, "name all users as u-vision1@example.org, or leave {domain} out")
+                words = f"{user.name} has no domain, but {pattern} needs one"
+                yield Complaint(path, words, "name all users like u-vision1@example.org, or remove {domain}")
                 break
             if whose.setdefault(own, user.name) != user.name:
-                yield Complaint(path, f"{own} would be of {whose[own]} and of {user.name}", "name it by {user}")
+                yield Complaint(
+                    path, f"{own} would be the directory of both {whose[own]} and {user.name}", "use {user} in it"
+                )
                 break
 
 
@@ -33,5 +35,5 @@ def ensure_homes_lie_in_their_export(site: Site) -> Iterator[Complaint]:
     """The path of homes leads into the export that is said to hold them, not through a link."""
     storage, key = site.inventory.storage, site.inventory.storage.home.export
     if key in storage.exports and not within(storage.home.path, place := at(site, key)):
-        words = f"{storage.home.path} does not lie in the export {key}, which is mounted at {place}"
+        words = f"{storage.home.path} is not inside the export {key}, which is mounted at {place}"
         yield Complaint(("storage", "home", "path"), words, f"write {place.rstrip('/')}/{{user}}")

@@ -15,16 +15,16 @@ _NOWHERE = {
 }
 # keys of slurm.conf that are free, yet would undo what the inventory promises
 _UNDOING = {
-    "jobrequeue": "jobs that had to give way would be gone, not start again",
+    "jobrequeue": "preempted jobs would be lost instead of requeued",
     "overtimelimit": "jobs would run past their time limits",
-    "maxmempercpu": "jobs on GPUs that name no memory would be refused",
-    "maxmempernode": "whole-node jobs would be refused: scheduler.max_memory is meant for this",
-    "defaultqos": "the default QoS is said with qos",
+    "maxmempercpu": "GPU jobs without a memory request would be refused",
+    "maxmempernode": "whole-node jobs would be refused: use scheduler.max_memory",
+    "defaultqos": "the default QoS is set in `qos`",
 }
 
 
 def _all_limits(site: Site) -> Iterator[tuple[Path, Limits, str]]:
-    """Give each limits block with its path and the selector of the nodes that it is about."""
+    """Return each limits block with its path and the selector of the nodes that it is about."""
     for index, account in enumerate(site.inventory.accounts):
         yield ("accounts", index, "limits"), account.limits, "@compute"
     for name, qos in site.inventory.qos.items():
@@ -46,12 +46,14 @@ def ensure_slurm_has_the_limits(site: Site) -> Iterator[Complaint]:
         for key in _NOWHERE.get(kind, ()):
             if getattr(amounts, key) is not None:
                 words = f"Slurm has no limit on {key} {kind.replace('_', ' ')}"
-                hint = "group limits it for an account" if key == "jobs" else "per_job.wall or group.wall"
+                hint = (
+                    "use group, which limits it for an account" if key == "jobs" else "use per_job.wall or group.wall"
+                )
                 yield Complaint((*path, key), words, hint)
     for name, qos in site.inventory.qos.items():
         if qos.max_wall is not None and qos.limits.per_job.wall is not None:
             path = ("qos", name, "limits", "per_job", "wall")
-            yield Complaint(path, "stands beside max_wall, which says the same", "keep one")
+            yield Complaint(path, "duplicates max_wall", "keep one")
 
 
 def ensure_typed_limits_hold(site: Site) -> Iterator[Complaint]:
@@ -63,8 +65,8 @@ def ensure_typed_limits_hold(site: Site) -> Iterator[Complaint]:
             if gpu not in there:
                 yield Complaint((*path, "gpus", gpu), f"no compute node has a GPU of type {gpu}")
         if amounts.gpus and open_door:
-            words = "a job that asks for GPUs without naming a type passes a limit on a type"
-            yield Complaint((*path, "gpus"), words, "say scheduler.untyped_gpus: refuse")
+            words = "a job that requests GPUs without a type bypasses a limit on a type"
+            yield Complaint((*path, "gpus"), words, "set scheduler.untyped_gpus: refuse")
 
 
 def ensure_limits_can_bind(site: Site) -> Iterator[Complaint]:
@@ -72,8 +74,8 @@ def ensure_limits_can_bind(site: Site) -> Iterator[Complaint]:
     charged = any(partition.billing for _, partition in site.partitions())
     for path, kind, amounts, nodes in _amounts(site):
         if amounts.billing is not None and not charged:
-            words = "no partition says what is billed: Slurm would count a job's CPUs"
-            yield Complaint((*path, "billing"), words, "say billing: in the partitions", "warning")
+            words = "no partition sets billing, so Slurm would bill CPUs only"
+            yield Complaint((*path, "billing"), words, "set billing in the partitions", "warning")
         if kind == "group_minutes":
             continue
         pool = site.pool(nodes)
@@ -81,7 +83,10 @@ def ensure_limits_can_bind(site: Site) -> Iterator[Complaint]:
             given = getattr(amounts, key)
             if given is not None and there and given > there:
                 shown = format_size(given) if key == "mem" else given
-                words = f"is {shown}, but there are {format_size(there) if key == 'mem' else there}: it limits nothing"
+                words = (
+                    f"is {shown}, but there are {format_size(there) if key == 'mem' else there}: this limit has no "
+                    "effect"
+                )
                 yield Complaint((*path, key), words, severity="warning")
 
 
@@ -102,7 +107,7 @@ def ensure_caps_are_not_hidden(site: Site) -> Iterator[Complaint]:
             for key, value in getattr(limits, kind):
                 if value not in (None, {}) and key in keys:
                     where = "a QoS" if path[0] == "qos" else "a partition"
-                    words = f"a group limit on {key} in {where} replaces the accounts' own"
+                    words = f"a group limit on {key} in {where} replaces the accounts' own limits"
                     yield Complaint((*path, kind, key), words, "use per_user")
 
 
@@ -114,9 +119,9 @@ def ensure_user_limits_are_not_hidden(site: Site) -> Iterator[Complaint]:
                 if f"{kind}" in partition.lift:
                     continue
                 for key, here, there in _higher(getattr(partition.limits, kind), getattr(qos.limits, kind)):
-                    words = f"{here} replaces the {there} of QoS {name}, which jobs here would pass"
+                    words = f"{here} overrides the {there} of QoS {name}, so jobs here could exceed it"
                     hint = (
-                        "leave it out; lift: [per_user] where that is meant" if kind == "per_user" else "leave it out"
+                        "remove it, or set lift: [per_user] if this is intended" if kind == "per_user" else "remove it"
                     )
                     yield Complaint((*path, "limits", kind, key), words, hint)
 
@@ -125,8 +130,8 @@ def ensure_limits_of_accounts_users_are_kept(site: Site) -> Iterator[Complaint]:
     """A QoS that limits an account's users takes the place of those that they would pass its limits with."""
     for name, qos in site.inventory.qos.items():
         if qos.replaces and not qos.default_for:
-            words = f"{name} is nobody's default: it takes the place of no other"
-            yield Complaint(("qos", name, "replaces"), words, "say default_for, the accounts whose jobs are meant")
+            words = f"{name} is not the default QoS of any account, so it cannot replace another"
+            yield Complaint(("qos", name, "replaces"), words, "set default_for to the accounts it is for")
         if not qos.default_for or not qos.limits.per_user.model_fields_set:
             continue
         others = (
@@ -135,8 +140,8 @@ def ensure_limits_of_accounts_users_are_kept(site: Site) -> Iterator[Complaint]:
             if other != name and it.everybody and not it.default_for and not it.limits.per_user.model_fields_set
         )
         if ways := [other for other in others if other not in qos.replaces]:
-            words = f"people of {', '.join(qos.default_for)} pass these limits by --qos={ways[0]}"
-            hint = f"say replaces: [{', '.join([*qos.replaces, *ways])}]"
+            words = f"users of {', '.join(qos.default_for)} can bypass these limits with --qos={ways[0]}"
+            hint = f"set replaces: [{', '.join([*qos.replaces, *ways])}]"
             yield Complaint(("qos", name, "limits", "per_user"), words, hint, "warning")
 
 
@@ -159,22 +164,23 @@ def ensure_default_time_fits(site: Site) -> Iterator[Complaint]:
             continue
         partitions = [it for _, it in site.partitions() if not it.qos or name in it.qos]
         if len({it.max_time for it in partitions}) > 1 or any(it.max_time and it.max_time < wall for it in partitions):
-            words = f"the default QoS {name} has a wall of {format_duration(wall)}, and partitions differ in theirs"
-            yield Complaint(
-                ("qos", name, "max_wall"), words, "jobs without --time could never run in some: leave it out"
+            words = (
+                f"the default QoS {name} has a wall of {format_duration(wall)}, but some partitions have a shorter "
+                "max_time"
             )
+            yield Complaint(("qos", name, "max_wall"), words, "jobs without --time could never run there: remove it")
     for index, account in enumerate(site.inventory.accounts):
         wall = account.limits.per_job.wall
         for _, partition in site.partitions() if wall else ():
             if wall and partition.max_time and partition.max_time < wall and site.admits(partition, account.name):
-                words = f"{format_duration(wall)} is longer than the partition {partition.name}"
-                hint = "jobs without --time could never run there: leave it out"
+                words = f"{format_duration(wall)} is longer than the max_time of partition {partition.name}"
+                hint = "jobs without --time could never run there: remove it"
                 yield Complaint(("accounts", index, "limits", "per_job", "wall"), words, hint)
                 break
     for path, partition in site.partitions():
         wall = partition.limits.per_job.wall
         if wall and partition.max_time and wall != partition.max_time:
-            words = f"stands beside max_time: {format_duration(partition.max_time)}"
+            words = f"differs from max_time, which is {format_duration(partition.max_time)}"
             yield Complaint((*path, "limits", "per_job", "wall"), words, "jobs without --time could never run")
 
 
@@ -182,4 +188,4 @@ def ensure_parameters_undo_nothing(site: Site) -> Iterator[Complaint]:
     """slurm.parameters has no key that takes back what the rest of the inventory promises."""
     for key in site.inventory.slurm.parameters:
         if why := _UNDOING.get(key.lower()):
-            yield Complaint(("slurm", "parameters", key), why, "leave it out")
+            yield Complaint(("slurm", "parameters", key), why, "remove it")

@@ -45,11 +45,11 @@ def ensure_selectors_name_nodes(site: Site) -> Iterator[Complaint]:
             yield Complaint(path, str(error))
             continue
         if not chosen:
-            yield Complaint(path, f"{words!r} selects no node", severity="warning")
+            yield Complaint(path, f"{words!r} selects no nodes", severity="warning")
 
 
 def selectors(site: Site) -> Iterator[tuple[Path, str]]:
-    """Give every selector of the inventory with its path."""
+    """Return every selector of the inventory with its path."""
     it = site.inventory
     for index, partition in enumerate(it.partitions):
         yield ("partitions", index, "nodes"), partition.nodes
@@ -92,12 +92,12 @@ def ensure_machines_are_known(site: Site) -> Iterator[Complaint]:
         if node.hardware and node.hardware not in it.hardware:
             yield _unknown((*path, "hardware"), "hardware", node.hardware, it.hardware)
         if "compute" in node.roles and not node.hardware:
-            yield Complaint(path, f"{node.name} is a compute node without hardware", "name a shape of `hardware:`")
+            yield Complaint(path, f"{node.name} is a compute node and has no hardware", "name an entry of `hardware:`")
         for gpu in node.gpus:
             if gpu not in it.gpu_types:
                 yield _unknown((*path, "gpus", gpu), "GPU type", gpu, it.gpu_types)
         if "isolated" in node.roles and len(node.roles) > 1:
-            yield Complaint((*path, "roles"), "an isolated node has no other role")
+            yield Complaint((*path, "roles"), "an isolated node cannot have another role")
 
 
 def ensure_addresses_lie_in_the_network(site: Site) -> Iterator[Complaint]:
@@ -112,7 +112,7 @@ def ensure_addresses_lie_in_the_network(site: Site) -> Iterator[Complaint]:
         path: Path = (*node.path, "address")
         if node.address is None:
             if node.entry.managed and not node.entry.elastic:
-                yield Complaint(node.path, f"{node.name} has no address", "gpupool logs in there: give it one")
+                yield Complaint(node.path, f"{node.name} has no address", "add one, or managed: false")
             continue
         try:
             address = ipaddress.IPv4Address(node.address)
@@ -120,7 +120,7 @@ def ensure_addresses_lie_in_the_network(site: Site) -> Iterator[Complaint]:
             yield Complaint(path, f"{node.address!r} is not an IPv4 address")
             continue
         if node.entry.managed and address not in network:
-            yield Complaint(path, f"{node.name}: {address} lies outside cluster.network {network}")
+            yield Complaint(path, f"{node.name}: {address} is outside cluster.network {network}")
 
 
 def _testbeds_network(site: Site, network: ipaddress.IPv4Network) -> Iterator[Complaint]:
@@ -178,7 +178,7 @@ def ensure_parents_end(site: Site) -> Iterator[Complaint]:
             seen.add(above)
             above = parents.get(above)
         if account.name in seen:
-            yield Complaint(("accounts", index, "parent"), f"the account {account.name} stands below itself")
+            yield Complaint(("accounts", index, "parent"), f"the account {account.name} is its own ancestor")
 
 
 def ensure_qos_are_known(site: Site) -> Iterator[Complaint]:
@@ -198,11 +198,11 @@ def ensure_partitions_are_known(site: Site) -> Iterator[Complaint]:
     names: dict[str, Path] = {}
     for path, partition in site.partitions():
         if (partition.for_each is not None) != ("{account}" in partition.name):
-            yield Complaint((*path, "name"), "{account} in the name and for_each go together")
+            yield Complaint((*path, "name"), "for_each needs {account} in the name, and {account} needs for_each")
         for name, _ in site.partition_names(partition):
             if name in names:
                 yield Complaint(
-                    (*path, "name"), f"the partition {name} stands twice; first in partitions[{names[name][1]}]"
+                    (*path, "name"), f"the partition {name} is defined twice; first in partitions[{names[name][1]}]"
                 )
             names.setdefault(name, path)
     named: list[tuple[Path, str]] = []
@@ -224,7 +224,7 @@ def ensure_exports_are_known(site: Site) -> Iterator[Complaint]:
     for key, export in storage.exports.items():
         path: Path = ("storage", "exports", key)
         if export.enabled and (export.server is None or export.path is None):
-            yield Complaint(path, "has no server or no path", "say both, or enabled: false until they are known")
+            yield Complaint(path, "needs a server and a path", "add both, or set enabled: false until they are known")
         if export.server is not None and site.census.whole and export.server not in site.census.by_name:
             yield _unknown((*path, "server"), "node", export.server, site.census.by_name)
     for key, pool in storage.pools.items():
@@ -247,12 +247,12 @@ def ensure_slurm_takes_the_names(site: Site) -> Iterator[Complaint]:
     named += [(("qos", name), "QoS", name) for name in it.qos]
     for path, what, name in named:
         if name != name.lower():
-            yield Complaint(path, f"Slurm keeps names of {what}s in lower case", f"write {name.lower()}")
+            yield Complaint(path, f"Slurm stores {what} names in lower case", f"write {name.lower()}")
         if what != "QoS" and name in _TAKEN:
-            yield Complaint(path, f"{name} is there on every node already", "take another name")
+            yield Complaint(path, f"{name} is a system user or group on every node", "choose another name")
     for path, partition in site.partitions():
         if partition.name.lower() == "default":
-            yield Complaint((*path, "name"), f"{partition.name} has a meaning of its own in slurm.conf")
+            yield Complaint((*path, "name"), f"{partition.name} has a special meaning in slurm.conf")
 
 
 def ensure_names_stand_once(site: Site) -> Iterator[Complaint]:
@@ -268,10 +268,12 @@ def ensure_names_stand_once(site: Site) -> Iterator[Complaint]:
         first: dict[object, Path] = {}
         for path, value in entries:
             if value in first:
-                yield Complaint(path, f"the {what} {value} stands twice; first in {first[value][0]}[{first[value][1]}]")
+                yield Complaint(
+                    path, f"the {what} {value} is defined twice; first in {first[value][0]}[{first[value][1]}]"
+                )
             first.setdefault(value, path)
     homeless = {user.account for user in it.users} - {account.name for account in it.accounts if account.gid}
     for index, account in enumerate(it.accounts):
         if account.gid == PEOPLE_GID and homeless:
-            words = f"{PEOPLE_GID} is the id of the group `people`, of users whose account has no gid"
-            yield Complaint(("accounts", index, "gid"), words, "take another one")
+            words = f"{PEOPLE_GID} is reserved for the group `people`, for users whose account has no gid"
+            yield Complaint(("accounts", index, "gid"), words, "choose another one")

@@ -23,9 +23,9 @@ _SHARED = ("/home", "/media", "/mnt", "/opt", "/srv")
 
 
 def is_the_systems(path: str, *, whole: bool = False) -> bool:
-    """Tell whether a path is the system's own: nothing that changes its owner, mode or files may be said of it.
+    """Return whether a path belongs to the operating system, so that gpupool must not change its owner, mode or files.
 
-    With `whole` it is to be one thing's alone, which the tops of /home, /srv and their like are not either.
+    With `whole`, also whether it is a top directory such as /home or /srv, which cannot have one single use.
     """
     if path == "/" or (whole and path in _SHARED) or any(within(path, it) for it in _TAKEN):
         return True
@@ -34,12 +34,12 @@ def is_the_systems(path: str, *, whole: bool = False) -> bool:
 
 
 def at(site: Site, key: str) -> str:
-    """Give where clients mount an export."""
+    """Return where clients mount an export."""
     return site.inventory.storage.exports[key].at or posixpath.join(site.inventory.storage.mount_root, key)
 
 
 def behind_links(site: Site, path: str) -> str:
-    """Give a client's path with the links of the inventory followed; as it is where they lead in a circle."""
+    """Return a client's path with the links of the inventory followed; as it is where they lead in a circle."""
     storage = site.inventory.storage
     links = {**storage.links, **space_links(site)}
     now = path
@@ -52,7 +52,7 @@ def behind_links(site: Site, path: str) -> str:
 
 
 def space_links(site: Site) -> dict[str, str]:
-    """Give the links to labs' spaces, link to target."""
+    """Return the links to labs' spaces, link to target."""
     storage = site.inventory.storage
     return {
         f"/srv/{account}/{space}": at(site, key)
@@ -63,14 +63,14 @@ def space_links(site: Site) -> dict[str, str]:
 
 
 def export_of(site: Site, path: str) -> str | None:
-    """Give the export on which a client's path lies, links followed; None for a node's own."""
+    """Return the export on which a client's path lies, links followed; None for a node's own."""
     real = behind_links(site, path)
     found = [key for key in site.inventory.storage.exports if within(real, at(site, key))]
     return max(found, key=lambda key: len(at(site, key)), default=None)
 
 
 def on_server(site: Site, path: str) -> tuple[str, str]:
-    """Give (server, path there) of a client's path; ("", path) of one on no export."""
+    """Return (server, path there) of a client's path; ("", path) of one on no export."""
     key = export_of(site, path)
     real = behind_links(site, path)
     export = site.inventory.storage.exports[key] if key else None
@@ -80,10 +80,10 @@ def on_server(site: Site, path: str) -> tuple[str, str]:
 
 
 def within(path: str, place: str) -> bool:
-    """Tell whether a path is a place, or lies below it."""
+    """Return whether a path is a place, or lies below it."""
     return path == place or path.startswith(f"{place.rstrip('/')}/")
 
 
 def fixed(path: str) -> str:
-    """Give the part of a path that is the same for everybody."""
+    """Return the part of a path that is the same for everybody."""
     return posixpath.dirname(path.partition("{")[0]) if "{" in path else path

@@ -1,4 +1,4 @@
-"""Settings that Slurm takes without a word and that break a promise later."""
+"""Settings that Slurm accepts silently and that break a promise later."""
 
 from collections.abc import Iterator
 
@@ -15,8 +15,10 @@ def ensure_there_is_a_controller(site: Site) -> Iterator[Complaint]:
         if len(names) < least:
             yield Complaint(("nodes",), f"no node has the role {role}")
         elif most and len(names) > most:
-            words = f"{', '.join(names)} have the role {role}, but there is one"
-            yield Complaint(("nodes",), words, "the others are backup-controller" if role == "controller" else None)
+            words = f"{', '.join(names)} have the role {role}, but there can be only one"
+            yield Complaint(
+                ("nodes",), words, "give the others the role backup-controller" if role == "controller" else None
+            )
     controllers = {node.name for node, role in roles if role in ("controller", "backup-controller")}
     if len(controllers) < 2:
         return
@@ -31,8 +33,8 @@ def ensure_there_is_a_controller(site: Site) -> Iterator[Complaint]:
                     return
             except ValueError:
                 return  # complained of elsewhere
-    words = f"{state} is on no mount that {' and '.join(sorted(controllers))} share"
-    yield Complaint(("slurm", "state"), words, "the backup controller takes over from there")
+    words = f"{state} is not on a mount that {' and '.join(sorted(controllers))} share"
+    yield Complaint(("slurm", "state"), words, "the backup controller needs it to take over")
 
 
 def ensure_one_default(site: Site) -> Iterator[Complaint]:
@@ -42,7 +44,11 @@ def ensure_one_default(site: Site) -> Iterator[Complaint]:
         yield Complaint(("qos", names[1], "default"), f"{' and '.join(names)} are both the default QoS")
     for name in names:
         if not site.inventory.qos[name].everybody:
-            yield Complaint(("qos", name, "everybody"), f"{name} is the default QoS", "everybody must have it")
+            yield Complaint(
+                ("qos", name, "everybody"),
+                f"{name} is the default QoS, but not all users have it",
+                "set `everybody: true`",
+            )
     taken: dict[str, str] = {}
     for name, qos in site.inventory.qos.items():
         for index, account in enumerate(qos.default_for):
@@ -50,8 +56,8 @@ def ensure_one_default(site: Site) -> Iterator[Complaint]:
                 words = f"{taken[account]} and {name} are both the default QoS of {account}"
                 yield Complaint(("qos", name, "default_for", index), words)
     if site.inventory.qos and not names and "normal" not in site.inventory.qos:
-        words = "none of these is the default: jobs that name no QoS would be refused"
-        yield Complaint(("qos",), words, "say default: true for one")
+        words = "no default QoS: jobs without --qos would be refused"
+        yield Complaint(("qos",), words, "set default: true for one")
 
 
 def ensure_owners_stand_above(site: Site) -> Iterator[Complaint]:
@@ -62,7 +68,7 @@ def ensure_owners_stand_above(site: Site) -> Iterator[Complaint]:
             words = f"the preemptable {partition.name} has tier {partition.tier}, not below {', '.join(above)}"
             yield Complaint((*path, "tier"), words, "owners would wait for their own GPUs")
         if partition.grace is not None and not partition.preemptable:
-            yield Complaint((*path, "grace"), f"{partition.name} is not preemptable", "leave grace out")
+            yield Complaint((*path, "grace"), f"{partition.name} is not preemptable", "remove grace")
 
 
 def ensure_the_arbiter_spares_owners(site: Site) -> Iterator[Complaint]:
@@ -72,7 +78,7 @@ def ensure_the_arbiter_spares_owners(site: Site) -> Iterator[Complaint]:
     for index, name in enumerate(arbiter.partitions if arbiter else ()):
         if not giving_way.get(name, True):
             path = ("preemption", "arbiter", "partitions", index)
-            yield Complaint(path, f"{name} is not preemptable: its jobs are nobody's to end", "leave it out")
+            yield Complaint(path, f"{name} is not preemptable, so the arbiter must not end its jobs", "remove it")
 
 
 def ensure_overcap_stays_preemptable(site: Site) -> Iterator[Complaint]:
@@ -82,23 +88,23 @@ def ensure_overcap_stays_preemptable(site: Site) -> Iterator[Complaint]:
             continue
         for path, partition in site.partitions():
             if not partition.preemptable and site.admits(partition, account.name):
-                words = f"the uncapped account {account.name} may submit here, past every lab's cap"
-                yield Complaint(path, words, f"say deny_accounts: [{account.name}]")
+                words = f"jobs of {account.name}, which has no cap, could hold GPUs of labs here"
+                yield Complaint(path, words, f"set deny_accounts: [{account.name}]")
 
 
 def ensure_accounts_rule_is_single(site: Site) -> Iterator[Complaint]:
     """A partition lists whom it allows or whom it denies, not both (Slurm ignores the second)."""
     for path, partition in site.partitions():
         if partition.allow_accounts and partition.deny_accounts:
-            yield Complaint((*path, "deny_accounts"), "stands beside allow_accounts, which alone would count")
+            yield Complaint((*path, "deny_accounts"), "has no effect beside allow_accounts")
 
 
 def ensure_lab_accounts_are_let_in(site: Site) -> Iterator[Complaint]:
     """allow_lab_accounts adds to allow_accounts; alone it would shut everybody else out."""
     for path, partition in site.partitions():
         if partition.allow_lab_accounts and not partition.allow_accounts:
-            words = f"{partition.name} has no allow_accounts that this could add to: all accounts may submit there"
-            yield Complaint((*path, "allow_lab_accounts"), words, "leave it out")
+            words = f"{partition.name} has no allow_accounts, so all accounts may submit there already"
+            yield Complaint((*path, "allow_lab_accounts"), words, "remove it")
 
 
 def ensure_docker_finds_the_gpus(site: Site) -> Iterator[Complaint]:
@@ -129,8 +135,8 @@ def ensure_parameters_are_free(site: Site) -> Iterator[Complaint]:
     """slurm.parameters does not set a key that gpupool writes itself."""
     for key in site.inventory.slurm.parameters:
         if key.lower() in OWN_KEYS:
-            words = f"{key} is written from the rest of the inventory"
-            yield Complaint(("slurm", "parameters", key), words, "two lines of one key: Slurm would take the last")
+            words = f"{key} is written by gpupool from the rest of the inventory"
+            yield Complaint(("slurm", "parameters", key), words, "Slurm would take the last of the two lines")
 
 
 def ensure_testbed_can_stand(site: Site) -> Iterator[Complaint]:
@@ -148,4 +154,4 @@ def ensure_testbed_can_stand(site: Site) -> Iterator[Complaint]:
         return
     for role in ("controller", "database", "compute"):
         if not any(role in node.entry.roles for node in site.census.nodes if node.name in chosen):
-            yield Complaint(("testbed", "nodes"), f"no node among them has the role {role}")
+            yield Complaint(("testbed", "nodes"), f"none of these nodes has the role {role}")

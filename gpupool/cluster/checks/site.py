@@ -22,7 +22,7 @@ class Site:
     census: Census
 
     def accounts_of_kind(self, kind: str) -> list[Account]:
-        """Give the accounts of a kind, in inventory order."""
+        """Return the accounts of a kind, in inventory order."""
         return [account for account in self.inventory.accounts if account.kind == kind]
 
     @cached_property
@@ -31,7 +31,7 @@ class Site:
         return {account.name for account in self.inventory.accounts}
 
     def partition_names(self, partition: Partition) -> list[tuple[str, str | None]]:
-        """Give the (name, account) of each partition that an entry stands for."""
+        """Return the (name, account) of each partition that an entry stands for."""
         if partition.for_each is None:
             return [(partition.name, None)]
         return [
@@ -55,14 +55,14 @@ class Site:
         return list(found.values())
 
     def gpus_of(self, selectors: frozenset[str]) -> int | None:
-        """Give the GPUs of all nodes that any of the selectors names; None where that cannot be told."""
+        """Return the GPUs of all nodes that any of the selectors names; None where that cannot be told."""
         if selectors not in self._gpus:
             try:
                 names = {name for words in selectors for name in self.census.select(words)}
             except ValueError:
                 return None  # complained of elsewhere
             by_name = self.census.by_name
-            whole = len(by_name) == len(self.census.nodes)  # else a node stands twice
+            whole = len(by_name) == len(self.census.nodes)  # else a node is defined twice
             self._gpus[selectors] = sum(sum(by_name[it].entry.gpus.values()) for it in names) if whole else None
         return self._gpus[selectors]
 
@@ -71,7 +71,7 @@ class Site:
         return {}
 
     def pool(self, nodes: str) -> dict[str, int]:
-        """Give what the nodes of a selector have together, by the keys of a limit; memory is nominal."""
+        """Return what the nodes of a selector have together, by the keys of a limit; memory is nominal."""
         if nodes not in self._pools:
             self._pools[nodes] = self._pool(nodes)
         return self._pools[nodes]
@@ -94,7 +94,7 @@ class Site:
         }
 
     def nodes_of(self, words: str | None) -> frozenset[str]:
-        """Give the nodes of a selector; none where it is not said, or names what is not there."""
+        """Return the nodes of a selector; none where it is not said, or names what is not there."""
         if words not in self._nodes_of:
             try:
                 self._nodes_of[words] = frozenset(self.census.select(words) if words else ())
@@ -116,11 +116,11 @@ class Site:
         return tuple(found.values())
 
     def pools_on(self, node: str) -> tuple[Placed, ...]:
-        """Give the ZFS pools of a node."""
+        """Return the ZFS pools of a node."""
         return pools_on(self.inventory.storage, node, self.nodes_of)
 
     def capped(self, account: Account) -> bool:
-        """Tell whether an account, or one above it, has a limit on GPUs; a lab always has."""
+        """Return whether an account, or one above it, has a limit on GPUs; a lab always has."""
         by_name = {it.name: it for it in self.inventory.accounts}
         seen: set[str] = set()
         here: Account | None = account
@@ -132,7 +132,7 @@ class Site:
         return False
 
     def admits(self, partition: Partition, account: str) -> bool:
-        """Tell whether an account may submit to a partition."""
+        """Return whether an account may submit to a partition."""
         if partition.allow_accounts:
             named = {name.replace("{account}", it) for name in partition.allow_accounts for it in self._each(partition)}
             if partition.allow_lab_accounts:

@@ -17,7 +17,7 @@ def ensure_spaces_are_the_labs(site: Site) -> Iterator[Complaint]:
     storage, mode = site.inventory.storage, int(site.inventory.storage.space_rules.mode, 8)
     path: Path = ("storage", "space_rules", "mode")
     if not mode & 0o020:
-        yield Complaint(path, f"{mode:04o}: no member could make a directory there", "write 3775")
+        yield Complaint(path, f"{mode:04o}: no member could create a directory there", "write 3775")
     elif mode & 0o002:
         yield Complaint(path, f"{mode:04o}: all users of the cluster could write there", "write 3775")
     elif not mode & 0o1000:
@@ -25,8 +25,8 @@ def ensure_spaces_are_the_labs(site: Site) -> Iterator[Complaint]:
     yield from _modes_of_exports(site)
     for index, account in enumerate(site.inventory.accounts):
         if account.gid is None and storage.spaces.get(account.name):
-            words = f"{account.name} has a space and no gid: it would be that of all accounts without one"
-            yield Complaint(("accounts", index), words, "give it a gid")
+            words = f"{account.name} has a space but no gid: all accounts without a gid would share its group"
+            yield Complaint(("accounts", index), words, "set a gid")
 
 
 def _modes_of_exports(site: Site) -> Iterator[Complaint]:
@@ -35,10 +35,10 @@ def _modes_of_exports(site: Site) -> Iterator[Complaint]:
     for key, export in storage.exports.items():
         path: Path = ("storage", "exports", key, "mode")
         if export.mode and key in labs:
-            words = f"{labs[key]} has a space on {key}: storage.space_rules.mode holds there"
-            yield Complaint(path, words, "leave it out")
+            words = f"{labs[key]} has a space on {key}, where storage.space_rules.mode applies"
+            yield Complaint(path, words, "remove it")
         elif export.mode and int(export.mode, 8) & 0o1002 == 0o002:
-            yield Complaint(path, f"{export.mode}: people could remove each other's directories", "write 1777")
+            yield Complaint(path, f"{export.mode}: users could remove each other's directories", "write 1777")
 
 
 def ensure_links_lead_somewhere(site: Site) -> Iterator[Complaint]:
@@ -49,18 +49,20 @@ def ensure_links_lead_somewhere(site: Site) -> Iterator[Complaint]:
         if within(target, storage.mount_root) and not any(within(target, place) for place in places):
             near = difflib.get_close_matches(target, places, n=1)
             hint = f"did you mean {near[0]}?" if near else None
-            yield Complaint(("storage", "links", link), f"{target} is no export's place", hint, "warning")
+            yield Complaint(
+                ("storage", "links", link), f"{target} is not the mount point of an export", hint, "warning"
+            )
 
 
 def ensure_links_have_their_own_place(site: Site) -> Iterator[Complaint]:
     """Where a link will be, of a lab's space too, nothing is mounted and no directory made."""
     storage = site.inventory.storage
-    places = {at(site, key): f"the export {key} is mounted" for key in storage.exports}
-    places |= {local.path: "a directory of storage.local is" for local in storage.local}
+    places = {at(site, key): f"the mount point of the export {key}" for key in storage.exports}
+    places |= {local.path: "a directory of storage.local" for local in storage.local}
     for link in {**storage.links, **space_links(site)}:
         if link in places:
             path: Path = ("storage", "links", link) if link in storage.links else ("storage", "spaces")
-            yield Complaint(path, f"{link} is where {places[link]}: it cannot be a link", "take another name for one")
+            yield Complaint(path, f"{link} is {places[link]}, so it cannot be a link", "rename one of them")
 
 
 def ensure_spaces_of_users_are_somewhere(site: Site) -> Iterator[Complaint]:
@@ -79,7 +81,7 @@ def ensure_spaces_of_users_are_somewhere(site: Site) -> Iterator[Complaint]:
         hint = f"did you mean {near[0]}?" if near else None
         if link:
             hint = f"{link} is a link: write {links[link]}{top[len(link) :]}"
-        yield Complaint(path, f"{top} is on no export that is mounted, and no directory of storage.local", hint)
+        yield Complaint(path, f"{top} is not on a mounted export or in a directory of storage.local", hint)
 
 
 def ensure_purges_spare_people(site: Site) -> Iterator[Complaint]:
@@ -87,20 +89,20 @@ def ensure_purges_spare_people(site: Site) -> Iterator[Complaint]:
     for index, purge in enumerate(site.inventory.storage.purge):
         path: Path = ("storage", "purge", index)
         for what in _purged_too(site, purge.path):
-            yield Complaint((*path, "path"), f"would remove files of {what}", "take another directory")
+            yield Complaint((*path, "path"), f"would remove files of {what}", "choose another directory")
         if purge.not_updated_for < _DAY:
-            words = f"{format_duration(purge.not_updated_for)}: jobs lose files that they still work on"
+            words = f"{format_duration(purge.not_updated_for)}: running jobs would lose their files"
             yield Complaint((*path, "not_updated_for"), words, "at least 1d")
         if not purge.every:
-            yield Complaint((*path, "every"), "never ends", "write 1d")
+            yield Complaint((*path, "every"), "must be longer than 0", "write 1d")
 
 
 def _purged_too(site: Site, path: str) -> Iterator[str]:
-    """Give what else lies in a directory that is purged, or around it, where the files are: on their server."""
+    """Return what else lies in a directory that is purged, or around it, where the files are: on their server."""
     storage = site.inventory.storage
     own = export_of(site, path)
     server, place = on_server(site, path)
-    for what, kept in (("people's homes", fixed(storage.home.path)), ("slurmctld's state", site.inventory.slurm.state)):
+    for what, kept in (("users' homes", fixed(storage.home.path)), ("slurmctld's state", site.inventory.slurm.state)):
         there, lies = on_server(site, kept)
         if server == there and _reached(site, own, place, export_of(site, kept), lies):
             yield f"{what} ({kept if kept == lies else f'{kept}, which is {lies} on {there}'})"
@@ -112,7 +114,7 @@ def _purged_too(site: Site, path: str) -> Iterator[str]:
 
 
 def _reached(site: Site, own: str | None, place: str, other: str | None, lies: str) -> bool:
-    """Tell whether one directory lies in the other, and on the same file system: a ZFS export is one of its own."""
+    """Return whether one directory lies in the other, and on the same file system: a ZFS export is one of its own."""
     exports = site.inventory.storage.exports
     inner = other if within(lies, place) else own if within(place, lies) else None
     if inner is None:
@@ -121,7 +123,7 @@ def _reached(site: Site, own: str | None, place: str, other: str | None, lies: s
 
 
 def _touch(one: str, other: str) -> bool:
-    """Tell whether one directory lies in the other."""
+    """Return whether one directory lies in the other."""
     return within(one, other) or within(other, one)
 
 
@@ -129,7 +131,7 @@ def ensure_usage_is_a_file_name(site: Site) -> Iterator[Complaint]:
     """The report's file has a plain name and comes now and then."""
     report = site.inventory.storage.usage_report
     if report and not re.fullmatch(r"[\w.-]*\w[\w.-]*", report.file):
-        yield Complaint(("storage", "usage_report", "file"), f"{report.file!r} is no file's name", "disk-usage.txt")
+        yield Complaint(("storage", "usage_report", "file"), f"{report.file!r} is not a file name", "disk-usage.txt")
     if report and report.every < _DAY:
-        words = f"every {format_duration(report.every)} a look at every file"
+        words = f"every file would be read every {format_duration(report.every)}"
         yield Complaint(("storage", "usage_report", "every"), words, "at least 1d")

@@ -21,9 +21,11 @@ def ensure_paths_are_plain(site: Site) -> Iterator[Complaint]:
     """A path of storage is written in one way, and stands in /etc/exports and in unit files without quotes."""
     for path, value in _paths(site):
         if (better := posixpath.normpath(value)) != value or value.startswith("//"):
-            yield Complaint(path, f"{value} is not the shortest way to say it", f"write {better.replace('//', '/')}")
+            yield Complaint(path, f"{value} is not in its shortest form", f"write {better.replace('//', '/')}")
         elif strange := re.search(r"[^A-Za-z0-9_@%+=:,./-]", value):
-            yield Complaint(path, f"{value} has {strange[0]!r}, which not all that read it take", "rename it")
+            yield Complaint(
+                path, f"{value} contains {strange[0]!r}, which not every program accepts in a path", "rename it"
+            )
 
 
 def ensure_mounts_have_their_own_place(site: Site) -> Iterator[Complaint]:
@@ -37,12 +39,12 @@ def ensure_mounts_have_their_own_place(site: Site) -> Iterator[Complaint]:
             continue
         if exported.setdefault((export.server, export.path), key) != key:
             first = exported[export.server, export.path]
-            yield Complaint((*path, "path"), f"{export.path} of {export.server} is the export {first} already")
+            yield Complaint((*path, "path"), f"{export.path} of {export.server} is already the export {first}")
         place, nodes = at(site, key), site.nodes_of(export.mount_on or storage.mount_on) - {export.server or ""}
         for other, its in mounted.setdefault(place, []):
             if both := sorted(nodes & its):
                 where = both[0] if len(both) == 1 else f"{both[0]} and {len(both) - 1} more"
-                yield Complaint((*path, "at"), f"{where} would mount {other} and {key} at {place}", "say `at` for one")
+                yield Complaint((*path, "at"), f"{where} would mount {other} and {key} at {place}", "set `at` for one")
                 break
         mounted[place].append((key, nodes))
 
@@ -61,12 +63,14 @@ def ensure_exports_give_no_other_away(site: Site) -> Iterator[Complaint]:
             ):
                 continue
             path: Path = ("storage", "exports", key)
-            hint = "let them lie beside each other on the server"
+            hint = "put them in separate directories on the server"
             if more := sorted(nodes[other] - nodes[key]):
                 who = more[0] if len(more) == 1 else f"{more[0]} and {len(more) - 1} more"
-                yield Complaint((*path, "path"), f"{key} lies in {other}, with which {who} would get it, too", hint)
+                yield Complaint(
+                    (*path, "path"), f"{key} is inside {other}: {who} could read it through that mount", hint
+                )
             elif outer.squash == "none" and inner.squash != "none":
-                words = f"{key} lies in {other}, through which root of a client would be root in it"
+                words = f"{key} is inside {other}, and that mount gives root of a client root access to it"
                 yield Complaint((*path, "path"), words, hint)
 
 
@@ -77,12 +81,12 @@ def ensure_mount_options_lose_nothing(site: Site) -> Iterator[Complaint]:
             path: Path = ("storage", "exports", key, "options", index)
             name = option.partition("=")[0]
             if name in _SOFT:
-                words = f"{name}: programs would take a server that is away for a broken disk, and lose what they wrote"
-                yield Complaint(path, words, "leave it out")
+                words = f"{name}: programs would get I/O errors while the server is down, and lose what they wrote"
+                yield Complaint(path, words, "remove it")
             elif name in _OURS or name in _OF_UNITS or name.startswith("x-systemd"):
-                yield Complaint(path, f"{name} is gpupool's to say", "leave it out")
+                yield Complaint(path, f"{name} is set by gpupool", "remove it")
             elif not _OPTION.fullmatch(option):
-                yield Complaint(path, f"{option!r} is not one option of a mount", "write nconnect=4")
+                yield Complaint(path, f"{option!r} is not a single mount option", "write nconnect=4")
 
 
 def ensure_squash_is_meant(site: Site) -> Iterator[Complaint]:
@@ -92,10 +96,10 @@ def ensure_squash_is_meant(site: Site) -> Iterator[Complaint]:
     for key, export in storage.exports.items():
         path: Path = ("storage", "exports", key, "squash")
         if export.squash == "none":
-            words = f"who becomes root on a node that mounts {key} may read and change all of it"
-            yield Complaint(path, words, "root, unless something needs it", "warning")
+            words = f"root on a node that mounts {key} can read and change all of it"
+            yield Complaint(path, words, "write root, unless something needs this", "warning")
         elif export.squash == "all" and key in lived_in:
-            yield Complaint(path, f"{key} is people's own: all of them would be nobody there", "write root")
+            yield Complaint(path, f"{key} holds users' files, and every user would be mapped to `nobody`", "write root")
 
 
 def ensure_state_hangs_on_no_lab(site: Site) -> Iterator[Complaint]:
@@ -107,11 +111,11 @@ def ensure_state_hangs_on_no_lab(site: Site) -> Iterator[Complaint]:
         if not export.enabled or not within(state, at(site, key)):
             continue
         if key in labs:
-            words = f"slurmctld's {state} would be in {key}, a lab's space: when that is full or slow, so is Slurm"
-            yield Complaint(("slurm", "state"), words, "give it an export of its own")
+            words = f"slurmctld's {state} would be inside {key}, a lab's space: Slurm stops when that is full"
+            yield Complaint(("slurm", "state"), words, "give it its own export")
         elif export.server in servers:
-            words = f"slurmctld's {state} is on {export.server}, beside the labs' {servers[export.server]}"
-            hint = "Slurm stands still while that server does"
+            words = f"slurmctld's {state} is on {export.server}, which also serves the labs' {servers[export.server]}"
+            hint = "Slurm stops whenever this server is overloaded or down"
             yield Complaint(("storage", "exports", key, "server"), words, hint, "warning")
 
 
@@ -120,16 +124,16 @@ def ensure_quotas_are_kept(site: Site) -> Iterator[Complaint]:
     storage = site.inventory.storage
     if storage.driver != "nfs":
         return
-    hint = "an export with fs: zfs on a pool of storage.pools keeps it"
+    hint = "use an export with fs: zfs on a pool of storage.pools"
     home = storage.exports.get(storage.home.export or "")
     if storage.home.quota and not _keeps_quotas(site, home):
-        words = "nothing keeps people from having more in their homes"
+        words = "nothing enforces the quota of homes"
         yield Complaint(("storage", "home", "quota"), words, hint, "warning")
     for index, space in enumerate(storage.user_spaces):
         top = fixed(space.path)
         export = next((it for key, it in storage.exports.items() if within(top, at(site, key))), None)
         if space.quota and not _keeps_quotas(site, export):
-            words = f"nothing keeps people from having more in {top}"
+            words = f"nothing enforces the quota of {top}"
             yield Complaint(("storage", "user_spaces", index, "quota"), words, hint, "warning")
 
 

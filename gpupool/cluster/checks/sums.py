@@ -9,7 +9,7 @@ from gpupool.cluster.words import format_size
 
 
 def real_memory(nominal: int, reserve: str) -> int:
-    """Give the MiB of a node that Slurm is told of, from its nominal MiB and `slurm.memory_reserve` (`3%`)."""
+    """Return the MiB of a node that Slurm is told of, from its nominal MiB and `slurm.memory_reserve` (`3%`)."""
     return nominal * (100 - int(reserve.rstrip("%"))) // 100
 
 
@@ -26,16 +26,16 @@ def ensure_caps_fit_the_pool(site: Site) -> Iterator[Complaint]:
     caps = sum(lab.contributed_gpus or 0 for lab in labs)
     if caps > gpus:
         words = f"the labs' contributed_gpus add up to {caps}, but the compute nodes have {gpus} GPUs"
-        yield Complaint(("accounts",), words, "a cap that no GPU stands behind cannot be guaranteed")
+        yield Complaint(("accounts",), words, "more GPUs are promised than exist")
     elif caps < gpus:
-        words = f"the labs' contributed_gpus add up to {caps} of {gpus} GPUs; nobody owns the rest"
+        words = f"the labs' contributed_gpus add up to {caps} of {gpus} GPUs; the rest have no owner"
         yield Complaint(("accounts",), words, severity="warning")
     for index, account in enumerate(site.inventory.accounts):
         if account.kind == "lab" and account.contributed_gpus is None:
             yield Complaint(("accounts", index), f"the lab {account.name} has no contributed_gpus", "0 if it has none")
         if account.kind == "lab" and account.limits.group.gpu is not None:
-            words = "a lab's GPU cap is its contributed_gpus"
-            yield Complaint(("accounts", index, "limits", "group", "gpu"), words, "leave it out here")
+            words = "a lab's GPU cap comes from contributed_gpus"
+            yield Complaint(("accounts", index, "limits", "group", "gpu"), words, "remove it here")
 
 
 def ensure_gpus_have_slots(site: Site) -> Iterator[Complaint]:
@@ -65,10 +65,10 @@ def ensure_default_memory_fits(site: Site) -> Iterator[Complaint]:
     path: Path = ("scheduler", "default_memory")
     given = {key: value for key, value in default if value is not None}
     if "per_node" in given and len(given) > 1:
-        yield Complaint((*path, "per_node"), "stands beside another default", "keep it alone, or leave it out")
+        yield Complaint((*path, "per_node"), "cannot be combined with per_gpu or per_cpu", "keep one")
     if "per_gpu" in given and not {"per_cpu", "per_node"} & given.keys():
         words = "a job without GPUs would take all memory of its node"
-        yield Complaint((*path, "per_gpu"), words, "add per_cpu: it holds for jobs without GPUs")
+        yield Complaint((*path, "per_gpu"), words, "add per_cpu, the default for jobs without GPUs")
     said: set[tuple[Any, ...]] = set()
     for node in _compute(site):
         shape = hardware.get(node.entry.hardware or "")
@@ -80,8 +80,8 @@ def ensure_default_memory_fits(site: Site) -> Iterator[Complaint]:
             if each is None or each * times <= memory or (key, node.entry.hardware, gpus) in said:
                 continue
             said.add((key, node.entry.hardware, gpus))
-            words = f"{times} x {format_size(each)} do not fit {node.name}: Slurm has {memory}M there"
-            hint = "one job on each GPU would be too much" if key == "per_node" else "whole-node jobs would be refused"
+            words = f"{times} x {format_size(each)} do not fit on {node.name}: Slurm has {memory}M there"
+            hint = "one job per GPU would not fit" if key == "per_node" else "whole-node jobs would be refused"
             yield Complaint((*path, key), words, f"at most {memory // times}M: {hint}")
 
 
@@ -96,7 +96,8 @@ def ensure_fileservers_hold_their_exports(site: Site) -> Iterator[Complaint]:
             yield Complaint(node.path, f"the fileserver {node.name} exports nothing", severity="warning")
         elif node.entry.capacity and sum(sizes) > node.entry.capacity:
             words = (
-                f"exports of {format_size(sum(sizes))} on {node.name}, which holds {format_size(node.entry.capacity)}"
+                f"exports of {format_size(sum(sizes))} on {node.name}, which has a capacity of "
+                f"{format_size(node.entry.capacity)}"
             )
             yield Complaint((*node.path, "capacity"), words, severity="warning")
     for index, account in enumerate(site.inventory.accounts):
@@ -110,10 +111,12 @@ def ensure_storage_is_mounted_somewhere(site: Site) -> Iterator[Complaint]:
     for key, export in storage.exports.items():
         if export.enabled and not (export.mount_on or storage.mount_on):
             path: Path = ("storage", "exports", key)
-            yield Complaint(path, "no node mounts it", "say storage.mount_on, or mount_on here", "warning")
+            yield Complaint(path, "no node mounts it", "set storage.mount_on, or mount_on here", "warning")
     if (storage.links or storage.spaces) and not (storage.links_on or storage.mount_on):
         key = "links" if storage.links else "spaces"
-        yield Complaint(("storage", key), "no node gets these links", "say storage.links_on or mount_on", "warning")
+        yield Complaint(
+            ("storage", key), "these links are on no node", "set storage.links_on or storage.mount_on", "warning"
+        )
 
 
 def ensure_driver_knows_the_gpus(site: Site) -> Iterator[Complaint]:

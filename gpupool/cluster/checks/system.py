@@ -29,18 +29,22 @@ def ensure_the_system_keeps_its_places(site: Site) -> Iterator[Complaint]:
     named += [(("storage", "purge", i, "path"), it.path, True) for i, it in enumerate(storage.purge)]
     for path, place, whole in named:
         if is_the_systems(place, whole=whole):
-            yield Complaint(path, f"{place} is the system's own", "take a directory that is for nothing else")
+            yield Complaint(
+                path, f"{place} belongs to the operating system", "choose a directory that is used for nothing else"
+            )
 
 
 def ensure_slurms_state_is_its_own(site: Site) -> Iterator[Complaint]:
     """What slurmctld keeps is nobody else's, and its path means the same to all that read it."""
     state = site.inventory.slurm.state
     if "%" in state:
-        yield Complaint(("slurm", "state"), f"{state} has '%', which has a meaning of its own for Slurm", "rename it")
+        yield Complaint(("slurm", "state"), f"{state} contains '%', which Slurm would replace", "rename it")
     controllers = {it.name for it in site.census.nodes if {"controller", "backup-controller"} & {*it.entry.roles}}
     for index, local in enumerate(site.inventory.storage.local):
         if within(local.path, state) and controllers & site.nodes_of(local.where):
-            yield Complaint(("storage", "local", index, "path"), f"{local.path} is slurmctld's own (slurm.state)")
+            yield Complaint(
+                ("storage", "local", index, "path"), f"{local.path} is the state directory of slurmctld (slurm.state)"
+            )
 
 
 def ensure_debian_takes_the_names(site: Site) -> Iterator[Complaint]:
@@ -48,17 +52,23 @@ def ensure_debian_takes_the_names(site: Site) -> Iterator[Complaint]:
     it = site.inventory
     for index, user in enumerate(it.users):
         if not unix_names.USER.fullmatch(user.name.lower()):
-            words = f"{user.name} is no name for a user: 32 small letters, digits, _, ., -, the first no digit"
+            words = (
+                f"{user.name} is not a valid user name: up to 32 lower-case letters, digits, _, . and -, not starting "
+                "with a digit"
+            )
             yield Complaint(("users", index, "name"), words)
     for index, account in enumerate(it.accounts):
         if account.gid is not None and not unix_names.GROUP.fullmatch(account.name.lower()):
-            words = f"{account.name} is no name for a group: 32 small letters, digits, _, ., -, the first no digit"
+            words = (
+                f"{account.name} is not a valid group name: up to 32 lower-case letters, digits, _, . and -, not "
+                "starting with a digit"
+            )
             yield Complaint(("accounts", index, "name"), words, "without a gid it needs no group")
     for role, packages in it.software.packages.items():
         for index, package in enumerate(packages):
             if not unix_names.PACKAGE.fullmatch(package):
-                words = f"{package!r} is no name of a Debian package"
-                yield Complaint(("software", "packages", role, index), words, "the name alone, without a version")
+                words = f"{package!r} is not a valid Debian package name"
+                yield Complaint(("software", "packages", role, index), words, "write the name without a version")
 
 
 def ensure_passwd_holds_the_users(site: Site) -> Iterator[Complaint]:
@@ -66,6 +76,8 @@ def ensure_passwd_holds_the_users(site: Site) -> Iterator[Complaint]:
     for index, user in enumerate(site.inventory.users):
         for key, value in (("full_name", user.full_name), ("shell", user.shell)):
             if value and unix_names.breaks_passwd(value):
-                yield Complaint(("users", index, key), f"{value!r} has a colon, which ends a field of passwd")
+                yield Complaint(("users", index, key), f"{value!r} contains a colon, which separates fields of passwd")
     if unix_names.breaks_passwd(home := site.inventory.storage.home.path):
-        yield Complaint(("storage", "home", "path"), f"{home} has a colon, which ends a field of passwd", "rename it")
+        yield Complaint(
+            ("storage", "home", "path"), f"{home} contains a colon, which separates fields of passwd", "rename it"
+        )

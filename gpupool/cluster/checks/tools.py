@@ -18,12 +18,12 @@ def ensure_sbash_can_use_its_options(site: Site) -> Iterator[Complaint]:
             path: Path = ("tools", index, "options", key)
             if key not in _OF_SBASH:
                 near = difflib.get_close_matches(key, _OF_SBASH, n=1)
-                yield Complaint(path, "is no option of sbash", f"did you mean {near[0]}?" if near else None)
+                yield Complaint(path, "is not an option of sbash", f"did you mean {near[0]}?" if near else None)
             elif key in ("gpus", "cpus"):
                 if not isinstance(value, int):
                     yield Complaint(path, f"must be a number, not {value!r}")
                 elif key == "cpus" and not value:
-                    yield Complaint(path, "a shell needs a CPU", "at least 1")
+                    yield Complaint(path, "a shell needs at least one CPU", "at least 1")
             elif key == "gpu" and value not in it.gpu_types:
                 yield Complaint(path, f"there is no GPU type {value!r}")
             elif key == "partition" and (unknown := [p for p in str(value).split(",") if p not in partitions]):

@@ -24,14 +24,17 @@ def ensure_pools_have_a_place(site: Site) -> Iterator[Complaint]:
     for key, pool in storage.pools.items():
         path: Path = ("storage", "pools", key)
         if (pool.server is None) == (pool.where is None):
-            yield Complaint(path, f"the pool {key} needs a server, or `where` for several nodes", "say one of the two")
+            yield Complaint(path, f"the pool {key} needs a server, or `where` for several nodes", "set one of the two")
         server = site.census.by_name.get(pool.server or "")
         if server and not server.entry.managed:
-            words = f"{server.name} is not managed: nobody would look after the pool"
-            yield Complaint((*path, "server"), words, "leave the pool out")
+            words = f"{server.name} is not managed, so gpupool cannot manage its pool"
+            yield Complaint((*path, "server"), words, "remove the pool")
         name = pool.name or key
         if not _POOL_NAME.fullmatch(name):
-            words = f"zfs takes no pool of the name {name!r}: a letter first, no mirror…, raidz…, draid…, spare…, log"
+            words = (
+                f"{name!r} is not a valid pool name: start with a letter, and not with mirror, raidz, draid, spare or "
+                "log"
+            )
             yield Complaint((*path, "name") if pool.name else path, words)
     for node in site.pool_nodes:
         names: dict[str, str] = {}
@@ -51,16 +54,16 @@ def ensure_disks_are_used_once(site: Site) -> Iterator[Complaint]:
         for it in site.pools_on(node):
             for path, disk in _disks(it.key, it.entry):
                 if disk in taken and path not in said:
-                    yield Complaint(path, f"{disk} of {node} is in the pool {taken[disk]} already")
+                    yield Complaint(path, f"{disk} of {node} is already in the pool {taken[disk]}")
                     said.add(path)
                 taken.setdefault(disk, it.key)
     for key, pool in site.inventory.storage.pools.items():
         for path, disk in _disks(key, pool):
             if not disk.startswith("/dev/"):
-                yield Complaint(path, f"{disk} is no disk", "write /dev/disk/by-id/…")
+                yield Complaint(path, f"{disk} is not a disk", "write /dev/disk/by-id/…")
             elif re.fullmatch(r"/dev/(sd|vd|hd|xvd|nvme)\w+", disk):
-                words = f"{disk} may be another disk after the next boot"
-                yield Complaint(path, words, "take its name in /dev/disk/by-id", "warning")
+                words = f"{disk} may name another disk after the next boot"
+                yield Complaint(path, words, "use its name in /dev/disk/by-id", "warning")
 
 
 def ensure_pools_survive_a_disk_alike(site: Site) -> Iterator[Complaint]:
@@ -69,17 +72,19 @@ def ensure_pools_survive_a_disk_alike(site: Site) -> Iterator[Complaint]:
         path: Path = ("storage", "pools", key, "vdevs")
         kinds = list(dict.fromkeys(vdev.kind for vdev in pool.vdevs if vdev.kind in get_args(Data)))
         if pool.vdevs and not kinds:
-            yield Complaint(path, f"the pool {key} has no disks for data", "one of mirror, raidz1 to 3, stripe")
+            yield Complaint(
+                path, f"the pool {key} has no data disks", "add a group of kind mirror, raidz1 to raidz3, or stripe"
+            )
         elif len(kinds) > 1:
-            words = f"the pool {key} has {' and '.join(kinds)}: what is lost with the weaker is lost to all of it"
-            yield Complaint(path, words, "take groups of one kind")
+            words = f"the pool {key} has {' and '.join(kinds)} groups: if the weaker one fails, the whole pool is lost"
+            yield Complaint(path, words, "use groups of one kind")
         for index, vdev in enumerate(pool.vdevs):
             if len(vdev.disks) < _LEAST.get(vdev.kind, 1):
-                words = f"{vdev.kind} needs {_LEAST[vdev.kind]} disks, and has {len(vdev.disks)}"
+                words = f"{vdev.kind} needs {_LEAST[vdev.kind]} disks, but has {len(vdev.disks)}"
                 yield Complaint((*path, index, "disks"), words)
             if vdev.kind == "special" and len(vdev.disks) < 2 and kinds != ["stripe"]:
-                words = f"one disk for what the whole pool {key} needs to be read"
-                yield Complaint((*path, index, "disks"), words, "two are a mirror")
+                words = f"if this one disk fails, the whole pool {key} is lost"
+                yield Complaint((*path, index, "disks"), words, "use two, as a mirror")
 
 
 def ensure_datasets_have_a_pool(site: Site) -> Iterator[Complaint]:
@@ -95,28 +100,28 @@ def ensure_datasets_have_a_pool(site: Site) -> Iterator[Complaint]:
         if dataset is None:
             yield from _without_a_pool(path, export, [pool.name for pool in pools])
         elif not _DATASET.fullmatch(dataset) or len(dataset) > 200:
-            words = f"zfs takes no dataset of the name {dataset!r}"
+            words = f"{dataset!r} is not a valid dataset name"
             yield Complaint((*path, "dataset" if export.dataset else "path"), words)
         elif taken.setdefault((export.server, dataset), key) != key:
-            words = f"{dataset} of {export.server} is the export {taken[export.server, dataset]} already"
+            words = f"{dataset} of {export.server} is already the export {taken[export.server, dataset]}"
             yield Complaint((*path, "dataset" if export.dataset else "path"), words)
 
 
 def _without_a_pool(path: Path, export: Export, pools: list[str]) -> Iterator[Complaint]:
     if export.dataset and export.fs == "zfs":
-        words = f"{export.dataset} is in no pool that is declared for {export.server}"
+        words = f"{export.dataset} is not in a declared pool of {export.server}"
         near = difflib.get_close_matches(export.dataset.split("/")[0], pools, n=1)
-        hint = f"did you mean {near[0]}/…?" if near else "declare it in storage.pools, or leave the key out"
+        hint = f"did you mean {near[0]}/…?" if near else "declare it in storage.pools, or remove this key"
         yield Complaint((*path, "dataset"), words, hint)
         return
     if export.fs == "zfs" and pools:
-        words = f"{export.path} lies in no declared pool of {export.server} ({', '.join(pools)})"
-        yield Complaint((*path, "path"), words, "say `dataset`, or declare its pool")
+        words = f"{export.path} is not in a declared pool of {export.server} ({', '.join(pools)})"
+        yield Complaint((*path, "path"), words, "set `dataset`, or declare its pool")
         return
     for said in _OF_DATASET:
         if getattr(export, said):
-            what = "no pool of its server is declared" if export.fs == "zfs" else f"this one is {export.fs}"
-            yield Complaint((*path, said), f"is for zfs datasets, and {what}", "see storage.pools")
+            what = "its server has no declared pool" if export.fs == "zfs" else f"this one is {export.fs}"
+            yield Complaint((*path, said), f"is only for ZFS datasets, and {what}", "see storage.pools")
 
 
 def ensure_zfs_knows_the_properties(site: Site) -> Iterator[Complaint]:
@@ -130,7 +135,7 @@ def ensure_zfs_knows_the_properties(site: Site) -> Iterator[Complaint]:
         yield from _properties(("storage", "exports", key, "properties"), export.properties, OF_DATASETS, "a dataset")
         if export.profile is not None and export.profile not in PROFILES:
             words = f"there is no profile {export.profile!r}"
-            yield Complaint(("storage", "exports", key, "profile"), words, f"there are {', '.join(PROFILES)}")
+            yield Complaint(("storage", "exports", key, "profile"), words, f"known: {', '.join(PROFILES)}")
 
 
 def _properties(path: Path, said: Mapping[str, str], known: Mapping[str, str], what: str) -> Iterator[Complaint]:
@@ -139,20 +144,20 @@ def _properties(path: Path, said: Mapping[str, str], known: Mapping[str, str], w
         if ":" in name and not name.startswith("gpupool:"):
             continue  # a property of the admin's own
         if name in NOT_HERE and known is OF_DATASETS:
-            yield Complaint(here, f"{name} is not for the inventory to set", NOT_HERE[name])
+            yield Complaint(here, f"{name} cannot be set in the inventory", NOT_HERE[name])
         elif name not in known:
             near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
-            yield Complaint(here, f"{name} is no property of {what} that can be set here", hint)
+            hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
+            yield Complaint(here, f"{name} is not a property of {what} that can be set here", hint)
         elif bad := wrong(name, value, known):
-            yield Complaint(here, bad, f"it fits the pattern {known[name]}")
+            yield Complaint(here, bad, f"it must match {known[name]}")
 
 
 def ensure_reservations_fit(site: Site) -> Iterator[Complaint]:
     """No dataset has more room for sure than it may use at most."""
     for key, export in site.inventory.storage.exports.items():
         if export.reservation and export.size and export.reservation > export.size:
-            words = f"{format_size(export.reservation)} for sure, but {format_size(export.size)} at most (size)"
+            words = f"reservation {format_size(export.reservation)} is larger than size {format_size(export.size)}"
             yield Complaint(("storage", "exports", key, "reservation"), words)
 
 

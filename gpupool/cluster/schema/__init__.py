@@ -16,7 +16,7 @@ from gpupool.cluster.schema.testbed import Testbed
 class Inventory(Entry):
     """One cluster, as written."""
 
-    schema_: Literal[1] = Field(alias="schema", description="Version of this language.")
+    schema_: Literal[1] = Field(alias="schema", description="Version of the inventory language.")
     cluster: ClusterEntry
     gpu_types: dict[Name, GpuType] = Field(default_factory=dict)
     hardware: dict[Name, Hardware] = Field(default_factory=dict)
@@ -37,4 +37,4 @@ class Inventory(Entry):
     access: Access = Field(default_factory=Access)
     policies: Policies = Field(default_factory=Policies)
     testbed: Testbed | None = None
-    examples: tuple[Word, ...] = Field((), description="Job scripts of the guide that are shipped to users.")
+    examples: tuple[Word, ...] = Field((), description="Example job scripts for users.")

@@ -10,10 +10,10 @@ from gpupool.cluster.shown import shown
 
 
 def one_line(word: str) -> str:
-    """Give a word as it is; ValueError where it has line feeds or other control characters."""
+    """Return a word as it is; ValueError where it has line feeds or other control characters."""
     # other signs that cannot be printed, such as joiners, stand in people's names
     if strange := next((sign for sign in word if unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp")), None):
-        raise ValueError(f"{shown(word)} has {strange!r} in it; a word stands on one line, without control characters")
+        raise ValueError(f"{shown(word)} contains {strange!r}; a string must be one line without control characters")
     return word
 
 
@@ -36,12 +36,12 @@ _FILLED_IN = re.compile(r"\{(user|account|domain|id)\}")
 
 
 def filled(path: str) -> str:
-    """Give a path as it is for a user whose every name is `x`."""
+    """Return a path as it is for a user whose every name is `x`."""
     return _FILLED_IN.sub("x", path)
 
 
 def of_user(path: str, name: str, account: str) -> str:
-    """Give a path as it is for a user of an account; of `ann@example.org` the id is ann and the domain the rest."""
+    """Return a path as it is for a user of an account; of `ann@example.org` the id is ann and the domain the rest."""
     own, _, domain = name.partition("@")
     return path.format(user=name, account=account, id=own, domain=domain)
 
@@ -49,9 +49,9 @@ def of_user(path: str, name: str, account: str) -> str:
 def _of_a_user(path: str) -> str:
     now = filled(path)
     if "{" in now or "}" in now:
-        raise ValueError(f"{shown(path)}: only {{user}}, {{account}}, {{domain}} and {{id}} can be filled in")
+        raise ValueError(f"{shown(path)}: the only placeholders are {{user}}, {{account}}, {{domain}} and {{id}}")
     if not now.startswith("/") or any(c.isspace() for c in now):
-        raise ValueError(f"{shown(path)} is not an absolute path without blanks")
+        raise ValueError(f"{shown(path)} is not an absolute path without spaces")
     return one_line(path)
 
 
@@ -80,7 +80,7 @@ class Entry(BaseModel):
 class Fact(Entry):
     """An entry that says where its facts come from: `src`, and what of it is `inferred` (all, or some keys)."""
 
-    src: Word | None = Field(None, description="Where this is written, such as a line of the cluster's user guide.")
+    src: Word | None = Field(None, description="Source of this entry, such as a line of the cluster's user guide.")
     inferred: Flag | tuple[Word, ...] = Field(
-        False, description="True when the whole entry is a guess, or the list of its keys that are."
+        False, description="True if the whole entry is a guess, or the list of keys that are."
     )

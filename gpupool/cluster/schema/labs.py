@@ -20,9 +20,11 @@ _KEY = re.compile(
 
 def _public_key(key: str) -> str:
     if "PRIVATE KEY" in key:
-        raise ValueError("this is a private key: whoever reads it can log in as its owner (write the line of its .pub)")
+        raise ValueError(
+            "this is a private key: anyone who reads it can log in as its owner (write the line of its .pub file)"
+        )
     if not _KEY.fullmatch(key):
-        raise ValueError(f"{shown(key)} is not one public key; write the one line of its .pub: ssh-ed25519 AAAA…")
+        raise ValueError(f"{shown(key)} is not a public key; write the one line of its .pub file: ssh-ed25519 AAAA…")
     return one_line(key)
 
 
@@ -30,60 +32,60 @@ PublicKey = Annotated[str, Field(strict=True), AfterValidator(_public_key)]
 
 
 class Amounts(Entry):
-    """So much of each resource."""
+    """An amount of each resource."""
 
     gpu: Count | None = None
-    gpus: dict[Name, Count] = Field(default_factory=dict, description="By GPU type.")
+    gpus: dict[Name, Count] = Field(default_factory=dict, description="GPUs by type.")
     cpu: Count | None = None
     mem: Size | None = None
     nodes: Count | None = None
     billing: Count | None = None
     jobs: Count | None = None
-    wall: Duration | None = Field(None, description="Run time: of each job (per_job), or of all together (group).")
+    wall: Duration | None = Field(None, description="Run time: of each job (per_job), or of all jobs together (group).")
 
 
 class Limits(Entry):
-    """The same block on an account, a QoS and a partition."""
+    """Limits; accounts, QoS and partitions have the same block."""
 
     group: Amounts = Field(default_factory=Amounts, description="All jobs together.")
-    group_minutes: Amounts = Field(default_factory=Amounts, description="All jobs together, times minutes.")
-    per_user: Amounts = Field(default_factory=Amounts, description="Each user's jobs together.")
+    group_minutes: Amounts = Field(default_factory=Amounts, description="All jobs together, in resource minutes.")
+    per_user: Amounts = Field(default_factory=Amounts, description="All jobs of one user together.")
     per_job: Amounts = Field(default_factory=Amounts)
 
 
 class Account(Fact):
-    """A Slurm account. Of kind lab: its GPU cap is what it contributed."""
+    """A Slurm account. If its kind is lab, its GPU cap is the number of GPUs it contributed."""
 
     name: Name
     kind: AccountKind
-    gid: UnixId | None = Field(None, description="Gives the account a unix group of this id on every node.")
+    gid: UnixId | None = Field(None, description="Creates a unix group with this gid for the account on every node.")
     parent: Name | None = None
     contributed_gpus: Count | None = None
-    members: Literal["own", "all"] = Field("own", description="all: every user of the cluster belongs to it too.")
+    members: Literal["own", "all"] = Field("own", description="all: every user of the cluster is a member.")
     limits: Limits = Field(default_factory=Limits)
     fairshare: Count | None = None
-    listed: Flag = Field(True, description="False: missing from the guide's table of accounts.")
+    listed: Flag = Field(True, description="False: not in the table of accounts of the user guide.")
     tier: Literal["standard", "premium"] | None = None
 
 
 class Grant(Fact):
-    """A QoS given until a day."""
+    """A QoS granted until a date."""
 
     qos: Name
     until: Day
 
 
 class User(Fact):
-    """A person; the id is written down so that it is the same on every node and for ever."""
+    """A user. The uid is written down so that it is the same on every node and never changes."""
 
     name: Name
     uid: UnixId
     account: Name
     full_name: Word | None = None
-    coordinator: Flag = Field(False, description="May manage the members of the account.")
-    keys: tuple[PublicKey, ...] = Field((), description="Public SSH keys, each on one line.")
+    coordinator: Flag = Field(False, description="Slurm coordinator of the account: may manage its members.")
+    keys: tuple[PublicKey, ...] = Field((), description="Public SSH keys, one line each.")
     shell: AbsolutePath = "/bin/bash"
-    qos: tuple[Name, ...] = Field((), description="QoS besides those everybody has.")
+    qos: tuple[Name, ...] = Field((), description="QoS in addition to those that all users have.")
     grants: tuple[Grant, ...] = ()
     partitions: tuple[Name, ...] = ()
     default_partition: Name | None = None
@@ -93,32 +95,38 @@ class User(Fact):
 class Qos(Fact):
     """A quality of service."""
 
-    default: Flag = Field(False, description="What a job gets that names none.")
-    default_for: tuple[Name, ...] = Field((), description="Accounts whose users get this one instead.")
-    replaces: tuple[Name, ...] = Field((), description="QoS that jobs of those users would escape it by.")
-    everybody: Flag = Field(True, description="False: only users that name it have it.")
+    default: Flag = Field(False, description="The QoS of jobs without --qos.")
+    default_for: tuple[Name, ...] = Field(
+        (), description="Accounts whose users have this QoS as their default instead."
+    )
+    replaces: tuple[Name, ...] = Field(
+        (), description="QoS these users could ask for to avoid this one; their jobs get this one instead."
+    )
+    everybody: Flag = Field(True, description="False: only users whose entry lists it may use it.")
     max_wall: Duration | None = None
     priority: Count = 0
     limits: Limits = Field(default_factory=Limits)
 
 
 class Partition(Fact):
-    """A partition, or with `for_each` one for each account of that kind, `{account}` being its name."""
+    """A partition, or with `for_each` one per account of that kind; `{account}` is replaced by its name."""
 
     name: Word
     for_each: AccountKind | None = None
     nodes: Nodes
     max_time: Duration | None = None
     max_nodes: Count | None = None
-    tier: Count = Field(1, description="Slurm's PriorityTier: higher goes first, and may preempt lower.")
+    tier: Count = Field(
+        1, description="Slurm's PriorityTier: jobs of a higher tier start first, and may preempt those of a lower one."
+    )
     preemptable: Flag = False
     grace: Duration | None = Field(None, description="Time between the signal and the end of a preempted job.")
-    allow_accounts: tuple[Word, ...] = Field((), description="Only these; empty: all.")
+    allow_accounts: tuple[Word, ...] = Field((), description="Accounts that may submit; empty: all.")
     deny_accounts: tuple[Word, ...] = ()
-    allow_lab_accounts: Flag = Field(False, description="Beside allow_accounts: every lab's account, too.")
-    qos: tuple[Name, ...] = Field((), description="Only these QoS; empty: all.")
+    allow_lab_accounts: Flag = Field(False, description="Every lab's account, in addition to allow_accounts.")
+    qos: tuple[Name, ...] = Field((), description="QoS that may be used; empty: all.")
     limits: Limits = Field(default_factory=Limits)
-    lift: tuple[Literal["per_user"], ...] = Field((), description="Limits of the job's QoS that do not hold here.")
+    lift: tuple[Literal["per_user"], ...] = Field((), description="Limits of the job's QoS that do not apply here.")
     billing: dict[Literal["cpu", "gpu", "mem"], Weight] = Field(default_factory=dict)
     users: Literal["all", "assigned"] = "all"
 
@@ -126,5 +134,5 @@ class Partition(Fact):
     @classmethod
     def _plain(cls, name: str) -> str:
         if not re.fullmatch(r"[A-Za-z0-9_.@-]+", name.replace("{account}", "x")):
-            raise ValueError(f"{shown(name)} cannot be a partition's name: letters, digits, _, ., @ and - only")
+            raise ValueError(f"{shown(name)} is not a valid partition name: use letters, digits, _, ., @ and -")
         return name

@@ -1,4 +1,4 @@
-"""How Slurm itself is set: version, scheduler, preemption."""
+"""Slurm itself: version, scheduler, preemption."""
 
 from typing import Annotated, Literal
 
@@ -15,45 +15,46 @@ SlurmVersion = Literal["22.05", "24.11", "26.05"]
 
 
 class Slurm(Fact):
-    """The daemons and where they keep their state."""
+    """The Slurm daemons and their state."""
 
-    version: SlurmVersion = Field("24.11", description="As the nodes' distribution ships it.")
+    version: SlurmVersion = Field("24.11", description="The version that the nodes' distribution ships.")
     state: AbsolutePath = Field(
-        "/var/spool/slurmctld", description="slurmctld's state; on a mount of all controllers when there are several."
+        "/var/spool/slurmctld",
+        description="State directory of slurmctld; with several controllers, on a mount they share.",
     )
     memory_reserve: Annotated[str, Field(strict=True, pattern=r"^\d{1,2}%$")] = Field(
-        "3%", description="Share of a node's nominal memory that Slurm is not told of: firmware and kernel hold some."
+        "3%", description="Share of a node's nominal memory that Slurm is not told about: firmware and kernel use some."
     )
-    controller_timeout: Duration = Field(120, description="After which the backup controller takes over.")
+    controller_timeout: Duration = Field(120, description="Time after which the backup controller takes over.")
     parameters: dict[ParameterKey, ParameterValue] = Field(
-        default_factory=dict, description="More keys of slurm.conf, as they are."
+        default_factory=dict, description="Further keys of slurm.conf, copied as they are."
     )
 
 
 class DefaultMemory(Entry):
-    """Memory of a job that asks for none."""
+    """Default memory of jobs without a memory request."""
 
-    per_gpu: Size | None = Field(None, description="Of a job with GPUs; beside it per_cpu, of a job without.")
+    per_gpu: Size | None = Field(None, description="Per GPU, for jobs with GPUs. Can be combined with per_cpu.")
     per_cpu: Size | None = None
-    per_node: Size | None = Field(None, description="Stands alone.")
+    per_node: Size | None = Field(None, description="Per node. Cannot be combined with per_gpu or per_cpu.")
 
 
 class MaxMemory(Entry):
-    """What a job may ask for at most."""
+    """The most memory a job may request."""
 
-    per_gpu: Size | None = Field(None, description="Of a job with GPUs.")
-    per_cpu: Size | None = Field(None, description="Of a job without GPUs.")
+    per_gpu: Size | None = Field(None, description="Per GPU, for jobs with GPUs.")
+    per_cpu: Size | None = Field(None, description="Per CPU, for jobs without GPUs.")
 
 
 class LabShare(Entry):
-    """What a lab may use for each GPU it contributed, in all its jobs together, those without GPUs too."""
+    """What a lab may use per GPU it contributed, in all its jobs together, including jobs without GPUs."""
 
     cpu: Count | None = None
     mem: Size | None = None
 
 
 class RpcLimit(Entry):
-    """Requests a user may make at once, and how many come back each second."""
+    """Rate limit of requests per user: bucket size, and tokens added per second."""
 
     bucket: Count
     refill: Count
@@ -62,31 +63,31 @@ class RpcLimit(Entry):
 class Scheduler(Fact):
     """Rules for all jobs."""
 
-    default_partition: Word = Field("none", description="A partition's name, none, per_user or fit.")
+    default_partition: Word = Field("none", description="A partition name, none, per_user or fit.")
     default_memory: DefaultMemory = Field(default_factory=DefaultMemory)
     max_memory: MaxMemory = Field(default_factory=MaxMemory)
     lab_share: LabShare = Field(default_factory=LabShare)
     untyped_gpus: Literal["allow", "refuse"] = Field(
-        "allow", description="refuse: a job names the type of its GPUs, so that a limit on a type can hold."
+        "allow", description="refuse: jobs must name the type of their GPUs, so that limits on a type are effective."
     )
-    enforce_limits: Literal["any", "all"] = Field("any", description="Of several partitions named, how many must fit.")
-    export_fix: Flag = Field(False, description="`sbatch --export=a=1` keeps PATH in the job's steps.")
+    enforce_limits: Literal["any", "all"] = Field("any", description="How many of a job's partitions must admit it.")
+    export_fix: Flag = Field(False, description="Keep PATH in the steps of jobs submitted with `sbatch --export=a=1`.")
     warn_cpus_per_gpu: dict[Name, Count] = Field(
-        default_factory=dict, description="By GPU type; `default` for the rest."
+        default_factory=dict, description="By GPU type; `default` for all others."
     )
     rpc_limit: RpcLimit | None = None
     max_submitted_jobs: Annotated[int, Field(strict=True, ge=1)] | None = Field(
         None,
-        description="Jobs of a user in each account and in each QoS, waiting and running, every task of an array.",
+        description="Most jobs of a user in each account and each QoS, pending and running; every array task counts.",
     )
     private_data: tuple[PrivateData, ...] = ()
     fairshare: Literal["none", "accounts"] = "none"
     refuse_submit_from: tuple[AbsolutePath, ...] = ()
-    sacct_fields: dict[Name, Name] = Field(default_factory=dict, description="Old column names and what they are now.")
+    sacct_fields: dict[Name, Name] = Field(default_factory=dict, description="Old column names and their replacements.")
 
 
 class Arbiter(Fact):
-    """A labmate's job that waits on the lab's cap takes the place of the lab's preemptable ones."""
+    """Lets a job that waits for its lab's cap preempt preemptable jobs of the same lab."""
 
     enabled: Flag = True
     partitions: tuple[Name, ...]
@@ -94,9 +95,9 @@ class Arbiter(Fact):
 
 
 class Preemption(Fact):
-    """What happens to jobs in preemptable partitions; who preempts is said by the partitions' tiers."""
+    """What happens to preempted jobs. Which partition preempts which follows from their tiers."""
 
     action: Literal["requeue", "cancel"] = "requeue"
     send_user_signal: Flag = True
-    requeue_delay: Duration | None = Field(None, description="Least time before a requeued job runs again.")
+    requeue_delay: Duration | None = Field(None, description="Minimum time before a requeued job starts again.")
     arbiter: Arbiter | None = None

@@ -20,7 +20,7 @@ class Cuda(Fact):
 
 
 class DockerPurge(Entry):
-    """Containers that go by themselves."""
+    """Automatic removal of containers."""
 
     containers_older_than: Duration
     every: Duration = 3600
@@ -48,7 +48,7 @@ class Singularity(Fact):
 
 
 class Conda(Fact):
-    """Conda: a user's own matter unless central."""
+    """Conda: one central installation, or each user's own."""
 
     central: Flag = False
     bashrc_hook: Flag = False
@@ -70,7 +70,7 @@ class Modules(Fact):
 
 
 class Image(Fact):
-    """A container image that lies ready."""
+    """A container image kept on the nodes."""
 
     source: Word
     at: Word | None = None
@@ -79,10 +79,12 @@ class Image(Fact):
 
 
 class Software(Fact):
-    """What is installed."""
+    """Installed software."""
 
     debian: Literal["bookworm", "trixie", "sid"] = "trixie"
-    packages: dict[Name, tuple[Word, ...]] = Field(default_factory=dict, description="By role; `all` for every node.")
+    packages: dict[Name, tuple[Word, ...]] = Field(
+        default_factory=dict, description="Debian packages by role; `all` for every node."
+    )
     cuda: Cuda | None = None
     docker: Docker | None = None
     singularity: Singularity | None = None
@@ -92,14 +94,14 @@ class Software(Fact):
 
 
 class AcceptEnv(Entry):
-    """Variables that an ssh client may send."""
+    """Environment variables that SSH clients may send."""
 
     where: Nodes
     names: tuple[AcceptedName, ...]
 
 
 class Environment(Fact):
-    """Variables; values may hold {user} and {account}."""
+    """Environment variables; values may contain {user} and {account}."""
 
     accept_env: AcceptEnv | None = None
     login: dict[VariableName, Word] = Field(default_factory=dict)
@@ -107,7 +109,7 @@ class Environment(Fact):
 
 
 class Tool(Fact):
-    """A helper program of ours."""
+    """A program that gpupool brings along."""
 
     name: Word
     where: Nodes
@@ -115,7 +117,7 @@ class Tool(Fact):
 
 
 class Timer(Fact):
-    """Periodic work on nodes; that of storage is said there."""
+    """Periodic work on nodes, except storage."""
 
     job: Literal["docker-purge", "reaper", "shm-clean"]
     every: Duration | None = None
@@ -124,15 +126,17 @@ class Timer(Fact):
 
 
 class AdminSsh(Entry):
-    """How gpupool itself logs in."""
+    """How gpupool logs in to nodes."""
 
     user: Name = "root"
     port: Annotated[int, Field(strict=True, ge=1, le=65535)] = 22
-    key: Word | None = Field(None, description="Path of the private key on the admin's machine; else the agent's.")
+    key: Word | None = Field(
+        None, description="Path of the private key on the admin's machine; default: keys of the SSH agent."
+    )
 
 
 class Access(Fact):
-    """Who gets in where."""
+    """Who may log in where."""
 
     admin: AdminSsh = Field(default_factory=AdminSsh)
     compute_ssh: Literal["open", "allocated", "none"] = "allocated"
@@ -145,7 +149,7 @@ class Access(Fact):
 
 
 class HeadNodes(Fact):
-    """A user's share of a head node."""
+    """Limits of each user on a head node."""
 
     cpu_per_user: Annotated[str, Field(strict=True, pattern=r"^\d+%$")]
     memory_per_user: Size
@@ -153,7 +157,7 @@ class HeadNodes(Fact):
 
 
 class Reaper(Fact):
-    """Ends processes that were started outside Slurm."""
+    """Ends processes started outside Slurm."""
 
     grace: Duration
     spare_users: tuple[Name, ...] = ("root", "slurm")
@@ -169,12 +173,12 @@ class DevPorts(Fact):
 
 
 class Policies(Fact):
-    """Rules of the house."""
+    """Site policies."""
 
     head_nodes: HeadNodes | None = None
     reaper: Reaper | None = None
     dev_ports: DevPorts | None = None
-    nofile: Count | None = Field(None, description="Open files that a process may have.")
+    nofile: Count | None = Field(None, description="Most open files per process.")
     home_mode: Mode | None = None
     vscode_kill: Nodes | None = None
     reboot_only_idle: Flag = True

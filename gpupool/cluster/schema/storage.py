@@ -25,60 +25,73 @@ Period = Literal["hourly", "daily", "weekly", "monthly"]
 
 
 class Vdev(Entry):
-    """A group of a pool's disks. Several `stripe`, `cache` or `spare` stand each for itself, `log` and `special` are
-    mirrored."""
+    """A group of a pool's disks (vdev). Disks of `stripe`, `cache` or `spare` are independent; several of `log` or
+    `special` are mirrors."""
 
     kind: Data | Aside
-    disks: tuple[AbsolutePath, ...] = Field(min_length=1, description="By names that stay: /dev/disk/by-id/….")
+    disks: tuple[AbsolutePath, ...] = Field(min_length=1, description="Persistent names: /dev/disk/by-id/….")
 
 
 class Pool(Fact):
-    """A ZFS pool of one server, or one that each of several nodes has alike."""
+    """A ZFS pool of one server, or identical pools of several nodes."""
 
     server: Name | None = None
-    where: Nodes | None = Field(None, description="Instead of server: each of these nodes has it, on disks so named.")
-    name: Name | None = Field(None, description="What zfs calls it; else the key.")
-    at: AbsolutePath | None = Field(None, description="Where its top is mounted; else /<name>.")
-    vdevs: tuple[Vdev, ...] = Field((), description="Its disks. Without them it has to be there: it is never made.")
-    properties: dict[Word, Word] = Field(default_factory=dict, description="Of the pool, such as ashift.")
+    where: Nodes | None = Field(
+        None, description="Instead of server: each of these nodes has the pool, on disks of these names."
+    )
+    name: Name | None = Field(None, description="Name of the pool in ZFS; default: the key.")
+    at: AbsolutePath | None = Field(None, description="Mount point of the top dataset; default: /<name>.")
+    vdevs: tuple[Vdev, ...] = Field(
+        (), description="Disks of the pool. Without this key the pool must exist already: gpupool never creates it."
+    )
+    properties: dict[Word, Word] = Field(default_factory=dict, description="Properties of the pool, such as ashift.")
     defaults: dict[Word, Word] = Field(
         default_factory=dict,
         description=(
-            "Of its top dataset, inherited by all below it. What is not said is compression: lz4, atime: off, "
+            "Properties of the top dataset, inherited by all others. Defaults: compression: lz4, atime: off, "
             "xattr: sa, acltype: posixacl."
         ),
     )
-    scrub: Literal["weekly", "monthly", "quarterly"] | None = Field(None, description="How often all of it is read.")
+    scrub: Literal["weekly", "monthly", "quarterly"] | None = Field(
+        None, description="How often the whole pool is scrubbed."
+    )
 
 
 class Export(Fact):
-    """A directory that a fileserver gives to others."""
+    """A directory that a fileserver exports to other nodes."""
 
     server: Name | None = None
-    path: AbsolutePath | None = Field(None, description="On the server.")
-    size: Size | None = Field(None, description="Of a zfs one on a declared pool: its quota.")
-    at: AbsolutePath | None = Field(None, description="Where clients mount it; else <mount_root>/<key>.")
-    mount_on: Nodes | None = Field(None, description="Where it differs from storage.mount_on.")
+    path: AbsolutePath | None = Field(None, description="Path on the server.")
+    size: Size | None = Field(None, description="For ZFS on a declared pool: the quota of the dataset.")
+    at: AbsolutePath | None = Field(None, description="Mount point on clients; default: <mount_root>/<key>.")
+    mount_on: Nodes | None = Field(None, description="Nodes that mount it; default: storage.mount_on.")
     fs: Literal["plain", "zfs", "ceph"] = "plain"
     dataset: Word | None = Field(
-        None, description="What zfs calls it; else as the path says, where that lies below a declared pool's place."
+        None,
+        description="Name of the dataset in ZFS; default: derived from the path, if that is inside a declared pool.",
     )
-    properties: dict[Word, Word] = Field(default_factory=dict, description="Of the dataset, such as recordsize.")
-    reservation: Size | None = Field(None, description="Room that the dataset has for sure.")
-    snapshots: dict[Period, Count] = Field(default_factory=dict, description="How many of each kind are kept.")
-    squash: Literal["root", "none", "all"] = Field("root", description="Whose rights end on the server: root's, all's.")
-    options: tuple[Word, ...] = Field((), description="Of the clients' mounts, besides gpupool's own.")
-    profile: Word | None = Field(None, description="What it is for: read-optimized (large blocks).")
+    properties: dict[Word, Word] = Field(
+        default_factory=dict, description="Properties of the dataset, such as recordsize."
+    )
+    reservation: Size | None = Field(None, description="Space reserved for the dataset.")
+    snapshots: dict[Period, Count] = Field(default_factory=dict, description="Number of snapshots kept, by kind.")
+    squash: Literal["root", "none", "all"] = Field(
+        "root", description="Which client users are mapped to `nobody` on the server."
+    )
+    options: tuple[Word, ...] = Field((), description="Mount options on clients, in addition to gpupool's own.")
+    profile: Word | None = Field(None, description="Intended use: read-optimized (large blocks).")
     mode: Mode | None = Field(
-        None, description="Of its top, which is root's: 1777 lets all add directories. Not where a lab has a space."
+        None,
+        description="Mode of the top directory, which root owns: 1777 lets all users add directories. Not with a "
+        "lab's space.",
     )
-    enabled: Flag = Field(True, description="False: known, but not deployed yet.")
+    enabled: Flag = Field(True, description="False: planned, not deployed yet.")
     deprecated: Flag = False
     backed_up: Flag = False
 
 
 class SpaceRules(Entry):
-    """What the top of a lab's space looks like."""
+    """Owner and mode of the top directory of a lab's space."""
 
     owner: Name = "root"
     mode: Mode = "3775"
@@ -87,37 +100,39 @@ class SpaceRules(Entry):
 
 
 class Home(Fact):
-    """Homes lie in an export, or are local where there is none."""
+    """Home directories: in an export, or local without one."""
 
-    path: PathOfUser = Field("/home/{user}", description="With {user}, {account}, {domain} and {id}.")
+    path: PathOfUser = Field("/home/{user}", description="Path, with {user}, {account}, {domain} and {id}.")
     export: Name | None = None
-    quota: Size | None = Field(None, description="For each user, where the homes' export is zfs on a declared pool.")
+    quota: Size | None = Field(
+        None, description="Quota of each user, if the export of homes is ZFS on a declared pool."
+    )
     mode: Mode = "0700"
 
 
 class Local(Fact):
-    """A directory of the node's own."""
+    """A local directory of nodes."""
 
     path: AbsolutePath
     where: Nodes
     fs: Literal["plain", "zfs"] = "plain"
-    size: Size | None = Field(None, description="Of a zfs one on a declared pool: its quota.")
-    user_dirs: Flag = Field(False, description="Each user finds a directory of the own name in it.")
-    mode: Mode = Field("1777", description="The directory's; with user_dirs that of the users' directories.")
+    size: Size | None = Field(None, description="For ZFS on a declared pool: the quota of the dataset.")
+    user_dirs: Flag = Field(False, description="Create a directory for each user, named after the user.")
+    mode: Mode = Field("1777", description="Mode of the directory; with user_dirs, of the users' directories.")
 
 
 class UserSpace(Fact):
     """A directory for each user."""
 
     path: PathOfUser
-    env: VariableName | None = Field(None, description="Variable of login shells that names it.")
+    env: VariableName | None = Field(None, description="Environment variable of login shells that holds its path.")
     quota: dict[Literal["standard", "premium"], Size] = Field(
-        default_factory=dict, description="For all of an account's users together, by the account's tier."
+        default_factory=dict, description="Quota for all users of an account together, by the account's tier."
     )
 
 
 class UsageReport(Fact):
-    """A file in each directory that says how much is in it."""
+    """A file in each directory that reports its disk usage."""
 
     file: Word = "disk-usage.txt"
     every: Duration = 604800
@@ -125,7 +140,7 @@ class UsageReport(Fact):
 
 
 class Purge(Fact):
-    """Files that go by themselves."""
+    """Automatic removal of old files."""
 
     path: AbsolutePath
     not_updated_for: Duration
@@ -133,18 +148,24 @@ class Purge(Fact):
 
 
 class Storage(Fact):
-    """All of it."""
+    """All storage of the cluster."""
 
     driver: Literal["nfs", "standin"] = Field("nfs", description="standin: shared directories of a testbed.")
     mount_root: AbsolutePath = "/mnt"
     mount_on: Nodes | None = None
-    nfs_versions: tuple[Literal[3, 4], ...] = Field((4,), min_length=1, description="That servers speak.")
-    pools: dict[Name, Pool] = Field(default_factory=dict, description="ZFS pools. Without them nobody looks at zfs.")
+    nfs_versions: tuple[Literal[3, 4], ...] = Field(
+        (4,), min_length=1, description="NFS versions that the servers offer."
+    )
+    pools: dict[Name, Pool] = Field(
+        default_factory=dict, description="ZFS pools. Without any, gpupool does not touch ZFS."
+    )
     exports: dict[Name, Export] = Field(default_factory=dict)
-    links: dict[AbsolutePath, AbsolutePath] = Field(default_factory=dict, description="Link: where it points.")
-    links_on: Nodes | None = Field(None, description="Nodes that get links; else storage.mount_on.")
+    links: dict[AbsolutePath, AbsolutePath] = Field(
+        default_factory=dict, description="Symbolic links: path and target."
+    )
+    links_on: Nodes | None = Field(None, description="Nodes that get the links; default: storage.mount_on.")
     spaces: dict[Name, dict[Name, Name]] = Field(
-        default_factory=dict, description="/srv/<account>/<space> for each account: space: export."
+        default_factory=dict, description="Links /srv/<account>/<space>, as account: {space: export}."
     )
     space_rules: SpaceRules = Field(default_factory=SpaceRules)
     home: Home = Field(default_factory=Home)

@@ -35,7 +35,7 @@ def _try(stage: Stage) -> Verdict:
 
 OVERCAP = Promise(
     "overcap-account",
-    "What is borrowed goes by an account of its own, and no owners' partition takes that account",
+    "Borrowed GPUs are used through a separate account, and no owners' partition accepts that account",
     ("SKY-119", "SKY-120", "SKY-205", "SKY-032"),
     with_loans,
     _try,
@@ -43,7 +43,7 @@ OVERCAP = Promise(
 
 
 def _other_labs(expected: Expected) -> list[Wish]:
-    """Give a job in each partition that is not open to all labs, of the next lab that it is closed to."""
+    """Return a job in each partition that is not open to all labs, of the next lab that it is closed to."""
     found = []
     for turn, partition in enumerate(expected.owners):
         labs = [*expected.labs[turn % len(expected.labs) :], *expected.labs] if expected.labs else []
@@ -66,7 +66,7 @@ def _try_closed(stage: Stage) -> Verdict:
 
 CLOSED = Promise(
     "lab-partitions",
-    "A lab's partition takes no job of another lab",
+    "A lab's partition accepts no job of another lab",
     ("SKY-102",),
     _closed,
     _try_closed,

@@ -53,13 +53,13 @@ def some(words: Iterable[str], most: int = 4) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """Give `1 job`, `2 jobs`."""
+    """Return `1 job`, `2 jobs`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def with_labs(expected: Expected) -> str | None:
     """Say why nothing is guaranteed to labs."""
-    return None if expected.labs else "no account has a GPU cap with people to claim it"
+    return None if expected.labs else "no account with a GPU cap has users"
 
 
 def with_loans(expected: Expected) -> str | None:

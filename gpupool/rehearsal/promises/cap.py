@@ -14,7 +14,7 @@ _STOPPED = ("Assoc", "QOS")  # how the reasons of limits begin in squeue
 def _try_cap(stage: Stage) -> Verdict:
     expected = stage.expected
     wishes, labs = singles(expected), {lab.name: lab for lab in expected.labs}
-    tried = f"jobs of one GPU with default memory: {count(len(labs), 'lab')}, each its cap and one job more"
+    tried = f"jobs of one GPU with default memory: {count(len(labs), 'lab')}, each with its cap and one job more"
     stage.empty()
     names = list(labs)
     above = Sent({})
@@ -36,7 +36,7 @@ def _try_cap(stage: Stage) -> Verdict:
     total = sum(sent.gpus for sent in stage.claims.values())
     short = [f"{lab.name} has {count(len(lab.members), 'member')}, whose own limits end at {it} of {lab.cap} GPUs"
              for lab in expected.labs if (it := reach(wishes[lab.name])) < lab.cap]  # fmt: skip
-    happened = f"all held their caps, {total} GPUs together; each job more waited ({scene.reasons(above)})"
+    happened = f"all held their caps, {total} GPUs together; each further job is pending ({scene.reasons(above)})"
     return kept(tried, "; ".join([happened, *short]))
 
 
@@ -68,7 +68,7 @@ def _over(scene: Scene, above: Sent) -> list[str]:
         if job.state != "PENDING":
             found.append(f"{job.account} runs one job more than its cap")
         elif not job.reason.startswith(_STOPPED):
-            found.append(f"the job of {job.account} above its cap waits for another reason: {job.reason}")
+            found.append(f"the job of {job.account} above its cap is pending for another reason: {job.reason}")
     return found
 
 
@@ -96,27 +96,27 @@ def _try_cpus(stage: Stage) -> Verdict:
 def _try_nodes(stage: Stage) -> Verdict:
     first, rest = whole_nodes(stage.expected)
     jobs = sum(wish.count for wishes in first.values() for wish in wishes)
-    tried = f"every lab's cap in jobs for all GPUs of a node ({count(jobs, 'job')}), then what is left of caps"
+    tried = f"every lab's cap in jobs for all GPUs of a node ({count(jobs, 'job')}), then the rest of the caps"
     return _all_reach(stage, tried, first, rest)
 
 
 CAP = Promise(
     "cap",
-    "Every lab can use as many GPUs at once as it contributed, and not one more",
+    "Every lab can use as many GPUs at once as it contributed, and no more",
     ("SKY-034", "SKY-035", "SKY-107", "SKY-187"),
     with_labs,
     _try_cap,
 )
 CPUS = Promise(
     "cap-cpus",
-    "Every lab's GPUs come with the CPUs that people are told to take for each",
+    "Every lab's GPUs can be used with the recommended number of CPUs each",
     ("SKY-132", "SKY-142"),
     with_labs,
     _try_cpus,
 )
 NODES = Promise(
     "cap-nodes",
-    "Every lab's GPUs can be had as whole nodes",
+    "Every lab can use its GPUs as whole nodes",
     ("SKY-034", "SKY-136"),
     with_labs,
     _try_nodes,

@@ -32,7 +32,7 @@ def _attacks(expected: Expected) -> Iterator[_Attack]:
     for loan in expected.loans[:1]:
         lent = (f"--partition={loan.partition.name}", f"--account={loan.account}", f"--gpus-per-node={kind}1")
         for options in ((*own, ":", *lent), (*lent, ":", *own)):
-            yield _Attack("a job of two components, of which one gives way and one does not", options)
+            yield _Attack("a heterogeneous job, of which one component is preemptable and one is not", options)
     most = expected.cluster.scheduler.max_memory
     if most.per_cpu:
         much = f"--mem={_TASKS * most.per_cpu}M"
@@ -96,7 +96,7 @@ def _too_many(stage: Stage, user: str) -> Iterator[str]:
 
 HOSTILE = Promise(
     "hostile-user",
-    "Nobody takes memory, GPUs or Slurm itself from others by asking for it in another way",
+    "No way of requesting memory or GPUs takes them, or Slurm itself, from other users",
     ("SKY-036",),
     with_labs,
     _try,

@@ -21,7 +21,7 @@ def _spills(expected: Expected) -> Iterator[tuple[Lab, User, int, Partition]]:
 
 
 def _can_spill(expected: Expected) -> str | None:
-    return None if any(_spills(expected)) else "no user has a limit that another of the lab's partitions lifts"
+    return None if any(_spills(expected)) else "no user has a limit that another partition of the lab lifts"
 
 
 def _gpu(expected: Expected) -> str | None:
@@ -33,7 +33,7 @@ def _try_spill(stage: Stage) -> Verdict:
     lab, user, limit, lent = next(_spills(stage.expected))
     both = f"{lab.partition},{lent.name}"
     sent = stage.send([Wish(lab.name, user.name, lab.name, both, limit + _BEYOND, gpu_type=_gpu(stage.expected))])
-    tried = f"{user.name}, with a limit of {limit} GPUs, handed in {limit + _BEYOND} jobs for {both}"
+    tried = f"{user.name}, with a limit of {limit} GPUs, submitted {limit + _BEYOND} jobs to {both}"
     if sent.refused:
         return broken(tried, f"refused: {sent.refused[0][1]}")
     done, scene = stage.until(lambda it: it.gpus(sent) == limit + _BEYOND, stage.patience(limit))
@@ -47,13 +47,13 @@ def _try_spill(stage: Stage) -> Verdict:
 
 
 def _lent(expected: Expected) -> tuple[Lab, Partition] | None:
-    """Give the smallest lab with a partition in which its own jobs give way; one with several people if there is."""
+    """Return the smallest lab with a partition in which its own jobs give way; one with several people if there is."""
     found = [(lab, it) for lab in expected.labs for it in expected.lab_loans(lab.name)]
     return min(found, key=lambda it: (len(it[0].members) < 2, it[0].cap), default=None)
 
 
 def _has_lent(expected: Expected) -> str | None:
-    return with_labs(expected) or (None if _lent(expected) else "no preemptable partition takes labs' own accounts")
+    return with_labs(expected) or (None if _lent(expected) else "no preemptable partition accepts labs' own accounts")
 
 
 def _try_counts(stage: Stage) -> Verdict:
@@ -61,7 +61,7 @@ def _try_counts(stage: Stage) -> Verdict:
     lab, partition = _lent(stage.expected) or (stage.expected.labs[0], stage.expected.givers[0])
     user = lab.members[0].name
     sent = stage.send([Wish(lab.name, user, lab.name, partition.name, lab.cap + 1, gpu_type=_gpu(stage.expected))])
-    tried = f"{lab.name}, with a cap of {lab.cap}, handed in {lab.cap + 1} jobs in {partition.name}"
+    tried = f"{lab.name}, with a cap of {lab.cap}, submitted {lab.cap + 1} jobs to {partition.name}"
 
     done, scene = stage.until(
         lambda it: it.gpus(sent) == lab.cap and all(job.reason.startswith("Assoc") for job in it.pending(sent)),
@@ -77,7 +77,7 @@ def _has_arbiter(expected: Expected) -> str | None:
     if words := _has_lent(expected):
         return words
     found = _mates(expected)
-    return None if found else "no arbiter looks after labmates, or no lab has two people"
+    return None if found else "the arbiter is off, or no lab has two users"
 
 
 def _mates(expected: Expected) -> tuple[Lab, Partition] | None:
@@ -108,7 +108,7 @@ def _try_mate(stage: Stage) -> Verdict:
     if not done:
         return broken(tried, f"{scene.gpus(mine)} started ({scene.reasons(mine)})")
     wrong = [] if left == lab.cap - wanted else [f"{left} jobs of {partition.name} were left, not {lab.cap - wanted}"]
-    happened = f"they started after {max(waited, default=0):.0f} s; {count(went, 'job')} went and waits to run again"
+    happened = f"they started after {max(waited, default=0):.0f} s; {count(went, 'job')} preempted and pending again"
     return verdict(tried, wrong, happened)
 
 
@@ -121,14 +121,14 @@ SPILL = Promise(
 )
 USER_OVERCAP = Promise(
     "user-overcap",
-    "What a lab's people borrow from each other counts against the lab's cap",
+    "GPUs that members of a lab borrow from each other count against the lab's cap",
     ("SKY-128", "SKY-125"),
     _has_lent,
     _try_counts,
 )
 LABMATE = Promise(
     "labmate",
-    "A labmate's job takes the place of what the lab's people have borrowed from each other",
+    "A labmate's job preempts jobs on GPUs borrowed within the lab",
     ("SKY-126", "SKY-129"),
     _has_arbiter,
     _try_mate,

@@ -28,7 +28,7 @@ class Case:
 
 
 def cases(expected: Expected) -> Iterator[Case]:
-    """Give each limit of a user that the inventory sets and that no cap hides, once; two users for a partition's."""
+    """Return each limit of a user that the inventory sets and that no cap hides, once; two users for a partition's."""
     held: Counter[str] = Counter()  # GPUs by account
     seen: Counter[tuple[str, str]] = Counter()
     busy: set[tuple[str, str]] = set()  # another limit of the same QoS would be in the way
@@ -110,10 +110,10 @@ def _try(stage: Stage) -> Verdict:
         elif scene.running(more):
             wrong.append(f"{case.words}: one more runs")
         elif not _stopped(scene, more):
-            wrong.append(f"{case.words}: one more waits for another reason ({scene.reasons(more)})")
+            wrong.append(f"{case.words}: one more is pending for another reason ({scene.reasons(more)})")
     reasons = scene.reasons(Sent({number: wish for sent in above for number, wish in sent.wishes.items()}))
     stage.cancel(*fills, *above)
-    return verdict(tried, wrong, f"all were reached, and each job more waited ({reasons})")
+    return verdict(tried, wrong, f"all were reached, and each further job is pending ({reasons})")
 
 
 def _jobs(sent: Sent) -> int:
@@ -139,7 +139,7 @@ def _applies(expected: Expected) -> str | None:
 
 PER_USER = Promise(
     "per-user",
-    "Each user can hold what the limits say, and no more",
+    "Each user can use as much as the limits allow, and no more",
     ("SKY-153", "SKY-158", "SKY-207", "SKY-208", "SKY-209"),
     _applies,
     _try,

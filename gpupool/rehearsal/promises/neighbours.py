@@ -17,7 +17,7 @@ _PIECES = 8  # a node's share of jobs, where one job for all of it does not star
 
 
 def _allowed(expected: Expected, lab: Lab, what: Resource) -> int | None:
-    """Give what the limits of a lab and its people leave it of a resource; None without any."""
+    """Return what the limits of a lab and its people leave it of a resource; None without any."""
     partition = expected.cluster.partitions[lab.partition]
     rooms = [getattr(expected.room(user, partition, lab.name), what) for user in lab.members]
     of_people = None if None in rooms else sum(rooms)
@@ -25,7 +25,7 @@ def _allowed(expected: Expected, lab: Lab, what: Resource) -> int | None:
 
 
 def neighbour(expected: Expected, what: Resource) -> Lab:
-    """Give the lab that can do most harm for what it contributed."""
+    """Return the lab that can do most harm for what it contributed."""
 
     def harm(lab: Lab) -> tuple[bool, float, int]:
         allowed = _allowed(expected, lab, what)
@@ -35,7 +35,7 @@ def neighbour(expected: Expected, what: Resource) -> Lab:
 
 
 def protected(expected: Expected, what: Resource) -> bool:
-    """Tell whether the inventory sets a limit to what a lab may take of this resource."""
+    """Return whether the inventory sets a limit to what a lab may take of this resource."""
     return all(_allowed(expected, lab, what) is not None for lab in expected.labs)
 
 
@@ -44,7 +44,7 @@ def _of(node: Node, what: Resource) -> int:
 
 
 def _wishes(expected: Expected, lab: Lab, what: Resource, pieces: int) -> Iterator[Wish]:
-    """Give jobs that fill nodes one by one, those first where the least locks the most GPUs out."""
+    """Return jobs that fill nodes one by one, those first where the least locks the most GPUs out."""
     left, cpus_left = _allowed(expected, lab, what), _allowed(expected, lab, "cpu")
     for_each = expected.cluster.scheduler.max_memory.per_cpu if what == "mem" else None
     nodes = [expected.cluster.nodes[name] for name in expected.cluster.partitions[lab.partition].nodes]
@@ -113,19 +113,19 @@ def _try(stage: Stage, what: Resource) -> Verdict:
 
 
 def _two_labs(expected: Expected) -> str | None:
-    return with_labs(expected) or (None if len(expected.labs) > 1 else "there is one lab only")
+    return with_labs(expected) or (None if len(expected.labs) > 1 else "there is only one lab")
 
 
 CPUS = Promise(
     "neighbour-cpus",
-    "No lab can lock others out of their GPUs by taking the CPUs",
+    "No lab can make others' GPUs unusable by taking the CPUs",
     ("SKY-036", "SKY-140"),
     _two_labs,
     lambda stage: _try(stage, "cpu"),
 )
 MEMORY = Promise(
     "neighbour-memory",
-    "No lab can lock others out of their GPUs by taking the memory",
+    "No lab can make others' GPUs unusable by taking the memory",
     ("SKY-036",),
     _two_labs,
     lambda stage: _try(stage, "mem"),

@@ -12,7 +12,7 @@ _SHORT = "#!/bin/sh\nexec sleep 1\n"
 
 
 def _ranks(expected: Expected, lab: Lab) -> Iterator[tuple[tuple[int, int], str, str | None]]:
-    """Give pairs of partition and QoS, each with its rank: the tiers with the default QoS, the QoS in one of them."""
+    """Return pairs of partition and QoS, each with its rank: the tiers with the default QoS, the QoS in one of them."""
     user = lab.members[0]
     open_to = [it for it in expected.owners if expected.may(user, it, lab.name)]
     default = expected.default_qos(user, lab.name)
@@ -30,7 +30,7 @@ def _ranks(expected: Expected, lab: Lab) -> Iterator[tuple[tuple[int, int], str,
 
 
 def _queue(expected: Expected, lab: Lab, node: Node) -> list[tuple[str, str | None]]:
-    """Give one pair of each rank, the first first, of those whose limits leave room for all GPUs of the node."""
+    """Return one pair of each rank, highest first, of those whose limits leave room for all GPUs of the node."""
     found: dict[tuple[int, int], tuple[str, str | None]] = {}
     user = lab.members[0]
     for rank, name, qos in _ranks(expected, lab):
@@ -71,7 +71,7 @@ def _try(stage: Stage) -> Verdict:
     stage.until(lambda it: it.gpus(before) > 0, stage.patience())
     sent = stage.send([wish(*pair) for pair in reversed(queue)], _SHORT)
     words = [f"{partition}{f' --qos={qos}' if qos else ''}" for partition, qos in queue]
-    tried = f"{node.name} taken; jobs for all its GPUs handed in last first: {', '.join(reversed(words))}"
+    tried = f"{node.name} taken; jobs for all its GPUs submitted in reverse order: {', '.join(reversed(words))}"
     if sent.refused:
         return broken(tried, f"refused: {sent.refused[0][1]}")
     stage.until(lambda it: len(it.pending(sent)) == len(queue), stage.patience())
@@ -90,7 +90,7 @@ def _try(stage: Stage) -> Verdict:
 
 ORDER = Promise(
     "order",
-    "Higher partitions go first, and in a partition the higher QoS",
+    "Jobs of higher partitions start first, and within a partition those of the higher QoS",
     ("SKY-156", "SKY-157"),
     _applies,
     _try,

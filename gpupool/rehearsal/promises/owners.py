@@ -23,7 +23,7 @@ def _try_stay(stage: Stage) -> Verdict:
     tried = f"{count(len(stage.owned), 'job')} of owners through all of the rehearsal, the highest tier against them"
     if stage.disturbed or ended:
         return broken(tried, some([*stage.disturbed.values(), *ended]))
-    return kept(tried, "none was stopped or started again")
+    return kept(tried, "none was stopped or restarted")
 
 
 def _evicted(stage: Stage) -> list[str]:
@@ -74,7 +74,7 @@ def _try_lost(stage: Stage) -> Verdict:
 
 def _more_nodes(expected: Expected) -> str | None:
     nodes = [it for it in expected.compute if it.gpus]
-    return with_labs(expected) or (None if len(nodes) > 1 else "there is one node with GPUs only")
+    return with_labs(expected) or (None if len(nodes) > 1 else "there is only one node with GPUs")
 
 
 STAY = Promise(
@@ -86,7 +86,7 @@ STAY = Promise(
 )
 LOST = Promise(
     "lost-node",
-    "A lost node costs what ran there and nothing else, and its jobs run again",
+    "A lost node affects only the jobs that ran on it, and these run again",
     (),
     _more_nodes,
     _try_lost,

@@ -72,12 +72,12 @@ def _try_requeue(stage: Stage) -> Verdict:
     can = "jobs that cannot run again" if not stage.expected.cancels else "all"
     tried = f"{count(len(waiting), 'evicted job')} while the owners worked, then the owners left; {can} were told"
     if not waiting and not stage.expected.cancels:
-        return broken(tried, f"no job was evicted and waits to run again ({stage.look().reasons(crowd)})")
+        return broken(tried, f"no evicted job is pending again ({stage.look().reasons(crowd)})")
     if there := {job.id for job in stage.look().of(crowd)} & set(gone):
         return broken(tried, f"{count(len(there), 'job')} that cannot run again still there")
     silent, said = _told(stage, gone)
     if silent:
-        return broken(tried, f"the output of {count(silent, 'job')} that had to go says nothing of it")
+        return broken(tried, f"the output of {count(silent, 'job')} that were preempted does not say so")
     stage.cancel(*stage.claims.values())
     stage.claims = {}
     again, scene = stage.until(
@@ -91,8 +91,8 @@ def _try_requeue(stage: Stage) -> Verdict:
     happened = f"all ran again (restarts {', '.join(map(str, restarts))})"
     words = f"{happened}; {count(len(gone), 'job')} that could not"
     if gone and _explained(said) < len(gone):
-        return Verdict(tried, f"{words} read in their output that they were cancelled, but not why", "void")
-    return kept(tried, f"{words} read in their output that they had to go")
+        return Verdict(tried, f"{words} found in their output that they were cancelled, but not why", "void")
+    return kept(tried, f"{words} found in their output that they were preempted")
 
 
 def _explained(said: str) -> int:
@@ -101,13 +101,13 @@ def _explained(said: str) -> int:
 
 
 def _told(stage: Stage, gone: list[str]) -> tuple[int, str]:
-    """Give how many of the jobs that cannot run again ended without a word to their users, and all that was said."""
+    """Return how many of the jobs that cannot run again ended without a word to their users, and all that was said."""
     outputs = [stage.twin.run(f"cat {TOLD.replace('%A', number)}").out for number in gone]
     return sum("CANCELLED" not in it for it in outputs), "".join(outputs)
 
 
 def _lender(expected: Expected) -> Wish | None:
-    """Give a few jobs of a lab that give way too, but after those that everybody may have."""
+    """Return a few jobs of a lab that give way too, but after those that everybody may have."""
     first = expected.loans[0].partition
     for lab in sorted(expected.labs, key=lambda it: it.cap):
         higher = [it for it in expected.lab_loans(lab.name) if it.tier > first.tier]
@@ -145,8 +145,8 @@ def _try_ranks(stage: Stage) -> Verdict:
     if not done:
         return broken(tried, some(lacking(scene, claims)))
     if gone:
-        return broken(tried, f"{count(gone, 'job')} of {wish.partition} had to go while {first} held GPUs")
-    return kept(tried, f"{count(went, 'job')} of {first} went, none of {wish.partition}")
+        return broken(tried, f"{count(gone, 'job')} of {wish.partition} were preempted while {first} held GPUs")
+    return kept(tried, f"{count(went, 'job')} of {first} were preempted, none of {wish.partition}")
 
 
 def _try_speed(stage: Stage) -> Verdict:
@@ -166,7 +166,7 @@ def _try_speed(stage: Stage) -> Verdict:
 
 EACH = Promise(
     "reclaim-each",
-    "A lab gets its cap back from those who borrow it, whenever it comes",
+    "A lab gets borrowed GPUs back, up to its cap, whenever it needs them",
     ("SKY-036", "SKY-121"),
     with_loans,
     _try_each,
@@ -204,35 +204,35 @@ def _arrays(expected: Expected) -> str | None:
 
 ARRAY = Promise(
     "reclaim-array",
-    "The tasks of a lab's array get their GPUs back side by side",
+    "The tasks of a lab's array get their GPUs back in parallel",
     ("SKY-036",),
     _arrays,
     _try_array,
 )
 ALL = Promise(
     "reclaim-all",
-    "All labs get their caps back, if all come at once",
+    "All labs get their caps back, even if all need them at once",
     ("SKY-036", "SKY-121"),
     with_loans,
     _try_all,
 )
 REQUEUE = Promise(
     "requeue",
-    "A job that had to go runs again by itself later; one that cannot is ended, and its output says why",
+    "A preempted job runs again later; one that cannot be requeued is ended, and its output says why",
     ("SKY-123", "SKY-121"),
     with_loans,
     _try_requeue,
 )
 RANKS = Promise(
     "overcap-first",
-    "Those who borrow from everybody go before those who borrow from their own lab",
+    "Jobs that borrow from other labs are preempted before jobs that borrow from their own lab",
     ("SKY-127",),
     _has_ranks,
     _try_ranks,
 )
 SPEED = Promise(
     "speed",
-    "An owner waits no longer than the grace time and a moment",
+    "An owner waits little longer than the grace time",
     ("SKY-036",),
     with_loans,
     _try_speed,

@@ -22,7 +22,7 @@ def _forms(expected: Expected, gpu: str) -> list[tuple[str, ...]]:
 
 
 def _wishes(expected: Expected) -> Iterator[tuple[Wish, tuple[str, ...]]]:
-    """Give a job of each lab on each type, every form of asking for each type, and types joined by `or`."""
+    """Return a job of each lab on each type, every form of asking for each type, and types joined by `or`."""
     types = [it for it in expected.cluster.gpu_types if any(it in node.gpus for node in expected.compute)]
     labs = expected.labs
     # as many as there are of the longer: each lab asks for each type, and each type is asked for in each form
@@ -62,12 +62,12 @@ def _try(stage: Stage) -> Verdict:
 
 
 def _applies(expected: Expected) -> str | None:
-    return with_labs(expected) or (None if expected.cluster.gpu_types else "GPUs have no types here")
+    return with_labs(expected) or (None if expected.cluster.gpu_types else "GPUs have no types in this inventory")
 
 
 TYPES = Promise(
     "types",
-    "Every lab can use every type of GPU, and gets the type it asks for",
+    "Every lab can use every GPU type, and gets the type it requests",
     ("SKY-037", "SKY-104", "SKY-136", "SKY-137", "SKY-138", "SKY-188"),
     _applies,
     _try,

@@ -29,7 +29,7 @@ class _Case:
 
 
 def _cases(expected: Expected) -> Iterator[_Case]:
-    """Give each partition with its default, and each QoS in one of the partitions that are alike."""
+    """Return each partition with its default, and each QoS in one of the partitions that are alike."""
     seen: list[object] = []
     for partition in (*expected.owners, *expected.givers):
         alike = (partition.max_time, partition.limits, partition.allow_qos, partition.preemptable)
@@ -52,7 +52,7 @@ def _cases(expected: Expected) -> Iterator[_Case]:
 
 
 def _applies(expected: Expected) -> str | None:
-    return None if any(_cases(expected)) else "no partition and no QoS has an end"
+    return None if any(_cases(expected)) else "no partition and no QoS has a time limit"
 
 
 def _try(stage: Stage) -> Verdict:
@@ -70,18 +70,18 @@ def _try(stage: Stage) -> Verdict:
     _, scene = stage.until(lambda it: all(_stopped(job) for job in it.of(over)), stage.patience(len(over.wishes)))
     for job in scene.of(over):
         if not _stopped(job):
-            words = "runs" if job.state == "RUNNING" else f"waits for another reason: {job.reason}"
-            wrong.append(f"{_where(at[_key(over.wishes[job.array])])}: a job with a minute too many {words}")
+            words = "runs" if job.state == "RUNNING" else f"is pending for another reason: {job.reason}"
+            wrong.append(f"{_where(at[_key(over.wishes[job.array])])}: a job with one minute too many {words}")
     stage.cancel(plain, over)
-    tried = f"{len(cases)} pairs of partition and QoS, with no time named and with a minute too many"
-    waits = f", {len(over.wishes)} wait for ever" if over.wishes else ""
+    tried = f"{len(cases)} pairs of partition and QoS, without --time and with one minute too many"
+    waits = f", {len(over.wishes)} wait forever" if over.wishes else ""
     return verdict(
-        tried, wrong, f"each had its own end; of the minute too many {len(over.refused)} were refused{waits}"
+        tried, wrong, f"each had its own time limit; of the minute too many {len(over.refused)} were refused{waits}"
     )
 
 
 def _stopped(job: Job) -> bool:
-    """Tell whether a job waits for what it will never get."""
+    """Return whether a job waits for what it will never get."""
     return job.state == "PENDING" and any(word in job.reason for word in ("Wall", "TimeLimit"))
 
 
@@ -105,7 +105,7 @@ def _seconds(limit: str, of_partition: int | None) -> int | None:
 
 WALLS = Promise(
     "walls",
-    "Every partition and QoS has the end that it is said to have",
+    "Every partition and QoS has the time limit that the inventory says",
     ("SKY-103", "SKY-124", "SKY-153", "SKY-154", "SKY-155", "SKY-187"),
     _applies,
     _try,
@@ -121,7 +121,7 @@ def _begin(stage: Stage) -> None:
 
 
 def _host(expected: Expected) -> tuple[str, str, User]:
-    """Give who runs it where: whose claims it does not stand in the way of, and whose own limits are not tried."""
+    """Return who runs it where: whose claims it does not stand in the way of, and whose own limits are not tried."""
     each = expected.cluster.scheduler.default_memory.per_gpu or 0
 
     def spare(lab: Lab) -> float:
@@ -165,12 +165,12 @@ def _try_timeout(stage: Stage) -> Verdict:
 
 
 def _can_run(expected: Expected) -> str | None:
-    return None if expected.owners and any(expected.people(expected.owners[0])) else "nobody may run jobs for long"
+    return None if expected.owners and any(expected.people(expected.owners[0])) else "no user may run jobs for long"
 
 
 TIMEOUT = Promise(
     "timeout",
-    "A job that has used up its time ends, and its output says so",
+    "A job that reaches its time limit is ended, and its output says so",
     ("SKY-153",),
     _can_run,
     _try_timeout,

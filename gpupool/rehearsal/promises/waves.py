@@ -40,7 +40,7 @@ def _full(crowd: Sent, gpus: int, scene: Scene) -> bool:
 
 
 def crowd_of(stage: Stage) -> Sent:
-    """Give the borrowers, if there are any."""
+    """Return the borrowers, if there are any."""
     return stage.crowd or Sent({})
 
 
@@ -66,7 +66,7 @@ def _crowd(stage: Stage) -> list[Wish]:
 
 
 def final(sent: Sent) -> list[str]:
-    """Give the jobs that cannot run again."""
+    """Return the jobs that cannot run again."""
     return [number for number, wish in sent.wishes.items() if wish.more]
 
 
