@@ -1,0 +1,80 @@
+"""Shell longer than three lines stands in files of its own, where tools can look at it; its values are quoted."""
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpupool.shell import script, values
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = sorted(ROOT.glob("gpupool/**/*.sh"))
+#: A line that begins with a word of the shell or a command of everyday use, or has a variable or command put in.
+SHELL = re.compile(r"^\s*(if|for|while|until|case|set|export|echo|printf|cat|rm|mkdir|mv|cp) |\$[\w({@#*?]")
+
+
+def texts(source: str) -> Iterator[tuple[int, str]]:
+    """Give the line and the text of each string in a program, docstrings left out, {} for what an f-string puts in."""
+    nodes = list(ast.walk(ast.parse(source)))
+    parts = {id(it) for node in nodes if isinstance(node, ast.JoinedStr) for it in ast.walk(node) if it is not node}
+    alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        if id(node) in parts | alone:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            yield node.lineno, "".join(str(it.value) if isinstance(it, ast.Constant) else "{}" for it in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+
+
+def is_long_shell(text: str) -> bool:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return len(lines) > 3 and any(SHELL.search(line) for line in lines)
+
+
+@pytest.mark.parametrize("folder", ["gpupool/facts"])
+def test_no_shell_longer_than_three_lines_stands_in_python(folder: str) -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for line, text in texts(path.read_text(encoding="utf-8"))
+        if is_long_shell(text)
+    ]
+    assert found == [], "move it to a .sh file beside the module, and read it with gpupool.shell.script"
+
+
+def test_long_shell_is_known_by_its_looks() -> None:
+    assert is_long_shell("umask 077\ncd /tmp\nls\nrm -f here\n")
+    assert is_long_shell('\nn=0\nwait\n: > "$kept"\nwait\n')
+    assert not is_long_shell("set -eu\ncd /tmp\nls\n")
+    assert not is_long_shell("[Unit]\nDescription=a\n[Mount]\nWhat=b\nWhere=/c\n")
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT / "gpupool")))
+def test_each_script_begins_with_what_it_does_and_is_good_shell(path: Path) -> None:
+    shebang, head = path.read_text(encoding="utf-8").splitlines()[:2]
+    assert shebang in ("#!/bin/sh", "#!/bin/bash")
+    assert re.match(r"# [A-Z]", head)
+    text = script(".".join(path.parent.relative_to(ROOT).parts), path.name)
+    done = subprocess.run([shebang[2:], "-n"], input=text, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT / "gpupool")))
+def test_each_script_is_sent_by_a_module_beside_it(path: Path) -> None:
+    assert any(f'"{path.name}"' in it.read_text(encoding="utf-8") for it in path.parent.glob("*.py"))
+
+
+def test_values_reach_a_script_as_they_are() -> None:
+    odd = 'it\'s $HOME `id`\n"two" lines'
+    text = values(one=odd, two="") + 'printf "%s|" "$one" "$two"'
+    assert subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True).stdout == f"{odd}||"
+
+
+def test_neither_the_head_of_a_script_nor_words_for_shellcheck_are_sent() -> None:
+    text = script("gpupool.facts", "zfs_datasets.sh")
+    assert text.startswith("if [ -z ")
+    assert "shellcheck" not in text
