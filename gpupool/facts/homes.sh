@@ -8,8 +8,8 @@ largest=$1; shift
 keys() { # home
   [ ! -L "$1/.ssh" ] && [ ! -L "$1/.ssh/authorized_keys" ] || { echo odd; return; }
   if [ -f "$1/.ssh/authorized_keys" ]; then
-    { timeout -s KILL 5 dd if="$1/.ssh/authorized_keys" iflag=nofollow,nonblock,fullblock bs="$((largest + 1))" count=1 \
-      2>/dev/null && printf 1 || printf 0; } | base64 -w0
+    { timeout -s KILL 5 dd if="$1/.ssh/authorized_keys" iflag=nofollow,nonblock,fullblock \
+      bs="$((largest + 1))" count=1 2>/dev/null && printf 1 || printf 0; } | base64 -w0
   elif [ -e "$1/.ssh/authorized_keys" ] || { [ -e "$1/.ssh" ] && [ ! -d "$1/.ssh" ]; }; then echo odd
   else echo none; fi
 }
