@@ -10,7 +10,7 @@ from itertools import dropwhile
 
 
 @cache
-def script(package: str, name: str) -> str:
+def shell_file(package: str, name: str) -> str:
     """Return the text of a ``.sh`` file in a package without its head, the comment that says what it takes and prints.
 
     Words for shellcheck are left out, too. Raises FileNotFoundError where there is no such file.

@@ -20,11 +20,11 @@ from pyinfra.api.facts import FactBase
 
 from gpupool.facts.limits import ASSOC_FIELDS, QOS_FIELDS, parse
 from gpupool.facts.script import ask, whole
-from gpupool.shell import script
+from gpupool.shell import shell_file
 
 _QOS = ",".join(("Name", *QOS_FIELDS))
 _ASSOC = ",".join(("Cluster", "Account", "User", "Partition", "ParentName", *ASSOC_FIELDS))
-_LOOK = script(__package__, "accounting.sh")
+_LOOK = shell_file(__package__, "accounting.sh")
 
 
 @dataclass(frozen=True)

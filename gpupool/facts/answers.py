@@ -6,9 +6,9 @@ from pyinfra.api.command import StringCommand
 from pyinfra.api.facts import FactBase
 
 from gpupool.facts.script import ask, whole
-from gpupool.shell import script
+from gpupool.shell import shell_file
 
-_LOOK = script(__package__, "answers.sh")
+_LOOK = shell_file(__package__, "answers.sh")
 
 
 @dataclass(frozen=True)

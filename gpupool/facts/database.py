@@ -6,9 +6,9 @@ from pyinfra.api.command import StringCommand
 from pyinfra.api.facts import FactBase
 
 from gpupool.facts.script import ask, whole
-from gpupool.shell import script
+from gpupool.shell import shell_file
 
-_QUERY = script(__package__, "database.sh")
+_QUERY = shell_file(__package__, "database.sh")
 
 
 @dataclass(frozen=True)

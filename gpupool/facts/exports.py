@@ -8,9 +8,9 @@ from pyinfra.api.command import StringCommand
 from pyinfra.api.facts import FactBase
 
 from gpupool.facts.script import ask, whole
-from gpupool.shell import script
+from gpupool.shell import shell_file
 
-_LOOK = script(__package__, "exports.sh")
+_LOOK = shell_file(__package__, "exports.sh")
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ from pyinfra.api.command import StringCommand
 from pyinfra.api.facts import FactBase
 
 from gpupool.facts.script import ask, whole
-from gpupool.shell import script
+from gpupool.shell import shell_file
 
 Kind = Literal["file", "directory", "link", "other"]
 _KINDS: dict[str, Kind] = {"f": "file", "d": "directory", "l": "link"}
 
-_LOOK = script(__package__, "files.sh")
+_LOOK = shell_file(__package__, "files.sh")
 
 
 @dataclass(frozen=True)

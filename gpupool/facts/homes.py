@@ -7,12 +7,12 @@ from pyinfra.api.command import StringCommand
 from pyinfra.api.facts import FactBase
 
 from gpupool.facts.script import ask, whole
-from gpupool.shell import script
+from gpupool.shell import shell_file
 
 #: Bytes of an authorized_keys that are read: a larger one is its owner's own affair.
 LARGEST = 65536
 
-_LOOK = script(__package__, "homes.sh")
+_LOOK = shell_file(__package__, "homes.sh")
 
 
 @dataclass(frozen=True)

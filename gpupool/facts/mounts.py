@@ -9,12 +9,12 @@ from pyinfra.api.command import StringCommand
 from pyinfra.api.facts import FactBase
 
 from gpupool.facts.script import ask, whole
-from gpupool.shell import script
+from gpupool.shell import shell_file
 
 #: Where the unit files that we write stand.
 UNITS = "/etc/systemd/system"
 
-_LOOK = script(__package__, "mounts.sh")
+_LOOK = shell_file(__package__, "mounts.sh")
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Mounts(FactBase[MountState | None]):
         return MountState(tuple(mounted), units)
 
 
-_PROBE = script(__package__, "mounts_alive.sh")
+_PROBE = shell_file(__package__, "mounts_alive.sh")
 
 
 class Alive(FactBase[dict[str, str | None] | None]):

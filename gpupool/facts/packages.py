@@ -7,12 +7,12 @@ from pyinfra.api.command import StringCommand
 from pyinfra.api.facts import FactBase
 
 from gpupool.facts.script import ask, whole
-from gpupool.shell import script
+from gpupool.shell import shell_file
 
 #: What our own /usr/sbin/policy-rc.d says of itself.
 POLICY_MARK = "gpupool: no service starts because a package was installed"
 
-_LOOK = script(__package__, "packages.sh")
+_LOOK = shell_file(__package__, "packages.sh")
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from pyinfra.api.command import StringCommand
 from pyinfra.api.facts import FactBase
 
 from gpupool.facts.script import ask, whole
-from gpupool.shell import script
+from gpupool.shell import shell_file
 
 PATIENCE = 5  # seconds; a slurmctld that is up answers in some milliseconds, and without one Slurm's commands wait long
 
-_LOOK = script(__package__, "queue.sh")
+_LOOK = shell_file(__package__, "queue.sh")
 _STATES = ("RUNNING", "SUSPENDED", "STOPPED", "CONFIGURING", "COMPLETING", "SIGNALING", "STAGE_OUT")
 
 

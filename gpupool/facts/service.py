@@ -8,14 +8,14 @@ from pyinfra.api.command import StringCommand
 from pyinfra.api.facts import FactBase
 
 from gpupool.facts.script import ask, whole
-from gpupool.shell import script
+from gpupool.shell import shell_file
 
 #: Where the stamps stand: one file a unit, first line the invocation, then what sha256sum says of its files.
 STAMPS = "/var/lib/gpupool/units"
 #: What stands in a stamp, and in ``WatchedFile.sha256``, for a file that is not there.
 ABSENT = "-"
 
-_LOOK = script(__package__, "service.sh")
+_LOOK = shell_file(__package__, "service.sh")
 
 
 @dataclass(frozen=True)

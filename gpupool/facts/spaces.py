@@ -7,9 +7,9 @@ from pyinfra.api.command import StringCommand
 from pyinfra.api.facts import FactBase
 
 from gpupool.facts.script import ask, whole
-from gpupool.shell import script
+from gpupool.shell import shell_file
 
-_LOOK = script(__package__, "spaces.sh")
+_LOOK = shell_file(__package__, "spaces.sh")
 _KINDS = {"f": "file", "d": "directory", "l": "link"}
 
 

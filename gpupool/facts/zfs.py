@@ -8,11 +8,11 @@ from pyinfra.api.facts import FactBase
 
 from gpupool.facts.script import ask, whole
 from gpupool.facts.zfs_disks import PoolsState, Property, disks_of, pools_of
-from gpupool.shell import script
+from gpupool.shell import shell_file
 
-_HEAD = script(__package__, "zfs.sh")
-_POOLS = _HEAD + script(__package__, "zfs_pools.sh")
-_DATASETS = _HEAD + script(__package__, "zfs_datasets.sh")
+_HEAD = shell_file(__package__, "zfs.sh")
+_POOLS = _HEAD + shell_file(__package__, "zfs_pools.sh")
+_DATASETS = _HEAD + shell_file(__package__, "zfs_datasets.sh")
 
 
 @dataclass(frozen=True)

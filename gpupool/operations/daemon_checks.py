@@ -7,17 +7,17 @@ and munged have none.
 
 from collections.abc import Iterable
 
-from gpupool.shell import script, values
+from gpupool.shell import shell_file, values
 
-_BEGIN = script(__package__, "daemon_checks.sh")
+_BEGIN = shell_file(__package__, "daemon_checks.sh")
 
-_SSHD = script(__package__, "daemon_checks_sshd.sh")
+_SSHD = shell_file(__package__, "daemon_checks_sshd.sh")
 
-_UNITS = script(__package__, "daemon_checks_units.sh")
+_UNITS = shell_file(__package__, "daemon_checks_units.sh")
 
-_MARIADB = script(__package__, "daemon_checks_mariadb.sh")
+_MARIADB = shell_file(__package__, "daemon_checks_mariadb.sh")
 
-_EXPORTS = script(__package__, "daemon_checks_exports.sh")
+_EXPORTS = shell_file(__package__, "daemon_checks_exports.sh")
 
 _CHECKS = (
     ("sshd", "/etc/ssh", "/etc/ssh/sshd_config.d/", ".conf", _SSHD),

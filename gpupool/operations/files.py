@@ -21,10 +21,10 @@ from gpupool.operations import daemon_checks, diffs, upcoming
 from gpupool.operations.ambient import this_host
 from gpupool.operations.disk import DISK
 from gpupool.operations.refusal import refuse
-from gpupool.shell import script
+from gpupool.shell import shell_file
 
 _PATH = re.compile(r"/[^\x00-\x1f\\|]*[^\x00-\x1f\\|/]")
-_PRELUDE = DISK + script(__package__, "files.sh")
+_PRELUDE = DISK + shell_file(__package__, "files.sh")
 
 
 Commands = Generator[StringCommand, None, None]

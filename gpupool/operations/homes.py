@@ -12,11 +12,11 @@ from gpupool.operations import diffs
 from gpupool.operations.ambient import this_host
 from gpupool.operations.disk import DISK
 from gpupool.operations.refusal import refuse
-from gpupool.shell import script
+from gpupool.shell import shell_file
 
 # in one remote call: far below the 128 KiB that one argument may have; a line may hold a key
 _PATHS, _LINES = 1000, 100
-_PRELUDE = DISK + script(__package__, "homes.sh")
+_PRELUDE = DISK + shell_file(__package__, "homes.sh")
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from gpupool.operations.disk import DISK
 from gpupool.operations.mount_options import fixed, remountable
 from gpupool.operations.refusal import refuse
 from gpupool.operations.units import REMOTE, MountEntry, unit_files, unit_name
-from gpupool.shell import script, values
+from gpupool.shell import shell_file, values
 
-_PRELUDE = values(units=UNITS) + DISK + script(__package__, "mounts.sh")
+_PRELUDE = values(units=UNITS) + DISK + shell_file(__package__, "mounts.sh")
 
 Commands = Generator[StringCommand, None, None]
 

@@ -11,9 +11,9 @@ from gpupool.facts.packages import POLICY_MARK, Packages
 from gpupool.operations import diffs
 from gpupool.operations.ambient import this_host
 from gpupool.operations.refusal import refuse
-from gpupool.shell import script, values
+from gpupool.shell import shell_file, values
 
-_PRELUDE = values(mark=POLICY_MARK) + script(__package__, "packages.sh")
+_PRELUDE = values(mark=POLICY_MARK) + shell_file(__package__, "packages.sh")
 
 
 @operation()

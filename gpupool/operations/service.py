@@ -25,13 +25,13 @@ from gpupool.facts.service import STAMPS, Unit, UnitFiles, UnitState
 from gpupool.operations import diffs, upcoming
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.refusal import refuse
-from gpupool.shell import script, values
+from gpupool.shell import shell_file, values
 
 _UNIT = re.compile(r"[A-Za-z0-9:_.@\\-]+\.(service|socket|timer|path|target|mount)")
 _UP = ("active", "reloading", "refreshing")
 _ENABLED = ("enabled", "enabled-runtime", "static", "alias", "indirect", "generated", "linked")
 
-_PRELUDE = values(stamps=STAMPS) + script(__package__, "service.sh")
+_PRELUDE = values(stamps=STAMPS) + shell_file(__package__, "service.sh")
 
 
 @operation()

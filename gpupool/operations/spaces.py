@@ -14,12 +14,12 @@ from gpupool.operations import diffs
 from gpupool.operations.ambient import this_host
 from gpupool.operations.disk import DISK
 from gpupool.operations.refusal import refuse
-from gpupool.shell import script
+from gpupool.shell import shell_file
 
 # in one remote call: far below the 128 KiB that one argument may have
 _PATHS, _LINES = 1000, 500
 _PATH = re.compile(r"/[^\x00-\x1f\\]*[^\x00-\x1f\\/]")
-_PRELUDE = DISK + script(__package__, "spaces.sh")
+_PRELUDE = DISK + shell_file(__package__, "spaces.sh")
 
 
 @dataclass(frozen=True)

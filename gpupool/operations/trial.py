@@ -10,9 +10,9 @@ What the trial itself cannot live with (a namespace that differs from the node) 
 these are tried in the same way, and only what they stand and the new ones do not is held against the new ones.
 """
 
-from gpupool.shell import script
+from gpupool.shell import shell_file
 
-_TRIAL = script(__package__, "trial.sh")
+_TRIAL = shell_file(__package__, "trial.sh")
 
 
 def check(conf: str = "/etc/slurm/slurm.conf") -> list[str]:

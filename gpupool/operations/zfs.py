@@ -18,12 +18,12 @@ from gpupool.operations.refusal import refuse
 from gpupool.operations.zfs_datasets import GLANCE, work_on_datasets, work_on_quotas
 from gpupool.operations.zfs_pools import Work, work_on_pools
 from gpupool.operations.zfs_wanted import DatasetEntry, PoolEntry, VdevEntry
-from gpupool.shell import script
+from gpupool.shell import shell_file
 from gpupool.zfs_timers import SNAPSHOTS, snapshot_files
 
 __all__ = ["DatasetEntry", "PoolEntry", "VdevEntry", "datasets", "kept", "pools", "snapshots", "user_quotas"]
 
-_PRELUDE = script(__package__, "zfs.sh")
+_PRELUDE = shell_file(__package__, "zfs.sh")
 _END = """[ -z "$failed" ] || { printf '%s\\n' "$failed" >&2; exit 1; }"""
 
 Commands = Generator[StringCommand, None, None]

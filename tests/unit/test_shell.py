@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpupool.shell import script, values
+from gpupool.shell import shell_file, values
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = sorted(ROOT.glob("gpupool/**/*.sh"))
@@ -35,7 +35,7 @@ def is_long_shell(text: str) -> bool:
     return len(lines) > 3 and any(SHELL.search(line) for line in lines)
 
 
-@pytest.mark.parametrize("folder", ["gpupool/facts", "gpupool/operations"])
+@pytest.mark.parametrize("folder", ["gpupool/facts", "gpupool/operations", "gpupool/testbed"])
 def test_no_shell_longer_than_three_lines_stands_in_python(folder: str) -> None:
     found = [
         f"{path.relative_to(ROOT)}:{line}"
@@ -43,7 +43,7 @@ def test_no_shell_longer_than_three_lines_stands_in_python(folder: str) -> None:
         for line, text in texts(path.read_text(encoding="utf-8"))
         if is_long_shell(text)
     ]
-    assert found == [], "move it to a .sh file beside the module, and read it with gpupool.shell.script"
+    assert found == [], "move it to a .sh file beside the module, and read it with gpupool.shell.shell_file"
 
 
 def test_long_shell_is_known_by_its_looks() -> None:
@@ -58,7 +58,7 @@ def test_each_script_begins_with_what_it_does_and_is_good_shell(path: Path) -> N
     shebang, head = path.read_text(encoding="utf-8").splitlines()[:2]
     assert shebang in ("#!/bin/sh", "#!/bin/bash")
     assert re.match(r"# [A-Z]", head)
-    text = script(".".join(path.parent.relative_to(ROOT).parts), path.name)
+    text = shell_file(".".join(path.parent.relative_to(ROOT).parts), path.name)
     done = subprocess.run([shebang[2:], "-n"], input=text, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -75,6 +75,6 @@ def test_values_reach_a_script_as_they_are() -> None:
 
 
 def test_neither_the_head_of_a_script_nor_words_for_shellcheck_are_sent() -> None:
-    text = script("gpupool.facts", "zfs_datasets.sh")
+    text = shell_file("gpupool.facts", "zfs_datasets.sh")
     assert text.startswith("if [ -z ")
     assert "shellcheck" not in text
