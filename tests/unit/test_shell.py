@@ -1,17 +1,23 @@
 """Shell longer than three lines stands in files of its own, where tools can look at it; its values are quoted."""
 
 import ast
+import os
 import re
+import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from gpupool.cluster.load import load
+from gpupool.compile import files_for
 from gpupool.shell import shell_file, values
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = sorted(ROOT.glob("gpupool/**/*.sh"))
+SHELLCHECK = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}") or ""
 #: A line that begins with a command of everyday use, ends in "; do" or "; then", or has a variable or command put in.
 SHELL = re.compile(r"^\s*(set|export|echo|printf|cat|rm|mkdir|mv|cp) |; (do|then)\b|\$[\w({@#*?]")
 
@@ -67,6 +73,21 @@ def test_each_script_begins_with_what_it_does_and_is_good_shell(path: Path) -> N
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT / "gpupool")))
 def test_each_script_is_sent_by_a_module_beside_it(path: Path) -> None:
     assert any(f'"{path.name}"' in it.read_text(encoding="utf-8") for it in path.parent.glob("*.py"))
+
+
+@pytest.mark.skipif(not SHELLCHECK, reason="shellcheck is missing: apt-get install shellcheck")
+def test_shell_that_is_made_from_templates_is_good_shell(tmp_path: Path) -> None:
+    for folder in sorted((ROOT / "inventory").iterdir()):
+        cluster = load(folder)
+        for node in cluster.nodes.values():
+            for file in files_for(cluster, node):
+                text = f"#!/bin/sh\n{file.text}" if file.path.endswith(".sh") else file.text
+                if re.match(r"#!/bin/(ba)?sh\n", text):
+                    (tmp_path / f"{folder.name}-{Path(file.path).name}").write_text(text)
+    made = sorted(tmp_path.iterdir())
+    assert {it.name.rpartition("-")[2] for it in made} >= {"sbash", "purge", "health", "spaces.sh"}
+    done = subprocess.run([SHELLCHECK, "-e", "SC2016", *made], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
 
 
 def test_values_reach_a_script_as_they_are() -> None:
