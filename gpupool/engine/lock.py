@@ -17,6 +17,8 @@ from dataclasses import dataclass
 import gevent
 from paramiko import Channel, SSHException, Transport
 
+from gpupool.shell import shell_file
+
 LOCK = "/run/gpupool-apply.lock"
 BEAT_SECONDS = 15.0
 LEASE_SECONDS = 120  # of silence, after which the node is free again
@@ -24,24 +26,7 @@ WAIT_SECONDS = 10.0  # for one who has just ended, or was killed: sshd may not h
 _ANSWER_SECONDS = 30.0  # for the whole of it, after the waiting
 _RELEASE_SECONDS = 3.0
 
-_SCRIPT = r"""
-act=$1 lock=$2 owner=$3 lease=$4 wait=$5
-date +'gpupool-clock %s.%N'
-if [ "$act" = look ]; then # who has ended leaves the file empty, who was killed leaves it to nobody
-  if [ -s "$lock" ] && ! flock -n -s "$lock" true; then echo "gpupool-busy $(head -c 200 -- "$lock")"
-  else echo gpupool-free; fi
-  exit
-fi
-umask 077; exec 9>>"$lock" || exit
-if ! flock -w "$wait" 9; then
-  for again in 1 2 3 4 5; do [ -s "$lock" ] && break; sleep 0.2; done
-  echo "gpupool-busy $(head -c 200 -- "$lock")"; exit
-fi
-printf '%s\n' "$owner" > "$lock"
-echo gpupool-held
-while read -r -t "$lease" beat; do :; done
-: > "$lock"
-"""
+_SCRIPT = shell_file(__package__, "lock.sh")
 
 
 class LockError(Exception):

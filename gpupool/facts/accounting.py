@@ -20,38 +20,11 @@ from pyinfra.api.facts import FactBase
 
 from gpupool.facts.limits import ASSOC_FIELDS, QOS_FIELDS, parse
 from gpupool.facts.script import ask, whole
+from gpupool.shell import shell_file
 
 _QOS = ",".join(("Name", *QOS_FIELDS))
 _ASSOC = ",".join(("Cluster", "Account", "User", "Partition", "ParentName", *ASSOC_FIELDS))
-# WOPLimits: what an association has itself, without what it inherits. Rows of other clusters: their account alone.
-_LOOK = f"""
-cluster=$1 patience=$2 awaited=$3
-ask() {{ kind=$1; shift; sacctmgr -nP show "$@" 2>&1 | sed "s/^/$kind|/"; }}
-until said=$(sacctmgr -nP show cluster format=Cluster 2>&1); do
-  patience=$((patience-1)); [ "$patience" -gt 0 ] || break; sleep 1
-done
-# slurmctld tells slurmdbd of its TRES some moments after it has started
-known() {{ tres=$(sacctmgr -nP show tres format=Type,Name 2>/dev/null | tr '|' / | sed 's:/$::')
-  for it in $awaited; do printf '%s\\n' "$tres" | grep -qxF -- "$it" || return 1; done; }}
-until known; do patience=$((patience-1)); [ "$patience" -gt 0 ] || break; sleep 1; done
-if said=$(sacctmgr -nP show cluster format=Cluster 2>&1); then
-  printf '%s\\n' "$said" | sed 's/^/C|/'
-  ask T tres format=Type,Name
-  ask Q qos format={_QOS}
-  sacctmgr -nP show assoc WOPLimits format={_ASSOC} 2>&1 |
-    awk -F'|' -v own="$cluster" '$1 == own || NF < 5 {{ print "A|" $0; next }} !seen[$2]++ {{ print "O|" $2 }}'
-  ask U user where cluster="$cluster" format=User,DefaultAccount,AdminLevel
-  ask K account withcoord format=Account,Coordinators
-  # who has jobs; a slurmctld that is down would be waited for
-  if printf '%s\\n' "$said" | grep -qxF -- "$cluster" &&
-    said=$(timeout 15 squeue -ha -M "$cluster" -o '%a|%u|%q' 2>/dev/null) &&
-    partitions=$(timeout 15 scontrol -ao -M "$cluster" show partition 2>/dev/null); then
-    echo 'R|'
-    [ -z "$said" ] || printf '%s\\n' "$said" | sort -u | sed 's/^/J|/'
-    printf '%s\\n' "$partitions" | tr ' ' '\\n' | sed -n 's/^QoS=\\(.*\\)$/P|\\1/p' | sort -u
-  fi
-else printf 'X|%s\\n' "$(printf '%s' "$said" | tail -n 1)"; fi
-"""
+_LOOK = shell_file(__package__, "accounting.sh")
 
 
 @dataclass(frozen=True)
@@ -150,4 +123,4 @@ def _fields(names: tuple[str, ...], row: list[str]) -> dict[str, Any]:
 
 
 def _ask(cluster: str, patience: int, awaited: tuple[str, ...]) -> StringCommand:
-    return ask(_LOOK, cluster, str(patience), " ".join(awaited), limit=90 + 2 * patience)
+    return ask(_LOOK, cluster, str(patience), " ".join(awaited), _QOS, _ASSOC, limit=90 + 2 * patience)

@@ -6,17 +6,9 @@ from pyinfra.api.command import StringCommand
 from pyinfra.api.facts import FactBase
 
 from gpupool.facts.script import ask, whole
+from gpupool.shell import shell_file
 
-_LOOK = """
-unit=$1 port=$2 patience=$3; shift 3
-systemctl is-active --quiet -- "$unit" && { echo active; set --; }
-while [ $# -gt 0 ]; do
-  for server in "$@"; do
-    timeout 3 bash -c 'exec 3<>"/dev/tcp/$1/$2"' bash "$server" "$port" 2>/dev/null && { echo "up $server"; break 2; }
-  done
-  patience=$((patience-1)); [ "$patience" -gt 0 ] || break; sleep 1
-done
-"""
+_LOOK = shell_file(__package__, "answers.sh")
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,9 @@ from pyinfra.api.command import StringCommand
 from pyinfra.api.facts import FactBase
 
 from gpupool.facts.script import ask, whole
+from gpupool.shell import shell_file
 
-_QUERY = """
-command -v mariadb >/dev/null || { echo gpupool-end; exit 0; }
-mariadb -N -B -e "
-select 'database', schema_name from information_schema.schemata where schema_name = '$1';
-select 'user', plugin from mysql.user where user = '$2' and host = 'localhost';
-select 'grant', privilege_type from information_schema.schema_privileges
-  where table_schema = '$1' and grantee = '''$2''@''localhost''' and privilege_type = 'CREATE';" 2>/dev/null
-"""
+_QUERY = shell_file(__package__, "database.sh")
 
 
 @dataclass(frozen=True)
@@ -31,7 +25,7 @@ class SocketDatabase(FactBase[DatabaseState | None]):
 
     def command(self, database: str, owner: str) -> StringCommand:
         """Ask MariaDB; one that does not run or is not installed has nothing."""
-        return ask(f"{_QUERY.strip()}\ntrue", database, owner)
+        return ask(_QUERY, database, owner)
 
     def process(self, output: list[str]) -> DatabaseState | None:
         """Read the answer."""

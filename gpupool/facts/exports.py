@@ -8,14 +8,9 @@ from pyinfra.api.command import StringCommand
 from pyinfra.api.facts import FactBase
 
 from gpupool.facts.script import ask, whole
+from gpupool.shell import shell_file
 
-# etab is what mountd answers from; exportfs -v prints the same, folded for the eye
-_LOOK = r"""
-sed 's/^/A\t/' /var/lib/nfs/etab 2>/dev/null
-for file in /etc/exports /etc/exports.d/*.exports; do
-  [ ! -f "$file" ] || sed -e ':more' -e '/\\$/{N;s/\\\n//;b more' -e '}' -e "s,^,F\t$file\t," "$file"
-done
-"""
+_LOOK = shell_file(__package__, "exports.sh")
 
 
 @dataclass(frozen=True)

@@ -10,26 +10,12 @@ from pyinfra.api.command import StringCommand
 from pyinfra.api.facts import FactBase
 
 from gpupool.facts.script import ask, whole
+from gpupool.shell import shell_file
 
 Kind = Literal["file", "directory", "link", "other"]
 _KINDS: dict[str, Kind] = {"f": "file", "d": "directory", "l": "link"}
 
-_LOOK = r"""
-same=$1 shown=$2; shift 2
-find "$@" -maxdepth 0 -printf 'P\t%y\t%m\t%u\t%g\t%l\t%p\n' 2>/dev/null
-for path in "$@"; do
-  shift
-  # a link is not followed: it may lead to a server that is away
-  if [ ! -L "$path" ] && [ -f "$path" ]; then set -- "$@" "$path"; fi
-done
-[ $# -eq 0 ] || sha256sum -- "$@" | while read -r sum path; do
-  printf 'S\t%s\t%s\n' "$sum" "$path"
-  case $same in *"|$sum $path|"*) continue;; esac
-  case $shown in *"|$path|"*) ;; *) continue;; esac
-  [ "$(stat -c %s -- "$path")" -le 262144 ] || continue
-  printf 'T\t%s\t' "$path"; base64 -w0 -- "$path"; echo
-done
-"""
+_LOOK = shell_file(__package__, "files.sh")
 
 
 @dataclass(frozen=True)

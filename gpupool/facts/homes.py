@@ -7,27 +7,12 @@ from pyinfra.api.command import StringCommand
 from pyinfra.api.facts import FactBase
 
 from gpupool.facts.script import ask, whole
+from gpupool.shell import shell_file
 
 #: Bytes of an authorized_keys that are read: a larger one is its owner's own affair.
 LARGEST = 65536
 
-# The file is the user's own, who may put anything there: it is read by length, as one word, never through a link (it
-# may lead to a server that is away) and never if it is no file. The byte behind it says whether it could be read.
-_LOOK = rf"""
-keys() {{ # home
-  [ ! -L "$1/.ssh" ] && [ ! -L "$1/.ssh/authorized_keys" ] || {{ echo odd; return; }}
-  if [ -f "$1/.ssh/authorized_keys" ]; then
-    {{ timeout -s KILL 5 dd if="$1/.ssh/authorized_keys" iflag=nofollow,nonblock,fullblock bs={LARGEST + 1} count=1 \
-      2>/dev/null && printf 1 || printf 0; }} | base64 -w0
-  elif [ -e "$1/.ssh/authorized_keys" ] || {{ [ -e "$1/.ssh" ] && [ ! -d "$1/.ssh" ]; }}; then echo odd
-  else echo none; fi
-}}
-for home in "$@"; do
-  [ -d "$home" ] || continue
-  is=$(stat -c '%u %g %a' -- "$home") || continue
-  printf 'home %s %s %s\n' "$is" "$(keys "$home")" "$home"
-done
-"""
+_LOOK = shell_file(__package__, "homes.sh")
 
 
 @dataclass(frozen=True)
@@ -49,7 +34,7 @@ class Homes(FactBase[dict[str, HomeState] | None]):
 
     def command(self, paths: list[str]) -> StringCommand:
         """Ask for each path."""
-        return ask(f"{_LOOK.strip()}\ntrue", *paths)
+        return ask(_LOOK, str(LARGEST), *paths)
 
     def process(self, output: list[str]) -> dict[str, HomeState] | None:
         """Read the answer."""

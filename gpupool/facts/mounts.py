@@ -9,22 +9,12 @@ from pyinfra.api.command import StringCommand
 from pyinfra.api.facts import FactBase
 
 from gpupool.facts.script import ask, whole
+from gpupool.shell import shell_file
 
 #: Where the unit files that we write stand.
 UNITS = "/etc/systemd/system"
 
-# Nothing here touches a mounted file system: a server that is down would hang it.
-_LOOK = rf"""
-sed 's/^/M\t/' /proc/self/mountinfo
-for unit in "$@"; do
-  if [ -f {UNITS}/"$unit" ]; then printf 'T\t%s\t' "$unit"; base64 -w0 < {UNITS}/"$unit"; echo; fi
-done
-# a block for each, in the order of the names; of a systemd that does not answer, nothing
-systemctl show -p ActiveState,UnitFileState,NeedDaemonReload -- "$@" | units="$*" awk '
-  BEGIN {{ RS = ""; count = split(ENVIRON["units"], unit, " ") }}
-  {{ gsub("\n", " "); printf "U\t%s\t%s\n", unit[NR], $0 }}
-  END {{ while (NR < count) printf "U\t%s\t\n", unit[++NR] }}'
-"""
+_LOOK = shell_file(__package__, "mounts.sh")
 
 
 @dataclass(frozen=True)
@@ -76,7 +66,7 @@ class Mounts(FactBase[MountState | None]):
 
     def command(self, units: Sequence[str] = ()) -> StringCommand:
         """Ask for all at once."""
-        return ask(_LOOK, *units)
+        return ask(_LOOK, UNITS, *units)
 
     def process(self, output: list[str]) -> MountState | None:
         """Read the answer."""
@@ -105,28 +95,7 @@ class Mounts(FactBase[MountState | None]):
         return MountState(tuple(mounted), units)
 
 
-# A look at the file system itself: the only one here that a server which is away could hang, so each has its time.
-# Where systemd watches, the look makes the mount; `stat -f` does that, `stat` does not.
-_PROBE = r"""
-probe() { # path as-in-mountinfo unit seconds
-  kind=$(place=$2 awk '$5 == ENVIRON["place"] { for (at = 6; $at != "-"; at++); kind = $(at + 1) } END { print kind }' \
-    /proc/self/mountinfo)
-  if [ -z "$kind" ]; then printf 'free\t%s\t\n' "$1"; return; fi
-  # what is mounted answers at once, or it does not
-  limit=$4; [ "$kind" = autofs ] || [ "$limit" -le 5 ] || limit=5
-  said=$(timeout -s KILL "$limit" stat -f -c %T -- "$1" 2>&1); code=$?
-  if [ "$code" = 0 ]; then printf 'good\t%s\t\n' "$1"
-  elif [ "$code" -ge 124 ]; then printf 'dead\t%s\tno answer within %s s\n' "$1" "$limit"
-  else
-    why=$(journalctl --no-pager -q -o cat -u "$3" -n 20 2>/dev/null |
-      grep -v '^Mount\|^Unmount\|^Failed to mount\|\.mount: ' | tail -n 1)
-    if [ "$kind" = autofs ] && [ -n "$why" ]; then said=$why; else said=${said##*: }; fi
-    printf 'dead\t%s\t%s\n' "$1" "$(printf %s "$said" | tr '\n\t' '  ')"
-  fi
-}
-while [ $# -gt 0 ]; do probe "$1" "$2" "$3" "$4" & shift 4; done
-wait
-"""
+_PROBE = shell_file(__package__, "mounts_alive.sh")
 
 
 class Alive(FactBase[dict[str, str | None] | None]):

@@ -7,17 +7,12 @@ from pyinfra.api.command import StringCommand
 from pyinfra.api.facts import FactBase
 
 from gpupool.facts.script import ask, whole
+from gpupool.shell import shell_file
 
 #: What our own /usr/sbin/policy-rc.d says of itself.
 POLICY_MARK = "gpupool: no service starts because a package was installed"
 
-_LOOK = r"""
-mark=$1; shift
-dpkg-query -W -f='package\t${db:Status-Abbrev}\t${Package}\t${Version}\n' "$@" 2>/dev/null
-[ -z "$(dpkg --audit 2>/dev/null)" ] || echo unfinished
-policy=/usr/sbin/policy-rc.d
-if [ -e "$policy.gpupool-kept" ] || grep -qsF "$mark" "$policy"; then echo leftover; fi
-"""
+_LOOK = shell_file(__package__, "packages.sh")
 
 
 @dataclass(frozen=True)

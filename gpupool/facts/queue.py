@@ -8,23 +8,11 @@ from pyinfra.api.command import StringCommand
 from pyinfra.api.facts import FactBase
 
 from gpupool.facts.script import ask, whole
+from gpupool.shell import shell_file
 
 PATIENCE = 5  # seconds; a slurmctld that is up answers in some milliseconds, and without one Slurm's commands wait long
 
-_LOOK = r"""
-if command -v scontrol >/dev/null && [ -e "${SLURM_CONF:-/etc/slurm/slurm.conf}" ] &&
-   partitions=$(timeout "$1" scontrol -a -o show partitions 2>/dev/null); then
-  echo answers
-  printf '%s\n' "$partitions" | sed -nE 's/^PartitionName=([^ ]+).*/P|\1/p'
-  scontrol -o show nodes | awk '/^NodeName=/ { name = cpus = gres = ""
-    for (i = 1; i <= NF; i++) { split($i, pair, "="); value = substr($i, length(pair[1]) + 2)
-      if (pair[1] == "NodeName") name = value
-      if (pair[1] == "CPUTot") cpus = value
-      if (pair[1] == "Gres") gres = value }
-    print "N|" name "|" cpus "|" gres }'
-  squeue -a -h -o 'J|%i|%T|%u|%a|%q|%P|%N|%n'
-fi
-"""
+_LOOK = shell_file(__package__, "queue.sh")
 _STATES = ("RUNNING", "SUSPENDED", "STOPPED", "CONFIGURING", "COMPLETING", "SIGNALING", "STAGE_OUT")
 
 

@@ -8,25 +8,14 @@ from pyinfra.api.command import StringCommand
 from pyinfra.api.facts import FactBase
 
 from gpupool.facts.script import ask, whole
+from gpupool.shell import shell_file
 
 #: Where the stamps stand: one file a unit, first line the invocation, then what sha256sum says of its files.
 STAMPS = "/var/lib/gpupool/units"
 #: What stands in a stamp, and in `WatchedFile.sha256`, for a file that is not there.
 ABSENT = "-"
 
-_LOOK = rf"""
-unit=$1; shift
-shown=LoadState,ActiveState,UnitFileState,NeedDaemonReload,InvocationID,InactiveExitTimestamp
-systemctl show --timestamp=us+utc -p $shown -- "$unit" | sed 's/^/U\t/'
-[ ! -e {STAMPS}/"$unit" ] || sed 's/^/S\t/' {STAMPS}/"$unit"
-for path in "$@"; do
-  shift
-  if [ -f "$path" ]; then set -- "$@" "$path"; else printf 'F\t-\t0\t%s\n' "$path"; fi
-done
-[ $# -eq 0 ] || {{ stat -L --printf '%.Y\t%n\n' -- "$@"; sha256sum -- "$@"; }} | awk -F '\t' '
-  NF > 1 {{ written[$2] = $1; next }}
-  {{ path = substr($0, 67); printf "F\t%s\t%s\t%s\n", substr($0, 1, 64), written[path] ? written[path] : 0, path }}'
-"""
+_LOOK = shell_file(__package__, "service.sh")
 
 
 @dataclass(frozen=True)
@@ -60,7 +49,7 @@ class Unit(FactBase[UnitState | None]):
 
     def command(self, unit: str, paths: Sequence[str] = ()) -> StringCommand:
         """Ask for the unit, its stamp and its files at once."""
-        return ask(_LOOK, unit, *paths)
+        return ask(_LOOK, unit, STAMPS, *paths)
 
     def process(self, output: list[str]) -> UnitState | None:
         """Read the answer."""

@@ -7,17 +7,9 @@ from pyinfra.api.command import StringCommand
 from pyinfra.api.facts import FactBase
 
 from gpupool.facts.script import ask, whole
+from gpupool.shell import shell_file
 
-_LOOK = r"""
-find "$@" -maxdepth 0 -printf 'P\t%U\t%G\t%m\t%y\t%p\n' 2>/dev/null
-command -v getfacl >/dev/null || set --
-for path in "$@"; do
-  if [ ! -L "$path" ] && [ -d "$path" ]; then
-    getfacl -cpns -- "$path" 2>/dev/null | sed -n "s/^group:\([0-9][0-9]*\):.w.*/\1/p" |
-      while read -r gid; do printf 'A\t%s\t%s\n' "$gid" "$path"; done
-  fi
-done
-"""
+_LOOK = shell_file(__package__, "spaces.sh")
 _KINDS = {"f": "file", "d": "directory", "l": "link"}
 
 

@@ -8,80 +8,11 @@ from pyinfra.api.facts import FactBase
 
 from gpupool.facts.script import ask, whole
 from gpupool.facts.zfs_disks import PoolsState, Property, disks_of, pools_of
+from gpupool.shell import shell_file
 
-_HEAD = r"""
-PATH=$PATH:/usr/sbin:/sbin; export LC_ALL=C
-tab=$(printf '\t'); line='
-'
-if ! command -v zpool >/dev/null; then no='zpool is not installed'
-elif pools=$(zpool list -H -o name 2>&1); then no=
-else no=$(printf '%s' "$pools" | tr '\n\t' '  '); fi
-[ -z "$no" ] || printf 'X\t%s\n' "$no"
-sed 's/^/Y\t/' /sys/module/zfs/version 2>/dev/null
-"""
-# A disk is what holds a partition: pools on whole disks make partitions of their own.
-_POOLS = (
-    _HEAD
-    + r"""
-tell() { while IFS= read -r words; do printf '%s\t%s\n' "$1" "$words"; done; } # each line after its kind and path
-disk_of() {
-  real=$(readlink -f -- "$1") || real=$1
-  part=/sys/class/block/${real##*/}
-  if [ -e "$part/partition" ]; then up=$(readlink -f -- "$part/.."); real=/dev/${up##*/}; fi
-  printf '%s' "$real"
-}
-used=
-if [ -z "$no" ] && [ -n "$pools" ]; then
-  zpool get -Hp -o name,property,value,source all | sed 's/^/G\t/'
-  shown=$(zpool status -P)
-  printf '%s\n' "$shown" | sed 's/^/S\t/'
-  leaves=$(printf '%s\n' "$shown" | sed -n 's,^[[:space:]]*\(/[^[:space:]]*\).*,\1,p')
-  IFS=$line
-  for leaf in $leaves; do
-    disk=$(disk_of "$leaf"); used="$used|$(readlink -f -- "$leaf")|$disk|"
-    printf 'L\t%s\t%s\n' "$leaf" "$disk"
-  done
-  unset IFS
-fi
-for path in "$@"; do
-  if [ ! -e "$path" ]; then printf 'D\t%s\t\n' "$path"; continue; fi
-  disk=$(readlink -f -- "$path")
-  printf 'D\t%s\t%s\n' "$path" "$disk"
-  case $used in *"|$disk|"*) continue;; esac
-  lsblk -nrpo NAME,TYPE,FSTYPE,LABEL,MOUNTPOINT -- "$disk" 2>/dev/null | tell "B$tab$path"
-  wipefs -n -p -- "$disk" 2>/dev/null | grep -v '^#' | tell "W$tab$path"
-  for place in "$disk" $(lsblk -nrpo NAME -- "$disk" 2>/dev/null); do
-    command -v zdb >/dev/null || break
-    zdb -l "$place" 2>/dev/null | sed -n "s,^    \(name\|state\|pool_guid\|hostname\): ,\1\t,p" | tell "Z$tab$path"
-  done
-done
-"""
-)
-_DATASETS = (
-    _HEAD
-    + r"""
-if [ -z "$no" ] && [ -n "$pools" ]; then
-  zfs get -Hp -t filesystem,volume -o name,property,value,source "$1" | sed 's/^/G\t/'
-fi
-shift
-named=
-while [ "$1" != -- ]; do named="$named$line$1"; shift; done
-shift
-# one that is not there keeps no other one from being told of
-if [ -z "$no" ] && [ -n "$named" ]; then
-  (IFS=$line; zfs get -Hp -o name,property,value,source all $named 2>/dev/null | sed 's/^/G\t/')
-fi
-while [ "$1" != -- ]; do
-  zfs userspace -Hpn -t posixuser,posixgroup -o type,name,used,quota "$1" 2>/dev/null | sed "s,^,U\t$1\t,"
-  shift
-done
-shift
-for path in "$@"; do
-  if mountpoint -q -- "$path"; then printf 'M\t%s\tmounted\t\n' "$path"
-  else printf 'M\t%s\t\t%s\n' "$path" "$(find "$path" -mindepth 1 -maxdepth 1 -printf '%f' -quit 2>/dev/null)"; fi
-done
-"""
-)
+_HEAD = shell_file(__package__, "zfs.sh")
+_POOLS = _HEAD + shell_file(__package__, "zfs_pools.sh")
+_DATASETS = _HEAD + shell_file(__package__, "zfs_datasets.sh")
 
 
 @dataclass(frozen=True)

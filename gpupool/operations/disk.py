@@ -1,12 +1,6 @@
 """Shell for what goes to a node's disk: what could not be written is named, and why, and on which disk."""
 
-#: To stand at the head of a script. Both functions end it; the last line that it says has all of it.
-DISK = r"""
-lost() { # path what-failed what-a-command-said
-  at=$1; until [ -d "$at" ]; do at=${at%/*}; at=${at:-/}; done
-  printf '%s\n' "$1: $2: ${3##*: } (on the disk at $(df --output=target -- "$at" 2>/dev/null | tail -n 1))" >&2; exit 1
-}
-upload() { # file size path; from standard input, and the path is what people know it by
-  said=$( { head -c "$2" > "$1"; } 2>&1 ) || lost "$3" "cannot be written" "$said"
-}
-"""
+from gpupool.shell import shell_file
+
+#: To stand at the head of a script.
+DISK = shell_file(__package__, "disk.sh")

@@ -13,36 +13,13 @@ from gpupool.operations import diffs
 from gpupool.operations.ambient import this_host
 from gpupool.operations.disk import DISK
 from gpupool.operations.refusal import refuse
+from gpupool.shell import shell_file
 from gpupool.wanted import Folder, Space
 
 # in one remote call: far below the 128 KiB that one argument may have
 _PATHS, _LINES = 1000, 500
 _PATH = re.compile(r"/[^\x00-\x1f\\]*[^\x00-\x1f\\/]")
-_FUNCTIONS = r"""
-set -eu; umask 022
-say() { printf '%s\n' "$1" >&2; exit 1; }
-parent() { said=$(mkdir -p -- "${1%/*}/" 2>&1) || lost "$1" "cannot be made" "$said"; }
-make() { said=$(mkdir -m 0700 -- "$1" 2>&1) || lost "$1" "cannot be made" "$said"; }
-top() { # path gid mode; a mode of five digits takes a set-gid bit away, too
-  [ -d "$1" ] || { parent "$1"; make "$1"; }
-  chown -h -- "0:$2" "$1"; chmod -- "0$3" "$1"
-}
-allow() { # path gid...
-  top=$1; shift; gids=; for gid in "$@"; do gids="$gids,g:$gid:rwx"; done
-  said=$(setfacl -m "${gids#,},m::rwx" -- "$top" 2>&1) || case $said in
-    *upported*) say "$top: its file system keeps no ACLs (on ZFS: zfs set acltype=posixacl)";;
-    *) say "$top: $said";;
-  esac
-}
-forget() { # path gid...
-  top=$1; shift; for gid in "$@"; do setfacl -x "g:$gid" -- "$top" || say "$top: its ACL cannot be changed"; done
-}
-own() { # path uid gid mode; the owner last: from then on he may put a link in its place
-  parent "$1"; make "$1"
-  chmod -- "0$4" "$1"; chown -h -- "$2:$3" "$1"
-}
-"""
-_PRELUDE = DISK + _FUNCTIONS
+_PRELUDE = DISK + shell_file(__package__, "spaces.sh")
 
 
 Commands = Generator[StringCommand, None, None]

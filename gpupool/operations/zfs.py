@@ -17,15 +17,10 @@ from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.refusal import refuse
 from gpupool.operations.zfs_datasets import GLANCE, work_on_datasets
 from gpupool.operations.zfs_pools import Work, work_on_pools
+from gpupool.shell import shell_file
 from gpupool.wanted import Dataset, Pool
 
-_PRELUDE = r"""
-set -u; PATH=$PATH:/usr/sbin:/sbin; export LC_ALL=C; failed=
-try() {
-  said=$("$@" 2>&1 </dev/null) && return
-  said=$(printf '%s' "$said" | tr '\n\t' '  '); failed="${failed:+$failed; }${said:-$* failed}"
-}
-"""
+_PRELUDE = shell_file(__package__, "zfs.sh")
 _END = """[ -z "$failed" ] || { printf '%s\\n' "$failed" >&2; exit 1; }"""
 
 Commands = Generator[StringCommand, None, None]

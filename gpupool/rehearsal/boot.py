@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from gpupool.cluster.model import Cluster
 from gpupool.rehearsal.differences_table import Place
+from gpupool.shell import shell_file, values
 from gpupool.system.devices import MAJOR
 from gpupool.system.people import groups_for
 
@@ -21,7 +22,7 @@ def tree(cluster: Cluster, files: Mapping[str, str], place: Place) -> str:
 
 def database(state: str) -> str:
     """Return the script that starts munge, MariaDB and slurmdbd, until slurmdbd answers; `state` is slurmctld's."""
-    return _DATABASE.replace("@STATE", shlex.quote(state))
+    return values(state=state) + _DATABASE
 
 
 def service(unit: str) -> str:
@@ -33,7 +34,7 @@ def service(unit: str) -> str:
 
 def daemons(place: Place) -> str:
     """Return the text that starts slurmctld and every slurmd, and ends when slurmctld answers."""
-    return _DAEMONS.replace("@NODES", " ".join(map(shlex.quote, place.ports)))
+    return values(nodes=" ".join(place.ports)) + _DAEMONS
 
 
 def _files(files: Mapping[str, str]) -> Iterator[str]:
@@ -85,48 +86,6 @@ def _devices(cluster: Cluster) -> Iterator[str]:
         yield f"mknod -m 666 /dev/nvidia{minor} c {MAJOR} {minor}"
 
 
-# A daemon that keeps our standard output would keep docker from coming back.
-_DATABASE = """
-set -eu
-fail() { echo "$*" >&2; exit 1; }
-# what never starts is told after so many tenths of a second
-patiently() { n=0; until "$@" >/dev/null 2>&1; do n=$((n+1)); [ $n -lt 1200 ] || return 1; sleep 0.1; done; }
-mkdir -p /etc/munge /run/munge /var/log/munge /var/lib/munge /var/spool/slurmd /var/log/slurm
-mkdir -p @STATE /run/mysqld /run/mariadbd
-head -c 1024 /dev/urandom > /etc/munge/munge.key
-chmod 400 /etc/munge/munge.key; chmod 711 /run/munge
-chown munge:munge /etc/munge/munge.key /run/munge /var/log/munge /var/lib/munge
-chown slurm:slurm /var/log/slurm @STATE; chown mysql:mysql /run/mysqld /run/mariadbd
-setsid runuser -u munge -- /usr/sbin/munged --num-threads 8 </dev/null >/dev/null 2>&1 || fail "munged did not start"
-setsid runuser -u mysql -- mariadbd </dev/null >/var/log/mariadbd.log 2>&1 &
-sql="create database if not exists slurm_acct_db;
-  create user if not exists slurm@localhost identified via unix_socket;
-  grant all on slurm_acct_db.* to slurm@localhost"
-patiently mariadb -e "$sql" || fail "MariaDB does not answer: $(tail -n 1 /var/log/mariadbd.log)"
-slurmdbd </dev/null >/dev/null 2>&1 || fail "slurmdbd did not start: $(tail -n 1 /var/log/slurm/slurmdbd.log)"
-asked() {
-  said=$(timeout 30 sacctmgr -nP show cluster 2>&1) && return
-  # a slurm.conf that is not one will not become one
-  case $said in *fatal:*) fail "slurm.conf: $(echo "$said" | grep -m 1 error)" ;; esac; return 1
-}
-n=0
-until asked; do
-  n=$((n+1)); [ $n -lt 800 ] || fail "slurmdbd does not answer: $said"; sleep 0.1
-done
-"""
+_DATABASE = shell_file(__package__, "boot_database.sh")
 
-_DAEMONS = """
-set -eu
-for node in @NODES; do mkdir -p /var/spool/slurmd/$node; done
-slurmctld </dev/null >/var/log/slurm/slurmctld.out 2>&1 || {
-  cat /var/log/slurm/slurmctld.out; grep fatal /var/log/slurm/slurmctld.log | tail -n 1; exit 1; } >&2
-# -b: this container is younger than the machine under it, and Slurm looks at the machine's boot
-for node in @NODES; do slurmd -b -N $node </dev/null >/var/log/slurm/slurmd-$node.out 2>&1 & done
-wait
-n=0
-until timeout 30 scontrol ping 2>/dev/null | grep -q UP; do
-  n=$((n+1)); [ $n -lt 400 ] || { echo "slurmctld does not answer: $(grep -E 'error|fatal' \\
-    /var/log/slurm/slurmctld.log | tail -n 1)" >&2; exit 1; }
-  sleep 0.1
-done
-"""
+_DAEMONS = shell_file(__package__, "boot_daemons.sh")

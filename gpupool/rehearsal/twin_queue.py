@@ -9,6 +9,7 @@ from ClusterShell.NodeSet import NodeSet
 from gpupool.cluster.model import Cluster
 from gpupool.errors import TwinError
 from gpupool.rehearsal.twin_jobs import Ask, Job, Refusal
+from gpupool.shell import shell_file
 from gpupool.system.people import groups_for
 
 _SHOWN = (
@@ -37,16 +38,7 @@ def submission(cluster: Cluster, jobs: Sequence[Ask]) -> str:
     return "".join(parts)
 
 
-# --init-groups and a bare environment: what a person has after logging in, nothing of ours
-_ONE = """\
-cd /tmp
-one() {
-  uid=$1 gid=$2 user=$3 home=$4; shift 4
-  if id=$(setpriv --reuid "$uid" --regid "$gid" --init-groups env -i USER="$user" LOGNAME="$user" HOME="$home" \\
-    PATH=/usr/local/bin:/usr/bin:/bin SHELL=/bin/bash sbatch --parsable -o /dev/null -e /dev/null "$@" 2>/tmp/.sbatch)
-  then echo "taken ${id%%;*}"; else echo "refused $(tr '\\n' ' ' </tmp/.sbatch)"; fi
-}
-"""
+_ONE = shell_file(__package__, "twin_queue_one.sh")
 
 
 def answers(out: str, asked: int) -> list[str | Refusal]:
@@ -135,15 +127,4 @@ def ended(out: str) -> dict[str, str]:
     return {job: state.split()[0] for job, state in states.items() if state and "[" not in job}
 
 
-# Cancelled once, a job that was just being requeued comes back: so until none is left.
-CLEAR = """
-n=0
-while :; do
-  left=$(squeue -a -h -o %A -t all -t PD,R,CG,S,CF,RQ,RH,SO,ST,SI | sort -u)
-  busy=$(sinfo -a -h -N -o '%N %t' | grep -vE ' (idle|down|drain)[*]?$' | sort -u | wc -l)
-  [ -z "$left" ] && [ "$busy" = 0 ] && exit 0
-  n=$((n+1)); [ $n -lt 1000 ] || { echo "still there: $(echo $left | head -c 200), $busy nodes busy" >&2; exit 1; }
-  [ -z "$left" ] || [ $((n % 10)) != 1 ] || scancel $left 2>/dev/null
-  sleep 0.2
-done
-"""
+CLEAR = shell_file(__package__, "twin_queue_clear.sh")

@@ -9,14 +9,9 @@ from contextlib import suppress
 
 from gpupool.errors import TwinError
 from gpupool.rehearsal.twin_jobs import Said
+from gpupool.shell import shell_file
 
-# The script gets a shell of its own: what it sets, or that it ends, is nothing to the next one.
-_ASK = """\
-timeout --signal KILL {seconds:.0f} bash -s >/tmp/.said-out 2>/tmp/.said-err <<'{mark}'
-{script}
-{mark}
-echo {mark} $? $(stat -c %s /tmp/.said-out /tmp/.said-err); cat /tmp/.said-out /tmp/.said-err
-"""
+_BEGIN = shell_file(__package__, "twin_shell.sh")
 _LATE = 60  # seconds beyond a script's own end until the shell itself is given up
 
 
@@ -34,7 +29,7 @@ class Shell:
         mark = f"end-{uuid.uuid4().hex}"
         with self._one:
             try:
-                self._write(_ASK.format(seconds=seconds, mark=mark, script=script))
+                self._write(f"answer {mark} {seconds:.0f} <<'{mark}'\n{script}\n{mark}\n")
                 until = time.monotonic() + seconds + _LATE
                 line = self._line(until)
                 if not line.startswith(f"{mark} "):
@@ -66,7 +61,7 @@ class Shell:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C is for us alone
             )
-            text = f"exec 2>/dev/null\n{text}"  # what is said there from now on is bash's own, of what it killed
+            text = _BEGIN + text
         assert self._process.stdin
         self._process.stdin.write(text.encode())
         self._process.stdin.flush()

@@ -8,18 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from gpupool.errors import TestbedError, UsageError
+from gpupool.shell import shell_file
 from gpupool.testbed import docker, dockerd
 from gpupool.testbed import state as kept
 from gpupool.testbed.abreast import abreast
 from gpupool.testbed.spec import LABEL, NODE_LABEL
 from gpupool.testbed.state import State
 
-PROBE = """\
-cat /etc/ssh/ssh_host_ed25519_key.pub
-systemctl is-active ssh.service
-systemctl is-system-running
-systemctl list-units --state=failed --plain --no-legend | cut -d" " -f1
-"""
+PROBE = shell_file(__package__, "look.sh")
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ import hashlib
 import shlex
 from collections.abc import Iterable, Mapping
 
+from gpupool.shell import shell_file, values
+
 # What every Debian machine an admin can log in to has; the roles bring the rest.
 BASE_PACKAGES = (
     "ca-certificates",
@@ -82,59 +84,19 @@ UNCONFIGURED_UNITS = (
     "zfs-zed.service",
 )
 
-_INSTALL = """\
-set -eu
-export DEBIAN_FRONTEND=noninteractive
-{exports}\
-printf '#!/bin/sh\\nexit 101\\n' > /usr/sbin/policy-rc.d
-chmod 755 /usr/sbin/policy-rc.d
-# Downloads are shared between builds by hard links: each build locks and fills a folder of its own.
-own=/apt-cache/build-$(hostname)
-mkdir -p /apt-cache/debs $own/partial
-ln -f /apt-cache/debs/*.deb $own/ 2>/dev/null || true
-install() {{
-  apt-get install --yes --quiet --no-install-recommends -o Dir::Cache::archives=$own \\
-    -o APT::Keep-Downloaded-Packages=true -o DPkg::Options::=--force-unsafe-io -o DPkg::Use-Pty=0 "$@"
-}}
-[ -n "$(ls /var/lib/apt/lists/*_Packages* 2>/dev/null)" ] || apt-get update --quiet
-# Kept package lists grow old: a mirror drops what they name.
-install {packages} || {{ apt-get update --quiet; install {packages}; }}
-ln -f $own/*.deb /apt-cache/debs/ 2>/dev/null || true
-rm -rf $own /usr/sbin/policy-rc.d
-"""
+_INSTALL = shell_file(__package__, "recipe_install.sh")
 
-_CHRONY = """\
-# chrony runs, but keeps its hands off the clock (-x): the clock is that of the machine underneath.
-unit=/usr/lib/systemd/system/chrony.service
-[ -e $unit ] || unit=/lib/systemd/system/chrony.service
-if [ -e $unit ]; then
-  mkdir -p /etc/systemd/system/chrony.service.d
-  {
-    printf '[Unit]\\nConditionCapability=\\n[Service]\\nExecStart=\\n'
-    sed -n '/^ExecStart=/s/ [$]DAEMON_OPTS/ -x&/p' $unit
-  } > /etc/systemd/system/chrony.service.d/container.conf
-fi
-"""
+_CHRONY = shell_file(__package__, "recipe_chrony.sh")
 
-_TIDY = """\
-for unit in {unconfigured}; do systemctl disable --quiet $unit 2>/dev/null || true; done
-rm -f /etc/ssh/ssh_host_* /etc/munge/munge.key /var/log/apt/* /var/log/dpkg.log /var/log/alternatives.log
-: > /etc/machine-id
-rm -f /var/lib/dbus/machine-id
-"""
+_TIDY = shell_file(__package__, "recipe_tidy.sh")
 
-_BASE = """\
-rm -f /etc/apt/apt.conf.d/docker-clean /etc/dpkg/dpkg.cfg.d/docker-apt-speedup
-systemctl set-default --quiet multi-user.target
-systemctl mask --quiet {masked}
-: >> /etc/default/locale
-"""
+_BASE = shell_file(__package__, "recipe_base.sh")
 
 
 def base(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
     """Return the shell text that makes a plain Debian tree a machine one can log in to."""
     late = "update-ca-certificates >/dev/null 2>&1\n" if certificates else ""
-    masks = _BASE.format(masked=" ".join(MASKED_UNITS))
+    masks = values(masked=" ".join(MASKED_UNITS)) + _BASE
     return trust(certificates) + install(exports, BASE_PACKAGES) + late + masks + _CHRONY + tidy()
 
 
@@ -159,10 +121,10 @@ def trust(certificates: Mapping[str, str]) -> str:
 
 def install(exports: Mapping[str, str], packages: Iterable[str]) -> str:
     """Return the shell text that installs packages and starts nothing."""
-    lines = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in sorted(exports.items()))
-    return _INSTALL.format(exports=lines, packages=" ".join(shlex.quote(name) for name in sorted(packages)))
+    lines = "".join(f"export {values(**{name: value})}" for name, value in sorted(exports.items()))
+    return lines + values(packages=" ".join(sorted(packages))) + _INSTALL
 
 
 def tidy() -> str:
     """Return the shell text that disables what is not configured yet and removes host keys, machine-id and logs."""
-    return _TIDY.format(unconfigured=" ".join(UNCONFIGURED_UNITS))
+    return values(unconfigured=" ".join(UNCONFIGURED_UNITS)) + _TIDY

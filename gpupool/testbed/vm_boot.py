@@ -4,44 +4,14 @@ import base64
 import ipaddress
 import shlex
 
+from gpupool.shell import shell_file, values
 from gpupool.testbed.spec import Container, Machine, Spec
 from gpupool.testbed.vm_image import AT
 
 STOP_SECONDS = 60
 FOLDER = "/var/lib/machine"  # in the container: what the machine writes
 
-_SCRIPT = """\
-set -eu
-mkdir -p {folder} && cd {folder}
-# docker's address becomes the machine's: the container is only a bridge to it.
-ip address flush dev eth0
-ip link add name bridge0 type bridge forward_delay 0
-ip tuntap add dev tap0 mode tap
-for port in eth0 tap0; do ip link set $port master bridge0; done
-for device in eth0 tap0 bridge0; do ip link set $device up; done
-[ -e root.qcow2 ] || qemu-img create -q -f qcow2 -F raw -b {disk}/root.img root.qcow2
-{disks}\
-{strings}\
-# Without erms the kernel clears and copies pages by words: QEMU emulates "rep stosb" byte by byte.
-accel=tcg,thread=multi cpu=max,erms=off,fsrm=off
-# Some machines offer a KVM that runs no ordinary kernel: then the processor does not say that it can do this.
-[ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo && accel=kvm cpu=host
-say() {{ echo "$1" | socat -t1 - UNIX-CONNECT:{folder}/monitor >/dev/null 2>&1 || true; }}
-# docker stop presses the power button; QUIT pulls the plug. Either way QEMU writes down what it holds.
-trap 'say system_powerdown; {{ sleep {patience}; say quit; }} &' TERM
-trap 'say quit' QUIT
-for try in 1 2 3; do
-  rm -f monitor
-  began=$(date +%s)
-  # "File" and not "stdio": the console goes to docker's log, and nothing is read.
-  qemu-system-x86_64 -accel $accel -cpu $cpu {arguments} &
-  machine=$! status=0
-  while kill -0 $machine 2>/dev/null; do wait $machine && status=0 || status=$?; done
-  # Emulating several processors, QEMU 10 aborts now and then while the kernel sets up its devices.
-  [ $status = 134 ] && [ $(($(date +%s) - began)) -lt 60 ] || break
-done
-exit $status
-"""
+_SCRIPT = shell_file(__package__, "vm_boot.sh")
 
 _COMMAND_LINE = (
     "root=/dev/nvme0n1 rw console=ttyS0 loglevel=4 systemd.show_status=error panic=5 mitigations=off audit=0"
@@ -64,16 +34,16 @@ def script(
     `host_key` is both halves of its SSH host key.
     """
     images = [f"disk-{number}.img" for number in range(1, len(it.disks) + 1)]
-    makes = [f"[ -e {image} ] || truncate -s {size}M {image}\n" for image, size in zip(images, it.disks, strict=True)]
     credentials = _credentials(nameservers, public_key, host_key)
-    return _SCRIPT.format(
+    said = values(
         folder=FOLDER,
-        patience=STOP_SECONDS - 10,
+        patience=str(STOP_SECONDS - 10),
         disk=f"{AT}/{disk}",
-        disks="".join(makes),
-        strings="".join(f"printf %s {text} > string-{number}\n" for number, text in enumerate(credentials)),
-        arguments=shlex.join(_arguments(spec, box, it, images, len(credentials), disk)),
+        disks=" ".join(f"{image}:{size}" for image, size in zip(images, it.disks, strict=True)),
+        strings=" ".join(credentials),
     )
+    arguments = shlex.join(["set", "--", *_arguments(spec, box, it, images, len(credentials), disk)])
+    return f"{said}{arguments}\n{_SCRIPT}"
 
 
 def _arguments(spec: Spec, box: Container, it: Machine, images: list[str], strings: int, disk: str) -> list[str]:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from gpupool.errors import TestbedError
+from gpupool.shell import shell_file
 from gpupool.testbed import docker, image, recipe, vm_recipe
 from gpupool.testbed.image import Line, Tell
 
@@ -20,24 +21,7 @@ DISKS = "gpupool-vm-disks"  # the volume that holds them
 AT = "/disks"
 DISK_SIZE = "16G"  # of the root file system; the file takes what is written
 
-_MAKE = """\
-set -eu
-new={at}/.new-{key}
-rm -rf "$new"
-trap 'rm -rf "$new"' EXIT
-mkdir -m 755 "$new"
-truncate -s {size} "$new/root.img"
-# Names of files are UTF-8 in the archive.
-export LC_ALL=C.UTF-8
-mke2fs -q -t ext4 -m 0 -J size=16 -E nodiscard -d - "$new/root.img"
-# What docker left in the tree: by the first two a machine would take itself for a container.
-printf 'rm /.dockerenv\\nrm /run/.containerenv\\nrm /etc/hosts\\nrm /etc/hostname\\nrm /etc/resolv.conf\\n' |
-  debugfs -w -f - "$new/root.img" >/dev/null 2>&1
-debugfs -R "dump /boot/vmlinux $new/vmlinux" "$new/root.img" 2>/dev/null
-[ -s "$new/vmlinux" ]
-rm -rf {at}/{key}
-mv "$new" {at}/{key}
-"""
+_MAKE = shell_file(__package__, "vm_image.sh")
 
 
 @dataclass(frozen=True)
@@ -73,7 +57,7 @@ def _make_disk(tag: str, key: str, qemu: str) -> None:
     docker.attempt(["rm", "--force", name])  # left by a command that was killed
     docker.run(["create", "--name", name, "--label", f"{image.BUILD_LABEL}=disk-{key}", tag, "true"])
     try:
-        make = _inside(qemu, _MAKE.format(at=AT, key=key, size=DISK_SIZE))
+        make = _inside(qemu, _MAKE, AT, key, DISK_SIZE)
         with (
             subprocess.Popen(["docker", "export", name], stdout=subprocess.PIPE, start_new_session=True) as tree,
             subprocess.Popen(
@@ -96,6 +80,6 @@ def _make_disk(tag: str, key: str, qemu: str) -> None:
         docker.attempt(["rm", "--force", name])
 
 
-def _inside(qemu: str, script: str) -> list[str]:
+def _inside(qemu: str, text: str, *arguments: str) -> list[str]:
     disks = ("--volume", f"{DISKS}:{AT}")
-    return ["run", "--rm", "--interactive", "--network", "none", *disks, qemu, "sh", "-c", script]
+    return ["run", "--rm", "--interactive", "--network", "none", *disks, qemu, "sh", "-c", text, "sh", *arguments]

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from gpupool.shell import shell_file, values
 from gpupool.testbed import recipe
 
 # Always this suite's, whatever the nodes are: bookworm's QEMU 7.2 crashes guests that it emulates.
@@ -52,33 +53,9 @@ CONTRIB = """\
   sed -i 's/^Components: main$/Components: main contrib/' /etc/apt/sources.list.d/debian.sources
 """
 
-_KERNEL = """\
-abi=$(ls /lib/modules)
-[ -n "$(find /lib/modules/$abi -name 'zfs.ko*')" ] || dkms autoinstall -k $abi
-find /lib/modules/$abi -name '*.ko.xz' -exec xz -d --threads=0 {{}} +
-depmod $abi
-# Out of its wrapping: an emulated machine would take seconds to unpack its kernel.
-for how in 'zstd -dcq:\\050\\265\\057\\375' 'xz -dcq --single-stream:\\3757zXZ'; do
-  magic=$(printf "${{how#*:}}")
-  for at in $(LC_ALL=C grep -aboF "$magic" /boot/vmlinuz-$abi | cut -d: -f1); do
-    tail -c +$((at + 1)) /boot/vmlinuz-$abi | ${{how%:*}} > /boot/vmlinux 2>/dev/null || true
-    [ "$(head -c 4 /boot/vmlinux | tail -c 3)" = ELF ] && break 2
-  done
-done
-[ "$(head -c 4 /boot/vmlinux | tail -c 3)" = ELF ] || cp /boot/vmlinuz-$abi /boot/vmlinux
-"""
+_KERNEL = shell_file(__package__, "vm_recipe_kernel.sh")
 
-_BASE = """\
-rm -f /etc/apt/apt.conf.d/docker-clean /etc/dpkg/dpkg.cfg.d/docker-apt-speedup
-systemctl set-default --quiet multi-user.target
-systemctl mask --quiet {masked}
-systemctl enable --quiet systemd-networkd.service systemd-network-generator.service
-# What dpkg writes need not survive a power cut in the midst of it: each sync costs an emulated machine a moment.
-echo force-unsafe-io > /etc/dpkg/dpkg.cfg.d/testbed
-# Nothing to settle, and no other interface to wait for.
-touch /etc/.updated /var/.updated
-: >> /etc/default/locale
-"""
+_BASE = shell_file(__package__, "vm_recipe_base.sh")
 
 _UPDATED = "touch /etc/.updated /var/.updated\n"
 
@@ -90,7 +67,7 @@ def qemu(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
 
 def kernel(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
     """Return the shell text that gives plain Debian a kernel and builds ZFS's modules for it: what takes minutes."""
-    return recipe.trust(certificates) + recipe.install(exports, KERNEL_PACKAGES) + _KERNEL.format()
+    return recipe.trust(certificates) + recipe.install(exports, KERNEL_PACKAGES) + _KERNEL
 
 
 def base(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
@@ -99,7 +76,8 @@ def base(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
     return (
         recipe.install(exports, recipe.BASE_PACKAGES)
         + late
-        + _BASE.format(masked=" ".join(MASKED_UNITS))
+        + values(masked=" ".join(MASKED_UNITS))
+        + _BASE
         + recipe.tidy()
         + _UPDATED
     )

@@ -6,22 +6,19 @@ from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.facts.mounts import mount_of
+from gpupool.shell import shell_file
 from gpupool.system.spaces import folders_for, homes_for, members_for, tops_for
 from gpupool.system.storage import links_for, mounts_for
 
 _SECONDS = 5
 _AT_ONCE = 200  # paths that one command asks for
-# all at once, so that ten dead ones take as long as one; the look makes mounts that wait for one
-_LOOK = f"""for path in "$@"; do
-  {{ said=$(timeout -s KILL {_SECONDS} stat -f -c %T -- "$path" 2>&1) ||
-    printf '%s: %s\\n' "$path" "$(test -n "$said" && echo "${{said##*: }}" || echo 'no answer in {_SECONDS} s')"; }} &
-done; wait"""
+_LOOK = shell_file(__package__, "test_storage.sh")
 
 
 def test_storage_answers(cluster: Cluster, node: Node, host: Host) -> None:
     paths = [mount.path for mount in mounts_for(cluster, node)]
     if paths:
-        said = host.run(shlex.join(["sh", "-c", _LOOK, "sh", *paths])).stdout.splitlines()
+        said = host.run(shlex.join(["sh", "-c", _LOOK, "sh", str(_SECONDS), *paths])).stdout.splitlines()
         servers = {it.at: it.server for it in cluster.mounts}
         down = [f"{line} (server {servers[line.split(':')[0]]})" for line in sorted(said)]
         assert not down, f"down: {'; '.join(down)}"

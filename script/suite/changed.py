@@ -37,7 +37,7 @@ STARTS: Mapping[str, tuple[str, ...]] = {
     "vm": _DEPLOY,
 }
 READS: Mapping[str, tuple[str, ...]] = {
-    "lint": ("gpupool/", "roles/", "deploys/", "tests/", "molecule/", "script/"),
+    "lint": ("gpupool/", "roles/", "deploys/", "tests/", "molecule/", "script/", ".shellcheckrc"),
     "unit": ("README.md", "CONTRIBUTING.md", "docs/", "script/", "tests/promises", "tests/unit/", "molecule/", *DATA),
     "operations": ("tests/operations/", "tests/facts/", "docs/accounting.md", *DATA),
     "roles": ("tests/roles/", *DATA),
@@ -64,6 +64,7 @@ def only(layers: Sequence[Layer], since: str) -> tuple[list[Layer], str]:
 def touched(layers: Sequence[Layer], files: Iterable[str]) -> list[Layer]:
     """Return what of these layers these files can touch; a layer whose tests may be chosen with those alone."""
     files = [file.replace("gpupool/roles/", "roles/").replace("gpupool/deploys/", "deploys/") for file in files]
+    files += [module for file in files if file.endswith(".sh") for module in _senders(file)]
     if any(file.startswith(EVERYTHING) for file in files):
         return list(layers)
     found = []
@@ -84,6 +85,12 @@ def touched(layers: Sequence[Layer], files: Iterable[str]) -> list[Layer]:
             command = [word for word in layer.commands[0] if word not in layer.tests]
             found.append(replace(layer, commands=((*command, *chosen),)))
     return found
+
+
+def _senders(script: str) -> list[str]:
+    """Return the modules beside a shell script that name it."""
+    beside = Path(script).parent.glob("*.py")
+    return [str(path) for path in beside if f'"{Path(script).name}"' in path.read_text(encoding="utf-8")]
 
 
 def _chosen(layer: Layer) -> list[str]:

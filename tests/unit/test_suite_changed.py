@@ -43,6 +43,11 @@ def test_a_module_touches_the_tests_that_import_it_and_the_programs_that_do() ->
     assert "vm" not in names("inventory/skynet/labs.yml")
 
 
+def test_a_shell_script_touches_what_the_module_does_that_sends_it() -> None:
+    assert {*names("gpupool/facts/zfs_pools.sh")} == {*names("gpupool/facts/zfs.py")}
+    assert chosen("unit", "gpupool/facts/accounting.sh") == chosen("unit", "gpupool/facts/accounting.py") != []
+
+
 def test_what_a_role_is_called_at_the_top_or_in_the_package_is_one_file() -> None:
     assert names("gpupool/roles/munge.py") == names("roles/munge.py")
 

@@ -51,14 +51,13 @@ def test_a_node_has_no_say_over_the_machine_underneath() -> None:
 
 
 def test_v1_controllers_are_mounted_only_where_there_are_any() -> None:
-    assert "/cg1/devices" in created(cgroups="v1")[-1]
-    assert "cg1" not in created(cgroups="v2")[-1]
+    assert "controllers='devices cpuset memory freezer'\n" in created(cgroups="v1")[-1]
+    assert "controllers=''\n" in created(cgroups="v2")[-1]
 
 
 def test_start_text_makes_devices_and_ends_in_systemd() -> None:
     text = boot.script(cgroups="v2", gpus=1, nameservers=(), public_key="ssh-ed25519 AAA it's me")
-    assert "mknod -m 666 /dev/nvidia0 c 195 0\n" in text
-    assert "nvidia1" not in text
+    assert "devices='nvidia0:0 nvidiactl:255'\n" in text
     assert "'ssh-ed25519 AAA it'\"'\"'s me'" in text
     assert text.endswith("exec /lib/systemd/systemd\n")
 

@@ -4,6 +4,7 @@ import base64
 import itertools
 import re
 import shlex
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def script(box: Container = FILES) -> str:
 
 
 def arguments(box: Container = FILES) -> list[str]:
-    line = next(line for line in script(box).splitlines() if line.strip().startswith("qemu-system-x86_64"))
+    line = next(line for line in script(box).splitlines() if line.startswith("set -- "))
     return shlex.split(line)
 
 
@@ -61,7 +62,28 @@ def test_a_machine_has_the_cores_memory_and_disks_it_was_given() -> None:
     assert values(words, "-smp") == ["4,sockets=1,cores=2,threads=2"]
     assert values(words, "-m") == ["2048"]
     assert "virtio-blk-pci,drive=disk1,serial=fs1-1" in values(words, "-device")
-    assert "[ -e disk-1.img ] || truncate -s 1024M disk-1.img\n" in script(box)
+    assert "disks=disk-1.img:1024\n" in script(box)
+
+
+def test_qemu_starts_with_its_disks_and_the_strings_for_systemd(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    for name in ("ip", "qemu-img", "socat", "qemu-system-x86_64"):
+        tool = tmp_path / "bin" / name
+        tool.write_text('#!/bin/sh\nprintf "%s\\n" "$@" > "said-by-${0##*/}"\n')
+        tool.chmod(0o755)
+    monkeypatch.setattr(vm_boot, "FOLDER", str(tmp_path / "machine"))
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
+    subprocess.run(["sh", "-c", script()], check=True)
+    said = (tmp_path / "machine" / "said-by-qemu-system-x86_64").read_text().splitlines()
+    assert said[4:] == arguments()[2:]
+    assert FILES.machine
+    assert [it.stat().st_size >> 20 for it in sorted((tmp_path / "machine").glob("disk-*.img"))] == [
+        *FILES.machine.disks
+    ]
+    strings = [it.read_text() for it in sorted((tmp_path / "machine").glob("string-*"))]
+    assert [it.partition("=")[0].partition(":")[2] for it in strings] == ["ssh.authorized_keys.root", "tmpfiles.extra"]
 
 
 def test_a_machine_reboots_in_place() -> None:
@@ -76,7 +98,7 @@ def test_a_machine_takes_over_dockers_address() -> None:
 
 
 def test_identity_comes_as_credentials() -> None:
-    said = dict(re.findall(r"io\.systemd\.credential\.binary:(\S+?)=(\S+)", script()))
+    said = dict(re.findall(r"io\.systemd\.credential\.binary:(\S+?)=([\w+/=]+)", script()))
     text = {name: base64.b64decode(value).decode() for name, value in said.items()}
     assert text["ssh.authorized_keys.root"] == "ssh-ed25519 AAA it's me\n"
     lines = {line.split()[1]: line.split(maxsplit=6)[6] for line in text["tmpfiles.extra"].splitlines()}

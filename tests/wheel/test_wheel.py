@@ -50,6 +50,13 @@ def test_the_wheel_holds_what_stands_at_the_top_of_the_repository(built: Built) 
     assert len(names) == len(set(names)), "a file is in it twice"
 
 
+def test_the_wheel_holds_every_shell_script_that_is_sent_to_a_node(built: Built) -> None:
+    names = zipfile.ZipFile(built.wheel).namelist()
+    assert {name for name in names if name.endswith(".sh")} == {
+        f"gpupool/{name}" for name in in_repository("gpupool") if name.endswith(".sh")
+    }
+
+
 def test_the_source_distribution_holds_it_once(built: Built) -> None:
     with tarfile.open(built.sdist) as archive:
         members = archive.getmembers()

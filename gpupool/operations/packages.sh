@@ -1,0 +1,50 @@
+#!/bin/sh
+# Functions that install Debian packages; the calls of them come after it. $mark is what our policy-rc.d says of itself.
+# No service starts meanwhile; whatever ends it, the node's own policy-rc.d is put back.
+# Output goes to a file on the node: when our connection dies in the middle, dpkg is not killed by a broken pipe.
+# shellcheck disable=SC2154 # mark is set before it
+
+set -eu
+export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 LC_ALL=C.UTF-8
+policy=/usr/sbin/policy-rc.d log=/var/log/gpupool-packages.log
+restore() {
+  if grep -qsF "$mark" "$policy"; then rm -f "$policy"; fi
+  if [ -e "$policy.gpupool-kept" ]; then mv -fT "$policy.gpupool-kept" "$policy"; fi
+}
+say() { tail -n 30 "$log" >&2; printf '%s\n' "$1: $(grep -E '^(E|dpkg|dpkg-deb): ' "$log" | head -n 1)" >&2; exit 1; }
+apt() {
+  apt-get -q -y -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold -o Dpkg::Use-Pty=0 "$@" \
+    >>"$log" 2>&1 </dev/null
+}
+update() { # a mirror that does not answer is a warning to apt, which then calls the packages unknown
+  length=$(wc -c <"$log"); away=
+  apt -o APT::Update::Error-Mode=any update && return
+  away=$(tail -c "+$((length + 1))" "$log" | grep -E '^(E|W): ' | head -n 1)
+  away="apt-get update: ${away:-failed without a word}"; return 1
+}
+get() { # the lists that are there may do, whatever the mirrors say; where not, what the mirrors say is the reason
+  apt install --no-install-recommends -- "$@" && return
+  [ -n "$away" ] || { update && apt install --no-install-recommends -- "$@" && return; }
+  # LC_ALL is C here
+  [ -z "$away" ] || ! tail -n 5 "$log" |
+    grep -q 'Unable to locate\|nable to fetch\|ailed to fetch\|no installation candidate' || {
+    tail -n 30 "$log" >&2; printf '%s\n' "no mirror to install $* from: $away" >&2; exit 1
+  }
+  say 'apt-get install'
+}
+away=
+mend() {
+  dpkg --force-confold --configure -a >>"$log" 2>&1 </dev/null || :
+  torn=$(dpkg-query -W -f='${db:Status-Eflag} ${Package}:${Architecture}\n' | sed -n 's/^reinstreq //p')
+  # shellcheck disable=SC2086 # names, with spaces between
+  [ -z "$torn" ] || apt install --reinstall -- $torn || say 'apt-get install --reinstall'
+  apt -f install || say 'apt-get -f install'
+}
+fresh() { [ -n "$(find /var/lib/apt/lists /var/lib/apt/lists/partial -maxdepth 0 -mmin -1440 2>/dev/null)" ] &&
+  [ -n "$(find /var/lib/apt/lists -maxdepth 1 -name '*_Packages*' 2>/dev/null | head -n 1)" ]; }
+: >"$log"
+exec 9>/var/lib/gpupool-packages.lock; flock -w 600 9 || { echo 'another installation is running' >&2; exit 1; }
+restore
+trap restore EXIT
+if [ -e "$policy" ]; then mv -fT "$policy" "$policy.gpupool-kept"; fi
+printf '#!/bin/sh\n# %s\nexit 101\n' "$mark" >"$policy"; chmod 755 "$policy"

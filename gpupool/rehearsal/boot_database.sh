@@ -1,0 +1,31 @@
+#!/bin/sh
+# Starts munge, MariaDB and slurmdbd in a twin, and ends when slurmdbd answers. $state folder of slurmctld's state.
+# A daemon that keeps our standard output would keep docker from coming back.
+# shellcheck disable=SC2154 # state is set before it
+
+set -eu
+fail() { echo "$*" >&2; exit 1; }
+# what never starts is told after so many tenths of a second
+patiently() { n=0; until "$@" >/dev/null 2>&1; do n=$((n+1)); [ $n -lt 1200 ] || return 1; sleep 0.1; done; }
+mkdir -p /etc/munge /run/munge /var/log/munge /var/lib/munge /var/spool/slurmd /var/log/slurm
+mkdir -p "$state" /run/mysqld /run/mariadbd
+head -c 1024 /dev/urandom > /etc/munge/munge.key
+chmod 400 /etc/munge/munge.key; chmod 711 /run/munge
+chown munge:munge /etc/munge/munge.key /run/munge /var/log/munge /var/lib/munge
+chown slurm:slurm /var/log/slurm "$state"; chown mysql:mysql /run/mysqld /run/mariadbd
+setsid runuser -u munge -- /usr/sbin/munged --num-threads 8 </dev/null >/dev/null 2>&1 || fail "munged did not start"
+setsid runuser -u mysql -- mariadbd </dev/null >/var/log/mariadbd.log 2>&1 &
+sql="create database if not exists slurm_acct_db;
+  create user if not exists slurm@localhost identified via unix_socket;
+  grant all on slurm_acct_db.* to slurm@localhost"
+patiently mariadb -e "$sql" || fail "MariaDB does not answer: $(tail -n 1 /var/log/mariadbd.log)"
+slurmdbd </dev/null >/dev/null 2>&1 || fail "slurmdbd did not start: $(tail -n 1 /var/log/slurm/slurmdbd.log)"
+asked() {
+  said=$(timeout 30 sacctmgr -nP show cluster 2>&1) && return
+  # a slurm.conf that is not one will not become one
+  case $said in *fatal:*) fail "slurm.conf: $(echo "$said" | grep -m 1 error)" ;; esac; return 1
+}
+n=0
+until asked; do
+  n=$((n+1)); [ $n -lt 800 ] || fail "slurmdbd does not answer: $said"; sleep 0.1
+done

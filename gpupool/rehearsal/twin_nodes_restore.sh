@@ -1,0 +1,12 @@
+#!/bin/sh
+# Starts the slurmd of $node again and waits until the node takes jobs, or has some.
+# shellcheck disable=SC2154 # node is set before it
+# shellcheck disable=SC2086 # names of nodes are plain words
+
+slurmd -b -N $node </dev/null >/var/log/slurm/slurmd-$node.out 2>&1 || exit 1
+scontrol update nodename=$node state=undrain
+n=0
+until sinfo -a -h -N -n $node -o %T | sort -u | grep -qxE 'idle|mixed|allocated'; do
+  n=$((n+1)); [ $n -lt 600 ] || { echo "$node: $(sinfo -h -N -n $node -o '%T %E' | head -n 1)" >&2; exit 1; }
+  sleep 0.2
+done

@@ -1,0 +1,43 @@
+#!/bin/sh
+# What a container does before systemd, each time it starts: it turns docker's surroundings into those of a machine.
+# $resolv text of resolv.conf ("" for docker's), $login public key that root logs in with, $controllers of cgroup v1 (or
+# none) to be mounted below $v1, $devices NAME:MINOR of GPUs, $major their device number.
+# shellcheck disable=SC2154 # these are set before it
+
+# A private cgroup2 tree, so that systemd can move processes about in it.
+umount -R /sys/fs/cgroup 2>/dev/null
+mkdir -p /sys/fs/cgroup
+mount -t cgroup2 cgroup2 /sys/fs/cgroup || exit 90
+for name in $controllers; do
+  mkdir -p "$v1/$name" && mount -t cgroup -o "$name" cgroup "$v1/$name"
+done
+# Files that docker binds into /etc become plain ones, which tools can replace by rename; later starts keep them.
+own() {
+  grep -q " /etc/$1 " /proc/self/mounts || return 0
+  cat "/etc/$1" > "/run/docker-$1"
+  umount "/etc/$1" || return 0
+  [ -e "/var/lib/container/own-$1" ] && return 0
+  { if [ -n "$2" ]; then printf %s "$2"; else cat "/run/docker-$1"; fi; } > "/etc/.$1.new"
+  mv -f "/etc/.$1.new" "/etc/$1" && : > "/var/lib/container/own-$1"
+}
+mkdir -p /var/lib/container
+own hosts ""
+own hostname ""
+own resolv.conf "$resolv"
+# Mounts that this kernel cannot do would fail at each boot.
+mkdir -p /run/systemd/system
+grep -qw rpc_pipefs /proc/filesystems || ln -sf /dev/null /run/systemd/system/run-rpc_pipefs.mount
+grep -qw nfsd /proc/filesystems || ln -sf /dev/null /run/systemd/system/proc-fs-nfsd.mount
+# Its own identity, made once.
+[ -s /etc/machine-id ] || tr -d - < /proc/sys/kernel/random/uuid > /etc/machine-id
+key=/etc/ssh/ssh_host_ed25519_key
+if ! [ -s $key.pub ]; then
+  rm -f $key $key.new $key.new.pub
+  ssh-keygen -q -t ed25519 -N "" -C "root@$(hostname)" -f $key.new && mv -f $key.new $key && mv -f $key.new.pub $key.pub
+fi
+[ -d /root/.ssh ] || mkdir -m 0700 /root/.ssh
+grep -qsF -- "$login" /root/.ssh/authorized_keys || echo "$login" >> /root/.ssh/authorized_keys
+for device in $devices; do
+  [ -e "/dev/${device%:*}" ] || mknod -m 666 "/dev/${device%:*}" c "$major" "${device#*:}"
+done
+exec /lib/systemd/systemd

@@ -1,0 +1,102 @@
+"""Shell longer than three lines stands in files of its own, where tools can look at it; its values are quoted."""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gpupool.cluster.load import load
+from gpupool.compile import files_for
+from gpupool.shell import shell_file, values
+
+ROOT = Path(__file__).parents[2]
+SCRIPTS = sorted(ROOT.glob("gpupool/**/*.sh"))
+SHELLCHECK = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}") or ""
+#: A line that begins with a command of everyday use, ends in "; do" or "; then", or has a variable or command put in.
+SHELL = re.compile(r"^\s*(set|export|echo|printf|cat|rm|mkdir|mv|cp) |; (do|then)\b|\$[\w({@#*?]")
+
+
+def texts(source: str) -> Iterator[tuple[int, str]]:
+    """Give the line and the text of each string in a program, docstrings left out, {} for what an f-string puts in."""
+    nodes = list(ast.walk(ast.parse(source)))
+    parts = {id(it) for node in nodes if isinstance(node, ast.JoinedStr) for it in ast.walk(node) if it is not node}
+    alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        if id(node) in parts | alone:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            yield node.lineno, "".join(str(it.value) if isinstance(it, ast.Constant) else "{}" for it in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+
+
+def is_long_shell(text: str) -> bool:
+    lines = [line for line in text.splitlines() if line.strip()]
+    return len(lines) > 3 and any(SHELL.search(line) for line in lines)
+
+
+@pytest.mark.parametrize("folder", ["gpupool", "roles", "deploys"])
+def test_no_shell_longer_than_three_lines_stands_in_python(folder: str) -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for line, text in texts(path.read_text(encoding="utf-8"))
+        if is_long_shell(text)
+    ]
+    assert found == [], "move it to a .sh file beside the module, and read it with gpupool.shell.shell_file"
+
+
+def test_long_shell_is_known_by_its_looks() -> None:
+    assert is_long_shell("umask 077\ncd /tmp\nls\nrm -f here\n")
+    assert is_long_shell('\nn=0\nwait\n: > "$kept"\nwait\n')
+    assert not is_long_shell("set -eu\ncd /tmp\nls\n")
+    assert not is_long_shell("import sys\nfor line in sys.stdin:\n    if line:\n        print(line)\n")
+    assert not is_long_shell("[Unit]\nDescription=a\n[Mount]\nWhat=b\nWhere=/c\n")
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT / "gpupool")))
+def test_each_script_begins_with_what_it_does_and_is_good_shell(path: Path) -> None:
+    shebang, head = path.read_text(encoding="utf-8").splitlines()[:2]
+    assert shebang in ("#!/bin/sh", "#!/bin/bash")
+    assert re.match(r"# [A-Z]", head)
+    text = shell_file(".".join(path.parent.relative_to(ROOT).parts), path.name)
+    done = subprocess.run([shebang[2:], "-n"], input=text, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT / "gpupool")))
+def test_each_script_is_sent_by_a_module_beside_it(path: Path) -> None:
+    assert any(f'"{path.name}"' in it.read_text(encoding="utf-8") for it in path.parent.glob("*.py"))
+
+
+@pytest.mark.skipif(not SHELLCHECK, reason="shellcheck is missing: apt-get install shellcheck")
+def test_shell_that_is_made_from_templates_is_good_shell(tmp_path: Path) -> None:
+    for folder in sorted((ROOT / "inventory").iterdir()):
+        cluster = load(folder)
+        for node in cluster.nodes.values():
+            for file in files_for(cluster, node):
+                text = f"#!/bin/sh\n{file.text}" if file.path.endswith(".sh") else file.text
+                if re.match(r"#!/bin/(ba)?sh\n", text):
+                    (tmp_path / f"{folder.name}-{Path(file.path).name}").write_text(text)
+    made = sorted(tmp_path.iterdir())
+    assert {it.name.rpartition("-")[2] for it in made} >= {"sbash", "purge", "health", "spaces.sh"}
+    done = subprocess.run([SHELLCHECK, "-e", "SC2016", *made], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_values_reach_a_script_as_they_are() -> None:
+    odd = 'it\'s $HOME `id`\n"two" lines'
+    text = values(one=odd, two="") + 'printf "%s|" "$one" "$two"'
+    assert subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True).stdout == f"{odd}||"
+
+
+def test_neither_the_head_of_a_script_nor_words_for_shellcheck_are_sent() -> None:
+    text = shell_file("gpupool.facts", "zfs_datasets.sh")
+    assert text.startswith("if [ -z ")
+    assert "shellcheck" not in text
