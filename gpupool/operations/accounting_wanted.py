@@ -13,7 +13,7 @@ _ALIASES = {"qos": "QOS", "default_qos": "DefaultQOS"}
 def normal(wanted: Mapping[str, Any], limits: bool = True, exact: bool = True) -> dict[str, Any]:
     """Return `wanted` with every value in its one form. ValueError in words for what Slurm cannot have.
 
-    `exact`: a field that is not named has Slurm's own value, and an entity that is not named goes away; else
+    `exact`: a field that is not named has Slurm's own value, and an entity that is not named will be removed; else
     both stay as they are. `limits` False: the names of QoS and accounts alone, to be added.
     """
     exact = exact and limits

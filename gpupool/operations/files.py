@@ -3,7 +3,7 @@
 A file is replaced whole or not at all: all new files travel in one command's standard input, are written beside
 their destinations with mode 0600, checked, given owner and mode, flushed, and renamed only when all of them are
 there. Their names there are of this one command (`*.PID-RANDOM.gpupool-new`), so that nobody ever places what
-another run has staged; what a killed one has left goes away when the next one puts the same file.
+another run has staged; what a killed one has left is removed when the next one puts the same file.
 """
 
 import hashlib

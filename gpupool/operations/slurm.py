@@ -1,6 +1,6 @@
-"""What a new slurm.conf costs: Slurm ends the jobs of what goes away, so that is refused while there are any.
+"""What a new slurm.conf costs: Slurm ends the jobs of what is removed, so that is refused while there are any.
 
-Tried on 24.11, `scontrol reconfigure` as well as a restart. Jobs end with a partition that goes away (waiting ones
+Tried on 24.11, `scontrol reconfigure` as well as a restart. Jobs end with a partition that is removed (pending ones
 too), with their node, or when their node has other CPUs or GPUs. They live on when a node only leaves their partition,
 when a time limit gets shorter, when a partition takes their account or QoS no more, when memory or features change.
 `gpupool.operations.trial` asks slurmctld itself, just before the files are put.
@@ -106,7 +106,7 @@ def _differ(files: list[File]) -> bool:
 def _losses(
     state: QueueState, partitions: Iterable[str], nodes: dict[str, NodeShape]
 ) -> Iterator[tuple[str, list[Job], str]]:
-    """Return what goes away or changes under jobs, in words, the jobs, and what to drain, in scontrol's words."""
+    """Return what is removed or changed under jobs, as a message, the jobs, and what to drain, as scontrol takes it."""
     for name in state.partitions:
         jobs = [job for job in state.jobs if name in job.partitions]
         if name not in partitions and jobs:

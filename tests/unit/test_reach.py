@@ -102,7 +102,7 @@ def test_the_last_one_brought_up_counts(states: Path) -> None:
     os.utime(older / "state.json", (1, 1))
     assert reach(INVENTORY / "skynet").where.startswith("testbed b ")
     os.utime(newer / "state.json", (0, 0))
-    assert reach(INVENTORY / "skynet").where.startswith("the testbed a ")
+    assert reach(INVENTORY / "skynet").where.startswith("testbed a ")
 
 
 def test_addresses_of_a_testbed_in_another_network(states: Path) -> None:
