@@ -214,7 +214,7 @@ def test_a_change_on_nothing_is_itself(folder: Path, new: dict[str, Any]) -> Non
     laid = lay(Text(), change)
     alone = read(change)
     if laid.located:
-        assert all("goes by its name" in str(it) or "is defined twice" in str(it) for it in laid.located)
+        assert all("needs a name" in str(it) or "is defined twice" in str(it) for it in laid.located)
     else:
         assert (laid.data, laid.places) == (alone.data, alone.places)
 

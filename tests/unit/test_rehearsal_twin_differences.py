@@ -102,7 +102,7 @@ def test_a_file_that_a_twin_does_without_does_not_come_back_changed() -> None:
 def test_a_key_of_the_table_that_production_does_not_have_is_told() -> None:
     production, table = _made("skynet")
     without = production.files[CONF].replace("ProctrackType=proctrack/cgroup\n", "")
-    with pytest.raises(TwinError, match=r"names ProctrackType in /etc/slurm/slurm.conf, which production's"):
+    with pytest.raises(TwinError, match=r"has ProctrackType in /etc/slurm/slurm.conf, which production's"):
         applied({**production.files, CONF: without}, table)
 
 
