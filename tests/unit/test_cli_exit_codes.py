@@ -20,8 +20,8 @@ def no_testbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("plan {} --on nonsense", "--on nonsense: say auto, testbed, testbed:NAME or nodes"),
-        ("apply {} --yes --on nodes:x", "--on nodes:x: say auto, testbed, testbed:NAME or nodes"),
+        ("plan {} --on nonsense", "--on nonsense: must be auto, testbed, testbed:NAME or nodes"),
+        ("apply {} --yes --on nodes:x", "--on nodes:x: must be auto, testbed, testbed:NAME or nodes"),
         ("plan {} --limit nosuch", "--limit"),
         ("apply {} --yes --limit nosuch", "--limit"),
         ("verify {} --limit @nosuch", "--limit"),
@@ -30,7 +30,7 @@ def no_testbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("rehearse {} --only nosuch", "--only: there is no promise nosuch"),
         ("testbed up {} --vm nosuch", "--vm"),
         ("testbed up {} --network 10.66", "'10.66' is not an IPv4 network"),
-        ("init {}", "is there already and not empty"),
+        ("init {}", "exists and is not empty"),
     ],
 )
 def test_a_command_line_that_makes_no_sense_is_2_and_one_line(

@@ -129,6 +129,6 @@ def test_what_could_not_be_read_is_named(
 
 def test_a_size_that_is_none_and_an_inventory_without_usage_are_said(gpupool: Callable[..., Any]) -> None:
     out = gpupool("storage", "report", SKYNET, "--on", "nodes", "--over", "ten")
-    assert (out.code, "--over 'ten' is not a size" in out.err) == (1, True)
+    assert (out.code, "--over 'ten' is not a size" in out.err) == (2, True)
     out = gpupool("storage", "report", SKYNET.parent / "arandu", "--on", "nodes")
     assert (out.code, "storage.usage_report" in out.err) == (1, True)
