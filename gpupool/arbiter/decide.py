@@ -63,7 +63,7 @@ class Decision:
 
     @property
     def note(self) -> str:
-        """Give what the job's AdminComment says of it: of a job that stays, nothing."""
+        """Return what the job's AdminComment says of it: of a job that stays, nothing."""
         if self.act == "spare":
             return ""
         return str(self.mark or f"[gpupool: preempted by Slurm, run {self.job.restarts}]")

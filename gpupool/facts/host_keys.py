@@ -56,7 +56,7 @@ class KnownHosts(FactBase[dict[str, tuple[str, ...]] | None]):
 
 
 def known_in(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Give the keys in the lines of a file of known hosts, by the first name of each line."""
+    """Return the keys in the lines of a file of known hosts, by the first name of each line."""
     found: dict[str, list[list[str]]] = {}
     for line in lines:
         names, *words = line.split() or [""]

@@ -60,7 +60,7 @@ def known(nodes: Mapping[str, str]) -> Generator[StringCommand, None, None]:
 
 
 def text_of(nodes: Mapping[str, str], keys: Mapping[str, tuple[str, ...]]) -> str:
-    """Give the file: a line for each key of each of the nodes, in their order."""
+    """Return the file: a line for each key of each of the nodes, in their order."""
     return _HEAD + "".join(f"{names} {key}\n" for name, names in nodes.items() for key in keys.get(name, ()))
 
 

@@ -62,7 +62,7 @@ def drop_in(cluster: Cluster, unit: str, after: tuple[str, ...] = (), requires_m
 
 @lru_cache(maxsize=4)
 def slurmd_default(cluster: Cluster) -> str:
-    """Give /etc/default/slurmd: slurmd asks the controllers for its configuration."""
+    """Return /etc/default/slurmd: slurmd asks the controllers for its configuration."""
     options = [f"--conf-server {','.join(servers(cluster))}"]
     if any(cluster.drivers.contained(node.name) for node in cluster.having("compute")):
         # a container is younger than the machine under it, and Slurm looks at the machine's boot
@@ -72,13 +72,13 @@ def slurmd_default(cluster: Cluster) -> str:
 
 @lru_cache(maxsize=4)
 def slurmd_folders(cluster: Cluster) -> str:
-    """Give the drop-in of tmpfiles.d that removes at boot what a crash has left of jobs."""
+    """Return the drop-in of tmpfiles.d that removes at boot what a crash has left of jobs."""
     return fill("slurmd-folders.conf", cluster=cluster, spool=SPOOL)
 
 
 @lru_cache(maxsize=4)
 def sackd_default(cluster: Cluster) -> str:
-    """Give /etc/default/sackd, as slurmd's."""
+    """Return /etc/default/sackd, as slurmd's."""
     return fill(
         "default", cluster=cluster, variable="SACKD_OPTIONS", options=f"--conf-server {','.join(servers(cluster))}"
     )

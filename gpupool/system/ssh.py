@@ -17,7 +17,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 @lru_cache(maxsize=4)
 def names_of_nodes(cluster: Cluster) -> dict[str, str]:
-    """Give all names of each node in one word, as a line of known hosts begins: name,name.domain,address."""
+    """Return all names of each node in one word, as a line of known hosts begins: name,name.domain,address."""
     return {
         node.name: ",".join(dict.fromkeys((node.name, node.fqdn, node.address)))
         for node in cluster.nodes.values()

@@ -81,7 +81,7 @@ def put(fd: int, file: str, blocks: int, now: float) -> int:
 
 
 def ours(it: os.stat_result) -> bool:
-    """Tell a file that we wrote: a plain one of our own, which nobody else can make."""
+    """Return whether we wrote a file: a plain one of our own, which no user can make."""
     return stat.S_ISREG(it.st_mode) and it.st_uid in (os.geteuid(), _NOBODY)
 
 

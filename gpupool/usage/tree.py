@@ -107,7 +107,7 @@ def _inode(entry: "os.DirEntry[str]") -> int:
 
 
 def is_directory(it: os.stat_result) -> bool:
-    """Tell a directory from all else, links to directories too."""
+    """Return whether an entry is a directory, which a link to one is not."""
     return stat.S_ISDIR(it.st_mode)
 
 

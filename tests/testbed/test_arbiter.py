@@ -138,6 +138,6 @@ def test_a_grace_time_ends_on_time(lab: Testbed, grace: int) -> None:
 
 
 def _at_least(count: int, beginning: str, said: str) -> list[str]:
-    """Give the lines that begin so once there are so many."""
+    """Return the lines that begin so once there are so many."""
     found = [line for line in said.splitlines() if line.startswith(beginning)]
     return found if len(found) >= count else []

@@ -86,7 +86,7 @@ def test_a_password_opens_all_machines_and_a_key_spares_it(idle: Testbed, passwo
 
 @pytest.fixture
 def own_key(idle: Testbed) -> Iterator[str]:
-    """Give somebody a key of his own in the shared home, and take it away again."""
+    """Return somebody a key of his own in the shared home, and take it away again."""
     make = "cp -p .ssh/authorized_keys .ssh/before && ssh-keygen -q -t ed25519 -N '' -f .ssh/of-a-test"
     idle.out("sky1", f"{make} && cat .ssh/of-a-test.pub >> .ssh/authorized_keys", USER)
     yield ".ssh/of-a-test"
