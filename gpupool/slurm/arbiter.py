@@ -7,6 +7,7 @@ from typing import Any
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.slurm.accounting import partition_qos
+from gpupool.slurm.limits import MOST_JOBS, most_jobs
 from gpupool.template import fill
 from gpupool.wanted import File
 
@@ -14,6 +15,10 @@ HOME = "/usr/local/lib/gpupool"
 SETTINGS = "/etc/gpupool/arbiter.json"
 UNIT = "/etc/systemd/system/gpupool-arbiter.service"
 _SOURCE = Path(__file__).parent.parent / "arbiter"
+
+# squeue's answer of 10,000 jobs took 240 MiB as text, of which Python holds up to three copies
+_KIB_OF_A_JOB = 80
+_LEAST_MIB = 512
 
 
 def settings(cluster: Cluster) -> dict[str, Any] | None:
@@ -46,4 +51,5 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
     for source in sorted(_SOURCE.glob("*.py")):
         yield File(f"{HOME}/arbiter/{source.name}", source.read_text())
     yield File(SETTINGS, json.dumps(values, indent=1) + "\n")
-    yield File(UNIT, fill("arbiter.service", cluster=cluster, home=HOME, settings=SETTINGS))
+    memory = max(_LEAST_MIB, (most_jobs(cluster) or MOST_JOBS) * _KIB_OF_A_JOB // 1024)
+    yield File(UNIT, fill("arbiter.service", cluster=cluster, home=HOME, settings=SETTINGS, memory=memory))

@@ -8,6 +8,7 @@ from gpupool.cluster.slurm_versions import has_preempt_parameters, has_sackd, li
 from gpupool.slurm import priority, submit
 from gpupool.slurm.accounting import partition_qos
 from gpupool.slurm.gres import cgroup_conf, gres_conf
+from gpupool.slurm.limits import most_jobs
 from gpupool.slurm.names import SPOOL, folded, minutes
 from gpupool.template import fill
 from gpupool.wanted import File, SlurmNode
@@ -51,7 +52,7 @@ def slurm_conf(cluster: Cluster) -> str:
         database=cluster.database,
         gpu_types=[gpu for gpu in cluster.gpu_types if any(gpu in node.gpus for node in compute)],
         memory_key=_default_memory(cluster),
-        most_jobs=_most_jobs(cluster),
+        most_jobs=most_jobs(cluster),
         submit_plugin=submit.wanted(cluster),
         weights=priority.weights(cluster),
         scheduler_parameters=",".join(_scheduler_parameters(cluster)),
@@ -61,12 +62,6 @@ def slurm_conf(cluster: Cluster) -> str:
         nodes=[_node_line(node) for node in compute],
         partitions=list(_partition_lines(cluster)),
     )
-
-
-def _most_jobs(cluster: Cluster) -> int | None:
-    """Return slurmctld's limit on jobs, 10,000 by default: at it, no user can submit. Ten users stay below."""
-    each = cluster.scheduler.max_submitted_jobs
-    return None if each is None else max(10_000, 20 * each)
 
 
 def _controller_parameters(cluster: Cluster) -> Iterator[str]:

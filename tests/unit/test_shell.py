@@ -23,7 +23,7 @@ SHELL = re.compile(r"^\s*(set|export|echo|printf|cat|rm|mkdir|mv|cp) |; (do|then
 
 
 def texts(source: str) -> Iterator[tuple[int, str]]:
-    """Return the line and the text of each string in a program, docstrings left out, {} for what an f-string puts in."""
+    """Return line and text of each string in a program but docstrings, with {} for what an f-string puts in."""
     nodes = list(ast.walk(ast.parse(source)))
     parts = {id(it) for node in nodes if isinstance(node, ast.JoinedStr) for it in ast.walk(node) if it is not node}
     alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}

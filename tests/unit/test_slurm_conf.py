@@ -380,3 +380,13 @@ def test_no_file_has_a_hole(folder: str) -> None:
                     empty = "= " if "/systemd/" in file.path else "=$|= "
                     assert not re.search(rf"None|True|False|\{{\{{|\{{%|{empty}|,,", file.text, re.MULTILINE), file.path
                 assert file.path.startswith(("/etc/", "/usr/local/"))
+
+
+def test_the_arbiter_has_memory_for_all_jobs_that_slurmctld_takes(skynet: Cluster) -> None:
+    unit, conf = (
+        next(file.text for file in files_for(skynet, skynet.controllers[0]) if file.path == path)
+        for path in ("/etc/systemd/system/gpupool-arbiter.service", "/etc/slurm/slurm.conf")
+    )
+    (mib,) = re.findall(r"^MemoryMax=(\d+)M$", unit, re.MULTILINE)
+    (jobs,) = re.findall(r"^MaxJobCount=(\d+)$", conf, re.MULTILINE)
+    assert int(mib) * 1024 // int(jobs) >= 80
