@@ -29,7 +29,8 @@ class Shell:
         mark = f"end-{uuid.uuid4().hex}"
         with self._one:
             try:
-                self._write(f"answer {mark} {seconds:.0f} <<'{mark}'\n{script}\n{mark}\n")
+                with suppress(BrokenPipeError):  # why it has ended can be read
+                    self._write(f"answer {mark} {seconds:.0f} <<'{mark}'\n{script}\n{mark}\n")
                 until = time.monotonic() + seconds + _LATE
                 line = self._line(until)
                 if not line.startswith(f"{mark} "):
