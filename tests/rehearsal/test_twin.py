@@ -17,7 +17,7 @@ from gpupool.rehearsal import twin_container
 from gpupool.rehearsal.compiled import Compiled, compiled
 from gpupool.rehearsal.differences import applied
 from gpupool.rehearsal.differences_table import differences, place_of
-from gpupool.rehearsal.twin import Ask, Job, Refusal, Said, Twin
+from gpupool.rehearsal.twin import Ask, Job, Refusal, Result, Twin
 from gpupool.testbed import docker
 
 EXAMPLE = Path(__file__).parents[2] / "inventory" / "example"
@@ -90,7 +90,7 @@ def test_what_sbatch_refuses_is_told_in_its_words(idle: Twin) -> None:
     taken, refused = idle.submit([Ask(user), Ask(user, ("-p", "nosuch"))])
     assert isinstance(taken, str)
     assert isinstance(refused, Refusal)
-    assert "Invalid partition name" in refused.words
+    assert "Invalid partition name" in refused.message
 
 
 def test_a_lost_nodes_jobs_run_again_elsewhere(idle: Twin) -> None:
@@ -119,7 +119,7 @@ def test_jobs_are_their_users_own(idle: Twin) -> None:
 
 def test_a_script_that_hangs_is_killed_and_the_next_one_is_answered(twin: Twin) -> None:
     assert twin.run("echo before; sleep infinity", seconds=1).code == 137
-    assert twin.run("echo out; echo err >&2; printf more; exit 3") == Said(3, "out\nmore", "err\n")
+    assert twin.run("echo out; echo err >&2; printf more; exit 3") == Result(3, "out\nmore", "err\n")
 
 
 def test_a_twin_that_is_gone_is_told_in_a_sentence() -> None:

@@ -82,7 +82,7 @@ def test_every_promise_is_told_in_words() -> None:
     it = rehearsal()
     text = _Page(page(it)).text
     for finding in it.findings:
-        assert all(words in text for words in (finding.words, finding.tried, finding.happened, finding.outcome))
+        assert all(words in text for words in (finding.text, finding.tried, finding.happened, finding.outcome))
     for difference in it.differences:
         assert all(words in text for words in vars(difference).values())
     for words in ("skynet", "Slurm 24.11", "21 November 2026", "36 nodes, 284 GPUs", "3 min 51 s"):
@@ -99,7 +99,7 @@ def test_the_headline_and_the_row_say_what_is_broken() -> None:
 def test_a_labs_own_words_are_no_markup() -> None:
     it = rehearsal()
     bad = "</script><script>alert(1)</script><b>"
-    it = replace(it, findings=[replace(it.findings[0], words=bad, happened=bad)], cluster=bad, caps={bad: 3})
+    it = replace(it, findings=[replace(it.findings[0], text=bad, happened=bad)], cluster=bad, caps={bad: 3})
     html = page(it)
     assert bad not in html
     assert bad in _Page(html).text
@@ -139,6 +139,9 @@ def test_the_document_is_json_and_whole() -> None:
     told = json.loads(json.dumps(it.as_dict()))
     assert told["counts"] == {"kept": 14, "broken": 1, "void": 1, "not made": 1}
     assert len(told["findings"]) == 17
+    keys = ["promise", "words", "tried", "happened", "outcome", "seconds", "requirements"]
+    assert list(told["findings"][0]) == keys
+    assert told["findings"][0]["words"] == it.findings[0].text
     assert len(told["moments"]) == len(it.moments)
     assert told["slurm"] == "24.11"
     assert told["moments"][8]["owned"]["kira-lab"] == 33

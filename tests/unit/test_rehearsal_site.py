@@ -20,7 +20,7 @@ CLUSTER = load(EXAMPLE)
 def test_the_example_has_one() -> None:
     (promise,) = promises(EXAMPLE, CLUSTER)
     assert promise.key == "debug-goes-first"
-    assert "quick experiment" in promise.words
+    assert "quick experiment" in promise.text
 
 
 def test_an_inventory_without_the_folder_has_none(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_in_a_pipe_every_promise_is_a_line_with_all_its_words() -> None:
     lines = _shown(it, terminal=False).splitlines()
     for finding, line in zip(it.findings, lines, strict=False):
         assert line.split()[0] == finding.outcome.split()[0]
-        assert all(words in line for words in (finding.promise, finding.words, finding.tried, finding.happened))
+        assert all(words in line for words in (finding.promise, finding.text, finding.tried, finding.happened))
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -66,6 +66,6 @@ def test_void_and_broken_are_said_in_full_and_last(terminal: bool) -> None:
 
 def test_words_in_brackets_are_no_markup() -> None:
     it = rehearsal()
-    finding = replace(it.findings[0], words="[bold]x", tried="[/]", happened="[red]", outcome="void")
+    finding = replace(it.findings[0], text="[bold]x", tried="[/]", happened="[red]", outcome="void")
     for terminal in (True, False):
         assert "[bold]x" in _shown(replace(it, findings=[finding]), terminal=terminal)
