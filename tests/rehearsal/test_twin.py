@@ -54,19 +54,19 @@ def _states(jobs: list[Job]) -> Counter[str]:
 
 
 def test_it_has_every_node_and_gpu_of_the_inventory(twin: Twin) -> None:
-    said = twin.run("scontrol -o show nodes").out
+    output = twin.run("scontrol -o show nodes").out
     compute = twin.cluster.having("compute")
-    assert said.count("State=IDLE") == len(compute)
+    assert output.count("State=IDLE") == len(compute)
     for node in compute:
-        assert f"NodeName={node.slurm_name} " in said
+        assert f"NodeName={node.slurm_name} " in output
     tres = twin.run("scontrol -o show nodes | grep -o 'CfgTRES=[^ ]*'").out
     assert sum(int(word.rpartition("=")[2]) for line in tres.splitlines() for word in line.split(",")
                if word.startswith("gres/gpu=")) == twin.cluster.total_gpus  # fmt: skip
 
 
 def test_it_reaches_no_network(twin: Twin) -> None:
-    assert "lo" in (said := twin.run("ls /sys/class/net").out)
-    assert "eth" not in said
+    assert "lo" in (output := twin.run("ls /sys/class/net").out)
+    assert "eth" not in output
 
 
 def test_an_array_runs_up_to_its_labs_cap(idle: Twin) -> None:
@@ -112,8 +112,8 @@ def test_a_lost_nodes_jobs_run_again_elsewhere(idle: Twin) -> None:
 
 def test_jobs_are_their_users_own(idle: Twin) -> None:
     name, user = next(iter(idle.cluster.users.items()))
-    said = idle.run("id -un; id -u; id -gn", name).out.split()
-    assert said[:2] == [name, str(user.uid)]
+    output = idle.run("id -un; id -u; id -gn", name).out.split()
+    assert output[:2] == [name, str(user.uid)]
     assert idle.run("exit 7").code == 7
 
 
