@@ -28,11 +28,11 @@ REHEARSAL = 240  # seconds
 out = Console(highlight=False, soft_wrap=True)
 
 
-def run(*words: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+def run(*command: str, check: bool = True) -> subprocess.CompletedProcess[str]:
     """Run a command and give what it said; what went wrong is shown."""
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if check and done.returncode:
-        sys.exit(f"{' '.join(words)}: {done.stdout}{done.stderr}")
+        sys.exit(f"{' '.join(command)}: {done.stdout}{done.stderr}")
     return done
 
 
@@ -85,8 +85,8 @@ def noop() -> None:
 
 def apt() -> None:
     """What apt-get alone takes for the same packages on the same nodes, against a deploy that starts from nothing."""
-    words = ("--network", "10.181.0.0/16", "--name", "bare")
-    run("gpupool", "testbed", "up", str(SKYNET), "--bare", *words)
+    options = ("--network", "10.181.0.0/16", "--name", "bare")
+    run("gpupool", "testbed", "up", str(SKYNET), "--bare", *options)
     try:
         to = reach(SKYNET, "testbed:bare")
         state = to.testbed
@@ -107,7 +107,7 @@ def apt() -> None:
         alone = time.monotonic() - began
     finally:
         run("gpupool", "testbed", "down", str(SKYNET), "--name", "bare")
-    run("gpupool", "testbed", "up", str(SKYNET), "--bare", *words)
+    run("gpupool", "testbed", "up", str(SKYNET), "--bare", *options)
     try:
         began = time.monotonic()
         run("gpupool", "apply", str(SKYNET), "--on", "testbed:bare", "--yes")

@@ -60,11 +60,11 @@ def ask(testbed: State, node: str, text: str) -> str:
     return run(*ssh_command(testbed, node, command=["sh -s"]), text=text)
 
 
-def run(*words: str, text: str | None = None) -> str:
+def run(*command: str, text: str | None = None) -> str:
     """Run a command and give what it said; what went wrong is shown."""
-    done = subprocess.run(words, input=text, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     if done.returncode:
-        sys.exit(f"{' '.join(words)}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+        sys.exit(f"{' '.join(command)}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
     return done.stdout
 
 

@@ -44,12 +44,12 @@ def usage(out: Console) -> None:
         shutil.rmtree(folder)
     medians = {name: sorted(found, key=lambda it: it.wall)[1] for name, found in costs.items()}
     table = Table("", "wall s", "CPU s", "memory MiB", box=None, pad_edge=False, header_style="bold")
-    for name, it in medians.items():
-        table.add_row(name, f"{it.wall:.2f}", f"{it.cpu:.2f}", f"{it.memory:.0f}")
+    for name, median in medians.items():
+        table.add_row(name, f"{median.wall:.2f}", f"{median.cpu:.2f}", f"{median.memory:.0f}")
     du, ours = medians.values()
     table.add_row("ratio", *(f"{b / a:.1f}" for a, b in zip(vars(du).values(), vars(ours).values(), strict=True)))
-    words = f"{FILES:,} files in {FILES // IN_EACH:,} directories, {PEOPLE} of them with a disk-usage.txt"
-    out.print(f"\n[bold]disk-usage.txt[/]: {words} (made in {made:.0f} s)", table, sep="\n")
+    caption = f"{FILES:,} files in {FILES // IN_EACH:,} directories, {PEOPLE} of them with a disk-usage.txt"
+    out.print(f"\n[bold]disk-usage.txt[/]: {caption} (made in {made:.0f} s)", table, sep="\n")
 
 
 def make(top: Path) -> None:
@@ -90,7 +90,7 @@ def peak(pid: int) -> int:
 def same(top: Path) -> None:
     """Stop where a file does not say what du says."""
     for folder in top.iterdir():
-        said = (folder / "disk-usage.txt").read_text().split()[-1]
+        counted = (folder / "disk-usage.txt").read_text().split()[-1]
         du = subprocess.run(["du", "-sk", str(folder)], capture_output=True, text=True, check=True).stdout.split()[0]
-        if said != du:
-            sys.exit(f"{folder.name}: the file says {said}, du {du}")
+        if counted != du:
+            sys.exit(f"{folder.name}: the file says {counted}, du {du}")

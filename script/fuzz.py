@@ -174,9 +174,9 @@ def case(seed: int, number: int, folder: Path) -> None:
 def faults(folder: Path) -> list[str]:
     """Return what is wrong with check's answer to an inventory: the command, its complaints, the compiled data."""
     code: object = 0
-    said = io.StringIO()
+    output = io.StringIO()
     try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
             sys.argv = ["gpupool", "check", str(folder)]
             try:
                 cli.main()
@@ -189,13 +189,13 @@ def faults(folder: Path) -> list[str]:
                 files_for(cluster, node)
     except Exception:
         return [traceback.format_exc()]
-    found = [f"exit code {code}"] if code != (2 if loaded.errors else 0) else []
-    found += ["a traceback"] if "Traceback" in said.getvalue() else []
+    wrong = [f"exit code {code}"] if code != (2 if loaded.errors else 0) else []
+    wrong += ["a traceback"] if "Traceback" in output.getvalue() else []
     place = re.compile(rf"{re.escape(str(folder))}(/[^/]+)?:[0-9]+: .")
     lines = [str(it) for it in loaded.complaints]
-    found += [f"not at a line of a file: {line[:300]}" for line in lines if not place.match(line)]
-    found += [f"more than a line, or signs: {line[:300]!r}" for line in lines if not line.isprintable()]
-    return found + [f"{len(line)} characters: {line[:300]}" for line in lines if len(line) > 2000]
+    wrong += [f"not at a line of a file: {line[:300]}" for line in lines if not place.match(line)]
+    wrong += [f"more than a line, or signs: {line[:300]!r}" for line in lines if not line.isprintable()]
+    return wrong + [f"{len(line)} characters: {line[:300]}" for line in lines if len(line) > 2000]
 
 
 def main(most: int, seed: int) -> int:

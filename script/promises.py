@@ -45,7 +45,7 @@ class Promise(NamedTuple):
     id: str
     how: str
     section: str
-    words: str
+    text: str
 
 
 class Shown(NamedTuple):
@@ -86,14 +86,14 @@ class Collector:
 
 def marked() -> dict[str, list[Shown]]:
     """Return promise: tests that name it, by collecting all tests without running any. SystemExit if that fails."""
-    collector, said = Collector(), StringIO()
-    with redirect_stdout(said):
+    collector, output = Collector(), StringIO()
+    with redirect_stdout(output):
         quiet = ["-q", "--collect-only", "-p", "no:cacheprovider", "--rootdir", str(ROOT), str(ROOT / "tests")]
         # all tests, also those that are not run unless one asks for them
         quiet += ["-o", "addopts=", "-W", "ignore::pytest.PytestUnknownMarkWarning"]
         code = pytest.main(quiet, plugins=[collector])
     if code:
-        sys.exit(f"the tests cannot be collected:\n{said.getvalue()}")
+        sys.exit(f"the tests cannot be collected:\n{output.getvalue()}")
     return {promise: sorted(tests) for promise, tests in collector.tests.items()}
 
 
@@ -125,37 +125,37 @@ def page(every: list[Promise], tests: dict[str, list[Shown]], reasons: dict[str,
 def _cluster(every: list[Promise], tests: dict[str, list[Shown]], reasons: dict[str, str]) -> str:
     text = ""
     for section in dict.fromkeys(it.section for it in every):
-        there = [it for it in every if it.section == section]
-        held = [it for it in there if it.id in tests]
-        text += f"\n### {section}: {len(held)} of {len(there)}\n\n"
+        own = [it for it in every if it.section == section]
+        held = [it for it in own if it.id in tests]
+        text += f"\n### {section}: {len(held)} of {len(own)}\n\n"
         if held:
             text += "| number | promise | shown by |\n|---|---|---|\n"
-        for it in held:
-            words = it.words.replace("|", "\\|")
-            half = " ◦" if _is_half(it, tests[it.id]) else ""
-            text += f"| {it.id}{half} | {words} | {', '.join(_link(test) for test in tests[it.id])} |\n"
-        if rest := [f"{it.id}{_why(it)}" for it in there if it.id not in tests]:
+        for promise in held:
+            cell = promise.text.replace("|", "\\|")
+            half = " ◦" if _is_half(promise, tests[promise.id]) else ""
+            text += f"| {promise.id}{half} | {cell} | {', '.join(_link(test) for test in tests[promise.id])} |\n"
+        if rest := [f"{it.id}{_why(it)}" for it in own if it.id not in tests]:
             text += ("\n" if held else "") + f"Without a test: {', '.join(rest)}.\n"
-        if why := [f"- {it.id}, not on a testbed: {reasons[it.id]}." for it in there if it.id in reasons]:
+        if why := [f"- {it.id}, not on a testbed: {reasons[it.id]}." for it in own if it.id in reasons]:
             text += "\n" + "\n".join(why) + "\n"
     return text
 
 
 def _link(test: Shown) -> str:
-    words = test.name.removeprefix("test_").replace("_", " ")
-    return f"{'' if test.paper else 'testbed: '}[{words}](../{test.path})"
+    title = test.name.removeprefix("test_").replace("_", " ")
+    return f"{'' if test.paper else 'testbed: '}[{title}](../{test.path})"
 
 
-def _is_policy(it: Promise) -> bool:
-    return it.id in POLICY or (it.id.startswith("SKY") and it.section.startswith(POLICY_SECTIONS))
+def _is_policy(promise: Promise) -> bool:
+    return promise.id in POLICY or (promise.id.startswith("SKY") and promise.section.startswith(POLICY_SECTIONS))
 
 
-def _is_half(it: Promise, tests: list[Shown]) -> bool:
-    return it.how != "render" and it.how != "out" and not any(not test.paper for test in tests)
+def _is_half(promise: Promise, tests: list[Shown]) -> bool:
+    return promise.how != "render" and promise.how != "out" and not any(not test.paper for test in tests)
 
 
-def _why(it: Promise) -> str:
-    return f" ({it.how})" if it.how in ("VM", "GPU", "out") else ""
+def _why(promise: Promise) -> str:
+    return f" ({promise.how})" if promise.how in ("VM", "GPU", "out") else ""
 
 
 if __name__ == "__main__":

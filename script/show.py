@@ -44,8 +44,8 @@ class Shell:
 
     def run(self, command: str, text: str = "") -> str:
         """Return what a command prints; GpupoolError with its own words when it fails."""
-        words = ssh_command(self.state, self.head, self.user, [command])
-        done = subprocess.run(words, input=text, capture_output=True, text=True, check=False, timeout=PATIENCE)
+        arguments = ssh_command(self.state, self.head, self.user, [command])
+        done = subprocess.run(arguments, input=text, capture_output=True, text=True, check=False, timeout=PATIENCE)
         if done.returncode:
             raise GpupoolError(f"{self.user}@{self.head}: {command}: {done.stderr.strip() or done.stdout.strip()}")
         return done.stdout
@@ -116,8 +116,8 @@ def ran_before(listed: str) -> int:
 
 def state_of(shell: Shell, job: str) -> str:
     """Return a job's state as slurmctld has it."""
-    words = dict(word.split("=", 1) for word in shell.run(f"scontrol -o show job {job}").split() if "=" in word)
-    return words["JobState"]
+    fields = dict(word.split("=", 1) for word in shell.run(f"scontrol -o show job {job}").split() if "=" in word)
+    return fields["JobState"]
 
 
 def until(true: Callable[[], bool], what: str) -> None:

@@ -21,9 +21,9 @@ FRESH = 3
 _PING = re.compile(r"Slurmctld\(\w+\) at (\S+) is (UP|DOWN)")
 
 
-def say(words: str) -> None:
+def say(message: str) -> None:
     """Write a line for the journal."""
-    print(words, flush=True)
+    print(message, flush=True)
 
 
 def ask(command: list[str]) -> str:
@@ -130,9 +130,10 @@ class Arbiter:
             answer(command)
         for command in endings(ends, self.settings):
             self.run(command)
-        for it in done:
-            verb = {"signal": "signalled", "end": "ended", "spare": "spared"}[it.act]
-            say(f"job {it.job.name} of {it.job.user} in {it.job.partitions[0]} is {verb}: {it.reason}")
+        for decision in done:
+            verb = {"signal": "signalled", "end": "ended", "spare": "spared"}[decision.act]
+            job = decision.job
+            say(f"job {job.name} of {job.user} in {job.partitions[0]} is {verb}: {decision.reason}")
         return done
 
     def run(self, command: list[str]) -> bool:
@@ -144,11 +145,11 @@ class Arbiter:
             return False
         return True
 
-    def complain(self, words: str) -> None:
+    def complain(self, reason: str) -> None:
         """Log why nothing is done, once and not at every cycle."""
-        if words != self.complaint:
-            say(f"doing nothing: {words}" if words else "working again")
-        self.complaint = words
+        if reason != self.complaint:
+            say(f"doing nothing: {reason}" if reason else "working again")
+        self.complaint = reason
 
 
 def pace(settings: Settings) -> int:
@@ -159,9 +160,9 @@ def pace(settings: Settings) -> int:
 
 def main(path: str) -> None:
     """Run for ever with the settings of a file."""
-    said = json.loads(Path(path).read_text())
-    said["labmates"] = tuple(said["labmates"])
-    settings = Settings(**said)
+    data = json.loads(Path(path).read_text())
+    data["labmates"] = tuple(data["labmates"])
+    settings = Settings(**data)
     arbiter = Arbiter(settings)
     if not settings.labmates and not any(settings.grace.values()):
         say("nothing to do: no partition is preempted by labmates, and none has a grace time")

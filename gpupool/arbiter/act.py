@@ -19,8 +19,8 @@ def notes(decisions: Iterable[Decision]) -> list[tuple[list[str], list[Decision]
     comment that a run has as it ends.
     """
     alike: dict[str, list[Decision]] = {}
-    for it in decisions:
-        alike.setdefault(f"{unmarked(it.job.comment)} {it.note}".strip(), []).append(it)
+    for decision in decisions:
+        alike.setdefault(f"{unmarked(decision.job.comment)} {decision.note}".strip(), []).append(decision)
     return [
         (["scontrol", "update", f"JobId={','.join(it.job.name for it in some)}", f"AdminComment={text}"], some)
         for text, some in alike.items()
@@ -46,28 +46,30 @@ def signals(decisions: Iterable[Decision], settings: Settings, ask: Ask) -> list
 def chosen_signals(jobs: Sequence[Job], ask: Ask) -> dict[str, str]:
     """Return what `--signal` of each job says, as `B:USR1`, if there is one. Slurm does not show it elsewhere."""
     names = ",".join(job.name for job in jobs)
-    said = ask(["sacct", "--noheader", "--parsable2", "--allocations", f"--jobs={names}", "--format=JobID,SubmitLine"])
-    lines = dict(line.split("|", 1) for line in said.splitlines() if "|" in line)
+    listed = ask(
+        ["sacct", "--noheader", "--parsable2", "--allocations", f"--jobs={names}", "--format=JobID,SubmitLine"]
+    )
+    lines = dict(line.split("|", 1) for line in listed.splitlines() if "|" in line)
     scripts: dict[str, str | None] = {}
-    found = {}
+    chosen = {}
     for job in jobs:
         option = _OPTION.search(lines.get(job.name, ""))
         if option:
-            found[job.name] = option[1]
+            chosen[job.name] = option[1]
         elif job.batch:
             # the tasks of an array have one script
             whole = number(job.name)
             if whole not in scripts:
                 scripts[whole] = _in_script(ask(["scontrol", "write", "batch_script", job.name, "-"]))
             if wanted := scripts[whole]:
-                found[job.name] = wanted
-    return found
+                chosen[job.name] = wanted
+    return chosen
 
 
 def _in_script(script: str) -> str | None:
     for line in script.splitlines():
-        if line.startswith("#SBATCH") and (found := _OPTION.search(line)):
-            return found[1]
+        if line.startswith("#SBATCH") and (option := _OPTION.search(line)):
+            return option[1]
     return None
 
 
@@ -87,9 +89,9 @@ def endings(decisions: Iterable[Decision], settings: Settings) -> list[list[str]
 def farewells(decisions: Iterable[Decision], settings: Settings) -> list[list[str]]:
     """Return the commands that write why into the output of jobs that will not run again: scancel does not say it."""
     return [
-        ["scontrol", "notify", it.job.name, f"gpupool: PREEMPTED: job {it.job.name} was {it.reason}"]
-        for it in decisions
-        if not _runs_again(it.job, settings)
+        ["scontrol", "notify", decision.job.name, f"gpupool: PREEMPTED: job {decision.job.name} was {decision.reason}"]
+        for decision in decisions
+        if not _runs_again(decision.job, settings)
     ]
 
 

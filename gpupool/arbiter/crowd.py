@@ -30,12 +30,12 @@ def begun(jobs: Iterable[Job], settings: Settings) -> bool:
 
 def waiting(jobs: Iterable[Job], settings: Settings) -> list[Job]:
     """Return the jobs that wait for room in a partition above the lowest, in the order of their turn."""
-    found = [job for job in jobs if job.startable and job.reason in _SOON and _above(job, settings)]
+    queue = [job for job in jobs if job.startable and job.reason in _SOON and _above(job, settings)]
 
     def turn(job: Job) -> tuple[int, int, int]:
         return -_tier(_above(job, settings), settings), -job.priority, int(number(job.name))
 
-    return sorted(found, key=turn)
+    return sorted(queue, key=turn)
 
 
 def evictions(
@@ -57,7 +57,7 @@ def evictions(
         return []
     stay = sorted(_borrowers(jobs, settings), key=lambda job: (_tier(job.partitions, settings), -job.start, job.name))
     promised = _Promised()
-    found: list[Decision] = []
+    decisions: list[Decision] = []
     for job in waiting(jobs, settings):
         partitions = [name for name in _above(job, settings) if user_may(job, name, limits, settings)]
         for _ in range(job.tasks):
@@ -72,10 +72,10 @@ def evictions(
                     break
                 stay = [it for it in stay if it not in gone]
                 why = f"job {job.name} of {job.user} is pending for resources, and other jobs come first"
-                found += [signal(victim, job, settings, now, why) for victim in gone]
+                decisions += [signal(victim, job, settings, now, why) for victim in gone]
                 room.take(job, partitions)
             promised.add(job)
-    return found
+    return decisions
 
 
 def _borrowers(jobs: Iterable[Job], settings: Settings) -> Iterator[Job]:

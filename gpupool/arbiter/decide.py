@@ -71,8 +71,8 @@ class Decision:
 
 def mark_of(job: Job) -> Mark | None:
     """Return the arbiter's last mark on a job, of whatever run."""
-    found = _MARK.search(job.comment)
-    return Mark(int(found[1]), int(found[2]), found[3]) if found else None
+    match = _MARK.search(job.comment)
+    return Mark(int(match[1]), int(match[2]), match[3]) if match else None
 
 
 def unmarked(comment: str) -> str:
@@ -84,31 +84,33 @@ def waiting(jobs: Iterable[Job], settings: Settings) -> list[Job]:
     """Return the jobs that wait on their account's limit while jobs of the account run that might give way."""
     jobs = list(jobs)
     yielding = {job.account for job in jobs if job.running and job.partitions[0] in settings.labmates}
-    found = [
+    blocked = [
         job
         for job in jobs
         if job.startable and job.reason in CAPPED and job.account in yielding and owned(job, settings)
     ]
-    return sorted(found, key=lambda job: (-job.priority, int(job.name.partition("_")[0])))
+    return sorted(blocked, key=lambda job: (-job.priority, int(job.name.partition("_")[0])))
 
 
 def overdue(jobs: Iterable[Job], settings: Settings, now: float) -> list[Decision]:
     """Return what is to happen to jobs whose grace time is over; never a moment before it is."""
     jobs = list(jobs)
     pending = {number(job.name) for job in jobs if job.pending}
-    found = []
+    decisions = []
     for job in jobs:
         due = _due(job, settings)
         if due is None or due > now:
             continue
         mark = _valid(job)
         if job.preempted:
-            found.append(Decision("end", job, "preempted by Slurm, and its grace time is over"))
+            decisions.append(Decision("end", job, "preempted by Slurm, and its grace time is over"))
         elif mark and number(mark.waiting) in pending:
-            found.append(Decision("end", job, f"signalled for job {mark.waiting}, and its grace time is over", mark))
+            decisions.append(
+                Decision("end", job, f"signalled for job {mark.waiting}, and its grace time is over", mark)
+            )
         elif mark:
-            found.append(Decision("spare", job, f"job {mark.waiting} is no longer pending", mark))
-    return found
+            decisions.append(Decision("spare", job, f"job {mark.waiting} is no longer pending", mark))
+    return decisions
 
 
 def deadline(jobs: Iterable[Job], settings: Settings) -> int | None:
@@ -164,10 +166,14 @@ def evictions(
                 ours[key] = ours.get(key, 0) + amount
     return [
         signal(
-            it, job, settings, now, f"job {job.name} of {job.user} waits on the limit of {job.account} ({job.reason})"
+            victim,
+            job,
+            settings,
+            now,
+            f"job {job.name} of {job.user} waits on the limit of {job.account} ({job.reason})",
         )
         for pairs in chosen.values()
-        for it, job in pairs.values()
+        for victim, job in pairs.values()
     ]
 
 
@@ -182,9 +188,9 @@ def settling(jobs: Iterable[Job], recent: Mapping[str, int]) -> dict[str, int]:
 
 def _givers(job: Job, jobs: Iterable[Job], settings: Settings) -> tuple[list[Job], list[Job]]:
     """Return the jobs that may give way to a waiting one: those that leave already, and those that do not."""
-    found = [it for it in jobs if it.running and it.account == job.account and it.partitions[0] in settings.labmates]
-    going = [it for it in found if leaving(it)]
-    return going, [it for it in found if it not in going and not it.peculiar and it.start]
+    running = [it for it in jobs if it.running and it.account == job.account and it.partitions[0] in settings.labmates]
+    going = [it for it in running if leaving(it)]
+    return going, [it for it in running if it not in going and not it.peculiar and it.start]
 
 
 def leaving(job: Job) -> bool:

@@ -69,22 +69,22 @@ class Job:
 def read(text: str) -> list[Job]:
     """Return the jobs of `squeue --json`; UnsureError where a field is missing or is not what it was."""
     try:
-        said = json.loads(text)
-        return [_job(entry) for entry in said["jobs"]]
+        data = json.loads(text)
+        return [_job(entry) for entry in data["jobs"]]
     except (ValueError, KeyError, TypeError, AttributeError) as wrong:
         raise UnsureError(f"squeue --json: {type(wrong).__name__}: {wrong}") from wrong
 
 
 def tres(text: str) -> dict[str, float]:
     """Return `cpu=4,mem=30G,gres/gpu=2` as a mapping, memory in MiB."""
-    found: dict[str, float] = {}
+    amounts: dict[str, float] = {}
     for word in filter(None, text.split(",")):
         key, _, value = word.partition("=")
         if key == "mem":
-            found[key] = float(value[:-1]) * _UNITS[value[-1]] if value[-1] in _UNITS else float(value)
+            amounts[key] = float(value[:-1]) * _UNITS[value[-1]] if value[-1] in _UNITS else float(value)
         else:
-            found[key] = float(value)
-    return found
+            amounts[key] = float(value)
+    return amounts
 
 
 def _job(entry: dict[str, Any]) -> Job:

@@ -25,16 +25,16 @@ def read(text: str) -> list[Node]:
     """Return the nodes of `scontrol -o show nodes`."""
     nodes = []
     for line in filter(None, text.splitlines()):
-        words = dict(re.findall(r"(\w+)=(\S*)", line))
+        fields = dict(re.findall(r"(\w+)=(\S*)", line))
         try:
-            state = words["State"]
+            state = fields["State"]
             nodes.append(
                 Node(
-                    name=words["NodeName"],
-                    has=tres(words["CfgTRES"]),
-                    used=tres(words["AllocTRES"]),
-                    partitions=tuple(words.get("Partitions", "").split(",")),
-                    features=tuple(words["ActiveFeatures"].split(",")),
+                    name=fields["NodeName"],
+                    has=tres(fields["CfgTRES"]),
+                    used=tres(fields["AllocTRES"]),
+                    partitions=tuple(fields.get("Partitions", "").split(",")),
+                    features=tuple(fields["ActiveFeatures"].split(",")),
                     away=state.endswith("*") or any(word in state for word in _AWAY),
                 )
             )
@@ -65,19 +65,19 @@ class Room:
         if job.node_count != 1:
             return []
         nodes = self._open_to(job, partitions)
-        there: dict[str, list[Job]] = {}
+        by_node: dict[str, list[Job]] = {}
         for other in others:
             name = other.nodes
             if name not in nodes or other.node_count != 1:
                 continue
-            there.setdefault(name, []).append(other)
-            if self._fits(job, name, there[name]):
-                chosen = there[name]
+            by_node.setdefault(name, []).append(other)
+            if self._fits(job, name, by_node[name]):
+                chosen = by_node[name]
                 for needless in list(chosen):
                     if self._fits(job, name, rest := [it for it in chosen if it is not needless]):
                         chosen = rest
-                for it in chosen:
-                    for key, amount in it.has.items():
+                for victim in chosen:
+                    for key, amount in victim.has.items():
                         self._free[name][key] = self._free[name].get(key, 0) + amount
                 return chosen
         return []

@@ -156,7 +156,7 @@ def _differences(wish: _Wish) -> "list[Setting]":
 
 def _tell(progress: Progress, wish: _Wish, key: str, finding: "Finding | None") -> None:
     if finding is None:
-        words = next((it.words for it in wish.promises if it.key == key), "")
+        words = next((it.text for it in wish.promises if it.key == key), "")
         progress.step(key, words)
         return
     progress.advance()

@@ -27,8 +27,8 @@ def database(state: str) -> str:
 
 def service(unit: str) -> str:
     """Return the script that starts the program of a systemd unit, as its user, with its environment and our logs."""
-    said = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line and not line.startswith("#"))
-    command = f"runuser -u {said['User']} -- env {said.get('Environment', '')} {said['ExecStart']}"
+    settings = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line and not line.startswith("#"))
+    command = f"runuser -u {settings['User']} -- env {settings.get('Environment', '')} {settings['ExecStart']}"
     return f"setsid {command} </dev/null >/var/log/arbiter.log 2>&1 &\n"
 
 

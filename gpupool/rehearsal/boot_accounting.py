@@ -5,9 +5,9 @@ from typing import Any
 
 from gpupool.errors import TwinError
 from gpupool.operations.accounting import PATIENCE, ask_text, difference, normal, read, script, tres_of
-from gpupool.rehearsal.twin_jobs import Said
+from gpupool.rehearsal.twin_jobs import Result
 
-Run = Callable[[str, float], Said]  # shell text, seconds
+Run = Callable[[str, float], Result]  # shell text, seconds
 
 
 def reconcile(run: Run, entities: Mapping[str, Any], *, limits: bool) -> None:
@@ -16,10 +16,10 @@ def reconcile(run: Run, entities: Mapping[str, Any], *, limits: bool) -> None:
         clean = normal(entities, limits)
     except ValueError as error:
         raise TwinError(f"accounting: {error}") from None
-    said = run(ask_text(clean["cluster"], PATIENCE, tuple(sorted(tres_of(clean)))), 120)
-    state = read(said.out)
+    answer = run(ask_text(clean["cluster"], PATIENCE, tuple(sorted(tres_of(clean)))), 120)
+    state = read(answer.out)
     if state is None or state.trouble:
-        raise TwinError(f"slurmdbd cannot be asked: {state.trouble if state else said.err.strip()}")
+        raise TwinError(f"slurmdbd cannot be asked: {state.trouble if state else answer.err.strip()}")
     if not (steps := difference(state.entities, clean)):
         return
     done = run(script(steps), 600)

@@ -41,23 +41,23 @@ class Difference:
 
 def applied(files: Mapping[str, str], table: tuple[Difference, ...]) -> dict[str, str]:
     """Return production's files as the twin has them. TwinError where a key that must be there is not."""
-    found: dict[str, str] = {}
+    twin: dict[str, str] = {}
     for path, text in files.items():
         mine = [it for it in table if fnmatchcase(path, it.file)]
         if any(not it.key for it in mine):
             continue
-        for it in mine:
+        for row in mine:
             if path.endswith(".json"):
-                text, seen = texts.changed_json(text, it.line, it.change)
+                text, seen = texts.changed_json(text, row.line, row.change)
             else:
-                text, seen = texts.changed(text, it.line, it.word, it.change)
-            if it.needed and not seen:
+                text, seen = texts.changed(text, row.line, row.word, row.change)
+            if row.needed and not seen:
                 raise TwinError(
-                    f"the table of differences has {it.key} in {path}, which production's file does not have: "
+                    f"the table of differences has {row.key} in {path}, which production's file does not have: "
                     "bring the table and the file together"
                 )
-        found[path] = text
-    return found
+        twin[path] = text
+    return twin
 
 
 def unnamed(production: Mapping[str, str], twin: Mapping[str, str], table: tuple[Difference, ...]) -> list[str]:

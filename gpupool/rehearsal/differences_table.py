@@ -206,5 +206,5 @@ def _of_node(path: str) -> str:
 
 
 def _with(flag: str, value: str | None, _: str) -> str:
-    words = value.split(",") if value else []
-    return ",".join(words if flag in words else [*words, flag])
+    flags = value.split(",") if value else []
+    return ",".join(flags if flag in flags else [*flags, flag])

@@ -25,42 +25,42 @@ def changed(text: str, line: str, word: str | None, change: Change) -> tuple[str
             seen += 1
             lines += [] if new is None else [f"{key}={new}"]
         else:
-            words, there = _word(old.split(), word, change)
-            seen += there
-            lines.append(" ".join(words))
+            tokens, present = _word(old.split(), word, change)
+            seen += present
+            lines.append(" ".join(tokens))
     if word is None and not seen and (new := change(None, "0")) is not None:
         lines.append(f"{line}={new}")
     return "".join(f"{it}\n" for it in lines), seen > 0
 
 
-def _word(words: list[str], word: str, change: Change) -> tuple[list[str], bool]:
-    name = words[0].partition("=")[2]
-    found = [it for it in words if it.partition("=")[0].lower() == word.lower()]
-    new = change(found[0].partition("=")[2] if found else None, name)
-    kept = [it for it in words if it not in found]
+def _word(tokens: list[str], word: str, change: Change) -> tuple[list[str], bool]:
+    name = tokens[0].partition("=")[2]
+    matching = [it for it in tokens if it.partition("=")[0].lower() == word.lower()]
+    new = change(matching[0].partition("=")[2] if matching else None, name)
+    kept = [it for it in tokens if it not in matching]
     if new is None:
-        return kept, bool(found)
-    place = words.index(found[0]) if found else len(kept)
-    return [*kept[:place], f"{word}={new}", *kept[place:]], bool(found)
+        return kept, bool(matching)
+    place = tokens.index(matching[0]) if matching else len(kept)
+    return [*kept[:place], f"{word}={new}", *kept[place:]], bool(matching)
 
 
 def changed_json(text: str, key: str, change: Change) -> tuple[str, bool]:
     """Return JSON with a number changed, or each number of a mapping, by its key; `changed` otherwise."""
-    said = json.loads(text)
-    seen = key in said
-    if isinstance(said.get(key), dict):
-        said[key] = {name: _number(change(str(value), name)) for name, value in said[key].items()}
+    data = json.loads(text)
+    seen = key in data
+    if isinstance(data.get(key), dict):
+        data[key] = {name: _number(change(str(value), name)) for name, value in data[key].items()}
     elif seen:
-        said[key] = _number(change(str(said[key]), "0"))
-    return _json(said), seen
+        data[key] = _number(change(str(data[key]), "0"))
+    return _json(data), seen
 
 
 def _number(text: str | None) -> int | None:
     return None if text is None else int(text)
 
 
-def _json(said: Any) -> str:
-    return json.dumps(said, indent=1) + "\n"
+def _json(data: Any) -> str:
+    return json.dumps(data, indent=1) + "\n"
 
 
 def masked(text: str, keys: Collection[tuple[str, str | None]]) -> list[str]:

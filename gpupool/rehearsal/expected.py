@@ -138,8 +138,8 @@ class Expected:
     def room(self, user: User, partition: Partition, account: str, qos: str | None = None) -> Room:
         """Return what the user may hold in the partition: its own limit, or else the QoS', and the account's."""
         name = qos or self.default_qos(user, account)
-        found = self.cluster.qos.get(name) if name and not partition.lift_per_user else None
-        of_qos = found.limits.per_user if found else Amounts()
+        entry = self.cluster.qos.get(name) if name and not partition.lift_per_user else None
+        of_qos = entry.limits.per_user if entry else Amounts()
         of_account = self.cluster.accounts[account].limits.per_user
 
         def least(key: str) -> int | None:
@@ -170,9 +170,9 @@ class Expected:
         """CPUs for each GPU of a type: what people are told, or what every node of the type has for all its GPUs."""
         told = self.cluster.scheduler.warn_cpus_per_gpu
         return {
-            gpu: min([told.get(gpu, told.get("default", it)), it])
+            gpu: min([told.get(gpu, told.get("default", share)), share])
             for gpu in self.cluster.gpu_types
-            if (it := min((node.cpus // node.gpu_count for node in self.compute if gpu in node.gpus), default=0))
+            if (share := min((node.cpus // node.gpu_count for node in self.compute if gpu in node.gpus), default=0))
         }
 
     @property

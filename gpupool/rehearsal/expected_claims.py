@@ -68,13 +68,13 @@ def evenly(expected: Expected) -> dict[str, list[Wish]]:
     sizes = [node.gpu_count for node in expected.compute if node.gpus] + [lab.cap for lab in expected.labs]
     size = gcd(*sizes)
     types = Counter({Piece(size, None, gpu): count // size for gpu, count in _gpus(expected).items()})
-    found = {}
+    claims = {}
     for lab in expected.labs:
         pieces = list(_take(lab, types, lab.cap)) if expected.typed else [Piece(size)] * (lab.cap // size)
         wishes = hand_out(expected, lab, pieces)
         # one by one: Slurm evicts for one task of an array at a time
-        found[lab.name] = [replace(wish, count=1) for wish in wishes for _ in range(wish.count)]
-    return found
+        claims[lab.name] = [replace(wish, count=1) for wish in wishes for _ in range(wish.count)]
+    return claims
 
 
 def with_cpus(expected: Expected) -> dict[str, list[Wish]]:
@@ -115,22 +115,22 @@ def whole_nodes(expected: Expected) -> tuple[dict[str, list[Wish]], dict[str, li
 
 
 def _gpus(expected: Expected) -> Counter[str]:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for node in expected.compute:
-        found.update(dict(node.gpus))
-    return found
+        counts.update(dict(node.gpus))
+    return counts
 
 
 def _take(lab: Lab, supply: Counter[Piece], left: int) -> Iterator[Piece]:
     """Take pieces for so many GPUs: those with many CPUs as long as the lab's share of CPUs lasts for all."""
     share = lab.group.cpu
     while left:
-        there = sorted((it for it in supply if supply[it] > 0 and it.gpus <= left), key=lambda it: it.cpus or 0)
-        if not there:
+        available = sorted((it for it in supply if supply[it] > 0 and it.gpus <= left), key=lambda it: it.cpus or 0)
+        if not available:
             return
-        least = (there[0].cpus or 1) / there[0].gpus
-        fits = [it for it in there if share is None or (it.cpus or 1) + least * (left - it.gpus) <= share]
-        piece = fits[-1] if fits else there[0]
+        least = (available[0].cpus or 1) / available[0].gpus
+        fits = [it for it in available if share is None or (it.cpus or 1) + least * (left - it.gpus) <= share]
+        piece = fits[-1] if fits else available[0]
         supply[piece] -= 1
         cpus = piece.cpus
         if share is not None:
@@ -168,16 +168,16 @@ def hand_out(expected: Expected, lab: Lab, pieces: Iterable[Piece], before: Iter
     lifted = [it for it in expected.lab_loans(lab.name) if it.lift_per_user]
     for piece in before:
         any(left[user].take(piece) for user in lab.members)
-    found: Counter[tuple[User, str, bool, Piece]] = Counter()
+    counts: Counter[tuple[User, str, bool, Piece]] = Counter()
     for piece in pieces:
         user = next((it for it in lab.members if left[it].take(piece)), None)
         if user:
-            found[user, lab.partition, True, piece] += 1
+            counts[user, lab.partition, True, piece] += 1
         elif lifted:
-            found[lab.members[0], lifted[-1].name, False, piece] += 1
+            counts[lab.members[0], lifted[-1].name, False, piece] += 1
     return [
         Wish(lab.name, user.name, lab.name, where, count, piece.gpus, piece.cpus, piece.gpu_type, owned)
-        for (user, where, owned, piece), count in found.items()
+        for (user, where, owned, piece), count in counts.items()
     ]
 
 

@@ -12,11 +12,11 @@ Outcome = Literal["kept", "broken", "void", "not made"]
 class Finding:
     """A promise, what was tried and what happened, in a lab head's words; `seconds` it took.
 
-    `promise` is its key (`cap`), `words` what it says, `requirements` the numbers of the users' promises it shows.
+    `promise` is its key (`cap`), `text` what it says, `requirements` the numbers of the users' promises it shows.
     """
 
     promise: str
-    words: str
+    text: str
     tried: str
     happened: str
     outcome: Outcome

@@ -26,26 +26,29 @@ def _environment() -> Environment:
     )
 
 
-def page(it: Rehearsed) -> str:
+def page(rehearsed: Rehearsed) -> str:
     """Return the whole page as HTML."""
-    pool, rows = timeline.pool_row(it.moments, it.gpus), timeline.lab_rows(it.moments, it.caps)
-    end = timeline.end_of(it.moments)
+    pool, rows = (
+        timeline.pool_row(rehearsed.moments, rehearsed.gpus),
+        timeline.lab_rows(rehearsed.moments, rehearsed.caps),
+    )
+    end = timeline.end_of(rehearsed.moments)
     return (
         _environment()
         .get_template("rehearsal.html.j2")
         .render(
-            it=it,
-            verdict=verdict(it.counts),
-            worst=it.worst,
-            counts=[(outcome, it.counts[outcome]) for outcome in OUTCOMES if it.counts[outcome]],
+            rehearsed=rehearsed,
+            verdict=verdict(rehearsed.counts),
+            worst=rehearsed.worst,
+            counts=[(outcome, rehearsed.counts[outcome]) for outcome in OUTCOMES if rehearsed.counts[outcome]],
             signs=SIGNS,
-            took=words_for(it.seconds),
+            took=words_for(rehearsed.seconds),
             words_for=words_for,
             pool=pool,
             rows=rows,
             sum_up=sum_up,
-            down=timeline.down_shape(it.moments, it.gpus),
-            phases=timeline.phases(it.moments, it.findings),
+            down=timeline.down_shape(rehearsed.moments, rehearsed.gpus),
+            phases=timeline.phases(rehearsed.moments, rehearsed.findings),
             ticks=timeline.ticks(end),
             numbers=_numbers([pool, *rows], end),
             up=timeline.UP,
@@ -73,5 +76,5 @@ def sum_up(row: Row) -> str:
 
 def _numbers(rows: list[Row], end: float) -> str:
     """Return the points as JSON for the line that follows the pointer; safe inside a script element."""
-    found = [[[round(point.at, 1), *point[1:]] for point in row.points] for row in rows]
-    return json.dumps({"end": round(end, 1), "rows": found}, separators=(",", ":")).replace("<", "\\u003c")
+    points = [[[round(point.at, 1), *point[1:]] for point in row.points] for row in rows]
+    return json.dumps({"end": round(end, 1), "rows": points}, separators=(",", ":")).replace("<", "\\u003c")

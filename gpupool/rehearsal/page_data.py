@@ -95,10 +95,18 @@ def verdict(counts: Mapping[Outcome, int]) -> str:
     return "The promise was kept" if tried == 1 else f"All {tried} promises were kept"
 
 
-def _finding(it: Finding) -> dict[str, Any]:
-    return {**vars(it), "seconds": round(it.seconds, 2), "requirements": list(it.requirements)}
+def _finding(finding: Finding) -> dict[str, Any]:
+    return {
+        "promise": finding.promise,
+        "words": finding.text,
+        "tried": finding.tried,
+        "happened": finding.happened,
+        "outcome": finding.outcome,
+        "seconds": round(finding.seconds, 2),
+        "requirements": list(finding.requirements),
+    }
 
 
-def _moment(it: Moment) -> dict[str, Any]:
-    by_lab = {key: {lab: n for lab, n in getattr(it, key).items() if n} for key in ("owned", "borrowed", "evicted")}
-    return {"at": round(it.at, 2), "promise": it.promise, **by_lab, "idle": it.idle, "down": it.down}
+def _moment(moment: Moment) -> dict[str, Any]:
+    by_lab = {key: {lab: n for lab, n in getattr(moment, key).items() if n} for key in ("owned", "borrowed", "evicted")}
+    return {"at": round(moment.at, 2), "promise": moment.promise, **by_lab, "idle": moment.idle, "down": moment.down}

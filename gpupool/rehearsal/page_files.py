@@ -12,18 +12,18 @@ from gpupool.rehearsal.page_data import Rehearsed
 
 def ensure_writable(folder: Path) -> None:
     """Complain of a folder that no report can be written to, before minutes were spent; nothing is made yet."""
-    there = next(it for it in (folder, *folder.absolute().parents) if it.exists())
-    if not there.is_dir():
-        raise GpupoolError(f"--report {folder}: {there} is a file, and must be a folder")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise GpupoolError(f"--report {folder}: no permission to write to {there}")
+    existing = next(it for it in (folder, *folder.absolute().parents) if it.exists())
+    if not existing.is_dir():
+        raise GpupoolError(f"--report {folder}: {existing} is a file, and must be a folder")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise GpupoolError(f"--report {folder}: no permission to write to {existing}")
 
 
-def write(folder: Path, it: Rehearsed) -> None:
+def write(folder: Path, rehearsed: Rehearsed) -> None:
     """Write both files, each whole or not at all, the page last; other files of the folder stay."""
     folder.mkdir(parents=True, exist_ok=True)
-    _put(folder / "rehearsal.json", json.dumps(it.as_dict(), indent=1, ensure_ascii=False) + "\n")
-    _put(folder / "index.html", page(it))
+    _put(folder / "rehearsal.json", json.dumps(rehearsed.as_dict(), indent=1, ensure_ascii=False) + "\n")
+    _put(folder / "index.html", page(rehearsed))
 
 
 def _put(file: Path, text: str) -> None:

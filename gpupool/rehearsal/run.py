@@ -59,7 +59,7 @@ class _Run:
                 verdict = broken("as far as it went", f"the twin did not answer: {error}")
         finding = Finding(
             promise.key,
-            promise.words,
+            promise.text,
             verdict.tried,
             verdict.happened,
             verdict.outcome,

@@ -16,7 +16,7 @@ def scenarios(inventory: FilePath, cluster: Cluster) -> list[Scenario]:
     """Return what stands in INVENTORY/rehearsal/*.yml; BadInventoryError with every complaint about it."""
     folder = inventory / "rehearsal"
     files = sorted(it for it in folder.iterdir() if it.suffix in (".yml", ".yaml")) if folder.is_dir() else []
-    found: list[Scenario] = []
+    valid: list[Scenario] = []
     located: list[Located] = []
     taken: dict[str, FilePath] = {}
     for file in files:
@@ -31,14 +31,14 @@ def scenarios(inventory: FilePath, cluster: Cluster) -> list[Scenario]:
         else:
             complaints = list(_unknown(scenario, cluster))
             if scenario.name in taken:
-                words = f"{scenario.name} is also the name of {taken[scenario.name]}"
-                complaints.append(Complaint(("name",), words))
+                message = f"{scenario.name} is also the name of {taken[scenario.name]}"
+                complaints.append(Complaint(("name",), message))
             taken[scenario.name] = file
-            found.append(scenario)
+            valid.append(scenario)
         located += locate(complaints, text.places, Place(str(file), 1))
     if located:
         raise BadInventoryError(located)
-    return found
+    return valid
 
 
 def _unknown(scenario: Scenario, cluster: Cluster) -> Iterator[Complaint]:
@@ -50,8 +50,8 @@ def _unknown(scenario: Scenario, cluster: Cluster) -> Iterator[Complaint]:
         if step.submit:
             submitted = True
             if step.submit.user not in cluster.users:
-                words = f"there is no user {step.submit.user}"
-                yield Complaint((*here, "submit", "user"), words, _near(step.submit.user, cluster.users))
+                message = f"there is no user {step.submit.user}"
+                yield Complaint((*here, "submit", "user"), message, _near(step.submit.user, cluster.users))
             if step.submit.name:
                 named.add(step.submit.name)
         if step.expect and not submitted:
@@ -77,8 +77,8 @@ def _complaints(error: ValidationError) -> Iterator[Complaint]:
 
 def _keys(path: Path) -> Iterator[str]:
     models: dict[str, type[BaseModel]] = {"submit": Submit, "expect": Expect, "pending": Pending}
-    words = [step for step in path if isinstance(step, str)]
-    model = models.get(words[-1], Step) if words else Scenario
+    keys = [step for step in path if isinstance(step, str)]
+    model = models.get(keys[-1], Step) if keys else Scenario
     yield from model.model_fields
 
 

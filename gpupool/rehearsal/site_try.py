@@ -33,9 +33,9 @@ def attempt(stage: Stage, steps: Sequence[Step]) -> Verdict:
     return kept("; ".join(asked), "; ".join(seen) or "nothing was expected")
 
 
-def _wish(stage: Stage, it: Submit) -> Wish:
-    user = stage.expected.cluster.users[it.user]
-    return Plain(user.account, it.user, "", "", it.count, 0, more=tuple(shlex.split(it.options)))
+def _wish(stage: Stage, submit: Submit) -> Wish:
+    user = stage.expected.cluster.users[submit.user]
+    return Plain(user.account, submit.user, "", "", submit.count, 0, more=tuple(shlex.split(submit.options)))
 
 
 class Plain(Wish):
@@ -49,8 +49,8 @@ class Plain(Wish):
 
 def _comes_true(stage: Stage, expect: Expect, sent: Sent) -> tuple[bool, str]:
     if expect.refused is not None:
-        said = "; ".join(words for _, words in sent.refused)
-        return bool(said) and expect.refused in said, f"refused: {said}" if said else "it was taken"
+        refusal = "; ".join(message for _, message in sent.refused)
+        return bool(refusal) and expect.refused in refusal, f"refused: {refusal}" if refusal else "it was taken"
     if sent.refused:
         return False, f"refused: {sent.refused[0][1]}"
 
@@ -62,12 +62,12 @@ def _comes_true(stage: Stage, expect: Expect, sent: Sent) -> tuple[bool, str]:
         true, scene = stage.steady(holds, 1)
     waits = scene.pending(sent)
     again = [job for job in scene.of(sent) if job.restarts]
-    words = [f"{len(scene.running(sent))} running"]
+    parts = [f"{len(scene.running(sent))} running"]
     if waits:
-        words.append(f"{len(waits)} pending ({scene.reasons(sent)})")
+        parts.append(f"{len(waits)} pending ({scene.reasons(sent)})")
     if again:
-        words.append(f"{len(again)} requeued")
-    return true, ", ".join(words)
+        parts.append(f"{len(again)} requeued")
+    return true, ", ".join(parts)
 
 
 def _holds(scene: Scene, expect: Expect, sent: Sent) -> bool:

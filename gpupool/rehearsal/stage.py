@@ -62,8 +62,8 @@ class Scene:
 
     def reasons(self, sent: Sent) -> str:
         """Say why those that wait do, as squeue has it."""
-        words = sorted({job.reason for job in self.pending(sent) if job.reason not in ("", "None")})
-        return ", ".join(words) or "no reason given"
+        reasons = sorted({job.reason for job in self.pending(sent) if job.reason not in ("", "None")})
+        return ", ".join(reasons) or "no reason given"
 
 
 @dataclass
@@ -113,7 +113,7 @@ class Stage:
         pairs = list(zip(wanted, answers, strict=True))
         return Sent(
             {answer: wish for wish, answer in pairs if isinstance(answer, str)},
-            [(wish, answer.words) for wish, answer in pairs if isinstance(answer, Refusal)],
+            [(wish, answer.message) for wish, answer in pairs if isinstance(answer, Refusal)],
             time.time(),
         )
 

@@ -13,23 +13,26 @@ _STYLES: dict[Outcome, str] = {"kept": "green", "broken": "bold red", "void": "b
 _WIDE = 120  # columns; a narrower terminal has no room for what was tried
 
 
-def show(console: Console, it: Rehearsed) -> None:
+def show(console: Console, rehearsed: Rehearsed) -> None:
     """Print the table, what is broken or void in full, then the counts and the verdict."""
     if console.is_terminal:
-        console.print(_table(it, console.width), soft_wrap=False)
+        console.print(_table(rehearsed, console.width), soft_wrap=False)
     else:
-        for finding in it.findings:
+        for finding in rehearsed.findings:
             console.print(styled(_line(finding)), soft_wrap=True)
     for outcome in ("void", "broken"):
-        for finding in it.findings:
+        for finding in rehearsed.findings:
             if finding.outcome == outcome:
                 _aloud(console, finding)
-    console.print(_counts(it), end=" ")
-    console.print(f"({words_for(it.seconds)})", style="dim")
-    console.print(styled(f"{verdict(it.counts)}: {it.cluster}, Slurm {it.version}"), style=_STYLES[it.worst])
+    console.print(_counts(rehearsed), end=" ")
+    console.print(f"({words_for(rehearsed.seconds)})", style="dim")
+    console.print(
+        styled(f"{verdict(rehearsed.counts)}: {rehearsed.cluster}, Slurm {rehearsed.version}"),
+        style=_STYLES[rehearsed.worst],
+    )
 
 
-def _table(it: Rehearsed, width: int) -> Table:
+def _table(rehearsed: Rehearsed, width: int) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False, expand=True)
     wide = width >= _WIDE
     table.add_column("", no_wrap=True)
@@ -38,24 +41,31 @@ def _table(it: Rehearsed, width: int) -> Table:
         table.add_column("Tried", ratio=4, no_wrap=True, overflow="ellipsis")
     table.add_column("Happened", ratio=5, no_wrap=True, overflow="ellipsis")
     table.add_column("Seconds", justify="right", no_wrap=True)
-    for finding in it.findings:
+    for finding in rehearsed.findings:
         sign = styled((f"{SIGNS[finding.outcome]} {finding.outcome}", _STYLES[finding.outcome]))
         tried = [styled(finding.tried)] if wide else []
-        table.add_row(sign, styled(finding.words), *tried, styled(finding.happened), f"{finding.seconds:.1f}")
+        table.add_row(sign, styled(finding.text), *tried, styled(finding.happened), f"{finding.seconds:.1f}")
     return table
 
 
-def _line(it: Finding) -> str:
-    head = f"{it.outcome:<8}  {it.promise:<16}  {it.words}"
-    return f"{head}; tried: {it.tried}; happened: {it.happened} ({it.seconds:.1f} s)"
+def _line(finding: Finding) -> str:
+    head = f"{finding.outcome:<8}  {finding.promise:<16}  {finding.text}"
+    return f"{head}; tried: {finding.tried}; happened: {finding.happened} ({finding.seconds:.1f} s)"
 
 
-def _aloud(console: Console, it: Finding) -> None:
-    console.print(styled(f"\n{SIGNS[it.outcome]} {it.outcome}: {it.promise}: {it.words}"), style=_STYLES[it.outcome])
-    console.print(styled(f"  tried     {it.tried}"))
-    console.print(styled(f"  happened  {it.happened}"))
+def _aloud(console: Console, finding: Finding) -> None:
+    console.print(
+        styled(f"\n{SIGNS[finding.outcome]} {finding.outcome}: {finding.promise}: {finding.text}"),
+        style=_STYLES[finding.outcome],
+    )
+    console.print(styled(f"  tried     {finding.tried}"))
+    console.print(styled(f"  happened  {finding.happened}"))
 
 
-def _counts(it: Rehearsed) -> Text:
-    said = [styled((f"{it.counts[outcome]} {outcome}", _STYLES[outcome])) for outcome in OUTCOMES if it.counts[outcome]]
-    return Text("\n") + Text(", ").join(said)
+def _counts(rehearsed: Rehearsed) -> Text:
+    parts = [
+        styled((f"{rehearsed.counts[outcome]} {outcome}", _STYLES[outcome]))
+        for outcome in OUTCOMES
+        if rehearsed.counts[outcome]
+    ]
+    return Text("\n") + Text(", ").join(parts)

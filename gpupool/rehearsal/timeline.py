@@ -105,7 +105,7 @@ class Phase:
 
     promise: str
     number: int | None
-    words: str
+    text: str
     left: float  # percent of the whole
     width: float
 
@@ -118,7 +118,8 @@ def lab_rows(moments: Sequence[Moment], caps: Mapping[str, int]) -> list[Row]:
     rows = []
     for name in names:
         points = [
-            Point(it.at, it.owned.get(name, 0), it.borrowed.get(name, 0), it.evicted.get(name, 0)) for it in moments
+            Point(moment.at, moment.owned.get(name, 0), moment.borrowed.get(name, 0), moment.evicted.get(name, 0))
+            for moment in moments
         ]
         cap, peak = caps.get(name), max((point.held for point in points), default=0)
         room = max(cap, min(peak, cap * _CAPS_SHOWN), max(point.owned for point in points)) if cap and points else peak
@@ -129,7 +130,8 @@ def lab_rows(moments: Sequence[Moment], caps: Mapping[str, int]) -> list[Row]:
 def pool_row(moments: Sequence[Moment], gpus: int) -> Row:
     """Return the row of the whole pool."""
     points = [
-        Point(it.at, sum(it.owned.values()), sum(it.borrowed.values()), sum(it.evicted.values())) for it in moments
+        Point(moment.at, sum(moment.owned.values()), sum(moment.borrowed.values()), sum(moment.evicted.values()))
+        for moment in moments
     ]
     return Row("all labs", None, thinned(points, 600), end_of(moments), max(1, gpus))
 
@@ -161,14 +163,16 @@ def thinned(points: Sequence[Point], most: int) -> list[Point]:
 def phases(moments: Sequence[Moment], findings: Sequence[Finding]) -> list[Phase]:
     """Return what was tried when, in the order of time."""
     numbers = {finding.promise: number for number, finding in enumerate(findings, 1)}
-    words = {finding.promise: finding.words for finding in findings}
+    texts = {finding.promise: finding.text for finding in findings}
     runs = [(promise, next(run).at) for promise, run in groupby(moments, key=lambda it: it.promise)]
-    end, found = end_of(moments), []
+    end, stretches = end_of(moments), []
     for index, (promise, start) in enumerate(runs):
         stop = runs[index + 1][1] if index + 1 < len(runs) else end
         left, width = 100 * start / end, 100 * (stop - start) / end
-        found.append(Phase(promise, numbers.get(promise), words.get(promise, promise), round(left, 2), round(width, 2)))
-    return found
+        stretches.append(
+            Phase(promise, numbers.get(promise), texts.get(promise, promise), round(left, 2), round(width, 2))
+        )
+    return stretches
 
 
 def ticks(end: float) -> list[tuple[float, str]]:

@@ -16,12 +16,12 @@ from gpupool.rehearsal.boot_accounting import reconcile
 from gpupool.rehearsal.compiled import Compiled, Version, cannot, compiled, of_version
 from gpupool.rehearsal.differences import applied, unnamed
 from gpupool.rehearsal.differences_table import CRED_EXPIRE, GRACE, INTERVAL, KILL_WAIT, differences, place_of
-from gpupool.rehearsal.twin_jobs import HOLD, Ask, Job, Refusal, Said
+from gpupool.rehearsal.twin_jobs import HOLD, Ask, Job, Refusal, Result
 from gpupool.rehearsal.twin_shell import Shell
 from gpupool.slurm import arbiter
 from gpupool.testbed import docker, dockerd
 
-__all__ = ["HOLD", "Ask", "Compiled", "Job", "Refusal", "Said", "Twin", "Version", "cannot", "compiled", "of_version"]
+__all__ = ["HOLD", "Ask", "Compiled", "Job", "Refusal", "Result", "Twin", "Version", "cannot", "compiled", "of_version"]
 
 Tell = Callable[[str], None]
 
@@ -112,14 +112,14 @@ class Twin:
         """Remove it, whatever happened."""
         self.stop()
 
-    def run(self, script: str, user: str = "root", seconds: float = HANGS) -> Said:
+    def run(self, script: str, user: str = "root", seconds: float = HANGS) -> Result:
         """Run shell text in the twin as a user of the inventory, or root; a failure is in the answer."""
         if user == "root":
             return self._shell.run(script, seconds)
         inside = ["timeout", "--signal", "KILL", str(seconds), "bash", "-s"]
         command = ["exec", "--interactive", "--user", user, "--workdir", "/tmp", self.name, *inside]
         done = docker.attempt(command, stdin=script, timeout=seconds + 30)
-        return Said(done.returncode, done.stdout, done.stderr)
+        return Result(done.returncode, done.stdout, done.stderr)
 
     def pace(self) -> float:
         """Return how many times slower Slurm answers now than where all bounds in seconds were measured, at least 1."""
@@ -163,14 +163,14 @@ class Twin:
         """Let a lost node come back; return once it takes jobs, or has some that waited for it."""
         self._do(twin_nodes.restore(node), f"restoring {node}")
 
-    def _root(self, script: str, seconds: float) -> Said:
+    def _root(self, script: str, seconds: float) -> Result:
         return self.run(script, seconds=seconds)
 
-    def _do(self, script: str, what: str) -> Said:
+    def _do(self, script: str, what: str) -> Result:
         done = self.run(script)
         if done.code:
-            said = (done.err.strip() or done.out.strip() or f"exit {done.code}").splitlines()
-            raise TwinError(f"twin of {self.cluster.name}, {what}: {said[-1]}")
+            lines = (done.err.strip() or done.out.strip() or f"exit {done.code}").splitlines()
+            raise TwinError(f"twin of {self.cluster.name}, {what}: {lines[-1]}")
         return done
 
     def _compare(self, files: Mapping[str, str], odd: Sequence[str]) -> None:

@@ -57,8 +57,8 @@ def remove_orphans() -> list[str]:
 
 def _twins() -> Iterator[tuple[str, str, str]]:
     form = '{{.Names}} {{.Label "' + OWNER + '"}} {{.State}}'
-    said = docker.run(["ps", "--all", "--filter", f"label={LABEL}={prefix()}", "--format", form])
-    for line in said.splitlines():
+    listed = docker.run(["ps", "--all", "--filter", f"label={LABEL}={prefix()}", "--format", form])
+    for line in listed.splitlines():
         name, whose, state = line.split(" ")
         yield name, whose, state
 

@@ -8,7 +8,7 @@ HOLD = "#!/bin/sh\nexec sleep infinity\n"
 
 
 @dataclass(frozen=True)
-class Said:
+class Result:
     """How a script in the twin ended, and what it wrote."""
 
     code: int
@@ -27,9 +27,9 @@ class Ask:
 
 @dataclass(frozen=True)
 class Refusal:
-    """sbatch's own words for a job that it did not take."""
+    """sbatch's own message for a job that it did not take."""
 
-    words: str
+    message: str
 
 
 @dataclass(frozen=True)

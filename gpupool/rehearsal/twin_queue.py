@@ -33,8 +33,8 @@ def submission(cluster: Cluster, jobs: Sequence[Ask]) -> str:
         if user is None and job.user != "root":
             raise TwinError(f"{job.user} is no user of {cluster.name}")
         uid, gid, home = (user.uid, user.gid or groups["people"], user.home) if user else (0, 0, "/root")
-        words = shlex.join([str(uid), str(gid), job.user, home, *job.options])
-        parts.append(f"one {words} <<'END-OF-JOB'\n{job.body.rstrip()}\nEND-OF-JOB\n")
+        arguments = shlex.join([str(uid), str(gid), job.user, home, *job.options])
+        parts.append(f"one {arguments} <<'END-OF-JOB'\n{job.body.rstrip()}\nEND-OF-JOB\n")
     return "".join(parts)
 
 
@@ -43,16 +43,16 @@ _ONE = shell_file(__package__, "twin_queue_one.sh")
 
 def answers(out: str, asked: int) -> list[str | Refusal]:
     """Read the answer to `submission`, one a job."""
-    found: list[str | Refusal] = []
+    results: list[str | Refusal] = []
     for line in out.splitlines():
         verdict, _, rest = line.partition(" ")
         if verdict == "taken":
-            found.append(rest.strip())
+            results.append(rest.strip())
         elif verdict == "refused":
-            found.append(Refusal(rest.replace("sbatch: error: ", "").strip()))
-    if len(found) != asked:
-        raise TwinError(f"{asked} jobs were submitted, but there were {len(found)} answers")
-    return found
+            results.append(Refusal(rest.replace("sbatch: error: ", "").strip()))
+    if len(results) != asked:
+        raise TwinError(f"{asked} jobs were submitted, but there were {len(results)} answers")
+    return results
 
 
 def jobs(out: str) -> list[Job]:

@@ -8,7 +8,7 @@ import uuid
 from contextlib import suppress
 
 from gpupool.errors import TwinError
-from gpupool.rehearsal.twin_jobs import Said
+from gpupool.rehearsal.twin_jobs import Result
 from gpupool.shell import shell_file
 
 _BEGIN = shell_file(__package__, "twin_shell.sh")
@@ -24,7 +24,7 @@ class Shell:
         self._rest = b""
         self._one = threading.Lock()
 
-    def run(self, script: str, seconds: float) -> Said:
+    def run(self, script: str, seconds: float) -> Result:
         """Return how a script ended and what it wrote; one that lasts longer than `seconds` is killed (137)."""
         mark = f"end-{uuid.uuid4().hex}"
         with self._one:
@@ -36,14 +36,14 @@ class Shell:
                 if not line.startswith(f"{mark} "):
                     raise ConnectionError(line.removeprefix("Error response from daemon: "))
                 code, out, err = map(int, line.split()[1:])
-                said = self._bytes(out + err, until)
+                output = self._bytes(out + err, until)
             except OSError as error:
                 self.close()
                 raise TwinError(f"{self.container} does not answer: {error}") from None
             except BaseException:  # Ctrl-C: the answer that comes is not the next question's
                 self.close()
                 raise
-        return Said(code, said[:out].decode(errors="replace"), said[out:].decode(errors="replace"))
+        return Result(code, output[:out].decode(errors="replace"), output[out:].decode(errors="replace"))
 
     def close(self) -> None:
         """End the shell; twice does no harm."""
@@ -76,8 +76,8 @@ class Shell:
     def _bytes(self, count: int, until: float) -> bytes:
         while len(self._rest) < count:
             self._read(until)
-        said, self._rest = self._rest[:count], self._rest[count:]
-        return said
+        data, self._rest = self._rest[:count], self._rest[count:]
+        return data
 
     def _read(self, until: float) -> None:
         assert self._process
@@ -89,6 +89,6 @@ class Shell:
         if not more:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=1)
-            words = self._rest.decode(errors="replace").strip()
-            raise ConnectionError(words or "its shell has ended")
+            message = self._rest.decode(errors="replace").strip()
+            raise ConnectionError(message or "its shell has ended")
         self._rest += more

@@ -18,9 +18,9 @@ LOGS = Path("/var/log/gpupool")
 FEW = 20
 
 
-def say(words: str) -> None:
+def say(message: str) -> None:
     """Write a line for the journal, or for whoever runs this by hand."""
-    print(words, flush=True)
+    print(message, flush=True)
 
 
 def complain(path: str, why: str) -> None:
@@ -74,8 +74,8 @@ def run_purge(settings: dict[str, Any], dry: bool) -> bool:
             if why:
                 say(f"{rule.path}: {why}, so nothing is removed; {LOGS} lists what the next run will remove")
         done = "would go" if dry or why else "gone"
-        words = f"{gone.files} files and links ({note.human(gone.kib)}), {gone.directories} directories"
-        say(f"{rule.path}: {done}: {words}" + (f"; {gone.failed} failed" if gone.failed else ""))
+        amount = f"{gone.files} files and links ({note.human(gone.kib)}), {gone.directories} directories"
+        say(f"{rule.path}: {done}: {amount}" + (f"; {gone.failed} failed" if gone.failed else ""))
         return not gone.failed
 
     return each(settings["purge"], work)
@@ -131,14 +131,14 @@ def main() -> int:
     parser.add_argument("what", choices=["count", "purge", "audit", "report"])
     parser.add_argument("settings", type=Path, help="such as /etc/gpupool/usage.json")
     parser.add_argument("--dry", action="store_true", help="with purge: list what would be removed, and remove nothing")
-    words = parser.parse_args()
-    if words.dry and words.what != "purge":
+    arguments = parser.parse_args()
+    if arguments.dry and arguments.what != "purge":
         parser.error("--dry only works with purge")
-    settings = json.loads(words.settings.read_text())
+    settings = json.loads(arguments.settings.read_text())
     tree.allow_depth()
-    if words.what == "purge":
-        return 0 if run_purge(settings, words.dry) else 1
-    work = {"count": run_count, "audit": run_audit, "report": run_report}[words.what]
+    if arguments.what == "purge":
+        return 0 if run_purge(settings, arguments.dry) else 1
+    work = {"count": run_count, "audit": run_audit, "report": run_report}[arguments.what]
     return 0 if work(settings) else 1
 
 

@@ -32,28 +32,28 @@ def audit(top: str, owners: Mapping[str, int], ours: frozenset[str] = frozenset(
 
     `ours` are names of files that gpupool writes there itself.
     """
-    found: list[Stray] = []
+    strays: list[Stray] = []
     fd = tree.open_top(top)
     try:
-        for name, it in tree.entries(fd, lambda *_: None):
+        for name, status in tree.entries(fd, lambda *_: None):
             if name in tree.OWN or name in ours:
                 continue
-            why = _why(name, it, owners)
+            why = _why(name, status, owners)
             if why:
-                kind = "directory" if tree.is_directory(it) else "link" if stat.S_ISLNK(it.st_mode) else "file"
-                changed = time.strftime("%Y-%m-%d", time.localtime(it.st_mtime))
-                found.append(Stray(kind, name, owner_of(it.st_uid), changed, why))
+                kind = "directory" if tree.is_directory(status) else "link" if stat.S_ISLNK(status.st_mode) else "file"
+                changed = time.strftime("%Y-%m-%d", time.localtime(status.st_mtime))
+                strays.append(Stray(kind, name, owner_of(status.st_uid), changed, why))
     finally:
         os.close(fd)
-    return sorted(found, key=lambda it: it.name)
+    return sorted(strays, key=lambda it: it.name)
 
 
-def _why(name: str, it: os.stat_result, owners: Mapping[str, int]) -> str:
+def _why(name: str, status: os.stat_result, owners: Mapping[str, int]) -> str:
     if name not in owners:
         return "no member's name"
-    if not tree.is_directory(it):
+    if not tree.is_directory(status):
         return "no directory"
-    if it.st_uid != owners[name]:
+    if status.st_uid != owners[name]:
         return f"not {name}'s own"
     return ""
 

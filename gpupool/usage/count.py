@@ -168,16 +168,16 @@ class _Walk:
         if level.depth == 0:
             left_out |= tree.OWN
         try:
-            for name, it in tree.entries(level.fd, total.miss):
-                if tree.is_directory(it):
-                    if it.st_dev == self.device and not (level.depth == 0 and name in left_out):
+            for name, status in tree.entries(level.fd, total.miss):
+                if tree.is_directory(status):
+                    if status.st_dev == self.device and not (level.depth == 0 and name in left_out):
                         level.inner.append(name)
-                elif name in left_out and note.ours(it):
+                elif name in left_out and note.ours(status):
                     continue
-                elif it.st_nlink > 1:
-                    total.link(it.st_ino, it.st_nlink, it.st_blocks)
+                elif status.st_nlink > 1:
+                    total.link(status.st_ino, status.st_nlink, status.st_blocks)
                 else:
-                    blocks += it.st_blocks
+                    blocks += status.st_blocks
         except OSError as error:
             total.miss(level.path, error)
         total.blocks += blocks
@@ -200,17 +200,19 @@ class _Walk:
     def settle(self, top: int) -> None:
         """Write anew where file and directory take another number of blocks by now."""
         more: dict[tuple[str, ...], int] = {}
-        for it in self.written:  # what lies deeper comes first
-            fd = _way_down(top, it.way, self.device)
+        for directory in self.written:  # what lies deeper comes first
+            fd = _way_down(top, directory.way, self.device)
             if fd is None:
                 continue
             try:
-                grown, own = more.get(it.way, 0), note.size(fd, self.file)
-                if note.in_kib(it.blocks + grown + own) != note.in_kib(it.blocks + it.own):
-                    own = note.put(fd, self.file, it.blocks + grown, self.now)
-                more[it.way[:-1]] = more.get(it.way[:-1], 0) + grown + own - it.own
+                grown, own = more.get(directory.way, 0), note.size(fd, self.file)
+                if note.in_kib(directory.blocks + grown + own) != note.in_kib(directory.blocks + directory.own):
+                    own = note.put(fd, self.file, directory.blocks + grown, self.now)
+                more[directory.way[:-1]] = more.get(directory.way[:-1], 0) + grown + own - directory.own
             except OSError as error:
-                self.leave(_Level(fd, "/".join((self.top, *it.way)), len(it.way), Sum()), *self.unwritten(error))
+                self.leave(
+                    _Level(fd, "/".join((self.top, *directory.way)), len(directory.way), Sum()), *self.unwritten(error)
+                )
             finally:
                 os.close(fd)
 

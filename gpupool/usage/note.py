@@ -33,9 +33,9 @@ def text(kib: int, now: float) -> str:
     return f"Updated: {moment}\nUsage (human-readable):  {human(kib)}\nUsage (K): {kib}\n"
 
 
-def parse(said: str) -> tuple[str, int] | None:
+def parse(content: str) -> tuple[str, int] | None:
     """Return (updated, KiB) of the three lines; None when they are not of that form."""
-    match = _FORM.fullmatch(said)
+    match = _FORM.fullmatch(content)
     return (match[1], int(match[2])) if match else None
 
 
@@ -57,7 +57,7 @@ def put(fd: int, file: str, blocks: int, now: float) -> int:
     new = leftover(file)
     if _free(fd, new):
         drop(fd, new)
-    there = _free(fd, file)
+    free = _free(fd, file)
     made = os.open(new, _NEW, 0o600, dir_fd=fd)
     try:
         own = os.fstat(fd).st_blocks
@@ -68,7 +68,7 @@ def put(fd: int, file: str, blocks: int, now: float) -> int:
             os.fsync(made)
             own = os.fstat(fd).st_blocks + os.fstat(made).st_blocks
         os.fchmod(made, 0o644)
-        if there:
+        if free:
             os.rename(new, file, src_dir_fd=fd, dst_dir_fd=fd)
         else:
             _place(fd, new, file)
@@ -80,19 +80,19 @@ def put(fd: int, file: str, blocks: int, now: float) -> int:
     return own
 
 
-def ours(it: os.stat_result) -> bool:
+def ours(status: os.stat_result) -> bool:
     """Return whether we wrote a file: a plain one of our own, which no user can make."""
-    return stat.S_ISREG(it.st_mode) and it.st_uid in (os.geteuid(), _NOBODY)
+    return stat.S_ISREG(status.st_mode) and status.st_uid in (os.geteuid(), _NOBODY)
 
 
 def _free(fd: int, name: str) -> bool:
     """Return whether a name in an open directory is a file of ours; False where there is nothing."""
     try:
-        it = os.stat(name, dir_fd=fd, follow_symlinks=False)
+        status = os.stat(name, dir_fd=fd, follow_symlinks=False)
     except FileNotFoundError:
         return False
-    if not ours(it):
-        kind = _KINDS.get(stat.S_IFMT(it.st_mode), "something")
+    if not ours(status):
+        kind = _KINDS.get(stat.S_IFMT(status.st_mode), "something")
         raise TakenError(errno.EEXIST, f"{name} is {kind} of another owner")
     return True
 
@@ -124,21 +124,21 @@ def size(fd: int, file: str) -> int:
     """Return the blocks of an open directory and of our file in it."""
     own = os.fstat(fd).st_blocks
     with contextlib.suppress(OSError):
-        it = os.stat(file, dir_fd=fd, follow_symlinks=False)
-        own += it.st_blocks if ours(it) else 0
+        status = os.stat(file, dir_fd=fd, follow_symlinks=False)
+        own += status.st_blocks if ours(status) else 0
     return own
 
 
 def get(fd: int, file: str) -> tuple[str, int] | None:
     """Read the file in an open directory; None when there is none, or somebody else wrote it."""
     try:
-        found = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=fd)
+        opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=fd)
     except OSError:
         return None
     try:
-        it = os.fstat(found)
-        if not stat.S_ISREG(it.st_mode) or it.st_uid != os.geteuid():
+        status = os.fstat(opened)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
             return None
-        return parse(os.read(found, _LARGEST).decode(errors="replace"))
+        return parse(os.read(opened, _LARGEST).decode(errors="replace"))
     finally:
-        os.close(found)
+        os.close(opened)

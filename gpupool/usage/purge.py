@@ -109,12 +109,12 @@ class _Walk:
         """Remove the old files of a directory, and note the directories in it."""
         here = tree.path_of(level.fd)
         try:
-            for name, it in tree.entries(level.fd, lambda name, error: self.failed(f"{here}/{name}", error)):
+            for name, status in tree.entries(level.fd, lambda name, error: self.failed(f"{here}/{name}", error)):
                 if level.depth == 0 and name in tree.OWN:
                     level.stays = True
-                elif tree.is_directory(it):
+                elif tree.is_directory(status):
                     level.inner.append(name)
-                elif not self.old(it) or not self.remove(level, name, it):
+                elif not self.old(status) or not self.remove(level, name, status):
                     level.stays = True
         except _MovedError:
             level.stays = True
@@ -158,9 +158,9 @@ class _Walk:
             if error.errno not in (errno.ENOTEMPTY, errno.ENOENT):
                 self.failed(f"{here}/{level.name}", error)
 
-    def old(self, it: os.stat_result) -> bool:
+    def old(self, status: os.stat_result) -> bool:
         """Return whether a file or directory has not been changed for long enough."""
-        changed = it.st_mtime if it.st_ino in self.unlinked else max(it.st_mtime, it.st_ctime)
+        changed = status.st_mtime if status.st_ino in self.unlinked else max(status.st_mtime, status.st_ctime)
         return changed < self.before
 
     def inside(self, fd: int) -> bool:
@@ -176,18 +176,18 @@ class _Walk:
             raise _MovedError
         path = f"{tree.path_of(level.fd)}/{name}"
         try:
-            it = os.stat(name, dir_fd=level.fd, follow_symlinks=False)
-            if it.st_ino != seen.st_ino or not self.old(it):
+            status = os.stat(name, dir_fd=level.fd, follow_symlinks=False)
+            if status.st_ino != seen.st_ino or not self.old(status):
                 return False
-            kib = note.in_kib(it.st_blocks) if it.st_nlink == 1 else 0
-            self.line("file", kib, it, path)
+            kib = note.in_kib(status.st_blocks) if status.st_nlink == 1 else 0
+            self.line("file", kib, status, path)
             if not self.dry:
                 os.unlink(name, dir_fd=level.fd)
-                if it.st_nlink > 1:
-                    self.unlinked.add(it.st_ino)
+                if status.st_nlink > 1:
+                    self.unlinked.add(status.st_ino)
                 else:
                     # the number is free with the last name, and the next new file may get it
-                    self.unlinked.discard(it.st_ino)
+                    self.unlinked.discard(status.st_ino)
         except FileNotFoundError:
             return True
         except OSError as error:
@@ -197,10 +197,10 @@ class _Walk:
         self.gone.kib += kib
         return True
 
-    def line(self, what: str, kib: int, it: os.stat_result | None, path: str) -> None:
+    def line(self, what: str, kib: int, status: os.stat_result | None, path: str) -> None:
         """Write down what goes: when, what, KiB that become free, owner, last change, path."""
-        owner = it.st_uid if it else "-"
-        changed = _moment(max(it.st_mtime, it.st_ctime)) if it else "-"
+        owner = status.st_uid if status else "-"
+        changed = _moment(max(status.st_mtime, status.st_ctime)) if status else "-"
         verb = "would remove" if self.dry else "remove"
         self.log(f"{_moment(time.time())}\t{verb} {what}\t{kib}K\tuid {owner}\t{changed}\t{tree.shown(path)}")
 

@@ -20,14 +20,14 @@ def report(top: str, levels: int, file: str, left: Iterable[Left] = ()) -> Itera
     """
     missing, without = 0, {it.path for it in left}
     for path, fd, owner in directories(top, levels):
-        said = note.get(fd, file)
-        if said is None:
+        reported = note.get(fd, file)
+        if reported is None:
             missing += tree.shown(path) not in without
             continue
-        updated, kib = said
+        updated, kib = reported
         yield line(top=top, path=tree.shown(path), kib=kib, updated=updated, owner=owner)
-    for it in left:
-        yield line(top=top, **asdict(it))
+    for entry in left:
+        yield line(top=top, **asdict(entry))
     yield line(top=top, missing=missing)
 
 

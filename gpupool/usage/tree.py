@@ -40,31 +40,31 @@ def open_top(path: str) -> int:
 def open_below(above: int, name: str, device: int) -> int | None:
     """Open a directory in an open one; None when it is none (any more), or lies on another file system."""
     try:
-        found = os.open(name, _DIRECTORY, dir_fd=above)
+        fd = os.open(name, _DIRECTORY, dir_fd=above)
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENOTDIR):
             return None
         raise
-    if os.fstat(found).st_dev != device:
-        os.close(found)
+    if os.fstat(fd).st_dev != device:
+        os.close(fd)
         return None
-    return found
+    return fd
 
 
 def identity(fd: int) -> tuple[int, int]:
     """Return what an open directory is, by whatever path: its device and inode."""
-    it = os.fstat(fd)
-    return it.st_dev, it.st_ino
+    status = os.fstat(fd)
+    return status.st_dev, status.st_ino
 
 
 def identities(paths: Iterable[str]) -> dict[tuple[int, int], str]:
     """Return what directories are, links in their paths followed; those that are not there are left out."""
-    found = {}
+    places = {}
     for path in paths:
         with contextlib.suppress(OSError):
-            it = os.stat(path)  # noqa: PTH116  # as all else here
-            found[it.st_dev, it.st_ino] = path
-    return found
+            status = os.stat(path)  # noqa: PTH116  # as all else here
+            places[status.st_dev, status.st_ino] = path
+    return places
 
 
 def lies_in(fd: int, places: Mapping[tuple[int, int], str]) -> str:
@@ -89,26 +89,26 @@ def entries(fd: int, missed: Callable[[str, OSError], None]) -> Iterator[tuple[s
 
     Some at a time, so that a directory of millions costs no memory, and in the order in which they lie on the disk.
     """
-    with os.scandir(fd) as found:
-        while batch := sorted(islice(found, _BATCH), key=_inode):
+    with os.scandir(fd) as listing:
+        while batch := sorted(islice(listing, _BATCH), key=_inode):
             for entry in batch:
                 try:
-                    it = entry.stat(follow_symlinks=False)
+                    status = entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
                     continue
                 except OSError as error:
                     missed(entry.name, error)
                     continue
-                yield entry.name, it
+                yield entry.name, status
 
 
 def _inode(entry: "os.DirEntry[str]") -> int:
     return entry.inode()
 
 
-def is_directory(it: os.stat_result) -> bool:
+def is_directory(status: os.stat_result) -> bool:
     """Return whether an entry is a directory, which a link to one is not."""
-    return stat.S_ISDIR(it.st_mode)
+    return stat.S_ISDIR(status.st_mode)
 
 
 def mount_of(fd: int) -> str:

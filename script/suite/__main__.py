@@ -30,8 +30,8 @@ def main() -> int:
         return 0
     layers = [layer for layer in LAYERS if layer.name in (asked.layers or [it.name for it in LAYERS])]
     if asked.changed:
-        layers, words = changed.only(layers, asked.since)
-        say(words)
+        layers, message = changed.only(layers, asked.since)
+        say(message)
     # Both end it in order; and what it starts does not ignore Ctrl-C where this was begun in the background.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)

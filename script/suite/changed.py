@@ -55,10 +55,10 @@ READS: Mapping[str, tuple[str, ...]] = {
 def only(layers: Sequence[Layer], since: str) -> tuple[list[Layer], str]:
     """Return what of these layers a change since a commit can touch, and one line that says so."""
     files = _files(since)
-    found = touched(layers, files)
-    words = [f"{it.name} ({_count(it)})" if it.tests and len(_chosen(it)) > 1 else it.name for it in found]
+    selected = touched(layers, files)
+    names = [f"{it.name} ({_count(it)})" if it.tests and len(_chosen(it)) > 1 else it.name for it in selected]
     count = f"{len(files)} file{'' if len(files) == 1 else 's'}"
-    return found, f"changed since {since}: {count}. Runs: {' '.join(words) or 'nothing'}"
+    return selected, f"changed since {since}: {count}. Runs: {' '.join(names) or 'nothing'}"
 
 
 def touched(layers: Sequence[Layer], files: Iterable[str]) -> list[Layer]:
@@ -67,7 +67,7 @@ def touched(layers: Sequence[Layer], files: Iterable[str]) -> list[Layer]:
     files += [module for file in files if file.endswith(".sh") for module in _senders(file)]
     if any(file.startswith(EVERYTHING) for file in files):
         return list(layers)
-    found = []
+    selected = []
     for layer in layers:
         tests = _tests(*layer.tests)
         own = [file for file in files if file.startswith(READS[layer.name])]
@@ -76,15 +76,15 @@ def touched(layers: Sequence[Layer], files: Iterable[str]) -> list[Layer]:
             folder = "rehearsal" if layer.name == "fullsize" else layer.name
             starts |= {path for test in _tests(f"tests/{folder}") for path in _reached(test)}
             if own or starts & set(files):
-                found.append(layer)
+                selected.append(layer)
             continue
         chosen = [test for test in tests if _reached(test) & set(files)]
         if [file for file in own if file not in tests and not file.endswith(".py")] or len(chosen) == len(tests):
-            found.append(layer)
+            selected.append(layer)
         elif chosen:
             command = [word for word in layer.commands[0] if word not in layer.tests]
-            found.append(replace(layer, commands=((*command, *chosen),)))
-    return found
+            selected.append(replace(layer, commands=((*command, *chosen),)))
+    return selected
 
 
 def _senders(script: str) -> list[str]:
@@ -108,8 +108,8 @@ def _tests(*folders: str) -> tuple[str, ...]:
 
 
 def _files(since: str) -> list[str]:
-    def git(*words: str) -> list[str]:
-        done = subprocess.run(["git", *words], capture_output=True, text=True, check=True)
+    def git(*arguments: str) -> list[str]:
+        done = subprocess.run(["git", *arguments], capture_output=True, text=True, check=True)
         return done.stdout.splitlines()
 
     (base,) = git("merge-base", "HEAD", since)
@@ -119,13 +119,13 @@ def _files(since: str) -> list[str]:
 @cache
 def _reached(file: str) -> frozenset[str]:
     """Return a file and all that it imports, and so on, of this repository."""
-    found, left = set(), [file]
+    reached, left = set(), [file]
     while left:
         path = left.pop()
-        if path not in found and path:
-            found.add(path)
+        if path not in reached and path:
+            reached.add(path)
             left += [] if path in _TABLES else _imports(path)
-    return frozenset(found)
+    return frozenset(reached)
 
 
 @cache

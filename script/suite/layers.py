@@ -26,8 +26,8 @@ class Layer:
         return "docker" in self.needs
 
 
-def _pytest(*words: str) -> tuple[str, ...]:
-    return ("pytest", *words)
+def _pytest(*arguments: str) -> tuple[str, ...]:
+    return ("pytest", *arguments)
 
 
 _REHEARSALS = ("-n", str(WORKERS), "--dist", "worksteal", "--ignore", "tests/rehearsal/test_skynet.py")

@@ -18,9 +18,9 @@ from gpupool.testbed import apt, dockerd, image, vm_image
 SUITE = "trixie"  # of the machines, and of most containers
 
 
-def tell(words: str) -> None:
+def tell(message: str) -> None:
     """Say on standard error what is being made."""
-    print(words, file=sys.stderr, flush=True)
+    print(message, file=sys.stderr, flush=True)
 
 
 def _docker() -> None:

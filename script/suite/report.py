@@ -45,8 +45,8 @@ def table(known: Mapping[str, Any]) -> str:
     """Return the same for people, on one screen."""
     rows = [("layer", "seconds", "tests", "")]
     rows += [
-        (name, f"{it['seconds']:.0f}", str(it["tests"] or ""), "" if it["ok"] else "FAILED")
-        for name, it in known["layers"].items()
+        (name, f"{layer['seconds']:.0f}", str(layer["tests"] or ""), "" if layer["ok"] else "FAILED")
+        for name, layer in known["layers"].items()
     ]
     slow = [(it["test"], f"{it['seconds']:.0f}") for it in known["tests"][:MOST]]
     fixtures = [(name, f"{took:.0f}") for name, took in list(known["fixtures"].items())[:MOST] if took >= 1]

@@ -18,9 +18,9 @@ PREPARE_AT_ONCE = 2
 LOOK = 0.1  # seconds between two looks at what runs
 
 
-def say(words: str = "") -> None:
+def say(message: str = "") -> None:
     """Write a line for whoever watches."""
-    print(words, file=sys.stderr, flush=True)
+    print(message, file=sys.stderr, flush=True)
 
 
 @dataclass
@@ -181,8 +181,8 @@ class Run:
             if work.log:
                 say(f"== {work.name} {'ended' if work.code == 0 else 'FAILED'} after {work.seconds:.0f} s")
         elif work.code:
-            said = work.log.read_text(errors="replace").strip().splitlines() if work.log else []
-            say(f"   {work.name} could not be prepared: {said[-1] if said else f'exit {work.code}'}")
+            lines = work.log.read_text(errors="replace").strip().splitlines() if work.log else []
+            say(f"   {work.name} could not be prepared: {lines[-1] if lines else f'exit {work.code}'}")
         elif work.seconds > 2:
             say(f"   {work.name} is ready, made in {work.seconds:.0f} s")
 

@@ -31,11 +31,11 @@ def line(key: str, value: str) -> Fault:
     return in_file(CONF, lambda text: re.sub(rf"(?m)^{key}=.*$", f"{key}={value}", text))
 
 
-def one_gpu_too_many(it: Compiled) -> Compiled:
+def one_gpu_too_many(compiled: Compiled) -> Compiled:
     """Return vision-lab a GPU that it has not contributed."""
-    entities = copy.deepcopy(dict(it.entities))
+    entities = copy.deepcopy(dict(compiled.entities))
     entities["accounts"]["vision-lab"]["GrpTRES"]["gres/gpu"] += 1
-    return replace(it, entities=entities)
+    return replace(compiled, entities=entities)
 
 
 @pytest.mark.parametrize(
@@ -70,19 +70,19 @@ def without_rule(name: str) -> Fault:
     return in_file("/etc/slurm/job_submit.lua", change)
 
 
-def more_jobs(it: Compiled) -> Compiled:
+def more_jobs(compiled: Compiled) -> Compiled:
     """Return users no limit on the jobs that they have submitted."""
-    entities = copy.deepcopy(dict(it.entities))
+    entities = copy.deepcopy(dict(compiled.entities))
     for qos in entities["qos"].values():
         qos.pop("MaxSubmitPU", None)
     for user in entities["users"].values():
         for account in user["accounts"].values():
             account.pop("MaxSubmit", None)
-    return replace(it, entities=entities)
+    return replace(compiled, entities=entities)
 
 
 @pytest.mark.parametrize(
-    ("fault", "said"),
+    ("fault", "message"),
     [
         pytest.param(
             without_rule("components"), "a heterogeneous job, of which one component is preemptable", id="components"
@@ -91,8 +91,8 @@ def more_jobs(it: Compiled) -> Compiled:
         pytest.param(more_jobs, "may have more than 2000 jobs", id="submitted-jobs"),
     ],
 )
-def test_what_a_hostile_user_may_do_is_found(fault: Fault, said: str) -> None:
+def test_what_a_hostile_user_may_do_is_found(fault: Fault, message: str) -> None:
     rehearsal = tried("example", fault=fault, only=("hostile-user",))
     (finding,) = rehearsal.findings
     assert finding.outcome == "broken"
-    assert said in finding.happened
+    assert message in finding.happened

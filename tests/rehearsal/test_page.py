@@ -29,13 +29,13 @@ _BROWSER = "not an origin"
 
 @pytest.fixture(scope="module")
 def chromium() -> str:
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if browser is None:
         pytest.fail(
             "the report is tested in a browser, and there is none: "
             "apt-get install --no-install-recommends chromium (script/test rehearsal does it)"
         )
-    return found
+    return browser
 
 
 @pytest.fixture(scope="module", params=["kept", "broken"])
@@ -106,10 +106,10 @@ def test_the_timeline_has_every_lab_where_a_reader_sees_it(chromium: str, report
         printed = _open(chromium, file, f"--window-size={width},2000", "--dump-dom")
         title = re.search(r"<title>(.*?)</title>", printed, re.DOTALL)
         assert title is not None
-        found = json.loads(title[1].replace("&amp;", "&"))
-        assert [lab for lab, *_ in found["seen"]] == list(CAPS)
-        assert all(across > 300 and high > 30 and owned > 5 for _, across, high, owned in found["seen"])
-        assert len(found["said"]) == len(CAPS) + 1
-        assert all(re.match(r"\d+ owned", words) for words in found["said"])
-        assert found["when"].startswith("at 1:")
-        assert found["wide"] <= width, "nothing sticks out to the side"
+        state = json.loads(title[1].replace("&amp;", "&"))
+        assert [lab for lab, *_ in state["seen"]] == list(CAPS)
+        assert all(across > 300 and high > 30 and owned > 5 for _, across, high, owned in state["seen"])
+        assert len(state["said"]) == len(CAPS) + 1
+        assert all(re.match(r"\d+ owned", words) for words in state["said"])
+        assert state["when"].startswith("at 1:")
+        assert state["wide"] <= width, "nothing sticks out to the side"

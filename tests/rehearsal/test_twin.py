@@ -17,7 +17,7 @@ from gpupool.rehearsal import twin_container
 from gpupool.rehearsal.compiled import Compiled, compiled
 from gpupool.rehearsal.differences import applied
 from gpupool.rehearsal.differences_table import differences, place_of
-from gpupool.rehearsal.twin import Ask, Job, Refusal, Said, Twin
+from gpupool.rehearsal.twin import Ask, Job, Refusal, Result, Twin
 from gpupool.testbed import docker
 
 EXAMPLE = Path(__file__).parents[2] / "inventory" / "example"
@@ -54,19 +54,19 @@ def _states(jobs: list[Job]) -> Counter[str]:
 
 
 def test_it_has_every_node_and_gpu_of_the_inventory(twin: Twin) -> None:
-    said = twin.run("scontrol -o show nodes").out
+    output = twin.run("scontrol -o show nodes").out
     compute = twin.cluster.having("compute")
-    assert said.count("State=IDLE") == len(compute)
+    assert output.count("State=IDLE") == len(compute)
     for node in compute:
-        assert f"NodeName={node.slurm_name} " in said
+        assert f"NodeName={node.slurm_name} " in output
     tres = twin.run("scontrol -o show nodes | grep -o 'CfgTRES=[^ ]*'").out
     assert sum(int(word.rpartition("=")[2]) for line in tres.splitlines() for word in line.split(",")
                if word.startswith("gres/gpu=")) == twin.cluster.total_gpus  # fmt: skip
 
 
 def test_it_reaches_no_network(twin: Twin) -> None:
-    assert "lo" in (said := twin.run("ls /sys/class/net").out)
-    assert "eth" not in said
+    assert "lo" in (output := twin.run("ls /sys/class/net").out)
+    assert "eth" not in output
 
 
 def test_an_array_runs_up_to_its_labs_cap(idle: Twin) -> None:
@@ -90,7 +90,7 @@ def test_what_sbatch_refuses_is_told_in_its_words(idle: Twin) -> None:
     taken, refused = idle.submit([Ask(user), Ask(user, ("-p", "nosuch"))])
     assert isinstance(taken, str)
     assert isinstance(refused, Refusal)
-    assert "Invalid partition name" in refused.words
+    assert "Invalid partition name" in refused.message
 
 
 def test_a_lost_nodes_jobs_run_again_elsewhere(idle: Twin) -> None:
@@ -112,14 +112,14 @@ def test_a_lost_nodes_jobs_run_again_elsewhere(idle: Twin) -> None:
 
 def test_jobs_are_their_users_own(idle: Twin) -> None:
     name, user = next(iter(idle.cluster.users.items()))
-    said = idle.run("id -un; id -u; id -gn", name).out.split()
-    assert said[:2] == [name, str(user.uid)]
+    output = idle.run("id -un; id -u; id -gn", name).out.split()
+    assert output[:2] == [name, str(user.uid)]
     assert idle.run("exit 7").code == 7
 
 
 def test_a_script_that_hangs_is_killed_and_the_next_one_is_answered(twin: Twin) -> None:
     assert twin.run("echo before; sleep infinity", seconds=1).code == 137
-    assert twin.run("echo out; echo err >&2; printf more; exit 3") == Said(3, "out\nmore", "err\n")
+    assert twin.run("echo out; echo err >&2; printf more; exit 3") == Result(3, "out\nmore", "err\n")
 
 
 def test_a_twin_that_is_gone_is_told_in_a_sentence() -> None:

@@ -18,8 +18,8 @@ RULES = Settings(
 NOW = 2_000_000_000
 
 
-def evicted(found: list[Job], known: Limits, nodes: list[Node], rules: Settings = RULES) -> list[decide.Decision]:
-    return decide.evictions(found, known, Room(nodes, found, rules.grace), rules, NOW)
+def evicted(queue: list[Job], known: Limits, nodes: list[Node], rules: Settings = RULES) -> list[decide.Decision]:
+    return decide.evictions(queue, known, Room(nodes, queue, rules.grace), rules, NOW)
 
 
 def job(name: str, **other: object) -> Job:

@@ -25,10 +25,10 @@ def until(true: Callable[[], Any], what: str, seen: Callable[[], str] = lambda: 
     """
     began = time.monotonic()
     end = began + _AT_LEAST
-    while not (found := true()):
+    while not (value := true()):
         now = time.monotonic()
         if now > end:
             end = began + STARTS * start()
             assert now < end, f"it did not come that {what}, in {now - began:.0f} s: {seen()}"
         time.sleep(min(_RARELY, _OFTEN + (now - began) / 10))
-    return found
+    return value

@@ -61,12 +61,12 @@ def _slurm(text: str, _: Path) -> Iterator[str]:
         rest = re.sub(r"(?<!\\)#.*", "", line)
         first = ""
         while rest.strip():
-            found = _PAIR.match(rest)
-            if found is None:
+            pair = _PAIR.match(rest)
+            if pair is None:
                 raise ValueError(f"slurm.conf:{number}: {rest}")
-            first = first or f"{found[1]}={found[3] or found[4]}"
-            yield f"{first} {found[1]}{found[2]}={found[3] or found[4]}"
-            rest = rest[found.end() :]
+            first = first or f"{pair[1]}={pair[3] or pair[4]}"
+            yield f"{first} {pair[1]}{pair[2]}={pair[3] or pair[4]}"
+            rest = rest[pair.end() :]
 
 
 def _unit(text: str, _: Path) -> Iterator[str]:
@@ -102,11 +102,11 @@ def _lua(text: str, _: Path) -> Iterator[str]:
         yield f"{number:05} {lua.eval(line) if line[0] in _QUOTES else line}"
 
 
-def _run(words: list[str], folder: Path, **more: str) -> str:
+def _run(command: list[str], folder: Path, **more: str) -> str:
     path = f"{folder}:{os.environ['PATH']}"
-    done = subprocess.run(words, capture_output=True, cwd=folder, env={"PATH": path, **more}, check=False)
+    done = subprocess.run(command, capture_output=True, cwd=folder, env={"PATH": path, **more}, check=False)
     if done.returncode or done.stderr:
-        raise ValueError(f"{words}: {done.returncode} {done.stderr.decode(errors='replace')}")
+        raise ValueError(f"{command}: {done.returncode} {done.stderr.decode(errors='replace')}")
     return done.stdout.decode()
 
 
@@ -121,8 +121,8 @@ def _shell(text: str, folder: Path) -> Iterator[str]:
     _run(["bash", "-n", file], folder)
     identity = 'id() { case $1 in -u) echo 1000;; -un) echo "$WHO";; -gn) echo group;; esac; }'
     for who in _PEOPLE.split():
-        said = _run(["bash", "-c", f'{identity}; set -a; . "$0"; env -0', file], folder, WHO=who, LC_ALL="C.UTF-8")
-        for word in said.split("\0"):
+        output = _run(["bash", "-c", f'{identity}; set -a; . "$0"; env -0', file], folder, WHO=who, LC_ALL="C.UTF-8")
+        for word in output.split("\0"):
             if word and not re.match("(PATH|PWD|SHLVL|OLDPWD|_|BASH_FUNC_.*)=", word):
                 yield f"{who} {word}"
     yield from ["left " + it.name for it in folder.iterdir() if it.name not in ("file", "sbash", "srun")]
@@ -132,7 +132,7 @@ def _sbash(text: str, folder: Path) -> Iterator[str]:
     file = _program(folder, "sbash", text)
     _program(folder, "srun", '#!/bin/sh\nprintf "%s\\n" "$@"\n')
     _run(["bash", "-n", file], folder)
-    for number, words in enumerate(([], ["--help"], ["-G", "0"])):
-        for line in _run([file, *words], folder).splitlines():
+    for number, arguments in enumerate(([], ["--help"], ["-G", "0"])):
+        for line in _run([file, *arguments], folder).splitlines():
             yield f"{number} {line}"
     yield from ["left " + it.name for it in folder.iterdir() if it.name not in ("file", "sbash", "srun")]

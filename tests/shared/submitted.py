@@ -109,10 +109,10 @@ class Plugin:
         changed, exported = self.lua.table(), self.lua.table()
         has = self._table(fields)
         has["environment"] = watched(self._table(environment or {}), exported)
-        words = [watched(has, changed)] + ([self._table(record)] if record is not None else [])
+        arguments = [watched(has, changed)] + ([self._table(record)] if record is not None else [])
         self.told.clear()
         self.logged.clear()
-        code = self.lua.globals()[function](*words, self.partitions, float(uid))
+        code = self.lua.globals()[function](*arguments, self.partitions, float(uid))
         assert code in (0, REFUSED)
         fields_set = dict(changed)
         nice = fields_set.pop("nice", None)
@@ -172,9 +172,9 @@ def pool(
     # a default for all jobs, which is slurm.conf's alone
     memory = "" if "default_memory" in scheduler else "default_memory: {per_node: 60G}, "
     text = POOL.replace("REPLACES", replaces) + f"scheduler: {{default_partition: {where}, {memory}{scheduler}}}\n"
-    for words, others in instead.items():
-        assert words in text
-        text = text.replace(words, others)
+    for old, others in instead.items():
+        assert old in text
+        text = text.replace(old, others)
     (folder / "inventory.yml").write_text(text)
     return load(folder)
 

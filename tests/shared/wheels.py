@@ -27,7 +27,7 @@ class Installed:
     home: Path
     env: Mapping[str, str] = field(default_factory=dict)
 
-    def run(self, *words: str | Path, **env: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str | Path, **env: str) -> subprocess.CompletedProcess[str]:
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
         clean |= {
             "PATH": f"{self.bin}{os.pathsep}{clean['PATH']}",
@@ -35,11 +35,11 @@ class Installed:
             **self.env,
             **env,
         }
-        return subprocess.run(words, cwd=self.home, env=clean, capture_output=True, text=True, check=False)
+        return subprocess.run(arguments, cwd=self.home, env=clean, capture_output=True, text=True, check=False)
 
-    def good(self, *words: str | Path, **env: str) -> str:
-        done = self.run(*words, **env)
-        assert done.returncode == 0, f"{words}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+    def good(self, *arguments: str | Path, **env: str) -> str:
+        done = self.run(*arguments, **env)
+        assert done.returncode == 0, f"{arguments}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
 
@@ -67,8 +67,8 @@ def install(wheel: Path, python: str | Path, place: Path, **env: str) -> Install
 def interpreter(version: str) -> str | None:
     """Find a Python of this version that really starts; pyenv's shims may not."""
     kept = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python3"))
-    found = shutil.which(f"python{version}")
-    for path in [sys.executable if version == OURS else None, found, *map(str, kept)]:
+    named = shutil.which(f"python{version}")
+    for path in [sys.executable if version == OURS else None, named, *map(str, kept)]:
         if path and subprocess.run([path, "-c", ""], capture_output=True, check=False).returncode == 0:
             return path
     return None
@@ -79,6 +79,6 @@ def pinned(lock: str) -> str:
     return re.sub(r"\s*\\\n\s+--hash=\S+", "", lock)
 
 
-def shell(*words: str | Path) -> None:
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+def shell(*command: str | Path) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

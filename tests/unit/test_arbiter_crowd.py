@@ -41,13 +41,13 @@ def signalled(
     queue = [BEGUN, *queue] if begun else queue
     pool = Room(nodes, filter(decide.leaving, queue), RULES.grace)
     waiting = {it.name for it in queue} if known is None else set()
-    found: dict[str, list[str]] = {}
-    for it in crowd.evictions(queue, capped(queue, cap), pool, RULES, NOW, waiting, recent):
-        assert it.act == "signal"
-        assert it.mark
-        assert it.mark.at == NOW + 61
-        found.setdefault(it.mark.waiting, []).append(it.job.name)
-    return found
+    names: dict[str, list[str]] = {}
+    for decision in crowd.evictions(queue, capped(queue, cap), pool, RULES, NOW, waiting, recent):
+        assert decision.act == "signal"
+        assert decision.mark
+        assert decision.mark.at == NOW + 61
+        names.setdefault(decision.mark.waiting, []).append(decision.job.name)
+    return names
 
 
 @pytest.mark.promise("SKY-036")
@@ -88,10 +88,10 @@ def test_a_lab_that_borrows_from_its_own_gets_room_from_those_who_borrow_from_ev
 
 def test_a_job_gets_its_room_on_one_node() -> None:
     here = [borrower(number) for number in range(3)]
-    there = [borrower(number, nodes="n2") for number in range(3, 5)]
+    elsewhere = [borrower(number, nodes="n2") for number in range(3, 5)]
     nodes = [node(3, 3), node(2, 2, "n2")]
-    assert signalled([*here, *there, owner("20", gpus=3)], nodes=nodes) == {"20": ["2", "1", "0"]}
-    assert signalled([*here, *there, owner("20", gpus=4)], nodes=nodes) == {}
+    assert signalled([*here, *elsewhere, owner("20", gpus=3)], nodes=nodes) == {"20": ["2", "1", "0"]}
+    assert signalled([*here, *elsewhere, owner("20", gpus=4)], nodes=nodes) == {}
 
 
 def test_only_as_many_leave_as_it_takes() -> None:

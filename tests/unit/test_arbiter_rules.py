@@ -74,8 +74,8 @@ def test_a_constraint_that_is_not_read_keeps_nobody_elses_job_waiting(features: 
 )
 def test_a_constraint_names_features_of_which_all_or_one_must_be_there(constraint: str, allowed: bool) -> None:
     queue = [*FULL, waits("9", features=constraint)]
-    there = dataclasses.replace(node(8, 4), features=("a40", "quiet"))
-    assert bool(evicted(queue, capped(queue, 4), [there])) is allowed
+    quiet = dataclasses.replace(node(8, 4), features=("a40", "quiet"))
+    assert bool(evicted(queue, capped(queue, 4), [quiet])) is allowed
 
 
 def test_a_limit_of_the_user_is_no_reason_to_evict() -> None:
@@ -186,13 +186,13 @@ def test_a_signalled_job_is_spared_when_nobody_waits_for_it_any_more() -> None:
 # What is done
 
 
-def said(*answers: str) -> act.Ask:
+def answering(*answers: str) -> act.Ask:
     left = list(answers)
     return lambda command: left.pop(0)
 
 
-def leaves(it: Job, waiting: str = "9") -> decide.Decision:
-    return decide.Decision("signal", it, "", Mark(NOW + 60, it.restarts, waiting))
+def leaves(victim: Job, waiting: str = "9") -> decide.Decision:
+    return decide.Decision("signal", victim, "", Mark(NOW + 60, victim.restarts, waiting))
 
 
 @pytest.mark.parametrize(
@@ -205,8 +205,8 @@ def test_ends_as_preemption_ends_it(action: Literal["requeue", "cancel"], comman
 
 def test_those_who_leave_together_end_in_one_command_and_whoever_cannot_run_again_reads_why() -> None:
     leave = [
-        decide.Decision("end", it, "preempted by Slurm, and its grace time is over")
-        for it in (job("1"), job("2", requeue=False), job("3_4"), job("5", batch=False))
+        decide.Decision("end", victim, "preempted by Slurm, and its grace time is over")
+        for victim in (job("1"), job("2", requeue=False), job("3_4"), job("5", batch=False))
     ]
     assert act.endings(leave, RULES) == [["scontrol", "requeue", "Incomplete", "1,3_4"], ["scancel", "2", "5"]]
     told = act.farewells(leave, RULES)
@@ -241,7 +241,7 @@ def test_a_run_that_slurm_preempted_is_noted_so_that_sacct_tells_it_from_one_its
     ],
 )
 def test_signals_as_preemption_signals(line: str, script: str, commands: list[list[str]]) -> None:
-    assert act.signals([leaves(job("3"))], RULES, said(f"3|{line}", script)) == commands
+    assert act.signals([leaves(job("3"))], RULES, answering(f"3|{line}", script)) == commands
 
 
 def test_those_who_leave_together_are_noted_and_signalled_in_few_commands() -> None:
@@ -253,7 +253,9 @@ def test_those_who_leave_together_are_noted_and_signalled_in_few_commands() -> N
         ["scontrol", "update", "JobId=5", f"AdminComment={some[3].mark}"],
     ]
     # one script for the array, and one for each of the others that named no signal
-    answers = said("3_1|sbatch a\n3_2|sbatch a\n4|sbatch --signal=USR1 b\n5|sbatch c", "#SBATCH --signal=B:USR2", "")
+    answers = answering(
+        "3_1|sbatch a\n3_2|sbatch a\n4|sbatch --signal=USR1 b\n5|sbatch c", "#SBATCH --signal=B:USR2", ""
+    )
     assert act.signals(some, RULES, answers) == [
         ["scancel", "--batch", "--signal=USR2", "3_1", "3_2"],
         ["scancel", "--signal=USR1", "4"],
@@ -264,8 +266,8 @@ def test_those_who_leave_together_are_noted_and_signalled_in_few_commands() -> N
 
 def test_users_signals_are_not_asked_for_where_preemption_sends_none() -> None:
     rules = dataclasses.replace(RULES, user_signal=False)
-    found = act.signals([leaves(job("3")), leaves(job("4"))], rules, said())
-    assert found == [["scancel", "--signal=CONT", "3", "4"], ["scancel", "--signal=TERM", "3", "4"]]
+    commands = act.signals([leaves(job("3")), leaves(job("4"))], rules, answering())
+    assert commands == [["scancel", "--signal=CONT", "3", "4"], ["scancel", "--signal=TERM", "3", "4"]]
 
 
 # Any queue
@@ -273,7 +275,7 @@ def test_users_signals_are_not_asked_for_where_preemption_sends_none() -> None:
 
 @st.composite
 def queues(draw: st.DrawFn) -> list[Job]:
-    found = []
+    jobs = []
     for number in range(draw(st.integers(0, 12))):
         account = draw(st.sampled_from(["a", "b", "overcap"]))
         partition = draw(st.sampled_from(["short", "user-overcap", "overcap"]))
@@ -281,11 +283,11 @@ def queues(draw: st.DrawFn) -> list[Job]:
         if draw(st.booleans()):
             some |= {"partitions": (partition,), "start": NOW - draw(st.integers(1, 99))}
             some |= {"nodes": "n1", "preempted": draw(st.sampled_from([0, 0, NOW - 5]))}
-            found.append(job(str(number), **some))
+            jobs.append(job(str(number), **some))
         else:
             reason = draw(st.sampled_from(["AssocGrpGRES", "AssocGrpGRES", "Priority", "QOSMaxGRESPerUser"]))
-            found.append(waits(str(number), **some, partitions=(partition, "short"), reason=reason))
-    return found
+            jobs.append(waits(str(number), **some, partitions=(partition, "short"), reason=reason))
+    return jobs
 
 
 @given(queues(), st.integers(0, 20))
@@ -298,13 +300,13 @@ def test_whatever_waits_only_its_own_labs_preemptable_jobs_leave_and_none_too_ma
     )
     chosen = evicted(queue, lab, [node(16, 0)])
     assert len({it.job.name for it in chosen}) == len(chosen)
-    for it in chosen:
-        assert it.mark
-        assert it.job.running
-        assert it.job.partitions == ("user-overcap",)
-        assert not it.job.preempted
-        waiting = next(other for other in queue if other.name == it.mark.waiting)
-        assert waiting.account == it.job.account
+    for decision in chosen:
+        assert decision.mark
+        assert decision.job.running
+        assert decision.job.partitions == ("user-overcap",)
+        assert not decision.job.preempted
+        waiting = next(other for other in queue if other.name == decision.mark.waiting)
+        assert waiting.account == decision.job.account
         assert waiting.pending
         assert waiting.reason == "AssocGrpGRES"
     for account in lab.accounts:

@@ -61,29 +61,29 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
 
 
 def test_kept_promises_end_well(stage: Stage, gpupool: Callable[..., Any]) -> None:
-    said = gpupool("rehearse", SKYNET)
-    assert said.code == 0
-    assert "kept      cap " in said.out
-    assert "! void: neighbour-cpus" in said.out
-    assert "void: neighbour-cpus: kira-lab waited" in said.err
+    done = gpupool("rehearse", SKYNET)
+    assert done.code == 0
+    assert "kept      cap " in done.out
+    assert "! void: neighbour-cpus" in done.out
+    assert "void: neighbour-cpus: kira-lab waited" in done.err
     assert stage.stopped == 1
     assert stage.started[0]["version"] == "24.11"
 
 
 def test_a_broken_promise_is_exit_1(stage: Stage, gpupool: Callable[..., Any]) -> None:
     stage.broken = True
-    said = gpupool("rehearse", SKYNET)
-    assert said.code == 1
-    assert "failed: cap: kira-lab held 33 GPUs" in said.err
-    assert said.out.splitlines()[-1] == "1 of 16 promises was broken: skynet, Slurm 24.11"
+    done = gpupool("rehearse", SKYNET)
+    assert done.code == 1
+    assert "failed: cap: kira-lab held 33 GPUs" in done.err
+    assert done.out.splitlines()[-1] == "1 of 16 promises was broken: skynet, Slurm 24.11"
     assert stage.stopped == 1
 
 
 def test_json_is_all_that_a_program_reads(stage: Stage, gpupool: Callable[..., Any]) -> None:
     stage.broken = True
-    said = gpupool("rehearse", SKYNET, "--json")
-    assert said.code == 1
-    told = json.loads(said.out)
+    done = gpupool("rehearse", SKYNET, "--json")
+    assert done.code == 1
+    told = json.loads(done.out)
     assert told["cluster"] == "skynet"
     assert told["slurm"] == "24.11"
     assert told["counts"]["broken"] == 1
@@ -93,12 +93,12 @@ def test_json_is_all_that_a_program_reads(stage: Stage, gpupool: Callable[..., A
 
 def test_the_report_is_two_files(stage: Stage, gpupool: Callable[..., Any], tmp_path: Path) -> None:
     folder = tmp_path / "a" / "report"
-    said = gpupool("rehearse", SKYNET, "--report", folder)
-    assert said.code == 0
+    done = gpupool("rehearse", SKYNET, "--report", folder)
+    assert done.code == 0
     assert sorted(it.name for it in folder.iterdir()) == ["index.html", "rehearsal.json"]
     assert 'data-lab="kira-lab"' in (folder / "index.html").read_text()
     assert len(json.loads((folder / "rehearsal.json").read_text())["moments"]) > 100
-    assert f"the report is {folder}/index.html" in said.err
+    assert f"the report is {folder}/index.html" in done.err
     (folder / "mine.txt").write_text("stays")
     assert gpupool("rehearse", SKYNET, "--report", folder).code == 0
     assert sorted(it.name for it in folder.iterdir()) == ["index.html", "mine.txt", "rehearsal.json"]
@@ -108,9 +108,9 @@ def test_a_report_that_cannot_be_written_is_said_before_anything_starts(
     stage: Stage, gpupool: Callable[..., Any], tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
-    said = gpupool("rehearse", SKYNET, "--report", tmp_path / "file" / "below")
-    assert said.code == 1
-    assert "is a file, and must be a folder" in said.err
+    done = gpupool("rehearse", SKYNET, "--report", tmp_path / "file" / "below")
+    assert done.code == 1
+    assert "is a file, and must be a folder" in done.err
     assert stage.started == []
 
 
@@ -123,10 +123,10 @@ def test_nothing_is_left_behind_whatever_happens(
         with pytest.raises(RuntimeError):
             gpupool("rehearse", SKYNET, "--report", tmp_path / "report")
     else:
-        said = gpupool("rehearse", SKYNET, "--report", tmp_path / "report")
-        assert said.code == (130 if isinstance(wrong, KeyboardInterrupt) else 1)
-        assert said.out == ""
-        assert ("interrupted: the twin was removed" in said.err) == isinstance(wrong, KeyboardInterrupt)
+        done = gpupool("rehearse", SKYNET, "--report", tmp_path / "report")
+        assert done.code == (130 if isinstance(wrong, KeyboardInterrupt) else 1)
+        assert done.out == ""
+        assert ("interrupted: the twin was removed" in done.err) == isinstance(wrong, KeyboardInterrupt)
     assert stage.stopped == 1
     assert list(tmp_path.iterdir()) == []
 
@@ -134,26 +134,26 @@ def test_nothing_is_left_behind_whatever_happens(
 def test_a_half_written_report_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from gpupool.rehearsal import page_files
 
-    it = rehearsal()
-    page_files.write(tmp_path, it)
+    rehearsed = rehearsal()
+    page_files.write(tmp_path, rehearsed)
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
-        page_files.write(tmp_path, replace(it, cluster="other"))
+        page_files.write(tmp_path, replace(rehearsed, cluster="other"))
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_a_twin_that_is_kept_is_named(stage: Stage, gpupool: Callable[..., Any]) -> None:
-    said = gpupool("rehearse", SKYNET, "--keep")
-    assert said.code == 0
+    done = gpupool("rehearse", SKYNET, "--keep")
+    assert done.code == 0
     assert stage.stopped == 0
     assert stage.started[0]["keep"] is True
-    assert "docker exec -it gpupool-twin-1 bash" in said.err
+    assert "docker exec -it gpupool-twin-1 bash" in done.err
 
 
 def test_what_if(stage: Stage, gpupool: Callable[..., Any], tmp_path: Path) -> None:
-    said = gpupool("rehearse", SKYNET, "--with", ROOT / "docs" / "what-if.yml", "--report", tmp_path)
-    assert said.code == 0
+    done = gpupool("rehearse", SKYNET, "--with", ROOT / "docs" / "what-if.yml", "--report", tmp_path)
+    assert done.code == 0
     assert "new-lab" in stage.started[0]["cluster"].accounts
     html = (tmp_path / "index.html").read_text()
     assert 'data-lab="new-lab"' in html
@@ -161,12 +161,12 @@ def test_what_if(stage: Stage, gpupool: Callable[..., Any], tmp_path: Path) -> N
 
 
 def test_another_slurm_and_some_promises_only(stage: Stage, gpupool: Callable[..., Any]) -> None:
-    said = gpupool("rehearse", SKYNET, "--slurm", "26.05", "--only", "cap, per-user")
-    assert said.code == 0
+    done = gpupool("rehearse", SKYNET, "--slurm", "26.05", "--only", "cap, per-user")
+    assert done.code == 0
     assert stage.started[0]["version"] == "26.05"
     assert stage.started[0]["cluster"].slurm.version == "26.05"
     assert stage.asked["only"] == {"cap", "per-user"}
-    assert "Slurm 26.05" in said.out
+    assert "Slurm 26.05" in done.out
 
 
 def test_a_sites_own_promises_go_along(stage: Stage, gpupool: Callable[..., Any]) -> None:
@@ -175,7 +175,7 @@ def test_a_sites_own_promises_go_along(stage: Stage, gpupool: Callable[..., Any]
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "message"),
     [
         (["--only", "cpa"], "--only: there is no promise cpa (did you mean cap?)"),
         (["--only", "xyzzy"], "--only: there is no promise xyzzy (known: cap-nodes, cap-cpus, "),
@@ -183,11 +183,11 @@ def test_a_sites_own_promises_go_along(stage: Stage, gpupool: Callable[..., Any]
     ],
 )
 def test_slips_are_exit_2_and_start_nothing(
-    words: list[str], said: str, stage: Stage, gpupool: Callable[..., Any]
+    arguments: list[str], message: str, stage: Stage, gpupool: Callable[..., Any]
 ) -> None:
-    done = gpupool("rehearse", SKYNET, *words)
+    done = gpupool("rehearse", SKYNET, *arguments)
     assert done.code == 2
-    assert done.err.startswith(said)
+    assert done.err.startswith(message)
     assert stage.started == []
 
 

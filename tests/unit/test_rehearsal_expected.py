@@ -67,8 +67,13 @@ def test_nothing_that_expectations_are_made_of_reaches_the_compiler() -> None:
 def test_no_name_of_an_inventory_is_in_the_code(file: Path) -> None:
     names = {
         name
-        for it in (SKYNET, EXAMPLE)
-        for name in (*it.cluster.nodes, *it.cluster.accounts, *it.cluster.users, *it.cluster.partitions)
+        for expected in (SKYNET, EXAMPLE)
+        for name in (
+            *expected.cluster.nodes,
+            *expected.cluster.accounts,
+            *expected.cluster.users,
+            *expected.cluster.partitions,
+        )
     } - {"files", "debug", "short", "long", "overcap", "user-overcap"}
     own = {"debug", "short", "long"}  # as whole strings: they are also plain words
     for node in ast.walk(ast.parse(file.read_text())):
@@ -132,25 +137,25 @@ def test_cpus_of_a_gpu_are_what_every_node_of_its_type_has() -> None:
     assert EXAMPLE.cpus_per_gpu == {"a40": 16, "rtx_6000": 8}
 
 
-@pytest.mark.parametrize("it", [SKYNET, EXAMPLE], ids=["skynet", "example"])
-def test_each_shape_of_claims_is_every_labs_whole_cap_and_fits_the_nodes(it: Expected) -> None:
-    first, rest = whole_nodes(it)
-    for wishes in (singles(it), with_cpus(it), {lab: [*first[lab], *rest[lab]] for lab in first}):
-        assert {lab.name: lab.cap for lab in it.labs} == {lab: reach(wishes[lab]) for lab in wishes}
+@pytest.mark.parametrize("expected", [SKYNET, EXAMPLE], ids=["skynet", "example"])
+def test_each_shape_of_claims_is_every_labs_whole_cap_and_fits_the_nodes(expected: Expected) -> None:
+    first, rest = whole_nodes(expected)
+    for wishes in (singles(expected), with_cpus(expected), {lab: [*first[lab], *rest[lab]] for lab in first}):
+        assert {lab.name: lab.cap for lab in expected.labs} == {lab: reach(wishes[lab]) for lab in wishes}
         by_type = Counter[str]()
         for wish in (wish for lab in wishes.values() for wish in lab):
             if wish.gpu_type:
                 by_type[wish.gpu_type] += wish.gpus * wish.count
-        there = Counter[str]()
-        for node in it.compute:
-            there.update(dict(node.gpus))
-        assert all(by_type[gpu] <= there[gpu] for gpu in by_type)
+        counts = Counter[str]()
+        for node in expected.compute:
+            counts.update(dict(node.gpus))
+        assert all(by_type[gpu] <= counts[gpu] for gpu in by_type)
 
 
-@pytest.mark.parametrize("it", [SKYNET, EXAMPLE], ids=["skynet", "example"])
-def test_no_claim_is_above_a_labs_share_of_cpus(it: Expected) -> None:
-    for wishes in (with_cpus(it), whole_nodes(it)[0]):
-        for lab in it.labs:
+@pytest.mark.parametrize("expected", [SKYNET, EXAMPLE], ids=["skynet", "example"])
+def test_no_claim_is_above_a_labs_share_of_cpus(expected: Expected) -> None:
+    for wishes in (with_cpus(expected), whole_nodes(expected)[0]):
+        for lab in expected.labs:
             cpus = sum((wish.cpus or 1) * wish.count for wish in wishes[lab.name])
             assert lab.group.cpu is None or cpus <= lab.group.cpu
 
@@ -176,5 +181,5 @@ def test_nobody_is_asked_for_more_than_the_own_limit(pieces: list[tuple[int, int
 def test_a_lab_whose_people_have_limits_and_no_other_place_falls_short() -> None:
     cluster = SKYNET.cluster
     closed = replace(cluster.partitions["user-overcap"], deny_accounts=("overcap", "cvmlp-lab"), lift_per_user=False)
-    it = Expected(replace(cluster, partitions={**cluster.partitions, "user-overcap": closed}))
-    assert reach(singles(it)["cvmlp-lab"]) == 32
+    expected = Expected(replace(cluster, partitions={**cluster.partitions, "user-overcap": closed}))
+    assert reach(singles(expected)["cvmlp-lab"]) == 32

@@ -46,7 +46,7 @@ class _Page(HTMLParser):
             self.text += data
 
     def all(self, key: str) -> list[str]:
-        return [found for _, attrs in self.elements if (found := attrs.get(key))]
+        return [value for _, attrs in self.elements if (value := attrs.get(key))]
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["kept", "broken"])
@@ -55,38 +55,38 @@ def html(request: pytest.FixtureRequest) -> str:
 
 
 def test_it_asks_the_network_for_nothing(html: str) -> None:
-    found = _Page(html)
+    parsed = _Page(html)
     for key in ("src", "srcset", "href", "xlink:href", "action", "data", "poster", "background"):
-        assert [it for it in found.all(key) if not it.startswith(("#", "data:,"))] == [], key
+        assert [it for it in parsed.all(key) if not it.startswith(("#", "data:,"))] == [], key
     assert not re.search(r"https?:|url\(|@import|\bfetch\b|XMLHttpRequest|import\(|//[a-z0-9-]+\.[a-z]", html)
-    assert "default-src 'none'" in " ".join(found.all("content"))
-    assert not {tag for tag, _ in found.elements} & {"iframe", "object", "embed", "audio", "video", "img"}
+    assert "default-src 'none'" in " ".join(parsed.all("content"))
+    assert not {tag for tag, _ in parsed.elements} & {"iframe", "object", "embed", "audio", "video", "img"}
 
 
 def test_every_lab_has_a_row_with_a_title_and_words(html: str) -> None:
-    found = _Page(html)
-    assert found.all("data-lab") == list(CAPS)
-    drawings = [attrs for tag, attrs in found.elements if tag == "svg" and attrs.get("role") == "img"]
-    ids = set(found.all("id"))
+    parsed = _Page(html)
+    assert parsed.all("data-lab") == list(CAPS)
+    drawings = [attrs for tag, attrs in parsed.elements if tag == "svg" and attrs.get("role") == "img"]
+    ids = set(parsed.all("id"))
     assert len(drawings) == len(CAPS) + 1  # and the pool
     assert all(set((it["aria-labelledby"] or "").split()) <= ids for it in drawings)
-    assert len(found.all("id")) == len(ids)
+    assert len(parsed.all("id")) == len(ids)
 
 
 def test_every_link_of_the_page_leads_somewhere(html: str) -> None:
-    found = _Page(html)
-    assert {it[1:] for it in found.all("href") if it.startswith("#")} <= set(found.all("id"))
+    parsed = _Page(html)
+    assert {it[1:] for it in parsed.all("href") if it.startswith("#")} <= set(parsed.all("id"))
 
 
 def test_every_promise_is_told_in_words() -> None:
-    it = rehearsal()
-    text = _Page(page(it)).text
-    for finding in it.findings:
-        assert all(words in text for words in (finding.words, finding.tried, finding.happened, finding.outcome))
-    for difference in it.differences:
-        assert all(words in text for words in vars(difference).values())
-    for words in ("skynet", "Slurm 24.11", "21 November 2026", "36 nodes, 284 GPUs", "3 min 51 s"):
-        assert words in text
+    rehearsed = rehearsal()
+    text = _Page(page(rehearsed)).text
+    for finding in rehearsed.findings:
+        assert all(part in text for part in (finding.text, finding.tried, finding.happened, finding.outcome))
+    for difference in rehearsed.differences:
+        assert all(part in text for part in vars(difference).values())
+    for part in ("skynet", "Slurm 24.11", "21 November 2026", "36 nodes, 284 GPUs", "3 min 51 s"):
+        assert part in text
 
 
 def test_the_headline_and_the_row_say_what_is_broken() -> None:
@@ -97,27 +97,29 @@ def test_the_headline_and_the_row_say_what_is_broken() -> None:
 
 
 def test_a_labs_own_words_are_no_markup() -> None:
-    it = rehearsal()
+    rehearsed = rehearsal()
     bad = "</script><script>alert(1)</script><b>"
-    it = replace(it, findings=[replace(it.findings[0], words=bad, happened=bad)], cluster=bad, caps={bad: 3})
-    html = page(it)
+    rehearsed = replace(
+        rehearsed, findings=[replace(rehearsed.findings[0], text=bad, happened=bad)], cluster=bad, caps={bad: 3}
+    )
+    html = page(rehearsed)
     assert bad not in html
     assert bad in _Page(html).text
     assert _Page(html).all("data-lab")[0] == bad
 
 
 def test_a_rehearsal_without_moments_has_a_page_too() -> None:
-    it = replace(rehearsal(), moments=[], findings=[])
-    found = _Page(page(it))
-    assert found.all("data-lab") == list(CAPS)
-    assert "No promise was tried" in found.text
+    rehearsed = replace(rehearsal(), moments=[], findings=[])
+    parsed = _Page(page(rehearsed))
+    assert parsed.all("data-lab") == list(CAPS)
+    assert "No promise was tried" in parsed.text
 
 
 @pytest.mark.parametrize(("labs", "per_second"), [(14, 2.5), (100, 3.0)])
 def test_it_stays_small(labs: int, per_second: float) -> None:
-    it = rehearsal(labs=labs, per_second=per_second)
-    assert len(it.moments) > 500
-    html = page(it)
+    rehearsed = rehearsal(labs=labs, per_second=per_second)
+    assert len(rehearsed.moments) > 500
+    html = page(rehearsed)
     assert len(html.encode()) < 1_000_000
     assert len(_Page(html).all("data-lab")) == labs
 
@@ -128,24 +130,27 @@ def test_an_account_that_is_no_lab_has_a_row_when_it_held_gpus() -> None:
 
 
 def test_phases_are_numbered_as_the_table_is() -> None:
-    it = rehearsal()
-    found = timeline.phases(it.moments, it.findings)
-    assert [phase.number for phase in found] == list(range(1, 17))
-    assert sum(phase.width for phase in found) == pytest.approx(100, abs=0.2)
+    rehearsed = rehearsal()
+    phases = timeline.phases(rehearsed.moments, rehearsed.findings)
+    assert [phase.number for phase in phases] == list(range(1, 17))
+    assert sum(phase.width for phase in phases) == pytest.approx(100, abs=0.2)
 
 
 def test_the_document_is_json_and_whole() -> None:
-    it = rehearsal(broken=True)
-    told = json.loads(json.dumps(it.as_dict()))
+    rehearsed = rehearsal(broken=True)
+    told = json.loads(json.dumps(rehearsed.as_dict()))
     assert told["counts"] == {"kept": 14, "broken": 1, "void": 1, "not made": 1}
     assert len(told["findings"]) == 17
-    assert len(told["moments"]) == len(it.moments)
+    keys = ["promise", "words", "tried", "happened", "outcome", "seconds", "requirements"]
+    assert list(told["findings"][0]) == keys
+    assert told["findings"][0]["words"] == rehearsed.findings[0].text
+    assert len(told["moments"]) == len(rehearsed.moments)
     assert told["slurm"] == "24.11"
     assert told["moments"][8]["owned"]["kira-lab"] == 33
 
 
 @pytest.mark.parametrize(
-    ("kept", "broken", "void", "words"),
+    ("kept", "broken", "void", "headline"),
     [
         (0, 0, 0, "No promise was tried"),
         (1, 0, 0, "The promise was kept"),
@@ -156,8 +161,8 @@ def test_the_document_is_json_and_whole() -> None:
         (8, 0, 2, "No promise was broken, but 2 guarantees are void"),
     ],
 )
-def test_the_verdict_in_words(kept: int, broken: int, void: int, words: str) -> None:
-    assert verdict(dict(zip(OUTCOMES, (kept, broken, void, 4), strict=True))) == words
+def test_the_verdict_in_words(kept: int, broken: int, void: int, headline: str) -> None:
+    assert verdict(dict(zip(OUTCOMES, (kept, broken, void, 4), strict=True))) == headline
 
 
 def test_durations_in_words() -> None:

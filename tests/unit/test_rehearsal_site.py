@@ -20,7 +20,7 @@ CLUSTER = load(EXAMPLE)
 def test_the_example_has_one() -> None:
     (promise,) = promises(EXAMPLE, CLUSTER)
     assert promise.key == "debug-goes-first"
-    assert "quick experiment" in promise.words
+    assert "quick experiment" in promise.text
 
 
 def test_an_inventory_without_the_folder_has_none(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ steps:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "words"),
+    ("text", "line", "message"),
     [
         (GOOD.replace("promise: It runs\n", ""), 1, "promise: is missing"),
         (GOOD.replace("running", "runnning"), 5, "unknown key (did you mean running?)"),
@@ -52,14 +52,14 @@ steps:
         ("name: [\n", 2, "not YAML"),
     ],
 )
-def test_a_slip_is_named_with_file_and_line(text: str, line: int, words: str, tmp_path: Path) -> None:
+def test_a_slip_is_named_with_file_and_line(text: str, line: int, message: str, tmp_path: Path) -> None:
     (tmp_path / "rehearsal").mkdir()
     file = tmp_path / "rehearsal" / "mine.yml"
     file.write_text(text)
     with pytest.raises(BadInventoryError) as caught:
         promises(tmp_path, CLUSTER)
     assert f"{file}:{line}: " in str(caught.value)
-    assert words in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_slips_of_all_files_are_named_at_once(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from gpupool.rehearsal.page_data import Rehearsed
 from gpupool.rehearsal.table import show
 
 
-def _shown(it: Rehearsed, *, terminal: bool, width: int = 140) -> str:
+def _shown(rehearsed: Rehearsed, *, terminal: bool, width: int = 140) -> str:
     console = Console(
         file=io.StringIO(),
         force_terminal=terminal,
@@ -21,7 +21,7 @@ def _shown(it: Rehearsed, *, terminal: bool, width: int = 140) -> str:
         soft_wrap=True,
         color_system="standard" if terminal else None,
     )
-    show(console, it)
+    show(console, rehearsed)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -44,17 +44,17 @@ def test_colours_are_for_terminals() -> None:
 
 
 def test_in_a_pipe_every_promise_is_a_line_with_all_its_words() -> None:
-    it = rehearsal(broken=True)
-    lines = _shown(it, terminal=False).splitlines()
-    for finding, line in zip(it.findings, lines, strict=False):
+    rehearsed = rehearsal(broken=True)
+    lines = _shown(rehearsed, terminal=False).splitlines()
+    for finding, line in zip(rehearsed.findings, lines, strict=False):
         assert line.split()[0] == finding.outcome.split()[0]
-        assert all(words in line for words in (finding.promise, finding.words, finding.tried, finding.happened))
+        assert all(part in line for part in (finding.promise, finding.text, finding.tried, finding.happened))
 
 
 @pytest.mark.parametrize("terminal", [True, False])
 def test_void_and_broken_are_said_in_full_and_last(terminal: bool) -> None:
-    it = rehearsal(broken=True)
-    lines = _plain(_shown(it, terminal=terminal, width=60))
+    rehearsed = rehearsal(broken=True)
+    lines = _plain(_shown(rehearsed, terminal=terminal, width=60))
     assert "! void: neighbour-cpus: Another lab's CPU-only jobs cannot lock a lab's GPUs out" in lines
     assert "✗ broken: cap: Every lab reaches its cap, and not one GPU more" in lines
     assert "  happened  kira-lab held 33 GPUs: one more than it put in" in lines
@@ -65,7 +65,7 @@ def test_void_and_broken_are_said_in_full_and_last(terminal: bool) -> None:
 
 
 def test_words_in_brackets_are_no_markup() -> None:
-    it = rehearsal()
-    finding = replace(it.findings[0], words="[bold]x", tried="[/]", happened="[red]", outcome="void")
+    rehearsed = rehearsal()
+    finding = replace(rehearsed.findings[0], text="[bold]x", tried="[/]", happened="[red]", outcome="void")
     for terminal in (True, False):
-        assert "[bold]x" in _shown(replace(it, findings=[finding]), terminal=terminal)
+        assert "[bold]x" in _shown(replace(rehearsed, findings=[finding]), terminal=terminal)

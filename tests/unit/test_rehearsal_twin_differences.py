@@ -79,8 +79,8 @@ def test_a_difference_that_nobody_named_is_found(old: str, new: str) -> None:
     production, table = _made("skynet")
     twin = applied(production.files, table)
     assert old in twin[CONF]
-    found = unnamed(production.files, {**twin, CONF: twin[CONF].replace(old, new)}, table)
-    assert any(old.split("=")[0] in it for it in found)
+    lines = unnamed(production.files, {**twin, CONF: twin[CONF].replace(old, new)}, table)
+    assert any(old.split("=")[0] in it for it in lines)
 
 
 def test_a_line_or_a_file_too_much_or_too_few_is_found() -> None:

@@ -62,15 +62,15 @@ def test_time_limits_are_read_in_every_length(seconds: int) -> None:
 
 
 def test_answers_of_sbatch_in_their_order() -> None:
-    said = "taken 7\nrefused sbatch: error: Batch job submission failed: Invalid account \ntaken 8\n"
-    assert answers(said, 3) == ["7", Refusal("Batch job submission failed: Invalid account"), "8"]
+    output = "taken 7\nrefused sbatch: error: Batch job submission failed: Invalid account \ntaken 8\n"
+    assert answers(output, 3) == ["7", Refusal("Batch job submission failed: Invalid account"), "8"]
     with pytest.raises(TwinError, match="4 jobs were submitted, but there were 3 answers"):
-        answers(said, 4)
+        answers(output, 4)
 
 
 def test_what_slurmctld_remembers_goes_before_what_slurmdbd_has() -> None:
-    said = "5|RUNNING\n6_1|CANCELLED\n--\n5|PENDING\n4|CANCELLED by 0\n6_[2-9]|PENDING\n"
-    assert ended(said) == {"5": "RUNNING", "6_1": "CANCELLED", "4": "CANCELLED"}
+    output = "5|RUNNING\n6_1|CANCELLED\n--\n5|PENDING\n4|CANCELLED by 0\n6_[2-9]|PENDING\n"
+    assert ended(output) == {"5": "RUNNING", "6_1": "CANCELLED", "4": "CANCELLED"}
 
 
 def test_jobs_are_handed_in_as_their_users_with_every_word_quoted() -> None:

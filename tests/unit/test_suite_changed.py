@@ -22,8 +22,8 @@ def names(*files: str) -> list[str]:
 
 
 def chosen(layer: str, *files: str) -> list[str]:
-    (found,) = [it for it in touched(LAYERS, files) if it.name == layer]
-    return [word for word in found.commands[0] if word.startswith("tests/")]
+    (selected,) = [it for it in touched(LAYERS, files) if it.name == layer]
+    return [word for word in selected.commands[0] if word.startswith("tests/")]
 
 
 def test_a_page_touches_the_tests_that_read_it() -> None:

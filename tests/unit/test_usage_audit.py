@@ -25,21 +25,21 @@ def space(tmp_path: Path) -> Path:
 @pytest.mark.promise("SKY-090")
 def test_all_but_members_own_directories_is_listed(space: Path) -> None:
     members = {"u-one": ME, "u-two": ME + 1, "u-three": ME, "u-four": ME, "u-absent": ME}
-    found = audit.audit(str(space), members, frozenset({"disk-usage.txt"}))
-    assert [(it.kind, it.name, it.why) for it in found] == [
+    strays = audit.audit(str(space), members, frozenset({"disk-usage.txt"}))
+    assert [(it.kind, it.name, it.why) for it in strays] == [
         ("file", "core\n", "no member's name"),
         ("directory", "datasets", "no member's name"),
         ("link", "u-four", "no directory"),
         ("file", "u-three", "no directory"),
         ("directory", "u-two", "not u-two's own"),
     ]
-    assert all(it.owner == audit.owner_of(ME) for it in found)
+    assert all(it.owner == audit.owner_of(ME) for it in strays)
 
 
 @pytest.mark.promise("SKY-090")
 def test_the_list_is_written_whole_with_a_line_for_each(space: Path, tmp_path: Path) -> None:
-    found = audit.audit(str(space), {"u-one": ME})
-    path = audit.write(tmp_path / "state" / "audit", "share", str(space), found, 0)
+    strays = audit.audit(str(space), {"u-one": ME})
+    path = audit.write(tmp_path / "state" / "audit", "share", str(space), strays, 0)
     head, count, *lines = path.read_text().splitlines()
     assert head.startswith("Updated: 19")
     assert count == f"{space}: 6 that do not belong"

@@ -18,16 +18,16 @@ FILE = "disk-usage.txt"
 
 def run(top: Path, levels: int = 1) -> tuple[bool, list[str]]:
     """Count; tell whether the unit would be content, and what it said of those that got no file."""
-    said: list[str] = []
-    counted = count.count(str(top), levels, FILE, time.time(), said.append)
-    assert said == [f"{'/'.join(filter(None, (str(top), it.path)))}: {it.why}" for it in counted.left]
-    return counted.well, said
+    lines: list[str] = []
+    counted = count.count(str(top), levels, FILE, time.time(), lines.append)
+    assert lines == [f"{'/'.join(filter(None, (str(top), it.path)))}: {it.why}" for it in counted.left]
+    return counted.well, lines
 
 
 def du(folder: Path) -> int:
     """What du says; other file systems are not entered, as in the count."""
-    said = subprocess.run(["du", "-skx", "--", str(folder)], capture_output=True, text=True, check=True)
-    return int(said.stdout.split()[0])
+    output = subprocess.run(["du", "-skx", "--", str(folder)], capture_output=True, text=True, check=True)
+    return int(output.stdout.split()[0])
 
 
 def told(folder: Path) -> int:
@@ -182,8 +182,8 @@ def test_what_people_have_under_its_name_stays_and_fails_nothing(
     own = space / "u-one" / name
     make_own(own)
     before = own.lstat()
-    well, said = run(space)
-    assert (well, said) == (
+    well, lines = run(space)
+    assert (well, lines) == (
         True,
         [f"{space}/u-one: {FILE} is not written: {name} is {kind} of another owner"],
     )

@@ -24,8 +24,8 @@ def skynet() -> Cluster:
 
 
 def counted(cluster: Cluster) -> dict[str, list[str]]:
-    found = {name: [it.seen for it in jobs_for(cluster, node).count] for name, node in cluster.nodes.items()}
-    return {name: seen for name, seen in found.items() if seen}
+    paths = {name: [it.seen for it in jobs_for(cluster, node).count] for name, node in cluster.nodes.items()}
+    return {name: seen for name, seen in paths.items() if seen}
 
 
 def texts(cluster: Cluster, name: str) -> dict[str, str]:
@@ -34,22 +34,22 @@ def texts(cluster: Cluster, name: str) -> dict[str, str]:
 
 @pytest.mark.promise("SKY-095", "SKY-098")
 def test_each_server_counts_its_own_spaces_scratch_and_datasets_but_no_homes_and_no_state(skynet: Cluster) -> None:
-    found = counted(skynet)
-    assert found["multivac"] == ["/coc/pskynet1", "/coc/pskynet2", "/coc/scratch"]
-    assert found["microvac"] == ["/coc/pskynet3", "/coc/dataset"]
-    everywhere = [path for paths in found.values() for path in paths]
+    by_node = counted(skynet)
+    assert by_node["multivac"] == ["/coc/pskynet1", "/coc/pskynet2", "/coc/scratch"]
+    assert by_node["microvac"] == ["/coc/pskynet3", "/coc/dataset"]
+    everywhere = [path for paths in by_node.values() for path in paths]
     assert len(everywhere) == len(set(everywhere)) == 15
     assert not {"/nethome", "/var/spool/slurm-state"} & set(everywhere)
-    assert {skynet.nodes[name].roles for name in found} == {("fileserver",)}
+    assert {skynet.nodes[name].roles for name in by_node} == {("fileserver",)}
 
 
 @pytest.mark.promise("SKY-097")
 def test_the_count_is_weekly_and_waits_for_everybody_else(skynet: Cluster) -> None:
-    found = texts(skynet, "multivac")
-    timer = found["/etc/systemd/system/gpupool-usage.timer"].splitlines()
+    files = texts(skynet, "multivac")
+    timer = files["/etc/systemd/system/gpupool-usage.timer"].splitlines()
     assert "OnCalendar=weekly" in timer
     assert "Persistent=yes" in timer
-    service = found["/etc/systemd/system/gpupool-usage.service"].splitlines()
+    service = files["/etc/systemd/system/gpupool-usage.service"].splitlines()
     assert {"Nice=19", "IOSchedulingClass=idle", "ProtectSystem=strict"} <= set(service)
     assert "ReadWritePaths=-/pskynet1 -/pskynet2 -/export/scratch" in service
 
@@ -71,18 +71,18 @@ SPARED = ("/prj", "/var/spool/slurmctld")
 @pytest.mark.promise("SDU-009")
 def test_a_purge_runs_on_the_server_and_keeps_what_is_not_a_persons_to_make() -> None:
     cluster = load(INVENTORY / "santos-dumont")
-    found = {name: jobs_for(cluster, node).purge for name, node in cluster.nodes.items()}
+    by_node = {name: jobs_for(cluster, node).purge for name, node in cluster.nodes.items()}
     rule = Purged("/scratch", 60 * 86400, 86400, keep=2, spared=SPARED)
-    assert {name: rules for name, rules in found.items() if rules} == {"sdumont-fs": (rule,)}
+    assert {name: rules for name, rules in by_node.items() if rules} == {"sdumont-fs": (rule,)}
     timer = texts(cluster, "sdumont-fs")["/etc/systemd/system/gpupool-purge.timer"].splitlines()
     assert "Persistent=yes" not in timer, "files must not go because a machine was off"
 
 
 @pytest.mark.parametrize(("path", "keep"), [("/scratch/tmp", 1), ("/scratch/p-one/u-one/runs", 1), ("/scratch", 2)])
 def test_a_purge_of_a_part_keeps_the_directories_of_people_in_it(path: str, keep: int, tmp_path: Path) -> None:
-    def part(said: dict[str, Any]) -> None:
-        if "storage" in said:
-            said["storage"]["purge"] = [{"path": path, "not_updated_for": "60d"}]
+    def part(data: dict[str, Any]) -> None:
+        if "storage" in data:
+            data["storage"]["purge"] = [{"path": path, "not_updated_for": "60d"}]
 
     cluster = changed("santos-dumont", tmp_path, part)
     assert jobs_for(cluster, cluster.nodes["sdumont-fs"]).purge == (Purged(path, 60 * 86400, 86400, keep, SPARED),)
@@ -91,21 +91,21 @@ def test_a_purge_of_a_part_keeps_the_directories_of_people_in_it(path: str, keep
 def changed(name: str, folder: Path, change: Callable[[dict[str, Any]], None]) -> Cluster:
     """Load an inventory with some of its storage or nodes said otherwise."""
     for path in (INVENTORY / name).glob("*.yml"):
-        said = safe_load(path.read_text())
-        change(said)
-        (folder / path.name).write_text(safe_dump(said))
+        data = safe_load(path.read_text())
+        change(data)
+        (folder / path.name).write_text(safe_dump(data))
     return load(folder)
 
 
 def test_where_the_server_is_not_ours_the_first_head_does_it(tmp_path: Path) -> None:
-    def unmanaged(said: dict[str, Any]) -> None:
-        for node in said.get("nodes", ()):
+    def unmanaged(data: dict[str, Any]) -> None:
+        for node in data.get("nodes", ()):
             if node["name"] == "files":
                 node["managed"] = False
-        if "storage" in said:
-            del said["storage"]["pools"]
-            for name, export in said["storage"]["exports"].items():
-                said["storage"]["exports"][name] = {
+        if "storage" in data:
+            del data["storage"]["pools"]
+            for name, export in data["storage"]["exports"].items():
+                data["storage"]["exports"][name] = {
                     key: value
                     for key, value in export.items()
                     if key in ("server", "path", "at", "mount_on", "enabled")
@@ -123,9 +123,9 @@ def test_where_the_server_is_not_ours_the_first_head_does_it(tmp_path: Path) -> 
 
 
 def test_a_purge_of_nodes_own_directories_runs_on_each_of_them(tmp_path: Path) -> None:
-    def purge(said: dict[str, Any]) -> None:
-        if "storage" in said:
-            said["storage"]["purge"] = [{"path": "/local", "not_updated_for": "10d", "every": "3d"}]
+    def purge(data: dict[str, Any]) -> None:
+        if "storage" in data:
+            data["storage"]["purge"] = [{"path": "/local", "not_updated_for": "10d", "every": "3d"}]
 
     cluster = changed("example", tmp_path, purge)
     having = [name for name, node in cluster.nodes.items() if jobs_for(cluster, node).purge]
@@ -136,10 +136,10 @@ def test_a_purge_of_nodes_own_directories_runs_on_each_of_them(tmp_path: Path) -
 
 
 def test_without_a_word_of_it_there_is_no_timer(tmp_path: Path) -> None:
-    def silent(said: dict[str, Any]) -> None:
-        if "storage" in said:
-            del said["storage"]["usage_report"]
-            del said["storage"]["space_rules"]
+    def silent(data: dict[str, Any]) -> None:
+        if "storage" in data:
+            del data["storage"]["usage_report"]
+            del data["storage"]["space_rules"]
 
     cluster = changed("example", tmp_path, silent)
     assert [file for node in cluster.nodes.values() for file in files(cluster, node)] == []

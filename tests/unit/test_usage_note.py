@@ -35,11 +35,11 @@ def test_the_guides_figure() -> None:
 @settings(max_examples=30)
 @given(some.lists(SIZES, min_size=200, max_size=200))
 def test_the_human_figure_is_numfmts(sizes: list[int]) -> None:
-    said = subprocess.run(
+    printed = subprocess.run(
         ["numfmt", "--from-unit=1024", "--to=iec", "--format=%.1f"],
         input="\n".join(map(str, sizes)), capture_output=True, text=True, check=True, env={"LC_ALL": "C"},
     )  # fmt: skip
-    wanted = [f"{it}K" if it[-1].isdigit() else it for it in said.stdout.split()]
+    wanted = [f"{it}K" if it[-1].isdigit() else it for it in printed.stdout.split()]
     assert [note.human(size) for size in sizes] == wanted
 
 
@@ -56,11 +56,11 @@ def test_three_lines_of_exactly_this_form(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("TZ", "America/New_York")
     time.tzset()
     try:
-        said = note.text(133284169, 1605989040)
+        content = note.text(133284169, 1605989040)
     finally:
         monkeypatch.undo()
         time.tzset()
-    assert said == "Updated: 2020-11-21 15:04\nUsage (human-readable):  127.2G\nUsage (K): 133284169\n"
+    assert content == "Updated: 2020-11-21 15:04\nUsage (human-readable):  127.2G\nUsage (K): 133284169\n"
 
 
 @given(SIZES, some.integers(0, 2**32))
@@ -70,8 +70,8 @@ def test_what_is_written_is_read_again(size: int, now: int) -> None:
 
 
 @given(some.text(max_size=200))
-def test_nothing_else_is_read(said: str) -> None:
-    assert note.parse(said) is None
+def test_nothing_else_is_read(content: str) -> None:
+    assert note.parse(content) is None
 
 
 def test_a_file_of_somebody_elses_making_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,26 +66,26 @@ def test_the_report_names_whom_the_last_count_left_out(space: Path, tmp_path: Pa
     (space / "u-new").mkdir()
     left = report.kept(tmp_path / "state" / "usage", str(space))
     assert left == counted.left
-    said = [json.loads(line) for line in report.report(str(space), 1, FILE, left)]
-    whys = {it["path"]: it["why"] for it in said if "why" in it}
+    lines = [json.loads(line) for line in report.report(str(space), 1, FILE, left)]
+    whys = {it["path"]: it["why"] for it in lines if "why" in it}
     assert whys == {
         "u-one": f"{FILE} is not written: {FILE} is a directory of another owner",
         r"new\x0aline": f"{FILE} is not written: {FILE} is a link of another owner",
     }
-    assert {it["owner"] for it in said if "why" in it} == {(space / "u-one").owner()}
-    assert [it["path"] for it in said if "kib" in it] == ["u-two"]
-    assert said[-1] == {"top": str(space), "missing": 1}
+    assert {it["owner"] for it in lines if "why" in it} == {(space / "u-one").owner()}
+    assert [it["path"] for it in lines if "kib" in it] == ["u-two"]
+    assert lines[-1] == {"top": str(space), "missing": 1}
     assert report.kept(tmp_path / "state" / "usage", "/somewhere/else") == []
 
 
 def test_the_program_runs_by_itself_and_says_what_it_left_out(space: Path, tmp_path: Path) -> None:
-    said = {
+    settings = {
         "file": FILE,
         "count": [{"path": str(tmp_path / "gone"), "levels": 1}, {"path": str(space), "levels": 1}],
         "purge": [],
         "audit": [],
     }
-    (tmp_path / "usage.json").write_text(json.dumps(said))
+    (tmp_path / "usage.json").write_text(json.dumps(settings))
 
     def program(word: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -109,15 +109,15 @@ def test_directories_are_closed_again(space: Path, tmp_path: Path) -> None:
         (space / f"u-{number}" / "inner").mkdir(parents=True)
     (space / "u-one" / FILE).mkdir()  # where nothing is written, too
     tree_of = {"path": str(space)}
-    said = {
+    settings = {
         "file": FILE,
         "count": [{**tree_of, "levels": 2}],
         "purge": [{**tree_of, "seconds": 86400, "every": 86400, "keep": 1}],
     }
-    (tmp_path / "usage.json").write_text(json.dumps(said))
-    for words in (["count"], ["report"], ["purge", "--dry"]):
+    (tmp_path / "usage.json").write_text(json.dumps(settings))
+    for arguments in (["count"], ["report"], ["purge", "--dry"]):
         ran = subprocess.run(
-            [*FEW, words[0], str(tmp_path / "usage.json"), *words[1:]],
+            [*FEW, arguments[0], str(tmp_path / "usage.json"), *arguments[1:]],
             capture_output=True, text=True, check=False, env=env(tmp_path),
         )  # fmt: skip
         assert "open files" not in ran.stdout + ran.stderr
@@ -127,8 +127,8 @@ def test_directories_are_closed_again(space: Path, tmp_path: Path) -> None:
 def test_a_tree_that_is_deeper_than_anybody_can_go_fails_nothing(space: Path, tmp_path: Path) -> None:
     """In a process of its own, with few files that may be open: a tree of thousands of levels is like this one."""
     (space / "u-one" / "/".join("d" * 40)).mkdir(parents=True)
-    said = {"file": FILE, "count": [{"path": str(space), "levels": 1}]}
-    (tmp_path / "usage.json").write_text(json.dumps(said))
+    settings = {"file": FILE, "count": [{"path": str(space), "levels": 1}]}
+    (tmp_path / "usage.json").write_text(json.dumps(settings))
     ran = subprocess.run(
         [*FEW, "count", str(tmp_path / "usage.json")], capture_output=True, text=True, check=False, env=env(tmp_path)
     )

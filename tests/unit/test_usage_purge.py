@@ -228,8 +228,8 @@ def test_nothing_outside_the_tree_and_nothing_spared_ever_goes(
     assert not [it for it in gone if any(within(it, place) for place in kept)]
     if not inside:
         stays = [it for it in before if it.startswith(f"{top}/") and any(within(it, place) for place in kept)]
-        assert {it for it in names(root) if it.startswith(f"{top}/") and it.endswith("/file")} == {
-            it for it in stays if it.endswith("/file")
+        assert {path for path in names(root) if path.startswith(f"{top}/") and path.endswith("/file")} == {
+            path for path in stays if path.endswith("/file")
         }
 
 
@@ -249,10 +249,10 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Callable[[], ob
         done: list[object] = []
 
         def entries(fd: int, missed: Callable[[str, OSError], None]) -> object:
-            found = list(real(fd, missed))
+            pairs = list(real(fd, missed))
             if tree.path_of(fd).endswith(name) and not done:
                 done.append(deed())
-            return iter(found)
+            return iter(pairs)
 
         monkeypatch.setattr(tree, "entries", entries)
 
@@ -328,14 +328,14 @@ def test_what_cannot_be_written_down_is_not_done(scratch: Path) -> None:
 
 
 def test_the_first_run_and_one_after_a_jump_of_the_clock_only_list(tmp_path: Path) -> None:
-    stamp, it, now = tmp_path / "state" / "stamp", rule(tmp_path), 1.8e9
-    assert purge.doubt(stamp, it, now) == "this is the first run"
-    assert purge.doubt(stamp, it, now + DAY) == ""
-    assert purge.doubt(stamp, it, now + 3 * DAY) == "", "one was left out"
-    assert "60 days ago" in purge.doubt(stamp, it, now + 62.9 * DAY), "less than files may be old: it is a jump"
-    assert "60 days ago" in purge.doubt(stamp, it, now + 123 * DAY)
-    assert purge.doubt(stamp, it, now + 124 * DAY) == ""
-    assert "-124 days ago" in purge.doubt(stamp, it, now)
+    stamp, scratch, now = tmp_path / "state" / "stamp", rule(tmp_path), 1.8e9
+    assert purge.doubt(stamp, scratch, now) == "this is the first run"
+    assert purge.doubt(stamp, scratch, now + DAY) == ""
+    assert purge.doubt(stamp, scratch, now + 3 * DAY) == "", "one was left out"
+    assert "60 days ago" in purge.doubt(stamp, scratch, now + 62.9 * DAY), "less than files may be old: it is a jump"
+    assert "60 days ago" in purge.doubt(stamp, scratch, now + 123 * DAY)
+    assert purge.doubt(stamp, scratch, now + 124 * DAY) == ""
+    assert "-124 days ago" in purge.doubt(stamp, scratch, now)
 
 
 def test_logs_of_more_than_a_year_go(tmp_path: Path) -> None:

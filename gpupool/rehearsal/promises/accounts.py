@@ -44,12 +44,12 @@ OVERCAP = Promise(
 
 def _other_labs(expected: Expected) -> list[Wish]:
     """Return a job in each partition that is not open to all labs, of the next lab that it is closed to."""
-    found = []
+    wishes = []
     for turn, partition in enumerate(expected.owners):
         labs = [*expected.labs[turn % len(expected.labs) :], *expected.labs] if expected.labs else []
         if lab := next((it for it in labs if not expected.admits(partition, it.name)), None):
-            found.append(Wish(lab.name, lab.members[0].name, lab.name, partition.name, more=_HELD))
-    return found
+            wishes.append(Wish(lab.name, lab.members[0].name, lab.name, partition.name, more=_HELD))
+    return wishes
 
 
 def _closed(expected: Expected) -> str | None:

@@ -22,7 +22,7 @@ class Promise:
     """`applies` gives the reason why an inventory does not make it, or None; `begin` starts early what takes long."""
 
     key: str
-    words: str
+    text: str
     requirements: tuple[str, ...]
     applies: Callable[[Expected], str | None]
     try_it: Callable[[Stage], Verdict]
@@ -41,15 +41,15 @@ def broken(tried: str, happened: str) -> Verdict:
 
 def verdict(tried: str, wrong: Iterable[str], happened: str) -> Verdict:
     """Say that it held as `happened` has it, unless something went wrong."""
-    words = some(wrong)
-    return broken(tried, words) if words else kept(tried, happened)
+    message = some(wrong)
+    return broken(tried, message) if message else kept(tried, happened)
 
 
-def some(words: Iterable[str], most: int = 4) -> str:
-    """Join words; after a few, only count the rest."""
-    found = list(words)
-    more = len(found) - most
-    return "; ".join([*found[:most], *([f"and {more} more"] if more > 0 else [])])
+def some(texts: Iterable[str], most: int = 4) -> str:
+    """Join texts; after a few, only count the rest."""
+    shown = list(texts)
+    more = len(shown) - most
+    return "; ".join([*shown[:most], *([f"and {more} more"] if more > 0 else [])])
 
 
 def count(number: int, noun: str) -> str:

@@ -34,8 +34,8 @@ def _try_cap(stage: Stage) -> Verdict:
             return broken(tried, some(f"{job.account} runs one job more than its cap" for job in running))
     stage.cancel(above)
     total = sum(sent.gpus for sent in stage.claims.values())
-    short = [f"{lab.name} has {count(len(lab.members), 'member')}, whose own limits end at {it} of {lab.cap} GPUs"
-             for lab in expected.labs if (it := reach(wishes[lab.name])) < lab.cap]  # fmt: skip
+    short = [f"{lab.name} has {count(len(lab.members), 'member')}, whose own limits end at {possible} of {lab.cap} GPUs"
+             for lab in expected.labs if (possible := reach(wishes[lab.name])) < lab.cap]  # fmt: skip
     happened = f"all held their caps, {total} GPUs together; each further job is pending ({scene.reasons(above)})"
     return kept(tried, "; ".join([happened, *short]))
 
@@ -63,13 +63,13 @@ def _all_stopped(sent: Sent, scene: Scene) -> bool:
 
 
 def _over(scene: Scene, above: Sent) -> list[str]:
-    found = [f"{wish.lab}: {words}" for wish, words in above.refused]
+    wrong = [f"{wish.lab}: {message}" for wish, message in above.refused]
     for job in scene.of(above):
         if job.state != "PENDING":
-            found.append(f"{job.account} runs one job more than its cap")
+            wrong.append(f"{job.account} runs one job more than its cap")
         elif not job.reason.startswith(_STOPPED):
-            found.append(f"the job of {job.account} above its cap is pending for another reason: {job.reason}")
-    return found
+            wrong.append(f"the job of {job.account} above its cap is pending for another reason: {job.reason}")
+    return wrong
 
 
 def _all_reach(stage: Stage, tried: str, *rounds: Mapping[str, Sequence[Wish]]) -> Verdict:

@@ -18,7 +18,7 @@ _PING = "pgrep -x slurmctld | sort | head -n 1"
 class _Attack:
     """Options of sbatch that must be refused; with `changes`, of a job that may be, and what it may not become."""
 
-    words: str
+    text: str
     options: tuple[str, ...]
     changes: tuple[str, ...] = ()
 
@@ -56,12 +56,12 @@ def _try(stage: Stage) -> Verdict:
     for attack in attacks:
         (answer,) = twin.submit([Ask(user, attack.options)])
         if not attack.changes and not isinstance(answer, Refusal):
-            wrong.append(f"{attack.words}: it was taken")
+            wrong.append(f"{attack.text}: it was taken")
         elif attack.changes and isinstance(answer, Refusal):
-            wrong.append(f"a job within its bounds was refused: {answer.words}")
+            wrong.append(f"a job within its bounds was refused: {answer.message}")
         for change in () if isinstance(answer, Refusal) else attack.changes:
             if not twin.run(f"scontrol update jobid={answer} {change}", user).code:
-                wrong.append(f"{attack.words}: {change} was taken")
+                wrong.append(f"{attack.text}: {change} was taken")
         if not isinstance(answer, Refusal):
             twin.run(f"scancel {answer}")
     wrong += _too_many(stage, user)
@@ -90,7 +90,7 @@ def _too_many(stage: Stage, user: str) -> Iterator[str]:
     options = (f"--partition={other.partition}", f"--account={other.name}", "--hold")
     (theirs,) = stage.twin.submit([Ask(other.members[-1].name, options)])
     if isinstance(theirs, Refusal):
-        yield f"{other.name} cannot submit any more: {theirs.words}"
+        yield f"{other.name} cannot submit any more: {theirs.message}"
     stage.twin.run(" ".join(["scancel", *(it for it in (*answers, theirs) if isinstance(it, str))]))
 
 

@@ -48,8 +48,8 @@ def _try_spill(stage: Stage) -> Verdict:
 
 def _lent(expected: Expected) -> tuple[Lab, Partition] | None:
     """Return the smallest lab with a partition in which its own jobs give way; one with several people if there is."""
-    found = [(lab, it) for lab in expected.labs for it in expected.lab_loans(lab.name)]
-    return min(found, key=lambda it: (len(it[0].members) < 2, it[0].cap), default=None)
+    pairs = [(lab, it) for lab in expected.labs for it in expected.lab_loans(lab.name)]
+    return min(pairs, key=lambda it: (len(it[0].members) < 2, it[0].cap), default=None)
 
 
 def _has_lent(expected: Expected) -> str | None:
@@ -74,20 +74,20 @@ def _try_counts(stage: Stage) -> Verdict:
 
 
 def _has_arbiter(expected: Expected) -> str | None:
-    if words := _has_lent(expected):
-        return words
-    found = _mates(expected)
-    return None if found else "the arbiter is off, or no lab has two users"
+    if reason := _has_lent(expected):
+        return reason
+    mates = _mates(expected)
+    return None if mates else "the arbiter is off, or no lab has two users"
 
 
 def _mates(expected: Expected) -> tuple[Lab, Partition] | None:
-    found = [
-        (lab, it)
+    pairs = [
+        (lab, loan)
         for lab in expected.labs
-        for it in expected.lab_loans(lab.name)
-        if it.name in expected.arbitrated and len(lab.members) > 1
+        for loan in expected.lab_loans(lab.name)
+        if loan.name in expected.arbitrated and len(lab.members) > 1
     ]
-    return min(found, key=lambda it: it[0].cap, default=None)
+    return min(pairs, key=lambda it: it[0].cap, default=None)
 
 
 def _try_mate(stage: Stage) -> Verdict:

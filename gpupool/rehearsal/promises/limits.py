@@ -17,7 +17,7 @@ _PIECE = 8  # CPUs of one job, where a limit on CPUs is filled up
 class Case:
     """Jobs up to a limit, and one more that must wait; all of one user."""
 
-    words: str
+    text: str
     fill: tuple[Wish, ...]
     above: Wish
 
@@ -66,8 +66,8 @@ def _case(
 ) -> Case:
     # a QoS counts in all partitions together: the jobs go round those that have no limit of their own
     round_trip = [home.name] if whose == home.name else [
-        it.name for it in expected.owners
-        if expected.may(user, it, account) and getattr(it.limits.per_user, what) is None
+        owner.name for owner in expected.owners
+        if expected.may(user, owner, account) and getattr(owner.limits.per_user, what) is None
     ]  # fmt: skip
     named = (f"--qos={qos}",) if qos else ()
     gpu = expected.cluster.gpu_types[0] if expected.typed else None
@@ -89,28 +89,28 @@ _MEM = ("--mem=10M",)
 
 def _try(stage: Stage) -> Verdict:
     stage.empty()
-    found = list(cases(stage.expected))
-    fills = [stage.send(it.fill) for it in found]
-    tried = f"{count(len(found), 'limit')} reached, and one job more each: {some(it.words for it in found)}"
+    limits = list(cases(stage.expected))
+    fills = [stage.send(it.fill) for it in limits]
+    tried = f"{count(len(limits), 'limit')} reached, and one job more each: {some(it.text for it in limits)}"
     held, scene = stage.until(
         lambda it: all(_holds(it, sent) for sent in fills), stage.patience(sum(map(_jobs, fills)))
     )
     if not held:
-        late = [(it, sent) for it, sent in zip(found, fills, strict=True) if not _holds(scene, sent)]
+        late = [(it, sent) for it, sent in zip(limits, fills, strict=True) if not _holds(scene, sent)]
         stage.cancel(*fills)
-        return broken(tried, some(f"{it.words}: {_short(scene, sent)}" for it, sent in late))
-    above = [stage.send([it.above]) for it in found]
+        return broken(tried, some(f"{it.text}: {_short(scene, sent)}" for it, sent in late))
+    above = [stage.send([it.above]) for it in limits]
     _, scene = stage.until(lambda it: all(_stopped(it, sent) for sent in above), stage.patience())
     wrong = []
-    for case, fill, more in zip(found, fills, above, strict=True):
+    for case, fill, more in zip(limits, fills, above, strict=True):
         if refused := [*fill.refused, *more.refused]:
-            wrong.append(f"{case.words}: refused: {refused[0][1]}")
+            wrong.append(f"{case.text}: refused: {refused[0][1]}")
         elif not _holds(scene, fill):
-            wrong.append(f"{case.words}: {_short(scene, fill)}")
+            wrong.append(f"{case.text}: {_short(scene, fill)}")
         elif scene.running(more):
-            wrong.append(f"{case.words}: one more runs")
+            wrong.append(f"{case.text}: one more runs")
         elif not _stopped(scene, more):
-            wrong.append(f"{case.words}: one more is pending for another reason ({scene.reasons(more)})")
+            wrong.append(f"{case.text}: one more is pending for another reason ({scene.reasons(more)})")
     reasons = scene.reasons(Sent({number: wish for sent in above for number, wish in sent.wishes.items()}))
     stage.cancel(*fills, *above)
     return verdict(tried, wrong, f"all were reached, and each further job is pending ({reasons})")

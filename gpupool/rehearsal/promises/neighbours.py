@@ -108,8 +108,8 @@ def _try(stage: Stage, what: Resource) -> Verdict:
     wanted = sum(it.gpus for it in claims.values())
     if protected(expected, what):
         return broken(tried, f"the others got {total} of {wanted} GPUs: {some(lacking(scene, claims))}")
-    words = f"the others got {total} of {wanted} GPUs: nothing in the inventory limits a lab's {_WORDS[what]}"
-    return Verdict(tried, words, "void")
+    happened = f"the others got {total} of {wanted} GPUs: nothing in the inventory limits a lab's {_WORDS[what]}"
+    return Verdict(tried, happened, "void")
 
 
 def _two_labs(expected: Expected) -> str | None:

@@ -31,26 +31,26 @@ def _ranks(expected: Expected, lab: Lab) -> Iterator[tuple[tuple[int, int], str,
 
 def _queue(expected: Expected, lab: Lab, node: Node) -> list[tuple[str, str | None]]:
     """Return one pair of each rank, highest first, of those whose limits leave room for all GPUs of the node."""
-    found: dict[tuple[int, int], tuple[str, str | None]] = {}
+    by_rank: dict[tuple[int, int], tuple[str, str | None]] = {}
     user = lab.members[0]
     for rank, name, qos in _ranks(expected, lab):
         partition: Partition = expected.cluster.partitions[name]
         room = expected.room(user, partition, lab.name, qos).gpu
         if node.name in partition.nodes and (room is None or room >= node.gpu_count):
-            found.setdefault(rank, (name, qos))
-    return [found[rank] for rank in sorted(found, reverse=True)]
+            by_rank.setdefault(rank, (name, qos))
+    return [by_rank[rank] for rank in sorted(by_rank, reverse=True)]
 
 
 def _place(expected: Expected) -> tuple[Lab, Node, list[tuple[str, str | None]]] | None:
     nodes = sorted((it for it in expected.compute if it.gpus), key=lambda it: it.gpu_count)
     labs = [it for it in expected.labs if nodes and it.cap >= nodes[0].gpu_count]
-    found = [(lab, nodes[0], _queue(expected, lab, nodes[0])) for lab in labs]
-    return max(found, key=lambda it: len(it[2]), default=None)
+    queues = [(lab, nodes[0], _queue(expected, lab, nodes[0])) for lab in labs]
+    return max(queues, key=lambda it: len(it[2]), default=None)
 
 
 def _applies(expected: Expected) -> str | None:
-    if words := with_labs(expected):
-        return words
+    if reason := with_labs(expected):
+        return reason
     place = _place(expected)
     return None if place and len(place[2]) > 1 else "no two partitions or QoS differ in rank"
 
@@ -70,8 +70,8 @@ def _try(stage: Stage) -> Verdict:
     before = stage.send([wish(lab.partition, None)])
     stage.until(lambda it: it.gpus(before) > 0, stage.patience())
     sent = stage.send([wish(*pair) for pair in reversed(queue)], _SHORT)
-    words = [f"{partition}{f' --qos={qos}' if qos else ''}" for partition, qos in queue]
-    tried = f"{node.name} taken; jobs for all its GPUs submitted in reverse order: {', '.join(reversed(words))}"
+    requests = [f"{partition}{f' --qos={qos}' if qos else ''}" for partition, qos in queue]
+    tried = f"{node.name} taken; jobs for all its GPUs submitted in reverse order: {', '.join(reversed(requests))}"
     if sent.refused:
         return broken(tried, f"refused: {sent.refused[0][1]}")
     stage.until(lambda it: len(it.pending(sent)) == len(queue), stage.patience())
@@ -81,9 +81,9 @@ def _try(stage: Stage) -> Verdict:
         stage.cancel(sent)
         return broken(tried, f"{len(scene.of(sent))} did not start ({scene.reasons(sent)})")
     numbers = list(sent.wishes)[::-1]
-    said = stage.twin.run(f"sacct -X -n -P -o JobID,Start -j {','.join(numbers)}").out
-    starts = dict(line.split("|") for line in said.splitlines())
-    happened = [words[numbers.index(it)] for it in sorted(numbers, key=lambda it: starts.get(it, ""))]
+    listed = stage.twin.run(f"sacct -X -n -P -o JobID,Start -j {','.join(numbers)}").out
+    starts = dict(line.split("|") for line in listed.splitlines())
+    happened = [requests[numbers.index(it)] for it in sorted(numbers, key=lambda it: starts.get(it, ""))]
     in_order = sorted(numbers, key=lambda it: starts.get(it, "")) == numbers
     return (kept if in_order else broken)(tried, f"they started in this order: {', '.join(happened)}")
 

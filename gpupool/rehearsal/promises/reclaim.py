@@ -73,9 +73,9 @@ def _try_requeue(stage: Stage) -> Verdict:
     tried = f"{count(len(waiting), 'evicted job')} while the owners worked, then the owners left; {can} were told"
     if not waiting and not stage.expected.cancels:
         return broken(tried, f"no evicted job is pending again ({stage.look().reasons(crowd)})")
-    if there := {job.id for job in stage.look().of(crowd)} & set(gone):
-        return broken(tried, f"{count(len(there), 'job')} that cannot run again still there")
-    silent, said = _told(stage, gone)
+    if remaining := {job.id for job in stage.look().of(crowd)} & set(gone):
+        return broken(tried, f"{count(len(remaining), 'job')} that cannot run again still there")
+    silent, output = _told(stage, gone)
     if silent:
         return broken(tried, f"the output of {count(silent, 'job')} that were preempted does not say so")
     stage.cancel(*stage.claims.values())
@@ -89,15 +89,15 @@ def _try_requeue(stage: Stage) -> Verdict:
         return broken(tried, f"{count(left, 'evicted job')} did not run again ({scene.reasons(crowd)})")
     restarts = sorted({job.restarts for job in scene.running(crowd) if job.id in waiting})
     happened = f"all ran again (restarts {', '.join(map(str, restarts))})"
-    words = f"{happened}; {count(len(gone), 'job')} that could not"
-    if gone and _explained(said) < len(gone):
-        return Verdict(tried, f"{words} found in their output that they were cancelled, but not why", "void")
-    return kept(tried, f"{words} found in their output that they were preempted")
+    summary = f"{happened}; {count(len(gone), 'job')} that could not"
+    if gone and _explained(output) < len(gone):
+        return Verdict(tried, f"{summary} found in their output that they were cancelled, but not why", "void")
+    return kept(tried, f"{summary} found in their output that they were preempted")
 
 
-def _explained(said: str) -> int:
+def _explained(output: str) -> int:
     """Count the outputs that name preemption: in slurmd's words, or in the arbiter's before its scancel."""
-    return said.count("DUE TO PREEMPTION") + said.count("gpupool: PREEMPTED")
+    return output.count("DUE TO PREEMPTION") + output.count("gpupool: PREEMPTED")
 
 
 def _told(stage: Stage, gone: list[str]) -> tuple[int, str]:
@@ -118,8 +118,8 @@ def _lender(expected: Expected) -> Wish | None:
 
 
 def _has_ranks(expected: Expected) -> str | None:
-    if words := with_loans(expected):
-        return words
+    if reason := with_loans(expected):
+        return reason
     return None if _lender(expected) else "labs have no preemptable partition above the one that is open to all"
 
 
@@ -194,8 +194,8 @@ def _try_array(stage: Stage) -> Verdict:
     apart = starts[-1] - starts[0]
     if apart <= (stage.grace + _SETTLES) * stage.twin.pace():
         return kept(tried, f"all started within {apart:.0f} s of each other")
-    words = f"Slurm made room for one task at a time: the last started {apart:.0f} s after the first"
-    return Verdict(tried, f"{words}, here with a grace time of {stage.grace} s", "void")
+    happened = f"Slurm made room for one task at a time: the last started {apart:.0f} s after the first"
+    return Verdict(tried, f"{happened}, here with a grace time of {stage.grace} s", "void")
 
 
 def _arrays(expected: Expected) -> str | None:

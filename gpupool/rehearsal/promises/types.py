@@ -48,8 +48,8 @@ def _try(stage: Stage) -> Verdict:
     if not done:
         wrong += [f"{' '.join(sent.wishes[it.array].more[1:])} waits ({it.reason})" for it in scene.pending(sent)]
         stage.cancel(sent)
-    said = stage.twin.run(f"sacct -X -n -P -o JobID,NodeList -j {','.join(sent.wishes)}").out if sent.wishes else ""
-    where = dict(line.split("|") for line in said.splitlines())
+    listed = stage.twin.run(f"sacct -X -n -P -o JobID,NodeList -j {','.join(sent.wishes)}").out if sent.wishes else ""
+    where = dict(line.split("|") for line in listed.splitlines())
     nodes = {node.slurm_name: node for node in stage.expected.compute}
     types = {id(wish): gpus for wish, gpus in asked}
     for number, wish in sent.wishes.items():

@@ -37,7 +37,7 @@ def _cases(expected: Expected) -> Iterator[_Case]:
         seen.append(alike)
         for qos in (None, *named):
             who = next(
-                ((user, it) for user, it in expected.people(partition)
+                ((user, account) for user, account in expected.people(partition)
                  if qos is None or qos in expected.qos_for(user, partition)), None,
             )  # fmt: skip
             if who is None:
@@ -70,8 +70,8 @@ def _try(stage: Stage) -> Verdict:
     _, scene = stage.until(lambda it: all(_stopped(job) for job in it.of(over)), stage.patience(len(over.wishes)))
     for job in scene.of(over):
         if not _stopped(job):
-            words = "runs" if job.state == "RUNNING" else f"is pending for another reason: {job.reason}"
-            wrong.append(f"{_where(at[_key(over.wishes[job.array])])}: a job with one minute too many {words}")
+            happened = "runs" if job.state == "RUNNING" else f"is pending for another reason: {job.reason}"
+            wrong.append(f"{_where(at[_key(over.wishes[job.array])])}: a job with one minute too many {happened}")
     stage.cancel(plain, over)
     tried = f"{len(cases)} pairs of partition and QoS, without --time and with one minute too many"
     waits = f", {len(over.wishes)} wait forever" if over.wishes else ""
@@ -152,16 +152,16 @@ def _try_timeout(stage: Stage) -> Verdict:
     left = _MINUTE + 2 * CYCLE + 10 - (time.time() - sent.at)
     stage.until(lambda it: not it.of(sent), max(2, left))
     number = next(iter(sent.wishes))
-    said = stage.twin.run(
+    output = stage.twin.run(
         f"sacct -X -n -P -j {number} -o State,ElapsedRaw; cat {_ENDED.replace('%A', number)}; scancel {number}"
     ).out
-    state, _, rest = said.partition("|")
+    state, _, rest = output.partition("|")
     elapsed = rest.split("\n")[0]
     if state != "TIMEOUT":
         return broken(tried, f"after {time.time() - sent.at:.0f} s it was {state.lower() or 'unknown'}")
-    told = "and its output says so" if "TIME LIMIT" in said else "but its output does not say why"
+    told = "and its output says so" if "TIME LIMIT" in output else "but its output does not say why"
     happened = f"it ended after {elapsed} s, {told}"
-    return kept(tried, happened) if "TIME LIMIT" in said else broken(tried, happened)
+    return kept(tried, happened) if "TIME LIMIT" in output else broken(tried, happened)
 
 
 def _can_run(expected: Expected) -> str | None:

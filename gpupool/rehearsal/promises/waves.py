@@ -47,22 +47,24 @@ def crowd_of(stage: Stage) -> Sent:
 def _crowd(stage: Stage) -> list[Wish]:
     loan = stage.expected.loans[0]
     left = stage.expected.pool
-    found: list[Wish] = []
+    borrowed: list[Wish] = []
     for wishes in singles(stage.expected).values():
         for wish in wishes:
             number = min(left, wish.count)
-            found.append(replace(wish, account=loan.account, partition=loan.partition.name, count=number, owned=False))
+            borrowed.append(
+                replace(wish, account=loan.account, partition=loan.partition.name, count=number, owned=False)
+            )
             left -= number
-    if left and found:
-        found.append(replace(found[0], count=left))
-    if found:
+    if left and borrowed:
+        borrowed.append(replace(borrowed[0], count=left))
+    if borrowed:
         # one at a time, from the largest: those that cannot run again write down what they are told
-        largest = max(range(len(found)), key=lambda index: found[index].count)
-        number = min(CLEARLY, found[largest].count - 1)
-        found[largest] = replace(found[largest], count=found[largest].count - number)
-        alone = replace(found[largest], count=1, more=("--no-requeue", f"--output={TOLD}", f"--error={TOLD}"))
-        found = [*[alone] * number, *found]
-    return found
+        largest = max(range(len(borrowed)), key=lambda index: borrowed[index].count)
+        number = min(CLEARLY, borrowed[largest].count - 1)
+        borrowed[largest] = replace(borrowed[largest], count=borrowed[largest].count - number)
+        alone = replace(borrowed[largest], count=1, more=("--no-requeue", f"--output={TOLD}", f"--error={TOLD}"))
+        borrowed = [*[alone] * number, *borrowed]
+    return borrowed
 
 
 def final(sent: Sent) -> list[str]:
@@ -74,13 +76,13 @@ def claim(stage: Stage, wishes: Mapping[str, Sequence[Wish]]) -> dict[str, Sent]
     """Hand in what several labs claim, all at once."""
     labs = [lab for lab in wishes for _ in wishes[lab]]
     sent = stage.send([wish for lab in wishes for wish in wishes[lab]])
-    found: dict[str, Sent] = {}
+    by_lab: dict[str, Sent] = {}
     for lab in dict.fromkeys(labs):
         mine = {number: wish for number, wish in sent.wishes.items() if wish.lab == lab}
-        refused = [(wish, words) for wish, words in sent.refused if wish.lab == lab]
-        found[lab] = Sent(mine, refused, sent.at)
-    stage.claims.update({lab: found[lab] | stage.claims.get(lab, Sent({})) for lab in found})
-    return found
+        refused = [(wish, message) for wish, message in sent.refused if wish.lab == lab]
+        by_lab[lab] = Sent(mine, refused, sent.at)
+    stage.claims.update({lab: by_lab[lab] | stage.claims.get(lab, Sent({})) for lab in by_lab})
+    return by_lab
 
 
 def reached(stage: Stage, claims: Mapping[str, Sent], seconds: float) -> tuple[bool, Scene]:
@@ -113,13 +115,13 @@ def _moved(state: Callable[[Scene], tuple[int, int]], before: tuple[int, int], s
 
 def lacking(scene: Scene, claims: Mapping[str, Sent]) -> list[str]:
     """Say which labs hold less than they claimed, and why as squeue has it."""
-    found = []
+    wrong = []
     for lab, sent in claims.items():
-        for wish, words in sent.refused:
-            found.append(f"{lab}: a job of {wish.gpus} GPUs was refused: {words}")
+        for wish, message in sent.refused:
+            wrong.append(f"{lab}: a job of {wish.gpus} GPUs was refused: {message}")
         if scene.gpus(sent) < sent.gpus:
-            found.append(f"{lab} holds {scene.gpus(sent)} of {sent.gpus} GPUs ({scene.reasons(sent)})")
-    return found
+            wrong.append(f"{lab} holds {scene.gpus(sent)} of {sent.gpus} GPUs ({scene.reasons(sent)})")
+    return wrong
 
 
 def labs_full(stage: Stage) -> dict[str, Sent]:
@@ -140,10 +142,10 @@ def _again(stage: Stage) -> None:
     """Hand in again what labs claimed and somebody has cancelled since."""
     scene = stage.look()
     for lab, sent in list(stage.claims.items()):
-        there = Counter(job.array for job in scene.of(sent))
-        left = {number: replace(wish, count=there[number]) for number, wish in sent.wishes.items() if there[number]}
+        counts = Counter(job.array for job in scene.of(sent))
+        left = {number: replace(wish, count=counts[number]) for number, wish in sent.wishes.items() if counts[number]}
         gone = [replace(wish, count=missing) for number, wish in sent.wishes.items()
-                if (missing := wish.count - there[number])]  # fmt: skip
+                if (missing := wish.count - counts[number])]  # fmt: skip
         if gone:
             stage.claims[lab] = Sent(left, sent.refused, sent.at) | stage.send(gone)
 
