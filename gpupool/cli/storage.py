@@ -10,7 +10,7 @@ from rich.table import Table
 from gpupool.cli.running import chosen, reached
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stderr, stdout
 from gpupool.cluster.model import Cluster, Node
-from gpupool.cluster.words import format_size, parse_size
+from gpupool.cluster.units import format_size, parse_size
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.reach import Reach
 from gpupool.shown import styled

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from gpupool.cluster.model import Cluster
-from gpupool.cluster.words import format_size
+from gpupool.cluster.units import format_size
 from gpupool.slurm.names import minutes
 from gpupool.slurm.priority import step_down
 from gpupool.template import fill

@@ -12,7 +12,7 @@ from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.machines import NodeEntry
 from gpupool.cluster.shape import shaped
 from gpupool.cluster.text import read
-from gpupool.cluster.words import parse_size
+from gpupool.cluster.units import parse_size
 
 SKYNET = Path(__file__).parents[2] / "inventory" / "skynet"
 

@@ -16,9 +16,9 @@ import gpupool.cli
 from gpupool.cli import running, storage
 from gpupool.cli.screen import stderr, stdout
 from gpupool.cli.storage import Said, Uncounted, Used
+from gpupool.engine.explain import one_line
 from gpupool.engine.progress import shown as progress_on
 from gpupool.engine.report import Change, HostReport, Report
-from gpupool.engine.words import one_line
 from gpupool.shown import Screen, plain, styled
 from gpupool.verify.run import Outcome
 

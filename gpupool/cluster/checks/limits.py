@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.schema.labs import Amounts, Limits, Partition, Qos
-from gpupool.cluster.words import format_duration, format_size
+from gpupool.cluster.units import format_duration, format_size
 
 # what Slurm has no limit for
 _NOWHERE = {

@@ -7,7 +7,7 @@ from gpupool.cluster.checks.sums import real_memory
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.schema.labs import Account
 from gpupool.cluster.slurm_versions import keeps_cpus
-from gpupool.cluster.words import format_size
+from gpupool.cluster.units import format_size
 
 
 def ensure_kept_cpus_are_there(site: Site) -> Iterator[Complaint]:

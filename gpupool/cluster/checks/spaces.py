@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpupool.cluster.checks.places import at, export_of, fixed, on_server, space_links, within
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
-from gpupool.cluster.words import format_duration
+from gpupool.cluster.units import format_duration
 
 _DAY = 86400
 

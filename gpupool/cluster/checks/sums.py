@@ -5,7 +5,7 @@ from typing import Any
 
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
-from gpupool.cluster.words import format_size
+from gpupool.cluster.units import format_size
 
 
 def real_memory(nominal: int, reserve: str) -> int:

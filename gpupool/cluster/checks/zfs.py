@@ -9,7 +9,7 @@ from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.pools import dataset_of
 from gpupool.cluster.schema.storage import Data, Export, Pool, Vdev
-from gpupool.cluster.words import format_size
+from gpupool.cluster.units import format_size
 from gpupool.cluster.zfs_properties import NOT_HERE, OF_DATASETS, OF_POOLS, PROFILES, wrong
 
 _LEAST = {"mirror": 2, "raidz1": 2, "raidz2": 3, "raidz3": 4}
