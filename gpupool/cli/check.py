@@ -47,13 +47,13 @@ def _summary(errors: list[Located], complaints: list[Located]) -> str:
     return f"{first}, {warnings} {'warning' if warnings == 1 else 'warnings'}"
 
 
-def _as_dict(it: Located) -> dict[str, object]:
-    complaint = it.complaint
+def _as_dict(located: Located) -> dict[str, object]:
+    complaint = located.complaint
     return {
-        "file": it.place.file,
-        "line": it.place.line,
+        "file": located.place.file,
+        "line": located.place.line,
         "path": dotted(complaint.path),
         "severity": complaint.severity,
-        "words": complaint.words,
+        "words": complaint.message,
         "hint": complaint.hint,
     }

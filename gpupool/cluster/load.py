@@ -60,7 +60,7 @@ def examine(inventory: Path, change: Path | None = None) -> Loaded:
     shape, complaints = shaped(text.data)
     if text.located:
         # what a file that cannot be read would have said is not missing
-        complaints = [it for it in complaints if it.path[1:] or it.words != MISSING]
+        complaints = [it for it in complaints if it.path[1:] or it.message != MISSING]
         located = [*text.located, *locate([*complaints, *_names_apart(text.data, complaints)], text.places, here)]
         return Loaded(None, sorted(located, key=lambda it: (it.place.file, it.place.line)))
     if shape is None:
@@ -97,5 +97,5 @@ def load(inventory: Path, change: Path | None = None) -> Cluster:
     return loaded.cluster
 
 
-def _refused(place: Place, words: str, hint: str) -> Loaded:
-    return Loaded(None, [Located(place, Complaint((), words, hint))])
+def _refused(place: Place, message: str, hint: str) -> Loaded:
+    return Loaded(None, [Located(place, Complaint((), message, hint))])

@@ -129,13 +129,13 @@ def compiled(data: dict[str, Any]) -> dict[tuple[str, str], File] | None:
     inventory, complaints = shaped(data)
     if inventory is None:
         assert complaints
-        assert all(str(it.words).isprintable() for it in complaints)
+        assert all(str(it.message).isprintable() for it in complaints)
         return None
     census, complaints = count(inventory)
     site = Site(inventory, census)
     complaints = complaints + checks.complaints(site, checks.CHECKS if census.whole else checks.NAMES)
     if any(it.severity == "error" for it in complaints):
-        assert all(it.words.isprintable() for it in complaints)
+        assert all(it.message.isprintable() for it in complaints)
         return None
     cluster = build(site)
     found = {(file.path, file.text): file for node in cluster.nodes.values() for file in files_for(cluster, node)}

@@ -175,7 +175,7 @@ def test_minivac_exports_nothing(inventory: Inventory) -> None:
     server = entry(inventory, "minivac")
     assert server.capacity == parse_size("360T")
     assert all(export.server != "minivac" for export in inventory.storage.exports.values())
-    said = [it for it in examine(SKYNET).complaints if "minivac" in it.complaint.words]
+    said = [it for it in examine(SKYNET).complaints if "minivac" in it.complaint.message]
     assert [it.complaint.severity for it in said] == ["warning"]
 
 

@@ -47,18 +47,18 @@ class Site:
     @cached_property
     def machines(self) -> list[tuple[NodeEntry, Hardware, int]]:
         """Each kind of compute node with GPUs once: its first entry, its hardware, its number of GPUs."""
-        found: dict[tuple[object, ...], tuple[NodeEntry, Hardware, int]] = {}
+        kinds: dict[tuple[object, ...], tuple[NodeEntry, Hardware, int]] = {}
         for entry in self.inventory.nodes:
             shape, gpus = self.inventory.hardware.get(entry.hardware or ""), sum(entry.gpus.values())
             if shape and gpus and "compute" in entry.roles:
-                found.setdefault((entry.hardware, *entry.gpus.items()), (entry, shape, gpus))
-        return list(found.values())
+                kinds.setdefault((entry.hardware, *entry.gpus.items()), (entry, shape, gpus))
+        return list(kinds.values())
 
     def gpus_of(self, selectors: frozenset[str]) -> int | None:
         """Return the GPUs of all nodes that any of the selectors names; None where that cannot be told."""
         if selectors not in self._gpus:
             try:
-                names = {name for words in selectors for name in self.census.select(words)}
+                names = {name for selector in selectors for name in self.census.select(selector)}
             except ValueError:
                 return None  # complained of elsewhere
             by_name = self.census.by_name
@@ -93,14 +93,14 @@ class Site:
             "nodes": len(entries),
         }
 
-    def nodes_of(self, words: str | None) -> frozenset[str]:
+    def nodes_of(self, selector: str | None) -> frozenset[str]:
         """Return the nodes of a selector; none where it is not said, or names what is not there."""
-        if words not in self._nodes_of:
+        if selector not in self._nodes_of:
             try:
-                self._nodes_of[words] = frozenset(self.census.select(words) if words else ())
+                self._nodes_of[selector] = frozenset(self.census.select(selector) if selector else ())
             except ValueError:
-                self._nodes_of[words] = frozenset()  # complained of elsewhere
-        return self._nodes_of[words]
+                self._nodes_of[selector] = frozenset()  # complained of elsewhere
+        return self._nodes_of[selector]
 
     @cached_property
     def _nodes_of(self) -> dict[str | None, frozenset[str]]:
@@ -109,11 +109,11 @@ class Site:
     @cached_property
     def pool_nodes(self) -> tuple[str, ...]:
         """Of nodes with the same ZFS pools the first, in inventory order."""
-        found: dict[tuple[str, ...], str] = {}
+        first: dict[tuple[str, ...], str] = {}
         for name in self.census.by_name if self.inventory.storage.pools else ():
             if pools := self.pools_on(name):
-                found.setdefault(tuple(it.key for it in pools), name)
-        return tuple(found.values())
+                first.setdefault(tuple(it.key for it in pools), name)
+        return tuple(first.values())
 
     def pools_on(self, node: str) -> tuple[Placed, ...]:
         """Return the ZFS pools of a node."""
