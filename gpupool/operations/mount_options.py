@@ -30,7 +30,7 @@ def fixed(wanted: str, now: Mounted) -> list[str]:
         return []
     # of options that contradict each other the last one holds
     asked = {_key(word): word for word in wanted.split(",")}
-    found = []
+    lacking = []
     for key, word in asked.items():
         value = word.partition("=")[2]
         if key == "hard":
@@ -39,13 +39,13 @@ def fixed(wanted: str, now: Mounted) -> list[str]:
             # smaller than asked for is the server's own limit
             lacks = value.isdigit() and int(has.get(key, value)) > int(value)
         elif key in _VALUES:
-            there = has.get(key, _LEFT_OUT.get(key, ""))
-            lacks = there != value and not (key == "vers" and there.partition(".")[0] == value)
+            current = has.get(key, _LEFT_OUT.get(key, ""))
+            lacks = current != value and not (key == "vers" and current.partition(".")[0] == value)
         else:
             lacks = False
         if lacks:
-            found.append(word)
-    return found
+            lacking.append(word)
+    return lacking
 
 
 def _key(word: str) -> str:

@@ -63,11 +63,11 @@ def kept(pools: list[Pool], datasets: list[Dataset]) -> Commands:
 
     To be called last, when all else is done. Each refusal says what a person would run.
     """
-    found = [_pools(pools), _datasets(datasets)]
-    if any(it is None or (it.trouble and executing()) for it in found):
-        yield from refuse(next(words for it in found if (words := _silent(it, "zfs"))))
+    states = [_pools(pools), _datasets(datasets)]
+    if any(it is None or (it.trouble and executing()) for it in states):
+        yield from refuse(next(words for it in states if (words := _silent(it, "zfs"))))
         return
-    first, second = found
+    first, second = states
     assert isinstance(first, PoolsState)
     assert isinstance(second, DatasetsState)
     stays = work_on_pools(pools, first).stays | work_on_datasets(datasets, second).stays

@@ -19,10 +19,10 @@ def ensure(*, may_install: bool = True) -> str:
         if not may_install or not _is_root():
             raise TestbedError(_not_installed())
         _install()
-    version, said = _ask()
+    version, output = _ask()
     if version:
         return version
-    if "permission denied" in said.lower():
+    if "permission denied" in output.lower():
         raise TestbedError(_not_allowed())
     if os.environ.get("DOCKER_HOST"):
         raise TestbedError(_not_there(os.environ["DOCKER_HOST"]))

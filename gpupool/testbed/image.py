@@ -172,11 +172,11 @@ def _until_done(command: list[str], stdin: str) -> tuple[int, str]:
     pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
     with subprocess.Popen(command, stdin=pipe, stdout=nowhere, stderr=pipe, text=True, env=env) as process:
         try:
-            _, said = process.communicate(stdin)
+            _, errors = process.communicate(stdin)
         except KeyboardInterrupt:
             process.wait(timeout=30)
             raise
-        return process.returncode, said
+        return process.returncode, errors
 
 
 def _sources(suite: str) -> str | None:
