@@ -29,7 +29,7 @@ def build(site: Site) -> model.Cluster:
         partitions={partition.name: partition for partition in _partitions(site)},
         mounts=tuple(_mounts(site, nodes)),
         links={**storage.links, **space_links(site)},
-        links_on=frozenset(site.census.select(links_on) if links_on else ()),
+        links_on=frozenset(site.node_table.select(links_on) if links_on else ()),
         gpu=inventory.gpu,
         slurm=inventory.slurm,
         scheduler=inventory.scheduler,
@@ -41,16 +41,16 @@ def build(site: Site) -> model.Cluster:
         access=inventory.access,
         policies=inventory.policies,
         testbed=inventory.testbed,
-        testbed_nodes=site.census.select(inventory.testbed.nodes) if inventory.testbed else (),
+        testbed_nodes=site.node_table.select(inventory.testbed.nodes) if inventory.testbed else (),
         drivers=model.Drivers(gpu=inventory.gpu.driver, storage=storage.driver),
-        _select=site.census.select,
+        _select=site.node_table.select,
     )
 
 
 def _nodes(site: Site) -> Iterator[model.Node]:
     inventory = site.inventory
-    for counted in site.census.nodes:
-        entry, name = counted.entry, counted.name
+    for expanded in site.node_table.nodes:
+        entry, name = expanded.entry, expanded.name
         shape = inventory.hardware.get(entry.hardware or "")
         domain = entry.domain or inventory.cluster.domain
         fqdn = f"{name}.{domain}" if domain and not name.endswith(f".{domain}") else name
@@ -58,7 +58,7 @@ def _nodes(site: Site) -> Iterator[model.Node]:
             name=name,
             slurm_name=fqdn if inventory.cluster.node_names == "fqdn" and "compute" in entry.roles else name,
             fqdn=fqdn,
-            address=counted.address,
+            address=expanded.address,
             roles=entry.roles,
             cpus=shape.cpus if shape else 0,
             memory=real_memory(shape.memory, inventory.slurm.memory_reserve) if shape else 0,
@@ -123,7 +123,7 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
     labs = [lab.name for lab in site.accounts_of_kind("lab")] if entry.allow_lab_accounts else []
     return model.Partition(
         name=name,
-        nodes=site.census.select(entry.nodes),
+        nodes=site.node_table.select(entry.nodes),
         max_time=entry.max_time,
         max_nodes=entry.max_nodes,
         tier=entry.tier,
@@ -147,9 +147,9 @@ def _mounts(site: Site, servers: Mapping[str, model.Node]) -> Iterator[model.Mou
         selector = export.mount_on or storage.mount_on
         if not export.enabled or export.server is None or export.path is None or selector is None:
             continue
-        nodes = tuple(name for name in site.census.select(selector) if name != export.server)
+        nodes = tuple(name for name in site.node_table.select(selector) if name != export.server)
         source = f"{servers[export.server].fqdn}:{export.path}"
-        pools = pools_on(storage, export.server, site.census.select)
+        pools = pools_on(storage, export.server, site.node_table.select)
         yield model.Mount(
             key,
             export.server,

@@ -4,8 +4,8 @@ import difflib
 from pathlib import Path as FilePath
 from typing import Any
 
-from gpupool.cluster.census import expand
 from gpupool.cluster.complaints import Complaint, Located, Path, Place
+from gpupool.cluster.node_table import expand
 from gpupool.cluster.text import Text, read
 
 

@@ -16,7 +16,7 @@ from gpupool.cluster.shown import shown
 MISSING = "is missing"
 
 
-def shaped(data: dict[str, Any]) -> tuple[Inventory | None, list[Complaint]]:
+def validated(data: dict[str, Any]) -> tuple[Inventory | None, list[Complaint]]:
     """Return the Inventory, or None and every complaint about its shape."""
     try:
         return Inventory.model_validate(data), []

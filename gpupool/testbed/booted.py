@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gpupool.errors import TestbedError
 from gpupool.testbed import docker, keys, look, vm
-from gpupool.testbed.abreast import abreast
+from gpupool.testbed.parallel import parallel
 from gpupool.testbed.spec import Container, Spec
 
 BOOT_SECONDS = 300.0  # thirty times what a quiet machine takes: it is not going to
@@ -18,7 +18,7 @@ _ALLOW = 'grep -qsF "$1" /root/.ssh/authorized_keys || echo "$1" >> /root/.ssh/a
 Ready = list[tuple[Container, look.ProbeResult]]
 
 
-def wait(spec: Spec, folder: Path, key: Path) -> Ready:
+def wait_until_ready(spec: Spec, folder: Path, key: Path) -> Ready:
     """Return what was found on each node once it lets us in; `key` is the testbed's private one."""
     public_key = keys.public_path(key).read_text().strip()
     into = vm.ssh_config(spec, folder, key) if spec.machines else Path()
@@ -26,7 +26,7 @@ def wait(spec: Spec, folder: Path, key: Path) -> Ready:
     def ready(box: Container) -> tuple[Container, look.ProbeResult]:
         return box, vm.ready(spec, box, into) if box.machine else _ready(spec, box, public_key)
 
-    return abreast(ready, spec.containers)
+    return parallel(ready, spec.containers)
 
 
 def still_starting(ready: Ready) -> list[str]:

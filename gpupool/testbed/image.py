@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gpupool.errors import TestbedError
 from gpupool.testbed import apt, docker, host, recipe
-from gpupool.testbed.abreast import abreast
+from gpupool.testbed.parallel import parallel
 
 CACHE_VOLUME = "gpupool-apt-cache"
 BUILD_LABEL = "gpupool.build"  # of a container in which something is made: what only_builder calls it
@@ -65,7 +65,9 @@ def ensure(suite: str, sets: Collection[frozenset[str]], tell: Tell, line: Line 
         _ensure_base(suite, line, tell)
         # The larger ones first: they take the longest.
         layers = sorted((packages for packages in missing if packages), key=len, reverse=True)
-        abreast(lambda packages: _ensure_layer(suite, packages, line, tell), layers, max(2, (os.cpu_count() or 2) // 2))
+        parallel(
+            lambda packages: _ensure_layer(suite, packages, line, tell), layers, max(2, (os.cpu_count() or 2) // 2)
+        )
     return tags
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from gpupool.errors import TestbedError
 from gpupool.testbed import booted, container, docker, dockerd, host, image, keys, look, network, orders, vm
 from gpupool.testbed import state as kept
-from gpupool.testbed.abreast import abreast
 from gpupool.testbed.orders import Order
+from gpupool.testbed.parallel import parallel
 from gpupool.testbed.spec import ANCHOR, LABEL, SHAPE_LABEL, Container, Spec
 from gpupool.testbed.state import State
 
@@ -55,7 +55,7 @@ def up(spec: Spec, *, inventory: Path, tell: Tell = lambda _: None) -> Up:
         tell("containers")
         done = _settle(spec, wanted)
         tell("waiting until the nodes have booted")
-        ready = booted.wait(spec, folder, key)
+        ready = booted.wait_until_ready(spec, folder, key)
         keys.write(Path(state.known_hosts), keys.known_hosts([(box, seen.host_key) for box, seen in ready]))
         keys.write(Path(state.ssh_config), keys.ssh_config(spec.containers, key, Path(state.known_hosts)))
         return Up(
@@ -73,7 +73,7 @@ def down(testbed: str) -> tuple[str, ...]:
     with kept.held(testbed):
         label = f"{LABEL}={testbed}"
         boxes = docker.labelled("container", label)
-        abreast(lambda name: docker.attempt(["rm", "--force", "--volumes", name]), boxes)
+        parallel(lambda name: docker.attempt(["rm", "--force", "--volumes", name]), boxes)
         left = docker.labelled("container", label)
         if left:
             raise TestbedError(f"docker did not remove {', '.join(left)}: try again")
@@ -125,7 +125,7 @@ def _settle(spec: Spec, wanted: dict[str, Order]) -> dict[str, tuple[str, ...]]:
     changed = [
         box for box in spec.containers if box.name in existing and _is_changed(existing[box.name], wanted[box.name])
     ]
-    abreast(lambda box: docker.run(["rm", "--force", "--volumes", spec.part(box.name)]), changed)
+    parallel(lambda box: docker.run(["rm", "--force", "--volumes", spec.part(box.name)]), changed)
 
     def settle(box: Container) -> tuple[str, str]:
         if box.name not in existing or box in changed:
@@ -137,7 +137,7 @@ def _settle(spec: Spec, wanted: dict[str, Order]) -> dict[str, tuple[str, ...]]:
         return "started", box.name
 
     done: dict[str, tuple[str, ...]] = {}
-    for verb, name in abreast(settle, spec.containers):
+    for verb, name in parallel(settle, spec.containers):
         done[verb] = (*done.get(verb, ()), name)
     orphans = tuple(name for name in existing if name not in wanted)
     return {**done, **({"orphans": orphans} if orphans else {})}

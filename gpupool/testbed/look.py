@@ -11,7 +11,7 @@ from gpupool.errors import TestbedError, UsageError
 from gpupool.shell import shell_file
 from gpupool.testbed import docker, dockerd
 from gpupool.testbed import state as kept
-from gpupool.testbed.abreast import abreast
+from gpupool.testbed.parallel import parallel
 from gpupool.testbed.spec import LABEL, NODE_LABEL
 from gpupool.testbed.state import State
 
@@ -70,7 +70,7 @@ def status(testbed: str) -> list[NodeStatus]:
             name in state.machines,
         )
 
-    return abreast(look, list(state.nodes))
+    return parallel(look, list(state.nodes))
 
 
 def standing(testbed: str) -> dict[str, dict[str, Any]]:

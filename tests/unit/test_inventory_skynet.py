@@ -10,7 +10,7 @@ from gpupool.cluster.load import examine
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.machines import NodeEntry
-from gpupool.cluster.shape import shaped
+from gpupool.cluster.shape import validated
 from gpupool.cluster.text import read
 from gpupool.cluster.units import parse_size
 
@@ -95,7 +95,7 @@ LINKS = {
 
 @pytest.fixture(scope="module")
 def inventory() -> Inventory:
-    inventory, complaints = shaped(read(SKYNET).data)
+    inventory, complaints = validated(read(SKYNET).data)
     assert not complaints
     assert inventory is not None
     return inventory

@@ -38,9 +38,9 @@ def _unknown(path: Path, what: str, name: str, known: Iterable[str]) -> Complain
 
 def ensure_selectors_name_nodes(site: Site) -> Iterator[Complaint]:
     """Selectors parse, and name roles, GPU types and nodes that are there."""
-    for path, selector in selectors(site) if site.census.whole else ():
+    for path, selector in selectors(site) if site.node_table.whole else ():
         try:
-            chosen = site.census.select(selector)
+            chosen = site.node_table.select(selector)
         except ValueError as error:
             yield Complaint(path, str(error))
             continue
@@ -108,7 +108,7 @@ def ensure_addresses_lie_in_the_network(site: Site) -> Iterator[Complaint]:
         yield Complaint(("cluster", "network"), f"not an IPv4 network: {error}", "write 10.66.0.0/16")
         return
     yield from _testbeds_network(site, network)
-    for node in site.census.nodes:
+    for node in site.node_table.nodes:
         path: Path = (*node.path, "address")
         if node.address is None:
             if node.entry.managed and not node.entry.elastic:
@@ -229,11 +229,11 @@ def ensure_exports_are_known(site: Site) -> Iterator[Complaint]:
         path: Path = ("storage", "exports", key)
         if export.enabled and (export.server is None or export.path is None):
             yield Complaint(path, "needs a server and a path", "add both, or set enabled: false until they are known")
-        if export.server is not None and site.census.whole and export.server not in site.census.by_name:
-            yield _unknown((*path, "server"), "node", export.server, site.census.by_name)
+        if export.server is not None and site.node_table.whole and export.server not in site.node_table.by_name:
+            yield _unknown((*path, "server"), "node", export.server, site.node_table.by_name)
     for key, pool in storage.pools.items():
-        if pool.server is not None and site.census.whole and pool.server not in site.census.by_name:
-            yield _unknown(("storage", "pools", key, "server"), "node", pool.server, site.census.by_name)
+        if pool.server is not None and site.node_table.whole and pool.server not in site.node_table.by_name:
+            yield _unknown(("storage", "pools", key, "server"), "node", pool.server, site.node_table.by_name)
     for account, spaces in storage.spaces.items():
         for space, name in spaces.items():
             if name not in storage.exports:

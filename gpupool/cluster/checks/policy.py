@@ -9,7 +9,7 @@ from gpupool.cluster.complaints import Complaint
 
 def ensure_there_is_a_controller(site: Site) -> Iterator[Complaint]:
     """One controller and one database, and shared state where controllers are several."""
-    roles = [(node, role) for node in site.census.nodes for role in node.entry.roles]
+    roles = [(node, role) for node in site.node_table.nodes for role in node.entry.roles]
     for role, least, most in (("controller", 1, 1), ("database", 1, 1), ("compute", 1, None)):
         names = [node.name for node, its in roles if its == role]
         if len(names) < least:
@@ -29,7 +29,7 @@ def ensure_there_is_a_controller(site: Site) -> Iterator[Complaint]:
         selector = export.mount_on or storage.mount_on
         if (state == at or state.startswith(f"{at}/")) and selector:
             try:
-                if controllers <= set(site.census.select(selector)):
+                if controllers <= set(site.node_table.select(selector)):
                     return
             except ValueError:
                 return  # complained of elsewhere
@@ -123,11 +123,11 @@ def ensure_isolated_nodes_stay_out(site: Site) -> Iterator[Complaint]:
     """No partition names a node that is not a compute node."""
     for path, partition in site.partitions():
         try:
-            chosen = site.census.select(partition.nodes)
+            chosen = site.node_table.select(partition.nodes)
         except ValueError:
             continue
         for name in chosen:
-            if "compute" not in site.census.by_name[name].entry.roles:
+            if "compute" not in site.node_table.by_name[name].entry.roles:
                 yield Complaint((*path, "nodes"), f"{name} is not a compute node")
 
 
@@ -146,12 +146,12 @@ def ensure_testbed_can_stand(site: Site) -> Iterator[Complaint]:
         return
     for key, names in (("disks", testbed.disks), ("threads", testbed.threads)):
         for name in names:
-            if site.census.whole and name not in site.census.by_name:
+            if site.node_table.whole and name not in site.node_table.by_name:
                 yield Complaint(("testbed", key, name), f"there is no node {name!r}")
     try:
-        chosen = set(site.census.select(testbed.nodes))
+        chosen = set(site.node_table.select(testbed.nodes))
     except ValueError:
         return
     for role in ("controller", "database", "compute"):
-        if not any(role in node.entry.roles for node in site.census.nodes if node.name in chosen):
+        if not any(role in node.entry.roles for node in site.node_table.nodes if node.name in chosen):
             yield Complaint(("testbed", "nodes"), f"none of these nodes has the role {role}")

@@ -140,7 +140,7 @@ def ensure_quotas_are_kept(site: Site) -> Iterator[Complaint]:
 def _keeps_quotas(site: Site, export: Export | None) -> bool:
     if export is None or export.server is None:
         return False
-    server = site.census.by_name.get(export.server)
+    server = site.node_table.by_name.get(export.server)
     if server and not server.entry.managed:
         return True  # somebody else's to keep
     if export.fs != "zfs":

@@ -14,7 +14,7 @@ def real_memory(nominal: int, reserve: str) -> int:
 
 
 def _compute(site: Site) -> list[Any]:
-    return [node for node in site.census.nodes if "compute" in node.entry.roles]
+    return [node for node in site.node_table.nodes if "compute" in node.entry.roles]
 
 
 def ensure_caps_fit_the_pool(site: Site) -> Iterator[Complaint]:
@@ -88,7 +88,7 @@ def ensure_default_memory_fits(site: Site) -> Iterator[Complaint]:
 def ensure_fileservers_hold_their_exports(site: Site) -> Iterator[Complaint]:
     """Exports do not exceed a server's capacity; a fileserver without export is worth a word."""
     storage = site.inventory.storage
-    for node in site.census.nodes:
+    for node in site.node_table.nodes:
         if "fileserver" not in node.entry.roles or not node.entry.managed:
             continue
         sizes = [export.size or 0 for export in storage.exports.values() if export.server == node.name]

@@ -18,7 +18,7 @@ def ensure_the_system_keeps_its_places(site: Site) -> Iterator[Complaint]:
     ]
     for key, export in storage.exports.items():
         path: Path = ("storage", "exports", key)
-        server = site.census.by_name.get(export.server or "")
+        server = site.node_table.by_name.get(export.server or "")
         ours = export.fs != "ceph" and (server is None or server.entry.managed)
         named += [((*path, "path"), export.path, False)] if export.path and ours else []
         named += [((*path, "at"), export.at, False)] if export.at else []
@@ -39,7 +39,7 @@ def ensure_slurms_state_is_its_own(site: Site) -> Iterator[Complaint]:
     state = site.inventory.slurm.state
     if "%" in state:
         yield Complaint(("slurm", "state"), f"{state} contains '%', which Slurm would replace", "rename it")
-    controllers = {it.name for it in site.census.nodes if {"controller", "backup-controller"} & {*it.entry.roles}}
+    controllers = {it.name for it in site.node_table.nodes if {"controller", "backup-controller"} & {*it.entry.roles}}
     for index, local in enumerate(site.inventory.storage.local):
         if within(local.path, state) and controllers & site.nodes_of(local.where):
             yield Complaint(

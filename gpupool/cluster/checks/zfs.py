@@ -25,7 +25,7 @@ def ensure_pools_have_a_place(site: Site) -> Iterator[Complaint]:
         path: Path = ("storage", "pools", key)
         if (pool.server is None) == (pool.where is None):
             yield Complaint(path, f"the pool {key} needs a server, or `where` for several nodes", "set one of the two")
-        server = site.census.by_name.get(pool.server or "")
+        server = site.node_table.by_name.get(pool.server or "")
         if server and not server.entry.managed:
             message = f"{server.name} is not managed, so gpupool cannot manage its pool"
             yield Complaint((*path, "server"), message, "remove the pool")

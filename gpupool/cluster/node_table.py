@@ -22,7 +22,7 @@ _MOST = 100_000  # nodes of one range: more is a slip of the pen, and would take
 
 
 @dataclass(frozen=True)
-class Counted:
+class ExpandedNode:
     """One node of an entry: its name, its address, and the entry's path."""
 
     name: str
@@ -59,14 +59,14 @@ def _bounded(text: str) -> None:
 
 
 @dataclass(frozen=True)
-class Census:
+class NodeTable:
     """All nodes of an inventory, once; not `whole` when some could not be written out."""
 
-    nodes: Sequence[Counted]
+    nodes: Sequence[ExpandedNode]
     whole: bool = True
 
     @cached_property
-    def by_name(self) -> Mapping[str, Counted]:
+    def by_name(self) -> Mapping[str, ExpandedNode]:
         """Nodes by name, in inventory order."""
         return {node.name: node for node in self.nodes}
 
@@ -147,16 +147,16 @@ class Census:
         return self._folded[source, group]
 
 
-def count(inventory: Inventory) -> tuple[Census, list[Complaint]]:
+def expand_all(inventory: Inventory) -> tuple[NodeTable, list[Complaint]]:
     """Write out every node range; complaints for bad ranges, names or addresses that stand twice."""
     complaints: list[Complaint] = []
-    nodes = [node for index, entry in enumerate(inventory.nodes) for node in _counted(index, entry, complaints)]
+    nodes = [node for index, entry in enumerate(inventory.nodes) for node in _expanded(index, entry, complaints)]
     whole = {node.path for node in nodes} == {("nodes", index) for index in range(len(inventory.nodes))}
     complaints += _twice(nodes)
-    return Census(nodes, whole), complaints
+    return NodeTable(nodes, whole), complaints
 
 
-def _counted(index: int, entry: NodeEntry, complaints: list[Complaint]) -> Iterator[Counted]:
+def _expanded(index: int, entry: NodeEntry, complaints: list[Complaint]) -> Iterator[ExpandedNode]:
     path: Path = ("nodes", index)
     try:
         names = expand(entry.name)
@@ -178,10 +178,10 @@ def _counted(index: int, entry: NodeEntry, complaints: list[Complaint]) -> Itera
         complaints.append(Complaint((*path, "address"), message, "make both ranges the same length"))
         return
     for name, address in zip(names, addresses, strict=True):
-        yield Counted(name, address, entry, path)
+        yield ExpandedNode(name, address, entry, path)
 
 
-def _twice(nodes: Sequence[Counted]) -> Iterator[Complaint]:
+def _twice(nodes: Sequence[ExpandedNode]) -> Iterator[Complaint]:
     names = Counter(node.name for node in nodes)
     addresses = Counter(node.address for node in nodes if node.address)
     first_name: dict[str, Path] = {}
