@@ -85,12 +85,12 @@ class Mounts(FactBase[MountState | None]):
                 texts[name] = base64.b64decode(encoded).decode(errors="replace")
             else:
                 name, shown = rest.split("\t")
-                words = dict(word.split("=", 1) for word in shown.split())
+                properties = dict(word.split("=", 1) for word in shown.split())
                 units[name] = MountUnit(
                     text=texts.get(name, ""),
-                    active=words.get("ActiveState", ""),
-                    enabled=words.get("UnitFileState", ""),
-                    need_daemon_reload=words.get("NeedDaemonReload") == "yes",
+                    active=properties.get("ActiveState", ""),
+                    enabled=properties.get("UnitFileState", ""),
+                    need_daemon_reload=properties.get("NeedDaemonReload") == "yes",
                 )
         return MountState(tuple(mounted), units)
 

@@ -15,8 +15,8 @@ def remountable(wanted: str, now: Mounted) -> list[str]:
     """Return the options in `wanted` that a mount lacks and a remount would give it, or take away ("suid")."""
     if _is_bind(wanted):
         return []
-    words = wanted.split(",")
-    last = {word: at for at, word in enumerate(words)}
+    options = wanted.split(",")
+    last = {word: at for at, word in enumerate(options)}
     holds = {word for word in _FLAGS if word in last and last.get(_FLAGS[word], -1) < last[word]}
     lacks = [word for word in last if word in holds and word not in now.options]
     return lacks + [_FLAGS[word] for word in _CLEARED if word in now.options and word not in holds]

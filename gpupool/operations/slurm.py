@@ -129,5 +129,5 @@ def _gpus(shape: NodeShape) -> str:
 
 def _named(jobs: list[Job]) -> str:
     jobs = sorted(jobs, key=lambda job: (not job.running, len(job.id), job.id))
-    words = [f"{job.id} of {job.user} {'is running' if job.running else 'is pending'}" for job in jobs[:_SHOWN]]
-    return ", ".join(words) + (f" and {len(jobs) - _SHOWN} more" if len(jobs) > _SHOWN else "")
+    parts = [f"{job.id} of {job.user} {'is running' if job.running else 'is pending'}" for job in jobs[:_SHOWN]]
+    return ", ".join(parts) + (f" and {len(jobs) - _SHOWN} more" if len(jobs) > _SHOWN else "")

@@ -65,7 +65,7 @@ def report_refused(pools: list[Pool], datasets: list[Dataset]) -> Commands:
     """
     states = [_pools(pools), _datasets(datasets)]
     if any(it is None or (it.trouble and executing()) for it in states):
-        yield from refuse(next(words for it in states if (words := _silent(it, "zfs"))))
+        yield from refuse(next(message for it in states if (message := _silent(it, "zfs"))))
         return
     first, second = states
     assert isinstance(first, PoolsState)
@@ -75,8 +75,8 @@ def report_refused(pools: list[Pool], datasets: list[Dataset]) -> Commands:
     if not stays:
         this_host().noop("ZFS: nothing refused")
         return
-    words = "; ".join(_told(stays))
-    yield StringCommand(f"printf '%s\\n' {shlex.quote(words)} >&2; exit 1")
+    message = "; ".join(_told(stays))
+    yield StringCommand(f"printf '%s\\n' {shlex.quote(message)} >&2; exit 1")
 
 
 def _pools(wanted: list[Pool]) -> PoolsState | None:

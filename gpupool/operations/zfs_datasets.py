@@ -153,8 +153,8 @@ def _follow(entry: Dataset, now: Properties, above: Mapping[str, str], work: Wor
     for name, value in above.items():
         found = now.get(name, Property(value, ""))
         if name not in plain_properties(entry) and found.value != value and found.source in ("local", "received"):
-            words = f"{told(name, found.value)} becomes {told(name, value)}, inherited"
-            work.do(f"{entry.name} {name}", words, "zfs", "inherit", name, entry.name)
+            message = f"{told(name, found.value)} becomes {told(name, value)}, inherited"
+            work.do(f"{entry.name} {name}", message, "zfs", "inherit", name, entry.name)
 
 
 def _take_back(entry: Dataset, now: Properties, above: Mapping[str, str], work: Work) -> None:
@@ -227,6 +227,6 @@ def _marks(entry: Dataset, now: Properties, work: Work) -> None:
         work.do(f"{entry.name} {MARK}", "it already exists: taken over", "zfs", "set", f"{MARK}=1", entry.name)
     before, after = _own(now, OURS), _ours(entry)
     if before != after:
-        words = f"{before or 'nothing'} becomes {after or 'nothing'}"
+        message = f"{before or 'nothing'} becomes {after or 'nothing'}"
         command = ("set", f"{OURS}={after}") if after else ("inherit", OURS)
-        work.do(f"{entry.name} {OURS}", words, "zfs", *command, entry.name)
+        work.do(f"{entry.name} {OURS}", message, "zfs", *command, entry.name)

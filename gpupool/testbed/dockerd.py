@@ -109,8 +109,8 @@ def forget_if_dead(pid_file: Path, name: str) -> None:
         return
     except ValueError:
         status = ""
-    words = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
-    if words.get("Name") != name or words.get("State", "").startswith("Z"):
+    fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    if fields.get("Name") != name or fields.get("State", "").startswith("Z"):
         pid_file.unlink(missing_ok=True)
 
 

@@ -59,10 +59,10 @@ def mirror() -> str | None:
     """Return the Debian mirror that this machine's apt uses, if it is a Debian with one."""
     if not shutil.which("apt-get"):
         return None
-    said = _output(
+    output = _output(
         "apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Label: Debian", "Component: main"
     )
-    return next((line.strip().rstrip("/") for line in said.splitlines() if line.startswith("http")), None)
+    return next((line.strip().rstrip("/") for line in output.splitlines() if line.startswith("http")), None)
 
 
 def apt_options() -> tuple[str, ...]:

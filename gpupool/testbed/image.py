@@ -161,9 +161,11 @@ def _bootstrap(suite: str, tag: str) -> None:
         tree = Path(folder) / "tree.tar"
         command = ["mmdebstrap", "--variant=apt", f"--components={COMPONENTS}", *host.apt_options(), suite, str(tree)]
         sources = _sources(suite)
-        code, said = _until_done([*command, "-"] if sources else command, sources or "")
+        code, errors = _until_done([*command, "-"] if sources else command, sources or "")
         if code:
-            lines = [line.strip() for line in said.splitlines() if line.strip().startswith("E:")] or ["no reason given"]
+            lines = [line.strip() for line in errors.splitlines() if line.strip().startswith("E:")] or [
+                "no reason given"
+            ]
             raise TestbedError(f"cannot download Debian {suite}: {lines[0].removeprefix('E:').strip()}")
         docker.run(["import", str(tree), tag], timeout=BUILD_SECONDS)
 
