@@ -4,7 +4,7 @@ One call a line, never a loop over roles: pyinfra knows an operation by the line
 """
 
 from gpupool.engine.here import here
-from gpupool.operations.together import stage
+from gpupool.operations.together import barrier
 from gpupool.roles import (
     accounts,
     arbiter,
@@ -34,7 +34,7 @@ cluster, node = here()
 
 if conf.has_files(cluster, node):
     slurm.keep(cluster, node)
-stage(name="No job would end")
+barrier(name="No job would end")
 base.apply(cluster, node)
 ssh.apply(cluster, node)
 people.apply(cluster, node)
@@ -46,29 +46,29 @@ if served_by(cluster, node):
     spaces.apply(cluster, node)
 if exports_for(cluster, node) or node.has("fileserver"):
     fileserver.give(cluster, node)
-stage(name="Servers are ready")
+barrier(name="Servers are ready")
 storage.use(cluster, node)
 if not served_by(cluster, node):
     spaces.apply(cluster, node)
 if node == cluster.controllers[0]:
     munge.make(cluster, node)
-stage(name="The munge key is made")
+barrier(name="The munge key is made")
 if node.runs_slurm and node != cluster.controllers[0]:
     munge.share(cluster, node)
 if node.gpus:
     gpu.apply(cluster, node)
 if node == cluster.controllers[0]:
     slurm.apply(cluster, node)
-stage(name="The configuration is tried")
+barrier(name="The configuration is tried")
 if conf.has_files(cluster, node) and node != cluster.controllers[0]:
     slurm.apply(cluster, node)
 if node.has("database"):
     database.apply(cluster, node)
     accounts.names(cluster, node)
-stage(name="Accounts are known")
+barrier(name="Accounts are known")
 if node.has("controller"):
     controller.apply(cluster, node)
-stage(name="The controller runs")
+barrier(name="The controller runs")
 if node.has("backup-controller"):
     controller.apply(cluster, node)
 if node.has("controller", "backup-controller"):

@@ -47,13 +47,13 @@ class Reach:
         lines = []
         for node in self.nodes:
             lines += [f"Host {node.name}", f"  HostName {node.address}", f"  HostKeyAlias {node.address}"]
-        words = {
+        options = {
             "User": self.ssh.get("ssh_user"),
             "Port": self.ssh.get("ssh_port"),
             "IdentityFile": self.ssh.get("ssh_key"),
             "UserKnownHostsFile": self.ssh.get("ssh_known_hosts_file"),
         }
-        lines += ["Host *", *(f"  {key} {value}" for key, value in words.items() if value)]
+        lines += ["Host *", *(f"  {key} {value}" for key, value in options.items() if value)]
         lines += ["  StrictHostKeyChecking yes", "  BatchMode yes", "  ConnectTimeout 10", "  LogLevel ERROR"]
         return "\n".join(lines) + "\n"
 
@@ -82,8 +82,8 @@ def reach(inventory: Path, on: str = "auto") -> Reach:
     try:
         own = keys.public_path(Path(stands.key)).read_text().strip()
     except OSError as error:
-        words = f"the key of testbed {stands.name} cannot be read ({error.strerror})"
-        raise TestbedError(f"{words}: recreate it with `gpupool testbed up {inventory}`") from None
+        message = f"the key of testbed {stands.name} cannot be read ({error.strerror})"
+        raise TestbedError(f"{message}: recreate it with `gpupool testbed up {inventory}`") from None
     twin = stand_in(cluster, cgroup=stands.cgroups, network=network, keys=(own,), machines=stands.machines)
     ssh = {"ssh_user": "root", "ssh_port": 22, "ssh_key": stands.key, "ssh_known_hosts_file": stands.known_hosts}
     return Reach(twin, stands, {**ssh, "ssh_allow_agent": False, "ssh_look_for_keys": False})

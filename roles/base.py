@@ -12,7 +12,7 @@ def apply(cluster: Cluster, node: Node) -> None:
     if node != cluster.controllers[0]:
         slurm.costs_no_jobs(name="Nodes that jobs are on", first=cluster.controllers[0].name, files=own)
     files.put(name="Names", files=own)
-    names.called(name="Host name", hostname=node.name)
+    names.host_name(name="Host name", hostname=node.name)
     packages.installed(name="Packages", packages=list(packages_for(cluster, node)))
     files.put(name="Time zone", links={"/etc/localtime": f"/usr/share/zoneinfo/{cluster.entry.timezone}"})
     if not cluster.drivers.contained(node.name):

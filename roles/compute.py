@@ -13,5 +13,7 @@ def apply(cluster: Cluster, node: Node) -> None:
     files.put(name="Node daemon settings", files=own)
     # what is only for the next boot is no reason to restart
     settings = [file.path for file in own if file.path != FOLDERS_CONF]
-    answers.needed(name="A controller", unit="slurmd", servers=servers(cluster), port=SLURMCTLD_PORT, what="controller")
+    answers.server_required(
+        name="A controller", unit="slurmd", servers=servers(cluster), port=SLURMCTLD_PORT, what="controller"
+    )
     service.running(name="Slurm node daemon", unit="slurmd", restart_if=settings)

@@ -41,4 +41,4 @@ def give(cluster: Cluster, node: Node) -> None:
 
 def keep(cluster: Cluster, node: Node) -> None:
     """Last: what has to stay as it is fails here, when all else is done."""
-    zfs.kept(name="What ZFS keeps", pools=pools_for(cluster, node), datasets=datasets_for(cluster, node))
+    zfs.report_refused(name="What ZFS keeps", pools=pools_for(cluster, node), datasets=datasets_for(cluster, node))

@@ -12,7 +12,7 @@ def apply(cluster: Cluster, node: Node) -> None:
     own = files_of(cluster, node, "head")
     files.put(name="Slurm client settings", files=own)
     if has_sackd(cluster.slurm.version):
-        answers.needed(
+        answers.server_required(
             name="A controller", unit="sackd", servers=servers(cluster), port=SLURMCTLD_PORT, what="controller"
         )
         service.running(name="Slurm client daemon", unit="sackd", restart_if=[file.path for file in own])

@@ -8,7 +8,7 @@ from gpupool.slurm.conf import compute_nodes
 
 def keep(cluster: Cluster, node: Node) -> None:
     """First of all, on the nodes that hold the configuration: a change that would end jobs is refused."""
-    slurm.keeps_jobs(
+    slurm.refuse_job_loss(
         name="Running jobs",
         files=files_of(cluster, node, "slurm"),
         partitions=list(cluster.partitions),
@@ -24,5 +24,5 @@ def apply(cluster: Cluster, node: Node) -> None:
     wanted = files_of(cluster, node, "slurm")
     first = cluster.controllers[0]
     if node != first:
-        slurm.follows(name="Configuration tried", first=first.name, files=wanted)
+        slurm.require_accepted_by(name="Configuration tried", first=first.name, files=wanted)
     files.put(name="Slurm configuration", files=wanted, check=trial.check())

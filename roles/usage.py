@@ -10,7 +10,7 @@ def apply(cluster: Cluster, node: Node) -> None:
     """Timers where the inventory asks for them; what it asks for no more is stopped and taken away."""
     own = files_of(cluster, node, "usage")
     paths = [file.path for file in own]
-    timers.gone(name="No more usage timers", paths=[path for path in GONE if path not in paths], proof=PROOF)
+    timers.removed(name="No more usage timers", paths=[path for path in GONE if path not in paths], proof=PROOF)
     if own:
         files.put(name="Usage", files=own)
     # one call a line: nodes have different ones, and pyinfra knows an operation by the line that calls it

@@ -30,7 +30,7 @@ def main() -> None:
             _discard()
             code = 141
         except OSError as error:
-            _say(_words(error), "red")
+            _say(_message(error), "red")
             code = 1
         else:
             return
@@ -63,7 +63,7 @@ def _flush() -> None:
         raise
     except OSError as error:
         _discard()
-        raise GpupoolError(_words(error)) from None
+        raise GpupoolError(_message(error)) from None
 
 
 def _discard() -> None:
@@ -72,18 +72,18 @@ def _discard() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _words(error: OSError) -> str:
+def _message(error: OSError) -> str:
     if error.filename is not None and error.strerror:
         return f"{os.fsdecode(error.filename)}: {error.strerror}"
     why = " ".join((error.strerror or str(error) or type(error).__name__).split())
     return f"cannot write the output: {why}" if error.errno in _FULL else why
 
 
-def _say(words: str, style: str) -> None:
+def _say(message: str, style: str) -> None:
     with suppress(OSError):  # nobody may be there to read it
         from gpupool.shown import Screen
 
-        Screen(stderr=True).print(words, style=style)
+        Screen(stderr=True).print(message, style=style)
 
 
 @contextmanager

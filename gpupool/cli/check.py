@@ -25,9 +25,9 @@ def command(inventory: Inventory, change: With = None, as_json: Json = False) ->
         if cluster := loaded.cluster:
             nodes, gpus = len(cluster.nodes), cluster.total_gpus
             cpus = sum(node.cpus for node in cluster.having("compute"))
-            words = f"{nodes} nodes, {len(cluster.having('compute'))} of them compute: {gpus} GPUs, {cpus} CPUs"
+            size = f"{nodes} nodes, {len(cluster.having('compute'))} of them compute: {gpus} GPUs, {cpus} CPUs"
             labs = sum(account.kind == "lab" for account in cluster.accounts.values())
-            stdout.print(f"{cluster.name}: {words}; {labs} labs, {len(cluster.partitions)} partitions")
+            stdout.print(f"{cluster.name}: {size}; {labs} labs, {len(cluster.partitions)} partitions")
     if errors:
         raise SystemExit(2)
 
@@ -47,13 +47,13 @@ def _summary(errors: list[Located], complaints: list[Located]) -> str:
     return f"{first}, {warnings} {'warning' if warnings == 1 else 'warnings'}"
 
 
-def _as_dict(it: Located) -> dict[str, object]:
-    complaint = it.complaint
+def _as_dict(located: Located) -> dict[str, object]:
+    complaint = located.complaint
     return {
-        "file": it.place.file,
-        "line": it.place.line,
+        "file": located.place.file,
+        "line": located.place.line,
         "path": dotted(complaint.path),
         "severity": complaint.severity,
-        "words": complaint.words,
+        "words": complaint.message,
         "hint": complaint.hint,
     }

@@ -13,8 +13,8 @@ def node(ctx: typer.Context, incomplete: str) -> list[str]:
     from gpupool.cluster.load import load
 
     # behind an option that still lacks its value the parser leaves all positional words in args
-    words = [ctx.params.get("inventory"), *ctx.args]
-    inventory = next(filter(None, words), None)
+    arguments = [ctx.params.get("inventory"), *ctx.args]
+    inventory = next(filter(None, arguments), None)
     if inventory is None:
         return []
     try:

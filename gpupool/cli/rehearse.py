@@ -69,18 +69,18 @@ def command(
     if report is not None:
         page_files.ensure_writable(report)
     try:
-        found = _rehearsed(wish)
+        rehearsed = _rehearsed(wish)
     except KeyboardInterrupt:
         left = "the twin may still be running" if keep else "the twin was removed"
         raise StoppedError(f"interrupted: {left}, no report was written") from None
     if report is not None:
-        page_files.write(report, found)
+        page_files.write(report, rehearsed)
         stderr.print(f"the report is {report / 'index.html'}")
     if as_json:
-        print_json(found.as_dict())
+        print_json(rehearsed.as_dict())
     else:
-        table.show(stdout, found)
-    if found.worst == "broken":
+        table.show(stdout, rehearsed)
+    if rehearsed.worst == "broken":
         raise SystemExit(1)
 
 
@@ -114,12 +114,12 @@ def _rehearsed(wish: _Wish) -> "Rehearsed":
     with shown(stderr) as progress, _ticking(progress):
         progress.stage("Start the twin", 1)
         twin = Twin.start(
-            cluster, version=wish.version, tell=lambda words: progress.step(cluster.name, words), keep=wish.keep
+            cluster, version=wish.version, tell=lambda message: progress.step(cluster.name, message), keep=wish.keep
         )
         try:
             progress.advance()
             progress.stage("Rehearse", len(wish.promises))
-            found = rehearse(
+            outcome = rehearse(
                 twin, cluster, only=wish.only, extra=wish.own, tell=lambda key, it: _tell(progress, wish, key, it)
             )
         finally:
@@ -132,14 +132,14 @@ def _rehearsed(wish: _Wish) -> "Rehearsed":
         )
     return Rehearsed(
         cluster=cluster.name,
-        version=found.version,
+        version=outcome.version,
         nodes=len(compute),
         gpus=cluster.total_gpus,
         caps=caps_of(cluster),
         made=made,
         seconds=time.monotonic() - began,
-        findings=found.findings,
-        moments=found.moments,
+        findings=outcome.findings,
+        moments=outcome.moments,
         differences=_differences(wish),
         change=wish.change.name if wish.change else None,
     )
@@ -156,8 +156,8 @@ def _differences(wish: _Wish) -> "list[Setting]":
 
 def _tell(progress: Progress, wish: _Wish, key: str, finding: "Finding | None") -> None:
     if finding is None:
-        words = next((it.text for it in wish.promises if it.key == key), "")
-        progress.step(key, words)
+        promised = next((it.text for it in wish.promises if it.key == key), "")
+        progress.step(key, promised)
         return
     progress.advance()
     if finding.outcome == "broken":

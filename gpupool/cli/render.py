@@ -39,10 +39,10 @@ def command(
     accounting = json.dumps(entities(cluster), indent=2, sort_keys=True) + "\n"
     if out is None:
         whose: dict[tuple[str, File], list[str]] = {}
-        for it in nodes:
+        for each in nodes:
             for role in FILES:
-                for file in files_of(cluster, it, role):
-                    whose.setdefault((role, file), []).append(it.name)
+                for file in files_of(cluster, each, role):
+                    whose.setdefault((role, file), []).append(each.name)
         hostlist = cache(folded)
         for (role, file), names in whose.items():
             rights = f"({file.owner}:{file.group} {file.mode}, role {role})"
@@ -53,9 +53,9 @@ def command(
         return
     written = 0
     large: dict[str, Path] = {}
-    for it in nodes:
-        for file in files_for(cluster, it):
-            _write(out / it.name / file.path.lstrip("/"), file.text, large)
+    for each in nodes:
+        for file in files_for(cluster, each):
+            _write(out / each.name / file.path.lstrip("/"), file.text, large)
             written += 1
     _write(out / "accounting.json", accounting, large)
     stdout.print(f"{written} files of {len(nodes)} nodes, and accounting.json, in {out}")

@@ -97,29 +97,29 @@ def planned(report: Report) -> str:
     """Sum up a plan; changes of a node that failed are unknown."""
     good, failed = len(report.hosts) - len(report.failures), len(report.failures)
     if report.changed:
-        found = [f"{counted(changes_in(report), 'change')} pending"]
+        parts = [f"{counted(changes_in(report), 'change')} pending"]
     elif not failed:
-        found = ["nothing to change"]
+        parts = ["nothing to change"]
     else:
-        found = [f"nothing to change on {good}"] if good else []
-    words = ", ".join([*found, *([f"{failed} failed"] if failed else [])])
-    return f"{counted(len(report.hosts), 'node')}: {words}"
+        parts = [f"nothing to change on {good}"] if good else []
+    summary = ", ".join([*parts, *([f"{failed} failed"] if failed else [])])
+    return f"{counted(len(report.hosts), 'node')}: {summary}"
 
 
 def applied(report: Report) -> str:
     """Sum up an apply; a step that failed may have done a part of its work, which is not counted."""
     failures = report.failures
     good = len(report.hosts) - len(failures)
-    words = f"{good} of {counted(len(report.hosts), 'node')} match the inventory"
+    summary = f"{good} of {counted(len(report.hosts), 'node')} match the inventory"
     if report.changed:
-        words += f"; {counted(changes_in(report), 'change')}"
+        summary += f"; {counted(changes_in(report), 'change')}"
     elif not failures:
-        words += "; nothing to change"
+        summary += "; nothing to change"
     if failures:
-        words += f"; {len(failures)} failed: {', '.join(failures)}"
+        summary += f"; {len(failures)} failed: {', '.join(failures)}"
         if any(report.hosts[name].commands for name in failures):
-            words += "; changes of failed steps are not counted"
-    return words
+            summary += "; changes of failed steps are not counted"
+    return summary
 
 
 def end_badly(report: Report) -> None:

@@ -10,7 +10,7 @@ from rich.table import Table
 from gpupool.cli.running import chosen, reached
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stderr, stdout
 from gpupool.cluster.model import Cluster, Node
-from gpupool.cluster.words import format_size, parse_size
+from gpupool.cluster.units import format_size, parse_size
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.reach import Reach
 from gpupool.shown import styled
@@ -54,7 +54,7 @@ class Uncounted:
 
 
 @dataclass
-class Said:
+class UsageReport:
     """What all nodes said: directories, how many have no report yet, and what could not be read: where -> why."""
 
     directories: list[Used] = field(default_factory=list)
@@ -75,21 +75,21 @@ def report(
     """List large directories, largest first. Exit code 1 if those of a server cannot be read."""
     to = reached(inventory, on)
     least = _least(to.cluster, over)
-    said = ask(to, chosen(to, limit))
-    large = sorted((it for it in said.directories if it.kib > least), key=lambda it: (-it.kib, it.path))
+    usage = ask(to, chosen(to, limit))
+    large = sorted((it for it in usage.directories if it.kib > least), key=lambda it: (-it.kib, it.path))
     if as_json:
         print_json({
-            "ok": not said.trouble,
+            "ok": not usage.trouble,
             "over_kib": least,
             "directories": [asdict(it) for it in large],
-            "counted": len(said.directories),
-            "without_file": said.missing,
-            "not_written": [asdict(it) for it in said.uncounted],
-            "trouble": said.trouble,
+            "counted": len(usage.directories),
+            "without_file": usage.missing,
+            "not_written": [asdict(it) for it in usage.uncounted],
+            "trouble": usage.trouble,
         })  # fmt: skip
     else:
-        _show(said, large, least)
-    if said.trouble:
+        _show(usage, large, least)
+    if usage.trouble:
         raise SystemExit(1)
 
 
@@ -106,13 +106,13 @@ def _least(cluster: Cluster, over: str | None) -> int:
         raise UsageError(f"--over {error}") from None
 
 
-def ask(to: Reach, names: set[str] | None) -> Said:
+def ask(to: Reach, names: set[str] | None) -> UsageReport:
     """Read the files of all nodes that count, or of those in `names`; a node that is away is part of the answer."""
     counting = {node.name for node in to.nodes if jobs_for(to.cluster, node).count}
     if names is not None:
         counting &= names
     if not counting:
-        return Said()
+        return UsageReport()
     states: dict[str, UsageState | None] = {}
 
     # pyinfra is slow to import: only commands that need nodes wait for it
@@ -130,50 +130,52 @@ def ask(to: Reach, names: set[str] | None) -> Said:
         done = run(targets(to), look, execute=False, progress=progress, limit=counting)
     if done.interrupted:
         raise KeyboardInterrupt
-    said = Said(trouble=dict(done.failures))
+    reported = UsageReport(trouble=dict(done.failures))
     for name in (node.name for node in to.nodes if node.name in states):
-        if name not in said.trouble:
-            add(said, to.cluster, to.cluster.nodes[name], states[name])
-    return said
+        if name not in reported.trouble:
+            add(reported, to.cluster, to.cluster.nodes[name], states[name])
+    return reported
 
 
-def add(said: Said, cluster: Cluster, node: Node, state: "UsageState | None") -> None:
+def add(usage: UsageReport, cluster: Cluster, node: Node, state: "UsageState | None") -> None:
     """Add what one node said, or why it could not be had."""
     if state is None:
-        said.trouble[node.name] = "its file systems did not answer in time"
+        usage.trouble[node.name] = "its file systems did not answer in time"
         return
     if state.absent:
-        said.trouble[node.name] = "the report is not installed yet: run gpupool apply"
+        usage.trouble[node.name] = "the report is not installed yet: run gpupool apply"
         return
     seen = {it.path: it.seen for it in jobs_for(cluster, node).count}
     for top, known in seen.items():
         if top not in state.missing:
-            said.trouble[f"{node.name}:{top}"] = state.trouble.get(top, "no report of it yet: run gpupool apply")
-        said.missing += state.missing.get(top, 0)
-        said.directories += _used(cluster, node, state, top, known)
+            usage.trouble[f"{node.name}:{top}"] = state.trouble.get(top, "no report of it yet: run gpupool apply")
+        usage.missing += state.missing.get(top, 0)
+        usage.directories += _used(cluster, node, state, top, known)
         here = [it for it in state.left if it.top == top]
-        said.uncounted += [Uncounted(f"{known}/{it.path}".rstrip("/"), node.name, it.owner, it.why) for it in here]
+        usage.uncounted += [Uncounted(f"{known}/{it.path}".rstrip("/"), node.name, it.owner, it.why) for it in here]
 
 
 def _used(cluster: Cluster, node: Node, state: "UsageState", top: str, known: str) -> Iterator[Used]:
-    for it in state.directories:
-        if it.top == top:
-            user = cluster.users.get(it.owner)
-            path, account = f"{known}/{it.path}", user.account if user else None
-            yield Used(path, node.name, it.kib, human(it.kib), it.updated, it.owner, account)
+    for directory in state.directories:
+        if directory.top == top:
+            user = cluster.users.get(directory.owner)
+            path, account = f"{known}/{directory.path}", user.account if user else None
+            yield Used(
+                path, node.name, directory.kib, human(directory.kib), directory.updated, directory.owner, account
+            )
 
 
-def _show(said: Said, large: list[Used], least: int) -> None:
+def _show(usage: UsageReport, large: list[Used], least: int) -> None:
     if large:
         table = Table("Size", "Updated", "Owner", "Account", "Directory", box=None, header_style="bold", pad_edge=False)
         table.columns[0].justify = "right"
         for it in large:
             table.add_row(it.size, it.updated, it.owner, it.account or "", it.path)
         stdout.whole(table)
-    for left in said.uncounted:
+    for left in usage.uncounted:
         stdout.print(f"{left.path} ({left.owner}): {left.why}", style="yellow")
-    for where, why in said.trouble.items():
+    for where, why in usage.trouble.items():
         stdout.print(styled((where, "red"), ": ", why))
-    rest = f"; {said.missing} have no report yet" if said.missing else ""
-    words = f"directories larger than {format_size(least // 1024)}: {len(large)} of {len(said.directories)}"
-    stdout.print(f"{words}{rest}", style="bold")
+    rest = f"; {usage.missing} have no report yet" if usage.missing else ""
+    summary = f"directories larger than {format_size(least // 1024)}: {len(large)} of {len(usage.directories)}"
+    stdout.print(f"{summary}{rest}", style="bold")

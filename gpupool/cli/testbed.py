@@ -72,8 +72,8 @@ def up(
     spec, left_out = wanted(inventory, name=name, prefix=prefix, network=network, vm=vm)
     if bare:
         spec = spec.bare()
-    words = Screen(stderr=True)
-    with _telling(words) as tell:
+    screen = Screen(stderr=True)
+    with _telling(screen) as tell:
         done = lifecycle.up(spec, inventory=inventory, tell=tell)
     if as_json:
         print_json(done.as_dict())
@@ -82,41 +82,41 @@ def up(
     counts = ", ".join(f"{len(names)} {what}" for what, names in parts.items() if names)
     Screen().print(f"testbed {spec.name}: {len(spec.containers)} nodes are up after {done.seconds} s ({counts})")
     for node, paths in left_out.items():
-        words.print(
+        screen.print(
             f"warning: {node} does not get {', '.join(paths)}: containers and virtual machines cannot share storage"
         )
     for warning in done.warnings:
-        words.print(f"warning: {warning}")
+        screen.print(f"warning: {warning}")
     if done.recreated:
-        words.print(f"recreated, because the inventory changed: {', '.join(done.recreated)}")
+        screen.print(f"recreated, because the inventory changed: {', '.join(done.recreated)}")
     if done.orphans:
-        words.print(f"no longer in the inventory, but kept until `testbed down`: {', '.join(done.orphans)}")
+        screen.print(f"no longer in the inventory, but kept until `testbed down`: {', '.join(done.orphans)}")
     for node, units in done.failed_units.items():
-        words.print(f"warning: {node}: failed: {', '.join(units)}")
+        screen.print(f"warning: {node}: failed: {', '.join(units)}")
 
 
 @app.command()
 def down(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", as_json: Json = False) -> None:
     """Remove the testbed: its nodes, network, storage and state."""
-    found = state.find(inventory, name=name, prefix=prefix)
+    testbed = state.find(inventory, name=name, prefix=prefix)
     with _telling(Screen(stderr=True)) as tell:
-        tell(f"removing {found.id}")
-        removed = lifecycle.down(found.id)
+        tell(f"removing {testbed.id}")
+        removed = lifecycle.down(testbed.id)
     if as_json:
-        print_json({"testbed": found.id, "removed": list(removed)})
+        print_json({"testbed": testbed.id, "removed": list(removed)})
     else:
-        Screen().print(f"removed testbed {found.name}: {len(found.nodes)} nodes, their network and storage")
+        Screen().print(f"removed testbed {testbed.name}: {len(testbed.nodes)} nodes, their network and storage")
 
 
 @app.command()
 def status(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", as_json: Json = False) -> None:
     """Show the state of every node. Exit code 1 if one is not ready."""
-    found = state.find(inventory, name=name, prefix=prefix)
-    nodes = look.status(found.id)
+    testbed = state.find(inventory, name=name, prefix=prefix)
+    nodes = look.status(testbed.id)
     if as_json:
-        print_json({"testbed": found.id, "network": found.network, "nodes": [node.as_dict() for node in nodes]})
+        print_json({"testbed": testbed.id, "network": testbed.network, "nodes": [node.as_dict() for node in nodes]})
     else:
-        table = Table("node", "roles", "address", "container", "systemd", "ssh", title=f"testbed {found.name}")
+        table = Table("node", "roles", "address", "container", "systemd", "ssh", title=f"testbed {testbed.name}")
         for node in nodes:
             failed = f" ({', '.join(node.failed_units)})" if node.failed_units else ""
             word = f"{node.container} (machine)" if node.machine else node.container

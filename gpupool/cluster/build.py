@@ -15,65 +15,65 @@ from gpupool.cluster.slurm_versions import keeps_cpus
 
 def build(site: Site) -> model.Cluster:
     """Return the Cluster of an inventory that no check complains of."""
-    it = site.inventory
-    storage = it.storage
+    inventory = site.inventory
+    storage = inventory.storage
     links_on = storage.links_on or storage.mount_on
     nodes = {node.name: node for node in _nodes(site)}
     return model.Cluster(
-        entry=it.cluster,
-        gpu_types=tuple(it.gpu_types),
+        entry=inventory.cluster,
+        gpu_types=tuple(inventory.gpu_types),
         nodes=nodes,
-        accounts={account.name: _account(account, it) for account in it.accounts},
-        users={user.name: _user(user, it) for user in it.users},
-        qos=it.qos,
+        accounts={account.name: _account(account, inventory) for account in inventory.accounts},
+        users={user.name: _user(user, inventory) for user in inventory.users},
+        qos=inventory.qos,
         partitions={partition.name: partition for partition in _partitions(site)},
         mounts=tuple(_mounts(site, nodes)),
         links={**storage.links, **space_links(site)},
-        links_on=frozenset(site.census.select(links_on) if links_on else ()),
-        gpu=it.gpu,
-        slurm=it.slurm,
-        scheduler=it.scheduler,
-        preemption=it.preemption,
+        links_on=frozenset(site.node_table.select(links_on) if links_on else ()),
+        gpu=inventory.gpu,
+        slurm=inventory.slurm,
+        scheduler=inventory.scheduler,
+        preemption=inventory.preemption,
         storage=storage,
-        software=it.software,
-        environment=it.environment,
-        tools=it.tools,
-        access=it.access,
-        policies=it.policies,
-        testbed=it.testbed,
-        testbed_nodes=site.census.select(it.testbed.nodes) if it.testbed else (),
-        drivers=model.Drivers(gpu=it.gpu.driver, storage=storage.driver),
-        _select=site.census.select,
+        software=inventory.software,
+        environment=inventory.environment,
+        tools=inventory.tools,
+        access=inventory.access,
+        policies=inventory.policies,
+        testbed=inventory.testbed,
+        testbed_nodes=site.node_table.select(inventory.testbed.nodes) if inventory.testbed else (),
+        drivers=model.Drivers(gpu=inventory.gpu.driver, storage=storage.driver),
+        _select=site.node_table.select,
     )
 
 
 def _nodes(site: Site) -> Iterator[model.Node]:
-    it = site.inventory
-    for counted in site.census.nodes:
-        entry, name = counted.entry, counted.name
-        shape = it.hardware.get(entry.hardware or "")
-        domain = entry.domain or it.cluster.domain
+    inventory = site.inventory
+    for expanded in site.node_table.nodes:
+        entry, name = expanded.entry, expanded.name
+        shape = inventory.hardware.get(entry.hardware or "")
+        domain = entry.domain or inventory.cluster.domain
         fqdn = f"{name}.{domain}" if domain and not name.endswith(f".{domain}") else name
         yield model.Node(
             name=name,
-            slurm_name=fqdn if it.cluster.node_names == "fqdn" and "compute" in entry.roles else name,
+            slurm_name=fqdn if inventory.cluster.node_names == "fqdn" and "compute" in entry.roles else name,
             fqdn=fqdn,
-            address=counted.address,
+            address=expanded.address,
             roles=entry.roles,
             cpus=shape.cpus if shape else 0,
-            memory=real_memory(shape.memory, it.slurm.memory_reserve) if shape else 0,
+            memory=real_memory(shape.memory, inventory.slurm.memory_reserve) if shape else 0,
             gpus=entry.gpus,
-            cpus_kept=shape.cpus_kept_per_gpu if shape and entry.gpus and keeps_cpus(it.slurm.version) else 0,
+            cpus_kept=shape.cpus_kept_per_gpu if shape and entry.gpus and keeps_cpus(inventory.slurm.version) else 0,
             features=(*entry.gpus, *entry.features),
             managed=entry.managed,
             elastic=entry.elastic is not None,
         )
 
 
-def _account(account: Account, it: Inventory) -> model.Account:
+def _account(account: Account, inventory: Inventory) -> model.Account:
     limits = account.limits
     if account.kind == "lab":
-        gpus, group, share = account.contributed_gpus or 0, limits.group, it.scheduler.lab_share
+        gpus, group, share = account.contributed_gpus or 0, limits.group, inventory.scheduler.lab_share
         shares = {key: each * gpus for key, each in share if each is not None and getattr(group, key) is None}
         group = group.model_copy(update={"gpu": gpus, **shares})
         limits = limits.model_copy(update={"group": group})
@@ -85,16 +85,16 @@ def _account(account: Account, it: Inventory) -> model.Account:
         limits=limits,
         everybody=account.members == "all",
         fairshare=account.fairshare,
-        coordinators=tuple(user.name for user in it.users if user.coordinator and user.account == account.name),
+        coordinators=tuple(user.name for user in inventory.users if user.coordinator and user.account == account.name),
         tier=account.tier or "standard",
     )
 
 
-def _user(user: User, it: Inventory) -> model.User:
-    lent = [account.name for account in it.accounts if account.members == "all" and account.name != user.account]
-    own = next(account for account in it.accounts if account.name == user.account)
-    instead = next((name for name, qos in it.qos.items() if user.account in qos.default_for), None)
-    everybodys = [name for name, qos in it.qos.items() if qos.everybody and not qos.default_for]
+def _user(user: User, inventory: Inventory) -> model.User:
+    lent = [account.name for account in inventory.accounts if account.members == "all" and account.name != user.account]
+    own = next(account for account in inventory.accounts if account.name == user.account)
+    instead = next((name for name, qos in inventory.qos.items() if user.account in qos.default_for), None)
+    everybodys = [name for name, qos in inventory.qos.items() if qos.everybody and not qos.default_for]
     qos = dict.fromkeys([*everybodys, *([instead] if instead else []), *user.qos])
     return model.User(
         name=user.name,
@@ -109,7 +109,7 @@ def _user(user: User, it: Inventory) -> model.User:
         full_name=user.full_name or "",
         shell=user.shell,
         keys=user.keys,
-        home=of_user(it.storage.home.path, user.name, user.account),
+        home=of_user(inventory.storage.home.path, user.name, user.account),
     )
 
 
@@ -123,7 +123,7 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
     labs = [lab.name for lab in site.accounts_of_kind("lab")] if entry.allow_lab_accounts else []
     return model.Partition(
         name=name,
-        nodes=site.census.select(entry.nodes),
+        nodes=site.node_table.select(entry.nodes),
         max_time=entry.max_time,
         max_nodes=entry.max_nodes,
         tier=entry.tier,
@@ -144,12 +144,12 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
 def _mounts(site: Site, servers: Mapping[str, model.Node]) -> Iterator[model.Mount]:
     storage = site.inventory.storage
     for key, export in storage.exports.items():
-        words = export.mount_on or storage.mount_on
-        if not export.enabled or export.server is None or export.path is None or words is None:
+        selector = export.mount_on or storage.mount_on
+        if not export.enabled or export.server is None or export.path is None or selector is None:
             continue
-        nodes = tuple(name for name in site.census.select(words) if name != export.server)
+        nodes = tuple(name for name in site.node_table.select(selector) if name != export.server)
         source = f"{servers[export.server].fqdn}:{export.path}"
-        pools = pools_on(storage, export.server, site.census.select)
+        pools = pools_on(storage, export.server, site.node_table.select)
         yield model.Mount(
             key,
             export.server,

@@ -4,8 +4,8 @@ import difflib
 from pathlib import Path as FilePath
 from typing import Any
 
-from gpupool.cluster.census import expand
 from gpupool.cluster.complaints import Complaint, Located, Path, Place
+from gpupool.cluster.node_table import expand
 from gpupool.cluster.text import Text, read
 
 
@@ -31,16 +31,16 @@ class _Over:
 
     def mapping(self, old: dict[str, Any], new: dict[str, Any], was: Path, via: Path, at: Path) -> dict[str, Any]:
         """Return old's keys with new's laid over them; they stood at `was` and `via` and will stand at `at`."""
-        found: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
         for key in dict.fromkeys([*old, *new]):
             here = (*at, key)
             if key not in new:
-                found[key] = self._taken(self._old, old[key], (*was, key), here)
+                merged[key] = self._taken(self._old, old[key], (*was, key), here)
             elif _goes(new[key]):
                 self._removal(new[key], (*via, key), key if key in old else None, list(old))
             else:
-                found[key] = self._value(old.get(key), new[key], (*was, key), (*via, key), here)
-        return found
+                merged[key] = self._value(old.get(key), new[key], (*was, key), (*via, key), here)
+        return merged
 
     def _value(self, old: Any, new: Any, was: Path, via: Path, at: Path) -> Any:
         self.places[at] = self._new.places.get(via, self._fallback)
@@ -63,25 +63,25 @@ class _Over:
             else:
                 changes[name] = index
         names = [_name(entry) for entry in old]
-        found: list[Any] = []
+        merged: list[Any] = []
         for index, entry in enumerate(old):
             change = changes.get(names[index])
-            here = (*at, len(found))
+            here = (*at, len(merged))
             if change is None:
-                found.append(self._taken(self._old, entry, (*was, index), here))
+                merged.append(self._taken(self._old, entry, (*was, index), here))
             elif not _goes(new[change]):
-                found.append(self._value(entry, new[change], (*was, index), (*via, change), here))
+                merged.append(self._value(entry, new[change], (*was, index), (*via, change), here))
         for name, change in changes.items():
             if _goes(new[change]):
                 self._removal(new[change], (*via, change), name if name in names else None, names)
             elif name not in names:
-                found.append(self._value(None, new[change], (), (*via, change), (*at, len(found))))
-        return found
+                merged.append(self._value(None, new[change], (), (*via, change), (*at, len(merged))))
+        return merged
 
-    def _removal(self, entry: dict[str, Any], via: Path, found: str | None, names: list[str]) -> None:
+    def _removal(self, entry: dict[str, Any], via: Path, target: str | None, names: list[str]) -> None:
         """Complain of a removal that means nothing, or more than one thing."""
         name = entry.get("name", via[-1])
-        if found is None:
+        if target is None:
             self._complain(via, f"there is no {name} to remove", _hint(str(name), names))
         if rest := [key for key in entry if key not in ("name", "remove")]:
             self._complain(via, f"{name} has `remove: true` and also {', '.join(rest)}", "keep one or the other")
@@ -100,8 +100,8 @@ class _Over:
     def _place(self, via: Path) -> Place:
         return self._new.places.get(via, self._fallback)
 
-    def _complain(self, via: Path, words: str, hint: str | None) -> None:
-        self.located.append(Located(self._place(via), Complaint(via, words, hint)))
+    def _complain(self, via: Path, message: str, hint: str | None) -> None:
+        self.located.append(Located(self._place(via), Complaint(via, message, hint)))
 
 
 def _goes(entry: Any) -> bool:

@@ -27,16 +27,16 @@ class Place:
 class Complaint:
     """One thing wrong at `path` of the inventory, in plain words, with a hint where there is one.
 
-    Words and hint may hold anything that an inventory says: they are made one line, and shortened.
+    Message and hint may hold anything that an inventory says: they are made one line, and shortened.
     """
 
     path: Path
-    words: str
+    message: str
     hint: str | None = None
     severity: Severity = "error"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "words", plain(self.words))
+        object.__setattr__(self, "message", plain(self.message))
         if self.hint is not None:
             object.__setattr__(self, "hint", plain(self.hint))
 
@@ -52,7 +52,7 @@ class Located:
         path = dotted(self.complaint.path)
         hint = f" ({self.complaint.hint})" if self.complaint.hint else ""
         mark = "" if self.complaint.severity == "error" else f"{self.complaint.severity}: "
-        return f"{self.place}: {f'{path}: ' if path else ''}{mark}{self.complaint.words}{hint}"
+        return f"{self.place}: {f'{path}: ' if path else ''}{mark}{self.complaint.message}{hint}"
 
 
 def dotted(path: Path) -> str:
@@ -65,13 +65,15 @@ def dotted(path: Path) -> str:
 
 def locate(complaints: Iterable[Complaint], places: Mapping[Path, Place], fallback: Place) -> list[Located]:
     """Put each complaint at the line of its path, or of the nearest thing around it; in the order of the lines."""
-    found = []
+    located = []
     for complaint in complaints:
         path = complaint.path
         while path and path not in places:
             path = path[:-1]
-        found.append(Located(places.get(path, fallback), complaint))
-    return sorted(found, key=lambda it: (it.place.file, it.place.line, dotted(it.complaint.path), it.complaint.words))
+        located.append(Located(places.get(path, fallback), complaint))
+    return sorted(
+        located, key=lambda it: (it.place.file, it.place.line, dotted(it.complaint.path), it.complaint.message)
+    )
 
 
 class BadInventoryError(InventoryError):

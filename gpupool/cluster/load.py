@@ -9,12 +9,12 @@ from typing import Any
 
 from gpupool.cluster import checks
 from gpupool.cluster.build import build
-from gpupool.cluster.census import count
 from gpupool.cluster.change import lay
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import BadInventoryError, Complaint, Located, Place, locate
 from gpupool.cluster.model import Cluster
-from gpupool.cluster.shape import MISSING, shaped, without
+from gpupool.cluster.node_table import expand_all
+from gpupool.cluster.shape import MISSING, validated, without
 from gpupool.cluster.text import read
 
 
@@ -57,17 +57,17 @@ def examine(inventory: Path, change: Path | None = None) -> Loaded:
         return _refused(here, "no inventory here: no *.yml file with any content", "see `gpupool init`")
     if change is not None:
         text = lay(text, change)
-    shape, complaints = shaped(text.data)
+    shape, complaints = validated(text.data)
     if text.located:
         # what a file that cannot be read would have said is not missing
-        complaints = [it for it in complaints if it.path[1:] or it.words != MISSING]
+        complaints = [it for it in complaints if it.path[1:] or it.message != MISSING]
         located = [*text.located, *locate([*complaints, *_names_apart(text.data, complaints)], text.places, here)]
         return Loaded(None, sorted(located, key=lambda it: (it.place.file, it.place.line)))
     if shape is None:
         return Loaded(None, locate([*complaints, *_names_apart(text.data, complaints)], text.places, here))
-    census, complaints = count(shape)
-    site = Site(shape, census)
-    rules = checks.CHECKS if census.whole else checks.NAMES  # without some of the nodes no sum is right
+    node_table, complaints = expand_all(shape)
+    site = Site(shape, node_table)
+    rules = checks.CHECKS if node_table.whole else checks.NAMES  # without some of the nodes no sum is right
     located = locate(complaints + checks.complaints(site, rules), text.places, here)
     loaded = Loaded(None, located)
     return loaded if loaded.errors else Loaded(build(site), located)
@@ -79,12 +79,12 @@ def _names_apart(data: dict[str, Any], complaints: list[Complaint]) -> Iterator[
     What was complained of is left out; where nothing holds without it, there is nothing more to say. Sums and policies
     wait: half an inventory would have them all wrong.
     """
-    shape, _ = shaped(without(data, [it.path for it in complaints]))
+    shape, _ = validated(without(data, [it.path for it in complaints]))
     if shape is None:
         return
-    census, found = count(shape)
+    node_table, found = expand_all(shape)
     spoken_of = {it.path[:2] for it in complaints}
-    for it in (*found, *checks.complaints(Site(shape, census), checks.NAMES)):
+    for it in (*found, *checks.complaints(Site(shape, node_table), checks.NAMES)):
         if it.path[:2] not in spoken_of:
             yield it
 
@@ -97,5 +97,5 @@ def load(inventory: Path, change: Path | None = None) -> Cluster:
     return loaded.cluster
 
 
-def _refused(place: Place, words: str, hint: str) -> Loaded:
-    return Loaded(None, [Located(place, Complaint((), words, hint))])
+def _refused(place: Place, message: str, hint: str) -> Loaded:
+    return Loaded(None, [Located(place, Complaint((), message, hint))])

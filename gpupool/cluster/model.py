@@ -203,11 +203,11 @@ class Cluster:
     _selected: dict[str, frozenset[str]] = field(default_factory=dict, init=False, repr=False)
     _having: dict[tuple[str, ...], tuple[Node, ...]] = field(default_factory=dict, init=False, repr=False)
 
-    def select(self, words: str) -> frozenset[str]:
+    def select(self, selector: str) -> frozenset[str]:
         """Return the names of the cluster's nodes that a selector such as `@compute!vicki` means."""
-        if words not in self._selected:
-            self._selected[words] = frozenset(name for name in self._select(words) if name in self.nodes)
-        return self._selected[words]
+        if selector not in self._selected:
+            self._selected[selector] = frozenset(name for name in self._select(selector) if name in self.nodes)
+        return self._selected[selector]
 
     @property
     def name(self) -> str:

@@ -28,9 +28,9 @@ def pools_on(storage: Storage, node: str, select: Callable[[str], Collection[str
 
 def dataset_of(entry: Export | Local, pools: tuple[Placed, ...]) -> str | None:
     """Return the dataset that a zfs directory is, in any of these pools; None where it lies in none of them."""
-    said = entry.dataset if isinstance(entry, Export) else None
-    if said is not None:
-        return said if any(said.split("/")[0] == pool.name for pool in pools) else None
+    dataset = entry.dataset if isinstance(entry, Export) else None
+    if dataset is not None:
+        return dataset if any(dataset.split("/")[0] == pool.name for pool in pools) else None
     path = entry.path or ""
     # the innermost, where one pool is mounted within another
     for pool in sorted(pools, key=lambda it: -len(it.at)):

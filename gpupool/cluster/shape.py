@@ -16,7 +16,7 @@ from gpupool.cluster.shown import shown
 MISSING = "is missing"
 
 
-def shaped(data: dict[str, Any]) -> tuple[Inventory | None, list[Complaint]]:
+def validated(data: dict[str, Any]) -> tuple[Inventory | None, list[Complaint]]:
     """Return the Inventory, or None and every complaint about its shape."""
     try:
         return Inventory.model_validate(data), []
@@ -37,7 +37,7 @@ def without(data: dict[str, Any], paths: list[Path]) -> dict[str, Any]:
 
 
 def _complaints(error: ValidationError, data: dict[str, Any]) -> Iterator[Complaint]:
-    said: set[Path] = set()
+    reported: set[Path] = set()
     items = error.errors(include_url=False, include_context=True)
     around = {item["loc"][:length] for item in items for length in range(len(item["loc"]))}
     for item in items:
@@ -47,9 +47,9 @@ def _complaints(error: ValidationError, data: dict[str, Any]) -> Iterator[Compla
         # a field that takes true or a list is tried as each; one complaint a place is enough
         while path and not _stands(path, data) and item["type"] != "missing":
             path = path[:-1]
-        if path in said:
+        if path in reported:
             continue
-        said.add(path)
+        reported.add(path)
         yield _complaint(item["type"], path, item)
 
 
@@ -73,8 +73,8 @@ def _complaint(kind: str, path: Path, item: Any) -> Complaint:
             return Complaint(path, MISSING)
         case "literal_error":
             near = difflib.get_close_matches(str(value), _expected(context), n=1)
-            words = f"{shown(value)} is not one of {context['expected'].replace(' or ', ', ')}"
-            return Complaint(path, words, f"did you mean {near[0]}?" if near else None)
+            message = f"{shown(value)} is not one of {context['expected'].replace(' or ', ', ')}"
+            return Complaint(path, message, f"did you mean {near[0]}?" if near else None)
         case "value_error":
             return Complaint(path, str(context["error"]))
         case "string_type":

@@ -44,8 +44,8 @@ def read(folder: FilePath) -> Text:
 
 
 def _read_file(file: FilePath, text: Text) -> None:
-    def complain(line: int, words: str, hint: str | None = None, path: Path = ()) -> None:
-        text.located.append(Located(Place(str(file), line), Complaint(path, words, hint)))
+    def complain(line: int, message: str, hint: str | None = None, path: Path = ()) -> None:
+        text.located.append(Located(Place(str(file), line), Complaint(path, message, hint)))
 
     try:
         if file.exists() and not (file.is_file() or file.is_dir()):
@@ -67,8 +67,8 @@ def _read_file(file: FilePath, text: Text) -> None:
         lines = source.splitlines()
         if line <= len(lines) and "\t" in lines[line - 1]:
             return complain(line, "tab in the indentation", "YAML needs spaces")
-        words = [error.context] if (error.problem or "but").startswith("but") else []  # half a sentence
-        return complain(line, f"not YAML: {', '.join(filter(None, [*words, error.problem]))}")
+        parts = [error.context] if (error.problem or "but").startswith("but") else []  # half a sentence
+        return complain(line, f"not YAML: {', '.join(filter(None, [*parts, error.problem]))}")
     except yaml.YAMLError as error:
         return complain(1, f"not YAML: {str(error).splitlines()[0]}")
     if root is None:
@@ -90,7 +90,7 @@ def _read_file(file: FilePath, text: Text) -> None:
         return _scalar(node) if isinstance(node, yaml.ScalarNode) else None
 
     def mapping(node: yaml.MappingNode, path: Path) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        data: dict[str, Any] = {}
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             key = _scalar(key_node) if isinstance(key_node, yaml.ScalarNode) else None
@@ -103,8 +103,8 @@ def _read_file(file: FilePath, text: Text) -> None:
                 complain(line, f"is defined twice; first at {text.places[here]}", "keep one", here)
                 continue
             text.places[here] = Place(str(file), line)
-            found[key] = build(value_node, here)
-        return found
+            data[key] = build(value_node, here)
+        return data
 
     try:
         text.data.update(mapping(root, ()))
@@ -114,7 +114,7 @@ def _read_file(file: FilePath, text: Text) -> None:
 
 
 def _beyond(source: str) -> tuple[int, str, str | None] | None:
-    """Return (line, words, hint) of what is more than any inventory; None where a text may be composed.
+    """Return (line, message, hint) of what is more than any inventory; None where a text may be composed.
 
     Events come one by one, so that no text uses up stack or memory here; the composer would end the process. What is
     no YAML is left to it.

@@ -12,9 +12,9 @@ def odd(ahead: Mapping[str, float]) -> dict[str, str]:
     Of three nodes or more the middle one is right: this machine's own clock may be the one that is off.
     """
     right = median(ahead.values()) if len(ahead) > 2 else 0.0
-    return {name: words(it - right) for name, it in ahead.items() if abs(it - right) > MOST_SECONDS}
+    return {name: how_far_off(it - right) for name, it in ahead.items() if abs(it - right) > MOST_SECONDS}
 
 
-def words(ahead: float) -> str:
+def how_far_off(ahead: float) -> str:
     """Say how a clock is off that is so many seconds ahead."""
     return f"its clock is {abs(ahead):.0f} s {'ahead' if ahead > 0 else 'behind'}; munge refuses it from 300 s on"

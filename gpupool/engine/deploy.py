@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gpupool.engine.words import reason
+from gpupool.engine.explain import reason
 from gpupool.errors import GpupoolError
 
 

@@ -32,6 +32,7 @@ from pyinfra.context import ctx_config, ctx_host
 from gpupool.engine.ambient import command_line, interruptible
 from gpupool.engine.clock import odd
 from gpupool.engine.deploy import Deploy, load
+from gpupool.engine.explain import reason, unreachable
 from gpupool.engine.hosts import Track, inventory_of
 from gpupool.engine.lock import LockError
 from gpupool.engine.progress import Progress, Silence
@@ -41,7 +42,6 @@ from gpupool.engine.speed import faster
 from gpupool.engine.ssh import ANSWER_SECONDS, PoolSSH
 from gpupool.engine.state import PoolState
 from gpupool.engine.wire import FACT, Freshness, Wire
-from gpupool.engine.words import reason, unreachable
 from gpupool.errors import GpupoolError
 from gpupool.operations import diffs
 

@@ -6,12 +6,12 @@ from contextlib import contextmanager
 
 from pyinfra.api import Host, Inventory
 
+from gpupool.engine.explain import reason
 from gpupool.engine.lock import Greeting
 from gpupool.engine.record import Heard
 from gpupool.engine.report import Target
 from gpupool.engine.ssh import PoolSSH
 from gpupool.engine.wire import Wire
-from gpupool.engine.words import reason
 
 
 def inventory_of(targets: Sequence[Target]) -> Inventory:

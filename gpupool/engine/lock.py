@@ -74,21 +74,21 @@ def greet(transport: Transport, lock: bool, lost: Callable[[], None]) -> tuple[G
     `lost` is called when a lock that was held is gone. LockError when the node gives no answer to that.
     """
     act = "lock" if lock else "look"
-    words = [act, LOCK, f"{time.time():.0f} {whoami()}", str(LEASE_SECONDS), str(WAIT_SECONDS)]
+    arguments = [act, LOCK, f"{time.time():.0f} {whoami()}", str(LEASE_SECONDS), str(WAIT_SECONDS)]
     began = time.time()
     try:
         with gevent.Timeout(WAIT_SECONDS + _ANSWER_SECONDS):
             channel = transport.open_session()
-            channel.exec_command(shlex.join(["bash", "-c", _SCRIPT.strip(), "gpupool", *words]))
-            ahead, said = _read(channel, began)
+            channel.exec_command(shlex.join(["bash", "-c", _SCRIPT.strip(), "gpupool", *arguments]))
+            ahead, answer = _read(channel, began)
     except gevent.Timeout:
         raise LockError("no answer") from None
     except (OSError, EOFError, SSHException) as error:
         raise LockError(str(error) or "the connection was lost") from error
-    if said == "gpupool-held":
+    if answer == "gpupool-held":
         return Greeting(ahead), Lock(channel, lost)
     channel.close()
-    kind, _, owner = said.partition(" ")
+    kind, _, owner = answer.partition(" ")
     return Greeting(ahead, _owner(owner) if kind == "gpupool-busy" else ""), None
 
 

@@ -15,7 +15,7 @@ import gevent
 import pyinfra
 from pyinfra.context import ctx_host
 
-from gpupool.engine.words import plain
+from gpupool.engine.explain import plain
 
 if TYPE_CHECKING:
     from pyinfra.api import Host

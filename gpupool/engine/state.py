@@ -34,10 +34,10 @@ class PoolState(State):
         """
         error = sys.exc_info()[1]
         for host in hosts_to_fail:
-            said = str(error) if isinstance(error, FactProcessError) else self.wires[host].failure
+            reason = str(error) if isinstance(error, FactProcessError) else self.wires[host].failure
             # Not the host that asked: one host may read another one's facts.
             where = "" if host == ctx_host.get() else f"{host.name}: "
-            raise FactFailedError(f"{where}{said or 'a fact could not be read'}")
+            raise FactFailedError(f"{where}{reason or 'a fact could not be read'}")
 
     def set_op_data_for_host(self, host: Host, op_hash: str, op_data: StateOperationHostData) -> None:
         """Also keeps the name that this host gives to the operation, and tells the driver how far the host is."""

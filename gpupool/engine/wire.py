@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import gevent
 from pyinfra.connectors.util import CommandOutput, OutputLine
 
-from gpupool.engine.words import last_line, reason
+from gpupool.engine.explain import last_line, reason
 from gpupool.facts.script import limit_of
 
 if TYPE_CHECKING:

@@ -65,38 +65,38 @@ def read(output: str | Iterable[str]) -> AccountingState | None:
 
 def together(rows: list[list[str]]) -> AccountingState:
     """Put the rows of sacctmgr together; the first column says what a row is about."""
-    found = empty()
+    entities = empty()
     tres: list[str] = []
     coordinators: dict[str, list[str]] = {}
     for kind, *row in rows:
         if kind == "X":
             return AccountingState(empty(), trouble="|".join(row) or "sacctmgr is not installed")
         if kind == "C":
-            found["cluster"] += row
+            entities["cluster"] += row
         elif kind == "T":
             tres.append("/".join(part for part in row if part))
         elif kind == "Q" and len(row) == 1 + len(QOS_FIELDS):
-            found["qos"][row[0]] = _fields(QOS_FIELDS, row[1:])
+            entities["qos"][row[0]] = _fields(QOS_FIELDS, row[1:])
         elif kind == "A" and len(row) == 5 + len(ASSOC_FIELDS):
-            _association(found, row)
+            _association(entities, row)
         elif kind == "U" and len(row) == 3:
-            user = found["users"].setdefault(row[0], _user())
+            user = entities["users"].setdefault(row[0], _user())
             user["default_account"] = row[1] or None
             user["AdminLevel"] = parse("AdminLevel", row[2])
         elif kind == "K" and len(row) == 2:
             # 22.05 names one twice
             coordinators[row[0]] = sorted({name for name in row[1].split(",") if name})
         elif kind == "R":
-            found["jobs"] = []
+            entities["jobs"] = []
         elif kind == "J" and len(row) == 3:
-            found["jobs"].append(row)
+            entities["jobs"].append(row)
         elif kind in ("O", "P") and len(row) == 1:
-            found["elsewhere" if kind == "O" else "partitions"].append(row[0])
+            entities["elsewhere" if kind == "O" else "partitions"].append(row[0])
         else:
             return AccountingState(empty(), trouble=f"sacctmgr said: {'|'.join(row)}")
-    for name, account in found["accounts"].items():
+    for name, account in entities["accounts"].items():
         account["coordinators"] = coordinators.get(name, [])
-    return AccountingState(found, sorted(tres))
+    return AccountingState(entities, sorted(tres))
 
 
 def empty() -> dict[str, Any]:
@@ -104,14 +104,14 @@ def empty() -> dict[str, Any]:
     return {"cluster": [], "qos": {}, "accounts": {}, "users": {}, "elsewhere": [], "partitions": [], "jobs": None}
 
 
-def _association(found: dict[str, Any], row: list[str]) -> None:
+def _association(entities: dict[str, Any], row: list[str]) -> None:
     account, user, partition, parent = row[1:5]
     if not user:
-        found["accounts"][account] = {"parent": parent, **_fields(ASSOC_FIELDS, row[5:])}
+        entities["accounts"][account] = {"parent": parent, **_fields(ASSOC_FIELDS, row[5:])}
     elif partition:
-        found["users"].setdefault(user, _user())["partitions"].append([account, partition])
+        entities["users"].setdefault(user, _user())["partitions"].append([account, partition])
     else:
-        found["users"].setdefault(user, _user())["accounts"][account] = _fields(ASSOC_FIELDS, row[5:])
+        entities["users"].setdefault(user, _user())["accounts"][account] = _fields(ASSOC_FIELDS, row[5:])
 
 
 def _user() -> dict[str, Any]:

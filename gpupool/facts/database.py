@@ -32,5 +32,5 @@ class SocketDatabase(FactBase[DatabaseState | None]):
         lines = whole(output) if output else []
         if lines is None:
             return None
-        said = dict(line.split("\t", 1) for line in lines if "\t" in line)
-        return DatabaseState("database" in said, said.get("user", ""), "grant" in said)
+        fields = dict(line.split("\t", 1) for line in lines if "\t" in line)
+        return DatabaseState("database" in fields, fields.get("user", ""), "grant" in fields)

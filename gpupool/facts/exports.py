@@ -15,16 +15,16 @@ _LOOK = shell_file(__package__, "exports.sh")
 
 @dataclass(frozen=True)
 class ExportsState:
-    """`active`: path -> client -> options in force; `said`: file -> path -> clients that the file names."""
+    """`active`: path -> client -> options in force; `named`: file -> path -> clients that the file names."""
 
     active: dict[str, dict[str, frozenset[str]]]
-    said: dict[str, dict[str, frozenset[str]]]
+    named: dict[str, dict[str, frozenset[str]]]
 
 
 class Exports(FactBase[ExportsState | None]):
     """The export table and the files it is made from, in one command. None when the answer was cut short.
 
-    `said` is, by file, each path with the clients that the file names for it.
+    `named` is, by file, each path with the clients that the file names for it.
     """
 
     def command(self) -> StringCommand:
@@ -36,18 +36,18 @@ class Exports(FactBase[ExportsState | None]):
         lines = whole(output)
         if lines is None:
             return None
-        found = ExportsState({}, {})
+        state = ExportsState({}, {})
         for line in lines:
             kind, rest = line.split("\t", 1)
             if kind == "A":
                 for path, client, options in entries(rest):
-                    found.active.setdefault(path, {})[client] = options
+                    state.active.setdefault(path, {})[client] = options
             else:
                 file, text = rest.split("\t", 1)
                 for path, client, _ in entries(text):
-                    paths = found.said.setdefault(file, {})
+                    paths = state.named.setdefault(file, {})
                     paths[path] = paths.get(path, frozenset()) | {client}
-        return found
+        return state
 
 
 _CLIENT = re.compile(r"([^\s(]*)(?:\(([^)]*)\))?")
@@ -68,4 +68,4 @@ def entries(line: str) -> Iterator[tuple[str, str, frozenset[str]]]:
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)

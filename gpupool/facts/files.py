@@ -51,11 +51,11 @@ class Paths(FactBase[dict[str, PathState] | None]):
             return None
         sums: dict[str, str] = {}
         texts: dict[str, str] = {}
-        found: dict[str, list[str]] = {}
+        stats: dict[str, list[str]] = {}
         for line in lines:
             what, *rest = line.split("\t")
             if what == "P":
-                found[rest[5]] = rest
+                stats[rest[5]] = rest
             elif what == "S":
                 sums[rest[1]] = rest[0]
             elif what == "T":
@@ -65,7 +65,7 @@ class Paths(FactBase[dict[str, PathState] | None]):
                 kind=_KINDS.get(kind, "other"), owner=owner, group=group, mode=mode.zfill(4),
                 target=target if kind == "l" else None, sha256=sums.get(path), text=texts.get(path),
             )
-            for path, (kind, mode, owner, group, target, _) in found.items()
+            for path, (kind, mode, owner, group, target, _) in stats.items()
         }  # fmt: skip
 
 

@@ -41,17 +41,17 @@ class Homes(FactBase[dict[str, HomeState] | None]):
         lines = whole(output)
         if lines is None:
             return None
-        found: dict[str, HomeState] = {}
+        homes: dict[str, HomeState] = {}
         for line in lines:
             _, uid, gid, mode, keys, path = line.split(" ", 5)
-            found[path] = HomeState(int(uid), int(gid), mode.zfill(4), _keys(keys))
-        return found
+            homes[path] = HomeState(int(uid), int(gid), mode.zfill(4), _keys(keys))
+        return homes
 
 
-def _keys(said: str) -> tuple[str, ...] | None:
-    if said in ("none", "odd"):
-        return () if said == "none" else None
-    read = base64.b64decode(said)
+def _keys(encoded: str) -> tuple[str, ...] | None:
+    if encoded in ("none", "odd"):
+        return () if encoded == "none" else None
+    read = base64.b64decode(encoded)
     if read[-1:] != b"1" or len(read) > LARGEST + 1:
         return None
     return tuple(line.decode(errors="replace").strip() for line in read[:-1].split(b"\n"))

@@ -57,19 +57,19 @@ class KnownHosts(FactBase[dict[str, tuple[str, ...]] | None]):
 
 def known_in(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Return the keys in the lines of a file of known hosts, by the first name of each line."""
-    found: dict[str, list[list[str]]] = {}
+    by_name: dict[str, list[list[str]]] = {}
     for line in lines:
-        names, *words = line.split() or [""]
-        found.setdefault(names.split(",")[0], []).append(words)
-    return {name: keys for name, words in found.items() if (keys := _keys(words))}
+        names, *tokens = line.split() or [""]
+        by_name.setdefault(names.split(",")[0], []).append(tokens)
+    return {name: keys for name, words in by_name.items() if (keys := _keys(words))}
 
 
 def _keys(lines: Iterable[list[str]]) -> tuple[str, ...]:
-    found: dict[str, str] = {}
+    keys: dict[str, str] = {}
     for kind, text in (words[:2] for words in lines if len(words) > 1):
-        if kind in KINDS and kind not in found and _is_key(kind, text):
-            found[kind] = f"{kind} {text}"
-    return tuple(found[kind] for kind in KINDS if kind in found)
+        if kind in KINDS and kind not in keys and _is_key(kind, text):
+            keys[kind] = f"{kind} {text}"
+    return tuple(keys[kind] for kind in KINDS if kind in keys)
 
 
 def _is_key(kind: str, text: str) -> bool:

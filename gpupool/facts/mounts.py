@@ -85,12 +85,12 @@ class Mounts(FactBase[MountState | None]):
                 texts[name] = base64.b64decode(encoded).decode(errors="replace")
             else:
                 name, shown = rest.split("\t")
-                words = dict(word.split("=", 1) for word in shown.split())
+                properties = dict(word.split("=", 1) for word in shown.split())
                 units[name] = MountUnit(
                     text=texts.get(name, ""),
-                    active=words.get("ActiveState", ""),
-                    enabled=words.get("UnitFileState", ""),
-                    need_daemon_reload=words.get("NeedDaemonReload") == "yes",
+                    active=properties.get("ActiveState", ""),
+                    enabled=properties.get("UnitFileState", ""),
+                    need_daemon_reload=properties.get("NeedDaemonReload") == "yes",
                 )
         return MountState(tuple(mounted), units)
 
@@ -107,23 +107,23 @@ class Alive(FactBase[dict[str, str | None] | None]):
 
     def command(self, mounts: Mapping[str, tuple[str, int]]) -> StringCommand:
         """Ask all at once."""
-        words = [
+        arguments = [
             word
             for path, (unit, seconds) in mounts.items()
             for word in (path, as_in_mountinfo(path), unit, str(seconds))
         ]
-        return ask(_PROBE, *words, limit=30 + max((seconds for _, seconds in mounts.values()), default=0))
+        return ask(_PROBE, *arguments, limit=30 + max((seconds for _, seconds in mounts.values()), default=0))
 
     def process(self, output: list[str]) -> dict[str, str | None] | None:
         """Read the answer."""
         lines = whole(output)
         if lines is None:
             return None
-        found: dict[str, str | None] = {}
+        reasons: dict[str, str | None] = {}
         for line in lines:
             kind, path, why = line.split("\t", 2)
-            found[path] = None if kind == "free" else why or "it cannot be read" if kind == "dead" else ""
-        return found
+            reasons[path] = None if kind == "free" else why or "it cannot be read" if kind == "dead" else ""
+        return reasons
 
 
 def mount_of(line: str) -> Mounted:
@@ -138,8 +138,8 @@ def mount_of(line: str) -> Mounted:
 
 def as_in_mountinfo(path: str) -> str:
     """Return a path as the kernel writes it there."""
-    return re.sub(r"[ \t\n\\]", lambda found: f"\\{ord(found[0]):03o}", path)
+    return re.sub(r"[ \t\n\\]", lambda match: f"\\{ord(match[0]):03o}", path)
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), text)

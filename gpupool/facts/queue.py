@@ -79,10 +79,10 @@ def _jobs(rows: list[list[str]]) -> Iterator[Job]:
 
 def _gpus(gres: str) -> dict[str, int]:
     # gpu:a40:8(S:0-1),gpu:2,shard:4
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for word in gres.split(","):
         kind, _, rest = word.partition("(")[0].partition(":")
         name, _, count = rest.rpartition(":")
         if kind == "gpu" and count.isdigit():
-            found[name] = found.get(name, 0) + int(count)
-    return found
+            counts[name] = counts.get(name, 0) + int(count)
+    return counts

@@ -100,8 +100,8 @@ class UnitFiles(FactBase[dict[str, str] | None]):
 
 def _unix(text: str) -> float:
     # "Sat 2026-11-21 08:03:53.123456 UTC"; empty or "n/a" when it never started
-    words = text.split()
-    if len(words) != 4:
+    parts = text.split()
+    if len(parts) != 4:
         return 0.0
-    form = "%Y-%m-%d %H:%M:%S.%f" if "." in words[2] else "%Y-%m-%d %H:%M:%S"
-    return datetime.strptime(f"{words[1]} {words[2]}", form).replace(tzinfo=UTC).timestamp()
+    form = "%Y-%m-%d %H:%M:%S.%f" if "." in parts[2] else "%Y-%m-%d %H:%M:%S"
+    return datetime.strptime(f"{parts[1]} {parts[2]}", form).replace(tzinfo=UTC).timestamp()

@@ -37,16 +37,16 @@ class Folders(FactBase[dict[str, FolderState] | None]):
         if lines is None:
             return None
         groups: dict[str, list[int]] = {}
-        found: dict[str, list[str]] = {}
+        folders: dict[str, list[str]] = {}
         for line in lines:
             kind, rest = line.split("\t", 1)
             if kind == "P":
                 *values, path = rest.split("\t", 4)
-                found[path] = values
+                folders[path] = values
             else:
                 gid, path = rest.split("\t", 1)
                 groups.setdefault(path, []).append(int(gid))
         return {
             path: FolderState(_KINDS.get(kind, "other"), int(uid), int(gid), mode.zfill(4), tuple(groups.get(path, ())))
-            for path, (uid, gid, mode, kind) in found.items()
+            for path, (uid, gid, mode, kind) in folders.items()
         }

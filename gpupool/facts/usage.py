@@ -62,19 +62,19 @@ class Usage(FactBase[UsageState | None]):
         lines = whole(output)
         if lines is None:
             return None
-        found: list[UsedDirectory] = []
+        directories: list[UsedDirectory] = []
         left: list[LeftDirectory] = []
         missing: dict[str, int] = {}
         trouble: dict[str, str] = {}
-        for said in map(json.loads, lines):
-            if "absent" in said:
+        for entry in map(json.loads, lines):
+            if "absent" in entry:
                 return UsageState(absent=True)
-            if "missing" in said:
-                missing[said["top"]] = said["missing"]
-            elif "trouble" in said:
-                trouble[said["top"]] = said["trouble"]
-            elif "why" in said:
-                left.append(LeftDirectory(**said))
+            if "missing" in entry:
+                missing[entry["top"]] = entry["missing"]
+            elif "trouble" in entry:
+                trouble[entry["top"]] = entry["trouble"]
+            elif "why" in entry:
+                left.append(LeftDirectory(**entry))
             else:
-                found.append(UsedDirectory(**said))
-        return UsageState(tuple(found), missing, trouble, left=tuple(left))
+                directories.append(UsedDirectory(**entry))
+        return UsageState(tuple(directories), missing, trouble, left=tuple(left))

@@ -84,21 +84,21 @@ class Datasets(FactBase[DatasetsState | None]):
         lines = whole(output)
         if lines is None:
             return None
-        said = dict(line.split("\t", 1) for line in lines if line.startswith(("X\t", "Y\t")))
-        version = tuple(int(part) for part in said.get("Y", "").partition("-")[0].split(".")[:2] if part.isdigit())
-        found = DatasetsState({}, trouble=said.get("X", ""), version=version)
+        head = dict(line.split("\t", 1) for line in lines if line.startswith(("X\t", "Y\t")))
+        version = tuple(int(part) for part in head.get("Y", "").partition("-")[0].split(".")[:2] if part.isdigit())
+        state = DatasetsState({}, trouble=head.get("X", ""), version=version)
         for line in lines:
             kind, *rest = line.split("\t")
             if kind == "G":
                 name, key, *value, source = rest
-                found.datasets.setdefault(name, {})[key] = Property("\t".join(value), source)
+                state.datasets.setdefault(name, {})[key] = Property("\t".join(value), source)
             elif kind == "U":
                 name, whose, number, used, quota = rest
-                uses = found.groups if "Group" in whose else found.users
+                uses = state.groups if "Group" in whose else state.users
                 uses.setdefault(name, {})[number] = Use(_number(used), _number(quota))
             elif kind == "M":
-                found.places[rest[0]] = rest[1] or rest[2]
-        return found
+                state.places[rest[0]] = rest[1] or rest[2]
+        return state
 
 
 def _number(text: str) -> int:

@@ -83,27 +83,27 @@ def _status(lines: list[str], devices: dict[str, str]) -> Iterator[tuple[str, st
     """Read `zpool status -P`: for each pool its name, its state and its groups of disks."""
     name, state, groups, aside, inside = "", "", list[tuple[str, list[str]]](), "", False
     for line in [*lines, "  pool: "]:
-        words = line.split()
+        tokens = line.split()
         if line.lstrip(" ").startswith("pool: "):
             if name:
                 yield name, state, tuple(_group(kind, disks, devices) for kind, disks in groups)
-            name, state, groups, aside, inside = " ".join(words[1:]), "", [], "", False
+            name, state, groups, aside, inside = " ".join(tokens[1:]), "", [], "", False
         elif line.lstrip(" ").startswith("state: "):
-            state = words[1]
+            state = tokens[1]
         elif line.startswith("config:"):
             inside = True
-        elif not line.startswith("\t") or not words:
-            inside = inside and not words
+        elif not line.startswith("\t") or not tokens:
+            inside = inside and not tokens
         elif inside:
             depth = (len(line) - len(line.lstrip("\t ")) - 1) // 2
             if depth == 0:
-                aside = _ASIDE.get(words[0], "")
+                aside = _ASIDE.get(tokens[0], "")
             elif depth == 1:
-                together = _NUMBERED.fullmatch(words[0])
+                together = _NUMBERED.fullmatch(tokens[0])
                 kind = aside or (_named(together[1]) if together else "stripe")
-                groups.append((kind, [words[0]] if words[0].startswith("/") else []))
-            elif words[0].startswith("/") and groups:
-                groups[-1][1].append(words[0])
+                groups.append((kind, [tokens[0]] if tokens[0].startswith("/") else []))
+            elif tokens[0].startswith("/") and groups:
+                groups[-1][1].append(tokens[0])
 
 
 def _named(kind: str) -> str:
@@ -116,12 +116,12 @@ def _group(kind: str, disks: list[str], devices: dict[str, str]) -> Group:
 
 def disks_of(of: dict[str, list[str]]) -> dict[str, DiskState]:
     """Read disks: which there are (D), what lies on them by lsblk (B), wipefs (W) and ZFS's own label (Z)."""
-    found: dict[str, DiskState] = {}
+    disks: dict[str, DiskState] = {}
     for line in of["D"]:
         path, device = line.split("\t")
         signs = [*_blocks(of["B"], path), *_signatures(of["W"], path)]
-        found[path] = DiskState(device or None, tuple(dict.fromkeys(signs)), _label(of["Z"], path))
-    return found
+        disks[path] = DiskState(device or None, tuple(dict.fromkeys(signs)), _label(of["Z"], path))
+    return disks
 
 
 def _blocks(lines: list[str], path: str) -> Iterator[str]:
@@ -147,15 +147,15 @@ def _signatures(lines: list[str], path: str) -> Iterator[str]:
 
 
 def _label(lines: list[str], path: str) -> Label | None:
-    said: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for line in lines:
         where, key, value = line.split("\t")
         if where == path:
-            said.setdefault(key, value.strip().strip("'"))
-    if "name" not in said:
+            fields.setdefault(key, value.strip().strip("'"))
+    if "name" not in fields:
         return None
-    return Label(said["name"], said.get("pool_guid", ""), said.get("hostname", ""), said.get("state", ""))
+    return Label(fields["name"], fields.get("pool_guid", ""), fields.get("hostname", ""), fields.get("state", ""))
 
 
 def _plain(text: str) -> str:
-    return re.sub(r"\\x([0-9a-f]{2})", lambda found: chr(int(found[1], 16)), text)
+    return re.sub(r"\\x([0-9a-f]{2})", lambda match: chr(int(match[1], 16)), text)

@@ -76,8 +76,10 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True) ->
     if steps:
         yield StringCommand("sh -s", _stdin=script(steps))
     if stays:
-        words = "not in the inventory, and not removed: " + "; ".join(f"{what} ({why})" for what, why in stays.items())
-        yield StringCommand(f"printf '%s\\n' {shlex.quote(words)} >&2; exit 1")
+        message = "not in the inventory, and not removed: " + "; ".join(
+            f"{what} ({why})" for what, why in stays.items()
+        )
+        yield StringCommand(f"printf '%s\\n' {shlex.quote(message)} >&2; exit 1")
 
 
 def _state(cluster: str, awaited: set[str]) -> AccountingState | None:

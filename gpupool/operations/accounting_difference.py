@@ -56,14 +56,14 @@ def _accounts(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
     for account in _parents_first(wanted["accounts"]):
         values = _without(wanted["accounts"][account], ("parent", "coordinators"))
         parent = wanted["accounts"][account]["parent"]
-        there = now["accounts"].get(account)
-        settings, says = _settings(values, there)
-        if there is None:
+        current = now["accounts"].get(account)
+        settings, says = _settings(values, current)
+        if current is None:
             add = ("add", "account", "{}", cluster, f"parent={parent}")
             steps.append(step(add, account, settings, f"account {account}", f"added below {parent}", *says))
             continue
-        if there["parent"] != parent and not wanted["names"]:
-            settings, says = [f"parent={parent}", *settings], [f"parent: {there['parent']} becomes {parent}", *says]
+        if current["parent"] != parent and not wanted["names"]:
+            settings, says = [f"parent={parent}", *settings], [f"parent: {current['parent']} becomes {parent}", *says]
         if settings:
             modify = ("modify", "account", "where", "name={}", cluster, "set")
             steps.append(step(modify, account, settings, f"account {account}", *says))
@@ -76,8 +76,8 @@ def _users(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
     modified: list[Step] = []
     last: list[Step] = []
     for user, given in wanted["users"].items():
-        there = now["users"].get(user, {"accounts": {}, "default_account": None})
-        known = there["accounts"]
+        current = now["users"].get(user, {"accounts": {}, "default_account": None})
+        known = current["accounts"]
         modify = ("modify", "user", "where", "name={}", cluster)
         for account, values in given["accounts"].items():
             before = known.get(account)
@@ -95,11 +95,11 @@ def _users(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
             if settings:
                 modified.append(step((*modify, f"account={account}", "set"), user, settings, what, *says))
         default = given["default_account"]
-        if known and there["default_account"] != default:
-            says = [f"default account: {there['default_account'] or 'none'} becomes {default}"]
+        if known and current["default_account"] != default:
+            says = [f"default account: {current['default_account'] or 'none'} becomes {default}"]
             last.append(step((*modify, "set"), user, [f"DefaultAccount={default}"], f"user {user}", *says))
         level = given.get("AdminLevel")
-        if level is not None and level != there.get("AdminLevel", "None"):
+        if level is not None and level != current.get("AdminLevel", "None"):
             last.append(step((*modify, "set"), user, [f"AdminLevel={level}"], f"user {user} as {level}"))
     return [*_load(wanted["cluster"], added), *joined(modified), *joined(last)]
 

@@ -16,7 +16,7 @@ _SILENT = "slurmctld does not answer, so it is unknown which of them have jobs"
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Strays:
     members: dict[tuple[str, str, str], str | None]  # (user, account, partition) -> why it stays
     accounts: dict[str, str | None]
     qos: dict[str, str | None]
@@ -24,29 +24,29 @@ class _Found:
 
 def removals(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
     """Return the commands that remove what is not wanted: users before accounts, children before parents, QoS last."""
-    found = _found(now, wanted)
+    stays = _strays(now, wanted)
     cluster = f"cluster={wanted['cluster']}"
     # Slurm keeps the default account to the last; 22.05 even where all of a user's go in one command
     ranks: list[list[Step]] = [[], [], []]
-    for (user, account, partition), why in found.members.items():
+    for (user, account, partition), why in stays.members.items():
         if why is None:
-            words = ["delete", "user", "where", "name={}", cluster, f"account={account}"]
+            command = ["delete", "user", "where", "name={}", cluster, f"account={account}"]
             if partition:
                 what = f"user {user} in account {account}, partition {partition}"
-                ranks[0].append(step([*words, f"partition={partition}"], user, (), what, f"removed: {_WHY}"))
+                ranks[0].append(step([*command, f"partition={partition}"], user, (), what, f"removed: {_WHY}"))
             else:
                 own = now["users"][user]["default_account"] == account
                 what = f"user {user} in account {account}"
-                ranks[2 if own else 1].append(step(words, user, (), what, f"removed: {_WHY}"))
+                ranks[2 if own else 1].append(step(command, user, (), what, f"removed: {_WHY}"))
     depths: dict[int, list[Step]] = {}
     for account, depth in _children_first(now["accounts"]):
-        if found.accounts.get(account, "") is None:
+        if stays.accounts.get(account, "") is None:
             where = (cluster,) if account in now["elsewhere"] else ()
-            words = ["delete", "account", "where", "name={}", *where]
-            depths.setdefault(depth, []).append(step(words, account, (), f"account {account}", f"removed: {_WHY}"))
+            command = ["delete", "account", "where", "name={}", *where]
+            depths.setdefault(depth, []).append(step(command, account, (), f"account {account}", f"removed: {_WHY}"))
     qos = [
         step(("delete", "qos", "where", "name={}"), name, (), f"QoS {name}", f"removed: {_WHY}")
-        for name, why in found.qos.items()
+        for name, why in stays.qos.items()
         if why is None
     ]
     return [done for steps in (*ranks, *depths.values(), qos) for done in joined(steps)]
@@ -54,13 +54,13 @@ def removals(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
 
 def held(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, str]:
     """Return what is not wanted and has to stay for now, by name, and why."""
-    found = _found(now, wanted)
+    stays = _strays(now, wanted)
     members = {
         f"user {user} in account {account}" + (f", partition {partition}" if partition else ""): why
-        for (user, account, partition), why in found.members.items()
+        for (user, account, partition), why in stays.members.items()
     }
-    accounts = {f"account {name}": why for name, why in found.accounts.items()}
-    qos = {f"QoS {name}": why for name, why in found.qos.items()}
+    accounts = {f"account {name}": why for name, why in stays.accounts.items()}
+    qos = {f"QoS {name}": why for name, why in stays.qos.items()}
     return {what: why for what, why in {**members, **accounts, **qos}.items() if why is not None}
 
 
@@ -71,36 +71,36 @@ def stray_qos(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> set[str]:
     return set(now["qos"]) - set(wanted["qos"]) - {"normal"}
 
 
-def _found(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> _Found:
+def _strays(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> _Strays:
     if not wanted["exact"]:
-        return _Found({}, {}, {})
+        return _Strays({}, {}, {})
     members = _members(now, wanted)
     accounts: dict[str, str | None] = {}
     for name, _ in _children_first(now["accounts"]):
         if name != "root" and name not in wanted["accounts"]:
             accounts[name] = _account_stays(name, now, members, accounts)
     qos = {name: _qos_stays(name, now, members, accounts) for name in sorted(stray_qos(now, wanted))}
-    return _Found(members, accounts, qos)
+    return _Strays(members, accounts, qos)
 
 
 def _members(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[tuple[str, str, str], str | None]:
     busy = None if now["jobs"] is None else {(account, user) for account, user, _ in now["jobs"]}
-    found: dict[tuple[str, str, str], str | None] = {}
-    for user, there in now["users"].items():
+    members: dict[tuple[str, str, str], str | None] = {}
+    for user, current in now["users"].items():
         if user == "root":
             continue
         mine = wanted["users"].get(user, {"accounts": {}})["accounts"]
-        strays = [(account, "") for account in there["accounts"] if account not in mine]
-        strays += [(account, partition) for account, partition in there["partitions"]]
+        strays = [(account, "") for account in current["accounts"] if account not in mine]
+        strays += [(account, partition) for account, partition in current["partitions"]]
         for account, partition in strays:
             jobs = None if busy is None else (account, user) in busy
             why = _SILENT if jobs is None else "it has running or pending jobs" if jobs else None
-            found[user, account, partition] = why
-        default = (user, there["default_account"], "")
-        others = [stays for key, stays in found.items() if key[0] == user and key != default]
-        if default in found and found[default] is None and not mine and any(others):
-            found[default] = "it is the default account of a user who has jobs"
-    return found
+            members[user, account, partition] = why
+        default = (user, current["default_account"], "")
+        others = [stays for key, stays in members.items() if key[0] == user and key != default]
+        if default in members and members[default] is None and not mine and any(others):
+            members[default] = "it is the default account of a user who has jobs"
+    return members
 
 
 def _account_stays(
@@ -165,4 +165,4 @@ def _children_first(accounts: Mapping[str, Mapping[str, Any]]) -> list[tuple[str
         parent = accounts[name]["parent"]
         return 1 + depth(parent) if parent in accounts else 0
 
-    return sorted(((name, depth(name)) for name in accounts), key=lambda found: (-found[1], found[0]))
+    return sorted(((name, depth(name)) for name in accounts), key=lambda pair: (-pair[1], pair[0]))

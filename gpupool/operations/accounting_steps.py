@@ -16,32 +16,32 @@ _END = "gpupool-end-of-load"
 class Step:
     """One sacctmgr command, for all `names` at once, what it reads, and what it does, by name."""
 
-    words: tuple[str, ...]
+    arguments: tuple[str, ...]
     names: tuple[str, ...]
     settings: tuple[str, ...]
     changes: tuple[tuple[str, str], ...]
     text: str = ""
 
     def command(self) -> str:
-        """Return the shell command; {} in the words stands for the names."""
-        named = [word.replace("{}", ",".join(self.names)) for word in self.words]
-        words = shlex.join(["sacctmgr", "-iQ", *named, *self.settings])
-        return f"{words} <<'{_END}'\n{self.text}\n{_END}" if self.text else f"{words} </dev/null"
+        """Return the shell command; {} in the arguments stands for the names."""
+        named = [word.replace("{}", ",".join(self.names)) for word in self.arguments]
+        line = shlex.join(["sacctmgr", "-iQ", *named, *self.settings])
+        return f"{line} <<'{_END}'\n{self.text}\n{_END}" if self.text else f"{line} </dev/null"
 
 
-def step(words: Sequence[str], name: str, settings: Sequence[str], what: str, *says: str) -> Step:
+def step(arguments: Sequence[str], name: str, settings: Sequence[str], what: str, *says: str) -> Step:
     """Make the command for one name; `says` are the lines that tell what happens to `what`."""
-    return Step(tuple(words), (name,), tuple(settings), ((what, "\n".join(says)),))
+    return Step(tuple(arguments), (name,), tuple(settings), ((what, "\n".join(says)),))
 
 
 def joined(steps: Sequence[Step]) -> list[Step]:
     """Join commands that differ in the name alone, at the place of the first of them."""
     alike: dict[tuple[object, ...], list[Step]] = {}
     for each in steps:
-        alike.setdefault((each.words, each.settings), []).append(each)
+        alike.setdefault((each.arguments, each.settings), []).append(each)
     return [
         Step(
-            words=some[0].words,
+            arguments=some[0].arguments,
             names=tuple(name for each in some for name in each.names),
             settings=some[0].settings,
             changes=tuple(change for each in some for change in each.changes),
@@ -63,11 +63,11 @@ def script(steps: Sequence[Step]) -> str:
 
 def told(steps: Sequence[Step]) -> dict[str, str | None]:
     """Return what the steps change, by name: the lines that say how, None where there is nothing to say."""
-    found: dict[str, str] = {}
+    changes: dict[str, str] = {}
     for each in steps:
         for what, how in each.changes:
-            found[what] = found.get(what, "") + (f"{how}\n" if how else "")
-    return {what: how or None for what, how in found.items()}
+            changes[what] = changes.get(what, "") + (f"{how}\n" if how else "")
+    return {what: how or None for what, how in changes.items()}
 
 
 def _short(group: Sequence[Step]) -> list[list[Step]]:

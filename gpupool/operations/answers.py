@@ -13,7 +13,7 @@ PATIENCE = 15  # seconds that a server which was just started gets
 
 
 @operation()
-def needed(unit: str, servers: list[str], port: int, what: str) -> Generator[StringCommand, None, None]:
+def server_required(unit: str, servers: list[str], port: int, what: str) -> Generator[StringCommand, None, None]:
     """Have one of the servers answer before `unit` is started; `what` is their name in the complaint.
 
     A unit that runs already needs nobody, and a plan asks nobody: the servers may be made by the same run.

@@ -30,11 +30,11 @@ _CHECKS = (
 def checks(paths: Iterable[str]) -> list[tuple[str, list[str]]]:
     """Return the commands that must accept these new files, each with the first of the files that it is about."""
     wanted = list(paths)
-    found = []
+    commands = []
     for program, etc, under, ending, text in _CHECKS:
         if own := [path for path in wanted if path.startswith(under) and path.endswith(ending)]:
-            found.append((own[0], command(program, text, etc, own)))
-    return found
+            commands.append((own[0], command(program, text, etc, own)))
+    return commands
 
 
 def command(program: str, text: str, etc: str, paths: list[str]) -> list[str]:

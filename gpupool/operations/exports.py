@@ -48,7 +48,7 @@ def _differences(wanted: list[Export], file: str, state: ExportsState) -> Iterat
     ours = {entry.path: entry for entry in wanted}
     others = {
         (path, client)
-        for name, paths in state.said.items()
+        for name, paths in state.named.items()
         if name != file
         for path, clients in paths.items()
         for client in clients

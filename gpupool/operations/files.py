@@ -56,20 +56,20 @@ def put(
         this_host().noop("no files wanted")
         return
     shown = {f.path: sha256_of(f.text) for f in files if not f.secret} | dict.fromkeys(absent, "")
-    there = this_host().get_fact(Paths, paths=paths, shown=shown)
-    if there is None:
+    current = this_host().get_fact(Paths, paths=paths, shown=shown)
+    if current is None:
         yield from refuse(f"{paths[0]} and related files cannot be read: no answer within 60 s")
         return
     work = _Work()
     try:
         for directory in directories:
-            work.directory(directory, there.get(directory.path))
+            work.directory(directory, current.get(directory.path))
         for file in files:
-            work.file(file, there.get(file.path))
+            work.file(file, current.get(file.path))
         for path, target in links.items():
-            work.link(path, target, there.get(path))
+            work.link(path, target, current.get(path))
         for path, proof in absent.items():
-            work.absent(path, proof, there.get(path))
+            work.absent(path, proof, current.get(path))
     except _RefusedError as refused:
         yield from refuse(str(refused))
         return

@@ -71,11 +71,11 @@ def _ask(state: State, name: str, read: Keys) -> tuple[str, ...]:
         return ()
     with _turn(host):
         if name not in read:
-            found = None
+            keys = None
             with suppress(Exception):  # connectors fail in many ways, none of which is the fault of the node that asks
-                found = get_fact(state, host, HostKeys, apply_failed_hosts=False)
+                keys = get_fact(state, host, HostKeys, apply_failed_hosts=False)
             # all nodes ask: only the first one waits for what does not answer
-            read[name] = found or ()
+            read[name] = keys or ()
         return read[name]
 
 

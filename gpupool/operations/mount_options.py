@@ -15,8 +15,8 @@ def remountable(wanted: str, now: Mounted) -> list[str]:
     """Return the options in `wanted` that a mount lacks and a remount would give it, or take away ("suid")."""
     if _is_bind(wanted):
         return []
-    words = wanted.split(",")
-    last = {word: at for at, word in enumerate(words)}
+    options = wanted.split(",")
+    last = {word: at for at, word in enumerate(options)}
     holds = {word for word in _FLAGS if word in last and last.get(_FLAGS[word], -1) < last[word]}
     lacks = [word for word in last if word in holds and word not in now.options]
     return lacks + [_FLAGS[word] for word in _CLEARED if word in now.options and word not in holds]
@@ -30,7 +30,7 @@ def fixed(wanted: str, now: Mounted) -> list[str]:
         return []
     # of options that contradict each other the last one holds
     asked = {_key(word): word for word in wanted.split(",")}
-    found = []
+    lacking = []
     for key, word in asked.items():
         value = word.partition("=")[2]
         if key == "hard":
@@ -39,13 +39,13 @@ def fixed(wanted: str, now: Mounted) -> list[str]:
             # smaller than asked for is the server's own limit
             lacks = value.isdigit() and int(has.get(key, value)) > int(value)
         elif key in _VALUES:
-            there = has.get(key, _LEFT_OUT.get(key, ""))
-            lacks = there != value and not (key == "vers" and there.partition(".")[0] == value)
+            current = has.get(key, _LEFT_OUT.get(key, ""))
+            lacks = current != value and not (key == "vers" and current.partition(".")[0] == value)
         else:
             lacks = False
         if lacks:
-            found.append(word)
-    return found
+            lacking.append(word)
+    return lacking
 
 
 def _key(word: str) -> str:

@@ -96,21 +96,21 @@ def _look_at(name: str) -> tuple[KeyState | None, str | None]:
     with _turn(host):
         if host in _silent:
             return None, _silent[host]
-        found = _known.get(host, {}).get(executing())
-        if found is None:
+        known = _known.get(host, {}).get(executing())
+        if known is None:
             try:
-                found = get_fact(state, host, MungeKey, apply_failed_hosts=False)
+                known = get_fact(state, host, MungeKey, apply_failed_hosts=False)
             except Exception:  # connectors fail in many ways, none of which is this host's fault
                 # every node of the cluster asks, one after the other: only the first waits for the time-out
                 _silent[host] = "cannot be reached"
                 return None, _silent[host]
-            if found is not None and (found.size >= _SMALLEST or not executing()):
-                _known.setdefault(host, {})[executing()] = found
-    if found is None:
+            if known is not None and (known.size >= _SMALLEST or not executing()):
+                _known.setdefault(host, {})[executing()] = known
+    if known is None:
         return None, "does not answer"
-    if executing() and found.size < _SMALLEST:
+    if executing() and known.size < _SMALLEST:
         return None, "has no munge key"
-    return found, None
+    return known, None
 
 
 def _fetch(state: State, host: Host, name: str, box: list[str]) -> bool:

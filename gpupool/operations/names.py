@@ -13,7 +13,7 @@ from gpupool.operations.refusal import refuse
 
 
 @operation()
-def called(hostname: str) -> Generator[StringCommand, None, None]:
+def host_name(hostname: str) -> Generator[StringCommand, None, None]:
     """Have the kernel call the node by this name."""
     now = this_host().get_fact(KernelName)
     if now is None:

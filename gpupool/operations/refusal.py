@@ -9,12 +9,12 @@ from pyinfra.api.exceptions import OperationError
 from gpupool.operations.ambient import executing
 
 
-def refuse(words: str) -> Iterator[StringCommand]:
+def refuse(message: str) -> Iterator[StringCommand]:
     """Stop the operation with words for a person: use `yield from refuse(…); return`.
 
     Raises OperationError while a plan is made. During a run an exception in an operation would end the run of
     every host (pyinfra 3.10), so a command that fails with these words on standard error is yielded instead.
     """
     if not executing():
-        raise OperationError(words)
-    yield StringCommand(f"printf '%s\\n' {shlex.quote(words)} >&2; exit 1")
+        raise OperationError(message)
+    yield StringCommand(f"printf '%s\\n' {shlex.quote(message)} >&2; exit 1")

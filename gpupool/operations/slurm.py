@@ -28,7 +28,7 @@ _refused: WeakSet[Any] = WeakSet()  # hosts on which this run would cost jobs
 
 
 @operation()
-def keeps_jobs(
+def refuse_job_loss(
     files: list[File], partitions: list[str], nodes: list[SlurmNode]
 ) -> Generator[StringCommand, None, None]:
     """Refuse to go on when jobs, running or waiting, need what slurm.conf will no longer have, or have otherwise.
@@ -65,7 +65,7 @@ def keeps_jobs(
 
 @operation()
 def costs_no_jobs(first: str, files: list[File]) -> Generator[StringCommand, None, None]:
-    """Refuse new `files` here when `keeps_jobs` has refused on the host `first` in this run.
+    """Refuse new `files` here when `refuse_job_loss` has refused on the host `first` in this run.
 
     A node that jobs run on would else be unknown by name to all others before anybody has said no.
     """
@@ -78,7 +78,7 @@ def costs_no_jobs(first: str, files: list[File]) -> Generator[StringCommand, Non
 
 
 @operation()
-def follows(first: str, files: list[File]) -> Generator[StringCommand, None, None]:
+def require_accepted_by(first: str, files: list[File]) -> Generator[StringCommand, None, None]:
     """Refuse new `files` here when the host `first`, which tries them, failed in this run after it was reached.
 
     So all hosts have the same, whatever `first` has against them. One that cannot be reached holds up nobody.
@@ -129,5 +129,5 @@ def _gpus(shape: NodeShape) -> str:
 
 def _named(jobs: list[Job]) -> str:
     jobs = sorted(jobs, key=lambda job: (not job.running, len(job.id), job.id))
-    words = [f"{job.id} of {job.user} {'is running' if job.running else 'is pending'}" for job in jobs[:_SHOWN]]
-    return ", ".join(words) + (f" and {len(jobs) - _SHOWN} more" if len(jobs) > _SHOWN else "")
+    parts = [f"{job.id} of {job.user} {'is running' if job.running else 'is pending'}" for job in jobs[:_SHOWN]]
+    return ", ".join(parts) + (f" and {len(jobs) - _SHOWN} more" if len(jobs) > _SHOWN else "")

@@ -32,13 +32,13 @@ def tops(wanted: list[Space]) -> Commands:
     Groups in an ACL that are not wanted lose it; entries of single users stay. A file or a link at a top's place is
     refused in words.
     """
-    found = yield from _look([top.path for top in wanted])
-    if found is None:
+    state = yield from _look([top.path for top in wanted])
+    if state is None:
         return
     lines: list[str] = []
     changes: dict[str, str | None] = {}
     for top in wanted:
-        _top(top, found.get(top.path), lines, changes)
+        _top(top, state.get(top.path), lines, changes)
     yield from _do(lines, changes, f"{len(wanted)} tops of spaces: as wanted")
 
 
@@ -64,19 +64,19 @@ def _look(paths: list[str], strict: bool = True) -> Generator[StringCommand, Non
     if odd := [path for path in paths if not _PATH.fullmatch(path) or counted[path] > 1 or "/../" in f"{path}/"]:
         yield from refuse(f"{odd[0]!r}: not an absolute path, or given twice")
         return None
-    found: dict[str, FolderState] = {}
+    state: dict[str, FolderState] = {}
     for first in range(0, len(paths), _PATHS):
         part = this_host().get_fact(Folders, paths=paths[first : first + _PATHS])
         if part is None:
             yield from refuse(f"{paths[first]} and others cannot be read: no answer within 60 s")
             return None
-        found |= part
-    wrong = [path for path, it in found.items() if it.kind != "directory"] if strict else []
+        state |= part
+    wrong = [path for path, it in state.items() if it.kind != "directory"] if strict else []
     if wrong:
-        words = ", ".join(f"{path} is a {found[path].kind}" for path in wrong)
-        yield from refuse(f"{words}, in the place of a directory; move it away")
+        message = ", ".join(f"{path} is a {state[path].kind}" for path in wrong)
+        yield from refuse(f"{message}, in the place of a directory; move it away")
         return None
-    return found
+    return state
 
 
 def _top(top: Space, now: FolderState | None, lines: list[str], changes: dict[str, str | None]) -> None:

@@ -16,7 +16,7 @@ _UNIT = re.compile(r"/etc/systemd/system/([A-Za-z0-9:_.@-]+\.(?:timer|service))"
 
 
 @operation()
-def gone(paths: list[str], proof: str) -> Generator[StringCommand, None, None]:
+def removed(paths: list[str], proof: str) -> Generator[StringCommand, None, None]:
     """Stop and disable those of `paths` that are units, and remove all of them, where their text holds `proof`.
 
     What does not hold it is somebody else's and stays. Timers are named before the services that they start.

@@ -14,7 +14,7 @@ from gpupool.operations.ambient import this_host
 
 
 @operation()
-def stage() -> Generator[StringCommand, None, None]:
-    """Begin a stage, to be called on every host; it changes nothing."""
+def barrier() -> Generator[StringCommand, None, None]:
+    """Have every host wait here for the others; to be called on every host, it changes nothing."""
     this_host().noop("all nodes have reached this stage")
     yield from ()

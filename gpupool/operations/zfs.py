@@ -1,7 +1,7 @@
 """ZFS: pools, datasets, their properties, quotas and snapshots, brought in line property by property.
 
-Nothing is ever destroyed, renamed, moved, or made smaller than what is in it: `kept` says what has to stay, and
-which command a person would run. A pool is only made on disks on which nothing lies.
+Nothing is ever destroyed, renamed, moved, or made smaller than what is in it: `report_refused` says what has to stay,
+and which command a person would run. A pool is only made on disks on which nothing lies.
 """
 
 import shlex
@@ -31,7 +31,7 @@ def pools(wanted: list[Pool]) -> Commands:
     """Have these pools: made on disks on which nothing lies, imported where all their disks say that they are theirs.
 
     A disk with partitions, a file system or any other signature is refused, with what is on it. Properties are set one
-    by one. Disks are never added to a pool that is there, or taken from it: see `kept`.
+    by one. Disks are never added to a pool that is there, or taken from it: see `report_refused`.
     """
     state = _pools(wanted)
     if words := _silent(state, "zpool"):
@@ -47,7 +47,7 @@ def datasets(wanted: list[Dataset]) -> Commands:
 
     A dataset that is there already is taken over as it is. What a parent in the list says holds for those below it too.
     A property that was wanted before and is no more goes back to what it inherits. What cannot be done without loss is
-    left as it is: see `kept`.
+    left as it is: see `report_refused`.
     """
     state = _datasets(wanted)
     if words := _silent(state, "zfs"):
@@ -58,16 +58,16 @@ def datasets(wanted: list[Dataset]) -> Commands:
 
 
 @operation()
-def kept(pools: list[Pool], datasets: list[Dataset]) -> Commands:
+def report_refused(pools: list[Pool], datasets: list[Dataset]) -> Commands:
     """Fail in words where something cannot be had without loss, or is there and wanted no more; change nothing.
 
     To be called last, when all else is done. Each refusal says what a person would run.
     """
-    found = [_pools(pools), _datasets(datasets)]
-    if any(it is None or (it.trouble and executing()) for it in found):
-        yield from refuse(next(words for it in found if (words := _silent(it, "zfs"))))
+    states = [_pools(pools), _datasets(datasets)]
+    if any(it is None or (it.trouble and executing()) for it in states):
+        yield from refuse(next(message for it in states if (message := _silent(it, "zfs"))))
         return
-    first, second = found
+    first, second = states
     assert isinstance(first, PoolsState)
     assert isinstance(second, DatasetsState)
     stays = work_on_pools(pools, first).stays | work_on_datasets(datasets, second).stays
@@ -75,8 +75,8 @@ def kept(pools: list[Pool], datasets: list[Dataset]) -> Commands:
     if not stays:
         this_host().noop("ZFS: nothing refused")
         return
-    words = "; ".join(_told(stays))
-    yield StringCommand(f"printf '%s\\n' {shlex.quote(words)} >&2; exit 1")
+    message = "; ".join(_told(stays))
+    yield StringCommand(f"printf '%s\\n' {shlex.quote(message)} >&2; exit 1")
 
 
 def _pools(wanted: list[Pool]) -> PoolsState | None:

@@ -67,12 +67,14 @@ def _own(now: Properties, name: str) -> str:
 
 def _from_above(entry: Dataset, entries: Mapping[str, Dataset]) -> dict[str, str]:
     """Return what the nearest wanted datasets above say for all below them."""
-    found: dict[str, str] = {}
+    inherited: dict[str, str] = {}
     steps = entry.name.split("/")
     for length in range(1, len(steps)):
         above = entries.get("/".join(steps[:length]))
-        found |= {name: value for name, value in (plain_properties(above) if above else {}).items() if name not in _OWN}
-    return found
+        inherited |= {
+            name: value for name, value in (plain_properties(above) if above else {}).items() if name not in _OWN
+        }
+    return inherited
 
 
 def _create(entry: Dataset, entries: Mapping[str, Dataset], state: DatasetsState, work: Work) -> None:
@@ -82,22 +84,22 @@ def _create(entry: Dataset, entries: Mapping[str, Dataset], state: DatasetsState
         work.obstacles.append(
             f"{entry.mountpoint}, where the dataset {entry.name} is to be mounted: {what}; move it away first"
         )
-    said = {**plain_properties(entry), MARK: "1"}
+    properties = {**plain_properties(entry), MARK: "1"}
     if ours := _ours(entry):
-        said[OURS] = ours
+        properties[OURS] = ours
     name, _, leaf = entry.name.rpartition("/")
     above = entries[name].mountpoint if name in entries else _value(state.datasets.get(name, {}), "mountpoint")
     if entry.mountpoint and entry.mountpoint != f"{(above or '').rstrip('/')}/{leaf}":
-        said["mountpoint"] = entry.mountpoint
-    words = [f"{name}={told(name, value)}" for name, value in plain_properties(entry).items()]
-    words += [
+        properties["mountpoint"] = entry.mountpoint
+    shown = [f"{name}={told(name, value)}" for name, value in plain_properties(entry).items()]
+    shown += [
         f"{what} {size(amount)} for {list(given.values()).count(amount)}"
         for what, given in _given(entry)
         for amount in dict.fromkeys(given.values())
     ]
-    options = [word for name, value in said.items() for word in ("-o", f"{name}={value}")]
+    options = [word for name, value in properties.items() for word in ("-o", f"{name}={value}")]
     at = f" at {entry.mountpoint}" if entry.mountpoint else ""
-    told_so = f"created{at}" + (f": {', '.join(words)}" if words else "")
+    told_so = f"created{at}" + (f": {', '.join(shown)}" if shown else "")
     work.do(entry.name, told_so, "zfs", "create", "-p", *options, entry.name)
     for what, given in _given(entry):
         _set_many(entry.name, [f"{what}@{number}={amount}" for number, amount in given.items()], work)
@@ -125,23 +127,25 @@ def _place(entry: Dataset, now: Properties, state: DatasetsState, work: Work) ->
 
 def _bring(entry: Dataset, now: Properties, above: Mapping[str, str], work: Work) -> None:
     for name, value in plain_properties(entry).items():
-        found = now.get(name, Property("unknown", "-"))
+        current = now.get(name, Property("unknown", "-"))
         # what is inherited changes with what stands above, in this run or by hand
-        moves = found.source.startswith("inherited") or (found.source != "local" and above.get(name, value) != value)
-        if found.value == value and not moves:
+        moves = current.source.startswith("inherited") or (
+            current.source != "local" and above.get(name, value) != value
+        )
+        if current.value == value and not moves:
             continue
         what = f"{entry.name} {name}"
-        words = (
+        message = (
             f"{told(name, value)}, set on the dataset itself"
             if moves
-            else f"{told(name, found.value)} becomes {told(name, value)}"
+            else f"{told(name, current.value)} becomes {told(name, value)}"
         )
         if why := _too_small(name, value, now):
             work.stays[what] = why
         elif name in FIXED:
-            work.stays[what] = f"{words}: this can only be set when a dataset is created"
+            work.stays[what] = f"{message}: this can only be set when a dataset is created"
         else:
-            work.do(what, words, "zfs", "set", f"{name}={value}", entry.name)
+            work.do(what, message, "zfs", "set", f"{name}={value}", entry.name)
 
 
 def _follow(entry: Dataset, now: Properties, above: Mapping[str, str], work: Work) -> None:
@@ -149,8 +153,8 @@ def _follow(entry: Dataset, now: Properties, above: Mapping[str, str], work: Wor
     for name, value in above.items():
         found = now.get(name, Property(value, ""))
         if name not in plain_properties(entry) and found.value != value and found.source in ("local", "received"):
-            words = f"{told(name, found.value)} becomes {told(name, value)}, inherited"
-            work.do(f"{entry.name} {name}", words, "zfs", "inherit", name, entry.name)
+            message = f"{told(name, found.value)} becomes {told(name, value)}, inherited"
+            work.do(f"{entry.name} {name}", message, "zfs", "inherit", name, entry.name)
 
 
 def _take_back(entry: Dataset, now: Properties, above: Mapping[str, str], work: Work) -> None:
@@ -159,12 +163,12 @@ def _take_back(entry: Dataset, now: Properties, above: Mapping[str, str], work: 
     for name in _own(now, OURS).split(","):
         if name in kept or not (value := _own(now, name)):
             continue
-        words = f"{told(name, value)} is reset: no longer in the inventory"
+        message = f"{told(name, value)} is reset: no longer in the inventory"
         if name in _OWN - {"canmount"}:
             if value not in ("0", "none"):
-                work.do(f"{entry.name} {name}", words, "zfs", "set", f"{name}=none", entry.name)
+                work.do(f"{entry.name} {name}", message, "zfs", "set", f"{name}=none", entry.name)
         else:
-            work.do(f"{entry.name} {name}", words, "zfs", "inherit", name, entry.name)
+            work.do(f"{entry.name} {name}", message, "zfs", "inherit", name, entry.name)
 
 
 def _too_small(name: str, value: str, now: Properties) -> str | None:
@@ -184,15 +188,15 @@ def _given(entry: Dataset) -> Iterator[tuple[str, Mapping[str, int]]]:
 
 def work_on_quotas(entry: Dataset, state: DatasetsState, work: Work) -> None:
     """Say what makes the quotas of users and groups those that are wanted; one below what is in use stays out."""
-    said = _own(state.datasets[entry.name], OURS).split(",")
+    managed = _own(state.datasets[entry.name], OURS).split(",")
     for what, key, kind in _SHARES:
         given: dict[str, int] = dict(getattr(entry, key))
-        there = (state.users if kind == "uid" else state.groups).get(entry.name, {})
-        if not given and what in said:
-            given = {number: 0 for number, use in there.items() if use.quota}
+        uses = (state.users if kind == "uid" else state.groups).get(entry.name, {})
+        if not given and what in managed:
+            given = {number: 0 for number, use in uses.items() if use.quota}
         settings = []
         for number, amount in given.items():
-            use = there.get(number, Use(0, 0))
+            use = uses.get(number, Use(0, 0))
             name = f"{entry.name} {what}@{number}"
             if use.quota == amount:
                 continue
@@ -223,6 +227,6 @@ def _marks(entry: Dataset, now: Properties, work: Work) -> None:
         work.do(f"{entry.name} {MARK}", "it already exists: taken over", "zfs", "set", f"{MARK}=1", entry.name)
     before, after = _own(now, OURS), _ours(entry)
     if before != after:
-        words = f"{before or 'nothing'} becomes {after or 'nothing'}"
+        message = f"{before or 'nothing'} becomes {after or 'nothing'}"
         command = ("set", f"{OURS}={after}") if after else ("inherit", OURS)
-        work.do(f"{entry.name} {OURS}", words, "zfs", *command, entry.name)
+        work.do(f"{entry.name} {OURS}", message, "zfs", *command, entry.name)

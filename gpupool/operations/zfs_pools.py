@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from posixpath import dirname
 
 from gpupool.facts.zfs_disks import DiskState, Group, PoolsState, PoolState
-from gpupool.operations.zfs_wanted import MARK, create_words, plain_properties, shown_groups
+from gpupool.operations.zfs_wanted import MARK, create_arguments, plain_properties, shown_groups
 from gpupool.wanted import Pool
 
 _DESTROYED = "2"
@@ -24,9 +24,9 @@ class Work:
     stays: dict[str, str] = field(default_factory=dict)
     obstacles: list[str] = field(default_factory=list)
 
-    def do(self, what: str, words: str | None, *command: str) -> None:
+    def do(self, what: str, message: str | None, *command: str) -> None:
         """Have a command run, told as a change of `what`."""
-        self.changes[what] = None if words is None else f"{words}\n"
+        self.changes[what] = None if message is None else f"{message}\n"
         self.lines.append(shlex.join(["try", *command]))
 
 
@@ -56,21 +56,21 @@ def work_on_pools(wanted: Sequence[Pool], state: PoolsState) -> Work:
 
 
 def _create(entry: Pool, work: Work) -> None:
-    said = [word for name, value in plain_properties(entry).items() for word in ("-o", f"{name}={value}")]
+    options = [word for name, value in plain_properties(entry).items() for word in ("-o", f"{name}={value}")]
     place = ["-m", entry.mountpoint] if entry.mountpoint else []
-    layout = [word for vdev in entry.vdevs for word in create_words(vdev)]
-    words = f"created: {' '.join(layout)}"
+    layout = [word for vdev in entry.vdevs for word in create_arguments(vdev)]
+    message = f"created: {' '.join(layout)}"
     if entry.properties:
-        words += f" with {', '.join(f'{name}={value}' for name, value in plain_properties(entry).items())}"
-    work.do(f"pool {entry.name}", words, "zpool", "create", *said, *place, "-O", f"{MARK}=1", entry.name, *layout)
+        message += f" with {', '.join(f'{name}={value}' for name, value in plain_properties(entry).items())}"
+    work.do(f"pool {entry.name}", message, "zpool", "create", *options, *place, "-O", f"{MARK}=1", entry.name, *layout)
 
 
 def _set(entry: Pool, now: PoolState, work: Work) -> None:
     for name, value in plain_properties(entry).items():
-        found = now.properties[name].value if name in now.properties else "unknown"
-        if found != value:
+        current = now.properties[name].value if name in now.properties else "unknown"
+        if current != value:
             what = f"pool {entry.name} {name}"
-            work.do(what, f"{found} becomes {value}", "zpool", "set", f"{name}={value}", entry.name)
+            work.do(what, f"{current} becomes {value}", "zpool", "set", f"{name}={value}", entry.name)
 
 
 def _compare(entry: Pool, now: PoolState, state: PoolsState, work: Work) -> None:
@@ -80,19 +80,19 @@ def _compare(entry: Pool, now: PoolState, state: PoolsState, work: Work) -> None
     other: list[str] = []
     for vdev in entry.vdevs:
         for kind, disks in shown_groups(vdev):
-            there = next((it for it in left if it.kind == kind and _same(it, disks, state)), None)
-            if there is not None:
-                left.remove(there)
+            group = next((it for it in left if it.kind == kind and _same(it, disks, state)), None)
+            if group is not None:
+                left.remove(group)
             elif any(_at(it, disk, state) is not None for it in now.groups for disk in disks):
                 other.append(" ".join((kind, *disks)))
             else:
-                new.append(shlex.join(["zpool", "add", entry.name, *create_words(vdev)]))
+                new.append(shlex.join(["zpool", "add", entry.name, *create_arguments(vdev)]))
     if new:
         work.stays[f"pool {entry.name} is to grow"] = f"disks are only added by hand: {'; '.join(dict.fromkeys(new))}"
     if left or other:
-        found = "; ".join(" ".join((it.kind, *it.disks)) for it in left) or "nothing"
+        current = "; ".join(" ".join((it.kind, *it.disks)) for it in left) or "nothing"
         work.stays[f"pool {entry.name} has other disks"] = (
-            f"{found}, and the inventory has {'; '.join(other) or 'none of them'}. Disks are only replaced by hand "
+            f"{current}, and the inventory has {'; '.join(other) or 'none of them'}. Disks are only replaced by hand "
             "(zpool replace, attach, detach); if the pool is right as it is, correct the inventory"
         )
 
@@ -100,8 +100,8 @@ def _compare(entry: Pool, now: PoolState, state: PoolsState, work: Work) -> None
 def _at(group: Group, disk: str, state: PoolsState) -> int | None:
     """Return the place of a disk in a pool's group; zpool names the partition that it made on a whole disk."""
     known = state.disks.get(disk, DiskState(None)).device
-    there = zip(group.disks, group.devices, strict=True)
-    return next((at for at, it in enumerate(there) if it[0] in (disk, f"{disk}-part1") or it[1] == known), None)
+    pairs = zip(group.disks, group.devices, strict=True)
+    return next((at for at, it in enumerate(pairs) if it[0] in (disk, f"{disk}-part1") or it[1] == known), None)
 
 
 def _same(group: Group, disks: Sequence[str], state: PoolsState) -> bool:
@@ -115,28 +115,30 @@ def _in_the_way(entry: Pool, wanted: Sequence[Pool], state: PoolsState) -> Itera
     owners = {device: name for name, pool in state.pools.items() for it in pool.groups for device in it.devices}
     ours = _guid(entry, state)
     for disk in entry.disks:
-        found = state.disks.get(disk, DiskState(None))
+        current = state.disks.get(disk, DiskState(None))
         others = [it for other in wanted for it in other.disks if it != disk]
-        twins = [it for it in others if found.device and state.disks.get(it, DiskState(None)).device == found.device]
-        if found.device is None:
+        twins = [
+            it for it in others if current.device and state.disks.get(it, DiskState(None)).device == current.device
+        ]
+        if current.device is None:
             yield f"disk {disk} of pool {entry.name} does not exist (ls /dev/disk/by-id lists all disks)"
-        elif found.device in owners:
-            yield f"disk {disk} of pool {entry.name} already belongs to the pool {owners[found.device]}"
+        elif current.device in owners:
+            yield f"disk {disk} of pool {entry.name} already belongs to the pool {owners[current.device]}"
         elif twins or entry.disks.count(disk) > 1:
             yield f"disk {disk} of pool {entry.name} is given twice{f', also as {twins[0]}' if twins else ''}"
-        elif (found.signs or found.label) and not ours:
-            yield _holds(disk, entry.name, found)
+        elif (current.signs or current.label) and not ours:
+            yield _holds(disk, entry.name, current)
 
 
-def _holds(disk: str, pool: str, found: DiskState) -> str:
-    what = ", ".join(found.signs)
-    if found.label:
-        whose = f" of {found.label.hostname}" if found.label.hostname else ""
-        was = "destroyed pool" if found.label.state == _DESTROYED else "pool"
-        of_zfs = f"the ZFS {was} {found.label.pool}{whose}"
+def _holds(disk: str, pool: str, current: DiskState) -> str:
+    what = ", ".join(current.signs)
+    if current.label:
+        whose = f" of {current.label.hostname}" if current.label.hostname else ""
+        was = "destroyed pool" if current.label.state == _DESTROYED else "pool"
+        of_zfs = f"the ZFS {was} {current.label.pool}{whose}"
         what = f"{of_zfs} ({what})" if what else of_zfs
     advice = f"if it is no longer needed: wipefs -a {shlex.quote(disk)}"
-    if found.label and found.label.state != _DESTROYED:
+    if current.label and current.label.state != _DESTROYED:
         advice = f"to inspect it: zpool import; {advice}"
     return f"disk {disk} of pool {pool} holds {what}; {advice}"
 

@@ -20,7 +20,7 @@ _OTHER_NAMES = {
 _ASIDE = ("log", "special", "dedup")  # without it data is lost: two disks are a mirror
 
 
-def create_words(vdev: Vdev) -> list[str]:
+def create_arguments(vdev: Vdev) -> list[str]:
     """Return the words that `zpool create` and `zpool add` take for a group of disks."""
     if vdev.kind == "stripe":
         return [*vdev.disks]

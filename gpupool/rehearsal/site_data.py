@@ -5,7 +5,7 @@ from typing import Self
 from pydantic import Field, model_validator
 
 from gpupool.cluster.schema.base import Count, Entry, Name, Word
-from gpupool.cluster.words import Duration
+from gpupool.cluster.units import Duration
 
 
 class Submit(Entry):

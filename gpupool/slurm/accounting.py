@@ -58,18 +58,18 @@ def _qos_of(cluster: Cluster, user: User, *, at_home: bool) -> dict[str, Any]:
 
 
 def _qos(cluster: Cluster) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+    by_name: dict[str, dict[str, Any]] = {}
     for name, qos in cluster.qos.items():
-        found[name] = {"Priority": qos.priority, **_limits(qos.limits, qos.max_wall), **_per_user(qos.limits)}
+        by_name[name] = {"Priority": qos.priority, **_limits(qos.limits, qos.max_wall), **_per_user(qos.limits)}
         # coordinators can lift the limit on a user of theirs, not this one
-        found[name]["MaxSubmitPU"] = cluster.scheduler.max_submitted_jobs
+        by_name[name]["MaxSubmitPU"] = cluster.scheduler.max_submitted_jobs
     for partition in cluster.partitions.values():
         if own := partition_qos(partition):
-            found[own] = {"Priority": 0, **_limits(partition.limits), **_per_user(partition.limits)}
+            by_name[own] = {"Priority": 0, **_limits(partition.limits), **_per_user(partition.limits)}
             if partition.lift_per_user:
-                found[own]["MaxTRESPU"] = {"cpu": UNBOUNDED, "gres/gpu": UNBOUNDED}
+                by_name[own]["MaxTRESPU"] = {"cpu": UNBOUNDED, "gres/gpu": UNBOUNDED}
     # a job that alone is above a limit could never start: it is refused, and does not wait for ever
-    return {name: {**fields, "Flags": ["DenyOnLimit"]} for name, fields in found.items()}
+    return {name: {**fields, "Flags": ["DenyOnLimit"]} for name, fields in by_name.items()}
 
 
 def _limits(limits: Limits, max_wall: int | None = None) -> dict[str, Any]:

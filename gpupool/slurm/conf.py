@@ -90,25 +90,25 @@ def _default_memory(cluster: Cluster) -> str | None:
 
 
 def _node_line(node: Node) -> str:
-    words = [f"NodeName={node.slurm_name}"]
+    parts = [f"NodeName={node.slurm_name}"]
     if node.slurm_name != node.name:
         # slurmd looks its own name up by the machine's host name, which is the short one
-        words.append(f"NodeHostname={node.name}")
+        parts.append(f"NodeHostname={node.name}")
     if node.address:
-        words.append(f"NodeAddr={node.address}")
+        parts.append(f"NodeAddr={node.address}")
     # sockets, cores and threads are left out on purpose: Slurm then allocates single logical CPUs
-    words.append(f"CPUs={node.cpus}")
+    parts.append(f"CPUs={node.cpus}")
     if node.cpus_kept:
         # Slurm keeps the CPUs of a GPU within one socket
-        words += ["Sockets=1", f"CoresPerSocket={node.cpus}", "ThreadsPerCore=1"]
-        words.append(f"RestrictedCoresPerGPU={node.cpus_kept}")
-    words.append(f"RealMemory={node.memory}")
+        parts += ["Sockets=1", f"CoresPerSocket={node.cpus}", "ThreadsPerCore=1"]
+        parts.append(f"RestrictedCoresPerGPU={node.cpus_kept}")
+    parts.append(f"RealMemory={node.memory}")
     if node.gpus:
-        words.append("Gres=" + ",".join(f"gpu:{gpu}:{count}" for gpu, count in node.gpus.items()))
+        parts.append("Gres=" + ",".join(f"gpu:{gpu}:{count}" for gpu, count in node.gpus.items()))
     if node.features:
-        words.append("Feature=" + ",".join(node.features))
-    words.append("State=CLOUD" if node.elastic else "State=UNKNOWN")
-    return " ".join(words)
+        parts.append("Feature=" + ",".join(node.features))
+    parts.append("State=CLOUD" if node.elastic else "State=UNKNOWN")
+    return " ".join(parts)
 
 
 def _partition_lines(cluster: Cluster) -> Iterator[str]:
@@ -119,28 +119,28 @@ def _partition_lines(cluster: Cluster) -> Iterator[str]:
         yield _partition_line(cluster, partition, hostlists[partition.nodes])
 
 
-def _partition_line(cluster: Cluster, it: Partition, hostlist: str) -> str:
-    words = [f"PartitionName={it.name}", f"Nodes={hostlist}"]
-    words.append(f"Default={'YES' if it.default else 'NO'}")
-    words.append(f"MaxTime={minutes(it.max_time) if it.max_time else 'UNLIMITED'}")
-    if it.max_nodes:
-        words.append(f"MaxNodes={it.max_nodes}")
-    words.append(f"PriorityTier={it.tier}")
+def _partition_line(cluster: Cluster, entry: Partition, hostlist: str) -> str:
+    parts = [f"PartitionName={entry.name}", f"Nodes={hostlist}"]
+    parts.append(f"Default={'YES' if entry.default else 'NO'}")
+    parts.append(f"MaxTime={minutes(entry.max_time) if entry.max_time else 'UNLIMITED'}")
+    if entry.max_nodes:
+        parts.append(f"MaxNodes={entry.max_nodes}")
+    parts.append(f"PriorityTier={entry.tier}")
     if any(partition.preemptable for partition in cluster.partitions.values()):
-        words.append(f"PreemptMode={cluster.preemption.action.upper() if it.preemptable else 'OFF'}")
-    if it.preemptable:
-        words.append(f"GraceTime={it.grace}")
-    if it.allow_accounts:
-        words.append("AllowAccounts=" + ",".join(it.allow_accounts))
-    if it.deny_accounts:
-        words.append("DenyAccounts=" + ",".join(it.deny_accounts))
-    if it.allow_qos:
-        words.append("AllowQos=" + ",".join(it.allow_qos))
-    if qos := partition_qos(it):
-        words.append(f"QOS={qos}")
-    if it.billing:
-        words.append(
-            "TRESBillingWeights=" + ",".join(f"{_BILLING[key]}={weight}" for key, weight in it.billing.items())
+        parts.append(f"PreemptMode={cluster.preemption.action.upper() if entry.preemptable else 'OFF'}")
+    if entry.preemptable:
+        parts.append(f"GraceTime={entry.grace}")
+    if entry.allow_accounts:
+        parts.append("AllowAccounts=" + ",".join(entry.allow_accounts))
+    if entry.deny_accounts:
+        parts.append("DenyAccounts=" + ",".join(entry.deny_accounts))
+    if entry.allow_qos:
+        parts.append("AllowQos=" + ",".join(entry.allow_qos))
+    if qos := partition_qos(entry):
+        parts.append(f"QOS={qos}")
+    if entry.billing:
+        parts.append(
+            "TRESBillingWeights=" + ",".join(f"{_BILLING[key]}={weight}" for key, weight in entry.billing.items())
         )
-    words.append("State=UP")
-    return " ".join(words)
+    parts.append("State=UP")
+    return " ".join(parts)

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from gpupool.cluster.model import Cluster
-from gpupool.cluster.words import format_size
+from gpupool.cluster.units import format_size
 from gpupool.slurm.names import minutes
 from gpupool.slurm.priority import step_down
 from gpupool.template import fill
@@ -105,11 +105,11 @@ def _says_none(cluster: Cluster) -> bool:
 
 
 def _fitting(cluster: Cluster) -> Iterator[dict[str, Any]]:
-    for it in cluster.partitions.values():
+    for partition in cluster.partitions.values():
         # never send a job to a preemptable partition that it did not ask for
-        if not it.preemptable:
-            only, never = (dict.fromkeys(names, True) for names in (it.allow_accounts, it.deny_accounts))
-            yield {"name": it.name, "only": only, "never": never}
+        if not partition.preemptable:
+            only, never = (dict.fromkeys(names, True) for names in (partition.allow_accounts, partition.deny_accounts))
+            yield {"name": partition.name, "only": only, "never": never}
 
 
 def _queues(cluster: Cluster) -> str:
@@ -117,11 +117,11 @@ def _queues(cluster: Cluster) -> str:
 
 
 def _replaced(cluster: Cluster) -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = {}
+    replaced: dict[str, dict[str, str]] = {}
     for name, qos in cluster.qos.items():
         for account in qos.default_for if qos.replaces else ():
-            found.setdefault(account, {}).update(dict.fromkeys(qos.replaces, name))
-    return found
+            replaced.setdefault(account, {}).update(dict.fromkeys(qos.replaces, name))
+    return replaced
 
 
 def lua(value: str | float | Mapping[str, Any] | Sequence[Any]) -> str:

@@ -33,14 +33,14 @@ def members_for(cluster: Cluster, node: Node) -> dict[str, int]:
 
     Members make these themselves, or do not: anybody else who may write there may have been first.
     """
-    found: dict[str, int] = {}
+    owners: dict[str, int] = {}
     called = cluster.storage.space_rules.user_dir
     for mount, path in _kept(cluster, node):
         labs = {name for name, spaces in cluster.storage.spaces.items() if mount.export in spaces.values()}
         for user in cluster.users.values():
             if labs & {user.account, *user.accounts}:
-                found[f"{path}/{called.replace('{user}', user.name)}"] = user.uid
-    return found
+                owners[f"{path}/{called.replace('{user}', user.name)}"] = user.uid
+    return owners
 
 
 def _kept(cluster: Cluster, node: Node) -> Iterator[tuple[Mount, str]]:
@@ -74,7 +74,7 @@ def _parts(cluster: Cluster, node: Node) -> Iterator[tuple[str, str]]:
 
 def folders_for(cluster: Cluster, node: Node) -> list[Folder]:
     """Return the users' own folders on a node: in the user spaces that it serves, and in its directories for them."""
-    found: dict[str, Folder] = {}
+    folders: dict[str, Folder] = {}
     for user in cluster.users.values():
         gid = user.gid or PEOPLE_GID
         for space in cluster.storage.user_spaces:
@@ -82,12 +82,12 @@ def folders_for(cluster: Cluster, node: Node) -> list[Folder]:
             path = _here(cluster, node, at)
             if path and at != user.home:
                 # people of one account may read each other's
-                found[path] = Folder(path, user.uid, gid, "2750")
+                folders[path] = Folder(path, user.uid, gid, "2750")
         for local in cluster.storage.local:
             if local.user_dirs and node.name in cluster.select(local.where):
                 path = f"{local.path}/{user.name}"
-                found[path] = Folder(path, user.uid, gid, local.mode)
-    return list(found.values())
+                folders[path] = Folder(path, user.uid, gid, local.mode)
+    return list(folders.values())
 
 
 def homes_for(cluster: Cluster, node: Node) -> list[Folder]:

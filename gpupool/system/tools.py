@@ -23,12 +23,12 @@ def files(cluster: Cluster, node: Node) -> tuple[File, ...]:
 def sbash(cluster: Cluster, tool: Tool) -> str:
     """Return the shell script; options of the tool: gpus, gpu (type), cpus (for each GPU), partition."""
     types = [gpu for gpu in cluster.gpu_types if any(gpu in node.gpus for node in cluster.having("compute"))]
-    words = {key: shlex.quote(str(tool.options[key])) if key in tool.options else "" for key in ("gpu", "partition")}
+    options = {key: shlex.quote(str(tool.options[key])) if key in tool.options else "" for key in ("gpu", "partition")}
     return fill(
         "sbash",
         cluster=cluster,
         types=types,
         gpus=tool.options.get("gpus", 1),
         cpus=tool.options.get("cpus", 1),
-        **words,
+        **options,
     )

@@ -73,10 +73,10 @@ class Jobs:
     @property
     def intervals(self) -> dict[str, int]:
         """Seconds from one run to the next, for each kind of job that there is."""
-        found = {"count": self.every} if self.count else {}
+        intervals = {"count": self.every} if self.count else {}
         if self.purge:
-            found["purge"] = min(it.every for it in self.purge)
-        return {**found, "audit": _DAY} if self.audit else found
+            intervals["purge"] = min(it.every for it in self.purge)
+        return {**intervals, "audit": _DAY} if self.audit else intervals
 
 
 def jobs_for(cluster: Cluster, node: Node) -> Jobs:

@@ -29,13 +29,13 @@ def pools_for(cluster: Cluster, node: Node) -> list[Pool]:
 def datasets_for(cluster: Cluster, node: Node) -> list[Dataset]:
     """Return the datasets of a node, parents first; the first of each pool is its top, with the pool's defaults."""
     pools = _pools(cluster, node)
-    found = {it.name: _top(it) for it in pools}
+    datasets = {it.name: _top(it) for it in pools}
     named = (*_exports(cluster, node), *_local(cluster, node, pools)) if pools else ()
     for dataset in sorted(named, key=_depth):
-        _between(dataset, found)
-        top = found.get(dataset.name)
-        found[dataset.name] = replace(dataset, properties={**(top.properties if top else {}), **dataset.properties})
-    return sorted(found.values(), key=_depth)
+        _between(dataset, datasets)
+        top = datasets.get(dataset.name)
+        datasets[dataset.name] = replace(dataset, properties={**(top.properties if top else {}), **dataset.properties})
+    return sorted(datasets.values(), key=_depth)
 
 
 def _depth(dataset: Dataset) -> list[str]:
@@ -52,13 +52,13 @@ def _top(pool: Placed) -> Dataset:
     return Dataset(pool.name, pool.at, {**DEFAULTS, **pool.entry.defaults})
 
 
-def _between(dataset: Dataset, found: dict[str, Dataset]) -> None:
+def _between(dataset: Dataset, datasets: dict[str, Dataset]) -> None:
     """Add the datasets between a dataset and the top of its pool, which only hold what is below them."""
     steps = dataset.name.split("/")
     for length in range(2, len(steps)):
         name = "/".join(steps[:length])
-        above = found["/".join(steps[: length - 1])]
-        found.setdefault(name, Dataset(name, f"{(above.mountpoint or '').rstrip('/')}/{steps[length - 1]}"))
+        above = datasets["/".join(steps[: length - 1])]
+        datasets.setdefault(name, Dataset(name, f"{(above.mountpoint or '').rstrip('/')}/{steps[length - 1]}"))
 
 
 def _exports(cluster: Cluster, node: Node) -> Iterator[Dataset]:
@@ -95,10 +95,10 @@ def _sizes(quota: int | None, reservation: int | None) -> dict[str, str]:
 def _group_quotas(cluster: Cluster, export: str) -> dict[str, int]:
     """Return what each account's users may have together, where directories of users by account lie on an export."""
     mount = next(it for it in cluster.mounts if it.export == export)
-    found: dict[str, int] = {}
+    quotas: dict[str, int] = {}
     for space in cluster.storage.user_spaces:
         if space.quota and mount.holds(space.path.partition("{")[0].rstrip("/")):
             for account in cluster.accounts.values():
                 if account.gid and account.tier in space.quota:
-                    found[str(account.gid)] = space.quota[account.tier] * _MIB
-    return found
+                    quotas[str(account.gid)] = space.quota[account.tier] * _MIB
+    return quotas

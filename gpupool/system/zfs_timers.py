@@ -17,15 +17,15 @@ _DAYS = {"weekly": 7, "monthly": 30, "quarterly": 91}
 def snapshot_files(schedule: Mapping[str, Mapping[str, int]]) -> list[File]:
     """Return the files for snapshots; `schedule`: dataset -> kind (hourly, daily, weekly, monthly) -> how many stay."""
     rows = [(name, kind, str(keep)) for name, kinds in schedule.items() for kind, keep in kinds.items()]
-    words = "Snapshots of ZFS datasets that are due"
-    return _files(SNAPSHOTS, "zfs-snapshots", words, "hourly", 60, _table("snapshots", rows))
+    description = "Snapshots of ZFS datasets that are due"
+    return _files(SNAPSHOTS, "zfs-snapshots", description, "hourly", 60, _table("snapshots", rows))
 
 
 def scrub_files(pools: Mapping[str, str]) -> list[File]:
     """Return the files for scrubs; `pools`: pool -> weekly, monthly or quarterly."""
     rows = [(pool, str(_DAYS[often])) for pool, often in pools.items()]
-    words = "Scrubs of ZFS pools that are due"
-    return _files(SCRUB, "zfs-scrub", words, "*-*-* 00:30", 3600, _table("scrubs", rows))
+    description = "Scrubs of ZFS pools that are due"
+    return _files(SCRUB, "zfs-scrub", description, "*-*-* 00:30", 3600, _table("scrubs", rows))
 
 
 def health_files(pools: Collection[str]) -> list[File]:
@@ -41,7 +41,7 @@ def _table(name: str, rows: Sequence[tuple[str, ...]]) -> File:
 def _files(
     unit: str,
     script: str,
-    words: str,
+    description: str,
     when: str,
     spread: int,
     table: File | None,
@@ -51,6 +51,9 @@ def _files(
     return [
         File(f"{HOME}/{script}", fill(script)),
         *([table] if table else []),
-        File(f"/etc/systemd/system/{unit}.service", fill("oneshot.service", words=words, command=command)),
-        File(f"/etc/systemd/system/{unit}.timer", fill("oneshot.timer", words=words, when=when, spread=spread)),
+        File(f"/etc/systemd/system/{unit}.service", fill("oneshot.service", description=description, command=command)),
+        File(
+            f"/etc/systemd/system/{unit}.timer",
+            fill("oneshot.timer", description=description, when=when, spread=spread),
+        ),
     ]

@@ -13,7 +13,7 @@ _SCRIPT = shell_file(__package__, "boot.sh")
 
 def script(*, cgroups: str, gpus: int, nameservers: tuple[str, ...], public_key: str) -> str:
     """Return the shell text that a container starts with, each time it starts."""
-    said = values(
+    assignments = values(
         resolv="".join(f"nameserver {address}\n" for address in nameservers),
         login=public_key.strip(),
         v1=V1_MOUNT,
@@ -21,7 +21,7 @@ def script(*, cgroups: str, gpus: int, nameservers: tuple[str, ...], public_key:
         major=str(MAJOR),
         devices=" ".join(_devices(gpus)),
     )
-    return said + _SCRIPT
+    return assignments + _SCRIPT
 
 
 def gpu_minors(gpus: int) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gpupool.errors import TestbedError
 from gpupool.testbed import docker, keys, look, vm
-from gpupool.testbed.abreast import abreast
+from gpupool.testbed.parallel import parallel
 from gpupool.testbed.spec import Container, Spec
 
 BOOT_SECONDS = 300.0  # thirty times what a quiet machine takes: it is not going to
@@ -15,18 +15,18 @@ SETTLE_SECONDS = 20.0
 # A key made after the container was (its folder got lost) is let in too.
 _ALLOW = 'grep -qsF "$1" /root/.ssh/authorized_keys || echo "$1" >> /root/.ssh/authorized_keys\n'
 
-Ready = list[tuple[Container, look.Found]]
+Ready = list[tuple[Container, look.ProbeResult]]
 
 
-def wait(spec: Spec, folder: Path, key: Path) -> Ready:
+def wait_until_ready(spec: Spec, folder: Path, key: Path) -> Ready:
     """Return what was found on each node once it lets us in; `key` is the testbed's private one."""
     public_key = keys.public_path(key).read_text().strip()
     into = vm.ssh_config(spec, folder, key) if spec.machines else Path()
 
-    def ready(box: Container) -> tuple[Container, look.Found]:
+    def ready(box: Container) -> tuple[Container, look.ProbeResult]:
         return box, vm.ready(spec, box, into) if box.machine else _ready(spec, box, public_key)
 
-    return abreast(ready, spec.containers)
+    return parallel(ready, spec.containers)
 
 
 def still_starting(ready: Ready) -> list[str]:
@@ -35,20 +35,20 @@ def still_starting(ready: Ready) -> list[str]:
     return [f"{name} is still starting services: run systemctl list-jobs on it" for name in late]
 
 
-def _ready(spec: Spec, box: Container, public_key: str) -> look.Found:
+def _ready(spec: Spec, box: Container, public_key: str) -> look.ProbeResult:
     """Wait until a node has booted, all but services that take their time, and return what was found there."""
     began = time.monotonic()
     name = spec.part(box.name)
-    found = look.read("")
+    probe = look.read("")
     while (waited := time.monotonic() - began) < BOOT_SECONDS:
         seen = docker.attempt(["exec", name, "/bin/sh", "-c", _ALLOW + look.PROBE, "sh", public_key])
-        found = look.read(seen.stdout)
-        if found.host_key and found.sshd and (found.system in ("running", "degraded") or waited > SETTLE_SECONDS):
-            return found
+        probe = look.read(seen.stdout)
+        if probe.host_key and probe.sshd and (probe.system in ("running", "degraded") or waited > SETTLE_SECONDS):
+            return probe
         if "is not running" in seen.stderr:
             logs = docker.attempt(["logs", "--tail", "3", name])
-            words = " / ".join((logs.stdout + logs.stderr).split("\n")).strip(" /") or "no output"
-            raise TestbedError(f"{box.name} stopped while booting: {words}")
+            tail = " / ".join((logs.stdout + logs.stderr).split("\n")).strip(" /") or "no output"
+            raise TestbedError(f"{box.name} stopped while booting: {tail}")
         time.sleep(0.3)
-    late = f"{box.name} has not booted after {BOOT_SECONDS:.0f} s (systemd says: {found.system})"
+    late = f"{box.name} has not booted after {BOOT_SECONDS:.0f} s (systemd says: {probe.system})"
     raise TestbedError(f"{late}: see docker logs {name}")

@@ -62,10 +62,10 @@ def reason(done: subprocess.CompletedProcess[str]) -> str:
     """Return the last line docker wrote to its standard error, without its own prefixes."""
     hints = ("See '", "Run 'docker ", "Usage:")
     lines = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith(hints)]
-    said = lines[-1] if lines else f"exit {done.returncode}"
+    message = lines[-1] if lines else f"exit {done.returncode}"
     for prefix in ("docker: ", "Error response from daemon: ", "Error: "):
-        said = said.removeprefix(prefix)
-    return said.strip()
+        message = message.removeprefix(prefix)
+    return message.strip()
 
 
 def inspect(kind: str, names: Sequence[str]) -> dict[str, dict[str, Any]]:

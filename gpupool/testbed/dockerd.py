@@ -19,10 +19,10 @@ def ensure(*, may_install: bool = True) -> str:
         if not may_install or not _is_root():
             raise TestbedError(_not_installed())
         _install()
-    version, said = _ask()
+    version, output = _ask()
     if version:
         return version
-    if "permission denied" in said.lower():
+    if "permission denied" in output.lower():
         raise TestbedError(_not_allowed())
     if os.environ.get("DOCKER_HOST"):
         raise TestbedError(_not_there(os.environ["DOCKER_HOST"]))
@@ -109,8 +109,8 @@ def forget_if_dead(pid_file: Path, name: str) -> None:
         return
     except ValueError:
         status = ""
-    words = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
-    if words.get("Name") != name or words.get("State", "").startswith("Z"):
+    fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    if fields.get("Name") != name or fields.get("State", "").startswith("Z"):
         pid_file.unlink(missing_ok=True)
 
 

@@ -46,23 +46,23 @@ def _is_local(address: str) -> bool:
 
 def proxies() -> dict[str, str]:
     """Return the proxy settings of this process and, where it has none, those of apt."""
-    found = {name: os.environ[name] for name in _PROXIES if os.environ.get(name)}
+    settings = {name: os.environ[name] for name in _PROXIES if os.environ.get(name)}
     if shutil.which("apt-config"):
         for name in ("http", "https"):
-            said = _output("apt-config", "dump", "--format", "%v%n", f"Acquire::{name}::Proxy").strip()
-            if said and said != "DIRECT":
-                found.setdefault(f"{name}_proxy", said)
-    return found
+            proxy = _output("apt-config", "dump", "--format", "%v%n", f"Acquire::{name}::Proxy").strip()
+            if proxy and proxy != "DIRECT":
+                settings.setdefault(f"{name}_proxy", proxy)
+    return settings
 
 
 def mirror() -> str | None:
     """Return the Debian mirror that this machine's apt uses, if it is a Debian with one."""
     if not shutil.which("apt-get"):
         return None
-    said = _output(
+    output = _output(
         "apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Label: Debian", "Component: main"
     )
-    return next((line.strip().rstrip("/") for line in said.splitlines() if line.startswith("http")), None)
+    return next((line.strip().rstrip("/") for line in output.splitlines() if line.startswith("http")), None)
 
 
 def apt_options() -> tuple[str, ...]:

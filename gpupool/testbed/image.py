@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gpupool.errors import TestbedError
 from gpupool.testbed import apt, docker, host, recipe
-from gpupool.testbed.abreast import abreast
+from gpupool.testbed.parallel import parallel
 
 CACHE_VOLUME = "gpupool-apt-cache"
 BUILD_LABEL = "gpupool.build"  # of a container in which something is made: what only_builder calls it
@@ -65,7 +65,9 @@ def ensure(suite: str, sets: Collection[frozenset[str]], tell: Tell, line: Line 
         _ensure_base(suite, line, tell)
         # The larger ones first: they take the longest.
         layers = sorted((packages for packages in missing if packages), key=len, reverse=True)
-        abreast(lambda packages: _ensure_layer(suite, packages, line, tell), layers, max(2, (os.cpu_count() or 2) // 2))
+        parallel(
+            lambda packages: _ensure_layer(suite, packages, line, tell), layers, max(2, (os.cpu_count() or 2) // 2)
+        )
     return tags
 
 
@@ -159,9 +161,11 @@ def _bootstrap(suite: str, tag: str) -> None:
         tree = Path(folder) / "tree.tar"
         command = ["mmdebstrap", "--variant=apt", f"--components={COMPONENTS}", *host.apt_options(), suite, str(tree)]
         sources = _sources(suite)
-        code, said = _until_done([*command, "-"] if sources else command, sources or "")
+        code, errors = _until_done([*command, "-"] if sources else command, sources or "")
         if code:
-            lines = [line.strip() for line in said.splitlines() if line.strip().startswith("E:")] or ["no reason given"]
+            lines = [line.strip() for line in errors.splitlines() if line.strip().startswith("E:")] or [
+                "no reason given"
+            ]
             raise TestbedError(f"cannot download Debian {suite}: {lines[0].removeprefix('E:').strip()}")
         docker.run(["import", str(tree), tag], timeout=BUILD_SECONDS)
 
@@ -172,11 +176,11 @@ def _until_done(command: list[str], stdin: str) -> tuple[int, str]:
     pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
     with subprocess.Popen(command, stdin=pipe, stdout=nowhere, stderr=pipe, text=True, env=env) as process:
         try:
-            _, said = process.communicate(stdin)
+            _, errors = process.communicate(stdin)
         except KeyboardInterrupt:
             process.wait(timeout=30)
             raise
-        return process.returncode, said
+        return process.returncode, errors
 
 
 def _sources(suite: str) -> str | None:

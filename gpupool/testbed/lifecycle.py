@@ -9,8 +9,8 @@ from typing import Any
 from gpupool.errors import TestbedError
 from gpupool.testbed import booted, container, docker, dockerd, host, image, keys, look, network, orders, vm
 from gpupool.testbed import state as kept
-from gpupool.testbed.abreast import abreast
 from gpupool.testbed.orders import Order
+from gpupool.testbed.parallel import parallel
 from gpupool.testbed.spec import ANCHOR, LABEL, SHAPE_LABEL, Container, Spec
 from gpupool.testbed.state import State
 
@@ -55,7 +55,7 @@ def up(spec: Spec, *, inventory: Path, tell: Tell = lambda _: None) -> Up:
         tell("containers")
         done = _settle(spec, wanted)
         tell("waiting until the nodes have booted")
-        ready = booted.wait(spec, folder, key)
+        ready = booted.wait_until_ready(spec, folder, key)
         keys.write(Path(state.known_hosts), keys.known_hosts([(box, seen.host_key) for box, seen in ready]))
         keys.write(Path(state.ssh_config), keys.ssh_config(spec.containers, key, Path(state.known_hosts)))
         return Up(
@@ -73,7 +73,7 @@ def down(testbed: str) -> tuple[str, ...]:
     with kept.held(testbed):
         label = f"{LABEL}={testbed}"
         boxes = docker.labelled("container", label)
-        abreast(lambda name: docker.attempt(["rm", "--force", "--volumes", name]), boxes)
+        parallel(lambda name: docker.attempt(["rm", "--force", "--volumes", name]), boxes)
         left = docker.labelled("container", label)
         if left:
             raise TestbedError(f"docker did not remove {', '.join(left)}: try again")
@@ -108,7 +108,7 @@ def _state(spec: Spec, inventory: Path, folder: Path, key: Path, wanted: dict[st
 
 def _settle(spec: Spec, wanted: dict[str, Order]) -> dict[str, tuple[str, ...]]:
     """Make, make anew, start or leave each container, and return the names by what was done."""
-    there = look.standing(spec.id)
+    existing = look.standing(spec.id)
     _anchor(spec)
 
     def make(box: Container) -> None:
@@ -122,41 +122,43 @@ def _settle(spec: Spec, wanted: dict[str, Order]) -> dict[str, tuple[str, ...]]:
         docker.run(["start", spec.part(box.name)])
 
     # All that changed goes before anything is made: one node may take the address that another gave up.
-    changed = [box for box in spec.containers if box.name in there and _is_changed(there[box.name], wanted[box.name])]
-    abreast(lambda box: docker.run(["rm", "--force", "--volumes", spec.part(box.name)]), changed)
+    changed = [
+        box for box in spec.containers if box.name in existing and _is_changed(existing[box.name], wanted[box.name])
+    ]
+    parallel(lambda box: docker.run(["rm", "--force", "--volumes", spec.part(box.name)]), changed)
 
     def settle(box: Container) -> tuple[str, str]:
-        if box.name not in there or box in changed:
+        if box.name not in existing or box in changed:
             make(box)
             return "recreated" if box in changed else "created", box.name
-        if there[box.name]["State"]["Running"]:
+        if existing[box.name]["State"]["Running"]:
             return "kept", box.name
         docker.run(["start", spec.part(box.name)])
         return "started", box.name
 
     done: dict[str, tuple[str, ...]] = {}
-    for verb, name in abreast(settle, spec.containers):
+    for verb, name in parallel(settle, spec.containers):
         done[verb] = (*done.get(verb, ()), name)
-    orphans = tuple(name for name in there if name not in wanted)
+    orphans = tuple(name for name in existing if name not in wanted)
     return {**done, **({"orphans": orphans} if orphans else {})}
 
 
-def _is_changed(there: dict[str, Any], order: Order) -> bool:
-    return bool(there["Config"]["Labels"].get(SHAPE_LABEL) != order.shape)
+def _is_changed(existing: dict[str, Any], order: Order) -> bool:
+    return bool(existing["Config"]["Labels"].get(SHAPE_LABEL) != order.shape)
 
 
 def _anchor(spec: Spec) -> None:
     """Keep a sleeping container that holds the volumes in memory, made anew when there are others."""
     wanted = container.anchor(spec, image.base_tag(spec.suite))
     name = spec.part(ANCHOR)
-    there = docker.inspect("container", [name]).get(name)
-    if there is not None and (
-        wanted is None or f"{SHAPE_LABEL}={there['Config']['Labels'].get(SHAPE_LABEL)}" not in wanted
+    existing = docker.inspect("container", [name]).get(name)
+    if existing is not None and (
+        wanted is None or f"{SHAPE_LABEL}={existing['Config']['Labels'].get(SHAPE_LABEL)}" not in wanted
     ):
         docker.run(["rm", "--force", name])
-        there = None
+        existing = None
     if wanted is None:
         return
-    if there is None:
+    if existing is None:
         docker.run(wanted)
     docker.run(["start", name])

@@ -11,7 +11,7 @@ from gpupool.errors import TestbedError, UsageError
 from gpupool.shell import shell_file
 from gpupool.testbed import docker, dockerd
 from gpupool.testbed import state as kept
-from gpupool.testbed.abreast import abreast
+from gpupool.testbed.parallel import parallel
 from gpupool.testbed.spec import LABEL, NODE_LABEL
 from gpupool.testbed.state import State
 
@@ -45,32 +45,32 @@ def status(testbed: str) -> list[NodeStatus]:
     """Return how each node of a testbed that was brought up is right now, in the inventory's order."""
     state = kept.load(testbed)
     dockerd.ensure(may_install=False)
-    there = standing(testbed)
+    existing = standing(testbed)
 
     def look(name: str) -> NodeStatus:
         roles = tuple(state.roles.get(name, ()))
-        word = there[name]["State"]["Status"] if name in there else "missing"
+        word = existing[name]["State"]["Status"] if name in existing else "missing"
         if word != "running":
             return NodeStatus(name, state.nodes[name], roles, word, "-", False)
         if name in state.machines:
-            found = over_ssh(Path(state.ssh_config), name)
-            lets_in = bool(found.host_key)
+            probe = over_ssh(Path(state.ssh_config), name)
+            lets_in = bool(probe.host_key)
         else:
             seen = docker.attempt(["exec", f"{testbed}-{name}", "/bin/sh", "-c", PROBE], timeout=30)
-            found = read(seen.stdout)
+            probe = read(seen.stdout)
             lets_in = _lets_in(state, name)
         return NodeStatus(
             name,
             state.nodes[name],
             roles,
             word,
-            found.system,
+            probe.system,
             lets_in,
-            found.failed_units,
+            probe.failed_units,
             name in state.machines,
         )
 
-    return abreast(look, list(state.nodes))
+    return parallel(look, list(state.nodes))
 
 
 def standing(testbed: str) -> dict[str, dict[str, Any]]:
@@ -82,7 +82,7 @@ def standing(testbed: str) -> dict[str, dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class Found:
+class ProbeResult:
     """What the probe printed: public host key, whether sshd runs, systemd's word (`-`: none yet), failed units."""
 
     host_key: str
@@ -91,15 +91,15 @@ class Found:
     failed_units: tuple[str, ...]
 
 
-def read(text: str) -> Found:
+def read(text: str) -> ProbeResult:
     """Return the probe's lines as what they mean; a node that has hardly begun to boot prints few of them."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     key = next((line for line in lines if line.startswith("ssh-")), "")
     sshd, system, *units = [*(line for line in lines if not line.startswith("ssh-")), "-", "-"][: max(2, len(lines))]
-    return Found(key, sshd == "active", system, tuple(unit for unit in units if unit != "-"))
+    return ProbeResult(key, sshd == "active", system, tuple(unit for unit in units if unit != "-"))
 
 
-def over_ssh(config: Path, name: str, seconds: float = 40.0) -> Found:
+def over_ssh(config: Path, name: str, seconds: float = 40.0) -> ProbeResult:
     """Return what the probe says over SSH; nothing of a node that does not let us in within these seconds."""
     command = ["ssh", "-F", str(config), "-o", "BatchMode=yes", "-o", "ConnectTimeout=20", name, PROBE]
     try:

@@ -46,10 +46,10 @@ def ensure_volumes(spec: Spec) -> None:
     """Make the volumes that are not there yet; one that has changed is refused, since it may hold data."""
     known = docker.inspect("volume", [spec.part(volume.key) for volume in spec.volumes])
     for volume in spec.volumes:
-        there = known.get(spec.part(volume.key))
-        if there is None:
+        existing = known.get(spec.part(volume.key))
+        if existing is None:
             docker.run(create_volume(spec, volume))
-        elif (there.get("Options") or {}) != _options(volume):
+        elif (existing.get("Options") or {}) != _options(volume):
             raise TestbedError(
                 f"volume {spec.part(volume.key)} was created with another source or size: run testbed down first"
             )
@@ -74,11 +74,11 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 def _subnets() -> dict[str, list[Network]]:
     names = docker.run(["network", "ls", "--format", "{{.Name}}"]).split()
-    found = {}
+    subnets = {}
     for name, entry in docker.inspect("network", names).items():
         configs = (entry.get("IPAM") or {}).get("Config") or []
-        found[name] = [ipaddress.ip_network(config["Subnet"]) for config in configs if config.get("Subnet")]
-    return found
+        subnets[name] = [ipaddress.ip_network(config["Subnet"]) for config in configs if config.get("Subnet")]
+    return subnets
 
 
 def _free(like: Network, taken: list[Network]) -> Network:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from gpupool.cluster.model import Account, Cluster, Drivers, Mount, Node
 from gpupool.cluster.schema.scheduling import LabShare
-from gpupool.cluster.words import format_size
+from gpupool.cluster.units import format_size
 from gpupool.errors import TestbedError, UsageError
 from gpupool.system.packages import packages_for
 from gpupool.testbed import vm_choice

@@ -103,7 +103,7 @@ class Spec:
 def _complaints(spec: Spec) -> list[str]:
     bad = [
         f"'{word}' is not a valid name for docker (use a-z, 0-9, -)"
-        for word in _words(spec)
+        for word in _names(spec)
         if not _NAME.fullmatch(word)
     ]
     bad += [words for box in spec.containers if box.machine for words in _machine_complaints(box, box.machine)]
@@ -131,16 +131,16 @@ def _complaints(spec: Spec) -> list[str]:
     return bad
 
 
-def _machine_complaints(box: Container, it: Machine) -> list[str]:
+def _machine_complaints(box: Container, machine: Machine) -> list[str]:
     bad = [f"{box.name}: a virtual machine cannot use volumes of containers"] if box.volumes else []
-    if it.cpus < 1 or it.threads < 1 or it.cpus % it.threads:
-        bad.append(f"{box.name}: {it.cpus} CPUs cannot be divided into cores of {it.threads} threads")
-    if it.memory < LEAST_MEMORY:
-        bad.append(f"{box.name}: {it.memory} MiB are too little for a virtual machine, which needs {LEAST_MEMORY}")
-    if it.disks and len(f"{box.name}-{len(it.disks)}") > DISK_NAME:
+    if machine.cpus < 1 or machine.threads < 1 or machine.cpus % machine.threads:
+        bad.append(f"{box.name}: {machine.cpus} CPUs cannot be divided into cores of {machine.threads} threads")
+    if machine.memory < LEAST_MEMORY:
+        bad.append(f"{box.name}: {machine.memory} MiB are too little for a virtual machine, which needs {LEAST_MEMORY}")
+    if machine.disks and len(f"{box.name}-{len(machine.disks)}") > DISK_NAME:
         bad.append(f"{box.name}: its name is too long for its disks, whose serial numbers have {DISK_NAME} characters")
     return bad
 
 
-def _words(spec: Spec) -> list[str]:
+def _names(spec: Spec) -> list[str]:
     return [spec.name, spec.prefix, *(c.name for c in spec.containers), *(v.key for v in spec.volumes)]

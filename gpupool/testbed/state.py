@@ -47,11 +47,11 @@ def _root() -> Path:
 
 def every() -> list[State]:
     """Return all testbeds kept here, the one brought up last first; those that cannot be read are left out."""
-    found = []
+    states = []
     for path in sorted(_root().glob("*/state.json"), key=lambda path: -path.stat().st_mtime):
         with suppress(TestbedError):
-            found.append(load(path.parent.name))
-    return found
+            states.append(load(path.parent.name))
+    return states
 
 
 def made_from(inventory: Path, *, name: str | None = None, prefix: str | None = None) -> list[State]:
@@ -69,16 +69,16 @@ def find(inventory: Path, *, name: str | None = None, prefix: str | None = None)
 
     The inventory itself is not read: a testbed can be looked at and removed while its inventory does not hold.
     """
-    found = made_from(inventory, name=name, prefix=prefix)
-    if not found:
+    states = made_from(inventory, name=name, prefix=prefix)
+    if not states:
         called = f" called {name}" if name else ""
         raise TestbedError(
             f"there is no testbed{called} of {inventory} on this machine: start it with gpupool testbed up {inventory}"
         )
-    if len(found) > 1:
-        names = " or ".join(f"--name {state.name}" for state in found)
-        raise TestbedError(f"there are {len(found)} testbeds of {inventory} on this machine: choose one with {names}")
-    return found[0]
+    if len(states) > 1:
+        names = " or ".join(f"--name {state.name}" for state in states)
+        raise TestbedError(f"there are {len(states)} testbeds of {inventory} on this machine: choose one with {names}")
+    return states[0]
 
 
 def load(testbed: str) -> State:

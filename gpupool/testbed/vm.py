@@ -83,21 +83,21 @@ def ssh_config(spec: Spec, folder: Path, key: Path) -> Path:
     return config
 
 
-def ready(spec: Spec, box: Container, config: Path) -> look.Found:
+def ready(spec: Spec, box: Container, config: Path) -> look.ProbeResult:
     """Wait until a machine has booted and lets us in, and return what was found there."""
     began = time.monotonic()
     name = spec.part(box.name)
-    found = look.read("")
+    probe = look.read("")
     while (waited := time.monotonic() - began) < BOOT_SECONDS:
-        found = look.over_ssh(config, box.name)
-        if found.host_key and (found.system in ("running", "degraded") or waited > SETTLE_SECONDS):
-            return found
+        probe = look.over_ssh(config, box.name)
+        if probe.host_key and (probe.system in ("running", "degraded") or waited > SETTLE_SECONDS):
+            return probe
         if not docker.inspect("container", [name])[name]["State"]["Running"]:
             logs = docker.attempt(["logs", "--tail", "3", name])
-            words = " / ".join((logs.stdout + logs.stderr).split("\n")).strip(" /") or "no output"
-            raise TestbedError(f"{box.name} stopped while booting: {words}")
+            tail = " / ".join((logs.stdout + logs.stderr).split("\n")).strip(" /") or "no output"
+            raise TestbedError(f"{box.name} stopped while booting: {tail}")
         time.sleep(1)
-    late = f"{box.name} has not booted after {BOOT_SECONDS:.0f} s (systemd says: {found.system})"
+    late = f"{box.name} has not booted after {BOOT_SECONDS:.0f} s (systemd says: {probe.system})"
     raise TestbedError(f"{late}: see docker logs {name}")
 
 

@@ -22,7 +22,7 @@ _COMMAND_LINE = (
 def script(
     spec: Spec,
     box: Container,
-    it: Machine,
+    machine: Machine,
     *,
     disk: str,
     nameservers: tuple[str, ...],
@@ -33,39 +33,41 @@ def script(
 
     `host_key` is both halves of its SSH host key.
     """
-    images = [f"disk-{number}.img" for number in range(1, len(it.disks) + 1)]
+    images = [f"disk-{number}.img" for number in range(1, len(machine.disks) + 1)]
     credentials = _credentials(nameservers, public_key, host_key)
-    said = values(
+    assignments = values(
         folder=FOLDER,
         patience=str(STOP_SECONDS - 10),
         disk=f"{AT}/{disk}",
-        disks=" ".join(f"{image}:{size}" for image, size in zip(images, it.disks, strict=True)),
+        disks=" ".join(f"{image}:{size}" for image, size in zip(images, machine.disks, strict=True)),
         strings=" ".join(credentials),
     )
-    arguments = shlex.join(["set", "--", *_arguments(spec, box, it, images, len(credentials), disk)])
-    return f"{said}{arguments}\n{_SCRIPT}"
+    arguments = shlex.join(["set", "--", *_arguments(spec, box, machine, images, len(credentials), disk)])
+    return f"{assignments}{arguments}\n{_SCRIPT}"
 
 
-def _arguments(spec: Spec, box: Container, it: Machine, images: list[str], strings: int, disk: str) -> list[str]:
+def _arguments(spec: Spec, box: Container, machine: Machine, images: list[str], strings: int, disk: str) -> list[str]:
     host = box.hostname.partition(".")[0]
     append = _COMMAND_LINE.format(
         host=host, address=box.address, gateway=spec.gateway, mask=ipaddress.ip_network(spec.network).netmask
     )
-    words = ["-name", box.name, "-M", "q35", "-nodefaults", "-no-user-config", "-display", "none"]
-    words += ["-m", str(it.memory), "-smp", f"{it.cpus},sockets=1,cores={it.cpus // it.threads},threads={it.threads}"]
-    words += ["-kernel", f"{AT}/{disk}/vmlinux", "-append", append, "-rtc", "base=utc"]
-    words += ["-chardev", "file,id=console,path=/dev/stdout", "-serial", "chardev:console"]
-    words += ["-monitor", "unix:monitor,server=on,wait=off"]
+    arguments = ["-name", box.name, "-M", "q35", "-nodefaults", "-no-user-config", "-display", "none"]
+    cores = machine.cpus // machine.threads
+    arguments += ["-m", str(machine.memory)]
+    arguments += ["-smp", f"{machine.cpus},sockets=1,cores={cores},threads={machine.threads}"]
+    arguments += ["-kernel", f"{AT}/{disk}/vmlinux", "-append", append, "-rtc", "base=utc"]
+    arguments += ["-chardev", "file,id=console,path=/dev/stdout", "-serial", "chardev:console"]
+    arguments += ["-monitor", "unix:monitor,server=on,wait=off"]
     # NVMe is built into the kernel, so that no initrd is needed. QEMU writes all down when it ends, not when asked to.
-    words += ["-drive", "if=none,id=root,file=root.qcow2,format=qcow2,cache=unsafe,discard=unmap"]
-    words += ["-device", "nvme,drive=root,serial=root"]
+    arguments += ["-drive", "if=none,id=root,file=root.qcow2,format=qcow2,cache=unsafe,discard=unmap"]
+    arguments += ["-device", "nvme,drive=root,serial=root"]
     for number, image in enumerate(images, 1):
-        words += ["-drive", f"if=none,id=disk{number},file={image},format=raw,cache=unsafe,discard=unmap"]
-        words += ["-device", f"virtio-blk-pci,drive=disk{number},serial={box.name}-{number}"]
-    words += ["-netdev", "tap,id=net,ifname=tap0,script=no,downscript=no"]
-    words += ["-device", f"virtio-net-pci,netdev=net,mac={mac(box.address)},romfile="]
-    words += ["-device", "virtio-rng-pci"]
-    return words + [word for number in range(strings) for word in ("-smbios", f"type=11,path=string-{number}")]
+        arguments += ["-drive", f"if=none,id=disk{number},file={image},format=raw,cache=unsafe,discard=unmap"]
+        arguments += ["-device", f"virtio-blk-pci,drive=disk{number},serial={box.name}-{number}"]
+    arguments += ["-netdev", "tap,id=net,ifname=tap0,script=no,downscript=no"]
+    arguments += ["-device", f"virtio-net-pci,netdev=net,mac={mac(box.address)},romfile="]
+    arguments += ["-device", "virtio-rng-pci"]
+    return arguments + [word for number in range(strings) for word in ("-smbios", f"type=11,path=string-{number}")]
 
 
 def mac(address: str) -> str:

@@ -13,18 +13,20 @@ MOST_MEMORY = 8192
 MOST_CPUS = 16
 
 
-def chosen(cluster: Cluster, words: str) -> tuple[str, ...]:
+def chosen(cluster: Cluster, selector: str) -> tuple[str, ...]:
     """Return the nodes that a selector such as `@fileserver,gpu-[1-2]` means, in the testbed's order."""
     try:
-        found = cluster.select(words) if words else frozenset()
+        selected = cluster.select(selector) if selector else frozenset()
     except ValueError as error:
         raise UsageError(f"--vm {error}") from None
-    if words and not found:
-        raise UsageError(f"--vm {words}: {cluster.name} has no such node")
-    if strangers := [name for name in cluster.nodes if name in found and name not in cluster.testbed_nodes]:
+    if selector and not selected:
+        raise UsageError(f"--vm {selector}: {cluster.name} has no such node")
+    if strangers := [name for name in cluster.nodes if name in selected and name not in cluster.testbed_nodes]:
         nodes = ", ".join(cluster.testbed_nodes)
-        raise UsageError(f"--vm {words}: {', '.join(strangers)} not in the testbed of {cluster.name}: it has {nodes}")
-    return tuple(name for name in cluster.testbed_nodes if name in found)
+        raise UsageError(
+            f"--vm {selector}: {', '.join(strangers)} not in the testbed of {cluster.name}: it has {nodes}"
+        )
+    return tuple(name for name in cluster.testbed_nodes if name in selected)
 
 
 def machine_of(cluster: Cluster, node: Node) -> Machine:
@@ -52,11 +54,11 @@ def joined(mount: Mount, client: str, machines: Collection[str]) -> bool:
 
 def left_out(cluster: Cluster, machines: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return the mount points that a node of the testbed goes without, by node."""
-    found = {
+    left = {
         name: tuple(it.at for it in cluster.mounts if name in it.clients and not joined(it, name, machines))
         for name in cluster.testbed_nodes
     }
-    return {name: paths for name, paths in found.items() if paths}
+    return {name: paths for name, paths in left.items() if paths}
 
 
 def ensure_fit(

@@ -67,14 +67,14 @@ def _make_disk(tag: str, key: str, qemu: str) -> None:
             if tree.stdout:
                 tree.stdout.close()
             try:
-                said = disk.communicate(timeout=image.BUILD_SECONDS)[1]
+                errors = disk.communicate(timeout=image.BUILD_SECONDS)[1]
             except BaseException:
                 for process in (tree, disk):
                     with suppress(ProcessLookupError):
                         process.kill()
                 raise
         if tree.returncode or disk.returncode:
-            lines = [line for line in said.splitlines() if line.strip()] or ["no reason given"]
+            lines = [line for line in errors.splitlines() if line.strip()] or ["no reason given"]
             raise TestbedError(f"cannot create a disk from {tag}: {lines[-1].strip()}")
     finally:
         docker.attempt(["rm", "--force", name])

@@ -5,7 +5,7 @@ import time
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.engine.clock import MOST_SECONDS, words
+from gpupool.engine.clock import MOST_SECONDS, how_far_off
 from gpupool.facts.host_keys import KNOWN, known_in
 from gpupool.system.packages import packages_for
 
@@ -35,7 +35,7 @@ def test_clock_is_right(node: Node, host: Host) -> None:
     began = time.time()
     said = float(host.check_output("date +%s.%N"))
     ahead = said - (began + time.time()) / 2
-    assert abs(ahead) <= MOST_SECONDS, words(ahead)
+    assert abs(ahead) <= MOST_SECONDS, how_far_off(ahead)
 
 
 def test_packages_are_installed(cluster: Cluster, node: Node, host: Host) -> None:

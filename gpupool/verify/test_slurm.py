@@ -30,10 +30,10 @@ def test_node_may_get_jobs(node: Node, host: Host) -> None:
 def test_node_has_the_gpus_of_the_inventory(node: Node, host: Host) -> None:
     if not node.gpus:
         return
-    said = host.check_output(f"sinfo -h -N -n {node.slurm_name} -o %G | head -n 1")
-    found = {word.split("(")[0] for word in said.split(",")}
+    gres = host.check_output(f"sinfo -h -N -n {node.slurm_name} -o %G | head -n 1")
+    gpus = {word.split("(")[0] for word in gres.split(",")}
     wanted = {f"gpu:{gpu}:{count}" for gpu, count in node.gpus.items()}
-    assert found == wanted, f"Slurm has {said}, the inventory {', '.join(sorted(wanted))}"
+    assert gpus == wanted, f"Slurm has {gres}, the inventory {', '.join(sorted(wanted))}"
 
 
 @pytest.mark.role("head")

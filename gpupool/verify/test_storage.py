@@ -65,24 +65,24 @@ def test_homes_are_their_owners(cluster: Cluster, node: Node, host: Host) -> Non
     # of a server that is not ours, homes are somebody else's to make
     if shared and node.name in shared.nodes and cluster.nodes[shared.server].managed:
         wanted |= {user.home: str(user.uid) for user in cluster.users.values()}
-    found = _stat(host, "%u", list(wanted))
-    wrong = [path for path, uid in wanted.items() if found.get(path) != uid]
+    current = _stat(host, "%u", list(wanted))
+    wrong = [path for path, uid in wanted.items() if current.get(path) != uid]
     assert not wrong, f"missing, or with another owner: {', '.join(wrong)}"
     # in spaces members make their own, when they like; others may have been there first
     places = members_for(cluster, node)
-    found = _stat(host, "%u %A", list(places))
-    taken = [path for path, uid in places.items() if path in found and not found[path].startswith(f"{uid} d")]
+    current = _stat(host, "%u %A", list(places))
+    taken = [path for path, uid in places.items() if path in current and not current[path].startswith(f"{uid} d")]
     assert not taken, f"not owned by the user it is named after: {', '.join(taken)}"
 
 
 def _stat(host: Host, form: str, paths: list[str]) -> dict[str, str]:
     """Path to what stat says of it; a server that does not answer fails the check."""
-    found: dict[str, str] = {}
+    stats: dict[str, str] = {}
     limited = ["timeout", "-s", "KILL", str(_SECONDS), "stat", "-c", f"{form}\t%n", "--"]
     for first in range(0, len(paths), _AT_ONCE):
         # of a killed command ssh alone would say nothing but that it ended
         lines = host.run(f"{shlex.join([*limited, *paths[first : first + _AT_ONCE]])} || [ $? -lt 124 ] || echo late")
-        said = lines.stdout.splitlines()
-        assert said[-1:] != ["late"], f"no answer in {_SECONDS} s"
-        found |= {path: value for value, _, path in (line.partition("\t") for line in said)}
-    return found
+        output = lines.stdout.splitlines()
+        assert output[-1:] != ["late"], f"no answer in {_SECONDS} s"
+        stats |= {path: value for value, _, path in (line.partition("\t") for line in output)}
+    return stats

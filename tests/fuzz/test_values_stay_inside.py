@@ -20,10 +20,10 @@ from pydantic import BaseModel
 
 from gpupool.cluster import checks
 from gpupool.cluster.build import build
-from gpupool.cluster.census import count
 from gpupool.cluster.checks.site import Site
+from gpupool.cluster.node_table import expand_all
 from gpupool.cluster.schema import Inventory
-from gpupool.cluster.shape import shaped
+from gpupool.cluster.shape import validated
 from gpupool.compile import files_for
 from gpupool.slurm.accounting import entities
 from gpupool.wanted import File
@@ -126,16 +126,16 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def compiled(data: dict[str, Any]) -> dict[tuple[str, str], File] | None:
     """Return each different file and what slurmdbd is told; None where check complains."""
-    inventory, complaints = shaped(data)
+    inventory, complaints = validated(data)
     if inventory is None:
         assert complaints
-        assert all(str(it.words).isprintable() for it in complaints)
+        assert all(str(it.message).isprintable() for it in complaints)
         return None
-    census, complaints = count(inventory)
-    site = Site(inventory, census)
-    complaints = complaints + checks.complaints(site, checks.CHECKS if census.whole else checks.NAMES)
+    node_table, complaints = expand_all(inventory)
+    site = Site(inventory, node_table)
+    complaints = complaints + checks.complaints(site, checks.CHECKS if node_table.whole else checks.NAMES)
     if any(it.severity == "error" for it in complaints):
-        assert all(it.words.isprintable() for it in complaints)
+        assert all(it.message.isprintable() for it in complaints)
         return None
     cluster = build(site)
     found = {(file.path, file.text): file for node in cluster.nodes.values() for file in files_for(cluster, node)}

@@ -34,12 +34,12 @@ class Slurmdbd:
 
     def carry_out(self, step: Step) -> None:
         """Do what sacctmgr would; an AssertionError is its refusal."""
-        if step.words[0] == "load":
+        if step.arguments[0] == "load":
             self._load(step.text)
             return
-        options = dict(word.split("=", 1) for word in step.words if "=" in word and "{}" not in word)
-        do = getattr(self, f"_{step.words[0]}_{step.words[1]}")
-        if step.words[1] == "coordinator":
+        options = dict(word.split("=", 1) for word in step.arguments if "=" in word and "{}" not in word)
+        do = getattr(self, f"_{step.arguments[0]}_{step.arguments[1]}")
+        if step.arguments[1] == "coordinator":
             do(options["account"].split(","), set(step.names))
             return
         for name in step.names:

@@ -166,7 +166,7 @@ def test_what_is_not_said_is_left_alone_unless_it_is_to_be_exact() -> None:
     there["jobs"] = []
     few: dict[str, Any] = {"cluster": "gp", "qos": {"qa": {}}}
     assert difference(there, normal(few, exact=False)) == []
-    assert [(step.words[0], step.names, step.settings) for step in difference(there, normal(few))] == [
+    assert [(step.arguments[0], step.names, step.settings) for step in difference(there, normal(few))] == [
         ("modify", ("qa",), ("GrpJobs=-1",)),
         ("delete", ("qb",), ()),
     ]

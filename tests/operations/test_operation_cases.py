@@ -86,7 +86,7 @@ def test_operation(case: Path) -> None:
 
 
 #: They change nothing, and depend on what other nodes have done in the same run: tests/roles shows them.
-WITHOUT_CASES = {"slurm.follows", "together.stage"}
+WITHOUT_CASES = {"slurm.require_accepted_by", "together.barrier"}
 
 
 def test_every_operation_has_a_case_in_which_nothing_is_to_be_done() -> None:

@@ -164,4 +164,4 @@ def test_exports_are_read_as_they_are_written(path: str, clients: dict[str, froz
     state = Exports().process([f"A\t{line}", f"F\t/etc/exports\t{line}", END])
     assert state
     assert state.active == {path: clients}
-    assert state.said == {"/etc/exports": {path: frozenset(clients)}}
+    assert state.named == {"/etc/exports": {path: frozenset(clients)}}

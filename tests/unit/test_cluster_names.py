@@ -8,8 +8,8 @@ from ClusterShell.NodeSet import NodeSet
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpupool.cluster.census import Census, Counted, expand
 from gpupool.cluster.load import load
+from gpupool.cluster.node_table import ExpandedNode, NodeTable, expand
 from gpupool.cluster.schema.machines import NodeEntry
 from gpupool.slurm.names import folded
 
@@ -105,6 +105,6 @@ def test_selectors(words: str, names: str) -> None:
 
 def test_what_is_selected_stands_in_the_inventorys_order() -> None:
     entries = [NodeEntry(name=name, roles=("compute",)) for name in ("z", "b10", "b9", "a")]
-    census = Census([Counted(entry.name, None, entry, ("nodes", i)) for i, entry in enumerate(entries)])
-    assert census.select("@compute") == ("z", "b10", "b9", "a")
-    assert census.select("a,b[9-10],z") == ("z", "b10", "b9", "a")
+    node_table = NodeTable([ExpandedNode(entry.name, None, entry, ("nodes", i)) for i, entry in enumerate(entries)])
+    assert node_table.select("@compute") == ("z", "b10", "b9", "a")
+    assert node_table.select("a,b[9-10],z") == ("z", "b10", "b9", "a")

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from gpupool.cluster.load import examine
 from gpupool.cluster.reference import page, switched_on
 from gpupool.cluster.schema import Inventory
-from gpupool.cluster.shape import shaped
+from gpupool.cluster.shape import validated
 from gpupool.cluster.text import read
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +24,7 @@ def everything(tmp_path: Path) -> Inventory:
         (tmp_path / file.name).write_text(switched_on(file.read_text()))
     text = read(tmp_path)
     assert not text.located
-    inventory, complaints = shaped(text.data)
+    inventory, complaints = validated(text.data)
     assert not complaints
     assert inventory is not None
     return inventory

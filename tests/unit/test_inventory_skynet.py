@@ -10,9 +10,9 @@ from gpupool.cluster.load import examine
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.machines import NodeEntry
-from gpupool.cluster.shape import shaped
+from gpupool.cluster.shape import validated
 from gpupool.cluster.text import read
-from gpupool.cluster.words import parse_size
+from gpupool.cluster.units import parse_size
 
 SKYNET = Path(__file__).parents[2] / "inventory" / "skynet"
 
@@ -95,7 +95,7 @@ LINKS = {
 
 @pytest.fixture(scope="module")
 def inventory() -> Inventory:
-    inventory, complaints = shaped(read(SKYNET).data)
+    inventory, complaints = validated(read(SKYNET).data)
     assert not complaints
     assert inventory is not None
     return inventory
@@ -175,7 +175,7 @@ def test_minivac_exports_nothing(inventory: Inventory) -> None:
     server = entry(inventory, "minivac")
     assert server.capacity == parse_size("360T")
     assert all(export.server != "minivac" for export in inventory.storage.exports.values())
-    said = [it for it in examine(SKYNET).complaints if "minivac" in it.complaint.words]
+    said = [it for it in examine(SKYNET).complaints if "minivac" in it.complaint.message]
     assert [it.complaint.severity for it in said] == ["warning"]
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import gpupool.rehearsal
 from gpupool.cluster.load import load
-from gpupool.cluster.words import parse_duration as duration
+from gpupool.cluster.units import parse_duration as duration
 from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.expected_claims import (
     Piece,

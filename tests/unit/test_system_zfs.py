@@ -13,7 +13,7 @@ from gpupool.cluster.model import Cluster
 from gpupool.cluster.pools import Placed, dataset_of
 from gpupool.cluster.schema.storage import Export, Pool
 from gpupool.cluster.zfs_properties import OF_DATASETS, wrong
-from gpupool.operations.zfs_wanted import create_words, plain, plain_properties
+from gpupool.operations.zfs_wanted import create_arguments, plain, plain_properties
 from gpupool.system.zfs import datasets_for, pools_for
 from gpupool.testbed.overlay import stand_in
 from gpupool.wanted import Dataset, Vdev
@@ -50,7 +50,7 @@ def test_a_pool_is_what_zpool_create_takes(stored: Cluster) -> None:
     (tank,) = pools_for(stored, stored.nodes["fs1"])
     assert (tank.name, tank.properties, tank.scrub) == ("tank", {"ashift": "12"}, "monthly")
     by_id = "/dev/disk/by-id"
-    assert [word for vdev in tank.vdevs for word in create_words(vdev)] == [
+    assert [word for vdev in tank.vdevs for word in create_arguments(vdev)] == [
         *("mirror", f"{by_id}/a", f"{by_id}/b", "mirror", f"{by_id}/c", f"{by_id}/d"),
         *("special", "mirror", f"{by_id}/e", f"{by_id}/f"),
     ]
@@ -68,7 +68,7 @@ def test_a_pool_is_what_zpool_create_takes(stored: Cluster) -> None:
     ],
 )
 def test_groups_of_disks_in_the_words_of_zpool(kind: str, disks: str, words: str) -> None:
-    assert create_words(Vdev(kind, tuple(disks.split()))) == words.split()
+    assert create_arguments(Vdev(kind, tuple(disks.split()))) == words.split()
 
 
 def test_parents_come_first_and_hold_only_what_is_below_them(stored: Cluster) -> None:

@@ -128,16 +128,16 @@ def test_the_way_in_is_a_checked_ssh(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("printed", "found"),
     [
-        ("", look.Found("", False, "-", ())),
-        ("ssh-ed25519 A r@h\ninactive\n", look.Found("ssh-ed25519 A r@h", False, "-", ())),
-        ("ssh-ed25519 A r@h\nactive\nrunning\n", look.Found("ssh-ed25519 A r@h", True, "running", ())),
+        ("", look.ProbeResult("", False, "-", ())),
+        ("ssh-ed25519 A r@h\ninactive\n", look.ProbeResult("ssh-ed25519 A r@h", False, "-", ())),
+        ("ssh-ed25519 A r@h\nactive\nrunning\n", look.ProbeResult("ssh-ed25519 A r@h", True, "running", ())),
         (
             "ssh-ed25519 A r@h\nactive\ndegraded\nmunge.service\nx.mount\n",
-            look.Found("ssh-ed25519 A r@h", True, "degraded", ("munge.service", "x.mount")),
+            look.ProbeResult("ssh-ed25519 A r@h", True, "degraded", ("munge.service", "x.mount")),
         ),
     ],
 )
-def test_what_the_probe_printed(printed: str, found: look.Found) -> None:
+def test_what_the_probe_printed(printed: str, found: look.ProbeResult) -> None:
     assert look.read(printed) == found
 
 

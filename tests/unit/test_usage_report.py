@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpupool.cli import storage
-from gpupool.cli.storage import Said, add
+from gpupool.cli.storage import UsageReport, add
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.facts.usage import LeftDirectory, UsageState, UsedDirectory
@@ -31,8 +31,8 @@ def used(name: str, kib: int, top: str = "/pskynet1") -> UsedDirectory:
     return UsedDirectory(top, name, kib, "2020-11-21 15:04", name)
 
 
-def said_by(skynet: Cluster, answer: UsageState | None) -> Said:
-    said = Said()
+def said_by(skynet: Cluster, answer: UsageState | None) -> UsageReport:
+    said = UsageReport()
     add(said, skynet, skynet.nodes["multivac"], answer)
     return said
 

@@ -21,8 +21,8 @@ def ensure_nobody_shares_a_directory(site: Site) -> Iterator[Complaint]:
         for user in site.inventory.users:
             own = of_user(pattern, user.name, user.account)
             if "//" in own:
-                words = f"{user.name} has no domain, but {pattern} needs one"
-                yield Complaint(path, words, "name all users like u-vision1@example.org, or remove {domain}")
+                message = f"{user.name} has no domain, but {pattern} needs one"
+                yield Complaint(path, message, "name all users like u-vision1@example.org, or remove {domain}")
                 break
             if whose.setdefault(own, user.name) != user.name:
                 yield Complaint(
@@ -35,5 +35,5 @@ def ensure_homes_lie_in_their_export(site: Site) -> Iterator[Complaint]:
     """The path of homes leads into the export that is said to hold them, not through a link."""
     storage, key = site.inventory.storage, site.inventory.storage.home.export
     if key in storage.exports and not within(storage.home.path, place := at(site, key)):
-        words = f"{storage.home.path} is not inside the export {key}, which is mounted at {place}"
-        yield Complaint(("storage", "home", "path"), words, f"write {place.rstrip('/')}/{{user}}")
+        message = f"{storage.home.path} is not inside the export {key}, which is mounted at {place}"
+        yield Complaint(("storage", "home", "path"), message, f"write {place.rstrip('/')}/{{user}}")

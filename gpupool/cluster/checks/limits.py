@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.schema.labs import Amounts, Limits, Partition, Qos
-from gpupool.cluster.words import format_duration, format_size
+from gpupool.cluster.units import format_duration, format_size
 
 # what Slurm has no limit for
 _NOWHERE = {
@@ -45,11 +45,11 @@ def ensure_slurm_has_the_limits(site: Site) -> Iterator[Complaint]:
     for path, kind, amounts, _ in _amounts(site):
         for key in _NOWHERE.get(kind, ()):
             if getattr(amounts, key) is not None:
-                words = f"Slurm has no limit on {key} {kind.replace('_', ' ')}"
+                message = f"Slurm has no limit on {key} {kind.replace('_', ' ')}"
                 hint = (
                     "use group, which limits it for an account" if key == "jobs" else "use per_job.wall or group.wall"
                 )
-                yield Complaint((*path, key), words, hint)
+                yield Complaint((*path, key), message, hint)
     for name, qos in site.inventory.qos.items():
         if qos.max_wall is not None and qos.limits.per_job.wall is not None:
             path = ("qos", name, "limits", "per_job", "wall")
@@ -58,15 +58,15 @@ def ensure_slurm_has_the_limits(site: Site) -> Iterator[Complaint]:
 
 def ensure_typed_limits_hold(site: Site) -> Iterator[Complaint]:
     """A limit on a GPU type is on one that is there, and jobs cannot pass it by naming no type."""
-    there = {gpu for entry in site.inventory.nodes if "compute" in entry.roles for gpu in entry.gpus}
+    existing = {gpu for entry in site.inventory.nodes if "compute" in entry.roles for gpu in entry.gpus}
     open_door = site.inventory.scheduler.untyped_gpus != "refuse"
     for path, _, amounts, _ in _amounts(site):
         for gpu in amounts.gpus:
-            if gpu not in there:
+            if gpu not in existing:
                 yield Complaint((*path, "gpus", gpu), f"no compute node has a GPU of type {gpu}")
         if amounts.gpus and open_door:
-            words = "a job that requests GPUs without a type bypasses a limit on a type"
-            yield Complaint((*path, "gpus"), words, "set scheduler.untyped_gpus: refuse")
+            message = "a job that requests GPUs without a type bypasses a limit on a type"
+            yield Complaint((*path, "gpus"), message, "set scheduler.untyped_gpus: refuse")
 
 
 def ensure_limits_can_bind(site: Site) -> Iterator[Complaint]:
@@ -74,20 +74,20 @@ def ensure_limits_can_bind(site: Site) -> Iterator[Complaint]:
     charged = any(partition.billing for _, partition in site.partitions())
     for path, kind, amounts, nodes in _amounts(site):
         if amounts.billing is not None and not charged:
-            words = "no partition sets billing, so Slurm would bill CPUs only"
-            yield Complaint((*path, "billing"), words, "set billing in the partitions", "warning")
+            message = "no partition sets billing, so Slurm would bill CPUs only"
+            yield Complaint((*path, "billing"), message, "set billing in the partitions", "warning")
         if kind == "group_minutes":
             continue
         pool = site.pool(nodes)
-        for key, there in pool.items():
+        for key, total in pool.items():
             given = getattr(amounts, key)
-            if given is not None and there and given > there:
+            if given is not None and total and given > total:
                 shown = format_size(given) if key == "mem" else given
-                words = (
-                    f"is {shown}, but there are {format_size(there) if key == 'mem' else there}: this limit has no "
+                message = (
+                    f"is {shown}, but there are {format_size(total) if key == 'mem' else total}: this limit has no "
                     "effect"
                 )
-                yield Complaint((*path, key), words, severity="warning")
+                yield Complaint((*path, key), message, severity="warning")
 
 
 def ensure_caps_are_not_hidden(site: Site) -> Iterator[Complaint]:
@@ -107,8 +107,8 @@ def ensure_caps_are_not_hidden(site: Site) -> Iterator[Complaint]:
             for key, value in getattr(limits, kind):
                 if value not in (None, {}) and key in keys:
                     where = "a QoS" if path[0] == "qos" else "a partition"
-                    words = f"a group limit on {key} in {where} replaces the accounts' own limits"
-                    yield Complaint((*path, kind, key), words, "use per_user")
+                    message = f"a group limit on {key} in {where} replaces the accounts' own limits"
+                    yield Complaint((*path, kind, key), message, "use per_user")
 
 
 def ensure_user_limits_are_not_hidden(site: Site) -> Iterator[Complaint]:
@@ -118,20 +118,20 @@ def ensure_user_limits_are_not_hidden(site: Site) -> Iterator[Complaint]:
             for kind in ("per_user", "per_job"):
                 if f"{kind}" in partition.lift:
                     continue
-                for key, here, there in _higher(getattr(partition.limits, kind), getattr(qos.limits, kind)):
-                    words = f"{here} overrides the {there} of QoS {name}, so jobs here could exceed it"
+                for key, here, limit in _higher(getattr(partition.limits, kind), getattr(qos.limits, kind)):
+                    message = f"{here} overrides the {limit} of QoS {name}, so jobs here could exceed it"
                     hint = (
                         "remove it, or set lift: [per_user] if this is intended" if kind == "per_user" else "remove it"
                     )
-                    yield Complaint((*path, "limits", kind, key), words, hint)
+                    yield Complaint((*path, "limits", kind, key), message, hint)
 
 
 def ensure_limits_of_accounts_users_are_kept(site: Site) -> Iterator[Complaint]:
     """A QoS that limits an account's users takes the place of those that they would pass its limits with."""
     for name, qos in site.inventory.qos.items():
         if qos.replaces and not qos.default_for:
-            words = f"{name} is not the default QoS of any account, so it cannot replace another"
-            yield Complaint(("qos", name, "replaces"), words, "set default_for to the accounts it is for")
+            message = f"{name} is not the default QoS of any account, so it cannot replace another"
+            yield Complaint(("qos", name, "replaces"), message, "set default_for to the accounts it is for")
         if not qos.default_for or not qos.limits.per_user.model_fields_set:
             continue
         others = (
@@ -140,9 +140,9 @@ def ensure_limits_of_accounts_users_are_kept(site: Site) -> Iterator[Complaint]:
             if other != name and it.everybody and not it.default_for and not it.limits.per_user.model_fields_set
         )
         if ways := [other for other in others if other not in qos.replaces]:
-            words = f"users of {', '.join(qos.default_for)} can bypass these limits with --qos={ways[0]}"
+            message = f"users of {', '.join(qos.default_for)} can bypass these limits with --qos={ways[0]}"
             hint = f"set replaces: [{', '.join([*qos.replaces, *ways])}]"
-            yield Complaint(("qos", name, "limits", "per_user"), words, hint, "warning")
+            yield Complaint(("qos", name, "limits", "per_user"), message, hint, "warning")
 
 
 def _usable(partition: Partition, qos: Mapping[str, Qos]) -> Iterator[tuple[str, Qos]]:
@@ -164,24 +164,24 @@ def ensure_default_time_fits(site: Site) -> Iterator[Complaint]:
             continue
         partitions = [it for _, it in site.partitions() if not it.qos or name in it.qos]
         if len({it.max_time for it in partitions}) > 1 or any(it.max_time and it.max_time < wall for it in partitions):
-            words = (
+            message = (
                 f"the default QoS {name} has a wall of {format_duration(wall)}, but some partitions have a shorter "
                 "max_time"
             )
-            yield Complaint(("qos", name, "max_wall"), words, "jobs without --time could never run there: remove it")
+            yield Complaint(("qos", name, "max_wall"), message, "jobs without --time could never run there: remove it")
     for index, account in enumerate(site.inventory.accounts):
         wall = account.limits.per_job.wall
         for _, partition in site.partitions() if wall else ():
             if wall and partition.max_time and partition.max_time < wall and site.admits(partition, account.name):
-                words = f"{format_duration(wall)} is longer than the max_time of partition {partition.name}"
+                message = f"{format_duration(wall)} is longer than the max_time of partition {partition.name}"
                 hint = "jobs without --time could never run there: remove it"
-                yield Complaint(("accounts", index, "limits", "per_job", "wall"), words, hint)
+                yield Complaint(("accounts", index, "limits", "per_job", "wall"), message, hint)
                 break
     for path, partition in site.partitions():
         wall = partition.limits.per_job.wall
         if wall and partition.max_time and wall != partition.max_time:
-            words = f"differs from max_time, which is {format_duration(partition.max_time)}"
-            yield Complaint((*path, "limits", "per_job", "wall"), words, "jobs without --time could never run")
+            message = f"differs from max_time, which is {format_duration(partition.max_time)}"
+            yield Complaint((*path, "limits", "per_job", "wall"), message, "jobs without --time could never run")
 
 
 def ensure_parameters_undo_nothing(site: Site) -> Iterator[Complaint]:

@@ -38,64 +38,64 @@ def _unknown(path: Path, what: str, name: str, known: Iterable[str]) -> Complain
 
 def ensure_selectors_name_nodes(site: Site) -> Iterator[Complaint]:
     """Selectors parse, and name roles, GPU types and nodes that are there."""
-    for path, words in selectors(site) if site.census.whole else ():
+    for path, selector in selectors(site) if site.node_table.whole else ():
         try:
-            chosen = site.census.select(words)
+            chosen = site.node_table.select(selector)
         except ValueError as error:
             yield Complaint(path, str(error))
             continue
         if not chosen:
-            yield Complaint(path, f"{words!r} selects no nodes", severity="warning")
+            yield Complaint(path, f"{selector!r} selects no nodes", severity="warning")
 
 
 def selectors(site: Site) -> Iterator[tuple[Path, str]]:
     """Return every selector of the inventory with its path."""
-    it = site.inventory
-    for index, partition in enumerate(it.partitions):
+    inventory = site.inventory
+    for index, partition in enumerate(inventory.partitions):
         yield ("partitions", index, "nodes"), partition.nodes
-    for index, tool in enumerate(it.tools):
+    for index, tool in enumerate(inventory.tools):
         yield ("tools", index, "where"), tool.where
-    for index, timer in enumerate(it.timers):
+    for index, timer in enumerate(inventory.timers):
         yield ("timers", index, "where"), timer.where
-    for index, local in enumerate(it.storage.local):
+    for index, local in enumerate(inventory.storage.local):
         yield ("storage", "local", index, "where"), local.where
-    for key, pool in it.storage.pools.items():
+    for key, pool in inventory.storage.pools.items():
         if pool.where:
             yield ("storage", "pools", key, "where"), pool.where
-    for index, image in enumerate(it.software.images):
+    for index, image in enumerate(inventory.software.images):
         if image.where:
             yield ("software", "images", index, "where"), image.where
-    for key, export in it.storage.exports.items():
+    for key, export in inventory.storage.exports.items():
         if export.mount_on:
             yield ("storage", "exports", key, "mount_on"), export.mount_on
     holders: list[tuple[Path, object]] = [
-        (("storage", "mount_on"), it.storage),
-        (("storage", "links_on"), it.storage),
-        (("software", "cuda", "where"), it.software.cuda),
-        (("software", "docker", "where"), it.software.docker),
-        (("software", "singularity", "where"), it.software.singularity),
-        (("environment", "accept_env", "where"), it.environment.accept_env),
-        (("policies", "dev_ports", "where"), it.policies.dev_ports),
-        (("policies", "vscode_kill"), it.policies),
-        (("testbed", "nodes"), it.testbed),
+        (("storage", "mount_on"), inventory.storage),
+        (("storage", "links_on"), inventory.storage),
+        (("software", "cuda", "where"), inventory.software.cuda),
+        (("software", "docker", "where"), inventory.software.docker),
+        (("software", "singularity", "where"), inventory.software.singularity),
+        (("environment", "accept_env", "where"), inventory.environment.accept_env),
+        (("policies", "dev_ports", "where"), inventory.policies.dev_ports),
+        (("policies", "vscode_kill"), inventory.policies),
+        (("testbed", "nodes"), inventory.testbed),
     ]
     for path, holder in holders:
-        if words := getattr(holder, str(path[-1]), None):
-            yield path, words
+        if selector := getattr(holder, str(path[-1]), None):
+            yield path, selector
 
 
 def ensure_machines_are_known(site: Site) -> Iterator[Complaint]:
     """Hardware and GPU types of nodes exist; compute nodes have hardware."""
-    it = site.inventory
-    for index, node in enumerate(it.nodes):
+    inventory = site.inventory
+    for index, node in enumerate(inventory.nodes):
         path: Path = ("nodes", index)
-        if node.hardware and node.hardware not in it.hardware:
-            yield _unknown((*path, "hardware"), "hardware", node.hardware, it.hardware)
+        if node.hardware and node.hardware not in inventory.hardware:
+            yield _unknown((*path, "hardware"), "hardware", node.hardware, inventory.hardware)
         if "compute" in node.roles and not node.hardware:
             yield Complaint(path, f"{node.name} is a compute node and has no hardware", "name an entry of `hardware:`")
         for gpu in node.gpus:
-            if gpu not in it.gpu_types:
-                yield _unknown((*path, "gpus", gpu), "GPU type", gpu, it.gpu_types)
+            if gpu not in inventory.gpu_types:
+                yield _unknown((*path, "gpus", gpu), "GPU type", gpu, inventory.gpu_types)
         if "isolated" in node.roles and len(node.roles) > 1:
             yield Complaint((*path, "roles"), "an isolated node cannot have another role")
 
@@ -108,7 +108,7 @@ def ensure_addresses_lie_in_the_network(site: Site) -> Iterator[Complaint]:
         yield Complaint(("cluster", "network"), f"not an IPv4 network: {error}", "write 10.66.0.0/16")
         return
     yield from _testbeds_network(site, network)
-    for node in site.census.nodes:
+    for node in site.node_table.nodes:
         path: Path = (*node.path, "address")
         if node.address is None:
             if node.entry.managed and not node.entry.elastic:
@@ -194,7 +194,7 @@ def ensure_qos_are_known(site: Site) -> Iterator[Complaint]:
 
 def ensure_partitions_are_known(site: Site) -> Iterator[Complaint]:
     """Partitions named by users, the arbiter and the scheduler exist; each name stands once."""
-    it = site.inventory
+    inventory = site.inventory
     names: dict[str, Path] = {}
     for path, partition in site.partitions():
         if (partition.for_each is not None) != ("{account}" in partition.name):
@@ -206,15 +206,19 @@ def ensure_partitions_are_known(site: Site) -> Iterator[Complaint]:
                 )
             names.setdefault(name, path)
     named: list[tuple[Path, str]] = []
-    named += [(("users", n, "partitions", i), p) for n, u in enumerate(it.users) for i, p in enumerate(u.partitions)]
     named += [
-        (("users", n, "default_partition"), u.default_partition) for n, u in enumerate(it.users) if u.default_partition
+        (("users", n, "partitions", i), p) for n, u in enumerate(inventory.users) for i, p in enumerate(u.partitions)
     ]
-    if it.preemption.arbiter:
+    named += [
+        (("users", n, "default_partition"), u.default_partition)
+        for n, u in enumerate(inventory.users)
+        if u.default_partition
+    ]
+    if inventory.preemption.arbiter:
         arbiter: Path = ("preemption", "arbiter", "partitions")
-        named += [((*arbiter, i), p) for i, p in enumerate(it.preemption.arbiter.partitions)]
-    if it.scheduler.default_partition not in ("none", "per_user", "fit"):
-        named.append((("scheduler", "default_partition"), it.scheduler.default_partition))
+        named += [((*arbiter, i), p) for i, p in enumerate(inventory.preemption.arbiter.partitions)]
+    if inventory.scheduler.default_partition not in ("none", "per_user", "fit"):
+        named.append((("scheduler", "default_partition"), inventory.scheduler.default_partition))
     yield from (_unknown(path, "partition", name, names) for path, name in named if name not in names)
 
 
@@ -225,11 +229,11 @@ def ensure_exports_are_known(site: Site) -> Iterator[Complaint]:
         path: Path = ("storage", "exports", key)
         if export.enabled and (export.server is None or export.path is None):
             yield Complaint(path, "needs a server and a path", "add both, or set enabled: false until they are known")
-        if export.server is not None and site.census.whole and export.server not in site.census.by_name:
-            yield _unknown((*path, "server"), "node", export.server, site.census.by_name)
+        if export.server is not None and site.node_table.whole and export.server not in site.node_table.by_name:
+            yield _unknown((*path, "server"), "node", export.server, site.node_table.by_name)
     for key, pool in storage.pools.items():
-        if pool.server is not None and site.census.whole and pool.server not in site.census.by_name:
-            yield _unknown(("storage", "pools", key, "server"), "node", pool.server, site.census.by_name)
+        if pool.server is not None and site.node_table.whole and pool.server not in site.node_table.by_name:
+            yield _unknown(("storage", "pools", key, "server"), "node", pool.server, site.node_table.by_name)
     for account, spaces in storage.spaces.items():
         for space, name in spaces.items():
             if name not in storage.exports:
@@ -257,12 +261,12 @@ def ensure_slurm_takes_the_names(site: Site) -> Iterator[Complaint]:
 
 def ensure_names_stand_once(site: Site) -> Iterator[Complaint]:
     """Accounts, users, user ids and group ids are each used once."""
-    it = site.inventory
+    inventory = site.inventory
     values: list[tuple[str, list[tuple[Path, object]]]] = [
-        ("account", [(("accounts", i, "name"), a.name) for i, a in enumerate(it.accounts)]),
-        ("group id", [(("accounts", i, "gid"), a.gid) for i, a in enumerate(it.accounts) if a.gid]),
-        ("user", [(("users", i, "name"), u.name) for i, u in enumerate(it.users)]),
-        ("user id", [(("users", i, "uid"), u.uid) for i, u in enumerate(it.users)]),
+        ("account", [(("accounts", i, "name"), a.name) for i, a in enumerate(inventory.accounts)]),
+        ("group id", [(("accounts", i, "gid"), a.gid) for i, a in enumerate(inventory.accounts) if a.gid]),
+        ("user", [(("users", i, "name"), u.name) for i, u in enumerate(inventory.users)]),
+        ("user id", [(("users", i, "uid"), u.uid) for i, u in enumerate(inventory.users)]),
     ]
     for what, entries in values:
         first: dict[object, Path] = {}
@@ -272,8 +276,10 @@ def ensure_names_stand_once(site: Site) -> Iterator[Complaint]:
                     path, f"the {what} {value} is defined twice; first in {first[value][0]}[{first[value][1]}]"
                 )
             first.setdefault(value, path)
-    homeless = {user.account for user in it.users} - {account.name for account in it.accounts if account.gid}
-    for index, account in enumerate(it.accounts):
+    homeless = {user.account for user in inventory.users} - {
+        account.name for account in inventory.accounts if account.gid
+    }
+    for index, account in enumerate(inventory.accounts):
         if account.gid == PEOPLE_GID and homeless:
-            words = f"{PEOPLE_GID} is reserved for the group `people`, for users whose account has no gid"
-            yield Complaint(("accounts", index, "gid"), words, "choose another one")
+            message = f"{PEOPLE_GID} is reserved for the group `people`, for users whose account has no gid"
+            yield Complaint(("accounts", index, "gid"), message, "choose another one")

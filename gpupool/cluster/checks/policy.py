@@ -9,15 +9,15 @@ from gpupool.cluster.complaints import Complaint
 
 def ensure_there_is_a_controller(site: Site) -> Iterator[Complaint]:
     """One controller and one database, and shared state where controllers are several."""
-    roles = [(node, role) for node in site.census.nodes for role in node.entry.roles]
+    roles = [(node, role) for node in site.node_table.nodes for role in node.entry.roles]
     for role, least, most in (("controller", 1, 1), ("database", 1, 1), ("compute", 1, None)):
         names = [node.name for node, its in roles if its == role]
         if len(names) < least:
             yield Complaint(("nodes",), f"no node has the role {role}")
         elif most and len(names) > most:
-            words = f"{', '.join(names)} have the role {role}, but there can be only one"
+            message = f"{', '.join(names)} have the role {role}, but there can be only one"
             yield Complaint(
-                ("nodes",), words, "give the others the role backup-controller" if role == "controller" else None
+                ("nodes",), message, "give the others the role backup-controller" if role == "controller" else None
             )
     controllers = {node.name for node, role in roles if role in ("controller", "backup-controller")}
     if len(controllers) < 2:
@@ -29,12 +29,12 @@ def ensure_there_is_a_controller(site: Site) -> Iterator[Complaint]:
         selector = export.mount_on or storage.mount_on
         if (state == at or state.startswith(f"{at}/")) and selector:
             try:
-                if controllers <= set(site.census.select(selector)):
+                if controllers <= set(site.node_table.select(selector)):
                     return
             except ValueError:
                 return  # complained of elsewhere
-    words = f"{state} is not on a mount that {' and '.join(sorted(controllers))} share"
-    yield Complaint(("slurm", "state"), words, "the backup controller needs it to take over")
+    message = f"{state} is not on a mount that {' and '.join(sorted(controllers))} share"
+    yield Complaint(("slurm", "state"), message, "the backup controller needs it to take over")
 
 
 def ensure_one_default(site: Site) -> Iterator[Complaint]:
@@ -53,11 +53,11 @@ def ensure_one_default(site: Site) -> Iterator[Complaint]:
     for name, qos in site.inventory.qos.items():
         for index, account in enumerate(qos.default_for):
             if taken.setdefault(account, name) != name:
-                words = f"{taken[account]} and {name} are both the default QoS of {account}"
-                yield Complaint(("qos", name, "default_for", index), words)
+                message = f"{taken[account]} and {name} are both the default QoS of {account}"
+                yield Complaint(("qos", name, "default_for", index), message)
     if site.inventory.qos and not names and "normal" not in site.inventory.qos:
-        words = "no default QoS: jobs without --qos would be refused"
-        yield Complaint(("qos",), words, "set default: true for one")
+        message = "no default QoS: jobs without --qos would be refused"
+        yield Complaint(("qos",), message, "set default: true for one")
 
 
 def ensure_owners_stand_above(site: Site) -> Iterator[Complaint]:
@@ -65,8 +65,8 @@ def ensure_owners_stand_above(site: Site) -> Iterator[Complaint]:
     owners = [partition for _, partition in site.partitions() if not partition.preemptable]
     for path, partition in site.partitions():
         if partition.preemptable and (above := [it.name for it in owners if it.tier <= partition.tier]):
-            words = f"the preemptable {partition.name} has tier {partition.tier}, not below {', '.join(above)}"
-            yield Complaint((*path, "tier"), words, "owners would wait for their own GPUs")
+            message = f"the preemptable {partition.name} has tier {partition.tier}, not below {', '.join(above)}"
+            yield Complaint((*path, "tier"), message, "owners would wait for their own GPUs")
         if partition.grace is not None and not partition.preemptable:
             yield Complaint((*path, "grace"), f"{partition.name} is not preemptable", "remove grace")
 
@@ -88,8 +88,8 @@ def ensure_overcap_stays_preemptable(site: Site) -> Iterator[Complaint]:
             continue
         for path, partition in site.partitions():
             if not partition.preemptable and site.admits(partition, account.name):
-                words = f"jobs of {account.name}, which has no cap, could hold GPUs of labs here"
-                yield Complaint(path, words, f"set deny_accounts: [{account.name}]")
+                message = f"jobs of {account.name}, which has no cap, could hold GPUs of labs here"
+                yield Complaint(path, message, f"set deny_accounts: [{account.name}]")
 
 
 def ensure_accounts_rule_is_single(site: Site) -> Iterator[Complaint]:
@@ -103,8 +103,8 @@ def ensure_lab_accounts_are_let_in(site: Site) -> Iterator[Complaint]:
     """allow_lab_accounts adds to allow_accounts; alone it would shut everybody else out."""
     for path, partition in site.partitions():
         if partition.allow_lab_accounts and not partition.allow_accounts:
-            words = f"{partition.name} has no allow_accounts, so all accounts may submit there already"
-            yield Complaint((*path, "allow_lab_accounts"), words, "remove it")
+            message = f"{partition.name} has no allow_accounts, so all accounts may submit there already"
+            yield Complaint((*path, "allow_lab_accounts"), message, "remove it")
 
 
 def ensure_docker_finds_the_gpus(site: Site) -> Iterator[Complaint]:
@@ -113,8 +113,8 @@ def ensure_docker_finds_the_gpus(site: Site) -> Iterator[Complaint]:
     if docker is None or not docker.enabled:
         return
     if docker.gpus == "cuda_visible_devices" and gpu.constrain_devices:
-        words = "docker by CUDA_VISIBLE_DEVICES needs gpu.constrain_devices: false"
-        yield Complaint(("software", "docker", "gpus"), words, "or use nv_gpu")
+        message = "docker by CUDA_VISIBLE_DEVICES needs gpu.constrain_devices: false"
+        yield Complaint(("software", "docker", "gpus"), message, "or use nv_gpu")
     if docker.gpus == "nv_gpu" and "NV_GPU" not in gpu.device_env:
         yield Complaint(("software", "docker", "gpus"), "docker by NV_GPU needs gpu.device_env: [NV_GPU]")
 
@@ -123,11 +123,11 @@ def ensure_isolated_nodes_stay_out(site: Site) -> Iterator[Complaint]:
     """No partition names a node that is not a compute node."""
     for path, partition in site.partitions():
         try:
-            chosen = site.census.select(partition.nodes)
+            chosen = site.node_table.select(partition.nodes)
         except ValueError:
             continue
         for name in chosen:
-            if "compute" not in site.census.by_name[name].entry.roles:
+            if "compute" not in site.node_table.by_name[name].entry.roles:
                 yield Complaint((*path, "nodes"), f"{name} is not a compute node")
 
 
@@ -135,8 +135,8 @@ def ensure_parameters_are_free(site: Site) -> Iterator[Complaint]:
     """slurm.parameters does not set a key that gpupool writes itself."""
     for key in site.inventory.slurm.parameters:
         if key.lower() in OWN_KEYS:
-            words = f"{key} is written by gpupool from the rest of the inventory"
-            yield Complaint(("slurm", "parameters", key), words, "Slurm would take the last of the two lines")
+            message = f"{key} is written by gpupool from the rest of the inventory"
+            yield Complaint(("slurm", "parameters", key), message, "Slurm would take the last of the two lines")
 
 
 def ensure_testbed_can_stand(site: Site) -> Iterator[Complaint]:
@@ -146,12 +146,12 @@ def ensure_testbed_can_stand(site: Site) -> Iterator[Complaint]:
         return
     for key, names in (("disks", testbed.disks), ("threads", testbed.threads)):
         for name in names:
-            if site.census.whole and name not in site.census.by_name:
+            if site.node_table.whole and name not in site.node_table.by_name:
                 yield Complaint(("testbed", key, name), f"there is no node {name!r}")
     try:
-        chosen = set(site.census.select(testbed.nodes))
+        chosen = set(site.node_table.select(testbed.nodes))
     except ValueError:
         return
     for role in ("controller", "database", "compute"):
-        if not any(role in node.entry.roles for node in site.census.nodes if node.name in chosen):
+        if not any(role in node.entry.roles for node in site.node_table.nodes if node.name in chosen):
             yield Complaint(("testbed", "nodes"), f"none of these nodes has the role {role}")

@@ -7,7 +7,7 @@ from gpupool.cluster.checks.sums import real_memory
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.schema.labs import Account
 from gpupool.cluster.slurm_versions import keeps_cpus
-from gpupool.cluster.words import format_size
+from gpupool.cluster.units import format_size
 
 
 def ensure_kept_cpus_are_there(site: Site) -> Iterator[Complaint]:
@@ -17,18 +17,18 @@ def ensure_kept_cpus_are_there(site: Site) -> Iterator[Complaint]:
         path: Path = ("hardware", str(entry.hardware), "cpus_kept_per_gpu")
         kept = shape.cpus_kept_per_gpu
         if kept and not keeps_cpus(version):
-            words = f"Slurm {version} cannot reserve CPUs for GPUs: other jobs may take all of them"
-            yield Complaint(path, words, "use 24.11 or later", "warning")
+            message = f"Slurm {version} cannot reserve CPUs for GPUs: other jobs may take all of them"
+            yield Complaint(path, message, "use 24.11 or later", "warning")
         elif kept * gpus > shape.cpus:
             yield Complaint(
                 path, f"{gpus} x {kept} CPUs reserved for the GPUs of {entry.name}, which has {shape.cpus} CPUs"
             )
         if kept and len(entry.gpus) > 1:
-            words = f"{entry.name} has {' and '.join(entry.gpus)}: Slurm can reserve CPUs for only one type per node"
-            yield Complaint(path, words, "give this node its own hardware entry, without cpus_kept_per_gpu")
+            message = f"{entry.name} has {' and '.join(entry.gpus)}: Slurm can reserve CPUs for only one type per node"
+            yield Complaint(path, message, "give this node its own hardware entry, without cpus_kept_per_gpu")
     if site.machines and all(shape.cpus_kept_per_gpu * gpus == shape.cpus for _, shape, gpus in site.machines):
-        words = "all CPUs of all nodes are reserved for GPUs: a job without GPUs can never run"
-        yield Complaint(("hardware",), words, "reserve fewer", "warning")
+        message = "all CPUs of all nodes are reserved for GPUs: a job without GPUs can never run"
+        yield Complaint(("hardware",), message, "reserve fewer", "warning")
 
 
 def ensure_jobs_without_memory_leave_some(site: Site) -> Iterator[Complaint]:
@@ -37,62 +37,62 @@ def ensure_jobs_without_memory_leave_some(site: Site) -> Iterator[Complaint]:
         return
     shared = [entry.name for entry, _, gpus in site.machines if gpus > 1]
     if shared:
-        words = (
+        message = (
             f"is not set: a job without a memory request takes all memory of {shared[0]}, and no other job can use "
             "its GPUs"
         )
-        yield Complaint(("scheduler", "default_memory"), words, "set per_gpu and per_cpu", "warning")
+        yield Complaint(("scheduler", "default_memory"), message, "set per_gpu and per_cpu", "warning")
 
 
 def ensure_neighbours_leave_room(site: Site) -> Iterator[Complaint]:
     """No lab's jobs take the CPUs or the memory beside GPUs that others own, even if they hold no GPU."""
-    it = site.inventory
-    if not site.accounts_of_kind("lab") or not keeps_cpus(it.slurm.version):
+    inventory = site.inventory
+    if not site.accounts_of_kind("lab") or not keeps_cpus(inventory.slurm.version):
         return
-    said: set[str] = set()
+    reported: set[str] = set()
     for entry, shape, _ in site.machines:
         name = str(entry.hardware)
-        if not shape.cpus_kept_per_gpu and name not in said:
-            said.add(name)
-            words = f"jobs without GPUs can take all CPUs of {entry.name}, and no job can then use its GPUs"
-            yield Complaint(("hardware", name), words, "set cpus_kept_per_gpu", "warning")
-    default, most = it.scheduler.default_memory.per_gpu, it.scheduler.max_memory
+        if not shape.cpus_kept_per_gpu and name not in reported:
+            reported.add(name)
+            message = f"jobs without GPUs can take all CPUs of {entry.name}, and no job can then use its GPUs"
+            yield Complaint(("hardware", name), message, "set cpus_kept_per_gpu", "warning")
+    default, most = inventory.scheduler.default_memory.per_gpu, inventory.scheduler.max_memory
     if default is None:
         return
     path: Path = ("scheduler", "max_memory")
     if most.per_gpu is None or most.per_cpu is None:
-        words = "a job can take so much memory that no job can use the node's other GPUs"
-        yield Complaint(path, words, "set per_gpu, and per_cpu for jobs without GPUs", "warning")
+        message = "a job can take so much memory that no job can use the node's other GPUs"
+        yield Complaint(path, message, "set per_gpu, and per_cpu for jobs without GPUs", "warning")
         return
     for entry, shape, gpus in site.machines:
-        memory = real_memory(shape.memory, it.slurm.memory_reserve)
+        memory = real_memory(shape.memory, inventory.slurm.memory_reserve)
         free = max(0, shape.cpus - gpus * shape.cpus_kept_per_gpu) if shape.cpus_kept_per_gpu else 0
         worst = (gpus - 1) * max(most.per_gpu, default) + free * most.per_cpu
         if worst + default > memory:
-            words = (
+            message = (
                 f"{gpus - 1} GPUs at {format_size(most.per_gpu)} and {free} CPUs at {format_size(most.per_cpu)} leave "
                 f"the last GPU of {entry.name} less than its {format_size(default)}: Slurm has {memory}M there"
             )
-            yield Complaint(path, words, "lower these or default_memory.per_gpu", "warning")
+            yield Complaint(path, message, "lower these or default_memory.per_gpu", "warning")
 
 
 def ensure_labs_can_use_their_gpus(site: Site) -> Iterator[Complaint]:
     """A lab's other limits, and its partitions, let it use as many GPUs as it contributed."""
-    it = site.inventory
-    default, share = it.scheduler.default_memory.per_gpu or 0, it.scheduler.lab_share
+    inventory = site.inventory
+    default, share = inventory.scheduler.default_memory.per_gpu or 0, inventory.scheduler.lab_share
     for key, least, why in (
         ("cpu", 1, "a GPU job has at least one CPU"),
         ("mem", default, f"a job without a memory request gets {format_size(default)} per GPU"),
     ):
         each = getattr(share, key)
         if each is not None and each < least:
-            words = "labs could not use all their GPUs"
-            yield Complaint(("scheduler", "lab_share", key), words, why)
-    most = max(it.scheduler.warn_cpus_per_gpu.values(), default=0)
+            message = "labs could not use all their GPUs"
+            yield Complaint(("scheduler", "lab_share", key), message, why)
+    most = max(inventory.scheduler.warn_cpus_per_gpu.values(), default=0)
     if share.cpu is not None and 1 <= share.cpu < most:
-        words = f"a lab whose jobs use the {most} CPUs per GPU that warn_cpus_per_gpu allows cannot use all its GPUs"
-        yield Complaint(("scheduler", "lab_share", "cpu"), words, severity="warning")
-    for index, lab in enumerate(it.accounts):
+        message = f"a lab whose jobs use the {most} CPUs per GPU that warn_cpus_per_gpu allows cannot use all its GPUs"
+        yield Complaint(("scheduler", "lab_share", "cpu"), message, severity="warning")
+    for index, lab in enumerate(inventory.accounts):
         if lab.kind == "lab" and lab.contributed_gpus:
             yield from _lab(site, index, lab, lab.contributed_gpus, default)
 
@@ -120,16 +120,16 @@ def _lab(site: Site, index: int, lab: Account, cap: int, default: int) -> Iterat
     parents = {account.name: account for account in site.inventory.accounts}
     above = parents.get(lab.parent or "")
     if above and above.limits.group.gpu is not None and above.limits.group.gpu < cap:
-        words = (
+        message = (
             f"{lab.name} could not use its {cap} GPUs: its parent {above.name} is limited to {above.limits.group.gpu}"
         )
-        yield Complaint(("accounts", index, "contributed_gpus"), words)
+        yield Complaint(("accounts", index, "contributed_gpus"), message)
     own = {it.nodes for _, it in site.partitions() if not it.preemptable and site.admits(it, lab.name)}
     gpus = site.gpus_of(frozenset(own))
     if gpus is not None and gpus < cap:
-        words = (
+        message = (
             f"{lab.name} has contributed {cap} GPUs, but the partitions where its jobs are not preempted have {gpus}"
         )
         yield Complaint(
-            ("accounts", index, "contributed_gpus"), words, "allow it in a partition that is not preemptable"
+            ("accounts", index, "contributed_gpus"), message, "allow it in a partition that is not preemptable"
         )

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from gpupool.cluster.census import Census
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.node_table import NodeTable
 from gpupool.cluster.pools import Placed, pools_on
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.labs import Account, Partition
@@ -19,7 +19,7 @@ class Site:
     """An inventory whose shape is right, and its nodes written out."""
 
     inventory: Inventory
-    census: Census
+    node_table: NodeTable
 
     def accounts_of_kind(self, kind: str) -> list[Account]:
         """Return the accounts of a kind, in inventory order."""
@@ -47,22 +47,22 @@ class Site:
     @cached_property
     def machines(self) -> list[tuple[NodeEntry, Hardware, int]]:
         """Each kind of compute node with GPUs once: its first entry, its hardware, its number of GPUs."""
-        found: dict[tuple[object, ...], tuple[NodeEntry, Hardware, int]] = {}
+        kinds: dict[tuple[object, ...], tuple[NodeEntry, Hardware, int]] = {}
         for entry in self.inventory.nodes:
             shape, gpus = self.inventory.hardware.get(entry.hardware or ""), sum(entry.gpus.values())
             if shape and gpus and "compute" in entry.roles:
-                found.setdefault((entry.hardware, *entry.gpus.items()), (entry, shape, gpus))
-        return list(found.values())
+                kinds.setdefault((entry.hardware, *entry.gpus.items()), (entry, shape, gpus))
+        return list(kinds.values())
 
     def gpus_of(self, selectors: frozenset[str]) -> int | None:
         """Return the GPUs of all nodes that any of the selectors names; None where that cannot be told."""
         if selectors not in self._gpus:
             try:
-                names = {name for words in selectors for name in self.census.select(words)}
+                names = {name for selector in selectors for name in self.node_table.select(selector)}
             except ValueError:
                 return None  # complained of elsewhere
-            by_name = self.census.by_name
-            whole = len(by_name) == len(self.census.nodes)  # else a node is defined twice
+            by_name = self.node_table.by_name
+            whole = len(by_name) == len(self.node_table.nodes)  # else a node is defined twice
             self._gpus[selectors] = sum(sum(by_name[it].entry.gpus.values()) for it in names) if whole else None
         return self._gpus[selectors]
 
@@ -82,7 +82,7 @@ class Site:
 
     def _pool(self, nodes: str) -> dict[str, int]:
         try:
-            entries = [self.census.by_name[name].entry for name in self.census.select(nodes)]
+            entries = [self.node_table.by_name[name].entry for name in self.node_table.select(nodes)]
         except ValueError:
             return {}  # complained of elsewhere
         shapes = [shape for entry in entries if (shape := self.inventory.hardware.get(entry.hardware or ""))]
@@ -93,14 +93,14 @@ class Site:
             "nodes": len(entries),
         }
 
-    def nodes_of(self, words: str | None) -> frozenset[str]:
+    def nodes_of(self, selector: str | None) -> frozenset[str]:
         """Return the nodes of a selector; none where it is not said, or names what is not there."""
-        if words not in self._nodes_of:
+        if selector not in self._nodes_of:
             try:
-                self._nodes_of[words] = frozenset(self.census.select(words) if words else ())
+                self._nodes_of[selector] = frozenset(self.node_table.select(selector) if selector else ())
             except ValueError:
-                self._nodes_of[words] = frozenset()  # complained of elsewhere
-        return self._nodes_of[words]
+                self._nodes_of[selector] = frozenset()  # complained of elsewhere
+        return self._nodes_of[selector]
 
     @cached_property
     def _nodes_of(self) -> dict[str | None, frozenset[str]]:
@@ -109,11 +109,11 @@ class Site:
     @cached_property
     def pool_nodes(self) -> tuple[str, ...]:
         """Of nodes with the same ZFS pools the first, in inventory order."""
-        found: dict[tuple[str, ...], str] = {}
-        for name in self.census.by_name if self.inventory.storage.pools else ():
+        first: dict[tuple[str, ...], str] = {}
+        for name in self.node_table.by_name if self.inventory.storage.pools else ():
             if pools := self.pools_on(name):
-                found.setdefault(tuple(it.key for it in pools), name)
-        return tuple(found.values())
+                first.setdefault(tuple(it.key for it in pools), name)
+        return tuple(first.values())
 
     def pools_on(self, node: str) -> tuple[Placed, ...]:
         """Return the ZFS pools of a node."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpupool.cluster.checks.places import at, export_of, fixed, on_server, space_links, within
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
-from gpupool.cluster.words import format_duration
+from gpupool.cluster.units import format_duration
 
 _DAY = 86400
 
@@ -25,8 +25,8 @@ def ensure_spaces_are_the_labs(site: Site) -> Iterator[Complaint]:
     yield from _modes_of_exports(site)
     for index, account in enumerate(site.inventory.accounts):
         if account.gid is None and storage.spaces.get(account.name):
-            words = f"{account.name} has a space but no gid: all accounts without a gid would share its group"
-            yield Complaint(("accounts", index), words, "set a gid")
+            message = f"{account.name} has a space but no gid: all accounts without a gid would share its group"
+            yield Complaint(("accounts", index), message, "set a gid")
 
 
 def _modes_of_exports(site: Site) -> Iterator[Complaint]:
@@ -35,8 +35,8 @@ def _modes_of_exports(site: Site) -> Iterator[Complaint]:
     for key, export in storage.exports.items():
         path: Path = ("storage", "exports", key, "mode")
         if export.mode and key in labs:
-            words = f"{labs[key]} has a space on {key}, where storage.space_rules.mode applies"
-            yield Complaint(path, words, "remove it")
+            message = f"{labs[key]} has a space on {key}, where storage.space_rules.mode applies"
+            yield Complaint(path, message, "remove it")
         elif export.mode and int(export.mode, 8) & 0o1002 == 0o002:
             yield Complaint(path, f"{export.mode}: users could remove each other's directories", "write 1777")
 
@@ -91,8 +91,8 @@ def ensure_purges_spare_people(site: Site) -> Iterator[Complaint]:
         for what in _purged_too(site, purge.path):
             yield Complaint((*path, "path"), f"would remove files of {what}", "choose another directory")
         if purge.not_updated_for < _DAY:
-            words = f"{format_duration(purge.not_updated_for)}: running jobs would lose their files"
-            yield Complaint((*path, "not_updated_for"), words, "at least 1d")
+            message = f"{format_duration(purge.not_updated_for)}: running jobs would lose their files"
+            yield Complaint((*path, "not_updated_for"), message, "at least 1d")
         if not purge.every:
             yield Complaint((*path, "every"), "must be longer than 0", "write 1d")
 
@@ -133,5 +133,5 @@ def ensure_usage_is_a_file_name(site: Site) -> Iterator[Complaint]:
     if report and not re.fullmatch(r"[\w.-]*\w[\w.-]*", report.file):
         yield Complaint(("storage", "usage_report", "file"), f"{report.file!r} is not a file name", "disk-usage.txt")
     if report and report.every < _DAY:
-        words = f"every file would be read every {format_duration(report.every)}"
-        yield Complaint(("storage", "usage_report", "every"), words, "at least 1d")
+        message = f"every file would be read every {format_duration(report.every)}"
+        yield Complaint(("storage", "usage_report", "every"), message, "at least 1d")

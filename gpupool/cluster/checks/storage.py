@@ -70,8 +70,8 @@ def ensure_exports_give_no_other_away(site: Site) -> Iterator[Complaint]:
                     (*path, "path"), f"{key} is inside {other}: {who} could read it through that mount", hint
                 )
             elif outer.squash == "none" and inner.squash != "none":
-                words = f"{key} is inside {other}, and that mount gives root of a client root access to it"
-                yield Complaint((*path, "path"), words, hint)
+                message = f"{key} is inside {other}, and that mount gives root of a client root access to it"
+                yield Complaint((*path, "path"), message, hint)
 
 
 def ensure_mount_options_lose_nothing(site: Site) -> Iterator[Complaint]:
@@ -81,8 +81,8 @@ def ensure_mount_options_lose_nothing(site: Site) -> Iterator[Complaint]:
             path: Path = ("storage", "exports", key, "options", index)
             name = option.partition("=")[0]
             if name in _SOFT:
-                words = f"{name}: programs would get I/O errors while the server is down, and lose what they wrote"
-                yield Complaint(path, words, "remove it")
+                message = f"{name}: programs would get I/O errors while the server is down, and lose what they wrote"
+                yield Complaint(path, message, "remove it")
             elif name in _OURS or name in _OF_UNITS or name.startswith("x-systemd"):
                 yield Complaint(path, f"{name} is set by gpupool", "remove it")
             elif not _OPTION.fullmatch(option):
@@ -96,8 +96,8 @@ def ensure_squash_is_meant(site: Site) -> Iterator[Complaint]:
     for key, export in storage.exports.items():
         path: Path = ("storage", "exports", key, "squash")
         if export.squash == "none":
-            words = f"root on a node that mounts {key} can read and change all of it"
-            yield Complaint(path, words, "write root, unless something needs this", "warning")
+            message = f"root on a node that mounts {key} can read and change all of it"
+            yield Complaint(path, message, "write root, unless something needs this", "warning")
         elif export.squash == "all" and key in lived_in:
             yield Complaint(path, f"{key} holds users' files, and every user would be mapped to `nobody`", "write root")
 
@@ -111,12 +111,12 @@ def ensure_state_hangs_on_no_lab(site: Site) -> Iterator[Complaint]:
         if not export.enabled or not within(state, at(site, key)):
             continue
         if key in labs:
-            words = f"slurmctld's {state} would be inside {key}, a lab's space: Slurm stops when that is full"
-            yield Complaint(("slurm", "state"), words, "give it its own export")
+            message = f"slurmctld's {state} would be inside {key}, a lab's space: Slurm stops when that is full"
+            yield Complaint(("slurm", "state"), message, "give it its own export")
         elif export.server in servers:
-            words = f"slurmctld's {state} is on {export.server}, which also serves the labs' {servers[export.server]}"
+            message = f"slurmctld's {state} is on {export.server}, which also serves the labs' {servers[export.server]}"
             hint = "Slurm stops whenever this server is overloaded or down"
-            yield Complaint(("storage", "exports", key, "server"), words, hint, "warning")
+            yield Complaint(("storage", "exports", key, "server"), message, hint, "warning")
 
 
 def ensure_quotas_are_kept(site: Site) -> Iterator[Complaint]:
@@ -127,20 +127,20 @@ def ensure_quotas_are_kept(site: Site) -> Iterator[Complaint]:
     hint = "use an export with fs: zfs on a pool of storage.pools"
     home = storage.exports.get(storage.home.export or "")
     if storage.home.quota and not _keeps_quotas(site, home):
-        words = "nothing enforces the quota of homes"
-        yield Complaint(("storage", "home", "quota"), words, hint, "warning")
+        message = "nothing enforces the quota of homes"
+        yield Complaint(("storage", "home", "quota"), message, hint, "warning")
     for index, space in enumerate(storage.user_spaces):
         top = fixed(space.path)
         export = next((it for key, it in storage.exports.items() if within(top, at(site, key))), None)
         if space.quota and not _keeps_quotas(site, export):
-            words = f"nothing enforces the quota of {top}"
-            yield Complaint(("storage", "user_spaces", index, "quota"), words, hint, "warning")
+            message = f"nothing enforces the quota of {top}"
+            yield Complaint(("storage", "user_spaces", index, "quota"), message, hint, "warning")
 
 
 def _keeps_quotas(site: Site, export: Export | None) -> bool:
     if export is None or export.server is None:
         return False
-    server = site.census.by_name.get(export.server)
+    server = site.node_table.by_name.get(export.server)
     if server and not server.entry.managed:
         return True  # somebody else's to keep
     if export.fs != "zfs":
@@ -152,9 +152,9 @@ def _paths(site: Site) -> Iterator[tuple[Path, str]]:
     storage = site.inventory.storage
     yield ("storage", "mount_root"), storage.mount_root
     for key, export in storage.exports.items():
-        for said, value in (("path", export.path), ("at", export.at)):
+        for option, value in (("path", export.path), ("at", export.at)):
             if value is not None:
-                yield ("storage", "exports", key, said), value
+                yield ("storage", "exports", key, option), value
     for key, pool in storage.pools.items():
         if pool.at is not None:
             yield ("storage", "pools", key, "at"), pool.at

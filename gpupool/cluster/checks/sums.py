@@ -5,7 +5,7 @@ from typing import Any
 
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
-from gpupool.cluster.words import format_size
+from gpupool.cluster.units import format_size
 
 
 def real_memory(nominal: int, reserve: str) -> int:
@@ -14,7 +14,7 @@ def real_memory(nominal: int, reserve: str) -> int:
 
 
 def _compute(site: Site) -> list[Any]:
-    return [node for node in site.census.nodes if "compute" in node.entry.roles]
+    return [node for node in site.node_table.nodes if "compute" in node.entry.roles]
 
 
 def ensure_caps_fit_the_pool(site: Site) -> Iterator[Complaint]:
@@ -25,17 +25,17 @@ def ensure_caps_fit_the_pool(site: Site) -> Iterator[Complaint]:
     gpus = sum(sum(node.entry.gpus.values()) for node in _compute(site))
     caps = sum(lab.contributed_gpus or 0 for lab in labs)
     if caps > gpus:
-        words = f"the labs' contributed_gpus add up to {caps}, but the compute nodes have {gpus} GPUs"
-        yield Complaint(("accounts",), words, "more GPUs are promised than exist")
+        message = f"the labs' contributed_gpus add up to {caps}, but the compute nodes have {gpus} GPUs"
+        yield Complaint(("accounts",), message, "more GPUs are promised than exist")
     elif caps < gpus:
-        words = f"the labs' contributed_gpus add up to {caps} of {gpus} GPUs; the rest have no owner"
-        yield Complaint(("accounts",), words, severity="warning")
+        message = f"the labs' contributed_gpus add up to {caps} of {gpus} GPUs; the rest have no owner"
+        yield Complaint(("accounts",), message, severity="warning")
     for index, account in enumerate(site.inventory.accounts):
         if account.kind == "lab" and account.contributed_gpus is None:
             yield Complaint(("accounts", index), f"the lab {account.name} has no contributed_gpus", "0 if it has none")
         if account.kind == "lab" and account.limits.group.gpu is not None:
-            words = "a lab's GPU cap comes from contributed_gpus"
-            yield Complaint(("accounts", index, "limits", "group", "gpu"), words, "remove it here")
+            message = "a lab's GPU cap comes from contributed_gpus"
+            yield Complaint(("accounts", index, "limits", "group", "gpu"), message, "remove it here")
 
 
 def ensure_gpus_have_slots(site: Site) -> Iterator[Complaint]:
@@ -43,8 +43,8 @@ def ensure_gpus_have_slots(site: Site) -> Iterator[Complaint]:
     for index, node in enumerate(site.inventory.nodes):
         shape, gpus = site.inventory.hardware.get(node.hardware or ""), sum(node.gpus.values())
         if shape and gpus > shape.gpu_slots:
-            words = f"{gpus} GPUs, but {node.hardware} has {shape.gpu_slots} slots"
-            yield Complaint(("nodes", index, "gpus"), words)
+            message = f"{gpus} GPUs, but {node.hardware} has {shape.gpu_slots} slots"
+            yield Complaint(("nodes", index, "gpus"), message)
 
 
 def ensure_totals_hold(site: Site) -> Iterator[Complaint]:
@@ -67,9 +67,9 @@ def ensure_default_memory_fits(site: Site) -> Iterator[Complaint]:
     if "per_node" in given and len(given) > 1:
         yield Complaint((*path, "per_node"), "cannot be combined with per_gpu or per_cpu", "keep one")
     if "per_gpu" in given and not {"per_cpu", "per_node"} & given.keys():
-        words = "a job without GPUs would take all memory of its node"
-        yield Complaint((*path, "per_gpu"), words, "add per_cpu, the default for jobs without GPUs")
-    said: set[tuple[Any, ...]] = set()
+        message = "a job without GPUs would take all memory of its node"
+        yield Complaint((*path, "per_gpu"), message, "add per_cpu, the default for jobs without GPUs")
+    reported: set[tuple[Any, ...]] = set()
     for node in _compute(site):
         shape = hardware.get(node.entry.hardware or "")
         if shape is None:
@@ -77,29 +77,29 @@ def ensure_default_memory_fits(site: Site) -> Iterator[Complaint]:
         gpus, memory = sum(node.entry.gpus.values()), real_memory(shape.memory, site.inventory.slurm.memory_reserve)
         for key, times in (("per_gpu", gpus), ("per_cpu", shape.cpus), ("per_node", max(1, gpus))):
             each = given.get(key)
-            if each is None or each * times <= memory or (key, node.entry.hardware, gpus) in said:
+            if each is None or each * times <= memory or (key, node.entry.hardware, gpus) in reported:
                 continue
-            said.add((key, node.entry.hardware, gpus))
-            words = f"{times} x {format_size(each)} do not fit on {node.name}: Slurm has {memory}M there"
+            reported.add((key, node.entry.hardware, gpus))
+            message = f"{times} x {format_size(each)} do not fit on {node.name}: Slurm has {memory}M there"
             hint = "one job per GPU would not fit" if key == "per_node" else "whole-node jobs would be refused"
-            yield Complaint((*path, key), words, f"at most {memory // times}M: {hint}")
+            yield Complaint((*path, key), message, f"at most {memory // times}M: {hint}")
 
 
 def ensure_fileservers_hold_their_exports(site: Site) -> Iterator[Complaint]:
     """Exports do not exceed a server's capacity; a fileserver without export is worth a word."""
     storage = site.inventory.storage
-    for node in site.census.nodes:
+    for node in site.node_table.nodes:
         if "fileserver" not in node.entry.roles or not node.entry.managed:
             continue
         sizes = [export.size or 0 for export in storage.exports.values() if export.server == node.name]
         if not sizes:
             yield Complaint(node.path, f"the fileserver {node.name} exports nothing", severity="warning")
         elif node.entry.capacity and sum(sizes) > node.entry.capacity:
-            words = (
+            message = (
                 f"exports of {format_size(sum(sizes))} on {node.name}, which has a capacity of "
                 f"{format_size(node.entry.capacity)}"
             )
-            yield Complaint((*node.path, "capacity"), words, severity="warning")
+            yield Complaint((*node.path, "capacity"), message, severity="warning")
     for index, account in enumerate(site.inventory.accounts):
         if account.kind == "lab" and storage.exports and not storage.spaces.get(account.name):
             yield Complaint(("accounts", index), f"the lab {account.name} has no space on storage", severity="info")
@@ -126,8 +126,8 @@ def ensure_driver_knows_the_gpus(site: Site) -> Iterator[Complaint]:
         return
     for key, gpu in site.inventory.gpu_types.items():
         if gpu.min_cuda and _version(gpu.min_cuda) > _version(cuda.cuda):
-            words = f"needs CUDA {gpu.min_cuda}, but software.cuda.cuda is {cuda.cuda}"
-            yield Complaint(("gpu_types", key, "min_cuda"), words)
+            message = f"needs CUDA {gpu.min_cuda}, but software.cuda.cuda is {cuda.cuda}"
+            yield Complaint(("gpu_types", key, "min_cuda"), message)
 
 
 def _version(text: str) -> tuple[int, ...]:

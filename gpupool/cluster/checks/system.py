@@ -18,7 +18,7 @@ def ensure_the_system_keeps_its_places(site: Site) -> Iterator[Complaint]:
     ]
     for key, export in storage.exports.items():
         path: Path = ("storage", "exports", key)
-        server = site.census.by_name.get(export.server or "")
+        server = site.node_table.by_name.get(export.server or "")
         ours = export.fs != "ceph" and (server is None or server.entry.managed)
         named += [((*path, "path"), export.path, False)] if export.path and ours else []
         named += [((*path, "at"), export.at, False)] if export.at else []
@@ -39,7 +39,7 @@ def ensure_slurms_state_is_its_own(site: Site) -> Iterator[Complaint]:
     state = site.inventory.slurm.state
     if "%" in state:
         yield Complaint(("slurm", "state"), f"{state} contains '%', which Slurm would replace", "rename it")
-    controllers = {it.name for it in site.census.nodes if {"controller", "backup-controller"} & {*it.entry.roles}}
+    controllers = {it.name for it in site.node_table.nodes if {"controller", "backup-controller"} & {*it.entry.roles}}
     for index, local in enumerate(site.inventory.storage.local):
         if within(local.path, state) and controllers & site.nodes_of(local.where):
             yield Complaint(
@@ -49,26 +49,26 @@ def ensure_slurms_state_is_its_own(site: Site) -> Iterator[Complaint]:
 
 def ensure_debian_takes_the_names(site: Site) -> Iterator[Complaint]:
     """Users, groups and packages have names that Debian takes; case is looked at elsewhere."""
-    it = site.inventory
-    for index, user in enumerate(it.users):
+    inventory = site.inventory
+    for index, user in enumerate(inventory.users):
         if not unix_names.USER.fullmatch(user.name.lower()):
-            words = (
+            message = (
                 f"{user.name} is not a valid user name: up to 32 lower-case letters, digits, _, . and -, not starting "
                 "with a digit"
             )
-            yield Complaint(("users", index, "name"), words)
-    for index, account in enumerate(it.accounts):
+            yield Complaint(("users", index, "name"), message)
+    for index, account in enumerate(inventory.accounts):
         if account.gid is not None and not unix_names.GROUP.fullmatch(account.name.lower()):
-            words = (
+            message = (
                 f"{account.name} is not a valid group name: up to 32 lower-case letters, digits, _, . and -, not "
                 "starting with a digit"
             )
-            yield Complaint(("accounts", index, "name"), words, "without a gid it needs no group")
-    for role, packages in it.software.packages.items():
+            yield Complaint(("accounts", index, "name"), message, "without a gid it needs no group")
+    for role, packages in inventory.software.packages.items():
         for index, package in enumerate(packages):
             if not unix_names.PACKAGE.fullmatch(package):
-                words = f"{package!r} is not a valid Debian package name"
-                yield Complaint(("software", "packages", role, index), words, "write the name without a version")
+                message = f"{package!r} is not a valid Debian package name"
+                yield Complaint(("software", "packages", role, index), message, "write the name without a version")
 
 
 def ensure_passwd_holds_the_users(site: Site) -> Iterator[Complaint]:

@@ -11,9 +11,9 @@ _OF_SBASH = ("gpu", "gpus", "cpus", "partition")
 
 def ensure_sbash_can_use_its_options(site: Site) -> Iterator[Complaint]:
     """sbash has numbers of GPUs and CPUs, and a GPU type and partitions that are there."""
-    it = site.inventory
+    inventory = site.inventory
     partitions = {name for _, entry in site.partitions() for name, _ in site.partition_names(entry)}
-    for index, tool in enumerate(it.tools):
+    for index, tool in enumerate(inventory.tools):
         for key, value in tool.options.items() if tool.name == "sbash" else ():
             path: Path = ("tools", index, "options", key)
             if key not in _OF_SBASH:
@@ -24,7 +24,7 @@ def ensure_sbash_can_use_its_options(site: Site) -> Iterator[Complaint]:
                     yield Complaint(path, f"must be a number, not {value!r}")
                 elif key == "cpus" and not value:
                     yield Complaint(path, "a shell needs at least one CPU", "at least 1")
-            elif key == "gpu" and value not in it.gpu_types:
+            elif key == "gpu" and value not in inventory.gpu_types:
                 yield Complaint(path, f"there is no GPU type {value!r}")
             elif key == "partition" and (unknown := [p for p in str(value).split(",") if p not in partitions]):
                 yield Complaint(path, f"there is no partition {unknown[0]!r}")

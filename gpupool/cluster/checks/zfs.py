@@ -9,7 +9,7 @@ from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.pools import dataset_of
 from gpupool.cluster.schema.storage import Data, Export, Pool, Vdev
-from gpupool.cluster.words import format_size
+from gpupool.cluster.units import format_size
 from gpupool.cluster.zfs_properties import NOT_HERE, OF_DATASETS, OF_POOLS, PROFILES, wrong
 
 _LEAST = {"mirror": 2, "raidz1": 2, "raidz2": 3, "raidz3": 4}
@@ -25,45 +25,45 @@ def ensure_pools_have_a_place(site: Site) -> Iterator[Complaint]:
         path: Path = ("storage", "pools", key)
         if (pool.server is None) == (pool.where is None):
             yield Complaint(path, f"the pool {key} needs a server, or `where` for several nodes", "set one of the two")
-        server = site.census.by_name.get(pool.server or "")
+        server = site.node_table.by_name.get(pool.server or "")
         if server and not server.entry.managed:
-            words = f"{server.name} is not managed, so gpupool cannot manage its pool"
-            yield Complaint((*path, "server"), words, "remove the pool")
+            message = f"{server.name} is not managed, so gpupool cannot manage its pool"
+            yield Complaint((*path, "server"), message, "remove the pool")
         name = pool.name or key
         if not _POOL_NAME.fullmatch(name):
-            words = (
+            message = (
                 f"{name!r} is not a valid pool name: start with a letter, and not with mirror, raidz, draid, spare or "
                 "log"
             )
-            yield Complaint((*path, "name") if pool.name else path, words)
+            yield Complaint((*path, "name") if pool.name else path, message)
     for node in site.pool_nodes:
         names: dict[str, str] = {}
         places: dict[str, str] = {}
-        for it in site.pools_on(node):
-            for what, value, first in (("called", it.name, names), ("mounted at", it.at, places)):
-                if first.setdefault(value, it.key) != it.key:
-                    words = f"{first[value]} and {it.key} are both {what} {value} on {node}"
-                    yield Complaint(("storage", "pools", it.key), words)
+        for placed in site.pools_on(node):
+            for what, value, first in (("called", placed.name, names), ("mounted at", placed.at, places)):
+                if first.setdefault(value, placed.key) != placed.key:
+                    message = f"{first[value]} and {placed.key} are both {what} {value} on {node}"
+                    yield Complaint(("storage", "pools", placed.key), message)
 
 
 def ensure_disks_are_used_once(site: Site) -> Iterator[Complaint]:
     """A disk is in one place of one pool of a node, by a name that stays."""
-    said: set[Path] = set()
+    reported: set[Path] = set()
     for node in site.pool_nodes:
         taken: dict[str, str] = {}
-        for it in site.pools_on(node):
-            for path, disk in _disks(it.key, it.entry):
-                if disk in taken and path not in said:
+        for placed in site.pools_on(node):
+            for path, disk in _disks(placed.key, placed.entry):
+                if disk in taken and path not in reported:
                     yield Complaint(path, f"{disk} of {node} is already in the pool {taken[disk]}")
-                    said.add(path)
-                taken.setdefault(disk, it.key)
+                    reported.add(path)
+                taken.setdefault(disk, placed.key)
     for key, pool in site.inventory.storage.pools.items():
         for path, disk in _disks(key, pool):
             if not disk.startswith("/dev/"):
                 yield Complaint(path, f"{disk} is not a disk", "write /dev/disk/by-id/…")
             elif re.fullmatch(r"/dev/(sd|vd|hd|xvd|nvme)\w+", disk):
-                words = f"{disk} may name another disk after the next boot"
-                yield Complaint(path, words, "use its name in /dev/disk/by-id", "warning")
+                message = f"{disk} may name another disk after the next boot"
+                yield Complaint(path, message, "use its name in /dev/disk/by-id", "warning")
 
 
 def ensure_pools_survive_a_disk_alike(site: Site) -> Iterator[Complaint]:
@@ -76,15 +76,17 @@ def ensure_pools_survive_a_disk_alike(site: Site) -> Iterator[Complaint]:
                 path, f"the pool {key} has no data disks", "add a group of kind mirror, raidz1 to raidz3, or stripe"
             )
         elif len(kinds) > 1:
-            words = f"the pool {key} has {' and '.join(kinds)} groups: if the weaker one fails, the whole pool is lost"
-            yield Complaint(path, words, "use groups of one kind")
+            message = (
+                f"the pool {key} has {' and '.join(kinds)} groups: if the weaker one fails, the whole pool is lost"
+            )
+            yield Complaint(path, message, "use groups of one kind")
         for index, vdev in enumerate(pool.vdevs):
             if len(vdev.disks) < _LEAST.get(vdev.kind, 1):
-                words = f"{vdev.kind} needs {_LEAST[vdev.kind]} disks, but has {len(vdev.disks)}"
-                yield Complaint((*path, index, "disks"), words)
+                message = f"{vdev.kind} needs {_LEAST[vdev.kind]} disks, but has {len(vdev.disks)}"
+                yield Complaint((*path, index, "disks"), message)
             if vdev.kind == "special" and len(vdev.disks) < 2 and kinds != ["stripe"]:
-                words = f"if this one disk fails, the whole pool {key} is lost"
-                yield Complaint((*path, index, "disks"), words, "use two, as a mirror")
+                message = f"if this one disk fails, the whole pool {key} is lost"
+                yield Complaint((*path, index, "disks"), message, "use two, as a mirror")
 
 
 def ensure_datasets_have_a_pool(site: Site) -> Iterator[Complaint]:
@@ -100,28 +102,28 @@ def ensure_datasets_have_a_pool(site: Site) -> Iterator[Complaint]:
         if dataset is None:
             yield from _without_a_pool(path, export, [pool.name for pool in pools])
         elif not _DATASET.fullmatch(dataset) or len(dataset) > 200:
-            words = f"{dataset!r} is not a valid dataset name"
-            yield Complaint((*path, "dataset" if export.dataset else "path"), words)
+            message = f"{dataset!r} is not a valid dataset name"
+            yield Complaint((*path, "dataset" if export.dataset else "path"), message)
         elif taken.setdefault((export.server, dataset), key) != key:
-            words = f"{dataset} of {export.server} is already the export {taken[export.server, dataset]}"
-            yield Complaint((*path, "dataset" if export.dataset else "path"), words)
+            message = f"{dataset} of {export.server} is already the export {taken[export.server, dataset]}"
+            yield Complaint((*path, "dataset" if export.dataset else "path"), message)
 
 
 def _without_a_pool(path: Path, export: Export, pools: list[str]) -> Iterator[Complaint]:
     if export.dataset and export.fs == "zfs":
-        words = f"{export.dataset} is not in a declared pool of {export.server}"
+        message = f"{export.dataset} is not in a declared pool of {export.server}"
         near = difflib.get_close_matches(export.dataset.split("/")[0], pools, n=1)
         hint = f"did you mean {near[0]}/…?" if near else "declare it in storage.pools, or remove this key"
-        yield Complaint((*path, "dataset"), words, hint)
+        yield Complaint((*path, "dataset"), message, hint)
         return
     if export.fs == "zfs" and pools:
-        words = f"{export.path} is not in a declared pool of {export.server} ({', '.join(pools)})"
-        yield Complaint((*path, "path"), words, "set `dataset`, or declare its pool")
+        message = f"{export.path} is not in a declared pool of {export.server} ({', '.join(pools)})"
+        yield Complaint((*path, "path"), message, "set `dataset`, or declare its pool")
         return
-    for said in _OF_DATASET:
-        if getattr(export, said):
+    for option in _OF_DATASET:
+        if getattr(export, option):
             what = "its server has no declared pool" if export.fs == "zfs" else f"this one is {export.fs}"
-            yield Complaint((*path, said), f"is only for ZFS datasets, and {what}", "see storage.pools")
+            yield Complaint((*path, option), f"is only for ZFS datasets, and {what}", "see storage.pools")
 
 
 def ensure_zfs_knows_the_properties(site: Site) -> Iterator[Complaint]:
@@ -134,12 +136,12 @@ def ensure_zfs_knows_the_properties(site: Site) -> Iterator[Complaint]:
     for key, export in storage.exports.items():
         yield from _properties(("storage", "exports", key, "properties"), export.properties, OF_DATASETS, "a dataset")
         if export.profile is not None and export.profile not in PROFILES:
-            words = f"there is no profile {export.profile!r}"
-            yield Complaint(("storage", "exports", key, "profile"), words, f"known: {', '.join(PROFILES)}")
+            message = f"there is no profile {export.profile!r}"
+            yield Complaint(("storage", "exports", key, "profile"), message, f"known: {', '.join(PROFILES)}")
 
 
-def _properties(path: Path, said: Mapping[str, str], known: Mapping[str, str], what: str) -> Iterator[Complaint]:
-    for name, value in said.items():
+def _properties(path: Path, properties: Mapping[str, str], known: Mapping[str, str], what: str) -> Iterator[Complaint]:
+    for name, value in properties.items():
         here = (*path, name)
         if ":" in name and not name.startswith("gpupool:"):
             continue  # a property of the admin's own
@@ -157,8 +159,8 @@ def ensure_reservations_fit(site: Site) -> Iterator[Complaint]:
     """No dataset has more room for sure than it may use at most."""
     for key, export in site.inventory.storage.exports.items():
         if export.reservation and export.size and export.reservation > export.size:
-            words = f"reservation {format_size(export.reservation)} is larger than size {format_size(export.size)}"
-            yield Complaint(("storage", "exports", key, "reservation"), words)
+            message = f"reservation {format_size(export.reservation)} is larger than size {format_size(export.size)}"
+            yield Complaint(("storage", "exports", key, "reservation"), message)
 
 
 def _disks(key: str, pool: Pool) -> Iterator[tuple[Path, str]]:

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, field_validator
 
 from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, Nodes, Word, one_line
 from gpupool.cluster.shown import shown
-from gpupool.cluster.words import Day, Duration, Size
+from gpupool.cluster.units import Day, Duration, Size
 
 UnixId = Annotated[int, Field(strict=True, ge=1000, le=60000)]
 Weight = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gpupool.cluster.schema.base import Count, Domain, Fact, Flag, Name, Nodes, VariableName, Word
-from gpupool.cluster.words import Duration, Size
+from gpupool.cluster.units import Duration, Size
 
 Role = Literal[
     "head", "controller", "backup-controller", "database", "compute", "fileserver", "web", "gateway", "isolated"

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, Word
-from gpupool.cluster.words import Duration, Size
+from gpupool.cluster.units import Duration, Size
 
 ParameterKey = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 # slurm.conf ends a value at a blank, where another key may begin, and a line at #; " and \\ are its own

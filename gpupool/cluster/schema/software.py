@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gpupool.cluster.schema.base import Count, Entry, Fact, Flag, Mode, Name, Nodes, VariableName, Word
-from gpupool.cluster.words import Duration, Size
+from gpupool.cluster.units import Duration, Size
 
 # sshd takes * and ? in AcceptEnv, and does not start with what it takes for no name
 AcceptedName = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z_*?][A-Za-z0-9_*?]*$")]

@@ -17,7 +17,7 @@ from gpupool.cluster.schema.base import (
     VariableName,
     Word,
 )
-from gpupool.cluster.words import Duration, Size
+from gpupool.cluster.units import Duration, Size
 
 Data = Literal["stripe", "mirror", "raidz1", "raidz2", "raidz3"]
 Aside = Literal["log", "cache", "special", "spare"]

@@ -3,7 +3,7 @@
 from pydantic import Field
 
 from gpupool.cluster.schema.base import Fact, Name, Nodes, Word
-from gpupool.cluster.words import Duration, Size
+from gpupool.cluster.units import Duration, Size
 
 
 class Testbed(Fact):

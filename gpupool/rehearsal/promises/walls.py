@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from gpupool.cluster.model import User
-from gpupool.cluster.words import format_duration
+from gpupool.cluster.units import format_duration
 from gpupool.rehearsal.expected import Expected, Lab
 from gpupool.rehearsal.expected_claims import Wish
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, kept, verdict

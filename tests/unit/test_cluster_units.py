@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpupool.cluster.words import format_duration, format_size, parse_duration, parse_size
+from gpupool.cluster.units import format_duration, format_size, parse_duration, parse_size
 from gpupool.slurm.names import minutes, wall
 
 

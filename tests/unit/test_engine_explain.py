@@ -12,7 +12,7 @@ from pyinfra.api.exceptions import ConnectError, OperationError
 
 from gpupool.engine import ssh
 from gpupool.engine.drive import Target, run
-from gpupool.engine.words import last_line, one_line, reason, unreachable
+from gpupool.engine.explain import last_line, one_line, reason, unreachable
 from gpupool.errors import TestbedError
 
 

@@ -13,7 +13,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def abreast(work: Callable[[T], R], items: Sequence[T], at_once: int = _AT_ONCE) -> list[R]:
+def parallel(work: Callable[[T], R], items: Sequence[T], at_once: int = _AT_ONCE) -> list[R]:
     """Return the results in the order of the items; the first failure is raised once those under way have ended."""
     pool = ThreadPoolExecutor(max_workers=at_once)
     try:

@@ -22,7 +22,7 @@ _MOST = 100_000  # nodes of one range: more is a slip of the pen, and would take
 
 
 @dataclass(frozen=True)
-class Counted:
+class ExpandedNode:
     """One node of an entry: its name, its address, and the entry's path."""
 
     name: str
@@ -31,42 +31,42 @@ class Counted:
     path: Path
 
 
-def expand(words: str) -> list[str]:
+def expand(text: str) -> list[str]:
     """Return the names of a range such as `a40-[01-04]` in its order; ValueError when it is none."""
-    if not re.search(r"[\[\],&!^@*?]", words):
-        return [words]
-    if re.search(r"[&!^@*?]", words):
-        raise ValueError(f"{words!r} is not a range of nodes: @, !, &, ^, * and ? only work in selectors")
-    _bounded(words)
+    if not re.search(r"[\[\],&!^@*?]", text):
+        return [text]
+    if re.search(r"[&!^@*?]", text):
+        raise ValueError(f"{text!r} is not a range of nodes: @, !, &, ^, * and ? only work in selectors")
+    _bounded(text)
     try:
-        return list(NodeSet(words, resolver=GroupResolver()))
+        return list(NodeSet(text, resolver=GroupResolver()))
     except NodeSetException as error:
-        raise ValueError(f"{words!r} is not a range of nodes: {_plain(error)}") from None
+        raise ValueError(f"{text!r} is not a range of nodes: {_plain(error)}") from None
 
 
 def _plain(error: Exception) -> str:
     return str(error).replace('"', "").replace(" :", ":")
 
 
-def _bounded(words: str) -> None:
+def _bounded(text: str) -> None:
     size = 1
-    for first, last in _RANGE.findall(words):
+    for first, last in _RANGE.findall(text):
         if len(first) > 9 or len(last) > 9:
-            raise ValueError(f"{words!r} is not a range of nodes: its numbers are too long")
+            raise ValueError(f"{text!r} is not a range of nodes: its numbers are too long")
         size *= max(1, int(last) - int(first) + 1)
     if size > _MOST:
-        raise ValueError(f"{words!r} is a range of {size} nodes; the maximum is {_MOST}")
+        raise ValueError(f"{text!r} is a range of {size} nodes; the maximum is {_MOST}")
 
 
 @dataclass(frozen=True)
-class Census:
+class NodeTable:
     """All nodes of an inventory, once; not `whole` when some could not be written out."""
 
-    nodes: Sequence[Counted]
+    nodes: Sequence[ExpandedNode]
     whole: bool = True
 
     @cached_property
-    def by_name(self) -> Mapping[str, Counted]:
+    def by_name(self) -> Mapping[str, ExpandedNode]:
         """Nodes by name, in inventory order."""
         return {node.name: node for node in self.nodes}
 
@@ -92,39 +92,39 @@ class Census:
     def _folded(self) -> dict[tuple[str, str], str]:
         return {}
 
-    def select(self, words: str) -> tuple[str, ...]:
+    def select(self, selector: str) -> tuple[str, ...]:
         """Return the nodes of a selector in inventory order; ValueError, in words, where it names what is not there."""
-        if words not in self._selected:
-            self._selected[words] = self._select(words)
-        return self._selected[words]
+        if selector not in self._selected:
+            self._selected[selector] = self._select(selector)
+        return self._selected[selector]
 
-    def _select(self, words: str) -> tuple[str, ...]:
-        for source, group in _GROUP.findall(words):
+    def _select(self, selector: str) -> tuple[str, ...]:
+        for source, group in _GROUP.findall(selector):
             groups = self._groups.get(source or "role")
             if groups is None:
-                raise ValueError(f"{words!r}: unknown kind of group {source!r}; known: {', '.join(self._groups)}")
+                raise ValueError(f"{selector!r}: unknown kind of group {source!r}; known: {', '.join(self._groups)}")
             if group != "*" and group not in groups:
-                raise ValueError(f"{words!r}: there is no {source or 'role'} {group!r}; known: {', '.join(groups)}")
-        if words in self.by_name:
-            return (words,)
+                raise ValueError(f"{selector!r}: there is no {source or 'role'} {group!r}; known: {', '.join(groups)}")
+        if selector in self.by_name:
+            return (selector,)
         names: set[str] | list[str]
-        if (whole := _GROUP.fullmatch(words)) and "*" not in words:
+        if (whole := _GROUP.fullmatch(selector)) and "*" not in selector:
             names = self._groups[whole[1] or "role"][whole[2]]  # most selectors are one group: no parsing
         else:
-            _bounded(words)
+            _bounded(selector)
             try:
-                names = set(NodeSet(words, resolver=self._resolver(words)))
+                names = set(NodeSet(selector, resolver=self._resolver(selector)))
             except (NodeSetException, GroupResolverError) as error:
-                raise ValueError(f"{words!r} is not a selector of nodes: {_plain(error)}") from None
+                raise ValueError(f"{selector!r} is not a selector of nodes: {_plain(error)}") from None
             if strangers := sorted(names - self.by_name.keys()):
-                raise ValueError(f"{words!r}: there is no node {', '.join(strangers[:3])}")
+                raise ValueError(f"{selector!r}: there is no node {', '.join(strangers[:3])}")
         chosen = set(names)
         return tuple(name for name in self.by_name if name in chosen)
 
-    def _resolver(self, words: str) -> GroupResolver:
+    def _resolver(self, selector: str) -> GroupResolver:
         """Return a resolver of the groups that are named; folded, for ClusterShell parses them anew each time."""
-        named = set(_GROUP.findall(words))
-        every = re.search(r"[*?]", words) is not None
+        named = set(_GROUP.findall(selector))
+        every = re.search(r"[*?]", selector) is not None
         sources = [
             GroupSource(
                 source,
@@ -147,16 +147,16 @@ class Census:
         return self._folded[source, group]
 
 
-def count(inventory: Inventory) -> tuple[Census, list[Complaint]]:
+def expand_all(inventory: Inventory) -> tuple[NodeTable, list[Complaint]]:
     """Write out every node range; complaints for bad ranges, names or addresses that stand twice."""
     complaints: list[Complaint] = []
-    nodes = [node for index, entry in enumerate(inventory.nodes) for node in _counted(index, entry, complaints)]
+    nodes = [node for index, entry in enumerate(inventory.nodes) for node in _expanded(index, entry, complaints)]
     whole = {node.path for node in nodes} == {("nodes", index) for index in range(len(inventory.nodes))}
     complaints += _twice(nodes)
-    return Census(nodes, whole), complaints
+    return NodeTable(nodes, whole), complaints
 
 
-def _counted(index: int, entry: NodeEntry, complaints: list[Complaint]) -> Iterator[Counted]:
+def _expanded(index: int, entry: NodeEntry, complaints: list[Complaint]) -> Iterator[ExpandedNode]:
     path: Path = ("nodes", index)
     try:
         names = expand(entry.name)
@@ -164,34 +164,34 @@ def _counted(index: int, entry: NodeEntry, complaints: list[Complaint]) -> Itera
         complaints.append(Complaint((*path, "name"), str(error), "write a40-[01-04]"))
         return
     if strange := next((name for name in names if not _HOST.fullmatch(name) or name.lower() in _RESERVED), None):
-        words = (
+        message = (
             f"{strange!r} is not a valid node name: use letters, digits and hyphens, and not localhost, all or default"
         )
-        complaints.append(Complaint((*path, "name"), words))
+        complaints.append(Complaint((*path, "name"), message))
     try:
         addresses: list[str | None] = [*expand(entry.address)] if entry.address else [None] * len(names)
     except ValueError as error:
         complaints.append(Complaint((*path, "address"), str(error), "write 10.66.1.[1-4]"))
         return
     if len(addresses) != len(names):
-        words = f"{len(addresses)} addresses for {len(names)} nodes"
-        complaints.append(Complaint((*path, "address"), words, "make both ranges the same length"))
+        message = f"{len(addresses)} addresses for {len(names)} nodes"
+        complaints.append(Complaint((*path, "address"), message, "make both ranges the same length"))
         return
     for name, address in zip(names, addresses, strict=True):
-        yield Counted(name, address, entry, path)
+        yield ExpandedNode(name, address, entry, path)
 
 
-def _twice(nodes: Sequence[Counted]) -> Iterator[Complaint]:
+def _twice(nodes: Sequence[ExpandedNode]) -> Iterator[Complaint]:
     names = Counter(node.name for node in nodes)
     addresses = Counter(node.address for node in nodes if node.address)
     first_name: dict[str, Path] = {}
     first_address: dict[str, str] = {}
     for node in nodes:
         if names[node.name] > 1 and node.name in first_name:
-            words = f"the node {node.name} is defined twice; first in nodes[{first_name[node.name][1]}]"
-            yield Complaint((*node.path, "name"), words)
+            message = f"the node {node.name} is defined twice; first in nodes[{first_name[node.name][1]}]"
+            yield Complaint((*node.path, "name"), message)
         first_name.setdefault(node.name, node.path)
         if node.address and addresses[node.address] > 1 and node.address in first_address:
-            words = f"{node.name} has address {node.address}, which {first_address[node.address]} has too"
-            yield Complaint((*node.path, "address"), words)
+            message = f"{node.name} has address {node.address}, which {first_address[node.address]} has too"
+            yield Complaint((*node.path, "address"), message)
         first_address.setdefault(node.address or "", node.name)
