@@ -84,7 +84,9 @@ def more_jobs(it: Compiled) -> Compiled:
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        pytest.param(without_rule("components"), "a heterogeneous job, of which one component is preemptable", id="components"),
+        pytest.param(
+            without_rule("components"), "a heterogeneous job, of which one component is preemptable", id="components"
+        ),
         pytest.param(without_rule("memory"), "memory of many tasks for one CPU: it was taken", id="memory"),
         pytest.param(more_jobs, "may have more than 2000 jobs", id="submitted-jobs"),
     ],
