@@ -12,10 +12,10 @@ from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, std
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.units import format_size, parse_size
 from gpupool.errors import GpupoolError, UsageError
+from gpupool.programs.usage.note import human
 from gpupool.reach import Reach
 from gpupool.shown import styled
 from gpupool.system.usage import HOME, SETTINGS, jobs_for
-from gpupool.usage.note import human
 
 if TYPE_CHECKING:
     from gpupool.facts.usage import UsageState

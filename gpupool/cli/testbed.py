@@ -31,7 +31,8 @@ def wanted(
     """
     # Loading an inventory takes its time, and most commands of a testbed need none.
     from gpupool.cluster.load import load
-    from gpupool.testbed import overlay, vm_choice
+    from gpupool.testbed import overlay
+    from gpupool.testbed.vm import choice as vm_choice
 
     whole = load(inventory)
     if vm is None:

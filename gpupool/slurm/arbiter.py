@@ -14,7 +14,7 @@ from gpupool.wanted import File
 HOME = "/usr/local/lib/gpupool"
 SETTINGS = "/etc/gpupool/arbiter.json"
 UNIT = "/etc/systemd/system/gpupool-arbiter.service"
-_SOURCE = Path(__file__).parent.parent / "arbiter"
+_SOURCE = Path(__file__).parent.parent / "programs" / "arbiter"
 
 # squeue's answer of 10,000 jobs took 240 MiB as text, of which Python holds up to three copies
 _KIB_OF_A_JOB = 80

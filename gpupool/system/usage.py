@@ -18,7 +18,7 @@ UNITS = "/etc/systemd/system"
 #: Stands in each file of the role that a node may lose again.
 PROOF = "Written by gpupool "
 
-_SOURCE = Path(__file__).parent.parent / "usage"
+_SOURCE = Path(__file__).parent.parent / "programs" / "usage"
 _DAY = 86400
 _CALENDAR = {3600: "hourly", _DAY: "daily", 7 * _DAY: "weekly"}
 _WORDS = {

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpupool.testbed import container, host, image, vm, vm_image
+from gpupool.testbed import container, host, image, vm
 from gpupool.testbed.image import Tell
 from gpupool.testbed.spec import Spec
+from gpupool.testbed.vm import image as vm_image
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from gpupool.cluster.schema.scheduling import LabShare
 from gpupool.cluster.units import format_size
 from gpupool.errors import TestbedError, UsageError
 from gpupool.system.packages import packages_for
-from gpupool.testbed import vm_choice
 from gpupool.testbed.spec import Container, Spec, Volume
+from gpupool.testbed.vm import choice as vm_choice
 
 SHARED = "/testbed"  # where a node finds the directories that it shares with others
 

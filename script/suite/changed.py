@@ -27,7 +27,7 @@ DATA = ("inventory/", "templates/")
 #: The table of commands: it imports each of them, and none of them needs it.
 _TABLES = ("gpupool/cli/app.py",)
 #: Programs that run on nodes and are sent there as they are.
-_PROGRAMS = ("gpupool/arbiter/", "gpupool/usage/")
+_PROGRAMS = ("gpupool/programs/arbiter/", "gpupool/programs/usage/")
 _DEPLOY = ("gpupool.cli.testbed", "gpupool.cli.apply", "gpupool.cli.plan", "gpupool.cli.verify", "deploys.site")
 #: What a layer runs in processes of its own, so that its tests need not import it; and the files that it reads.
 STARTS: Mapping[str, tuple[str, ...]] = {
@@ -43,8 +43,8 @@ READS: Mapping[str, tuple[str, ...]] = {
     "roles": ("tests/roles/", *DATA),
     "fuzz": ("tests/fuzz/", "script/fuzz", *DATA),
     "wheel": ("tests/wheel/", "README.md", "LICENSE", "CHANGELOG.md", *CODE, *DATA),
-    "rehearsal": ("tests/rehearsal/", "inventory/example/", "templates/", "gpupool/arbiter/"),
-    "fullsize": ("tests/rehearsal/test_skynet.py", "inventory/skynet/", "templates/", "gpupool/arbiter/"),
+    "rehearsal": ("tests/rehearsal/", "inventory/example/", "templates/", "gpupool/programs/arbiter/"),
+    "fullsize": ("tests/rehearsal/test_skynet.py", "inventory/skynet/", "templates/", "gpupool/programs/arbiter/"),
     "testbed": ("tests/testbed/", "inventory/skynet/", "templates/", *_PROGRAMS),
     "deploy": ("tests/deploy/", "inventory/example/", "templates/", *_PROGRAMS),
     "molecule": ("molecule/", "tests/molecule/", "templates/", *_PROGRAMS),

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from gpupool.errors import GpupoolError
 from gpupool.rehearsal import twin_container
-from gpupool.testbed import docker, dockerd, image, lifecycle, spec, state, vm_image
+from gpupool.testbed import docker, dockerd, image, lifecycle, spec, state
+from gpupool.testbed.vm import image as vm_image
 
 MARK = "GPUPOOL_TEST_RUN"  # in the environment of every process of a run: the prefix of its containers
 _TEMPORARY = "gpupool-test."

@@ -13,7 +13,8 @@ from functools import partial
 from gpupool.errors import GpupoolError
 from gpupool.rehearsal import image as twin
 from gpupool.rehearsal.compiled import Version
-from gpupool.testbed import apt, dockerd, image, vm_image
+from gpupool.testbed import apt, dockerd, image
+from gpupool.testbed.vm import image as vm_image
 
 SUITE = "trixie"  # of the machines, and of most containers
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from gpupool.facts.mounts import as_in_mountinfo, mount_of
-from gpupool.operations.mount_options import fixed, remountable
+from gpupool.operations.mounts.options import fixed, remountable
 
 #: As a kernel 6.12 says them.
 INNER = (

@@ -9,8 +9,8 @@ from gpupool import wanted as nouns
 from gpupool.facts.exports import Exports, entries
 from gpupool.facts.script import END
 from gpupool.facts.zfs import Pools
-from gpupool.operations.zfs_datasets import work_on_datasets
-from gpupool.operations.zfs_wanted import plain, size
+from gpupool.operations.zfs.datasets import work_on_datasets
+from gpupool.operations.zfs.values import plain, size
 from tests.operations.zfs_model import Dataset, Zfs
 
 NAMES = ["tank", "tank/a", "tank/a/b", "tank/c", "tank/d"]

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from gpupool.arbiter import decide
-from gpupool.arbiter.decide import Settings
-from gpupool.arbiter.jobs import Job
-from gpupool.arbiter.limits import Limit, Limits
-from gpupool.arbiter.room import Node, Room
+from gpupool.programs.arbiter import decide
+from gpupool.programs.arbiter.decide import Settings
+from gpupool.programs.arbiter.jobs import Job
+from gpupool.programs.arbiter.limits import Limit, Limits
+from gpupool.programs.arbiter.room import Node, Room
 
 # a grace time of a minute, as in nothing recorded
 RULES = Settings(

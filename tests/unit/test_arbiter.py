@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from arbitrated import NOW, evicted
 
-from gpupool.arbiter import __main__ as service
-from gpupool.arbiter import jobs, limits, room
-from gpupool.arbiter.decide import Settings
-from gpupool.arbiter.jobs import Job, UnsureError
-from gpupool.arbiter.limits import Limits
-from gpupool.arbiter.room import Node
 from gpupool.cluster.load import load
+from gpupool.programs.arbiter import __main__ as service
+from gpupool.programs.arbiter import jobs, limits, room
+from gpupool.programs.arbiter.decide import Settings
+from gpupool.programs.arbiter.jobs import Job, UnsureError
+from gpupool.programs.arbiter.limits import Limits
+from gpupool.programs.arbiter.room import Node
 from gpupool.slurm.arbiter import settings
 
 RECORDED = Path(__file__).parent / "arbiter"

@@ -7,10 +7,10 @@ from arbitrated import NOW, RULES, capped, job, node, waits
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpupool.arbiter import crowd, decide
-from gpupool.arbiter.decide import Mark
-from gpupool.arbiter.jobs import Job
-from gpupool.arbiter.room import Node, Room
+from gpupool.programs.arbiter import crowd, decide
+from gpupool.programs.arbiter.decide import Mark
+from gpupool.programs.arbiter.jobs import Job
+from gpupool.programs.arbiter.room import Node, Room
 
 
 def borrower(number: int, **other: object) -> Job:

@@ -8,11 +8,11 @@ from arbitrated import NOW, RULES, capped, evicted, job, node, waits
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpupool.arbiter import act, decide
-from gpupool.arbiter.decide import Mark
-from gpupool.arbiter.jobs import Job
-from gpupool.arbiter.limits import Limit, Limits
-from gpupool.arbiter.room import Room
+from gpupool.programs.arbiter import act, decide
+from gpupool.programs.arbiter.decide import Mark
+from gpupool.programs.arbiter.jobs import Job
+from gpupool.programs.arbiter.limits import Limit, Limits
+from gpupool.programs.arbiter.room import Room
 
 FULL = [job("1", start=NOW - 300), job("2", start=NOW - 200, gpus=2), job("3", start=NOW - 100)]
 

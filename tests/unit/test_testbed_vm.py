@@ -18,10 +18,14 @@ from gpupool.errors import TestbedError, UsageError
 from gpupool.slurm.conf import slurm_conf
 from gpupool.slurm.gres import cgroup_conf
 from gpupool.system.daemons import slurmd_default
-from gpupool.testbed import image, keys, vm, vm_boot, vm_choice, vm_image, vm_recipe
+from gpupool.testbed import image, keys, vm
 from gpupool.testbed.overlay import spec_of, stand_in
 from gpupool.testbed.spec import Container, Machine, Spec
-from gpupool.testbed.vm_image import Images
+from gpupool.testbed.vm import boot as vm_boot
+from gpupool.testbed.vm import choice as vm_choice
+from gpupool.testbed.vm import image as vm_image
+from gpupool.testbed.vm import recipe as vm_recipe
+from gpupool.testbed.vm.image import Images
 
 ROOT = Path(__file__).parents[2]
 FILES = Container("fs1", "10.66.2.1", "fs1.example.org", machine=Machine(disks=(1024, 512)))

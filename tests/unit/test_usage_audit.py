@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gpupool.usage import audit
+from gpupool.programs.usage import audit
 
 ME = os.getuid()
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from gpupool.usage import count, note, tree
+from gpupool.programs.usage import count, note, tree
 
 FILE = "disk-usage.txt"
 

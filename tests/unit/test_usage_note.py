@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from gpupool.usage import note
+from gpupool.programs.usage import note
 
 SIZES = some.one_of(
     some.integers(0, 2**20),

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpupool.usage import purge, tree
-from gpupool.usage.purge import Gone, Rule
+from gpupool.programs.usage import purge, tree
+from gpupool.programs.usage.purge import Gone, Rule
 
 DAY = 86400
 #: By this clock all that a test makes is 61 days old.

@@ -9,10 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 from gpupool.errors import TestbedError
-from gpupool.testbed import docker, keys, look, vm_boot
+from gpupool.testbed import docker, keys, look
 from gpupool.testbed.container import LOG_OPTIONS
 from gpupool.testbed.spec import LABEL, NODE_LABEL, SHAPE_LABEL, Container, Spec
-from gpupool.testbed.vm_image import AT, DISKS, Images
+from gpupool.testbed.vm import boot as vm_boot
+from gpupool.testbed.vm.image import AT, DISKS, Images
 
 # Emulated on a busy machine, it may take its time.
 BOOT_SECONDS = 1200.0  # an emulated machine takes half a minute, where many share a CPU ten times that

@@ -15,8 +15,8 @@ from gpupool.facts.zfs_disks import PoolsState
 from gpupool.operations import diffs
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.refusal import refuse
-from gpupool.operations.zfs_datasets import GLANCE, work_on_datasets
-from gpupool.operations.zfs_pools import Work, work_on_pools
+from gpupool.operations.zfs.datasets import GLANCE, work_on_datasets
+from gpupool.operations.zfs.pools import Work, work_on_pools
 from gpupool.shell import shell_file
 from gpupool.wanted import Dataset, Pool
 

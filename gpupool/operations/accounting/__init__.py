@@ -20,10 +20,10 @@ from pyinfra.api.operation import operation
 from gpupool.facts.accounting import Accounting, AccountingState, ask_text, read
 from gpupool.facts.limits import ASSOC_FIELDS, QOS_FIELDS, parse
 from gpupool.operations import diffs
-from gpupool.operations.accounting_difference import difference
-from gpupool.operations.accounting_removal import held
-from gpupool.operations.accounting_steps import Step, script, told
-from gpupool.operations.accounting_wanted import normal, tres_of
+from gpupool.operations.accounting.difference import difference
+from gpupool.operations.accounting.removal import held
+from gpupool.operations.accounting.steps import Step, script, told
+from gpupool.operations.accounting.wanted import normal, tres_of
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.refusal import refuse
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from posixpath import dirname
 
 from gpupool.facts.zfs_disks import DiskState, Group, PoolsState, PoolState
-from gpupool.operations.zfs_wanted import MARK, create_arguments, plain_properties, shown_groups
+from gpupool.operations.zfs.values import MARK, create_arguments, plain_properties, shown_groups
 from gpupool.wanted import Pool
 
 _DESTROYED = "2"

@@ -6,12 +6,12 @@ import shlex
 
 from gpupool.shell import shell_file, values
 from gpupool.testbed.spec import Container, Machine, Spec
-from gpupool.testbed.vm_image import AT
+from gpupool.testbed.vm.image import AT
 
 STOP_SECONDS = 60
 FOLDER = "/var/lib/machine"  # in the container: what the machine writes
 
-_SCRIPT = shell_file(__package__, "vm_boot.sh")
+_SCRIPT = shell_file(__package__, "boot.sh")
 
 _COMMAND_LINE = (
     "root=/dev/nvme0n1 rw console=ttyS0 loglevel=4 systemd.show_status=error panic=5 mitigations=off audit=0"

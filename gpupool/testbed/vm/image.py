@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from gpupool.errors import TestbedError
 from gpupool.shell import shell_file
-from gpupool.testbed import docker, image, recipe, vm_recipe
+from gpupool.testbed import docker, image, recipe
 from gpupool.testbed.image import Line, Tell
+from gpupool.testbed.vm import recipe as vm_recipe
 
 QEMU = Line("gpupool/qemu", "image of QEMU", vm_recipe.qemu, vm_recipe.layer)
 # Apart, so that a change to what is cheap does not build modules again.
@@ -21,7 +22,7 @@ DISKS = "gpupool-vm-disks"  # the volume that holds them
 AT = "/disks"
 DISK_SIZE = "16G"  # of the root file system; the file takes what is written
 
-_MAKE = shell_file(__package__, "vm_image.sh")
+_MAKE = shell_file(__package__, "image.sh")
 
 
 @dataclass(frozen=True)

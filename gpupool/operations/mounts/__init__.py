@@ -13,7 +13,7 @@ from gpupool.facts.mounts import UNITS, Alive, Mounted, Mounts, MountState, as_i
 from gpupool.operations import diffs
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.disk import DISK
-from gpupool.operations.mount_options import fixed, remountable
+from gpupool.operations.mounts.options import fixed, remountable
 from gpupool.operations.refusal import refuse
 from gpupool.shell import shell_file, values
 from gpupool.wanted import File, Mount

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gpupool.facts.zfs import DatasetsState, Use
 from gpupool.facts.zfs_disks import Property
-from gpupool.operations.zfs_pools import Work
-from gpupool.operations.zfs_wanted import FIXED, MARK, OURS, SIZES, about, plain_properties, size, told
+from gpupool.operations.zfs.pools import Work
+from gpupool.operations.zfs.values import FIXED, MARK, OURS, SIZES, about, plain_properties, size, told
 from gpupool.wanted import Dataset
 
 # these have a value of each dataset's own; none is what they are without one

@@ -56,9 +56,9 @@ CONTRIB = """\
 # Neither debug information nor types for BPF: a fifth of the modules' build.
 _BUILD = "export MAKEFLAGS='CONFIG_DEBUG_INFO_BTF_MODULES= KCFLAGS=-g0'\n"
 
-_KERNEL = shell_file(__package__, "vm_recipe_kernel.sh")
+_KERNEL = shell_file(__package__, "recipe_kernel.sh")
 
-_BASE = shell_file(__package__, "vm_recipe_base.sh")
+_BASE = shell_file(__package__, "recipe_base.sh")
 
 _UPDATED = "touch /etc/.updated /var/.updated\n"
 

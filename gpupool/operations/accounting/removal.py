@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpupool.operations.accounting_steps import Step, joined, step
+from gpupool.operations.accounting.steps import Step, joined, step
 
 _WHY = "not in the inventory"
 _SILENT = "slurmctld does not answer, so it is unknown which of them have jobs"

@@ -7,7 +7,7 @@ one is it sure that the account itself names it; nothing can be taken from an ac
 from collections.abc import Mapping
 from typing import Any
 
-from gpupool.operations.accounting_steps import Step, joined, step
+from gpupool.operations.accounting.steps import Step, joined, step
 
 
 def coordinators(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:

@@ -1,0 +1,1 @@
+"""Programs that run on nodes by themselves: the standard library is all that they need."""
