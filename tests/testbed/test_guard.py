@@ -97,7 +97,7 @@ def test_a_slurm_conf_that_slurmctld_would_refuse_never_reaches_it(idle: Testbed
     lines = gpupool("render", wrong.inventory, "marvin").stdout.splitlines()
     assert "NoSuchKey=1" in lines
     assert "(NoSuchKey=1): Parsing error at unrecognized key: NoSuchKey" in words
-    assert "vicki: Configuration tried: /etc/slurm/slurm.conf stays as it is" in words
+    assert "vicki: Configuration tried: /etc/slurm/slurm.conf is not changed" in words
     assert slurm_files(idle) == before
     assert daemons(idle) == started
     assert idle.job(job)["JobState"] == "RUNNING"
