@@ -38,9 +38,9 @@ LAYERS = (
     Layer("unit", (_pytest("tests/unit"),), 1, tests=("tests/unit",)),
     Layer(
         "operations",
-        (_pytest("tests/operations", "tests/facts"),),
+        (_pytest("tests/operations", "tests/facts", "tests/engine"),),
         1,
-        tests=("tests/operations", "tests/facts"),
+        tests=("tests/operations", "tests/facts", "tests/engine"),
     ),
     Layer("roles", (_pytest("tests/roles"),), 1, tests=("tests/roles",)),
     Layer("fuzz", (_pytest("tests/fuzz"),), 1),

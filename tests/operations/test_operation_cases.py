@@ -8,6 +8,7 @@ mark), so that the fact's reading is tried too; and the fixed shell functions at
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import pytest
@@ -91,12 +92,9 @@ WITHOUT_CASES = {"slurm.require_accepted_by", "together.barrier"}
 
 def test_every_operation_has_a_case_in_which_nothing_is_to_be_done() -> None:
     there = set()
-    for path in Path(operations.__file__).parent.glob("*.py"):
-        module = import_module(f"gpupool.operations.{path.stem}")
-        there |= {
-            f"{path.stem}.{name}"
-            for name, it in vars(module).items()
-            if hasattr(it, "_inner") and it.__module__ == module.__name__
-        }
+    for found in iter_modules(operations.__path__):
+        module = import_module(f"gpupool.operations.{found.name}")
+        own = (name for name, it in vars(module).items() if hasattr(it, "_inner") and it.__module__ == module.__name__)
+        there |= {f"{found.name}.{name}" for name in own}
     quiet = {case.parent.name for case in CASES if yaml.safe_load(case.read_text()).get("commands") == []}
     assert there - quiet == WITHOUT_CASES

@@ -85,7 +85,12 @@ def test_who_has_jobs_is_not_removed_but_named(idle: Testbed, running: str) -> N
     stays = f"user {ESSA} in account kira-lab"
     assert idle.plan() == (
         3,
-        {DATABASE: ["Account limits | user mallory in account kira-lab", f"Account limits | {stays} cannot be removed yet"]},
+        {
+            DATABASE: [
+                "Account limits | user mallory in account kira-lab",
+                f"Account limits | {stays} cannot be removed yet",
+            ]
+        },
     )
     done = idle.apply("--limit", DATABASE)
     assert done.returncode == 1

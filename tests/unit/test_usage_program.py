@@ -20,7 +20,7 @@ FILE = "disk-usage.txt"
 ROOT = Path(__file__).parents[2]
 #: As on a node: nothing of gpupool but this folder, and nothing but the standard library.
 START = (
-    f"import sys, runpy; sys.path.insert(0, {str(ROOT / 'gpupool')!r}); "
+    f"import sys, runpy; sys.path.insert(0, {str(ROOT / 'gpupool/programs')!r}); "
     "runpy.run_module('usage', run_name='__main__', alter_sys=False)"
 )
 #: The same where few files may be open at once.
@@ -153,7 +153,7 @@ def test_the_purge_runs_no_file_of_the_directory_one_stands_in(space: Path, tmp_
     for name in ("usage", "json", "argparse", "os", "encodings"):
         (space / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
     home, settings = tmp_path / "lib", tmp_path / "usage.json"
-    shutil.copytree(ROOT / "gpupool" / "usage", home / "usage")
+    shutil.copytree(ROOT / "gpupool/programs/usage", home / "usage")
     settings.write_text(json.dumps({"file": FILE, "count": [], "purge": [], "audit": []}))
     command = tmp_path / "gpupool-purge"
     command.write_text(fill("usage-purge", proof="", home=home, settings=settings))

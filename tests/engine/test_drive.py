@@ -207,7 +207,7 @@ TROUBLED = [
 def test_trouble_stops_one_host_alone_and_says_why_in_one_line(execute: bool) -> None:
     ran = Ran()
     report = run(TROUBLED, troubled, execute=execute, progress=ran)
-    place = f"tests/unit/{Path(__file__).name}:"
+    place = f"tests/engine/{Path(__file__).name}:"
     failures = {name: why.split(place)[0] for name, why in report.failures.items()}
     wanted = {
         "dead": "cannot be reached: connection refused",
