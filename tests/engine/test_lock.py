@@ -79,6 +79,7 @@ def other(nodes: dict[str, Server], tmp_path: Path) -> Iterator["subprocess.Pope
     yield process
     process.kill()
     process.wait()
+    (tmp_path / "enough").touch()  # what it runs on the node would go on
 
 
 def test_a_second_apply_is_told_who_applies_and_changes_nothing(nodes: dict[str, Server], other: object) -> None:
