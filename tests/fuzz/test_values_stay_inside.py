@@ -168,8 +168,15 @@ def renamed(value: Any, old: str, new: str) -> Any:
 
 
 def read_all(files: dict[tuple[str, str], File], paths: set[str], folder: Path) -> list[str]:
-    """Return all that the readers of the files at these paths find."""
-    return sorted(f"{it.path} {line}" for it in files.values() if it.path in paths for line in parsed(it, folder))
+    """Return all that the readers of the files at these paths find; names of units as systemd-escape(1) reads them."""
+
+    def plain(line: str) -> str:
+        return re.sub(r"\\x([0-9a-f]{2})", lambda sign: chr(int(sign[1], 16)), line)
+
+    lines = ((it, line) for it in files.values() if it.path in paths for line in parsed(it, folder))
+    return sorted(
+        plain(f"{it.path} {line}") if it.path.endswith("mount") else f"{it.path} {line}" for it, line in lines
+    )
 
 
 def test_every_field_that_takes_words_has_a_place_in_the_example(data: dict[str, Any]) -> None:

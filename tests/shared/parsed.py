@@ -29,7 +29,7 @@ def _reader(path: str) -> Callable[[str, Path], Iterator[str]]:
         return _json
     if path.endswith(".lua"):
         return _lua
-    if re.search(r"/systemd/.*(\.service|\.timer|\.conf)$", path):
+    if re.search(r"/systemd/.*\.(service|timer|conf|mount|automount)$", path):
         return _unit
     if path == "/entities":
         return lambda text, _: iter(re.split(r"([,:{} ])", text))
