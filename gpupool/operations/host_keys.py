@@ -9,10 +9,8 @@ from contextlib import suppress
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
-from gevent.lock import BoundedSemaphore
 from pyinfra.api.command import StringCommand
 from pyinfra.api.facts import get_fact
-from pyinfra.api.host import Host
 from pyinfra.api.operation import operation
 from pyinfra.api.state import State
 from pyinfra.context import ctx_state
@@ -20,6 +18,7 @@ from pyinfra.context import ctx_state
 from gpupool.facts.host_keys import KNOWN, HostKeys, KnownHosts
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.files import put
+from gpupool.operations.other_hosts import named, turn
 from gpupool.operations.refusal import refuse
 from gpupool.wanted import File
 
@@ -32,7 +31,6 @@ _HEAD = (
 Keys = dict[str, tuple[str, ...]]
 
 _read: WeakKeyDictionary[State, dict[bool, Keys]] = WeakKeyDictionary()
-_turns: WeakKeyDictionary[Host, BoundedSemaphore] = WeakKeyDictionary()
 
 
 @operation()
@@ -43,7 +41,7 @@ def known(nodes: Mapping[str, str]) -> Generator[StringCommand, None, None]:
     """
     host, state = this_host(), cast(State, cast(Any, ctx_state).get())
     read = _read.setdefault(state, {}).setdefault(executing(), {})
-    with _turn(host):
+    with turn(host):
         own = read.get(host.name) or host.get_fact(HostKeys)
         read[host.name] = own or ()
     if own is None:
@@ -66,10 +64,10 @@ def text_of(nodes: Mapping[str, str], keys: Mapping[str, tuple[str, ...]]) -> st
 
 def _ask(state: State, name: str, read: Keys) -> tuple[str, ...]:
     """Return the keys of another node; none where it is not in this run, has failed in it, or does not answer."""
-    host: Host | None = state.inventory.get_host(name, default=None)
+    host = named(name)
     if host is None or host not in state.active_hosts:
         return ()
-    with _turn(host):
+    with turn(host):
         if name not in read:
             keys = None
             with suppress(Exception):  # connectors fail in many ways, none of which is the fault of the node that asks
@@ -77,8 +75,3 @@ def _ask(state: State, name: str, read: Keys) -> tuple[str, ...]:
             # all nodes ask: only the first one waits for what does not answer
             read[name] = keys or ()
         return read[name]
-
-
-def _turn(host: Host) -> BoundedSemaphore:
-    # sshd takes ten sessions on one connection (MaxSessions); every other node asks this one
-    return _turns.setdefault(host, BoundedSemaphore(1))

@@ -8,7 +8,6 @@ from contextlib import suppress
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from gevent.lock import BoundedSemaphore
 from paramiko import SSHException
 from pyinfra.api.command import FunctionCommand, PyinfraCommand, StringCommand
 from pyinfra.api.facts import get_fact
@@ -20,6 +19,7 @@ from pyinfra.context import ctx_state
 from gpupool.facts.munge import KEY, KeyState, MungeKey
 from gpupool.operations import diffs, upcoming
 from gpupool.operations.ambient import executing, this_host
+from gpupool.operations.other_hosts import named, turn
 from gpupool.operations.refusal import refuse
 
 _NEW = f"{KEY}.$$.gpupool-new"  # of the one shell that writes it and puts it in its place
@@ -32,7 +32,6 @@ _PLACE = (
 
 _known: WeakKeyDictionary[Host, dict[bool, KeyState]] = WeakKeyDictionary()
 _silent: WeakKeyDictionary[Host, str] = WeakKeyDictionary()
-_turns: WeakKeyDictionary[Host, BoundedSemaphore] = WeakKeyDictionary()
 
 
 @operation()
@@ -79,21 +78,15 @@ def _rights(now: KeyState, trouble: str | None) -> Generator[PyinfraCommand, Non
     yield StringCommand(f"chown munge:munge {KEY} && chmod 0400 {KEY}")
 
 
-def _source(name: str) -> Host | None:
-    state: Any = ctx_state.get()
-    found: Host | None = state.inventory.get_host(name, default=None)
-    return found
-
-
 def _look_at(name: str) -> tuple[KeyState | None, str | None]:
     """Return the state of the source's key, and what is wrong when it cannot be told."""
-    host = _source(name)
+    host = named(name)
     if host is None:
         return None, "is not in the inventory"
     state: Any = ctx_state.get()
     if host in state.failed_hosts:
         return None, "has failed in this run"
-    with _turn(host):
+    with turn(host):
         if host in _silent:
             return None, _silent[host]
         known = _known.get(host, {}).get(executing())
@@ -118,13 +111,8 @@ def _fetch(state: State, host: Host, name: str, box: list[str]) -> bool:
     # pyinfra hands over state and host because they are named so
     source = state.inventory.get_host(name, default=None)
     if source is not None:
-        with _turn(source), suppress(OSError, SSHException):
+        with turn(source), suppress(OSError, SSHException):
             done, output = source.run_shell_command(StringCommand("base64", "-w0", KEY), print_output=False)
             if done and len(output.stdout) >= _SMALLEST:
                 box.append(output.stdout)
     return True
-
-
-def _turn(host: Host) -> BoundedSemaphore:
-    # sshd takes ten sessions on one connection (MaxSessions); every node of the cluster asks this one host
-    return _turns.setdefault(host, BoundedSemaphore(1))
