@@ -35,5 +35,5 @@ def files_for(cluster: Cluster, node: Node) -> tuple[File, ...]:
 
 
 def files_of(cluster: Cluster, node: Node, role: str) -> list[File]:
-    """Return the files that one role puts on a node; none for a role that puts no files."""
-    return list(FILES[role](cluster, node)) if role in FILES else []
+    """Return the files that one role puts on a node; KeyError for a role that puts none anywhere."""
+    return list(FILES[role](cluster, node))

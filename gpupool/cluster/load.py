@@ -82,9 +82,9 @@ def _names_apart(data: dict[str, Any], complaints: list[Complaint]) -> Iterator[
     shape, _ = validated(without(data, [it.path for it in complaints]))
     if shape is None:
         return
-    node_table, found = expand_all(shape)
+    node_table, of_nodes = expand_all(shape)
     spoken_of = {it.path[:2] for it in complaints}
-    for it in (*found, *checks.complaints(Site(shape, node_table), checks.NAMES)):
+    for it in (*of_nodes, *checks.complaints(Site(shape, node_table), checks.NAMES)):
         if it.path[:2] not in spoken_of:
             yield it
 

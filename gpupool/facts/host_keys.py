@@ -61,12 +61,12 @@ def known_in(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:
     for line in lines:
         names, *tokens = line.split() or [""]
         by_name.setdefault(names.split(",")[0], []).append(tokens)
-    return {name: keys for name, words in by_name.items() if (keys := _keys(words))}
+    return {name: keys for name, entries in by_name.items() if (keys := _keys(entries))}
 
 
 def _keys(lines: Iterable[list[str]]) -> tuple[str, ...]:
     keys: dict[str, str] = {}
-    for kind, text in (words[:2] for words in lines if len(words) > 1):
+    for kind, text in (tokens[:2] for tokens in lines if len(tokens) > 1):
         if kind in KINDS and kind not in keys and _is_key(kind, text):
             keys[kind] = f"{kind} {text}"
     return tuple(keys[kind] for kind in KINDS if kind in keys)

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 
 from gpupool.wanted import File, Mount
 
@@ -9,6 +10,7 @@ UNITS = "/etc/systemd/system"
 _REMOTE = re.compile(r"nfs4?|cifs|ceph|lustre|beegfs|9p|fuse\.\w+")
 
 
+@lru_cache(maxsize=256)
 def with_units(mount: Mount) -> Mount:
     """Return the mount with its unit files, its .mount first."""
     texts = {unit_name(mount.path): unit_text(mount)}

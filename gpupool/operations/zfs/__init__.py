@@ -64,8 +64,8 @@ def report_refused(pools: list[Pool], datasets: list[Dataset]) -> Commands:
     To be called last, when all else is done. Each refusal says what a person would run.
     """
     states = [_pools(pools), _datasets(datasets)]
-    if any(it is None or (it.trouble and executing()) for it in states):
-        yield from refuse(next(message for it in states if (message := _silent(it, "zfs"))))
+    if silent := next((message for state in states if (message := _silent(state, "zfs"))), ""):
+        yield from refuse(silent)
         return
     first, second = states
     assert isinstance(first, PoolsState)
