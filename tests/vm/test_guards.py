@@ -8,6 +8,7 @@ from tests.vm.cluster import Changed, Stores
 
 SERVER = "fs1"
 DISKS = [f"/dev/disk/by-id/virtio-fs1-{number}" for number in (3, 4)]
+PATIENCE = "/sys/module/zfs/parameters/zfs_vdev_open_timeout_ms"
 FRESH = f"  pools:\n    fresh: {{server: fs1, vdevs: [{{kind: mirror, disks: [{', '.join(DISKS)}]}}]}}\n"
 
 
@@ -42,11 +43,12 @@ def test_a_disk_with_anything_on_it_is_refused_by_name(stores: Stores, changed: 
         )
         assert pools(stores) == ["tank"]
         assert stores.out(SERVER, f"sha256sum < {DISKS[0]}") == before
-        # with nothing on it, it is taken
-        stores.out(SERVER, f"wipefs -qa {DISKS[0]}")
+        # with nothing on it, it is taken, also where ZFS would not wait at all for udev to name the new partitions
+        stores.out(SERVER, f"wipefs -qa {DISKS[0]} && echo 0 > {PATIENCE}")
         done = seen.apply("--limit", SERVER)
         assert done.returncode == 0, done.stdout
         assert pools(stores) == ["fresh", "tank"]
+        assert stores.out(SERVER, f"cat {PATIENCE}") == "0", "what an admin has set is kept"
         assert seen.plan("--limit", SERVER) == (0, {})
         # exported: found again by what ZFS wrote on its disks; destroyed: somebody may want it back
         stores.out(SERVER, "zpool export fresh")
@@ -56,7 +58,7 @@ def test_a_disk_with_anything_on_it_is_refused_by_name(stores: Stores, changed: 
         stores.out(SERVER, "zpool destroy fresh")
         assert "holds the ZFS destroyed pool fresh" in refused(seen)
     finally:
-        stores.run(SERVER, "zpool destroy fresh")
+        stores.run(SERVER, f"zpool destroy fresh; echo 1000 > {PATIENCE}")
         for disk in DISKS:
             stores.run(SERVER, f"zpool labelclear -f {disk}-part1; wipefs -qa {disk}; partprobe {disk}")
 

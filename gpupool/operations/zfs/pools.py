@@ -49,7 +49,15 @@ def work_on_pools(wanted: Sequence[Pool], state: PoolsState) -> Work:
         elif guid := _guid(entry, state):
             places = sorted({dirname(disk) for disk in entry.disks})
             where = [word for place in places for word in ("-d", place)]
-            work.do(f"pool {entry.name}", f"imported from {', '.join(entry.disks)}", "zpool", "import", *where, guid)
+            work.do(
+                f"pool {entry.name}",
+                f"imported from {', '.join(entry.disks)}",
+                "patiently",
+                "zpool",
+                "import",
+                *where,
+                guid,
+            )
         else:
             _create(entry, work)
     return work
@@ -62,7 +70,8 @@ def _create(entry: Pool, work: Work) -> None:
     message = f"created: {' '.join(layout)}"
     if entry.properties:
         message += f" with {', '.join(f'{name}={value}' for name, value in plain_properties(entry).items())}"
-    work.do(f"pool {entry.name}", message, "zpool", "create", *options, *place, "-O", f"{MARK}=1", entry.name, *layout)
+    create = ["zpool", "create", *options, *place, "-O", f"{MARK}=1", entry.name, *layout]
+    work.do(f"pool {entry.name}", message, "patiently", *create)
 
 
 def _set(entry: Pool, now: PoolState, work: Work) -> None:
