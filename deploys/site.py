@@ -77,7 +77,7 @@ if node.has("compute"):
     compute.apply(cluster, node)
 if node.has("head"):
     head.apply(cluster, node)
-if node.has("head") or programs.files(cluster, node):
+if programs.files(cluster, node):
     tools.apply(cluster, node)
 usage.apply(cluster, node)
 # last: what has to stay because of jobs or data fails here, when all else is done
@@ -86,3 +86,4 @@ if node.has("database"):
 if pools_for(cluster, node):
     fileserver.keep(cluster, node)
 storage.look(cluster, node)
+base.finish(cluster, node)

@@ -34,6 +34,11 @@ def files_for(cluster: Cluster, node: Node) -> tuple[File, ...]:
     return tuple(file for role in FILES for file in files_of(cluster, node, role))
 
 
+def links_for(cluster: Cluster, node: Node) -> dict[str, str]:
+    """Return every symbolic link of a node, path to target."""
+    return {**names.links(cluster), **storage.links_for(cluster, node)}
+
+
 def files_of(cluster: Cluster, node: Node, role: str) -> list[File]:
     """Return the files that one role puts on a node; KeyError for a role that puts none anywhere."""
     return list(FILES[role](cluster, node))

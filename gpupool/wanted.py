@@ -9,18 +9,13 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class File:
-    """A whole file by absolute path.
-
-    `secret`: never shown. `check`: a command that must accept the new file ("%s" in it) before it is put.
-    """
+    """A whole file by absolute path. Its text is shown, in a plan for example: a secret is no file."""
 
     path: str
     text: str = field(repr=False)
     owner: str = "root"
     group: str = "root"
     mode: str = "0644"
-    secret: bool = False
-    check: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,34 @@
 """What every node has: its name, everybody's addresses, the time zone, the time, packages."""
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile import files_of
+from gpupool.compile import files_for, files_of, links_for
+from gpupool.facts.host_keys import KNOWN
 from gpupool.operations import files, names, packages, service, slurm
+from gpupool.system.names import links
 from gpupool.system.packages import packages_for
 
 
 def apply(cluster: Cluster, node: Node) -> None:
-    """Names first: everything after them may need to find another node."""
+    """What left the inventory goes first, then names: everything after them may need to find another node."""
+    # slurmctld may still read Slurm's: they go when the new configuration was accepted
+    files.removed(name="Removed files", wanted=paths(cluster, node), keep_below="/etc/slurm")
     own = files_of(cluster, node, "base")
     if node != cluster.controllers[0]:
         slurm.costs_no_jobs(name="Nodes that jobs are on", first=cluster.controllers[0].name, files=own)
     files.put(name="Names", files=own)
     names.host_name(name="Host name", hostname=node.name)
     packages.installed(name="Packages", packages=list(packages_for(cluster, node)))
-    files.put(name="Time zone", links={"/etc/localtime": f"/usr/share/zoneinfo/{cluster.entry.timezone}"})
+    files.put(name="Time zone", links=links(cluster))
     if not cluster.drivers.contained(node.name):
         # a container has the time of the machine under it
         service.running(name="Time", unit="systemd-timesyncd")
+
+
+def finish(cluster: Cluster, node: Node) -> None:
+    """Last: what left the inventory and was changed by hand is named, when all else is done."""
+    files.left(name="Files left behind", wanted=paths(cluster, node))
+
+
+def paths(cluster: Cluster, node: Node) -> list[str]:
+    """Return every path where a role puts a file or a link."""
+    return [*(file.path for file in files_for(cluster, node)), *links_for(cluster, node), KNOWN]

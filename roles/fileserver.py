@@ -33,7 +33,7 @@ def disks(cluster: Cluster, node: Node) -> None:
 def give(cluster: Cluster, node: Node) -> None:
     """After the directories are there: exports, and nfsd. A server that has none any more gives nothing away."""
     own = list(nfs.files(cluster, node))
-    files.put(name="NFS settings", files=own, absent={} if own else {nfs.EXPORTS: "# written by gpupool"})
+    files.put(name="NFS settings", files=own)
     exports.exported(name="NFS exports", wanted=nfs.exports_for(cluster, node), file=nfs.EXPORTS)
     if own:
         service.running(name="NFS server", unit="nfs-server", restart_if=[nfs.NFS_CONF])

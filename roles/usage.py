@@ -2,15 +2,14 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.operations import files, service, timers
-from gpupool.system.usage import GONE, PROOF, TIMERS
+from gpupool.operations import files, service
+from gpupool.system.usage import TIMERS
 
 
 def apply(cluster: Cluster, node: Node) -> None:
-    """Timers where the inventory asks for them; what it asks for no more is stopped and taken away."""
+    """Timers where the inventory asks for them."""
     own = files_of(cluster, node, "usage")
     paths = [file.path for file in own]
-    timers.removed(name="No more usage timers", paths=[path for path in GONE if path not in paths], proof=PROOF)
     if own:
         files.put(name="Usage", files=own)
     # one call a line: nodes have different ones, and pyinfra knows an operation by the line that calls it

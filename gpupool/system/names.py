@@ -14,6 +14,11 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
     yield File("/etc/hosts", hosts(cluster))
 
 
+def links(cluster: Cluster) -> dict[str, str]:
+    """Return the link of the time zone, path to target."""
+    return {"/etc/localtime": f"/usr/share/zoneinfo/{cluster.entry.timezone}"}
+
+
 @lru_cache(maxsize=4)
 def hosts(cluster: Cluster) -> str:
     """Return /etc/hosts."""

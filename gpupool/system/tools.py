@@ -7,16 +7,16 @@ from gpupool.cluster.schema.software import Tool
 from gpupool.template import fill
 from gpupool.wanted import File
 
-# what gpupool puts where, by the tool's name; the inventory may name others, which are not made yet
-PLACES = {"sbash": "/usr/local/bin/sbash"}
+# by the tool's name; the inventory may name others, which are not made yet
+_PATHS = {"sbash": "/usr/local/bin/sbash"}
 
 
 def files(cluster: Cluster, node: Node) -> tuple[File, ...]:
     """Return the programs that a node has."""
     return tuple(
-        File(PLACES[tool.name], sbash(cluster, tool), mode="0755")
+        File(_PATHS[tool.name], sbash(cluster, tool), mode="0755")
         for tool in cluster.tools
-        if tool.name in PLACES and node.name in cluster.select(tool.where)
+        if tool.name in _PATHS and node.name in cluster.select(tool.where)
     )
 
 

@@ -220,8 +220,6 @@ def units_of(kind: str) -> tuple[str, str]:
 
 #: The timers by kind of job.
 TIMERS = {kind: units_of(kind)[1] for kind in _WORDS}
-#: What a node without jobs has no more, the timers first.
-GONE = (*TIMERS.values(), *(units_of(kind)[0] for kind in _WORDS), COMMAND, SETTINGS)
 
 
 def _places(cluster: Cluster, node: Node, jobs: Jobs, kind: str) -> tuple[str, ...]:

@@ -14,7 +14,8 @@ from pyinfra.context import ctx_host, ctx_state
 from pyinfra_testing.util import FakeHost, FakeState
 
 from gpupool.facts.files import Paths, PathState
-from gpupool.operations.files import put
+from gpupool.facts.record import RECORD
+from gpupool.operations.files import left, put, removed, sha256_of
 from gpupool.wanted import Directory, File
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="GNU tools")
@@ -24,14 +25,27 @@ ME = {"owner": pwd.getpwuid(os.geteuid()).pw_name, "group": grp.getgrgid(os.gete
 class LocalHost(FakeHost):
     def get_fact(self, fact_cls: Any, *args: Any, **kwargs: Any) -> Any:
         command = fact_cls().command(*args, **kwargs).get_raw_value()
-        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+        done = subprocess.run(["sh", "-c", with_record(command)], capture_output=True, text=True, check=False)
         return fact_cls().process(done.stdout.splitlines())
 
 
-def scripts(**entries: Any) -> list[tuple[str, str]]:
+@pytest.fixture(autouse=True)
+def record(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the record of what was put here, apart from that of this machine."""
+    path = tmp_path_factory.mktemp("record") / "gpupool/files"
+    monkeypatch.setenv("TEST_RECORD", str(path))
+    return path
+
+
+def scripts(operation: Any = put, **entries: Any) -> list[tuple[str, str]]:
     state = FakeState()
     with ctx_state.use(state), ctx_host.use(LocalHost(state, "here", {}, {})):
-        return [(command.get_raw_value(), command.connector_arguments["_stdin"]) for command in put._inner(**entries)]
+        commands = list(operation._inner(**entries))
+    return [(with_record(it.get_raw_value()), it.connector_arguments.get("_stdin", "")) for it in commands]
+
+
+def with_record(script: str) -> str:
+    return script.replace(RECORD, os.environ["TEST_RECORD"])
 
 
 def run(script: str, stdin: str) -> subprocess.CompletedProcess[str]:
@@ -39,8 +53,8 @@ def run(script: str, stdin: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["sh", "-c", script], input=f"{stdin}\n", capture_output=True, text=True, check=False)
 
 
-def apply(**entries: Any) -> None:
-    for script, stdin in scripts(**entries):
+def apply(operation: Any = put, **entries: Any) -> None:
+    for script, stdin in scripts(operation, **entries):
         done = run(script, stdin)
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
@@ -52,24 +66,22 @@ def entries(root: Path) -> dict[str, Any]:
             File(f"{root}/new/deep/a b's.conf", "no end of line", **ME),
             File(f"{root}/ü.conf", "zwölf\r\n\n$HOME `x` 'y'\n", mode="0600", **ME),
             File(f"{root}/empty", "", **ME),
-            File(f"{root}/secret", "hush", mode="0400", secret=True, **ME),
+            File(f"{root}/closed", "hush", mode="0400", **ME),
         ],
         "links": {f"{root}/link to": "/no where", f"{root}/was": "/new"},
-        "absent": {f"{root}/old": "ours"},
     }
 
 
 def test_second_time_there_is_nothing_to_do(tmp_path: Path) -> None:
     (tmp_path / "was").symlink_to("/old")
-    (tmp_path / "old").write_text("# ours\n")
     (tmp_path / "empty").write_text("not empty")
     apply(**entries(tmp_path))
     assert (tmp_path / "new/deep/a b's.conf").read_bytes() == b"no end of line"
     assert (tmp_path / "ü.conf").read_bytes() == "zwölf\r\n\n$HOME `x` 'y'\n".encode()
-    assert (tmp_path / "secret").stat().st_mode & 0o7777 == 0o400
+    assert (tmp_path / "closed").stat().st_mode & 0o7777 == 0o400
     assert (tmp_path / "d").stat().st_mode & 0o7777 == 0o750
     assert (tmp_path / "was").readlink() == Path("/new")
-    assert {path.name for path in tmp_path.iterdir()} == {"d", "empty", "link to", "new", "secret", "was", "ü.conf"}
+    assert {path.name for path in tmp_path.iterdir()} == {"d", "empty", "link to", "new", "closed", "was", "ü.conf"}
     assert scripts(**entries(tmp_path)) == []
 
 
@@ -103,7 +115,7 @@ def test_no_run_places_what_another_one_has_staged(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("old")
     waits = f"touch {tmp_path}/staged; until [ -e {tmp_path}/go ]; do sleep 0.05; done"
     ((good, text),) = scripts(files=[File(f"{tmp_path}/a", "good", **ME)], check=("sh", "-c", waits))
-    ((bad, other),) = scripts(files=[File(f"{tmp_path}/a", "bad", check=("false", "%s"), **ME)])
+    ((bad, other),) = scripts(files=[File(f"{tmp_path}/a", "bad", **ME)], check=["false"])
     first = subprocess.Popen(["sh", "-c", good], stdin=subprocess.PIPE, text=True)
     assert first.stdin
     first.stdin.write(f"{text}\n")
@@ -117,9 +129,10 @@ def test_no_run_places_what_another_one_has_staged(tmp_path: Path) -> None:
 
 def test_what_a_check_refuses_does_not_arrive(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("good")
-    ((script, stdin),) = scripts(files=[File(f"{tmp_path}/a", "bad", check=("grep", "-q", "good", "%s"), **ME)])
+    check = ["sh", "-c", f'grep good "{tmp_path}/a$GPUPOOL_NEW" || {{ echo no good; exit 1; }}']
+    ((script, stdin),) = scripts(files=[File(f"{tmp_path}/a", "bad", **ME)], check=check)
     done = run(script, stdin)
-    assert done.stderr.splitlines()[-1] == f"{tmp_path}/a: refused by grep; the old file is kept"
+    assert done.stderr.splitlines()[-1] == f"{tmp_path}/a: refused, nothing is replaced: no good"
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "good"}
 
 
@@ -139,3 +152,74 @@ def test_the_text_travels_only_where_it_differs_and_may_be_shown(tmp_path: Path)
         "other": "text",
         "hidden": None,
     }
+
+
+def test_what_leaves_the_inventory_leaves_the_node(tmp_path: Path, record: Path) -> None:
+    stays, goes, link = (str(tmp_path / name) for name in ("stays", "goes it's", "link"))
+    apply(files=[File(stays, "a", **ME), File(goes, "b", **ME)], links={link: "/no where"})
+    assert record.stat().st_mode & 0o777 == 0o644
+    assert [line.split("\t")[0] for line in record.read_text().splitlines()] == sorted([stays, goes, link])
+    assert scripts(removed, wanted=[stays, goes, link], keep_below="/etc/slurm") == []
+    apply(removed, wanted=[stays], keep_below="/etc/slurm")
+    assert [path.name for path in tmp_path.iterdir()] == ["stays"]
+    assert record.read_text() == f"{stays}\t{sha256_of('a')}\n"
+    assert scripts(removed, wanted=[stays], keep_below="/etc/slurm") == scripts(left, wanted=[stays]) == []
+
+
+def test_what_is_below_a_directory_goes_last(tmp_path: Path) -> None:
+    apply(files=[File(f"{tmp_path}/slurm/topology.conf", "a", **ME)])
+    assert scripts(removed, wanted=[], keep_below=f"{tmp_path}/slurm") == []
+    apply(left, wanted=[])
+    assert list((tmp_path / "slurm").iterdir()) == []
+
+
+@pytest.mark.parametrize("change", ["by hand", "replaced", "directory"])
+def test_what_is_not_ours_stays_and_is_named(change: str, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    if change == "replaced":
+        path.write_text("of the distribution")
+    apply(files=[File(str(path), "ours", **ME)])
+    apply(files=[File(str(path), "ours, a second time", **ME)])
+    if change == "by hand":
+        path.write_text("of an admin")
+    elif change == "directory":
+        path.unlink()
+        path.mkdir()
+    assert scripts(removed, wanted=[], keep_below="/etc/slurm") == []
+    ((script, stdin),) = scripts(left, wanted=[])
+    done = run(script, stdin)
+    assert done.returncode == 1
+    why = (
+        "it replaced a file that was there before" if change == "replaced" else "it was changed since gpupool wrote it"
+    )
+    assert done.stderr.startswith(f"{path}: no longer in the inventory, but {why}: remove it, or")
+    assert path.exists()
+
+
+def test_what_is_recorded_and_already_removed_is_forgotten(tmp_path: Path, record: Path) -> None:
+    apply(files=[File(f"{tmp_path}/a", "ours", **ME)])
+    (tmp_path / "a").unlink()
+    apply(removed, wanted=[], keep_below="/etc/slurm")
+    assert record.read_text() == ""
+
+
+def test_a_run_that_is_killed_has_recorded_what_it_was_about_to_put(tmp_path: Path, record: Path) -> None:
+    """A file is never there unrecorded: it would never leave again."""
+    ((script, stdin),) = scripts(files=[File(f"{tmp_path}/a", "ours", **ME)])
+    assert run(script.replace("\nplace ", "\nkill -9 $$\nplace "), stdin).returncode == -9
+    assert record.read_text() == f"{tmp_path}/a\t{sha256_of('ours')}\n"
+    assert not (tmp_path / "a").exists()
+    apply(files=[File(f"{tmp_path}/a", "ours", **ME)])
+    apply(removed, wanted=[], keep_below="/etc/slurm")
+    assert not (tmp_path / "a").exists()
+
+
+def test_a_record_that_cannot_be_written_stops_before_any_file(tmp_path: Path, record: Path) -> None:
+    record.parent.mkdir()
+    record.mkdir()
+    (record / "in the way").touch()
+    ((script, stdin),) = scripts(files=[File(f"{tmp_path}/a", "ours", **ME)])
+    done = run(script, stdin)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith(f"{record}: cannot be written: ")
+    assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,8 @@ import pytest
 from real_shell import do, twice
 
 from gpupool.facts import host_keys as facts
-from gpupool.operations import host_keys
+from gpupool.facts.record import RECORD
+from gpupool.operations import files, host_keys
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0 or which("ssh-keygen") is None, reason="needs root and ssh-keygen")
 NODES = {"here": "here,here.x.org,10.0.0.1", "away": "away,10.0.0.2"}
@@ -21,6 +22,8 @@ def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(facts, "ETC", str(tmp_path))
     for module in (facts, host_keys):
         monkeypatch.setattr(module, "KNOWN", f"{tmp_path}/ssh_known_hosts")
+    prelude = files._PRELUDE.replace(RECORD, f"{tmp_path}/record/files")
+    monkeypatch.setattr(files, "_PRELUDE", prelude)
     for kind in ("ed25519", "ecdsa", "rsa"):
         make(tmp_path, kind)
     ecdsa = tmp_path / "ssh_host_ecdsa_key.pub"

@@ -41,7 +41,11 @@ def own_lines(command: Any, module: Any) -> tuple[str, str]:
     stdin = ""
     if isinstance(command, dict):
         stdin, command = command.get("_stdin", ""), command["command"]
-    for fixed in (getattr(module, "_PRELUDE", "\0"), files._PRELUDE):  # some put files as part of their work
+    for fixed in (
+        getattr(module, "_PRELUDE", "\0"),
+        files._PRELUDE,
+        files.leaving.RECORDING,
+    ):  # some put files as part of their work
         command = command.replace(fixed.strip(), "").strip("\n")
     return command, stdin
 

@@ -125,7 +125,14 @@ def _obey(raw: str, told: Told) -> list[str]:
 
 
 _STAGED = re.compile(r"^stage (?P<path>/\S+) (?P<owner>\S+) (?P<mode>\d+) (?P<size>\d+) (?P<sha256>\S+)$", re.MULTILINE)
+_RECORDED = re.compile(r"^remember (\S+) .+$", re.MULTILINE)
 _UNIT = re.compile(r"^unit (?P<name>\S+) (?P<size>\d+) (?P<sha256>\S+)$", re.MULTILINE)
+
+
+def recorded(node: str) -> set[str]:
+    """Paths that were recorded on a node as put by gpupool."""
+    texts = TOLD[node].commands if node in TOLD else []
+    return {shlex.split(path)[0] for text in texts for path in _RECORDED.findall(text)}
 
 
 def staged(node: str) -> list[tuple[str, str, str, str]]:

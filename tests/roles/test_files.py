@@ -73,6 +73,14 @@ def test_a_node_gets_the_files_that_render_prints(to: Reach) -> None:
         assert rendered(node.name) == sorted(as_staged(list(files_for(to.cluster, node))))
 
 
+@pytest.mark.parametrize("to", [empty_nodes.testbed("example"), empty_nodes.machines()], ids=["testbed", "machines"])
+def test_the_next_apply_removes_nothing_of_what_this_one_put(to: Reach) -> None:
+    assert run(targets(to), SITE, execute=True).ok
+    for node in to.nodes:
+        put = empty_nodes.recorded(node.name)
+        assert {"/etc/hosts", "/etc/localtime", KNOWN} <= put <= set(base.paths(to.cluster, node))
+
+
 @pytest.mark.parametrize(("role", "name", "names"), ROLES, ids=[f"{it[0].__module__}.{it[0].__name__}" for it in ROLES])
 def test_a_role_puts_its_own_files(role: Apply, name: str, names: set[str]) -> None:
     to = empty_nodes.testbed("example")

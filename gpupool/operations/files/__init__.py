@@ -17,14 +17,15 @@ from pyinfra.api.operation import operation
 from gpupool.facts.files import Paths, PathState
 from gpupool.operations import daemon_checks, diffs, upcoming
 from gpupool.operations.ambient import this_host
-from gpupool.operations.disk import DISK
+from gpupool.operations.files.leaving import RECORDING, left, removed
 from gpupool.operations.refusal import refuse
 from gpupool.shell import shell_file
 from gpupool.wanted import Directory, File
 
 _PATH = re.compile(r"/[^\x00-\x1f\\|]*[^\x00-\x1f\\|/]")
-_PRELUDE = DISK + shell_file(__package__, "files.sh")
+_PRELUDE = RECORDING + shell_file(__package__, "files.sh")
 
+__all__ = ["left", "put", "removed", "sha256_of"]
 
 Commands = Generator[StringCommand, None, None]
 
@@ -34,19 +35,18 @@ def put(
     files: list[File] | None = None,
     directories: list[Directory] | None = None,
     links: dict[str, str] | None = None,
-    absent: dict[str, str] | None = None,
     check: list[str] | None = None,
 ) -> Commands:
-    """Make directories, files, symbolic links (path -> target) what they should be, and take away what should not be.
+    """Make directories, files and symbolic links (path -> target) what they should be.
 
-    `absent` maps a path to the proof that it is ours: the target of a link, or words that the file's text holds;
-    without the proof the path is left alone. A link never replaces a real file or directory, nor does a file replace
-    a directory: that is refused in words. `check`: a command that must accept all new files before any is placed;
-    those that change lie beside their places then, with `$GPUPOOL_NEW` after their names. Files of sshd, systemd,
-    MariaDB and NFS are tried by these anyway (`daemon_checks`).
+    Files and links are recorded on the node before they are put, so that `removed` knows them. A link never replaces a
+    real file or directory, nor does a file replace a directory: that is refused with the reason. `check` is
+    a command that must accept all new files before any is placed; those that change are beside their places then, with
+    `$GPUPOOL_NEW` after their names. Files of sshd, systemd, MariaDB and NFS are tried by these anyway
+    (`daemon_checks`).
     """
-    files, directories, links, absent = files or [], directories or [], links or {}, absent or {}
-    paths = [*(d.path for d in directories), *(f.path for f in files), *links, *absent]
+    files, directories, links = files or [], directories or [], links or {}
+    paths = [*(d.path for d in directories), *(f.path for f in files), *links]
     if wrong := [path for path in paths if not _PATH.fullmatch(path)] or sorted(
         {p for p in paths if paths.count(p) > 1}
     ):
@@ -55,7 +55,7 @@ def put(
     if not paths:
         this_host().noop("no files wanted")
         return
-    shown = {f.path: sha256_of(f.text) for f in files if not f.secret} | dict.fromkeys(absent, "")
+    shown = {f.path: sha256_of(f.text) for f in files}
     current = this_host().get_fact(Paths, paths=paths, shown=shown)
     if current is None:
         yield from refuse(f"{paths[0]} and related files cannot be read: no answer within 60 s")
@@ -68,8 +68,6 @@ def put(
             work.file(file, current.get(file.path))
         for path, target in links.items():
             work.link(path, target, current.get(path))
-        for path, proof in absent.items():
-            work.absent(path, proof, current.get(path))
     except _RefusedError as refused:
         yield from refuse(str(refused))
         return
@@ -79,7 +77,8 @@ def put(
         return
     checked = [_check(check, paths[0])] if check and work.news else []
     checked += [_check(words, path) for path, words in daemon_checks.checks(work.news)]
-    script = [_PRELUDE.strip(), work.clean(), *work.stages, *checked, *work.places]
+    recorded = [*work.entries, "write_record"] if work.entries else []
+    script = [_PRELUDE.strip(), work.clean(), *work.stages, *checked, *recorded, *work.places]
     yield StringCommand("\n".join(script), _stdin="".join(work.texts))
 
 
@@ -94,6 +93,7 @@ class _Work:
         self.changes: dict[str, str | None] = {}
         self.texts: list[str] = []
         self.news: list[str] = []
+        self.entries: list[str] = []
         self.stages: list[str] = []
         self.places: list[str] = []
 
@@ -118,26 +118,12 @@ class _Work:
             self._rights(entry, now)
             return
         self.texts.append(entry.text)
-        size = str(len(entry.text.encode()))
-        self.stages.append(
-            _call(
-                "stage",
-                entry.path,
-                f"{entry.owner}:{entry.group}",
-                _mode(entry.mode),
-                size,
-                "-" if entry.secret else sha256,
-            )
-        )
-        if check := entry.check:
-            tried = " ".join(_new(entry.path) if word == "%s" else shlex.quote(word) for word in check)
-            said = shlex.quote(f"{entry.path}: refused by {check[0]}; the old file is kept")
-            self.stages.append(f"{tried} >&2 || say {said}")
+        rights = f"{entry.owner}:{entry.group}", _mode(entry.mode)
+        self.stages.append(_call("stage", entry.path, *rights, str(len(entry.text.encode())), sha256))
         self.news.append(entry.path)
+        self.entries.append(_call("remember", entry.path, sha256))
         self.places.append(_call("place", entry.path))
-        if entry.secret:
-            self.changes[entry.path] = None
-        elif now is not None and now.kind == "link":
+        if now is not None and now.kind == "link":
             self.changes[entry.path] = f"a link to {now.target} becomes a file\n"
         else:
             self.changes[entry.path] = diffs.diff_of(now.text or "" if now else None, entry.text, entry.path)
@@ -146,15 +132,9 @@ class _Work:
         if now is not None and now.kind != "link":
             raise _RefusedError(f"{path}: a real {now.kind} is in the place of a link to {target}; move it away")
         if now is None or now.target != target:
+            self.entries.append(_call("remember", path, f"-> {target}"))
             self.places.append(_call("link", path, target))
             self.changes[path] = f"link to {target}" + (f", now to {now.target}\n" if now else "\n")
-
-    def absent(self, path: str, proof: str, now: PathState | None) -> None:
-        ours = now is not None and (now.target == proof or (now.text is not None and proof in now.text))
-        if ours and proof:
-            upcoming.announce(path, upcoming.ABSENT)
-            self.places.append(f"rm -f -- {shlex.quote(path)}")
-            self.changes[path] = "will be removed\n"
 
     def _rights(self, entry: File | Directory, now: PathState) -> None:
         wanted = (entry.owner, entry.group, _mode(entry.mode))

@@ -13,10 +13,10 @@ forget() { # path: what runs have left that were killed
     pid=${old#"$1."}; pid=${pid%%-*}; [ -d "/proc/$pid" ] || rm -f -- "$old"
   done
 }
-stage() { # path owner mode size sha256 (- for a secret: its sum is no business of a command line)
+stage() { # path owner mode size sha256
   parent "${1%/*}/"; forget "$1"; upload "$1$new" "$4" "$1"
   [ "$(stat -c %s -- "$1$new")" = "$4" ] || say "$1: the upload was cut short; run again"
-  [ "$5" = - ] || printf '%s  %s\n' "$5" "$1$new" | sha256sum -c --status || say "$1: the upload was damaged; run again"
+  printf '%s  %s\n' "$5" "$1$new" | sha256sum -c --status || say "$1: the upload was damaged; run again"
   chown -- "$2" "$1$new" || say "$1: no such owner: $2"
   chmod -- "$3" "$1$new"; said=$(sync -- "$1$new" 2>&1) || lost "$1" "cannot be written" "$said"
 }
