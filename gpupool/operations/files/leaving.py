@@ -16,7 +16,7 @@ from gpupool.shell import shell_file, values
 
 #: Shell functions for the record, to stand at the head of a script.
 RECORDING = values(record=RECORD) + DISK + shell_file(__package__, "record.sh")
-_UNIT = re.compile(r"/etc/systemd/system/([A-Za-z0-9:_.@-]+\.(?:timer|service))")
+_UNIT = re.compile(r"/etc/systemd/system/([^/]+\.(?:timer|service|automount|mount))")
 #: What reads a directory's files again after some were removed.
 _AFTERWARDS = {"/etc/systemd/system/": "systemctl daemon-reload", "/etc/exports.d/": "exportfs -r"}
 
@@ -25,7 +25,9 @@ Commands = Generator[StringCommand, None, None]
 
 @operation()
 def removed(wanted: list[str], keep_below: str) -> Commands:
-    """Remove what gpupool has put on the node and is not among the `wanted` paths; units are stopped first.
+    """Remove what gpupool has put on the node and is not among the `wanted` paths.
+
+    Timers and services are stopped first; what is mounted stays mounted until the next boot.
 
     What a user or an admin has changed since stays, and so does what is below the directory `keep_below`: `left` comes
     to these at the end of the run.
@@ -74,7 +76,9 @@ def _remove(entries: Sequence[Entry], kept: Mapping[str, str]) -> Commands:
 def _removal(paths: Sequence[str]) -> Iterator[str]:
     yield "set -eu"
     for unit in (match[1] for path in paths if (match := _UNIT.fullmatch(path))):
-        yield shlex.join(["systemctl", "--quiet", "disable", "--now", "--", unit])
+        # a mount may be in use; without its units it is not made again at the next boot
+        now = [] if unit.endswith("mount") else ["--now"]
+        yield shlex.join(["systemctl", "--quiet", "disable", *now, "--", unit])
     if paths:
         yield shlex.join(["rm", "-f", "--", *paths])
     for directory, command in _AFTERWARDS.items():
