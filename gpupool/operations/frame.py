@@ -51,7 +51,7 @@ def operation(function: Callable[P, Commands | None]) -> PyinfraOperation[P]:
 
 
 def look(fact: type[Look[T]], what: str, **arguments: Any) -> T:
-    """Return what the current host answers to a fact, whose limit is the time it has; Refused without an answer.
+    """Return what the current host answers to a fact; Refused, with the fact's own limit, where it does not answer.
 
     `what` is for a person: "the exports".
     """

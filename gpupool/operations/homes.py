@@ -19,7 +19,7 @@ def present(homes: list[Folder], skeleton: dict[str, str] | None = None) -> Comm
     """Have these homes; one that is there keeps its mode and contents, another owner's is refused in words.
 
     A new one begins as a copy of the node's /etc/skel with the files of `skeleton` (name in the home: text) in it.
-    An authorized_keys that cannot be read as a plain file is left alone, without a word: it is its owner's.
+    An authorized_keys that cannot be read as a plain file is left alone, and not reported: it is its owner's.
     """
     state: dict[str, HomeState] = {}
     for first in range(0, len(homes), _PATHS):

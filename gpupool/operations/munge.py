@@ -25,7 +25,7 @@ _SMALLEST = 32  # bytes; munged refuses shorter keys
 _READY = f"[ $(stat -c %s {_NEW}) -ge {_SMALLEST} ]"
 _PLACE = (
     f"chown munge:munge {_NEW} && chmod 0400 {_NEW} && sync {_NEW} && mv -fT {_NEW} {KEY} && sync /etc/munge "
-    "|| { echo 'the munge key cannot be put in place: is the package munge installed?' >&2; exit 1; }"
+    "|| { echo 'cannot install the munge key: is the package munge installed?' >&2; exit 1; }"
 )
 
 _known: WeakKeyDictionary[Host, dict[bool, KeyState]] = WeakKeyDictionary()

@@ -65,7 +65,7 @@ def _compare(top: Space, now: FolderState | None, work: Work) -> None:
     mode = top.mode.zfill(4)
     if before != (0, top.gid, mode):
         work.run("top", top.path, str(top.gid), mode)
-        was = "is made" if now is None else f"{now.uid}:{now.gid} {now.mode} becomes"
+        was = "created as" if now is None else f"{now.uid}:{now.gid} {now.mode} becomes"
         notes.append(f"{was} 0:{top.gid} {mode}\n")
     has = () if now is None else now.groups
     if more := [gid for gid in top.groups if gid not in has]:

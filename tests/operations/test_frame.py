@@ -1,4 +1,4 @@
-"""What all operations share: a refusal stops one host, in the plan as well as in the run, and nothing comes after it."""
+"""What all operations share: a refusal stops one host, in the plan and in the run, and nothing comes after it."""
 
 from inspect import signature
 from typing import Any
@@ -45,9 +45,9 @@ def commands(function: Any, *args: Any, executing: bool) -> list[str]:
 
 
 def test_a_plan_fails_with_the_reason_and_the_time_that_the_node_had() -> None:
-    with pytest.raises(OperationError, match="^cannot read the home directories: no answer within 60 s$"):
+    with pytest.raises(OperationError, match=r"^cannot read the home directories: no answer within 60 s$"):
         commands(half_done, "/home/a", executing=False)
-    with pytest.raises(OperationError, match="^cannot read which mounts answer: no answer within 90 s$"):
+    with pytest.raises(OperationError, match=r"^cannot read which mounts answer: no answer within 90 s$"):
         commands(only_looks, {"/srv/a": ("srv-a.mount", 60)}, executing=False)
 
 
@@ -85,5 +85,5 @@ def test_work_is_one_script_or_several_of_so_many_lines() -> None:
 
 def test_no_work_says_so_and_obstacles_stop_all_of_it() -> None:
     assert work_on_a_host(Work(lines=["of no change"])) == ([], {}, "all as wanted")
-    with pytest.raises(Refused, match="^the first; the second$"):
+    with pytest.raises(Refused, match=r"^the first; the second$"):
         work_on_a_host(Work({"a": None}, ["make a"], obstacles=["the first", "the second"]))
