@@ -2,7 +2,7 @@
 
 from gpupool.facts.answers import Answers
 from gpupool.operations.ambient import executing, this_host
-from gpupool.operations.frame import Refused, operation
+from gpupool.operations.frame import Refused, look, operation
 
 PATIENCE = 15  # seconds that a server which was just started gets
 
@@ -16,7 +16,7 @@ def server_required(unit: str, servers: list[str], port: int, what: str) -> None
     if not executing():
         this_host().noop(f"{what}: not needed yet")
         return
-    state = this_host().get_fact(Answers, unit=unit, servers=servers, port=port, patience=PATIENCE)
-    if state is None or not (state.active or state.server):
+    state = look(Answers, f"which {what} answers", unit=unit, servers=servers, port=port, patience=PATIENCE)
+    if not (state.active or state.server):
         raise Refused(f"no {what} answers at {' or '.join(servers)}: {unit} cannot start without one")
     this_host().noop(f"{unit} runs" if state.active else f"{what}: {state.server} answers")
