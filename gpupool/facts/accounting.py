@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pyinfra.api.command import StringCommand
-from pyinfra.api.facts import FactBase
 
 from gpupool.facts.limits import ASSOC_FIELDS, QOS_FIELDS, parse
+from gpupool.facts.look import Look
 from gpupool.facts.script import ask, whole
 from gpupool.shell import shell_file
 
@@ -36,20 +36,18 @@ class AccountingState:
     trouble: str | None = None
 
 
-class Accounting(FactBase[AccountingState | None]):
+class Accounting(Look[AccountingState]):
     """Everything in one command; `patience`: seconds to wait for a slurmdbd that is just starting, and for it to
     know the TRES `awaited`.
-
-    None when the node's answer was cut short.
     """
 
     def command(self, cluster: str, patience: int = 0, awaited: tuple[str, ...] = ()) -> StringCommand:
         """Ask for all entities at once."""
         return _ask(cluster, patience, awaited)
 
-    def process(self, output: list[str]) -> AccountingState | None:
+    def read(self, lines: list[str]) -> AccountingState:
         """Read the answer."""
-        return read(output)
+        return _state(lines)
 
 
 def ask_text(cluster: str, patience: int = 0, awaited: tuple[str, ...] = ()) -> str:
@@ -60,7 +58,11 @@ def ask_text(cluster: str, patience: int = 0, awaited: tuple[str, ...] = ()) -> 
 def read(output: str | Iterable[str]) -> AccountingState | None:
     """Read what `ask_text` printed; None when the answer was cut short."""
     lines = whole(output.splitlines() if isinstance(output, str) else list(output))
-    return None if lines is None else together([line.split("|") for line in lines])
+    return None if lines is None else _state(lines)
+
+
+def _state(lines: list[str]) -> AccountingState:
+    return together([line.split("|") for line in lines])
 
 
 def together(rows: list[list[str]]) -> AccountingState:

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
-from pyinfra.api.facts import FactBase
 
-from gpupool.facts.script import ask, whole
+from gpupool.facts.look import Look
+from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
 _LOOK = shell_file(__package__, "answers.sh")
@@ -19,20 +19,17 @@ class AnswersState:
     server: str
 
 
-class Answers(FactBase[AnswersState | None]):
+class Answers(Look[AnswersState]):
     """Which of `servers` accepts a connection at `port`, unless `unit` runs already.
 
-    `patience`: how many times to ask, a second apart. None when the node did not answer.
+    `patience`: how many times to ask, a second apart.
     """
 
     def command(self, unit: str, servers: list[str], port: int, patience: int) -> StringCommand:
         """Ask each server in its turn."""
         return ask(_LOOK, unit, str(port), str(patience), *servers, limit=30 + 4 * patience * len(servers))
 
-    def process(self, output: list[str]) -> AnswersState | None:
+    def read(self, lines: list[str]) -> AnswersState:
         """Read the answer."""
-        lines = whole(output)
-        if lines is None:
-            return None
         servers = [line.removeprefix("up ") for line in lines if line.startswith("up ")]
         return AnswersState("active" in lines, servers[0] if servers else "")

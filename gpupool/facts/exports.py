@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
-from pyinfra.api.facts import FactBase
 
-from gpupool.facts.script import ask, whole
+from gpupool.facts.look import Look
+from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
 _LOOK = shell_file(__package__, "exports.sh")
@@ -21,8 +21,8 @@ class ExportsState:
     named: dict[str, dict[str, frozenset[str]]]
 
 
-class Exports(FactBase[ExportsState | None]):
-    """The export table and the files it is made from, in one command. None when the answer was cut short.
+class Exports(Look[ExportsState]):
+    """The export table and the files it is made from, in one command.
 
     `named` is, by file, each path with the clients that the file names for it.
     """
@@ -31,11 +31,8 @@ class Exports(FactBase[ExportsState | None]):
         """Ask for both."""
         return ask(_LOOK)
 
-    def process(self, output: list[str]) -> ExportsState | None:
+    def read(self, lines: list[str]) -> ExportsState:
         """Read the answer."""
-        lines = whole(output)
-        if lines is None:
-            return None
         state = ExportsState({}, {})
         for line in lines:
             kind, rest = line.split("\t", 1)

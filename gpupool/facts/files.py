@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pyinfra.api.command import StringCommand
-from pyinfra.api.facts import FactBase
 
-from gpupool.facts.script import ask, whole
+from gpupool.facts.look import Look
+from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
 Kind = Literal["file", "directory", "link", "other"]
@@ -31,11 +31,11 @@ class PathState:
     text: str | None = None
 
 
-class Paths(FactBase[dict[str, PathState] | None]):
+class Paths(Look[dict[str, PathState]]):
     """What stands at all these paths, in one command; a path that is not there is not in the answer.
 
     `shown` maps the files whose text may be read to the sha256 wanted there: the text comes along only where
-    the file differs. None when the node's answer was cut short.
+    the file differs.
     """
 
     def command(self, paths: Sequence[str], shown: Mapping[str, str] | None = None) -> StringCommand:
@@ -44,11 +44,8 @@ class Paths(FactBase[dict[str, PathState] | None]):
         same = "".join(f"|{sha} {path}|" for path, sha in shown.items())
         return ask(_LOOK, same, "".join(f"|{path}|" for path in shown), *paths)
 
-    def process(self, output: list[str]) -> dict[str, PathState] | None:
+    def read(self, lines: list[str]) -> dict[str, PathState]:
         """Read the answer."""
-        lines = whole(output)
-        if lines is None:
-            return None
         sums: dict[str, str] = {}
         texts: dict[str, str] = {}
         stats: dict[str, list[str]] = {}

@@ -4,9 +4,9 @@ import base64
 from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
-from pyinfra.api.facts import FactBase
 
-from gpupool.facts.script import ask, whole
+from gpupool.facts.look import Look
+from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
 #: Bytes of an authorized_keys that are read: a larger one is its owner's own affair.
@@ -29,18 +29,15 @@ class HomeState:
     keys: tuple[str, ...] | None = ()
 
 
-class Homes(FactBase[dict[str, HomeState] | None]):
-    """Path to state of the homes that are there. None when the node did not answer."""
+class Homes(Look[dict[str, HomeState]]):
+    """Path to state of the homes that are there."""
 
     def command(self, paths: list[str]) -> StringCommand:
         """Ask for each path."""
         return ask(_LOOK, str(LARGEST), *paths)
 
-    def process(self, output: list[str]) -> dict[str, HomeState] | None:
+    def read(self, lines: list[str]) -> dict[str, HomeState]:
         """Read the answer."""
-        lines = whole(output)
-        if lines is None:
-            return None
         homes: dict[str, HomeState] = {}
         for line in lines:
             _, uid, gid, mode, keys, path = line.split(" ", 5)

@@ -9,9 +9,9 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable
 
 from pyinfra.api.command import StringCommand
-from pyinfra.api.facts import FactBase
 
-from gpupool.facts.script import ask, whole
+from gpupool.facts.look import Look
+from gpupool.facts.script import ask
 
 ETC = "/etc/ssh"
 KNOWN = f"{ETC}/ssh_known_hosts"
@@ -29,30 +29,28 @@ done
 _OTHERS = 'if [ -f "$1" ] && [ ! -L "$1" ]; then head -c 16777216 -- "$1"; echo; fi'
 
 
-class HostKeys(FactBase[tuple[str, ...] | None]):
-    """The node's own keys, each as "kind base64". None when the answer was cut short or the node did not answer."""
+class HostKeys(Look[tuple[str, ...]]):
+    """The node's own keys, each as "kind base64"."""
 
     def command(self) -> StringCommand:
         """Ask for the first line of each public half."""
         return ask(_OWN, ETC)
 
-    def process(self, output: list[str]) -> tuple[str, ...] | None:
+    def read(self, lines: list[str]) -> tuple[str, ...]:
         """Read the answer."""
-        lines = whole(output)
-        return None if lines is None else _keys(line.split() for line in lines)
+        return _keys(line.split() for line in lines)
 
 
-class KnownHosts(FactBase[dict[str, tuple[str, ...]] | None]):
-    """The keys that the node knows of all hosts, by the first name of their lines. None as with HostKeys."""
+class KnownHosts(Look[dict[str, tuple[str, ...]]]):
+    """The keys that the node knows of all hosts, by the first name of their lines."""
 
     def command(self) -> StringCommand:
         """Ask for the whole file."""
         return ask(_OTHERS, KNOWN)
 
-    def process(self, output: list[str]) -> dict[str, tuple[str, ...]] | None:
+    def read(self, lines: list[str]) -> dict[str, tuple[str, ...]]:
         """Read the answer."""
-        lines = whole(output)
-        return None if lines is None else known_in(lines)
+        return known_in(lines)
 
 
 def known_in(lines: Iterable[str]) -> dict[str, tuple[str, ...]]:

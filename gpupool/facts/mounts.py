@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
-from pyinfra.api.facts import FactBase
 
-from gpupool.facts.script import ask, whole
+from gpupool.facts.look import Look
+from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
 #: Where the unit files that we write stand.
@@ -61,18 +61,15 @@ class MountState:
         return max(reversed(inside), key=lambda mount: len(mount.path), default=None)
 
 
-class Mounts(FactBase[MountState | None]):
-    """All mounts and the named units of mounts, in one command. None when the answer was cut short."""
+class Mounts(Look[MountState]):
+    """All mounts and the named units of mounts, in one command."""
 
     def command(self, units: Sequence[str] = ()) -> StringCommand:
         """Ask for all at once."""
         return ask(_LOOK, UNITS, *units)
 
-    def process(self, output: list[str]) -> MountState | None:
+    def read(self, lines: list[str]) -> MountState:
         """Read the answer."""
-        lines = whole(output)
-        if lines is None:
-            return None
         mounted: list[Mounted] = []
         texts: dict[str, str] = {}
         units: dict[str, MountUnit] = {}
@@ -98,11 +95,10 @@ class Mounts(FactBase[MountState | None]):
 _PROBE = shell_file(__package__, "mounts_alive.sh")
 
 
-class Alive(FactBase[dict[str, str | None] | None]):
+class Alive(Look[dict[str, str | None]]):
     """Of these mounts (path: unit and seconds to wait) what keeps each from being used: "" for nothing.
 
     None stands for a path where nothing is mounted, nor will be when somebody looks; all are asked at once.
-    None instead of all when the answer was cut short.
     """
 
     def command(self, mounts: Mapping[str, tuple[str, int]]) -> StringCommand:
@@ -114,11 +110,8 @@ class Alive(FactBase[dict[str, str | None] | None]):
         ]
         return ask(_PROBE, *arguments, limit=30 + max((seconds for _, seconds in mounts.values()), default=0))
 
-    def process(self, output: list[str]) -> dict[str, str | None] | None:
+    def read(self, lines: list[str]) -> dict[str, str | None]:
         """Read the answer."""
-        lines = whole(output)
-        if lines is None:
-            return None
         reasons: dict[str, str | None] = {}
         for line in lines:
             kind, path, why = line.split("\t", 2)

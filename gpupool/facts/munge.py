@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
-from pyinfra.api.facts import FactBase
 
-from gpupool.facts.script import ask, whole
+from gpupool.facts.look import Look
+from gpupool.facts.script import ask
 
 KEY = "/etc/munge/munge.key"
 
@@ -21,8 +21,8 @@ class KeyState:
     size: int = 0
 
 
-class MungeKey(FactBase[KeyState | None]):
-    """The state of a node's munge key. None when the answer was cut short or the node did not answer."""
+class MungeKey(Look[KeyState]):
+    """The state of a node's munge key."""
 
     def command(self) -> StringCommand:
         """Ask for the key's sum and rights."""
@@ -31,11 +31,8 @@ class MungeKey(FactBase[KeyState | None]):
             f"printf '%s %s\\n' \"$(sha256sum < {KEY} | cut -c-64)\" \"$(stat -c '%U %G %a %s' {KEY})\"; fi"
         )
 
-    def process(self, output: list[str]) -> KeyState | None:
+    def read(self, lines: list[str]) -> KeyState:
         """Read the answer."""
-        lines = whole(output)
-        if lines is None:
-            return None
         if not lines:
             return KeyState()
         sha256, owner, group, mode, size = lines[0].split()

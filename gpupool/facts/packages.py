@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
-from pyinfra.api.facts import FactBase
 
-from gpupool.facts.script import ask, whole
+from gpupool.facts.look import Look
+from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
 #: What our own /usr/sbin/policy-rc.d says of itself.
@@ -24,18 +24,15 @@ class PackageState:
     leftover: bool = False
 
 
-class Packages(FactBase[PackageState | None]):
-    """The state of the named packages, in one command. None when the answer was cut short."""
+class Packages(Look[PackageState]):
+    """The state of the named packages, in one command."""
 
     def command(self, packages: Sequence[str]) -> StringCommand:
         """Ask for all packages at once."""
         return ask(_LOOK, POLICY_MARK, *packages)
 
-    def process(self, output: list[str]) -> PackageState | None:
+    def read(self, lines: list[str]) -> PackageState:
         """Read the answer."""
-        lines = whole(output)
-        if lines is None:
-            return None
         rows = [line.split("\t") for line in lines]
         return PackageState(
             # second letter: the state it is in; "hi " (held, installed) counts as installed too

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from ClusterShell.NodeSet import NodeSet
 from pyinfra.api.command import StringCommand
-from pyinfra.api.facts import FactBase
 
-from gpupool.facts.script import ask, whole
+from gpupool.facts.look import Look
+from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
 PATIENCE = 5  # seconds; a slurmctld that is up answers in some milliseconds, and without one Slurm's commands wait long
@@ -47,18 +47,15 @@ class QueueState:
     jobs: tuple[Job, ...] = ()
 
 
-class Queue(FactBase[QueueState | None]):
-    """Everything in one command, on any node that has slurm.conf. None when the answer was cut short."""
+class Queue(Look[QueueState]):
+    """Everything in one command, on any node that has slurm.conf."""
 
     def command(self) -> StringCommand:
         """Ask the slurmctld of this node's slurm.conf, if there is one."""
         return ask(_LOOK, str(PATIENCE))
 
-    def process(self, output: list[str]) -> QueueState | None:
+    def read(self, lines: list[str]) -> QueueState:
         """Read the answer."""
-        lines = whole(output)
-        if lines is None:
-            return None
         rows = [line.split("|") for line in lines]
         return QueueState(
             answers="answers" in lines,

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from pyinfra.api.command import StringCommand
-from pyinfra.api.facts import FactBase
 
-from gpupool.facts.script import ask, whole
+from gpupool.facts.look import Look
+from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
 #: Where the stamps stand: one file a unit, first line the invocation, then what sha256sum says of its files.
@@ -44,18 +44,15 @@ class UnitState:
     files: dict[str, WatchedFile] = field(default_factory=dict)
 
 
-class Unit(FactBase[UnitState | None]):
-    """One unit and the files it reads, in one command. None when the answer was cut short."""
+class Unit(Look[UnitState]):
+    """One unit and the files it reads, in one command."""
 
     def command(self, unit: str, paths: Sequence[str] = ()) -> StringCommand:
         """Ask for the unit, its stamp and its files at once."""
         return ask(_LOOK, unit, STAMPS, *paths)
 
-    def process(self, output: list[str]) -> UnitState | None:
+    def read(self, lines: list[str]) -> UnitState:
         """Read the answer."""
-        lines = whole(output)
-        if lines is None:
-            return None
         shown: dict[str, str] = {}
         stamp: list[str] = []
         files: dict[str, WatchedFile] = {}
@@ -82,20 +79,19 @@ class Unit(FactBase[UnitState | None]):
         )
 
 
-class UnitFiles(FactBase[dict[str, str] | None]):
+class UnitFiles(Look[dict[str, str]]):
     """Whether units start at boot, in systemd's words (enabled, disabled, masked, …), as far as they are there.
 
-    As the files say now: of a loaded unit systemd remembers what they said. None when the answer was cut short.
+    As the files say now: of a loaded unit systemd remembers what they said.
     """
 
     def command(self, units: Sequence[str]) -> StringCommand:
         """Ask for all units at once."""
         return ask('systemctl list-unit-files --no-legend --plain -- "$@" || :', *units)
 
-    def process(self, output: list[str]) -> dict[str, str] | None:
+    def read(self, lines: list[str]) -> dict[str, str]:
         """Read the answer."""
-        lines = whole(output)
-        return None if lines is None else {unit: state for unit, state, *_ in map(str.split, lines)}
+        return {unit: state for unit, state, *_ in map(str.split, lines)}
 
 
 def _unix(text: str) -> float:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
-from pyinfra.api.facts import FactBase
 
-from gpupool.facts.script import ask, whole
+from gpupool.facts.look import Look
+from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
 _LOOK = shell_file(__package__, "spaces.sh")
@@ -24,18 +24,15 @@ class FolderState:
     groups: tuple[int, ...] = ()
 
 
-class Folders(FactBase[dict[str, FolderState] | None]):
-    """What stands at these paths, in one command; a path that is not there is not in the answer. None: cut short."""
+class Folders(Look[dict[str, FolderState]]):
+    """What stands at these paths, in one command; a path that is not there is not in the answer."""
 
     def command(self, paths: Sequence[str]) -> StringCommand:
         """Ask for all paths at once."""
         return ask(_LOOK, *paths)
 
-    def process(self, output: list[str]) -> dict[str, FolderState] | None:
+    def read(self, lines: list[str]) -> dict[str, FolderState]:
         """Read the answer."""
-        lines = whole(output)
-        if lines is None:
-            return None
         groups: dict[str, list[int]] = {}
         folders: dict[str, list[str]] = {}
         for line in lines:

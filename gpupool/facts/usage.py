@@ -4,9 +4,9 @@ import json
 from dataclasses import dataclass, field
 
 from pyinfra.api.command import StringCommand
-from pyinfra.api.facts import FactBase
 
-from gpupool.facts.script import ask, whole
+from gpupool.facts.look import Look
+from gpupool.facts.script import ask
 
 # the program looks only at trees whose file system answers; the limit is for one that stops to meanwhile
 _LOOK = """
@@ -50,18 +50,15 @@ class UsageState:
     left: tuple[LeftDirectory, ...] = ()
 
 
-class Usage(FactBase[UsageState | None]):
-    """What the program in `home` says with its `settings`; None when the answer was cut short."""
+class Usage(Look[UsageState]):
+    """What the program in `home` says with its `settings`."""
 
     def command(self, home: str, settings: str) -> StringCommand:
         """Ask for all trees at once."""
         return ask(_LOOK, home, settings, limit=_PATIENCE)
 
-    def process(self, output: list[str]) -> UsageState | None:
+    def read(self, lines: list[str]) -> UsageState:
         """Read the answer."""
-        lines = whole(output)
-        if lines is None:
-            return None
         directories: list[UsedDirectory] = []
         left: list[LeftDirectory] = []
         missing: dict[str, int] = {}

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
-from pyinfra.api.facts import FactBase
 
-from gpupool.facts.script import ask, whole
+from gpupool.facts.look import Look
+from gpupool.facts.script import ask
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class AccountState:
     groups: dict[str, GroupState]
 
 
-class Accounts(FactBase[AccountState | None]):
-    """The users and groups with these names or numbers, in one command. None when the answer was cut short."""
+class Accounts(Look[AccountState]):
+    """The users and groups with these names or numbers, in one command."""
 
     def command(self, users: Sequence[str] = (), groups: Sequence[str] = ()) -> StringCommand:
         """Ask for all at once; a number finds whoever has that number."""
@@ -49,11 +49,8 @@ class Accounts(FactBase[AccountState | None]):
             str(len(users)), *users, *groups,
         )  # fmt: skip
 
-    def process(self, output: list[str]) -> AccountState | None:
+    def read(self, lines: list[str]) -> AccountState:
         """Read the answer."""
-        lines = whole(output)
-        if lines is None:
-            return None
         users: dict[str, UserState] = {}
         groups: dict[str, GroupState] = {}
         for line in lines:

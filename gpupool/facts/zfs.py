@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pyinfra.api.command import StringCommand
-from pyinfra.api.facts import FactBase
 
-from gpupool.facts.script import ask, whole
+from gpupool.facts.look import Look
+from gpupool.facts.script import ask
 from gpupool.facts.zfs_disks import PoolsState, Property, disks_of, pools_of
 from gpupool.shell import shell_file
 
@@ -38,8 +38,8 @@ class DatasetsState:
     version: tuple[int, ...] = ()
 
 
-class Pools(FactBase[PoolsState | None]):
-    """All imported pools and what lies on these disks, in one command. None when the answer was cut short.
+class Pools(Look[PoolsState]):
+    """All imported pools and what lies on these disks, in one command.
 
     Disks of imported pools are not read: only what lies on others matters.
     """
@@ -48,11 +48,8 @@ class Pools(FactBase[PoolsState | None]):
         """Ask for all at once."""
         return ask(_POOLS, *disks)
 
-    def process(self, output: list[str]) -> PoolsState | None:
+    def read(self, lines: list[str]) -> PoolsState:
         """Read the answer."""
-        lines = whole(output)
-        if lines is None:
-            return None
         rows = [line.split("\t", 1) for line in lines]
         of = {kind: [rest for first, rest in rows if first == kind] for kind in "XGSLDBWZ"}
         return PoolsState(
@@ -62,8 +59,8 @@ class Pools(FactBase[PoolsState | None]):
         )
 
 
-class Datasets(FactBase[DatasetsState | None]):
-    """Datasets and volumes of all imported pools, in one command. None when the answer was cut short.
+class Datasets(Look[DatasetsState]):
+    """Datasets and volumes of all imported pools, in one command.
 
     Of each the few `properties` are read, of those `named` all; `users` are datasets whose users' and groups' uses are
     wanted, `places` paths at which something may lie already.
@@ -79,11 +76,8 @@ class Datasets(FactBase[DatasetsState | None]):
         """Ask for all at once."""
         return ask(_DATASETS, ",".join(properties), *named, "--", *users, "--", *places)
 
-    def process(self, output: list[str]) -> DatasetsState | None:
+    def read(self, lines: list[str]) -> DatasetsState:
         """Read the answer."""
-        lines = whole(output)
-        if lines is None:
-            return None
         head = dict(line.split("\t", 1) for line in lines if line.startswith(("X\t", "Y\t")))
         version = tuple(int(part) for part in head.get("Y", "").partition("-")[0].split(".")[:2] if part.isdigit())
         state = DatasetsState({}, trouble=head.get("X", ""), version=version)

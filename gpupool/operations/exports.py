@@ -1,14 +1,10 @@
 """NFS exports as files say them: given to whom they name, and no longer to anybody else."""
 
-from collections.abc import Generator, Iterator
-
-from pyinfra.api.command import StringCommand
-from pyinfra.api.operation import operation
+from collections.abc import Iterator
 
 from gpupool.facts.exports import Exports, ExportsState
-from gpupool.operations import diffs
-from gpupool.operations.ambient import this_host
-from gpupool.operations.refusal import refuse
+from gpupool.operations.frame import Commands, look, operation
+from gpupool.operations.work import Work
 from gpupool.wanted import Export
 
 # what a newer option replaces, as the table of exports tells it
@@ -23,25 +19,17 @@ said=$(exportfs -r 2>&1) || { printf '%s\n' "$said" >&2; printf '%s\n' "exportfs
 """  # noqa: E501
 
 
-@operation()
-def exported(wanted: list[Export], file: str) -> Generator[StringCommand, None, None]:
+@operation
+def exported(wanted: list[Export], file: str) -> Commands:
     """Have the kernel export what `file`, put before, says of `wanted`: to these clients, with these options.
 
     Exports that other files name stay as they are; what no file names any more is withdrawn, be it given by hand.
     Clients that go on having theirs notice nothing.
     """
-    state = this_host().get_fact(Exports)
-    if state is None:
-        yield from refuse("cannot read the exports: no answer within 60 s")
-        return
-    changes: dict[str, str | None] = {}
-    for what, words in _differences(wanted, file, state):
-        changes[what] = f"{changes.get(what) or ''}{words}\n"
-    diffs.record(changes)
-    if not changes:
-        this_host().noop(f"{len(wanted)} exports: as wanted")
-        return
-    yield StringCommand(_PRELUDE.strip())
+    work = Work()
+    for path, message in _differences(wanted, file, look(Exports, "the exports")):
+        work.changes[path] = f"{work.changes.get(path) or ''}{message}\n"
+    yield from work.carry_out(f"{len(wanted)} exports: as wanted", _PRELUDE)
 
 
 def _differences(wanted: list[Export], file: str, state: ExportsState) -> Iterator[tuple[str, str]]:

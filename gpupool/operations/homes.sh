@@ -9,7 +9,7 @@ file() { # name size; its text comes by standard input
 }
 home() { # path uid gid mode; made beside its place, so that a home is there whole or not at all
   new=$1.gpupool-new; rm -rf -- "$new"; ( umask 022; mkdir -p -- "${1%/*}" )
-  said=$(cp -rT "$skel" "$new" 2>&1) || { rm -rf -- "$new"; lost "$1" "cannot be made" "$said"; }
+  said=$(cp -rT "$skel" "$new" 2>&1) || { rm -rf -- "$new"; lost "$1" "cannot be created" "$said"; }
   chown -hR -- "$2:$3" "$new"; chmod -- "$4" "$new"; mv -nT -- "$new" "$1"
 }
 allow() { # path uid gid key; as the user: in a directory of his, root would follow a link to anywhere

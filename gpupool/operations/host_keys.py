@@ -4,22 +4,20 @@ A node gives keys, never names: those are the inventory's. What it gives over a 
 is its own.
 """
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
-from pyinfra.api.command import StringCommand
 from pyinfra.api.facts import get_fact
-from pyinfra.api.operation import operation
 from pyinfra.api.state import State
 from pyinfra.context import ctx_state
 
 from gpupool.facts.host_keys import KNOWN, HostKeys, KnownHosts
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.files import put
+from gpupool.operations.frame import Commands, look, operation
 from gpupool.operations.other_hosts import named, turn
-from gpupool.operations.refusal import refuse
 from gpupool.wanted import File
 
 _HEAD = (
@@ -33,8 +31,8 @@ Keys = dict[str, tuple[str, ...]]
 _read: WeakKeyDictionary[State, dict[bool, Keys]] = WeakKeyDictionary()
 
 
-@operation()
-def known(nodes: Mapping[str, str]) -> Generator[StringCommand, None, None]:
+@operation
+def known(nodes: Mapping[str, str]) -> Commands:
     """Know the host keys of these nodes, for every user: name -> all names that the node has, joined by commas.
 
     A node whose keys cannot be read in this run keeps the lines that it has here; of others nothing is kept.
@@ -42,18 +40,14 @@ def known(nodes: Mapping[str, str]) -> Generator[StringCommand, None, None]:
     host, state = this_host(), cast(State, cast(Any, ctx_state).get())
     read = _read.setdefault(state, {}).setdefault(executing(), {})
     with turn(host):
-        own = read.get(host.name) or host.get_fact(HostKeys)
-        read[host.name] = own or ()
-    if own is None:
-        yield from refuse("the node does not say which host keys it has: no answer within 60 s")
-        return
+        try:
+            read[host.name] = read.get(host.name) or look(HostKeys, "the host keys")
+        finally:
+            read.setdefault(host.name, ())  # all nodes ask: only the first one waits for what does not answer
     keys = {name: read[name] if name in read else _ask(state, name, read) for name in nodes}
     if not all(keys.values()):
-        there = host.get_fact(KnownHosts)
-        if there is None:
-            yield from refuse(f"{KNOWN} cannot be read: no answer within 60 s")
-            return
-        keys = {name: found or there.get(name, ()) for name, found in keys.items()}
+        before = look(KnownHosts, KNOWN)
+        keys = {name: asked or before.get(name, ()) for name, asked in keys.items()}
     yield from put._inner(files=[File(KNOWN, text_of(nodes, keys))])
 
 

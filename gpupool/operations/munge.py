@@ -3,53 +3,47 @@
 The key is on no command line, in no diff, in no log, and in no file outside the nodes.
 """
 
-from collections.abc import Generator
 from contextlib import suppress
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from paramiko import SSHException
-from pyinfra.api.command import FunctionCommand, PyinfraCommand, StringCommand
+from pyinfra.api.command import FunctionCommand, StringCommand
 from pyinfra.api.facts import get_fact
 from pyinfra.api.host import Host
-from pyinfra.api.operation import operation
 from pyinfra.api.state import State
 from pyinfra.context import ctx_state
 
 from gpupool.facts.munge import KEY, KeyState, MungeKey
 from gpupool.operations import diffs, upcoming
 from gpupool.operations.ambient import executing, this_host
+from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.other_hosts import named, turn
-from gpupool.operations.refusal import refuse
 
 _NEW = f"{KEY}.$$.gpupool-new"  # of the one shell that writes it and puts it in its place
 _SMALLEST = 32  # bytes; munged refuses shorter keys
 _READY = f"[ $(stat -c %s {_NEW}) -ge {_SMALLEST} ]"
 _PLACE = (
     f"chown munge:munge {_NEW} && chmod 0400 {_NEW} && sync {_NEW} && mv -fT {_NEW} {KEY} && sync /etc/munge "
-    "|| { echo 'the munge key cannot be put in place: is the package munge installed?' >&2; exit 1; }"
+    "|| { echo 'cannot install the munge key: is the package munge installed?' >&2; exit 1; }"
 )
 
 _known: WeakKeyDictionary[Host, dict[bool, KeyState]] = WeakKeyDictionary()
 _silent: WeakKeyDictionary[Host, str] = WeakKeyDictionary()
 
 
-@operation()
-def key(source: str | None = None) -> Generator[PyinfraCommand, None, None]:
+@operation
+def key(source: str | None = None) -> Commands:
     """Have a munge key, 0400 munge:munge.
 
     `source` None: make one here when there is none. Otherwise the name of the host whose key this host must share:
     copied when it differs. Without an answer from the source, a key that is there stays; having none is an error.
     """
-    now = this_host().get_fact(MungeKey)
-    if now is None:
-        yield from refuse("cannot look for the munge key: no answer within 60 s")
-        return
+    now = look(MungeKey, "the munge key")
     fit = now.size >= _SMALLEST
     wanted, trouble = (None, None) if source is None else _look_at(source)
     if source is not None and trouble and not fit:
-        yield from refuse(f"there is no munge key here, and {source}, which has it, {trouble}")
-        return
+        raise Refused(f"there is no munge key here, and {source}, which has it, {trouble}")
     if fit and (wanted is None or wanted.sha256 in ("", now.sha256)):
         yield from _rights(now, trouble)
         return
@@ -62,15 +56,14 @@ def key(source: str | None = None) -> Generator[PyinfraCommand, None, None]:
     box: list[str] = []
     yield FunctionCommand(_fetch, (source, box), {})
     if not box:
-        yield from refuse(f"cannot read the munge key from {source}")
-        return
+        raise Refused(f"cannot read the munge key from {source}")
     # base64 keeps the bytes whole on their way through a text stream; the file is 0600 before anything is in it
     yield StringCommand(
         f"umask 077; rm -f {KEY}.*gpupool-new; base64 -d > {_NEW} && {_READY} && {_PLACE}", _stdin=box.pop()
     )
 
 
-def _rights(now: KeyState, trouble: str | None) -> Generator[PyinfraCommand, None, None]:
+def _rights(now: KeyState, trouble: str | None) -> Commands:
     if (now.owner, now.group, now.mode) == ("munge", "munge", "0400"):
         this_host().noop("munge key: as wanted" + (f" (not compared: the source {trouble})" if trouble else ""))
         return

@@ -1,26 +1,15 @@
 """The host name that the kernel has now; /etc/hostname, which it is after a boot, is a file like others."""
 
-import shlex
-from collections.abc import Generator
-
-from pyinfra.api.command import StringCommand
-from pyinfra.api.operation import operation
-
 from gpupool.facts.names import KernelName
-from gpupool.operations import diffs
-from gpupool.operations.ambient import this_host
-from gpupool.operations.refusal import refuse
+from gpupool.operations.frame import Commands, look, operation
+from gpupool.operations.work import Work
 
 
-@operation()
-def host_name(hostname: str) -> Generator[StringCommand, None, None]:
+@operation
+def host_name(hostname: str) -> Commands:
     """Have the kernel call the node by this name."""
-    now = this_host().get_fact(KernelName)
-    if now is None:
-        yield from refuse("cannot read the host name: no answer within 60 s")
-        return
-    if now == hostname:
-        this_host().noop(f"host name {hostname}: as wanted")
-        return
-    diffs.record({f"host name {hostname}": f"{now} becomes {hostname}\n"})
-    yield StringCommand(f"hostname {shlex.quote(hostname)}")
+    work = Work()
+    now = look(KernelName, "the host name")
+    if now != hostname:
+        work.do(f"host name {hostname}", f"{now} becomes {hostname}", "hostname", hostname)
+    yield from work.carry_out(f"host name {hostname}: as wanted")

@@ -1,23 +1,16 @@
 """Debian packages: one apt-get for all that is missing, and no service starts because of it."""
 
-import shlex
-from collections.abc import Generator
-
-from pyinfra.api.command import StringCommand
-from pyinfra.api.operation import operation
-
 from gpupool import unix_names
 from gpupool.facts.packages import POLICY_MARK, Packages
-from gpupool.operations import diffs
-from gpupool.operations.ambient import this_host
-from gpupool.operations.refusal import refuse
+from gpupool.operations.frame import Commands, Refused, look, operation
+from gpupool.operations.work import Work
 from gpupool.shell import shell_file, values
 
 _PRELUDE = values(mark=POLICY_MARK) + shell_file(__package__, "packages.sh")
 
 
-@operation()
-def installed(packages: list[str]) -> Generator[StringCommand, None, None]:
+@operation
+def installed(packages: list[str]) -> Commands:
     """Install the packages that are missing, without recommended ones, and finish what dpkg was left in the middle of.
 
     Names are exact Debian package names; versions are never changed. No service starts or restarts because of the
@@ -25,27 +18,18 @@ def installed(packages: list[str]) -> Generator[StringCommand, None, None]:
     than a day, or when the installation fails without.
     """
     if wrong := [package for package in packages if not unix_names.PACKAGE.fullmatch(package)]:
-        yield from refuse(f"{wrong[0]!r} is not a valid Debian package name")
-        return
-    state = this_host().get_fact(Packages, packages=sorted(set(packages)))
-    if state is None:
-        yield from refuse("cannot read the installed packages: no answer from dpkg-query within 60 s")
-        return
+        raise Refused(f"{wrong[0]!r} is not a valid Debian package name")
+    state = look(Packages, "the installed packages", packages=sorted(set(packages)))
     missing = [package for package in dict.fromkeys(packages) if package not in state.installed]
-    changes: dict[str, str | None] = dict.fromkeys(missing)
+    work = Work(dict.fromkeys(missing))
     if state.unfinished:
-        changes["dpkg --configure -a"] = "an earlier installation was interrupted\n"
+        work.changes["dpkg --configure -a"] = "an earlier installation was interrupted\n"
     if state.leftover:
-        changes["/usr/sbin/policy-rc.d"] = "will be removed: left by a run that was killed\n"
-    diffs.record(changes)
-    if not changes:
-        this_host().noop(f"packages {', '.join(packages)}: installed")
-        return
-    script = [_PRELUDE.strip()]
+        work.changes["/usr/sbin/policy-rc.d"] = "will be removed: left by a run that was killed\n"
     if state.unfinished or missing:
-        script.append("fresh || update || :")
+        work.lines.append("fresh || update || :")
         # an earlier run may still be at work: what it left is known only now, under the lock
-        script.append('[ -z "$(dpkg --audit)" ] || mend')
+        work.lines.append('[ -z "$(dpkg --audit)" ] || mend')
     if missing:
-        script.append(f"get {shlex.join(missing)}")
-    yield StringCommand("\n".join(script))
+        work.run("get", *missing)
+    yield from work.carry_out(f"packages {', '.join(packages)}: installed", _PRELUDE)

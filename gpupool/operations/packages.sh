@@ -20,7 +20,7 @@ update() { # a mirror that does not answer is a warning to apt, which then calls
   length=$(wc -c <"$log"); away=
   apt -o APT::Update::Error-Mode=any update && return
   away=$(tail -c "+$((length + 1))" "$log" | grep -E '^(E|W): ' | head -n 1)
-  away="apt-get update: ${away:-failed without a word}"; return 1
+  away="apt-get update: ${away:-failed with no output}"; return 1
 }
 get() { # the lists that are there may do, whatever the mirrors say; where not, what the mirrors say is the reason
   apt install --no-install-recommends -- "$@" && return
@@ -28,7 +28,7 @@ get() { # the lists that are there may do, whatever the mirrors say; where not, 
   # LC_ALL is C here
   [ -z "$away" ] || ! tail -n 5 "$log" |
     grep -q 'Unable to locate\|nable to fetch\|ailed to fetch\|no installation candidate' || {
-    tail -n 30 "$log" >&2; printf '%s\n' "no mirror to install $* from: $away" >&2; exit 1
+    tail -n 30 "$log" >&2; printf '%s\n' "cannot install $*, no package mirror answers: $away" >&2; exit 1
   }
   say 'apt-get install'
 }

@@ -16,15 +16,13 @@ InvocationID, so the same rule serves it.
 
 import re
 import shlex
-from collections.abc import Generator, Mapping
-
-from pyinfra.api.command import StringCommand
-from pyinfra.api.operation import operation
+from collections.abc import Mapping
 
 from gpupool.facts.service import STAMPS, Unit, UnitFiles, UnitState
-from gpupool.operations import diffs, upcoming
-from gpupool.operations.ambient import executing, this_host
-from gpupool.operations.refusal import refuse
+from gpupool.operations import upcoming
+from gpupool.operations.ambient import executing
+from gpupool.operations.frame import Commands, Refused, look, operation
+from gpupool.operations.work import Work
 from gpupool.shell import shell_file, values
 
 _UNIT = re.compile(r"[A-Za-z0-9:_.@\\-]+\.(service|socket|timer|path|target|mount)")
@@ -34,14 +32,14 @@ _ENABLED = ("enabled", "enabled-runtime", "static", "alias", "indirect", "genera
 _PRELUDE = values(stamps=STAMPS) + shell_file(__package__, "service.sh")
 
 
-@operation()
+@operation
 def running(
     unit: str,
     enabled: bool | None = True,
     restart_if: list[str] | None = None,
     reload_if: list[str] | None = None,
     reload_command: list[str] | None = None,
-) -> Generator[StringCommand, None, None]:
+) -> Commands:
     """Have a unit run, start at boot (`enabled`; None: leave that alone), and with the files that stand on the node.
 
     `restart_if` and `reload_if` are paths: the unit is restarted, or reloaded, when one of them changed (came,
@@ -52,31 +50,26 @@ def running(
     restart_paths, reload_paths = restart_if or [], reload_if or []
     paths = list(dict.fromkeys([*restart_paths, *reload_paths]))
     if not _UNIT.fullmatch(unit) or any("\n" in path or "\\" in path for path in paths):
-        yield from refuse(f"{unit!r}: not a valid unit name, or a path that cannot be watched")
-        return
-    state = this_host().get_fact(Unit, unit=unit, paths=paths)
-    if state is None:
-        yield from refuse(f"cannot read the state of {unit} from systemd: no answer within 60 s")
-        return
+        raise Refused(f"{unit!r}: not a valid unit name, or a path that cannot be watched")
+    state = look(Unit, f"the state of {unit} from systemd", unit=unit, paths=paths)
     changed = stale(state, {} if executing() else upcoming.announced())
     because = {path: why for path, why in changed.items() if path in restart_paths}
     act = "start" if state.active not in _UP else "restart" if because else "reload" if changed else ""
-    lines: list[str] = []
-    changes: dict[str, str | None] = {}
+    work = Work()
     if state.need_daemon_reload:
-        changes["daemon-reload"] = f"the unit file of {unit} changed\n"
+        work.changes["daemon-reload"] = f"the unit file of {unit} changed\n"
     if enabled is not None and (state.enabled in _ENABLED) != enabled and state.enabled != "transient":
         verb = "enable" if enabled else "disable"
         # it has systemd read all its units again
-        lines.append(f'systemctl --quiet {verb} -- "$unit" || say "cannot be {verb}d"')
-        changes[f"{verb} {unit}"] = None
+        work.lines.append(f'systemctl --quiet {verb} -- "$unit" || say "cannot be {verb}d"')
+        work.changes[f"{verb} {unit}"] = None
     elif state.need_daemon_reload or (act == "start" and state.load == "not-found"):
-        lines.append("systemctl daemon-reload")
+        work.lines.append("systemctl daemon-reload")
     if act:
         reload = shlex.join(reload_command or ["systemctl", "reload", unit])
         # a start that others began with other files would be waited for until it fails
         start = "restart" if state.active == "activating" and changed else "start"
-        lines += [
+        work.lines += [
             f"sums=$(look {shlex.join(paths)})",
             {
                 # a unit that failed too often refuses to start before it is forgiven
@@ -89,33 +82,21 @@ def running(
             *(["note"] if paths else []),
         ]
         reasons = changed if act == "reload" else because if act == "restart" else {}
-        changes[f"{act} {unit}"] = "".join(f"{path}: {why}\n" for path, why in reasons.items()) or None
-    diffs.record(changes)
-    if not lines:
-        this_host().noop(f"{unit}: runs as wanted")
-        return
-    yield StringCommand("\n".join([f"unit={shlex.quote(unit)}", _PRELUDE.strip(), *lines]))
+        work.changes[f"{act} {unit}"] = "".join(f"{path}: {why}\n" for path, why in reasons.items()) or None
+    yield from work.carry_out(f"{unit}: runs as wanted", f"unit={shlex.quote(unit)}\n{_PRELUDE.strip()}")
 
 
-@operation()
-def at_boot(units: list[str]) -> Generator[StringCommand, None, None]:
+@operation
+def at_boot(units: list[str]) -> Commands:
     """Have units start at boot, without starting them now; what is masked is an admin's decision, and refused."""
-    states = this_host().get_fact(UnitFiles, units=units)
-    if states is None:
-        yield from refuse(f"cannot read from systemd whether {', '.join(units)} start at boot: no answer within 60 s")
-        return
+    states = look(UnitFiles, f"from systemd whether {', '.join(units)} start at boot", units=units)
     if masked := [unit for unit in units if states.get(unit, "").startswith("masked")]:
-        yield from refuse(
-            f"{', '.join(masked)}: masked; unless this is intended: systemctl unmask {shlex.join(masked)}"
-        )
-        return
+        raise Refused(f"{', '.join(masked)}: masked; unless this is intended: systemctl unmask {shlex.join(masked)}")
     late = [unit for unit in units if states.get(unit) not in _ENABLED]
-    diffs.record({f"enable {unit}": None for unit in late})
-    if not late:
-        this_host().noop(f"{', '.join(units)}: start at boot")
-        return
+    work = Work({f"enable {unit}": None for unit in late})
     # in one command: each makes systemd read all its units again
-    yield StringCommand("systemctl", "--quiet", "enable", "--", *late)
+    work.run("systemctl", "--quiet", "enable", "--", *late)
+    yield from work.carry_out(f"{', '.join(units)}: start at boot")
 
 
 def stale(state: UnitState, coming: Mapping[str, str]) -> dict[str, str]:

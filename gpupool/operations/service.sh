@@ -8,7 +8,7 @@ say() { # what happened, what a command said; or else the daemon's own last word
   journalctl --no-pager -o cat --since "@$began" -u "$unit" >&2 || :
   last=$(journalctl --no-pager -q -o short --since "@$began" -u "$unit" | grep -v ' systemd\[[0-9]*\]: ' | tail -n 1)
   last=$(printf '%s\n' "${2:-$last}" | tail -n 1 | sed 's/^.*\[[0-9]*\]: //')
-  printf '%s\n' "$unit $1${last:+: $last} (journalctl -u $unit says more)" >&2; exit 1
+  printf '%s\n' "$unit $1${last:+: $last} (see journalctl -u $unit)" >&2; exit 1
 }
 began=$(date +%s)
 look() { for path in "$@"; do

@@ -6,12 +6,10 @@ when a time limit gets shorter, when a partition takes their account or QoS no m
 `gpupool.operations.trial` asks slurmctld itself, just before the files are put.
 """
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 from weakref import WeakSet
 
-from pyinfra.api.command import StringCommand
-from pyinfra.api.operation import operation
 from pyinfra.context import ctx_state
 
 from gpupool.facts.files import Paths
@@ -19,7 +17,7 @@ from gpupool.facts.queue import Job, NodeShape, Queue, QueueState
 from gpupool.facts.service import Unit
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.files import sha256_of
-from gpupool.operations.refusal import refuse
+from gpupool.operations.frame import Refused, look, operation
 from gpupool.operations.service import stale
 from gpupool.wanted import File, SlurmNode
 
@@ -27,10 +25,8 @@ _SHOWN = 3  # jobs named of each partition or node
 _refused: WeakSet[Any] = WeakSet()  # hosts on which this run would cost jobs
 
 
-@operation()
-def refuse_job_loss(
-    files: list[File], partitions: list[str], nodes: list[SlurmNode]
-) -> Generator[StringCommand, None, None]:
+@operation
+def refuse_job_loss(files: list[File], partitions: list[str], nodes: list[SlurmNode]) -> None:
     """Refuse to go on when jobs, running or waiting, need what slurm.conf will no longer have, or have otherwise.
 
     `partitions` and `nodes` are all that it will have; a renamed one is a new one. To be called before the
@@ -42,10 +38,7 @@ def refuse_job_loss(
     if not _differ(files) and unit is not None and unit.invocation and not stale(unit, {}):
         this_host().noop("slurmctld runs with these files")
         return
-    state = this_host().get_fact(Queue)
-    if state is None:
-        yield from refuse("cannot read the jobs from slurmctld: no answer within 60 s")
-        return
+    state = look(Queue, "the jobs from slurmctld")
     losses = list(_losses(state, partitions, {node.name: NodeShape(node.cpus, dict(node.gpus)) for node in nodes}))
     if losses:
         count = len({job.id for _, jobs, _ in losses for job in jobs})
@@ -53,18 +46,17 @@ def refuse_job_loss(
         more = f"; and {len(losses) - 3} more" if len(losses) > 3 else ""
         drain = losses[0][2]
         _refused.add(this_host())
-        yield from refuse(
+        raise Refused(
             f"Slurm would end {count} job{'s' * (count != 1)}: {told}{more}. First `scontrol update {drain} "
             "state=drain`, wait for its running jobs, and move or cancel the pending ones"
         )
-        return
     this_host().noop(
         "no job loses its partition or node" if state.answers else "no slurmctld answers: no jobs to protect"
     )
 
 
-@operation()
-def costs_no_jobs(first: str, files: list[File]) -> Generator[StringCommand, None, None]:
+@operation
+def costs_no_jobs(first: str, files: list[File]) -> None:
     """Refuse new `files` here when `refuse_job_loss` has refused on the host `first` in this run.
 
     A node that jobs run on would else be unknown by name to all others before anybody has said no.
@@ -72,13 +64,12 @@ def costs_no_jobs(first: str, files: list[File]) -> Generator[StringCommand, Non
     state: Any = ctx_state.get()
     host = state.inventory.get_host(first, default=None) if executing() else None
     if host is not None and host in _refused and _differ(files):
-        yield from refuse(f"{files[0].path} and everything else is not changed: the change would end jobs on {first}")
-        return
+        raise Refused(f"{files[0].path} and everything else is not changed: the change would end jobs on {first}")
     this_host().noop(f"{first} loses no job")
 
 
-@operation()
-def require_accepted_by(first: str, files: list[File]) -> Generator[StringCommand, None, None]:
+@operation
+def require_accepted_by(first: str, files: list[File]) -> None:
     """Refuse new `files` here when the host `first`, which tries them, failed in this run after it was reached.
 
     So all hosts have the same, whatever `first` has against them. One that cannot be reached holds up nobody.
@@ -90,10 +81,7 @@ def require_accepted_by(first: str, files: list[File]) -> Generator[StringComman
         if there is None or any(
             file.path not in there or there[file.path].sha256 != sha256_of(file.text) for file in files
         ):
-            yield from refuse(
-                f"{files[0].path} is not changed: {first}, which tests the new one, has failed in this run"
-            )
-            return
+            raise Refused(f"{files[0].path} is not changed: {first}, which tests the new one, has failed in this run")
     this_host().noop(f"{first} accepts the files")
 
 

@@ -5,16 +5,11 @@ among equals: a head node, which has little to do, would be told to find the con
 operation that every host has puts all that is above it before all that is below it.
 """
 
-from collections.abc import Generator
-
-from pyinfra.api.command import StringCommand
-from pyinfra.api.operation import operation
-
 from gpupool.operations.ambient import this_host
+from gpupool.operations.frame import operation
 
 
-@operation()
-def barrier() -> Generator[StringCommand, None, None]:
+@operation
+def barrier() -> None:
     """Have every host wait here for the others; to be called on every host, it changes nothing."""
     this_host().noop("all nodes have reached this stage")
-    yield from ()

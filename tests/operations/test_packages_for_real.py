@@ -45,7 +45,7 @@ def installed(tmp_path: Path, *states: str) -> tuple[int, str]:
 
 
 def test_no_mirror_is_named_as_that(tmp_path: Path) -> None:
-    assert installed(tmp_path) == (1, f"no mirror to install cowsay from: apt-get update: {MIRROR}")
+    assert installed(tmp_path) == (1, f"cannot install cowsay, no package mirror answers: apt-get update: {MIRROR}")
 
 
 @pytest.mark.parametrize("states", [("up",), ("lists",)])

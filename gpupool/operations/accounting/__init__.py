@@ -9,13 +9,11 @@ Without pyinfra the same is done by `ask_text` and `read` (gpupool.facts.account
 """
 
 import copy
-import shlex
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from pyinfra.api.command import StringCommand
-from pyinfra.api.operation import operation
 
 from gpupool.facts.accounting import Accounting, AccountingState, ask_text, read
 from gpupool.facts.limits import ASSOC_FIELDS, QOS_FIELDS, parse
@@ -25,7 +23,8 @@ from gpupool.operations.accounting.removal import held
 from gpupool.operations.accounting.steps import Step, script, told
 from gpupool.operations.accounting.wanted import normal, tres_of
 from gpupool.operations.ambient import executing, this_host
-from gpupool.operations.refusal import refuse
+from gpupool.operations.frame import Commands, Refused, look, operation
+from gpupool.operations.refusal import failure
 
 __all__ = ["Step", "ask_text", "difference", "entities", "held", "normal", "read", "script", "tres_of"]
 
@@ -34,8 +33,8 @@ PATIENCE = 30  # seconds that a slurmdbd which was just started gets to answer
 _foreseen: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 
 
-@operation()
-def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True) -> Generator[StringCommand, None, None]:
+@operation
+def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True) -> Commands:
     """Make slurmdbd hold `wanted` (the shape is `gpupool.facts.accounting`'s) for the cluster that it names.
 
     `exact`: fields that are not named get Slurm's own values, and what is not named is removed, never root, the
@@ -48,21 +47,17 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True) ->
     try:
         clean = normal(wanted, limits, exact)
     except ValueError as error:
-        yield from refuse(str(error))
-        return
+        raise Refused(str(error)) from error
     name = clean["cluster"]
     state = _state(name, tres_of(clean))
-    if state is None or (state.trouble and executing()):
-        trouble = state.trouble if state else "no answer in time"
-        yield from refuse(f"cannot query slurmdbd: {trouble}")
-        return
+    if state.trouble and executing():
+        raise Refused(f"cannot query slurmdbd: {state.trouble}")
     unknown = sorted(tres_of(clean) - set(state.tres)) if executing() else []
     if unknown:
-        yield from refuse(
+        raise Refused(
             f"slurmdbd does not know {', '.join(unknown)} yet: start slurmctld once with it in "
             "AccountingStorageTRES, before limits on it can be set"
         )
-        return
     now, silent = state.entities, state.trouble
     if not executing():
         now, silent = _plan(now, clean, silent, limits)
@@ -79,15 +74,16 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True) ->
         message = "not in the inventory, and not removed: " + "; ".join(
             f"{what} ({why})" for what, why in stays.items()
         )
-        yield StringCommand(f"printf '%s\\n' {shlex.quote(message)} >&2; exit 1")
+        yield failure(message)
 
 
-def _state(cluster: str, awaited: set[str]) -> AccountingState | None:
+def _state(cluster: str, awaited: set[str]) -> AccountingState:
     """Ask; a second time, and with patience, only where a TRES is missing: slurmctld may have started just now."""
     patience = PATIENCE if executing() else 0
-    state: AccountingState | None = this_host().get_fact(Accounting, cluster=cluster, patience=patience)
-    if executing() and state and not state.trouble and awaited - set(state.tres):
-        state = this_host().get_fact(Accounting, cluster=cluster, patience=patience, awaited=tuple(sorted(awaited)))
+    what = "the accounting from slurmdbd"
+    state = look(Accounting, what, cluster=cluster, patience=patience)
+    if executing() and not state.trouble and awaited - set(state.tres):
+        state = look(Accounting, what, cluster=cluster, patience=patience, awaited=tuple(sorted(awaited)))
     return state
 
 

@@ -3,27 +3,25 @@
 import hashlib
 import posixpath
 import shlex
-from collections.abc import Generator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-
-from pyinfra.api.command import StringCommand
-from pyinfra.api.operation import operation
 
 from gpupool.facts.mounts import UNITS, Alive, Mounted, Mounts, MountState, as_in_mountinfo
 from gpupool.operations import diffs
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.disk import DISK
+from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.mounts.options import fixed, remountable
-from gpupool.operations.refusal import refuse
+from gpupool.operations.refusal import failure
+from gpupool.operations.work import Work
 from gpupool.shell import shell_file, values
 from gpupool.wanted import File, Mount
 
 _PRELUDE = values(units=UNITS) + DISK + shell_file(__package__, "mounts.sh")
+_END = '[ -z "$failed" ] || { printf "%s\\n" "$failed" >&2; exit 1; }'
 
-Commands = Generator[StringCommand, None, None]
 
-
-@operation()
+@operation
 def mounted(mounts: list[Mount]) -> Commands:
     """Have these mounts there now and after a reboot, each as a systemd unit of ours.
 
@@ -34,47 +32,43 @@ def mounted(mounts: list[Mount]) -> Commands:
     """
     paths = [mount.path for mount in mounts]
     if wrong := [m for m in mounts if not _sound(m)] or [m for m in mounts if paths.count(m.path) > 1]:
-        yield from refuse(f"{wrong[0].path!r}: not a valid path, source or options of a mount, or given twice")
-        return
+        raise Refused(f"{wrong[0].path!r}: not a valid path, source or options of a mount, or given twice")
     if not mounts:
         this_host().noop("no mounts wanted")
         return
-    state = this_host().get_fact(Mounts, units=_units(mounts))
-    if state is None:
-        yield from refuse("cannot read the mounts: no answer within 60 s")
-        return
-    if complaints := [words for mount in mounts if (words := _in_the_way(mount, state))]:
-        yield from refuse("; ".join(complaints))
-        return
-    work = _Work(state)
+    state = look(Mounts, "the mounts", units=_units(mounts))
+    work = _MountWork(state=state, obstacles=[why for mount in mounts if (why := _in_the_way(mount, state))])
     for mount in mounts:
         work.add(mount)
     work.close()
-    diffs.record(work.changes)
-    if not work.changes:
-        this_host().noop(f"{len(mounts)} mounts: as wanted")
-        return
-    lines = [*work.stages, *work.before, *work.lifts, *work.after]
-    script = [_PRELUDE.strip(), *lines, '[ -z "$failed" ] || { printf "%s\\n" "$failed" >&2; exit 1; }']
-    yield StringCommand("\n".join(script), _stdin="".join(work.texts))
+    yield from work.carry_out(f"{len(mounts)} mounts: as wanted", _PRELUDE, [_END])
 
 
-@operation()
+@operation
 def answering(mounts: list[Mount]) -> Commands:
-    """Look at each of these mounts for a few seconds, all at once, and fail in words for those that are down.
+    """Look at each of these mounts for a few seconds, all at once, and fail with the reason for those that are down.
 
     The look makes mounts of `automount`. Options that a mount in use still lacks are named, too. To be called when
     all else is done: a server that is away holds nothing else up. It changes nothing itself.
     """
-    state = this_host().get_fact(Mounts, units=_units(mounts)) if mounts else None
-    asked = {mount.path: (_name(mount.units[0]), mount.patience) for mount in mounts}
-    alive = this_host().get_fact(Alive, mounts=asked) if mounts else {}
-    if alive is None or (mounts and state is None):
-        yield from refuse("cannot test the mounts: no answer in time")
+    trouble = _trouble(mounts) if mounts else {}
+    diffs.record({path: f"{why}\n" for path, why in trouble.items()})
+    if not trouble:
+        this_host().noop(f"{len(mounts)} mounts answer")
         return
+    yield failure("; ".join(f"{path}: {why}" for path, why in trouble.items()))
+
+
+def _trouble(mounts: list[Mount]) -> dict[str, str]:
+    state = look(Mounts, "the mounts", units=_units(mounts))
+    alive = look(
+        Alive,
+        "which mounts answer",
+        mounts={mount.path: (_name(mount.units[0]), mount.patience) for mount in mounts},
+    )
     trouble: dict[str, str] = {}
     for mount in mounts:
-        why, now = alive.get(mount.path), state.at(mount.path) if state else None
+        why, now = alive.get(mount.path), state.at(mount.path)
         if why:
             trouble[mount.path] = f"{mount.source} is down: {why}"
         elif why is None and executing():
@@ -84,21 +78,14 @@ def answering(mounts: list[Mount]) -> Commands:
                 f"mounted without {','.join(late)} while it, or another mount of the same server, is in use "
                 f"(fuser -vm {mount.path} shows by whom): drain the node, then run again"
             )
-    diffs.record({path: f"{words}\n" for path, words in trouble.items()})
-    if not trouble:
-        this_host().noop(f"{len(mounts)} mounts answer")
-        return
-    words = "; ".join(f"{path}: {said}" for path, said in trouble.items())
-    yield StringCommand(f"printf '%s\\n' {shlex.quote(words)} >&2; exit 1")
+    return trouble
 
 
-@dataclass
-class _Work:
-    """What is to be done, collected: named changes with their diffs, and the lines of the script."""
+@dataclass(kw_only=True)
+class _MountWork(Work):
+    """Lines in the order in which they have to come: new units, what boots have, what is lifted, what is mounted."""
 
     state: MountState
-    changes: dict[str, str | None] = field(default_factory=dict)
-    texts: list[str] = field(default_factory=list)
     stages: list[str] = field(default_factory=list)
     before: list[str] = field(default_factory=list)
     boot: dict[str, list[str]] = field(default_factory=lambda: {"enable": [], "disable": []})
@@ -132,7 +119,7 @@ class _Work:
         if notes:
             self.changes[mount.path] = "".join(notes)
 
-    def _unit(self, mount: Mount, file: File) -> Generator[str, None, None]:
+    def _unit(self, mount: Mount, file: File) -> Iterator[str]:
         name, text = _name(file), file.text
         unit, quoted = self.state.units[name], shlex.quote(name)
         if unit.text != text:
@@ -147,7 +134,7 @@ class _Work:
             yield f"{name}: {'from' if wanted else 'no longer from'} boot on\n"
 
     def close(self) -> None:
-        """Have systemd read what changed, before anything is started."""
+        """Have systemd read what changed, before anything is started, and put the lines in their order."""
         stale = any(unit.need_daemon_reload for unit in self.state.units.values())
         if self.before or stale:
             self.before.append("systemctl daemon-reload")
@@ -158,6 +145,7 @@ class _Work:
                 # in one command: each makes systemd read all its units again
                 words = shlex.quote(f"{', '.join(names)}: cannot be {verb}d")
                 self.before.append(f"systemctl --quiet {shlex.join([verb, '--', *names])} || say {verb} {words}")
+        self.lines = [*self.stages, *self.before, *self.lifts, *self.after]
 
 
 def _units(mounts: list[Mount]) -> list[str]:

@@ -30,7 +30,7 @@ bring() { # unit path source seconds hint; restart: systemd may believe in a mou
 }
 there() { # unit path path-as-in-mountinfo; a unit may be called active with nothing mounted
   place=$3 awk '$5 == ENVIRON["place"] { found = 1 } END { exit !found }' /proc/self/mountinfo ||
-    say "$1" "$2: systemd says it is mounted, the kernel does not"
+    say "$1" "$2: systemd reports it as mounted, but the kernel does not"
 }
 answers() { timeout -s KILL 5 stat -f -- "$1" >/dev/null 2>&1; }
 again() { # unit path options seconds

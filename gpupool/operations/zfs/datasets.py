@@ -1,11 +1,10 @@
 """Datasets wanted against datasets that are there, property by property; nothing is removed, moved or cut short."""
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpupool.facts.zfs import DatasetsState, Use
 from gpupool.facts.zfs_disks import Property
-from gpupool.operations.zfs.pools import Work
+from gpupool.operations.work import Work
 from gpupool.operations.zfs.values import FIXED, MARK, OURS, SIZES, about, plain_properties, size, told
 from gpupool.wanted import Dataset
 
@@ -213,7 +212,7 @@ def work_on_quotas(entry: Dataset, state: DatasetsState, work: Work) -> None:
 
 def _set_many(dataset: str, settings: Sequence[str], work: Work) -> None:
     for at in range(0, len(settings), _AT_ONCE):
-        work.lines.append(shlex.join(["try", "zfs", "set", *settings[at : at + _AT_ONCE], dataset]))
+        work.run("zfs", "set", *settings[at : at + _AT_ONCE], dataset)
 
 
 def _ours(entry: Dataset) -> str:

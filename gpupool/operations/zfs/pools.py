@@ -2,32 +2,14 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from posixpath import dirname
 
 from gpupool.facts.zfs_disks import DiskState, Group, PoolsState, PoolState
+from gpupool.operations.work import Work
 from gpupool.operations.zfs.values import MARK, create_arguments, plain_properties, shown_groups
 from gpupool.wanted import Pool
 
 _DESTROYED = "2"
-
-
-@dataclass
-class Work:
-    """Named changes with their words, the lines of the script, and by name what is refused and why.
-
-    `obstacles` are reasons to do nothing at all.
-    """
-
-    changes: dict[str, str | None] = field(default_factory=dict)
-    lines: list[str] = field(default_factory=list)
-    stays: dict[str, str] = field(default_factory=dict)
-    obstacles: list[str] = field(default_factory=list)
-
-    def do(self, what: str, message: str | None, *command: str) -> None:
-        """Have a command run, told as a change of `what`."""
-        self.changes[what] = None if message is None else f"{message}\n"
-        self.lines.append(shlex.join(["try", *command]))
 
 
 def work_on_pools(wanted: Sequence[Pool], state: PoolsState) -> Work:

@@ -1,0 +1,62 @@
+"""What all operations share: they look at the node, and say no to what cannot be done, by one exception.
+
+@operation
+def host_name(hostname: str) -> Commands:
+    now = look(KernelName, "the host name")
+    …
+    raise Refused("…")
+"""
+
+from collections.abc import Callable, Generator
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from pyinfra.api.arguments_typed import PyinfraOperation
+from pyinfra.api.command import PyinfraCommand
+from pyinfra.api.operation import operation as pyinfra_operation
+
+from gpupool.facts.look import Look
+from gpupool.facts.script import limit_of
+from gpupool.operations.ambient import this_host
+from gpupool.operations.refusal import refuse
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+#: What an operation yields.
+Commands = Generator[PyinfraCommand, None, None]
+
+
+class Refused(Exception):  # noqa: N818
+    """Why an operation does nothing, or nothing more: where, what, and what to do."""
+
+
+def operation(function: Callable[P, Commands | None]) -> PyinfraOperation[P]:
+    """Return the function as an operation of pyinfra, in which `Refused` stops this host alone (see `refuse`).
+
+    What never has a command to yield, because it only looks and refuses, may return None.
+    """
+
+    @wraps(function)
+    def framed(*args: P.args, **kwargs: P.kwargs) -> Commands:
+        try:
+            yield from function(*args, **kwargs) or ()
+        except Refused as refused:
+            message = str(refused)
+        else:
+            return
+        yield from refuse(message)
+
+    return pyinfra_operation()(framed)
+
+
+def look(fact: type[Look[T]], what: str, **arguments: Any) -> T:
+    """Return what the current host answers to a fact; Refused, with the fact's own limit, where it does not answer.
+
+    `what` is for a person: "the exports".
+    """
+    answer: T | None = this_host().get_fact(fact, **arguments)
+    if answer is None:
+        limit = limit_of(str(fact().command(**arguments)))
+        raise Refused(f"cannot read {what}: no answer within {limit} s")
+    return answer

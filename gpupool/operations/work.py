@@ -1,0 +1,55 @@
+"""What an operation found to do: collected while it compares, carried out at the end."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyinfra.api.command import StringCommand
+
+from gpupool.operations import diffs
+from gpupool.operations.ambient import this_host
+from gpupool.operations.frame import Commands, Refused
+
+
+@dataclass
+class Work:
+    """Named changes with their diffs (None: none to show), lines of the script, and texts for its standard input.
+
+    `obstacles` are reasons to do nothing at all. `stays`: what is left as it is, by name, and why; the operation says
+    it where it fits.
+    """
+
+    changes: dict[str, str | None] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    obstacles: list[str] = field(default_factory=list)
+    stays: dict[str, str] = field(default_factory=dict)
+
+    def do(self, what: str, message: str | None, *command: str) -> None:
+        """Have a command run, told as a change of `what`."""
+        self.changes[what] = None if message is None else f"{message}\n"
+        self.run(*command)
+
+    def run(self, *command: str) -> None:
+        """Have a command run; it is told by changes of other names."""
+        self.lines.append(shlex.join(command))
+
+    def carry_out(
+        self, nothing_to_do: str, prelude: str = "", end: Sequence[str] = (), at_once: int | None = None
+    ) -> Commands:
+        """Yield the script: `prelude`, the lines, `end`; of `at_once` lines at most, with all texts each time.
+
+        Raises Refused where something is in the way. Without a change the host is told `nothing_to_do`.
+        """
+        if self.obstacles:
+            raise Refused("; ".join(self.obstacles))
+        diffs.record(self.changes)
+        if not self.changes:
+            this_host().noop(nothing_to_do)
+            return
+        head = [prelude.strip()] if prelude else []
+        stdin: Any = {"_stdin": "".join(self.texts)} if self.texts else {}
+        size = at_once or max(1, len(self.lines))
+        for first in range(0, max(1, len(self.lines)), size):
+            yield StringCommand("\n".join([*head, *self.lines[first : first + size], *end]), **stdin)
