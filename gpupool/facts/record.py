@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyinfra.api.command import StringCommand
-from pyinfra.api.facts import FactBase
 
-from gpupool.facts.script import ask, whole
+from gpupool.facts.look import Look
+from gpupool.facts.script import ask
 from gpupool.shell import shell_file
 
 #: Written by `operations.files`.
@@ -31,14 +31,13 @@ class Entry:
         return self.put == self.now
 
 
-class Unwanted(FactBase[list[Entry] | None]):
-    """The entries of the record that are not among the wanted paths; None when the node's answer was cut short."""
+class Unwanted(Look[list[Entry]]):
+    """The entries of the record that are not among the wanted paths."""
 
     def command(self, wanted: Sequence[str]) -> StringCommand:
         """Ask for all but these paths."""
         return ask(_LOOK, RECORD, "".join(f"|{path}" for path in wanted) + "|")
 
-    def process(self, output: list[str]) -> list[Entry] | None:
-        """Read the answer."""
-        lines = whole(output)
-        return None if lines is None else [Entry(*line.split("\t")) for line in lines]
+    def read(self, lines: list[str]) -> list[Entry]:
+        """Return an entry for each line."""
+        return [Entry(*line.split("\t")) for line in lines]

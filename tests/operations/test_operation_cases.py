@@ -21,6 +21,7 @@ from pyinfra_testing.util import FakeHost, FakeState, coerce_operation_arguments
 from gpupool import operations
 from gpupool.facts.script import END
 from gpupool.operations import diffs, files, upcoming
+from gpupool.operations.files import leaving
 from gpupool.system.mounts import with_units
 from gpupool.wanted import Mount, Pool, Vdev
 
@@ -44,7 +45,7 @@ def own_lines(command: Any, module: Any) -> tuple[str, str]:
     for fixed in (
         getattr(module, "_PRELUDE", "\0"),
         files._PRELUDE,
-        files.leaving.RECORDING,
+        leaving.RECORDING,
     ):  # some put files as part of their work
         command = command.replace(fixed.strip(), "").strip("\n")
     return command, stdin

@@ -9,28 +9,24 @@ another run has staged; what a killed one has left is removed when the next one 
 import hashlib
 import re
 import shlex
-from collections.abc import Generator
-
-from pyinfra.api.command import StringCommand
-from pyinfra.api.operation import operation
+from dataclasses import dataclass, field
 
 from gpupool.facts.files import Paths, PathState
 from gpupool.operations import daemon_checks, diffs, upcoming
 from gpupool.operations.ambient import this_host
 from gpupool.operations.files.leaving import RECORDING, left, removed
-from gpupool.operations.refusal import refuse
+from gpupool.operations.frame import Commands, Refused, look, operation
+from gpupool.operations.work import Work
 from gpupool.shell import shell_file
 from gpupool.wanted import Directory, File
+
+__all__ = ["left", "put", "removed", "sha256_of"]
 
 _PATH = re.compile(r"/[^\x00-\x1f\\|]*[^\x00-\x1f\\|/]")
 _PRELUDE = RECORDING + shell_file(__package__, "files.sh")
 
-__all__ = ["left", "put", "removed", "sha256_of"]
 
-Commands = Generator[StringCommand, None, None]
-
-
-@operation()
+@operation
 def put(
     files: list[File] | None = None,
     directories: list[Directory] | None = None,
@@ -50,70 +46,48 @@ def put(
     if wrong := [path for path in paths if not _PATH.fullmatch(path)] or sorted(
         {p for p in paths if paths.count(p) > 1}
     ):
-        yield from refuse(f"{wrong[0]!r}: not an absolute path, or given twice")
-        return
+        raise Refused(f"{wrong[0]!r}: not an absolute path, or given twice")
     if not paths:
         this_host().noop("no files wanted")
         return
-    shown = {f.path: sha256_of(f.text) for f in files}
-    current = this_host().get_fact(Paths, paths=paths, shown=shown)
-    if current is None:
-        yield from refuse(f"{paths[0]} and related files cannot be read: no answer within 60 s")
-        return
-    work = _Work()
-    try:
-        for directory in directories:
-            work.directory(directory, current.get(directory.path))
-        for file in files:
-            work.file(file, current.get(file.path))
-        for path, target in links.items():
-            work.link(path, target, current.get(path))
-    except _RefusedError as refused:
-        yield from refuse(str(refused))
-        return
-    diffs.record(work.changes)
-    if not work.changes:
-        this_host().noop(f"{paths[0]} and related files ({len(paths)} in all): as wanted")
-        return
-    checked = [_check(check, paths[0])] if check and work.news else []
-    checked += [_check(words, path) for path, words in daemon_checks.checks(work.news)]
-    recorded = [*work.entries, "write_record"] if work.entries else []
-    script = [_PRELUDE.strip(), work.clean(), *work.stages, *checked, *recorded, *work.places]
-    yield StringCommand("\n".join(script), _stdin="".join(work.texts))
+    sums = {file.path: sha256_of(file.text) for file in files}
+    current = look(Paths, f"{paths[0]} and related files", paths=paths, shown=sums)
+    work = _FileWork()
+    for directory in directories:
+        work.directory(directory, current.get(directory.path))
+    for file in files:
+        work.file(file, current.get(file.path))
+    for path, target in links.items():
+        work.link(path, target, current.get(path))
+    work.close(check, paths[0])
+    yield from work.carry_out(f"{paths[0]} and related files ({len(paths)} in all): as wanted", _PRELUDE)
 
 
-class _RefusedError(Exception):
-    """What stands in the way of an entry, in words."""
+@dataclass
+class _FileWork(Work):
+    """Lines in the order in which they have to come: what is staged, its record, what is placed."""
 
-
-class _Work:
-    """What is to be done, collected: named changes with their diffs, and the lines of the script."""
-
-    def __init__(self) -> None:
-        self.changes: dict[str, str | None] = {}
-        self.texts: list[str] = []
-        self.news: list[str] = []
-        self.entries: list[str] = []
-        self.stages: list[str] = []
-        self.places: list[str] = []
-
-    def clean(self) -> str:
-        return f"clean() {{ {' '.join(['rm -f --', *map(_new, self.news)]) if self.news else ':'}; }}"
+    news: list[str] = field(default_factory=list)
+    stages: list[str] = field(default_factory=list)
+    entries: list[str] = field(default_factory=list)
+    places: list[str] = field(default_factory=list)
 
     def directory(self, entry: Directory, now: PathState | None) -> None:
+        """Compare a directory with what is there."""
         if now is None:
             self.stages.append(_call("folder", entry.path, f"{entry.owner}:{entry.group}", entry.mode))
             self.changes[entry.path] = None
         elif now.kind != "directory":
-            raise _RefusedError(f"{entry.path}: a {now.kind} is in the place of a directory; move it away")
+            raise Refused(f"{entry.path}: a {now.kind} is in the place of a directory; move it away")
         else:
             self._rights(entry, now)
 
     def file(self, entry: File, now: PathState | None) -> None:
+        """Compare a file with what is there."""
         sha256 = sha256_of(entry.text)
         upcoming.announce(entry.path, sha256)
         if now is not None and now.kind in ("directory", "other"):
-            raise _RefusedError(f"{entry.path}: a {now.kind} is in the place of a file; move it away")
+            raise Refused(f"{entry.path}: a {now.kind} is in the place of a file; move it away")
         if now is not None and now.kind == "file" and now.sha256 == sha256:
             self._rights(entry, now)
             return
@@ -129,12 +103,21 @@ class _Work:
             self.changes[entry.path] = diffs.diff_of(now.text or "" if now else None, entry.text, entry.path)
 
     def link(self, path: str, target: str, now: PathState | None) -> None:
+        """Compare a symbolic link with what is there."""
         if now is not None and now.kind != "link":
-            raise _RefusedError(f"{path}: a real {now.kind} is in the place of a link to {target}; move it away")
+            raise Refused(f"{path}: a real {now.kind} is in the place of a link to {target}; move it away")
         if now is None or now.target != target:
             self.entries.append(_call("remember", path, f"-> {target}"))
             self.places.append(_call("link", path, target))
             self.changes[path] = f"link to {target}" + (f", now to {now.target}\n" if now else "\n")
+
+    def close(self, check: list[str] | None, path: str) -> None:
+        """Put the lines in their order: all is staged, tried and recorded before anything is placed."""
+        checked = [_check(check, path)] if check and self.news else []
+        checked += [_check(command, path) for path, command in daemon_checks.checks(self.news)]
+        recorded = [*self.entries, "write_record"] if self.entries else []
+        clean = f"clean() {{ {' '.join(['rm -f --', *map(_new, self.news)]) if self.news else ':'}; }}"
+        self.lines = [clean, *self.stages, *checked, *recorded, *self.places]
 
     def _rights(self, entry: File | Directory, now: PathState) -> None:
         wanted = (entry.owner, entry.group, _mode(entry.mode))

@@ -1,5 +1,5 @@
 #!/bin/sh
-# After disk.sh: functions that put files, links and directories; the calls of them, and clean(), come after it.
+# After record.sh: functions that put files, links and directories; the calls of them, and clean(), come after it.
 # New files come on standard input, one after the other. It ends at the first thing that goes wrong, and says so.
 
 set -eu; umask 077

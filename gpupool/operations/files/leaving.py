@@ -2,16 +2,14 @@
 
 import re
 import shlex
-from collections.abc import Generator, Iterator, Mapping, Sequence
-
-from pyinfra.api.command import StringCommand
-from pyinfra.api.operation import operation
+from collections.abc import Iterator, Mapping, Sequence
 
 from gpupool.facts.record import RECORD, Entry, Unwanted
-from gpupool.operations import diffs, upcoming
-from gpupool.operations.ambient import this_host
+from gpupool.operations import upcoming
 from gpupool.operations.disk import DISK
-from gpupool.operations.refusal import refuse
+from gpupool.operations.frame import Commands, look, operation
+from gpupool.operations.refusal import failure
+from gpupool.operations.work import Work
 from gpupool.shell import shell_file, values
 
 #: Shell functions for the record, to stand at the head of a script.
@@ -20,10 +18,8 @@ _UNIT = re.compile(r"/etc/systemd/system/([^/]+\.(?:timer|service|automount|moun
 #: What reads a directory's files again after some were removed.
 _AFTERWARDS = {"/etc/systemd/system/": "systemctl daemon-reload", "/etc/exports.d/": "exportfs -r"}
 
-Commands = Generator[StringCommand, None, None]
 
-
-@operation()
+@operation
 def removed(wanted: list[str], keep_below: str) -> Commands:
     """Remove what gpupool has put on the node and is not among the `wanted` paths.
 
@@ -32,45 +28,36 @@ def removed(wanted: list[str], keep_below: str) -> Commands:
     What a user or an admin has changed since stays, and so does what is below the directory `keep_below`: `left` comes
     to these at the end of the run.
     """
-    entries = this_host().get_fact(Unwanted, wanted=wanted)
-    if entries is None:
-        yield from refuse(f"cannot read {RECORD}: no answer within 60 s")
-        return
-    yield from _remove([entry for entry in entries if not entry.path.startswith(f"{keep_below}/")], {})
+    entries = look(Unwanted, RECORD, wanted=wanted)
+    yield from _remove([entry for entry in entries if not entry.path.startswith(f"{keep_below}/")])
 
 
-@operation()
+@operation
 def left(wanted: list[str]) -> Commands:
     """Remove the rest, and fail where something is no longer wanted and not as gpupool put it. To be called last."""
-    entries = this_host().get_fact(Unwanted, wanted=wanted)
-    if entries is None:
-        yield from refuse(f"cannot read {RECORD}: no answer within 60 s")
-        return
+    entries = look(Unwanted, RECORD, wanted=wanted)
     yield from _remove(entries, _kept(entries))
 
 
-def _remove(entries: Sequence[Entry], kept: Mapping[str, str]) -> Commands:
+def _remove(entries: Sequence[Entry], kept: Mapping[str, str] | None = None) -> Commands:
+    work = Work()
     gone = [entry.path for entry in entries if not entry.now]
     ours = [entry.path for entry in entries if entry.now and entry.untouched]
     ours.sort(key=lambda path: not path.endswith(".timer"))  # a timer would start its service again
     for path in ours:
         upcoming.announce(path, upcoming.ABSENT)
-    diffs.record(
-        dict.fromkeys(ours, "no longer in the inventory: will be removed\n")
-        | dict.fromkeys(gone, "no longer in the inventory, and already removed\n")
-        | {f"{path} (refused)": f"{why}\n" for path, why in kept.items()}
-    )
-    lines = []
+    work.changes |= dict.fromkeys(ours, "no longer in the inventory: will be removed\n")
+    work.changes |= dict.fromkeys(gone, "no longer in the inventory, and already removed\n")
+    work.changes |= {f"{path} (refused)": f"{why}\n" for path, why in (kept or {}).items()}
     if ours or gone:
-        lines = [RECORDING.strip(), *_removal(ours), *(shlex.join(["forget_entry", path]) for path in (*ours, *gone))]
-        lines.append("write_record")
+        work.lines += _removal(ours)
+        for path in (*ours, *gone):
+            work.run("forget_entry", path)
+        work.run("write_record")
+    end = []
     if kept:
-        message = "; ".join(f"{path}: {why}" for path, why in kept.items())
-        lines.append(f"printf '%s\\n' {shlex.quote(message)} >&2; exit 1")
-    if not lines:
-        this_host().noop("no file has left the inventory")
-        return
-    yield StringCommand("\n".join(lines))
+        end = [failure("; ".join(f"{path}: {why}" for path, why in kept.items())).get_raw_value()]
+    yield from work.carry_out("no file has left the inventory", RECORDING if work.lines else "", end)
 
 
 def _removal(paths: Sequence[str]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from gpupool.facts.mounts import UNITS, Alive, Mounted, Mounts, MountState, as_in_mountinfo
 from gpupool.operations import diffs
 from gpupool.operations.ambient import executing, this_host
-from gpupool.operations.disk import DISK
+from gpupool.operations.files.leaving import RECORDING
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.mounts.options import fixed, remountable
 from gpupool.operations.refusal import failure
@@ -17,7 +17,7 @@ from gpupool.operations.work import Work
 from gpupool.shell import shell_file, values
 from gpupool.wanted import File, Mount
 
-_PRELUDE = values(units=UNITS) + DISK + shell_file(__package__, "mounts.sh")
+_PRELUDE = values(units=UNITS) + RECORDING + shell_file(__package__, "mounts.sh")
 _END = '[ -z "$failed" ] || { printf "%s\\n" "$failed" >&2; exit 1; }'
 
 
@@ -87,6 +87,7 @@ class _MountWork(Work):
 
     state: MountState
     stages: list[str] = field(default_factory=list)
+    entries: list[str] = field(default_factory=list)
     before: list[str] = field(default_factory=list)
     boot: dict[str, list[str]] = field(default_factory=lambda: {"enable": [], "disable": []})
     lifts: list[str] = field(default_factory=list)
@@ -124,7 +125,9 @@ class _MountWork(Work):
         unit, quoted = self.state.units[name], shlex.quote(name)
         if unit.text != text:
             self.texts.append(text)
-            self.stages.append(f"unit {quoted} {len(text.encode())} {hashlib.sha256(text.encode()).hexdigest()}")
+            sha256 = hashlib.sha256(text.encode()).hexdigest()
+            self.stages.append(f"unit {quoted} {len(text.encode())} {sha256}")
+            self.entries.append(shlex.join(["remember", file.path, sha256]))
             self.before.append(f"place {quoted}")
             yield diffs.diff_of(unit.text or None, text, file.path)
         # what is mounted when somebody looks is not enabled itself: a boot would wait for it
@@ -145,7 +148,8 @@ class _MountWork(Work):
                 # in one command: each makes systemd read all its units again
                 words = shlex.quote(f"{', '.join(names)}: cannot be {verb}d")
                 self.before.append(f"systemctl --quiet {shlex.join([verb, '--', *names])} || say {verb} {words}")
-        self.lines = [*self.stages, *self.before, *self.lifts, *self.after]
+        recorded = [*self.entries, "write_record"] if self.entries else []
+        self.lines = [*self.stages, *recorded, *self.before, *self.lifts, *self.after]
 
 
 def _units(mounts: list[Mount]) -> list[str]:

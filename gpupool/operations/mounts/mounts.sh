@@ -1,5 +1,5 @@
 #!/bin/sh
-# After disk.sh: functions for units of mounts, and for what is mounted; the calls of them come after it.
+# After record.sh: functions for units of mounts, and for what is mounted; the calls of them come after it.
 # $units is the folder of the unit files; their texts come on standard input, one after the other.
 # What goes wrong with one mount holds up no other: its words are collected in failed.
 # shellcheck disable=SC2154 # units is set before it
