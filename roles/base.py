@@ -2,8 +2,8 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
+from gpupool.compile.system.packages import packages_for
 from gpupool.operations import files, names, packages, service, slurm
-from gpupool.system.packages import packages_for
 
 
 def apply(cluster: Cluster, node: Node) -> None:

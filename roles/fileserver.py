@@ -1,11 +1,10 @@
 """A fileserver: ZFS pools and datasets, what they do by themselves, and NFS exports; pools also on other nodes."""
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.system import exports as nfs
+from gpupool.compile.system.fileserver import HEALTH, SCRUB, SNAPSHOTS, timers
+from gpupool.compile.system.zfs import datasets_for, pools_for
 from gpupool.operations import exports, files, service, zfs
-from gpupool.system import exports as nfs
-from gpupool.system.fileserver import timers
-from gpupool.system.zfs import datasets_for, pools_for
-from gpupool.system.zfs_timers import HEALTH, SCRUB, SNAPSHOTS
 
 # Debian enables them when ZFS comes; golden images and careful admins disable what has nothing to do yet.
 _POOLS_AT_BOOT = [

@@ -2,8 +2,8 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
+from gpupool.compile.system.tools import PLACES
 from gpupool.operations import files
-from gpupool.system.tools import PLACES
 
 
 def apply(cluster: Cluster, node: Node) -> None:

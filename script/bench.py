@@ -18,8 +18,8 @@ from bench_usage import usage
 from rich.console import Console
 from rich.table import Table
 
+from gpupool.compile.system.packages import packages_for
 from gpupool.reach import reach
-from gpupool.system.packages import packages_for
 from gpupool.testbed.look import ssh_command
 
 SKYNET, EXAMPLE = Path("inventory/skynet"), Path("inventory/example")

@@ -9,9 +9,9 @@ from pathlib import Path
 from rich.console import Console
 
 from gpupool.cluster.load import load
+from gpupool.compile.slurm.accounting import entities
 from gpupool.operations.accounting import ask_text, difference, normal, read, script
 from gpupool.reach import reach
-from gpupool.slurm.accounting import entities
 from gpupool.testbed.look import ssh_command
 from gpupool.testbed.state import State
 

@@ -11,11 +11,11 @@ from gpupool.cli.running import chosen, reached
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stderr, stdout
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.units import format_size, parse_size
+from gpupool.compile.system.usage import HOME, SETTINGS, jobs_for
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.programs.usage.note import human
 from gpupool.reach import Reach
 from gpupool.shown import styled
-from gpupool.system.usage import HOME, SETTINGS, jobs_for
 
 if TYPE_CHECKING:
     from gpupool.facts.usage import UsageState

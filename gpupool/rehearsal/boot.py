@@ -4,10 +4,10 @@ import shlex
 from collections.abc import Iterator, Mapping
 
 from gpupool.cluster.model import Cluster
+from gpupool.compile.system.devices import MAJOR
+from gpupool.compile.system.people import groups_for
 from gpupool.rehearsal.differences_table import Place
 from gpupool.shell import shell_file, values
-from gpupool.system.devices import MAJOR
-from gpupool.system.people import groups_for
 
 # Debian's, where a file must not be root's
 _OWNED = {"/etc/slurm/slurmdbd.conf": ("slurm:slurm", "600")}

@@ -8,7 +8,7 @@ from gpupool.cluster.model import Cluster
 from gpupool.cluster.schema.scheduling import SlurmVersion
 from gpupool.cluster.slurm_versions import keeps_cpus
 from gpupool.compile import files_for
-from gpupool.slurm.accounting import entities
+from gpupool.compile.slurm.accounting import entities
 
 Version = SlurmVersion
 

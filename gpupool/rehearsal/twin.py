@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from gpupool.cluster.model import Cluster
+from gpupool.compile.slurm import arbiter
 from gpupool.errors import GpupoolError, TwinError
 from gpupool.rehearsal import boot, image, twin_container, twin_nodes, twin_queue
 from gpupool.rehearsal.boot_accounting import reconcile
@@ -18,7 +19,6 @@ from gpupool.rehearsal.differences import applied, unnamed
 from gpupool.rehearsal.differences_table import CRED_EXPIRE, GRACE, INTERVAL, KILL_WAIT, differences, place_of
 from gpupool.rehearsal.twin_jobs import HOLD, Ask, Job, Refusal, Result
 from gpupool.rehearsal.twin_shell import Shell
-from gpupool.slurm import arbiter
 from gpupool.testbed import docker, dockerd
 
 __all__ = ["HOLD", "Ask", "Compiled", "Job", "Refusal", "Result", "Twin", "Version", "cannot", "compiled", "of_version"]

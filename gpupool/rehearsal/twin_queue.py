@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from ClusterShell.NodeSet import NodeSet
 
 from gpupool.cluster.model import Cluster
+from gpupool.compile.system.people import groups_for
 from gpupool.errors import TwinError
 from gpupool.rehearsal.twin_jobs import Ask, Job, Refusal
 from gpupool.shell import shell_file
-from gpupool.system.people import groups_for
 
 _SHOWN = (
     "JobArrayID", "UserName", "Account", "Partition", "QOS", "State", "Reason", "tres-alloc", "NodeList",

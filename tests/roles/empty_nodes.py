@@ -13,9 +13,9 @@ from pyinfra.connectors.fake import FakeConnector
 from pyinfra.connectors.util import CommandOutput, OutputLine
 
 from gpupool.cluster.load import load
+from gpupool.compile.system.zfs import pools_for
 from gpupool.facts.script import END
 from gpupool.reach import Reach
-from gpupool.system.zfs import pools_for
 from gpupool.testbed.overlay import stand_in
 
 INVENTORIES = Path(__file__).parents[2] / "inventory"

@@ -4,8 +4,8 @@ from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.slurm_versions import cgroup_plugin
-from gpupool.slurm.names import folded
-from gpupool.template import fill
+from gpupool.compile.slurm.names import folded
+from gpupool.compile.template import fill
 
 # where the v1 controllers of a hybrid host are mounted for Slurm, which refuses the mixture at its usual place
 V1_MOUNT = "/cg1"

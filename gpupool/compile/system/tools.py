@@ -4,7 +4,7 @@ import shlex
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.schema.software import Tool
-from gpupool.template import fill
+from gpupool.compile.template import fill
 from gpupool.wanted import File
 
 # what gpupool puts where, by the tool's name; the inventory may name others, which are not made yet

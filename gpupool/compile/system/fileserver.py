@@ -1,9 +1,12 @@
-"""What ZFS has done by itself on a node: snapshots by schedule, scrubs, a look at the pools' health; as files."""
+"""Files of a fileserver: its exports, and what ZFS has done by itself: snapshots and scrubs by schedule, health."""
 
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from gpupool.template import fill
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.system import exports
+from gpupool.compile.system.zfs import datasets_for, pools_for
+from gpupool.compile.template import fill
 from gpupool.wanted import File
 
 HOME = "/usr/local/lib/gpupool"
@@ -12,6 +15,21 @@ SCRUB = "gpupool-scrub"
 HEALTH = "gpupool-zfs-health"
 
 _DAYS = {"weekly": 7, "monthly": 30, "quarterly": 91}
+
+
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield all of them."""
+    yield from exports.files(cluster, node)
+    yield from timers(cluster, node)
+
+
+def timers(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield what takes snapshots, scrubs pools and looks at their health; nothing where a node has no pools."""
+    if pools := pools_for(cluster, node):
+        schedule = {it.name: it.snapshots for it in datasets_for(cluster, node) if it.snapshots}
+        yield from snapshot_files(schedule)
+        yield from scrub_files({it.name: it.scrub for it in pools if it.scrub})
+        yield from health_files([it.name for it in pools])
 
 
 def snapshot_files(schedule: Mapping[str, Mapping[str, int]]) -> list[File]:

@@ -8,9 +8,9 @@ from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.slurm_versions import has_sackd
-from gpupool.slurm.dbd import mariadb_conf, slurmdbd_conf
-from gpupool.slurm.names import SPOOL, servers
-from gpupool.template import fill
+from gpupool.compile.slurm.dbd import mariadb_conf, slurmdbd_conf
+from gpupool.compile.slurm.names import SPOOL, servers
+from gpupool.compile.template import fill
 from gpupool.wanted import File
 
 MARIADB_CONF = "/etc/mysql/mariadb.conf.d/90-gpupool.cnf"

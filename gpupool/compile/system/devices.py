@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.template import fill
+from gpupool.compile.template import fill
 from gpupool.wanted import File
 
 CONF = "/etc/tmpfiles.d/gpupool-gpus.conf"

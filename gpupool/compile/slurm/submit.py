@@ -7,9 +7,9 @@ from typing import Any
 
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.units import format_size
-from gpupool.slurm.names import minutes
-from gpupool.slurm.priority import step_down
-from gpupool.template import fill
+from gpupool.compile.slurm.names import minutes
+from gpupool.compile.slurm.priority import step_down
+from gpupool.compile.template import fill
 
 _TRES = ("tres_per_job", "tres_per_node", "tres_per_task", "tres_per_socket")
 _MEMORY = ("min_mem_per_node", "min_mem_per_cpu", "mem_per_tres")

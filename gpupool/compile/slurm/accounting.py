@@ -4,7 +4,7 @@ from typing import Any
 
 from gpupool.cluster.model import Cluster, Partition, User
 from gpupool.cluster.schema.labs import Amounts, Limits
-from gpupool.slurm.names import wall
+from gpupool.compile.slurm.names import wall
 
 # more than any cluster has: a partition's QoS with it frees jobs of the limit in their own QoS
 UNBOUNDED = 1_000_000

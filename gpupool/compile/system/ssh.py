@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.template import fill
+from gpupool.compile.template import fill
 from gpupool.wanted import File
 
 

@@ -5,12 +5,12 @@ from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node, Partition
 from gpupool.cluster.slurm_versions import has_preempt_parameters, has_sackd, limits_rpcs
-from gpupool.slurm import priority, submit
-from gpupool.slurm.accounting import partition_qos
-from gpupool.slurm.gres import cgroup_conf, gres_conf
-from gpupool.slurm.limits import most_jobs
-from gpupool.slurm.names import SPOOL, folded, minutes
-from gpupool.template import fill
+from gpupool.compile.slurm import priority, submit
+from gpupool.compile.slurm.accounting import partition_qos
+from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
+from gpupool.compile.slurm.limits import most_jobs
+from gpupool.compile.slurm.names import SPOOL, folded, minutes
+from gpupool.compile.template import fill
 from gpupool.wanted import File, SlurmNode
 
 _BILLING = {"cpu": "CPU", "gpu": "GRES/gpu", "mem": "Mem"}

@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.slurm.accounting import partition_qos
-from gpupool.slurm.limits import MOST_JOBS, most_jobs
-from gpupool.template import fill
+from gpupool.compile.slurm.accounting import partition_qos
+from gpupool.compile.slurm.limits import MOST_JOBS, most_jobs
+from gpupool.compile.template import fill
 from gpupool.wanted import File
 
 HOME = "/usr/local/lib/gpupool"
 SETTINGS = "/etc/gpupool/arbiter.json"
 UNIT = "/etc/systemd/system/gpupool-arbiter.service"
-_SOURCE = Path(__file__).parent.parent / "programs" / "arbiter"
+_SOURCE = Path(__file__).parents[2] / "programs" / "arbiter"
 
 # squeue's answer of 10,000 jobs took 240 MiB as text, of which Python holds up to three copies
 _KIB_OF_A_JOB = 80

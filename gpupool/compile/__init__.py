@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.slurm import arbiter, conf
-from gpupool.system import daemons, devices, fileserver, names, spaces, ssh, storage, tools, usage
+from gpupool.compile.slurm import arbiter, conf
+from gpupool.compile.system import daemons, devices, fileserver, names, spaces, ssh, storage, tools, usage
 from gpupool.wanted import File
 
 Generator = Callable[[Cluster, Node], Iterable[File]]

@@ -2,12 +2,12 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.slurm_versions import has_sackd
-from gpupool.slurm import arbiter
-from gpupool.system.exports import exports_for
-from gpupool.system.spaces import tops_for
-from gpupool.system.storage import mounts_for
-from gpupool.system.usage import jobs_for
-from gpupool.system.zfs import pools_for
+from gpupool.compile.slurm import arbiter
+from gpupool.compile.system.exports import exports_for
+from gpupool.compile.system.spaces import tops_for
+from gpupool.compile.system.storage import mounts_for
+from gpupool.compile.system.usage import jobs_for
+from gpupool.compile.system.zfs import pools_for
 
 _BASE = ("ca-certificates", "openssh-server", "systemd-timesyncd", "tzdata")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gpupool.cluster.model import Cluster, Mount, Node
-from gpupool.template import fill
+from gpupool.compile.template import fill
 from gpupool.wanted import File
 
 HOME = "/usr/local/lib/gpupool"
@@ -18,7 +18,7 @@ UNITS = "/etc/systemd/system"
 #: Stands in each file of the role that a node may lose again.
 PROOF = "Written by gpupool "
 
-_SOURCE = Path(__file__).parent.parent / "programs" / "usage"
+_SOURCE = Path(__file__).parents[2] / "programs" / "usage"
 _DAY = 86400
 _CALENDAR = {3600: "hourly", _DAY: "daily", 7 * _DAY: "weekly"}
 _WORDS = {

@@ -1,7 +1,7 @@
 """slurmdbd.conf and the database settings that slurmdbd asks for."""
 
 from gpupool.cluster.model import Cluster
-from gpupool.template import fill
+from gpupool.compile.template import fill
 
 
 def slurmdbd_conf(cluster: Cluster) -> str:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from gpupool import wanted
 from gpupool.cluster.model import Cluster, Mount, Node
-from gpupool.system.mounts import with_units
-from gpupool.system.spaces import tops_for
+from gpupool.compile.system.mounts import with_units
+from gpupool.compile.system.spaces import tops_for
 from gpupool.wanted import Directory, File
 
 

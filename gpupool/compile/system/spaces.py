@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpupool.cluster.model import PEOPLE_GID, Cluster, Mount, Node, User
 from gpupool.cluster.schema.base import of_user
-from gpupool.template import fill
+from gpupool.compile.template import fill
 from gpupool.wanted import File, Folder, Space
 
 VARIABLES = "/etc/profile.d/gpupool-spaces.sh"
