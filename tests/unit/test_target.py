@@ -1,4 +1,4 @@
-"""Whom a command speaks to."""
+"""The target of a command."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpupool.errors import GpupoolError, InventoryError, TestbedError
-from gpupool.reach import reach, standing
+from gpupool.target import find_target, find_testbed
 
 INVENTORY = Path(__file__).parents[2] / "inventory"
 
@@ -46,47 +46,47 @@ def stand(states: Path, id_: str = "gpupool-skynet", **changes: Any) -> Path:
 
 
 def test_the_nodes_where_no_testbed_stands() -> None:
-    to = reach(INVENTORY / "skynet")
-    assert to.testbed is None
-    assert to.where == "the nodes of skynet"
-    assert to.ssh == {"ssh_user": "root", "ssh_port": 22}
-    assert len(to.nodes) == 52
-    assert not to.cluster.drivers.testbed
+    target = find_target(INVENTORY / "skynet")
+    assert target.testbed is None
+    assert target.where == "the nodes of skynet"
+    assert target.ssh == {"ssh_user": "root", "ssh_port": 22}
+    assert len(target.nodes) == 52
+    assert not target.cluster.drivers.testbed
 
 
 def test_the_testbed_while_it_stands(states: Path) -> None:
     place = stand(states)
-    to = reach(INVENTORY / "skynet")
-    assert to.where == "testbed skynet (10 containers on this machine)"
-    assert (to.cluster.drivers.gpu, to.cluster.drivers.cgroup) == ("fake", "v1")
-    assert to.ssh["ssh_key"] == str(place / "id_ed25519")
-    assert to.ssh["ssh_known_hosts_file"] == str(place / "known_hosts")
-    assert all("ssh-ed25519 AAAA testbed" in user.keys for user in to.cluster.users.values())
-    data = to.data(to.nodes[0])
-    assert data["ssh_hostname"] == to.nodes[0].address
-    assert (data["cluster"], data["node"]) == (to.cluster, to.nodes[0])
+    target = find_target(INVENTORY / "skynet")
+    assert target.where == "testbed skynet (10 containers on this machine)"
+    assert (target.cluster.drivers.gpu, target.cluster.drivers.cgroup) == ("fake", "v1")
+    assert target.ssh["ssh_key"] == str(place / "id_ed25519")
+    assert target.ssh["ssh_known_hosts_file"] == str(place / "known_hosts")
+    assert all("ssh-ed25519 AAAA testbed" in user.keys for user in target.cluster.users.values())
+    data = target.data(target.nodes[0])
+    assert data["ssh_hostname"] == target.nodes[0].address
+    assert (data["cluster"], data["node"]) == (target.cluster, target.nodes[0])
 
 
 def test_one_may_say_which(states: Path) -> None:
     with pytest.raises(TestbedError, match=r"no testbed of .* on this machine"):
-        reach(INVENTORY / "skynet", "testbed")
+        find_target(INVENTORY / "skynet", "testbed")
     stand(states)
-    assert reach(INVENTORY / "skynet", "nodes").testbed is None
-    assert reach(INVENTORY / "skynet", "testbed").testbed is not None
-    assert reach(INVENTORY / "skynet", "testbed:skynet").testbed is not None
+    assert find_target(INVENTORY / "skynet", "nodes").testbed is None
+    assert find_target(INVENTORY / "skynet", "testbed").testbed is not None
+    assert find_target(INVENTORY / "skynet", "testbed:skynet").testbed is not None
     with pytest.raises(TestbedError):
-        reach(INVENTORY / "skynet", "testbed:other")
+        find_target(INVENTORY / "skynet", "testbed:other")
 
 
 @pytest.mark.parametrize("on", ["here", "nodes:skynet", ""])
 def test_another_word_is_refused(on: str) -> None:
     with pytest.raises(GpupoolError, match="must be auto, testbed, testbed:NAME or nodes"):
-        reach(INVENTORY / "skynet", on)
+        find_target(INVENTORY / "skynet", on)
 
 
 def test_another_inventorys_testbed_is_not_ours(states: Path) -> None:
     stand(states, inventory=str(INVENTORY / "example"))
-    assert reach(INVENTORY / "skynet").testbed is None
+    assert find_target(INVENTORY / "skynet").testbed is None
 
 
 def test_the_same_inventory_by_another_path(states: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,32 +94,32 @@ def test_the_same_inventory_by_another_path(states: Path, monkeypatch: pytest.Mo
     stand(states)
     monkeypatch.chdir(INVENTORY / "example")
     for path in ("../skynet", "../skynet/", "../example/../skynet", str(INVENTORY / "skynet")):
-        assert standing(Path(path)) is not None, path
+        assert find_testbed(Path(path)) is not None, path
 
 
 def test_the_last_one_brought_up_counts(states: Path) -> None:
     older, newer = stand(states, "gpupool-a", name="a"), stand(states, "gpupool-b", name="b")
     os.utime(older / "state.json", (1, 1))
-    assert reach(INVENTORY / "skynet").where.startswith("testbed b ")
+    assert find_target(INVENTORY / "skynet").where.startswith("testbed b ")
     os.utime(newer / "state.json", (0, 0))
-    assert reach(INVENTORY / "skynet").where.startswith("testbed a ")
+    assert find_target(INVENTORY / "skynet").where.startswith("testbed a ")
 
 
 def test_addresses_of_a_testbed_in_another_network(states: Path) -> None:
     stand(states, network="10.166.0.0/16")
-    to = reach(INVENTORY / "skynet")
-    assert all((node.address or "").startswith("10.166.") for node in to.nodes)
+    target = find_target(INVENTORY / "skynet")
+    assert all((node.address or "").startswith("10.166.") for node in target.nodes)
 
 
 def test_a_testbed_whose_key_is_gone_is_said_in_words(states: Path) -> None:
     (stand(states) / "id_ed25519.pub").unlink()
     with pytest.raises(TestbedError, match="gpupool testbed up"):
-        reach(INVENTORY / "skynet")
+        find_target(INVENTORY / "skynet")
 
 
 def test_a_bad_inventory_reaches_nobody(tmp_path: Path) -> None:
     with pytest.raises(InventoryError, match="no such file or folder"):
-        reach(tmp_path / "nowhere")
+        find_target(tmp_path / "nowhere")
 
 
 def test_how_the_admin_logs_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,15 +127,15 @@ def test_how_the_admin_logs_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     text = (Path(__file__).parent / "small" / "inventory.yml").read_text()
     admin = "access: {admin: {user: ops, port: 2222, key: ~/.ssh/pool}}\n"
     (tmp_path / "inventory.yml").write_text(text.replace("scheduler:", f"{admin}scheduler:"))
-    to = reach(tmp_path)
-    assert to.ssh == {"ssh_user": "ops", "ssh_port": 2222, "ssh_key": "/home/admin/.ssh/pool"}
-    config = to.ssh_config
+    target = find_target(tmp_path)
+    assert target.ssh == {"ssh_user": "ops", "ssh_port": 2222, "ssh_key": "/home/admin/.ssh/pool"}
+    config = target.ssh_config
     assert config.startswith("Host ctl\n  HostName 10.90.1.1\n")
     for line in ("User ops", "Port 2222", "IdentityFile /home/admin/.ssh/pool", "StrictHostKeyChecking yes"):
         assert f"  {line}\n" in config
 
 
 def test_nodes_that_are_not_managed_are_left_alone() -> None:
-    to = reach(INVENTORY / "aau-ai-cloud", "nodes")
-    assert [node.name for node in to.nodes] == ["ai-pilot", "nv-ai-01", "nv-ai-03"]
-    assert "sshgw" not in to.ssh_config
+    target = find_target(INVENTORY / "aau-ai-cloud", "nodes")
+    assert [node.name for node in target.nodes] == ["ai-pilot", "nv-ai-01", "nv-ai-03"]
+    assert "sshgw" not in target.ssh_config

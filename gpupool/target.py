@@ -1,4 +1,4 @@
-"""Whom a command speaks to: the inventory's own nodes, or the testbed of it that stands here."""
+"""The target of a command: the inventory's nodes, or its testbed on this machine."""
 
 import os
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Any
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster, Node
+from gpupool.engine.report import NodeHost
 from gpupool.errors import TestbedError, UsageError
 from gpupool.testbed import keys, state
 from gpupool.testbed.overlay import stand_in
@@ -14,8 +15,8 @@ from gpupool.testbed.state import State
 
 
 @dataclass(frozen=True)
-class Reach:
-    """A Cluster and the way to its nodes: pyinfra data for SSH, the same for all of them."""
+class Target:
+    """What a command works on: a Cluster, and the pyinfra data for SSH to its nodes, the same for all of them."""
 
     cluster: Cluster
     testbed: State | None
@@ -23,7 +24,7 @@ class Reach:
 
     @property
     def where(self) -> str:
-        """Say in a few words whom this speaks to."""
+        """Return the target in a few words."""
         if self.testbed:
             machines = len(self.testbed.machines)
             count = f"{len(self.cluster.nodes) - machines} containers" + (
@@ -36,6 +37,11 @@ class Reach:
     def nodes(self) -> tuple[Node, ...]:
         """The nodes to log in to, in inventory order."""
         return tuple(node for node in self.cluster.nodes.values() if node.managed and node.address)
+
+    @property
+    def hosts(self) -> list[NodeHost]:
+        """The same for the engine; a host's groups are its roles."""
+        return [NodeHost(node.name, node.roles, self.data(node)) for node in self.nodes]
 
     def data(self, node: Node) -> dict[str, Any]:
         """Return what roles and the connector read from pyinfra's `host.data`."""
@@ -58,10 +64,10 @@ class Reach:
         return "\n".join(lines) + "\n"
 
 
-def reach(inventory: Path, on: str = "auto") -> Reach:
-    """Load an inventory and say whom to speak to.
+def find_target(inventory: Path, on: str = "auto") -> Target:
+    """Load an inventory and return the target that `on` names.
 
-    `auto` is the testbed while one of this inventory stands here: nothing then reaches the real nodes by mistake.
+    `auto` is the testbed while this inventory has one here: nothing then reaches the real nodes by mistake.
     `testbed`, `testbed:NAME` and `nodes` insist; anything else is a UsageError. BadInventoryError and TestbedError as
     they come.
     """
@@ -69,7 +75,7 @@ def reach(inventory: Path, on: str = "auto") -> Reach:
     if kind not in ("auto", "testbed", "nodes") or (name and kind != "testbed"):
         raise UsageError(f"--on {on}: must be auto, testbed, testbed:NAME or nodes")
     cluster = load(inventory)
-    stands = None if kind == "nodes" else standing(inventory, name or None)
+    stands = None if kind == "nodes" else find_testbed(inventory, name or None)
     if stands is None:
         if kind == "testbed":
             raise TestbedError(
@@ -77,7 +83,7 @@ def reach(inventory: Path, on: str = "auto") -> Reach:
             )
         admin = cluster.access.admin
         ssh = {"ssh_user": admin.user, "ssh_port": admin.port}
-        return Reach(cluster, None, {**ssh, **({"ssh_key": str(Path(admin.key).expanduser())} if admin.key else {})})
+        return Target(cluster, None, {**ssh, **({"ssh_key": str(Path(admin.key).expanduser())} if admin.key else {})})
     network = stands.network if stands.network != cluster.entry.network else None
     try:
         own = keys.public_path(Path(stands.key)).read_text().strip()
@@ -86,10 +92,16 @@ def reach(inventory: Path, on: str = "auto") -> Reach:
         raise TestbedError(f"{message}: recreate it with `gpupool testbed up {inventory}`") from None
     twin = stand_in(cluster, cgroup=stands.cgroups, network=network, keys=(own,), machines=stands.machines)
     ssh = {"ssh_user": "root", "ssh_port": 22, "ssh_key": stands.key, "ssh_known_hosts_file": stands.known_hosts}
-    return Reach(twin, stands, {**ssh, "ssh_allow_agent": False, "ssh_look_for_keys": False})
+    return Target(twin, stands, {**ssh, "ssh_allow_agent": False, "ssh_look_for_keys": False})
 
 
-def standing(inventory: Path, name: str | None = None) -> State | None:
-    """Return the testbed of an inventory that was brought up here last and not taken down."""
+def find_testbed(inventory: Path, name: str | None = None) -> State | None:
+    """Return the testbed of an inventory that was started here last and not removed; None without one."""
     made = state.made_from(inventory, name=name, prefix=os.environ.get("GPUPOOL_TESTBED_PREFIX"))
     return made[0] if made else None
+
+
+def pyinfra_hosts(inventory: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Return the hosts as an inventory file of plain pyinfra holds them; GPUPOOL_ON is the command line's `--on`."""
+    target = find_target(inventory, os.environ.get("GPUPOOL_ON", "auto"))
+    return [(f"@pool/{host.name}", dict(host.data)) for host in target.hosts]
