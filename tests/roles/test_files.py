@@ -65,7 +65,9 @@ def as_staged(files: list[File]) -> list[tuple[str, str, str, str]]:
     return [(it.path, f"{it.owner}:{it.group}", it.mode, hashlib.sha256(it.text.encode()).hexdigest()) for it in files]
 
 
-@pytest.mark.parametrize("target", [empty_nodes.testbed("example"), empty_nodes.machines()], ids=["testbed", "machines"])
+@pytest.mark.parametrize(
+    "target", [empty_nodes.testbed("example"), empty_nodes.machines()], ids=["testbed", "machines"]
+)
 def test_a_node_gets_the_files_that_render_prints(target: Target) -> None:
     assert run(target.hosts, SITE, execute=True).ok
     for node in target.nodes:

@@ -50,7 +50,7 @@ def test_what_is_expected_does_not_come_from_the_compiler(file: Path) -> None:
         if isinstance(node, ast.Import):
             modules = [it.name for it in node.names]
         for module in modules:
-            assert not module.startswith(("gpupool.compile", "gpupool.rehearsal.compiled")), module
+            assert not module.startswith(("gpupool.compile", "gpupool.rehearsal.twin.compiled")), module
 
 
 def test_nothing_that_expectations_are_made_of_reaches_the_compiler() -> None:

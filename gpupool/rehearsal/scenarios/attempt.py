@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from gpupool.rehearsal.expected_claims import Wish
 from gpupool.rehearsal.promises.base import Verdict, broken, count, kept
-from gpupool.rehearsal.site_data import Expect, Step, Submit
+from gpupool.rehearsal.scenarios.data import Expect, Step, Submit
 from gpupool.rehearsal.stage import Scene, Sent, Stage
 
 

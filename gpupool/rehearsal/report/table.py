@@ -5,8 +5,8 @@ from rich.table import Table
 from rich.text import Text
 
 from gpupool.rehearsal.finding import Finding, Outcome
-from gpupool.rehearsal.page import SIGNS
-from gpupool.rehearsal.page_data import OUTCOMES, Rehearsed, verdict, words_for
+from gpupool.rehearsal.report.data import OUTCOMES, Rehearsed, verdict, words_for
+from gpupool.rehearsal.report.page import SIGNS
 from gpupool.shown import styled
 
 _STYLES: dict[Outcome, str] = {"kept": "green", "broken": "bold red", "void": "bold yellow", "not made": "dim"}

@@ -1,12 +1,12 @@
-"""A site's own promises: data files in the folder `rehearsal` of its inventory, tried like all others."""
+"""Scenarios as promises, tried like all others."""
 
 from pathlib import Path
 
 from gpupool.cluster.model import Cluster
 from gpupool.rehearsal.promises.base import Promise
-from gpupool.rehearsal.site_data import Scenario
-from gpupool.rehearsal.site_read import scenarios
-from gpupool.rehearsal.site_try import attempt
+from gpupool.rehearsal.scenarios.attempt import attempt
+from gpupool.rehearsal.scenarios.data import Scenario
+from gpupool.rehearsal.scenarios.read import scenarios
 
 
 def promises(inventory: Path, cluster: Cluster) -> list[Promise]:

@@ -6,10 +6,10 @@ from functools import cache
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from gpupool.compile.template import TEMPLATES
-from gpupool.rehearsal import timeline
 from gpupool.rehearsal.finding import Outcome
-from gpupool.rehearsal.page_data import OUTCOMES, Rehearsed, verdict, words_for
-from gpupool.rehearsal.timeline import Row
+from gpupool.rehearsal.report import timeline
+from gpupool.rehearsal.report.data import OUTCOMES, Rehearsed, verdict, words_for
+from gpupool.rehearsal.report.timeline import Row
 
 # told apart by sign and word, never by colour alone
 SIGNS: dict[Outcome, str] = {"kept": "✓", "broken": "✗", "void": "!", "not made": "–"}

@@ -5,7 +5,7 @@ from typing import Any
 
 from gpupool.errors import TwinError
 from gpupool.operations.accounting import PATIENCE, ask_text, difference, normal, read, script, tres_of
-from gpupool.rehearsal.twin_jobs import Result
+from gpupool.rehearsal.twin.jobs import Result
 
 Run = Callable[[str, float], Result]  # shell text, seconds
 

@@ -12,13 +12,13 @@ from typing import Self
 from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm import arbiter
 from gpupool.errors import GpupoolError, TwinError
-from gpupool.rehearsal import boot, image, twin_container, twin_nodes, twin_queue
-from gpupool.rehearsal.boot_accounting import reconcile
-from gpupool.rehearsal.compiled import Compiled, Version, cannot, compiled, of_version
-from gpupool.rehearsal.differences import applied, unnamed
-from gpupool.rehearsal.differences_table import CRED_EXPIRE, GRACE, INTERVAL, KILL_WAIT, differences, place_of
-from gpupool.rehearsal.twin_jobs import HOLD, Ask, Job, Refusal, Result
-from gpupool.rehearsal.twin_shell import Shell
+from gpupool.rehearsal.twin import boot, container, image, nodes, queue
+from gpupool.rehearsal.twin.accounting import reconcile
+from gpupool.rehearsal.twin.compiled import Compiled, Version, cannot, compiled, of_version
+from gpupool.rehearsal.twin.differences import applied, unnamed
+from gpupool.rehearsal.twin.differences.table import CRED_EXPIRE, GRACE, INTERVAL, KILL_WAIT, differences, place_of
+from gpupool.rehearsal.twin.jobs import HOLD, Ask, Job, Refusal, Result
+from gpupool.rehearsal.twin.shell import Shell
 from gpupool.testbed import docker, dockerd
 
 __all__ = ["HOLD", "Ask", "Compiled", "Job", "Refusal", "Result", "Twin", "Version", "cannot", "compiled", "of_version"]
@@ -70,11 +70,11 @@ class Twin:
         table = differences(place)
         files = applied(wanted.files, table)
         dockerd.ensure()
-        for orphan in twin_container.remove_orphans():
+        for orphan in container.remove_orphans():
             tell(f"removed {orphan}: the process that started it has ended")
         tag = image.ensure(version, tell)
         state = cluster.slurm.state
-        twin = cls(cluster, version, twin_container.run(tag, place, cluster.name, state=state, keep=keep))
+        twin = cls(cluster, version, container.run(tag, place, cluster.name, state=state, keep=keep))
         try:
             twin._do(boot.tree(cluster, files, place), "files")
             tell("munge, MariaDB, slurmdbd")
@@ -88,7 +88,7 @@ class Twin:
             if arbiter.UNIT in wanted.files:
                 twin._do(boot.service(wanted.files[arbiter.UNIT]), "the arbiter")
             tell("waiting until all nodes are idle")
-            twin._do(twin_nodes.IDLE, "the nodes")
+            twin._do(nodes.IDLE, "the nodes")
             twin._compare(files, unnamed(wanted.files, files, table))
         except BaseException:
             twin.stop()
@@ -100,7 +100,7 @@ class Twin:
         """Remove the twin; twice does no harm."""
         self._shell.close()
         with suppress(GpupoolError):
-            twin_container.remove(self.name)
+            container.remove(self.name)
 
     def __enter__(self) -> Self:
         """Return the twin itself."""
@@ -138,30 +138,30 @@ class Twin:
         """Hand in jobs in this order, and give the number of each, or sbatch's refusal."""
         if not jobs:
             return []
-        done = self._do(twin_queue.submission(self.cluster, jobs), "sbatch")
-        return twin_queue.answers(done.out, len(jobs))
+        done = self._do(queue.submission(self.cluster, jobs), "sbatch")
+        return queue.answers(done.out, len(jobs))
 
     def jobs(self) -> list[Job]:
         """Return every job that has not ended."""
-        return twin_queue.jobs(self._do(twin_queue.LOOK, "squeue").out)
+        return queue.jobs(self._do(queue.LOOK, "squeue").out)
 
     def history(self, ids: Iterable[str]) -> dict[str, str]:
         """Return the states that jobs ended in (or are in now) by id; tasks of arrays one by one (`12_3`)."""
         wanted = set(ids)
-        states = twin_queue.ended(self._do(twin_queue.ENDED, "sacct").out)
+        states = queue.ended(self._do(queue.ENDED, "sacct").out)
         return {job: state for job, state in states.items() if job in wanted or job.partition("_")[0] in wanted}
 
     def clear(self) -> None:
         """Cancel everything, and return once no job is left and every node is idle."""
-        self._do(twin_queue.CLEAR, "clearing")
+        self._do(queue.CLEAR, "clearing")
 
     def lose(self, node: str) -> None:
         """Let a node die with all that runs on it; return once slurmctld knows."""
-        self._do(twin_nodes.lose(node), f"losing {node}")
+        self._do(nodes.lose(node), f"losing {node}")
 
     def restore(self, node: str) -> None:
         """Let a lost node come back; return once it takes jobs, or has some that waited for it."""
-        self._do(twin_nodes.restore(node), f"restoring {node}")
+        self._do(nodes.restore(node), f"restoring {node}")
 
     def _root(self, script: str, seconds: float) -> Result:
         return self.run(script, seconds=seconds)

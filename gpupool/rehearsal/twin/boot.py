@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from gpupool.cluster.model import Cluster
 from gpupool.compile.system.devices import MAJOR
 from gpupool.compile.system.people import groups_for
-from gpupool.rehearsal.differences_table import Place
+from gpupool.rehearsal.twin.differences.table import Place
 from gpupool.shell import shell_file, values
 
 # Debian's, where a file must not be root's

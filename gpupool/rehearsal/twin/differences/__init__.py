@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from gpupool.errors import TwinError
-from gpupool.rehearsal import differences_text as texts
-from gpupool.rehearsal.differences_text import Change
+from gpupool.rehearsal.twin.differences import text as texts
+from gpupool.rehearsal.twin.differences.text import Change
 
 
 @dataclass(frozen=True)

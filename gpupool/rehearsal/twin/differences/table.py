@@ -11,9 +11,9 @@ from gpupool.cluster.model import Cluster
 from gpupool.cluster.slurm_versions import runs_without_cgroups
 from gpupool.compile.slurm import arbiter
 from gpupool.compile.slurm.gres import V1_MOUNT
-from gpupool.rehearsal.compiled import Version
-from gpupool.rehearsal.differences import Difference
-from gpupool.rehearsal.differences_text import Change
+from gpupool.rehearsal.twin.compiled import Version
+from gpupool.rehearsal.twin.differences import Difference
+from gpupool.rehearsal.twin.differences.text import Change
 
 GRACE = 2  # seconds that a grace time lasts at most
 CRED_EXPIRE = 5  # seconds; a requeued job waits one more

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gpupool.errors import TestbedError, TwinError
-from gpupool.rehearsal.differences_table import Place
+from gpupool.rehearsal.twin.differences.table import Place
 from gpupool.testbed import docker
 
 LABEL = "gpupool.twin"

@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 
 from gpupool.errors import GpupoolError
-from gpupool.rehearsal.page import page
-from gpupool.rehearsal.page_data import Rehearsed
+from gpupool.rehearsal.report.data import Rehearsed
+from gpupool.rehearsal.report.page import page
 
 
 def ensure_writable(folder: Path) -> None:

@@ -8,10 +8,10 @@ import uuid
 from contextlib import suppress
 
 from gpupool.errors import TwinError
-from gpupool.rehearsal.twin_jobs import Result
+from gpupool.rehearsal.twin.jobs import Result
 from gpupool.shell import shell_file
 
-_BEGIN = shell_file(__package__, "twin_shell.sh")
+_BEGIN = shell_file(__package__, "shell.sh")
 _LATE = 60  # seconds beyond a script's own end until the shell itself is given up
 
 

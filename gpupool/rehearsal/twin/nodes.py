@@ -2,7 +2,7 @@
 
 from gpupool.shell import shell_file, values
 
-IDLE = shell_file(__package__, "twin_nodes_idle.sh")
+IDLE = shell_file(__package__, "nodes_idle.sh")
 
 
 def lose(node: str) -> str:
@@ -15,6 +15,6 @@ def restore(node: str) -> str:
     return values(node=node) + _RESTORE
 
 
-_LOSE = shell_file(__package__, "twin_nodes_lose.sh")
+_LOSE = shell_file(__package__, "nodes_lose.sh")
 
-_RESTORE = shell_file(__package__, "twin_nodes_restore.sh")
+_RESTORE = shell_file(__package__, "nodes_restore.sh")

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from gpupool.cluster.complaints import BadInventoryError, Complaint, Located, Path, Place, locate
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.text import read
-from gpupool.rehearsal.site_data import Expect, Pending, Scenario, Step, Submit
+from gpupool.rehearsal.scenarios.data import Expect, Pending, Scenario, Step, Submit
 
 
 def scenarios(inventory: FilePath, cluster: Cluster) -> list[Scenario]:

@@ -9,7 +9,7 @@ from ClusterShell.NodeSet import NodeSet
 from gpupool.cluster.model import Cluster
 from gpupool.compile.system.people import groups_for
 from gpupool.errors import TwinError
-from gpupool.rehearsal.twin_jobs import Ask, Job, Refusal
+from gpupool.rehearsal.twin.jobs import Ask, Job, Refusal
 from gpupool.shell import shell_file
 
 _SHOWN = (
@@ -38,7 +38,7 @@ def submission(cluster: Cluster, jobs: Sequence[Ask]) -> str:
     return "".join(parts)
 
 
-_ONE = shell_file(__package__, "twin_queue_one.sh")
+_ONE = shell_file(__package__, "queue_one.sh")
 
 
 def answers(out: str, asked: int) -> list[str | Refusal]:
@@ -127,4 +127,4 @@ def ended(out: str) -> dict[str, str]:
     return {job: state.split()[0] for job, state in states.items() if state and "[" not in job}
 
 
-CLEAR = shell_file(__package__, "twin_queue_clear.sh")
+CLEAR = shell_file(__package__, "queue_clear.sh")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from gpupool.rehearsal.compiled import Version
+from gpupool.rehearsal.twin.compiled import Version
 from gpupool.testbed import image
 
 SUITES: Mapping[Version, str] = {"22.05": "bookworm", "24.11": "trixie", "26.05": "sid"}
