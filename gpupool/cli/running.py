@@ -8,8 +8,8 @@ from rich.table import Table
 from gpupool.cli.screen import stderr
 from gpupool.engine.report import Change, Report
 from gpupool.errors import UsageError
-from gpupool.shown import Screen, styled
 from gpupool.target import Target, find_target
+from gpupool.terminal import Screen, styled
 
 MANY = 60
 SITE = Path(__file__).parent.parent / "deploys" / "site.py"

@@ -14,8 +14,8 @@ from gpupool.cluster.units import format_size, parse_size
 from gpupool.compile.system.usage import HOME, SETTINGS, jobs_for
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.programs.usage.note import human
-from gpupool.shown import styled
 from gpupool.target import Target
+from gpupool.terminal import styled
 
 if TYPE_CHECKING:
     from gpupool.facts.usage import UsageState

@@ -2,7 +2,7 @@
 
 from gpupool.cli.running import announced_target, chosen, counted
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stderr, stdout
-from gpupool.shown import styled
+from gpupool.terminal import styled
 
 
 def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as_json: Json = False) -> None:

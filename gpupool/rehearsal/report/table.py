@@ -7,7 +7,7 @@ from rich.text import Text
 from gpupool.rehearsal.finding import Finding, Outcome
 from gpupool.rehearsal.report.data import OUTCOMES, Rehearsed, verdict, words_for
 from gpupool.rehearsal.report.page import SIGNS
-from gpupool.shown import styled
+from gpupool.terminal import styled
 
 _STYLES: dict[Outcome, str] = {"kept": "green", "broken": "bold red", "void": "bold yellow", "not made": "dim"}
 _WIDE = 120  # columns; a narrower terminal has no room for what was tried

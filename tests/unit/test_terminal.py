@@ -19,7 +19,7 @@ from gpupool.cli.storage import Uncounted, UsageReport, Used
 from gpupool.engine.explain import one_line
 from gpupool.engine.progress import shown as progress_on
 from gpupool.engine.report import Change, HostReport, Report
-from gpupool.shown import Screen, plain, styled
+from gpupool.terminal import Screen, plain, styled
 from gpupool.verify.run import Outcome
 
 ODD = "[/tmp] [red]x inv.yml:100: [link=x]y[/link] :+1:"
@@ -114,7 +114,7 @@ def test_a_line_number_is_no_emoji(gpupool: Callable[..., Any], tmp_path: Path) 
 
 
 def test_no_command_has_a_console_that_reads_markup() -> None:
-    """All of them print by those of `gpupool.shown`."""
+    """All of them print by those of `gpupool.terminal`."""
     assert isinstance(stdout, Screen)
     assert isinstance(stderr, Screen)
     folder = Path(gpupool.cli.__file__).parents[1]

@@ -1,4 +1,4 @@
-"""How text from elsewhere is shown: as it stands, never as markup, an emoji, or orders to the terminal.
+"""How text from elsewhere is shown on a terminal: as it stands, never as markup, an emoji, or orders to the terminal.
 
 Names and reasons come from inventories, nodes and their users. What `Screen` prints is safe as it is; where a part of
 a line has a style of its own, or the console may be another, `styled` makes the text.

@@ -6,7 +6,7 @@ _VALUE = 80  # characters of a value
 _TEXT = 400  # characters of a whole complaint's words
 
 
-def shown(value: Any) -> str:
+def quoted(value: Any) -> str:
     """Return a value as a complaint names it, a long one shortened."""
     if isinstance(value, dict):
         return "a mapping"
@@ -17,7 +17,7 @@ def shown(value: Any) -> str:
     return "nothing" if value is None else _cut(repr(value), 2 * _VALUE)
 
 
-def plain(text: str, most: int = _TEXT) -> str:
+def escaped(text: str, most: int = _TEXT) -> str:
     """Return a text on one line: what cannot be printed as its escape, and of a long one the two ends."""
     signs = (c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in _cut(text, most))
     return _cut("".join(signs), most)
