@@ -11,6 +11,7 @@ from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
 from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Tool
 from gpupool.cluster.schema.storage import Storage
 from gpupool.cluster.schema.testbed import Testbed
+from gpupool.unix import within
 
 PEOPLE_GID = 5000  # of the group `people`, for users whose account has no gid
 
@@ -136,7 +137,7 @@ class Mount:
 
     def holds(self, path: str) -> bool:
         """Return whether a path of a client lies on it."""
-        return path == self.at or path.startswith(f"{self.at}/")
+        return within(path, self.at)
 
 
 @dataclass(frozen=True)

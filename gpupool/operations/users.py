@@ -6,7 +6,7 @@ from collections.abc import Generator
 from pyinfra.api.command import StringCommand
 from pyinfra.api.operation import operation
 
-from gpupool import unix_names
+from gpupool import unix as unix_names
 from gpupool.facts.users import Accounts, AccountState
 from gpupool.operations import diffs
 from gpupool.operations.ambient import this_host

@@ -9,11 +9,12 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm.accounting import partition_qos
 from gpupool.compile.slurm.limits import MOST_JOBS, most_jobs
 from gpupool.compile.template import fill
+from gpupool.unix import UNITS
 from gpupool.wanted import File
 
 HOME = "/usr/local/lib/gpupool"
 SETTINGS = "/etc/gpupool/arbiter.json"
-UNIT = "/etc/systemd/system/gpupool-arbiter.service"
+UNIT = f"{UNITS}/gpupool-arbiter.service"
 _SOURCE = Path(__file__).parents[2] / "programs" / "arbiter"
 
 # squeue's answer of 10,000 jobs took 240 MiB as text, of which Python holds up to three copies

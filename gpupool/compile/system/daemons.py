@@ -11,6 +11,7 @@ from gpupool.cluster.slurm_versions import has_sackd
 from gpupool.compile.slurm.dbd import mariadb_conf, slurmdbd_conf
 from gpupool.compile.slurm.names import SPOOL, servers
 from gpupool.compile.template import fill
+from gpupool.unix import UNITS
 from gpupool.wanted import File
 
 MARIADB_CONF = "/etc/mysql/mariadb.conf.d/90-gpupool.cnf"
@@ -57,7 +58,7 @@ def head(cluster: Cluster, node: Node) -> Iterator[File]:
 def drop_in(cluster: Cluster, unit: str, after: tuple[str, ...] = (), requires_mounts: tuple[str, ...] = ()) -> File:
     """Return the drop-in that makes a daemon start again for as long as what it needs is away."""
     text = fill("daemon.service", cluster=cluster, after=after, requires_mounts=requires_mounts)
-    return File(f"/etc/systemd/system/{unit}.service.d/gpupool.conf", text)
+    return File(f"{UNITS}/{unit}.service.d/gpupool.conf", text)
 
 
 @lru_cache(maxsize=4)

@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.template import fill
+from gpupool.unix import UNITS
 from gpupool.wanted import File
 
 CONF = "/etc/tmpfiles.d/gpupool-gpus.conf"
-USER_SLICE = "/etc/systemd/system/user-.slice.d/gpupool.conf"
+USER_SLICE = f"{UNITS}/user-.slice.d/gpupool.conf"
 #: A file of the same name, for one slice: systemd reads it in the place of the other one, systemd.unit(5).
-ROOT_SLICE = "/etc/systemd/system/user-0.slice.d/gpupool.conf"
+ROOT_SLICE = f"{UNITS}/user-0.slice.d/gpupool.conf"
 MAJOR = 195  # of the NVIDIA driver, https://www.kernel.org/doc/Documentation/admin-guide/devices.txt
 
 

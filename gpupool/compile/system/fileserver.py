@@ -7,6 +7,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.system import exports
 from gpupool.compile.system.zfs import datasets_for, pools_for
 from gpupool.compile.template import fill
+from gpupool.unix import UNITS
 from gpupool.wanted import File
 
 HOME = "/usr/local/lib/gpupool"
@@ -69,9 +70,9 @@ def _files(
     return [
         File(f"{HOME}/{script}", fill(script)),
         *([table] if table else []),
-        File(f"/etc/systemd/system/{unit}.service", fill("oneshot.service", description=description, command=command)),
+        File(f"{UNITS}/{unit}.service", fill("oneshot.service", description=description, command=command)),
         File(
-            f"/etc/systemd/system/{unit}.timer",
+            f"{UNITS}/{unit}.timer",
             fill("oneshot.timer", description=description, when=when, spread=spread),
         ),
     ]

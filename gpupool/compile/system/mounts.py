@@ -4,9 +4,9 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
+from gpupool.unix import UNITS
 from gpupool.wanted import File, Mount
 
-UNITS = "/etc/systemd/system"
 _REMOTE = re.compile(r"nfs4?|cifs|ceph|lustre|beegfs|9p|fuse\.\w+")
 
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from gpupool.cluster.model import Cluster, Mount, Node
 from gpupool.compile.template import fill
+from gpupool.unix import UNITS, within
 from gpupool.wanted import File
 
 HOME = "/usr/local/lib/gpupool"
 SETTINGS = "/etc/gpupool/usage.json"
 COMMAND = "/usr/local/sbin/gpupool-purge"
-UNITS = "/etc/systemd/system"
 #: Stands in each file of the role that a node may lose again.
 PROOF = "Written by gpupool "
 
@@ -143,7 +143,7 @@ def _purged(cluster: Cluster, node: Node) -> Iterator[Purged]:
                 continue
             path = f"{top}{rule.path.removeprefix(mount.at)}"
             below = [space.path.count("/") - rule.path.count("/") for space in _user_spaces(cluster, mount)]
-        elif any(_within(rule.path, it.path) and node.name in cluster.select(it.where) for it in cluster.storage.local):
+        elif any(within(rule.path, it.path) and node.name in cluster.select(it.where) for it in cluster.storage.local):
             path, below = rule.path, []
         else:
             continue
@@ -175,10 +175,6 @@ def _audited(cluster: Cluster, node: Node) -> Iterator[Audited]:
         members = [user for user in cluster.users.values() if labs & {user.account, *user.accounts}]
         called = cluster.storage.space_rules.user_dir
         yield Audited(mount.export, path, {called.replace("{user}", user.name): user.uid for user in members})
-
-
-def _within(path: str, place: str) -> bool:
-    return path == place or path.startswith(f"{place.rstrip('/')}/")
 
 
 def settings(jobs: Jobs, cluster: Cluster) -> dict[str, Any]:
@@ -231,4 +227,4 @@ def _places(cluster: Cluster, node: Node, jobs: Jobs, kind: str) -> tuple[str, .
     trees = jobs.count if kind == "count" else jobs.purge
     away = [mount.at for mount in cluster.mounts if node.name in mount.clients]
     paths = tuple(it.path for it in trees)
-    return () if any(_within(path, at) for path in paths for at in away) else paths
+    return () if any(within(path, at) for path in paths for at in away) else paths

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from pyinfra.api.command import StringCommand
 from pyinfra.api.operation import operation
 
-from gpupool.facts.mounts import UNITS, Alive, Mounted, Mounts, MountState, as_in_mountinfo
+from gpupool.facts.mounts import Alive, Mounted, Mounts, MountState, as_in_mountinfo
 from gpupool.operations import diffs
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.disk import DISK
 from gpupool.operations.mounts.options import fixed, remountable
 from gpupool.operations.refusal import refuse
 from gpupool.shell import shell_file, values
+from gpupool.unix import UNITS
 from gpupool.wanted import File, Mount
 
 _PRELUDE = values(units=UNITS) + DISK + shell_file(__package__, "mounts.sh")
