@@ -50,7 +50,7 @@ def slurm_conf(cluster: Cluster) -> str:
         spool=SPOOL,
         controllers=cluster.controllers,
         database=cluster.database,
-        gpu_types=[gpu for gpu in cluster.gpu_types if any(gpu in node.gpus for node in compute)],
+        gpu_types=list(cluster.gpu_types),
         memory_key=_default_memory(cluster),
         most_jobs=most_jobs(cluster),
         submit_plugin=submit.wanted(cluster),

@@ -77,9 +77,9 @@ def _data(cluster: Cluster) -> dict[str, Any]:
         "fitting": list(_fitting(cluster)) if where == "fit" else [],
         "queues": _queues(cluster) if where == "per_user" or _says_none(cluster) else None,
         "refused_folders": [folder.rstrip("/") for folder in scheduler.refuse_submit_from],
-        "gpu_types": list(_gpu_types(cluster)) if scheduler.untyped_gpus == "refuse" else [],
+        "gpu_types": list(cluster.gpu_types) if scheduler.untyped_gpus == "refuse" else [],
         "accounts": {name.lower(): True for name in ("root", *cluster.accounts)} if replaced else {},
-        "spread": any(True for _ in _gpu_types(cluster)),
+        "spread": bool(cluster.gpu_types),
         "preemptable": {name: True for name, it in cluster.partitions.items() if it.preemptable},
         "replaced": replaced,
         "walls": {name: minutes(qos.max_wall) for name, qos in cluster.qos.items() if qos.max_wall is not None},
@@ -93,10 +93,6 @@ def _data(cluster: Cluster) -> dict[str, Any]:
         "step_down": step_down(cluster),
         "no_mail": "mailprog" not in map(str.lower, cluster.slurm.parameters),
     }
-
-
-def _gpu_types(cluster: Cluster) -> Iterator[str]:
-    return (gpu for gpu in cluster.gpu_types if any(gpu in node.gpus for node in cluster.having("compute")))
 
 
 def _says_none(cluster: Cluster) -> bool:

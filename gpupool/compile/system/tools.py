@@ -22,12 +22,11 @@ def files(cluster: Cluster, node: Node) -> tuple[File, ...]:
 
 def sbash(cluster: Cluster, tool: Tool) -> str:
     """Return the shell script; options of the tool: gpus, gpu (type), cpus (for each GPU), partition."""
-    types = [gpu for gpu in cluster.gpu_types if any(gpu in node.gpus for node in cluster.having("compute"))]
     options = {key: shlex.quote(str(tool.options[key])) if key in tool.options else "" for key in ("gpu", "partition")}
     return fill(
         "sbash",
         cluster=cluster,
-        types=types,
+        types=list(cluster.gpu_types),
         gpus=tool.options.get("gpus", 1),
         cpus=tool.options.get("cpus", 1),
         **options,
