@@ -3,6 +3,11 @@
 One call a line, never a loop over roles: pyinfra knows an operation by the line that calls it.
 """
 
+from gpupool.compile.slurm import conf
+from gpupool.compile.system import tools as programs
+from gpupool.compile.system.exports import exports_for
+from gpupool.compile.system.storage import served_by
+from gpupool.compile.system.zfs import pools_for
 from gpupool.engine.here import here
 from gpupool.operations.together import barrier
 from gpupool.roles import (
@@ -24,11 +29,6 @@ from gpupool.roles import (
     tools,
     usage,
 )
-from gpupool.slurm import conf
-from gpupool.system import tools as programs
-from gpupool.system.exports import exports_for
-from gpupool.system.storage import served_by
-from gpupool.system.zfs import pools_for
 
 cluster, node = here()
 

@@ -1,8 +1,8 @@
 """Accounts, users, QoS and limits in slurmdbd; in two steps, because slurmctld and slurmdbd wait for each other."""
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.slurm.accounting import entities
 from gpupool.operations import accounting
-from gpupool.slurm.accounting import entities
 
 
 def names(cluster: Cluster, node: Node) -> None:

@@ -2,8 +2,8 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
+from gpupool.compile.slurm.arbiter import UNIT
 from gpupool.operations import files, service
-from gpupool.slurm.arbiter import UNIT
 
 
 def apply(cluster: Cluster, node: Node) -> None:

@@ -2,10 +2,10 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_for, files_of, links_for
+from gpupool.compile.system.names import links
+from gpupool.compile.system.packages import packages_for
 from gpupool.facts.host_keys import KNOWN
 from gpupool.operations import files, names, packages, service, slurm
-from gpupool.system.names import links
-from gpupool.system.packages import packages_for
 
 
 def apply(cluster: Cluster, node: Node) -> None:

@@ -2,9 +2,9 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
+from gpupool.compile.slurm.names import SLURMCTLD_PORT, servers
+from gpupool.compile.system.daemons import FOLDERS_CONF
 from gpupool.operations import answers, files, service
-from gpupool.slurm.names import SLURMCTLD_PORT, servers
-from gpupool.system.daemons import FOLDERS_CONF
 
 
 def apply(cluster: Cluster, node: Node) -> None:

@@ -2,8 +2,8 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
+from gpupool.compile.system.daemons import MARIADB_CONF
 from gpupool.operations import database, files, service
-from gpupool.system.daemons import MARIADB_CONF
 
 
 def apply(cluster: Cluster, node: Node) -> None:

@@ -1,11 +1,11 @@
 """A fileserver: ZFS pools and datasets, what they do by themselves, and NFS exports; pools also on other nodes."""
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.system import exports as nfs
+from gpupool.compile.system.fileserver import HEALTH, SCRUB, SNAPSHOTS, timers
+from gpupool.compile.system.zfs import datasets_for, pools_for
 from gpupool.operations import exports, files, service, zfs
-from gpupool.system import exports as nfs
-from gpupool.system.fileserver import timers
-from gpupool.system.zfs import datasets_for, pools_for
-from gpupool.system.zfs_timers import HEALTH, SCRUB, SNAPSHOTS
+from gpupool.unix import UNITS
 
 # Debian enables them when ZFS comes; golden images and careful admins disable what has nothing to do yet.
 _POOLS_AT_BOOT = [
@@ -25,9 +25,9 @@ def disks(cluster: Cluster, node: Node) -> None:
     if pools:
         service.at_boot(name="Pools at boot", units=_POOLS_AT_BOOT)
     files.put(name="Care of pools", files=list(timers(cluster, node)))
-    service.running(name="Snapshots", unit=f"{SNAPSHOTS}.timer", restart_if=[f"/etc/systemd/system/{SNAPSHOTS}.timer"])
-    service.running(name="Scrubs", unit=f"{SCRUB}.timer", restart_if=[f"/etc/systemd/system/{SCRUB}.timer"])
-    service.running(name="Health", unit=f"{HEALTH}.timer", restart_if=[f"/etc/systemd/system/{HEALTH}.timer"])
+    service.running(name="Snapshots", unit=f"{SNAPSHOTS}.timer", restart_if=[f"{UNITS}/{SNAPSHOTS}.timer"])
+    service.running(name="Scrubs", unit=f"{SCRUB}.timer", restart_if=[f"{UNITS}/{SCRUB}.timer"])
+    service.running(name="Health", unit=f"{HEALTH}.timer", restart_if=[f"{UNITS}/{HEALTH}.timer"])
 
 
 def give(cluster: Cluster, node: Node) -> None:

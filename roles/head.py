@@ -3,8 +3,8 @@
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.slurm_versions import has_sackd
 from gpupool.compile import files_of
+from gpupool.compile.slurm.names import SLURMCTLD_PORT, servers
 from gpupool.operations import answers, files, service
-from gpupool.slurm.names import SLURMCTLD_PORT, servers
 
 
 def apply(cluster: Cluster, node: Node) -> None:

@@ -1,8 +1,8 @@
 """Users and groups, with the same numbers on every node."""
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.system.people import groups_for, people_for
 from gpupool.operations import users
-from gpupool.system.people import groups_for, people_for
 
 
 def apply(cluster: Cluster, node: Node) -> None:

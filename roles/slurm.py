@@ -2,8 +2,8 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
+from gpupool.compile.slurm.conf import compute_nodes
 from gpupool.operations import files, slurm, trial
-from gpupool.slurm.conf import compute_nodes
 
 
 def keep(cluster: Cluster, node: Node) -> None:

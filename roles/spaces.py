@@ -2,8 +2,8 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
+from gpupool.compile.system.spaces import folders_for, homes_for, skeleton, tops_for
 from gpupool.operations import files, homes, spaces
-from gpupool.system.spaces import folders_for, homes_for, skeleton, tops_for
 
 
 def apply(cluster: Cluster, node: Node) -> None:

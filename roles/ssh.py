@@ -2,8 +2,8 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
+from gpupool.compile.system.ssh import names_of_nodes
 from gpupool.operations import files, host_keys, service
-from gpupool.system.ssh import names_of_nodes
 
 
 def apply(cluster: Cluster, node: Node) -> None:

@@ -1,8 +1,8 @@
 """The cluster's storage: directories behind exports on the servers, mounts and /srv links on those who use them."""
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.system.storage import exported_for, links_for, local_for, mounts_for, stand_ins_for
 from gpupool.operations import files, mounts
-from gpupool.system.storage import exported_for, links_for, local_for, mounts_for, stand_ins_for
 
 
 def serve(cluster: Cluster, node: Node) -> None:

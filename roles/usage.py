@@ -2,8 +2,8 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
+from gpupool.compile.system.usage import TIMERS
 from gpupool.operations import files, service
-from gpupool.system.usage import TIMERS
 
 
 def apply(cluster: Cluster, node: Node) -> None:

@@ -18,8 +18,8 @@ from bench_usage import usage
 from rich.console import Console
 from rich.table import Table
 
-from gpupool.reach import reach
-from gpupool.system.packages import packages_for
+from gpupool.compile.system.packages import packages_for
+from gpupool.target import find_target
 from gpupool.testbed.look import ssh_command
 
 SKYNET, EXAMPLE = Path("inventory/skynet"), Path("inventory/example")
@@ -88,12 +88,12 @@ def apt() -> None:
     options = ("--network", "10.181.0.0/16", "--name", "bare")
     run("gpupool", "testbed", "up", str(SKYNET), "--bare", *options)
     try:
-        to = reach(SKYNET, "testbed:bare")
-        state = to.testbed
+        target = find_target(SKYNET, "testbed:bare")
+        state = target.testbed
         assert state
 
         def install(node: str) -> float:
-            packages = " ".join(packages_for(to.cluster, to.cluster.nodes[node]))
+            packages = " ".join(packages_for(target.cluster, target.cluster.nodes[node]))
             script = f"apt-get update -q && apt-get install -q -y --no-install-recommends {packages}"
             # without this apt would wait 92 s for a slurmd that has no configuration
             quiet = "printf '#!/bin/sh\\nexit 101\\n' >/usr/sbin/policy-rc.d; chmod 755 /usr/sbin/policy-rc.d; "
@@ -103,7 +103,7 @@ def apt() -> None:
 
         began = time.monotonic()
         with ThreadPoolExecutor() as pool:
-            each = list(pool.map(install, [node.name for node in to.nodes]))
+            each = list(pool.map(install, [node.name for node in target.nodes]))
         alone = time.monotonic() - began
     finally:
         run("gpupool", "testbed", "down", str(SKYNET), "--name", "bare")

@@ -9,9 +9,9 @@ from pathlib import Path
 from rich.console import Console
 
 from gpupool.cluster.load import load
+from gpupool.compile.slurm.accounting import entities
 from gpupool.operations.accounting import ask_text, difference, normal, read, script
-from gpupool.reach import reach
-from gpupool.slurm.accounting import entities
+from gpupool.target import find_target
 from gpupool.testbed.look import ssh_command
 from gpupool.testbed.state import State
 
@@ -30,24 +30,24 @@ def accounts(out: Console, example: Path) -> None:
 
 
 def _time(out: Console, example: Path) -> None:
-    to = reach(example, "testbed")
-    assert to.testbed
-    database = next(node.name for node in to.nodes if node.has("database"))
+    target = find_target(example, "testbed")
+    assert target.testbed
+    database = next(node.name for node in target.nodes if node.has("database"))
     out.print(f"\n[bold]accounts[/]: {LABS} labs with {USERS} users, each in the lab and in overcap")
     for what, labs in (("first", LABS), ("no-op", LABS), ("a lab goes", LABS - 1)):
         began = time.monotonic()
         with tempfile.TemporaryDirectory() as folder:
-            (Path(folder) / "cluster.yml").write_text(made(to.cluster.name, labs))
+            (Path(folder) / "cluster.yml").write_text(made(target.cluster.name, labs))
             wanted = normal(entities(load(Path(folder))))
         loaded = time.monotonic()
-        state = read(ask(to.testbed, database, ask_text(to.cluster.name)))
+        state = read(ask(target.testbed, database, ask_text(target.cluster.name)))
         if state is None or state.trouble:
             sys.exit(f"slurmdbd: {state.trouble if state else 'no whole answer'}")
         asked = time.monotonic()
         steps = difference(state.entities, wanted)
         compared = time.monotonic()
         if steps:
-            ask(to.testbed, database, script(steps))
+            ask(target.testbed, database, script(steps))
         ended = time.monotonic()
         out.print(
             f"  {what:11} {ended - loaded:6.1f} s   ask {asked - loaded:.1f}, compare {compared - asked:.1f}, "

@@ -17,7 +17,7 @@ from types import FrameType
 from gpupool import cli
 from gpupool.cluster.load import examine
 from gpupool.compile import files_for
-from gpupool.slurm.accounting import entities
+from gpupool.compile.slurm.accounting import entities
 
 ROOT = Path(__file__).parents[1]
 INVENTORIES = tuple(sorted(path for path in (ROOT / "inventory").iterdir() if path.is_dir()))

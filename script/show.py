@@ -14,7 +14,7 @@ from rich.console import Console
 
 from gpupool.cluster.model import Cluster, User
 from gpupool.errors import GpupoolError
-from gpupool.reach import reach
+from gpupool.target import find_target
 from gpupool.testbed.look import ssh_command
 from gpupool.testbed.state import State
 
@@ -132,22 +132,22 @@ def until(true: Callable[[], bool], what: str) -> None:
 def main() -> None:
     """Show it all, or print one name for scripts."""
     *options, inventory = sys.argv[1:]
-    to = reach(Path(inventory), "testbed")
-    head = next(node.name for node in to.nodes if node.has("head"))
-    owner, guest = members(to.cluster)
+    target = find_target(Path(inventory), "testbed")
+    head = next(node.name for node in target.nodes if node.has("head"))
+    owner, guest = members(target.cluster)
     if "--head" in options:
         print(head)
         return
     if "--member" in options:
         print(owner.name)
         return
-    if to.testbed is None:
+    if target.testbed is None:
         raise GpupoolError("no testbed")
-    first, second = Shell(to.testbed, head, owner.name), Shell(to.testbed, head, guest.name)
+    first, second = Shell(target.testbed, head, owner.name), Shell(target.testbed, head, guest.name)
     first.say("sinfo -o '%20P %5a %.10l %6D %t'")
     first.say('sinfo -o "%f %N"')
     show_fence(first)
-    show_overcap(to.cluster, first, second, owner.account)
+    show_overcap(target.cluster, first, second, owner.account)
 
 
 if __name__ == "__main__":

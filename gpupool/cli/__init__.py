@@ -81,7 +81,7 @@ def _message(error: OSError) -> str:
 
 def _say(message: str, style: str) -> None:
     with suppress(OSError):  # nobody may be there to read it
-        from gpupool.shown import Screen
+        from gpupool.terminal import Screen
 
         Screen(stderr=True).print(message, style=style)
 

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from gpupool.cli.running import applied, changes_in, counted, end_badly, planned, reached, run, show
+from gpupool.cli.running import announced_target, applied, changes_in, counted, end_badly, planned, run, show
 from gpupool.cli.screen import Inventory, Json, Limit, Log, OnOption, print_json, stderr, stdout
 from gpupool.errors import GpupoolError
-from gpupool.reach import Reach
+from gpupool.target import Target
 
 
 def command(
@@ -20,10 +20,10 @@ def command(
     log: Log = None,
 ) -> None:
     """Make the nodes match the inventory. A node that fails does not stop the others. Exit code 1 if one failed."""
-    to = reached(inventory, on)
-    if not yes and not _agreed(to, limit):
+    target = announced_target(inventory, on)
+    if not yes and not _agreed(target, limit):
         return
-    report = run(to, execute=True, limit=limit, log=log)
+    report = run(target, execute=True, limit=limit, log=log)
     if as_json:
         print_json({"changed": report.changed, **report.as_dict()})
     else:
@@ -33,10 +33,10 @@ def command(
     end_badly(report)
 
 
-def _agreed(to: Reach, limit: str | None) -> bool:
+def _agreed(target: Target, limit: str | None) -> bool:
     if not sys.stdin.isatty():
         raise GpupoolError("apply changes nodes: use --yes, or run it in a terminal to see the plan and confirm it")
-    report = run(to, execute=False, limit=limit)
+    report = run(target, execute=False, limit=limit)
     show(stderr, report, diffs=True)
     if report.interrupted:
         raise KeyboardInterrupt
@@ -44,4 +44,4 @@ def _agreed(to: Reach, limit: str | None) -> bool:
         stderr.print(planned(report), style="green" if report.ok else "bold red")
         end_badly(report)
         return False
-    return typer.confirm(f"Make {counted(changes_in(report), 'change')} on {to.where}?", err=True)
+    return typer.confirm(f"Make {counted(changes_in(report), 'change')} on {target.where}?", err=True)

@@ -6,7 +6,7 @@ from gpupool.cli.screen import Inventory, Json, With, print_json, stdout
 from gpupool.cluster.complaints import BadInventoryError, Located, dotted
 from gpupool.cluster.load import examine
 from gpupool.cluster.model import Cluster
-from gpupool.rehearsal.site_read import scenarios
+from gpupool.rehearsal.scenarios.read import scenarios
 
 _STYLE = {"error": "red", "warning": "yellow", "info": "dim"}
 

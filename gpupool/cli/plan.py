@@ -1,6 +1,6 @@
 """`gpupool plan`: what apply would change, and nothing is changed."""
 
-from gpupool.cli.running import end_badly, planned, reached, run, show
+from gpupool.cli.running import announced_target, end_badly, planned, run, show
 from gpupool.cli.screen import Inventory, Json, Limit, Log, OnOption, print_json, stdout
 
 
@@ -8,8 +8,8 @@ def command(
     inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as_json: Json = False, log: Log = None
 ) -> None:
     """Show what apply would change, with diffs. Exit code 0: nothing, 3: changes, 1: a node failed or would refuse."""
-    to = reached(inventory, on)
-    report = run(to, execute=False, limit=limit, log=log)
+    target = announced_target(inventory, on)
+    report = run(target, execute=False, limit=limit, log=log)
     if as_json:
         print_json({"changed": report.changed, **report.as_dict()})
     else:

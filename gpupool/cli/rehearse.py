@@ -21,8 +21,8 @@ from gpupool.errors import StoppedError, UsageError
 
 if TYPE_CHECKING:
     from gpupool.rehearsal.finding import Finding
-    from gpupool.rehearsal.page_data import Rehearsed, Setting
     from gpupool.rehearsal.promises.base import Promise
+    from gpupool.rehearsal.report.data import Rehearsed, Setting
 
 TICK = 0.5  # seconds
 
@@ -63,18 +63,18 @@ def command(
     keep: Annotated[bool, typer.Option("--keep", help="Keep the twin running afterwards, to inspect it.")] = False,
 ) -> None:
     """Test the promises with real jobs on a twin of the whole cluster. Exit code 1 if one is broken."""
-    from gpupool.rehearsal import page_files, table
+    from gpupool.rehearsal.report import files, table
 
     wish = _wish(inventory, change, slurm, only, keep)
     if report is not None:
-        page_files.ensure_writable(report)
+        files.ensure_writable(report)
     try:
         rehearsed = _rehearsed(wish)
     except KeyboardInterrupt:
         left = "the twin may still be running" if keep else "the twin was removed"
         raise StoppedError(f"interrupted: {left}, no report was written") from None
     if report is not None:
-        page_files.write(report, rehearsed)
+        files.write(report, rehearsed)
         stderr.print(f"the report is {report / 'index.html'}")
     if as_json:
         print_json(rehearsed.as_dict())
@@ -86,9 +86,9 @@ def command(
 
 def _wish(inventory: Path, change: Path | None, slurm: SlurmVersion | None, only: str | None, keep: bool) -> _Wish:
     """Load and check everything that was asked for; a slip costs no twin."""
-    from gpupool.rehearsal.compiled import of_version
     from gpupool.rehearsal.promises import PROMISES
-    from gpupool.rehearsal.site import promises
+    from gpupool.rehearsal.scenarios.promises import promises
+    from gpupool.rehearsal.twin.compiled import of_version
 
     cluster = load(inventory, change)
     version = slurm or cluster.slurm.version
@@ -105,7 +105,7 @@ def _wish(inventory: Path, change: Path | None, slurm: SlurmVersion | None, only
 
 def _rehearsed(wish: _Wish) -> "Rehearsed":
     """Stand the twin up, try what was asked for, take it down, whatever happened between."""
-    from gpupool.rehearsal.page_data import Rehearsed, caps_of
+    from gpupool.rehearsal.report.data import Rehearsed, caps_of
     from gpupool.rehearsal.run import rehearse
     from gpupool.rehearsal.twin import Twin
 
@@ -147,8 +147,8 @@ def _rehearsed(wish: _Wish) -> "Rehearsed":
 
 def _differences(wish: _Wish) -> "list[Setting]":
     """Return the settings in which the twin is not as production, with the reasons."""
-    from gpupool.rehearsal.differences_table import differences, place_of
-    from gpupool.rehearsal.page_data import Setting
+    from gpupool.rehearsal.report.data import Setting
+    from gpupool.rehearsal.twin.differences.table import differences, place_of
 
     table = differences(place_of(wish.cluster, wish.version))
     return [Setting(it.file, it.key, it.production, it.twin, it.why) for it in table]

@@ -13,9 +13,9 @@ from gpupool.cli.screen import Inventory, stdout
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import FILES, files_for, files_of
+from gpupool.compile.slurm.accounting import entities
+from gpupool.compile.slurm.names import folded
 from gpupool.errors import GpupoolError, UsageError
-from gpupool.slurm.accounting import entities
-from gpupool.slurm.names import folded
 from gpupool.wanted import File
 
 _LARGE = 65536  # characters

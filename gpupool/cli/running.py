@@ -8,26 +8,26 @@ from rich.table import Table
 from gpupool.cli.screen import stderr
 from gpupool.engine.report import Change, Report
 from gpupool.errors import UsageError
-from gpupool.reach import Reach, reach
-from gpupool.shown import Screen, styled
+from gpupool.target import Target, find_target
+from gpupool.terminal import Screen, styled
 
 MANY = 60
 SITE = Path(__file__).parent.parent / "deploys" / "site.py"
 
 
-def reached(inventory: Path, on: str) -> Reach:
+def announced_target(inventory: Path, on: str) -> Target:
     """Load the inventory, and print the target before anything else."""
-    to = reach(inventory, on)
-    stderr.print(f"target: {to.where}", style="dim")
-    return to
+    target = find_target(inventory, on)
+    stderr.print(f"target: {target.where}", style="dim")
+    return target
 
 
-def chosen(to: Reach, limit: str | None) -> set[str] | None:
+def chosen(target: Target, limit: str | None) -> set[str] | None:
     """Return the names that `--limit` selects; None for all."""
     if limit is None:
         return None
     try:
-        names = set(to.cluster.select(limit))
+        names = set(target.cluster.select(limit))
     except ValueError as error:
         raise UsageError(f"--limit {error}") from None
     if not names:
@@ -35,15 +35,14 @@ def chosen(to: Reach, limit: str | None) -> set[str] | None:
     return names
 
 
-def run(to: Reach, *, execute: bool, limit: str | None, log: Path | None = None) -> Report:
+def run(target: Target, *, execute: bool, limit: str | None, log: Path | None = None) -> Report:
     """Plan or apply the whole site, with progress on standard error."""
     # pyinfra is slow to import: only commands that need nodes wait for it
     from gpupool.engine.drive import run as drive
     from gpupool.engine.progress import shown
-    from gpupool.engine.targets import targets
 
     with shown(stderr) as progress:
-        report = drive(targets(to), SITE, execute=execute, progress=progress, limit=chosen(to, limit), log=log)
+        report = drive(target.hosts, SITE, execute=execute, progress=progress, limit=chosen(target, limit), log=log)
     if report.log_failure:
         stderr.print(f"--log {log}: {report.log_failure}: the end of this run is not in it", style="yellow")
     return report

@@ -6,7 +6,7 @@ import typer
 
 from gpupool.cli.screen import print_json
 from gpupool.cluster.schema import Inventory
-from gpupool.rehearsal.site_data import Scenario
+from gpupool.rehearsal.scenarios.data import Scenario
 
 
 def command(

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from gpupool.cli import complete
-from gpupool.shown import Screen
+from gpupool.terminal import Screen
 
 stdout = Screen()
 stderr = Screen(stderr=True)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
-from gpupool.cli.running import chosen, reached
+from gpupool.cli.running import announced_target, chosen
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stderr, stdout
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.units import format_size, parse_size
+from gpupool.compile.system.usage import HOME, SETTINGS, jobs_for
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.programs.usage.note import human
-from gpupool.reach import Reach
-from gpupool.shown import styled
-from gpupool.system.usage import HOME, SETTINGS, jobs_for
+from gpupool.target import Target
+from gpupool.terminal import styled
 
 if TYPE_CHECKING:
     from gpupool.facts.usage import UsageState
@@ -73,9 +73,9 @@ def report(
     inventory: Inventory, over: Over = None, limit: Limit = None, on: OnOption = "auto", as_json: Json = False
 ) -> None:
     """List large directories, largest first. Exit code 1 if those of a server cannot be read."""
-    to = reached(inventory, on)
-    least = _least(to.cluster, over)
-    usage = ask(to, chosen(to, limit))
+    target = announced_target(inventory, on)
+    least = _least(target.cluster, over)
+    usage = ask(target, chosen(target, limit))
     large = sorted((it for it in usage.directories if it.kib > least), key=lambda it: (-it.kib, it.path))
     if as_json:
         print_json({
@@ -106,9 +106,9 @@ def _least(cluster: Cluster, over: str | None) -> int:
         raise UsageError(f"--over {error}") from None
 
 
-def ask(to: Reach, names: set[str] | None) -> UsageReport:
+def ask(target: Target, names: set[str] | None) -> UsageReport:
     """Read the files of all nodes that count, or of those in `names`; a node that is away is part of the answer."""
-    counting = {node.name for node in to.nodes if jobs_for(to.cluster, node).count}
+    counting = {node.name for node in target.nodes if jobs_for(target.cluster, node).count}
     if names is not None:
         counting &= names
     if not counting:
@@ -119,7 +119,6 @@ def ask(to: Reach, names: set[str] | None) -> UsageReport:
     from gpupool.engine.drive import run
     from gpupool.engine.here import here
     from gpupool.engine.progress import shown
-    from gpupool.engine.targets import targets
     from gpupool.facts.usage import Usage
     from gpupool.operations.ambient import this_host
 
@@ -127,13 +126,13 @@ def ask(to: Reach, names: set[str] | None) -> UsageReport:
         states[here()[1].name] = this_host().get_fact(Usage, home=HOME, settings=SETTINGS)
 
     with shown(stderr) as progress:
-        done = run(targets(to), look, execute=False, progress=progress, limit=counting)
+        done = run(target.hosts, look, execute=False, progress=progress, limit=counting)
     if done.interrupted:
         raise KeyboardInterrupt
     reported = UsageReport(trouble=dict(done.failures))
-    for name in (node.name for node in to.nodes if node.name in states):
+    for name in (node.name for node in target.nodes if node.name in states):
         if name not in reported.trouble:
-            add(reported, to.cluster, to.cluster.nodes[name], states[name])
+            add(reported, target.cluster, target.cluster.nodes[name], states[name])
     return reported
 
 

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from gpupool.cli import complete
 from gpupool.cli.screen import Inventory, Json, print_json
-from gpupool.shown import Screen, styled
+from gpupool.terminal import Screen, styled
 from gpupool.testbed import host, lifecycle, look, state
 from gpupool.testbed.spec import Spec
 

@@ -1,13 +1,13 @@
 """`gpupool verify`: is it so? Read-only checks on the live nodes."""
 
-from gpupool.cli.running import chosen, counted, reached
+from gpupool.cli.running import announced_target, chosen, counted
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stderr, stdout
-from gpupool.shown import styled
+from gpupool.terminal import styled
 
 
 def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as_json: Json = False) -> None:
     """Check the live nodes against the inventory, without changing anything. Exit code 1 if a check fails."""
-    to = reached(inventory, on)
+    target = announced_target(inventory, on)
     # testinfra and pytest are slow to import: only this command waits for them
     from gpupool.verify.run import Outcome, run
 
@@ -19,7 +19,7 @@ def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as
             seen.append(outcome)
             status.update(styled(f"{len(seen)} checks; {outcome.node}: {outcome.check}"))
 
-        outcomes = run(to, chosen(to, limit), tell)
+        outcomes = run(target, chosen(target, limit), tell)
     failed = [it for it in outcomes if not it.ok]
     if as_json:
         print_json({"ok": not failed, "checks": [it.as_dict() for it in outcomes]})

@@ -21,7 +21,6 @@ def build(site: Site) -> model.Cluster:
     nodes = {node.name: node for node in _nodes(site)}
     return model.Cluster(
         entry=inventory.cluster,
-        gpu_types=tuple(inventory.gpu_types),
         nodes=nodes,
         accounts={account.name: _account(account, inventory) for account in inventory.accounts},
         users={user.name: _user(user, inventory) for user in inventory.users},
@@ -43,6 +42,7 @@ def build(site: Site) -> model.Cluster:
         testbed=inventory.testbed,
         testbed_nodes=site.node_table.select(inventory.testbed.nodes) if inventory.testbed else (),
         drivers=model.Drivers(gpu=inventory.gpu.driver, storage=storage.driver),
+        _gpu_types=inventory.gpu_types,
         _select=site.node_table.select,
     )
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from gpupool.cluster.shown import plain
+from gpupool.cluster.quote import escaped
 from gpupool.errors import InventoryError
 
 Path = tuple[str | int, ...]
@@ -20,7 +20,7 @@ class Place:
     line: int
 
     def __str__(self) -> str:
-        return f"{plain(self.file)}:{self.line}"
+        return f"{escaped(self.file)}:{self.line}"
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Complaint:
     severity: Severity = "error"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "message", plain(self.message))
+        object.__setattr__(self, "message", escaped(self.message))
         if self.hint is not None:
-            object.__setattr__(self, "hint", plain(self.hint))
+            object.__setattr__(self, "hint", escaped(self.hint))
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def dotted(path: Path) -> str:
     """Return a path as people write it: `nodes[3].gpus.a40`."""
     text = ""
     for step in path:
-        text += f"[{step}]" if isinstance(step, int) else f".{plain(step, _STEP)}" if text else plain(step, _STEP)
+        text += f"[{step}]" if isinstance(step, int) else f".{escaped(step, _STEP)}" if text else escaped(step, _STEP)
     return text
 
 

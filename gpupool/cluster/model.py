@@ -6,11 +6,12 @@ from functools import cached_property
 from typing import Literal
 
 from gpupool.cluster.schema.labs import Limits, Qos
-from gpupool.cluster.schema.machines import ClusterEntry, Gpu
+from gpupool.cluster.schema.machines import ClusterEntry, Gpu, GpuType
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
 from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Tool
 from gpupool.cluster.schema.storage import Storage
 from gpupool.cluster.schema.testbed import Testbed
+from gpupool.unix import within
 
 PEOPLE_GID = 5000  # of the group `people`, for users whose account has no gid
 
@@ -136,7 +137,7 @@ class Mount:
 
     def holds(self, path: str) -> bool:
         """Return whether a path of a client lies on it."""
-        return path == self.at or path.startswith(f"{self.at}/")
+        return within(path, self.at)
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,6 @@ class Cluster:
     """
 
     entry: ClusterEntry
-    gpu_types: tuple[str, ...]
     nodes: Mapping[str, Node]
     accounts: Mapping[str, Account]
     users: Mapping[str, User]
@@ -199,6 +199,7 @@ class Cluster:
     testbed: Testbed | None
     testbed_nodes: tuple[str, ...]
     drivers: Drivers
+    _gpu_types: Mapping[str, GpuType] = field(repr=False)
     _select: Callable[[str], tuple[str, ...]] = field(repr=False)
     _selected: dict[str, frozenset[str]] = field(default_factory=dict, init=False, repr=False)
     _having: dict[tuple[str, ...], tuple[Node, ...]] = field(default_factory=dict, init=False, repr=False)
@@ -234,6 +235,12 @@ class Cluster:
     def home_export(self) -> Mount | None:
         """The export that holds the homes; None where homes are each node's own."""
         return next((mount for mount in self.mounts if mount.export == self.storage.home.export), None)
+
+    @cached_property
+    def gpu_types(self) -> Mapping[str, GpuType]:
+        """The GPU types that compute nodes have; an inventory may name more."""
+        have = {gpu for node in self.having("compute") for gpu in node.gpus}
+        return {name: gpu for name, gpu in self._gpu_types.items() if name in have}
 
     @cached_property
     def total_gpus(self) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from gpupool.cluster.schema.storage import Export, Local, Pool, Storage
+from gpupool.unix import within
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,6 @@ def dataset_of(entry: Export | Local, pools: tuple[Placed, ...]) -> str | None:
     path = entry.path or ""
     # the innermost, where one pool is mounted within another
     for pool in sorted(pools, key=lambda it: -len(it.at)):
-        top = pool.at.rstrip("/")
-        if path == pool.at or path.startswith(f"{top}/"):
-            return f"{pool.name}{path[len(top) :]}".rstrip("/")
+        if within(path, pool.at):
+            return f"{pool.name}{path[len(pool.at.rstrip('/')) :]}".rstrip("/")
     return None

@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.quote import quoted
 from gpupool.cluster.schema import Inventory
-from gpupool.cluster.shown import shown
 
 MISSING = "is missing"
 
@@ -73,29 +73,29 @@ def _complaint(kind: str, path: Path, item: Any) -> Complaint:
             return Complaint(path, MISSING)
         case "literal_error":
             near = difflib.get_close_matches(str(value), _expected(context), n=1)
-            message = f"{shown(value)} is not one of {context['expected'].replace(' or ', ', ')}"
+            message = f"{quoted(value)} is not one of {context['expected'].replace(' or ', ', ')}"
             return Complaint(path, message, f"did you mean {near[0]}?" if near else None)
         case "value_error":
             return Complaint(path, str(context["error"]))
         case "string_type":
             hint = "put it in quotes" if isinstance(value, int | float) else None
-            return Complaint(path, f"must be a string, not {shown(value)}", hint)
+            return Complaint(path, f"must be a string, not {quoted(value)}", hint)
         case "int_type" | "int_parsing" | "float_type" | "finite_number":
-            return Complaint(path, f"must be a number, not {shown(value)}")
+            return Complaint(path, f"must be a number, not {quoted(value)}")
         case "greater_than_equal":
-            return Complaint(path, f"must be at least {context['ge']}, not {shown(value)}")
+            return Complaint(path, f"must be at least {context['ge']}, not {quoted(value)}")
         case "less_than_equal":
-            return Complaint(path, f"must be at most {context['le']}, not {shown(value)}")
+            return Complaint(path, f"must be at most {context['le']}, not {quoted(value)}")
         case "bool_type":
-            return Complaint(path, f"must be true or false, not {shown(value)}")
+            return Complaint(path, f"must be true or false, not {quoted(value)}")
         case "tuple_type":
-            return Complaint(path, f"must be a list, not {shown(value)}", "write [item], or one `- ` line per item")
+            return Complaint(path, f"must be a list, not {quoted(value)}", "write [item], or one `- ` line per item")
         case "dict_type" | "model_type" | "model_attributes_type":
-            return Complaint(path, f"must be a mapping of keys, not {shown(value)}")
+            return Complaint(path, f"must be a mapping of keys, not {quoted(value)}")
         case "too_short" | "string_too_short":
             return Complaint(path, "must not be empty")
         case "string_pattern_mismatch":
-            return Complaint(path, f"{shown(value)} does not match the pattern {context['pattern']}")
+            return Complaint(path, f"{quoted(value)} does not match the pattern {context['pattern']}")
         case _:
             return Complaint(path, str(item["msg"][0]).lower() + str(item["msg"][1:]))
 

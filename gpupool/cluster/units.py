@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-from gpupool.cluster.shown import shown
+from gpupool.cluster.quote import quoted
 
 # twelve digits: Slurm counts in 64 bits, and more is no size of anything
 _SIZE = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)([MGT])")
@@ -23,7 +23,7 @@ def parse_size(text: Any) -> int:
     """Take a size such as `384G` (binary units M, G, T) and give MiB. ValueError when it is not one."""
     match = _SIZE.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        raise ValueError(f"{shown(text)} is not a size; write a number and M, G or T, such as 384G")
+        raise ValueError(f"{quoted(text)} is not a size; write a number and M, G or T, such as 384G")
     mib = round(float(match[1]) * _MIB[match[2]])
     if mib > _LARGEST:
         raise ValueError(f"{text!r} is too large; the maximum is {format_size(_LARGEST)}")
@@ -38,7 +38,7 @@ def parse_duration(text: Any) -> int:
         if isinstance(text, str) and (clock := re.fullmatch(r"([0-9]{1,9}):([0-9]{2})(?::([0-9]{2}))?", text)):
             hours, minutes = int(clock[1]), int(clock[2])
             hint = f" (perhaps {hours}h)" if minutes == 0 else f" (perhaps {hours * 60 + minutes}m)"
-        raise ValueError(f"{shown(text)} is not a duration; write a number and s, m, h, d or w, such as 4h{hint}")
+        raise ValueError(f"{quoted(text)} is not a duration; write a number and s, m, h, d or w, such as 4h{hint}")
     seconds = int(match[1]) * _SECONDS[match[2]]
     if seconds > _LONGEST:
         raise ValueError(f"{text!r} is too long; the maximum is {format_duration(_LONGEST)}")
@@ -50,7 +50,7 @@ def parse_day(text: Any) -> date:
     if isinstance(text, str) and _DAY.fullmatch(text):
         with suppress(ValueError):
             return date.fromisoformat(text)
-    raise ValueError(f"{shown(text)} is not a date; write 2030-01-31")
+    raise ValueError(f"{quoted(text)} is not a date; write 2030-01-31")
 
 
 def format_size(mib: int) -> str:

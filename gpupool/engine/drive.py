@@ -37,7 +37,7 @@ from gpupool.engine.hosts import Track, inventory_of
 from gpupool.engine.lock import LockError
 from gpupool.engine.progress import Progress, Silence
 from gpupool.engine.record import recording
-from gpupool.engine.report import Change, HostReport, Report, Target
+from gpupool.engine.report import Change, HostReport, NodeHost, Report
 from gpupool.engine.speed import faster
 from gpupool.engine.ssh import ANSWER_SECONDS, PoolSSH
 from gpupool.engine.state import PoolState
@@ -45,7 +45,7 @@ from gpupool.engine.wire import FACT, Freshness, Wire
 from gpupool.errors import GpupoolError
 from gpupool.operations import diffs
 
-__all__ = ["Change", "HostReport", "Report", "Target", "run"]
+__all__ = ["Change", "HostReport", "NodeHost", "Report", "run"]
 
 PARALLEL = 200  # nodes at work at the same time
 # A handshake costs tens of milliseconds of this one thread: more at once would run into the nodes' timeouts.
@@ -56,7 +56,7 @@ TICK_SECONDS = 0.5
 
 
 def run(
-    hosts: Sequence[Target],
+    hosts: Sequence[NodeHost],
     deploy: Path | Callable[[], object],
     *,
     execute: bool,
@@ -71,7 +71,7 @@ def run(
     a role that raises, a fact or an operation that fails stops that node alone. Ctrl-C ends the run with
     `Report.interrupted`. `log` gets what pyinfra says. GpupoolError: the request itself makes no sense.
     """
-    unknown = sorted(set(limit or ()) - {target.name for target in hosts})
+    unknown = sorted(set(limit or ()) - {node.name for node in hosts})
     if unknown:
         raise GpupoolError(f"no such node: {', '.join(unknown)}")
     if not hosts:
@@ -84,7 +84,7 @@ class _Run:
 
     def __init__(
         self,
-        targets: Sequence[Target],
+        nodes: Sequence[NodeHost],
         deploy: Deploy,
         execute: bool,
         progress: Progress,
@@ -96,17 +96,15 @@ class _Run:
         self.interrupted = False
         self.workers = Pool()
         self.freshness = Freshness()
-        inventory = inventory_of(targets)
+        inventory = inventory_of(nodes)
         chosen = {
-            host: target.name
-            for target, host in zip(targets, inventory, strict=True)
-            if limit is None or target.name in limit
+            host: node.name for node, host in zip(nodes, inventory, strict=True) if limit is None or node.name in limit
         }
         self.state = PoolState(check_for_changes=not execute)
         self.state.cwd = str(Path.cwd())
         self.state.current_deploy_filename = self.state.current_exec_filename = deploy.filename
         self.state.print_fact_output = FACT  # type: ignore[assignment]  # how the wire tells facts from operations
-        config = Config(PARALLEL=min(len(targets), PARALLEL, MAX_PARALLEL), DIFF=True, CONNECT_TIMEOUT=ANSWER_SECONDS)
+        config = Config(PARALLEL=min(len(nodes), PARALLEL, MAX_PARALLEL), DIFF=True, CONNECT_TIMEOUT=ANSWER_SECONDS)
         self.state.init(inventory, config, initial_limit=list(chosen))
         self.state.on_prepared = self._prepared
         self.state.wires = {host: Wire(host, self.freshness) for host in inventory}

@@ -12,7 +12,7 @@ from paramiko import AuthenticationException, BadHostKeyException, SSHException
 from paramiko.ssh_exception import NoValidConnectionsError
 from pyinfra.api.exceptions import ConnectError, PyinfraError
 
-from gpupool import shown
+from gpupool import terminal
 from gpupool.errors import GpupoolError
 
 LONGEST = 4000  # characters of one reason: all that an operation refuses is in it
@@ -30,13 +30,13 @@ _ELSEWHERE = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib"
 
 def one_line(text: str) -> str:
     """No colours, no line breaks, not endless."""
-    line = shown.plain(" ".join(_ANSI.sub("", text).split()))
+    line = terminal.plain(" ".join(_ANSI.sub("", text).split()))
     return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
 
 
 def plain(text: str) -> str:
     """The text without terminal colours; other signs that a terminal would obey are written out."""
-    return shown.plain(_ANSI.sub("", text))
+    return terminal.plain(_ANSI.sub("", text))
 
 
 def last_line(lines: Iterable[str]) -> str | None:

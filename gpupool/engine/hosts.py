@@ -1,4 +1,4 @@
-"""The hosts of a run: pyinfra's inventory made of our targets, and what is known about each host as the run goes on."""
+"""The hosts of a run: pyinfra's inventory made of ours, and what is known about each host as the run goes on."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -9,30 +9,30 @@ from pyinfra.api import Host, Inventory
 from gpupool.engine.explain import reason
 from gpupool.engine.lock import Greeting
 from gpupool.engine.record import Heard
-from gpupool.engine.report import Target
+from gpupool.engine.report import NodeHost
 from gpupool.engine.ssh import PoolSSH
 from gpupool.engine.wire import Wire
 
 
-def inventory_of(targets: Sequence[Target]) -> Inventory:
+def inventory_of(nodes: Sequence[NodeHost]) -> Inventory:
     """The same hosts in the same order; ours need no entry point, so that a bare checkout works."""
-    names = [_address(target) for target in targets]
+    names = [_address(node) for node in nodes]
     members: dict[str, list[str]] = {}
-    for name, target in zip(names, targets, strict=True):
-        for group in target.groups:
+    for name, node in zip(names, nodes, strict=True):
+        for group in node.groups:
             members.setdefault(group, []).append(name)
-    entries = [(name, dict(target.data)) for name, target in zip(names, targets, strict=True)]
+    entries = [(name, dict(node.data)) for name, node in zip(names, nodes, strict=True)]
     inventory = Inventory((entries, {}), **{group: (inside, {}) for group, inside in members.items()})
-    for host, target in zip(inventory, targets, strict=True):
-        if target.connector == "pool":
+    for host, node in zip(inventory, nodes, strict=True):
+        if node.connector == "pool":
             host.connector_cls = PoolSSH
     return inventory
 
 
-def _address(target: Target) -> str:
-    if target.connector == "pool":
-        return target.name
-    return "@local" if target.connector == "local" else f"@{target.connector}/{target.name}"
+def _address(node: NodeHost) -> str:
+    if node.connector == "pool":
+        return node.name
+    return "@local" if node.connector == "local" else f"@{node.connector}/{node.name}"
 
 
 class Track:

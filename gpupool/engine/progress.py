@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
-from gpupool.shown import plain, styled
+from gpupool.terminal import plain, styled
 
 SILENCE_SECONDS = 10
 REFRESH_SECONDS = 0.1

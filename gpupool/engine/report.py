@@ -6,7 +6,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Target:
+class NodeHost:
     """One node to work on: its name, pyinfra groups and data (ssh_* keys and whatever roles read from `host.data`).
 
     `connector` is pyinfra's name for the way to it: "pool" is ours, over SSH; "local" and "fake" need no network.

@@ -10,9 +10,7 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.look import Look
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
-
-#: Where the unit files that we write stand.
-UNITS = "/etc/systemd/system"
+from gpupool.unix import UNITS
 
 _LOOK = shell_file(__package__, "mounts.sh")
 

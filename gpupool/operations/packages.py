@@ -1,6 +1,6 @@
 """Debian packages: one apt-get for all that is missing, and no service starts because of it."""
 
-from gpupool import unix_names
+from gpupool import unix
 from gpupool.facts.packages import POLICY_MARK, Packages
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.work import Work
@@ -17,7 +17,7 @@ def installed(packages: list[str]) -> Commands:
     installation, and configuration files that are there already are kept. Lists are refreshed when they are older
     than a day, or when the installation fails without.
     """
-    if wrong := [package for package in packages if not unix_names.PACKAGE.fullmatch(package)]:
+    if wrong := [package for package in packages if not unix.PACKAGE.fullmatch(package)]:
         raise Refused(f"{wrong[0]!r} is not a valid Debian package name")
     state = look(Packages, "the installed packages", packages=sorted(set(packages)))
     missing = [package for package in dict.fromkeys(packages) if package not in state.installed]

@@ -2,7 +2,7 @@
 
 import shlex
 
-from gpupool import unix_names
+from gpupool import unix
 from gpupool.facts.users import Accounts, AccountState
 from gpupool.operations.ambient import this_host
 from gpupool.operations.frame import Commands, Refused, look, operation
@@ -15,7 +15,7 @@ _CHUNK = 200  # commands in one remote call: far below the 128 KiB that one argu
 @operation
 def groups(wanted: dict[str, int]) -> Commands:
     """Make groups (name -> gid) that are missing. A number that differs, or is taken, is refused in words."""
-    if wrong := [name for name in wanted if not unix_names.GROUP.fullmatch(name)]:
+    if wrong := [name for name in wanted if not unix.GROUP.fullmatch(name)]:
         raise Refused(f"{wrong[0]!r} is not a valid group name")
     if not wanted:
         this_host().noop("no groups wanted")
@@ -105,9 +105,9 @@ def _compare(user: User, state: AccountState, managed: list[str], work: Work) ->
 
 def _wrong(wanted: list[User]) -> str | None:
     for user in wanted:
-        if not unix_names.USER.fullmatch(user.name):
+        if not unix.USER.fullmatch(user.name):
             return f"{user.name!r} is not a valid user name"
         for value in (user.comment, user.home, user.shell):
-            if unix_names.breaks_passwd(value):
+            if unix.breaks_passwd(value):
                 return f"user {user.name}: {value!r} contains a character that passwd cannot hold"
     return None

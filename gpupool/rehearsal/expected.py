@@ -172,13 +172,18 @@ class Expected:
         return {
             gpu: min([told.get(gpu, told.get("default", share)), share])
             for gpu in self.cluster.gpu_types
-            if (share := min((node.cpus // node.gpu_count for node in self.compute if gpu in node.gpus), default=0))
+            if (share := min(node.cpus // node.gpu_count for node in self.compute if gpu in node.gpus))
         }
 
     @property
     def typed(self) -> bool:
         """Whether a job must name the type of its GPUs."""
         return self.cluster.scheduler.untyped_gpus == "refuse"
+
+    @property
+    def gpu_type(self) -> str | None:
+        """The type that a job for any GPU names; None where it need name none."""
+        return next(iter(self.cluster.gpu_types), None) if self.typed else None
 
     @property
     def cancels(self) -> bool:

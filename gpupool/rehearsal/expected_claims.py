@@ -200,6 +200,7 @@ def one_more(expected: Expected, lab: Lab) -> Wish:
     rooms = {user.name: expected.room(user, partition, lab.name).gpu for user in lab.members}
     free = next((user for user, room in rooms.items() if room is None or held[user] < room), None)
     where = lifted[-1].name if lifted and free is None else lab.partition
-    gpu = expected.cluster.gpu_types[0] if expected.typed else None
     user = free or lab.members[0].name
-    return Wish(lab.name, user, lab.name, where, gpu_type=gpu, owned=where == lab.partition, more=("--mem=10M",))
+    return Wish(
+        lab.name, user, lab.name, where, gpu_type=expected.gpu_type, owned=where == lab.partition, more=("--mem=10M",)
+    )

@@ -9,7 +9,7 @@ from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.expected_claims import Wish
 from gpupool.rehearsal.finding import Moment
 from gpupool.rehearsal.twin import Twin
-from gpupool.rehearsal.twin_jobs import HOLD, Ask, Job, Refusal
+from gpupool.rehearsal.twin.jobs import HOLD, Ask, Job, Refusal
 
 RUNS = ("RUNNING", "CONFIGURING")
 CYCLE = 30  # seconds: slurmctld looks at time limits and at the end of grace times this often

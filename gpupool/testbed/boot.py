@@ -1,8 +1,8 @@
 """What a container does before systemd: it turns docker's surroundings into those of a machine."""
 
+from gpupool.compile.slurm.gres import V1_MOUNT
+from gpupool.compile.system.devices import MAJOR
 from gpupool.shell import shell_file, values
-from gpupool.slurm.gres import V1_MOUNT
-from gpupool.system.devices import MAJOR
 
 # Slurm's v1 plugin wants these, each at <mount point>/<controller>.
 V1_CONTROLLERS = ("devices", "cpuset", "memory", "freezer")

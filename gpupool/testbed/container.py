@@ -3,7 +3,7 @@
 import hashlib
 import json
 
-from gpupool.system.devices import MAJOR
+from gpupool.compile.system.devices import MAJOR
 from gpupool.testbed import boot
 from gpupool.testbed.spec import ANCHOR, LABEL, NODE_LABEL, SHAPE_LABEL, Container, Spec
 

@@ -11,8 +11,8 @@ from typing import Literal
 from gpupool.cluster.model import Account, Cluster, Drivers, Mount, Node
 from gpupool.cluster.schema.scheduling import LabShare
 from gpupool.cluster.units import format_size
+from gpupool.compile.system.packages import packages_for
 from gpupool.errors import TestbedError, UsageError
-from gpupool.system.packages import packages_for
 from gpupool.testbed.spec import Container, Spec, Volume
 from gpupool.testbed.vm import choice as vm_choice
 

@@ -12,7 +12,7 @@ import pytest
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.reach import Reach
+from gpupool.target import Target
 from gpupool.verify.way import ALIVE, Way
 
 CHECKS = Path(__file__).parent
@@ -33,12 +33,12 @@ class Outcome:
         return asdict(self)
 
 
-def run(to: Reach, limit: set[str] | None, tell: Callable[[Outcome], None]) -> list[Outcome]:
+def run(target: Target, limit: set[str] | None, tell: Callable[[Outcome], None]) -> list[Outcome]:
     """Run every check on the nodes (those in `limit` only) and tell each outcome as it comes."""
     with tempfile.TemporaryDirectory(prefix="gpupool-") as folder:
         config = Path(folder) / "ssh_config"
-        config.write_text(f"{to.ssh_config}{ALIVE}  ControlPath {folder}/%C\n")
-        plugin = _Checks(to, limit, str(config), tell)
+        config.write_text(f"{target.ssh_config}{ALIVE}  ControlPath {folder}/%C\n")
+        plugin = _Checks(target, limit, str(config), tell)
         # testinfra's own plugin would bring another `host`, of this machine
         without = ("terminal", "cacheprovider", "logging", "pytest11.testinfra")
         quiet = [word for name in without for word in ("-p", f"no:{name}")]
@@ -57,10 +57,10 @@ def run(to: Reach, limit: set[str] | None, tell: Callable[[Outcome], None]) -> l
 class _Checks:
     """The pytest plugin: one test item for each check and each node that has the role it is about."""
 
-    def __init__(self, to: Reach, limit: set[str] | None, config: str, tell: Callable[[Outcome], None]) -> None:
-        self.to = to
+    def __init__(self, target: Target, limit: set[str] | None, config: str, tell: Callable[[Outcome], None]) -> None:
+        self.target = target
         self.tell = tell
-        self.nodes = [node for node in to.nodes if limit is None or node.name in limit]
+        self.nodes = [node for node in target.nodes if limit is None or node.name in limit]
         self.outcomes: list[Outcome] = []
         self.trouble = ""
         self._way = cache(lambda name: Way(name, config))
@@ -82,7 +82,7 @@ class _Checks:
 
     @pytest.fixture
     def cluster(self) -> Cluster:
-        return self.to.cluster
+        return self.target.cluster
 
     @pytest.fixture
     def host(self, node: Node) -> Host:

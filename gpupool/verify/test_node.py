@@ -5,9 +5,9 @@ import time
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.system.packages import packages_for
 from gpupool.engine.clock import MOST_SECONDS, how_far_off
 from gpupool.facts.host_keys import KNOWN, known_in
-from gpupool.system.packages import packages_for
 
 
 def test_node_knows_its_own_name(node: Node, host: Host) -> None:

@@ -4,7 +4,7 @@ import pytest
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.slurm.accounting import entities
+from gpupool.compile.slurm.accounting import entities
 
 
 @pytest.mark.role("head", "controller", "backup-controller", "database", "compute")

@@ -5,10 +5,10 @@ import shlex
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.system.spaces import folders_for, homes_for, members_for, tops_for
+from gpupool.compile.system.storage import links_for, mounts_for
 from gpupool.facts.mounts import mount_of
 from gpupool.shell import shell_file
-from gpupool.system.spaces import folders_for, homes_for, members_for, tops_for
-from gpupool.system.storage import links_for, mounts_for
 
 _SECONDS = 5
 _AT_ONCE = 200  # paths that one command asks for

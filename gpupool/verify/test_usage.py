@@ -5,7 +5,7 @@ import shlex
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.system.usage import TIMERS, jobs_for
+from gpupool.compile.system.usage import TIMERS, jobs_for
 
 
 def test_nightly_work_is_scheduled(cluster: Cluster, node: Node, host: Host) -> None:

@@ -2,6 +2,6 @@
 
 from pathlib import Path as _Path
 
-from gpupool.engine.targets import for_pyinfra as _for_pyinfra
+from gpupool.target import pyinfra_hosts as _pyinfra_hosts
 
-nodes = _for_pyinfra(_Path(__file__).parent)
+nodes = _pyinfra_hosts(_Path(__file__).parent)

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gpupool.errors import GpupoolError
-from gpupool.rehearsal import twin_container
+from gpupool.rehearsal.twin import container as twin_container
 from gpupool.testbed import docker, dockerd, image, lifecycle, spec, state
 from gpupool.testbed.vm import image as vm_image
 

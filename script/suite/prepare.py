@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from gpupool.errors import GpupoolError
-from gpupool.rehearsal import image as twin
-from gpupool.rehearsal.compiled import Version
+from gpupool.rehearsal.twin import image as twin
+from gpupool.rehearsal.twin.compiled import Version
 from gpupool.testbed import apt, dockerd, image
 from gpupool.testbed.vm import image as vm_image
 

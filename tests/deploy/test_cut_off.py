@@ -10,8 +10,8 @@ import pytest
 from pace import until
 from suite import leftovers
 
-from gpupool.rehearsal import image as twin_image
-from gpupool.rehearsal import twin_container
+from gpupool.rehearsal.twin import container as twin_container
+from gpupool.rehearsal.twin import image as twin_image
 from gpupool.testbed import docker, dockerd, image, spec, state
 from tests.testbed.cluster import ROOT
 

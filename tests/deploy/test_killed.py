@@ -14,7 +14,7 @@ from pace import start
 
 from gpupool.cluster.model import Node
 from gpupool.compile import files_for
-from gpupool.reach import reach
+from gpupool.target import find_target
 from gpupool.testbed import docker, state
 from gpupool.testbed.look import ssh_command
 from gpupool.testbed.spec import LABEL
@@ -31,7 +31,7 @@ def example() -> Iterator[Testbed]:
     gpupool("testbed", "down", EXAMPLE)
     done = gpupool("testbed", "up", EXAMPLE, "--network", "10.171.0.0/16")
     assert done.returncode == 0, done.stderr
-    yield Testbed(EXAMPLE, reach(EXAMPLE, "testbed"))
+    yield Testbed(EXAMPLE, find_target(EXAMPLE, "testbed"))
     gpupool("testbed", "down", EXAMPLE)
 
 
@@ -47,7 +47,7 @@ def contents(testbed: Testbed, node: Node) -> dict[str, str | None]:
 def half_written(testbed: Testbed) -> list[str]:
     """Return the files that are neither as they were nor as they should be; all of ours end in a newline."""
     wrong = []
-    for node in testbed.to.nodes:
+    for node in testbed.target.nodes:
         found = contents(testbed, node)
         for file in files_for(testbed.cluster, node):
             text = found[file.path] or ""
@@ -70,7 +70,7 @@ def test_kill_9_at_ten_moments_and_the_next_apply_converges(example: Testbed) ->
     done = gpupool("apply", EXAMPLE, "--on", "testbed", "--yes")
     assert done.returncode == 0, done.stdout
     assert gpupool("plan", EXAMPLE, "--on", "testbed").returncode == 0
-    for node in example.to.nodes:
+    for node in example.target.nodes:
         assert example.out(node.name, "find /etc /var/lib/gpupool -name '*.gpupool-new'") == ""
         assert contents(example, node) == {file.path: file.text for file in files_for(example.cluster, node)}
     done = gpupool("verify", EXAMPLE, "--on", "testbed")
@@ -90,7 +90,7 @@ def test_down_removes_what_it_made_and_nothing_else(example: Testbed, beside: St
     def things(testbed: State) -> dict[str, list[str]]:
         return {kind: docker.labelled(kind, f"{LABEL}={testbed.id}") for kind in ("container", "network", "volume")}
 
-    gone = example.to.testbed
+    gone = example.target.testbed
     assert gone
     before, others = things(gone), things(beside)
     assert all(before.values())

@@ -16,14 +16,14 @@ from pyinfra import host, logger
 from pyinfra.api import FactBase, FunctionCommand, deploy, operation
 from pyinfra.operations import server
 
-from gpupool.engine.drive import Report, Target, run
+from gpupool.engine.drive import NodeHost, Report, run
 from gpupool.errors import GpupoolError
 
 INSTANT = {"fake_delay": 0, "fake_delay_jitter": 0}
 
 
-def fake(name: str, *groups: str, **data: Any) -> Target:
-    return Target(name, groups, {**INSTANT, **data}, "fake")
+def fake(name: str, *groups: str, **data: Any) -> NodeHost:
+    return NodeHost(name, groups, {**INSTANT, **data}, "fake")
 
 
 def changes(report: Report, name: str) -> list[str]:
@@ -194,7 +194,7 @@ APT = {"apt-get": {"success": False, "stdout": "Reading package lists...", "stde
 UNAME = {"uname": {"success": False, "stderr": "uname: cannot look"}}
 TROUBLED = [
     fake("good"),
-    Target("dead", (), {"ssh_hostname": "127.0.0.1", "ssh_port": 1, "ssh_user": "root"}),
+    NodeHost("dead", (), {"ssh_hostname": "127.0.0.1", "ssh_port": 1, "ssh_user": "root"}),
     fake("raises", trouble="raises"),
     fake("exits", trouble="exits"),
     fake("fact", trouble="fact", fake_responses=UNAME),
@@ -363,7 +363,7 @@ def test_on_this_machine(tmp_path: Path) -> None:
     def site() -> None:
         server.shell(name="make", commands=[f"touch {tmp_path}/made"])
 
-    report = run([Target("here", connector="local")], site, execute=True)
+    report = run([NodeHost("here", connector="local")], site, execute=True)
     assert report.ok
     assert (tmp_path / "made").exists()
     assert report.hosts["here"].commands == 1
@@ -377,14 +377,14 @@ def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
 SLOW = """
     import sys
     from pathlib import Path
-    from gpupool.engine.drive import Target, run
+    from gpupool.engine.drive import NodeHost, run
     from gpupool.engine import drive
     from pyinfra.operations import server
     drive.GRACE_SECONDS = float(sys.argv[1])
     def site():
         server.shell(name="first", commands=["echo up > mark; sleep 1.2; echo down > mark"])
         server.shell(name="second", commands=["echo never > mark"])
-    print(run([Target("here", connector="local")], site, execute=True).as_dict())
+    print(run([NodeHost("here", connector="local")], site, execute=True).as_dict())
 """
 
 

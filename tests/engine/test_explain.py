@@ -11,7 +11,7 @@ from paramiko import AuthenticationException, BadHostKeyException, Ed25519Key, S
 from pyinfra.api.exceptions import ConnectError, OperationError
 
 from gpupool.engine import ssh
-from gpupool.engine.drive import Target, run
+from gpupool.engine.drive import NodeHost, run
 from gpupool.engine.explain import last_line, one_line, reason, unreachable
 from gpupool.errors import TestbedError
 
@@ -83,7 +83,7 @@ def silent_server() -> Iterator[int]:
 def test_a_node_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(ssh, "ANSWER_SECONDS", 0.2)
     with silent_server() as port:
-        target = Target("n1", (), {"ssh_hostname": "127.0.0.1", "ssh_port": port, "ssh_user": "root"})
+        target = NodeHost("n1", (), {"ssh_hostname": "127.0.0.1", "ssh_port": port, "ssh_user": "root"})
         report = run([target], lambda: None, execute=True)
     assert report.failures == {"n1": "cannot be reached: no SSH server answered"}
     assert report.seconds < 10 * start(), "it waited for longer than it was told to"

@@ -19,7 +19,7 @@ from pyinfra.operations import server
 from ssh_server import Server, serving
 
 from gpupool.engine import clock, lock
-from gpupool.engine.drive import Report, Target, run
+from gpupool.engine.drive import NodeHost, Report, run
 from gpupool.engine.progress import Silence
 
 ME = f"{getpass.getuser()}@{socket.gethostname()}"
@@ -48,7 +48,7 @@ def work() -> None:
 
 def go(nodes: dict[str, Server], names: str, execute: bool = True, **data: Any) -> tuple[Report, list[str]]:
     notes = Notes()
-    targets = [Target(name, (), {**nodes[name].data, **data}) for name in names.split()]
+    targets = [NodeHost(name, (), {**nodes[name].data, **data}) for name in names.split()]
     return run(targets, work, execute=execute, progress=notes), notes.notes
 
 
@@ -60,14 +60,14 @@ def lock_of(node: Server) -> str:
 # another admin's run, in a process of its own that goes on until it is killed or its input ends
 OTHER = """
 import sys
-from gpupool.engine.drive import Target, run
+from gpupool.engine.drive import NodeHost, run
 from gpupool.engine import lock
 from pyinfra.operations import server
 lock.whoami = lambda: "ada@elsewhere"
 data = eval(sys.argv[1])
 def work():
     server.shell(name="work", commands=[f"while [ ! -e {sys.argv[2]} ]; do sleep 0.1; done"])
-assert run([Target("n2", (), data)], work, execute=True).ok
+assert run([NodeHost("n2", (), data)], work, execute=True).ok
 """
 
 

@@ -13,7 +13,7 @@ from pyinfra.operations import files, server
 from ssh_server import LOCAL, Server, new_key, serving
 
 from gpupool.engine import alive, wire
-from gpupool.engine.drive import Target, run
+from gpupool.engine.drive import NodeHost, run
 from gpupool.engine.ssh import PoolSSH
 from gpupool.facts.script import ask
 
@@ -30,7 +30,7 @@ def work() -> None:
 
 
 def failure(node: Server, **data: Any) -> str | None:
-    return run([Target("n1", (), {**node.data, **data})], work, execute=True).hosts["n1"].failure
+    return run([NodeHost("n1", (), {**node.data, **data})], work, execute=True).hosts["n1"].failure
 
 
 def test_commands_run_without_waiting_for_acknowledgements(node: Server) -> None:
@@ -43,7 +43,7 @@ def test_commands_run_without_waiting_for_acknowledgements(node: Server) -> None
         options.append(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT))
         work()
 
-    report = run([Target("n1", (), node.data)], deploy, execute=True)
+    report = run([NodeHost("n1", (), node.data)], deploy, execute=True)
     assert report.failures == {}
     assert report.hosts["n1"].commands == 1
     assert options == [1, 40_000]
@@ -64,8 +64,8 @@ def test_a_node_that_hangs_is_lost_and_holds_up_nobody(
     monkeypatch.setattr(alive, "EVERY_SECONDS", 0.1)
     monkeypatch.setattr(alive, "PATIENCE_SECONDS", 2)
     with serving(tmp_path / "other") as other:
-        hung = Target("n1", (), {**node.data, "command": "freeze"})
-        report = run([hung, Target("n2", (), other.data)], work, execute=True)
+        hung = NodeHost("n1", (), {**node.data, "command": "freeze"})
+        report = run([hung, NodeHost("n2", (), other.data)], work, execute=True)
     said = report.hosts["n1"].failure
     assert said is not None
     assert said.startswith("work: the connection was lost")
@@ -89,7 +89,7 @@ def test_a_fact_that_outlives_its_own_limit_is_given_up(node: Server, monkeypatc
         def command(self) -> StringCommand:
             return ask("sleep 2", limit=0)
 
-    report = run([Target("n1", (), node.data)], lambda: host.get_fact(Look), execute=False)
+    report = run([NodeHost("n1", (), node.data)], lambda: host.get_fact(Look), execute=False)
     said = report.hosts["n1"].failure
     assert said is not None
     assert "no answer within 0 s" in said
@@ -121,7 +121,7 @@ def test_a_login_that_is_refused(node: Server, tmp_path: Path) -> None:
 
 def test_an_upload_that_fails_is_one_line(node: Server) -> None:
     # this server has no SFTP
-    report = run([Target("n1", (), node.data)], lambda: files.put(src=StringIO("x"), dest="/f"), execute=True)
+    report = run([NodeHost("n1", (), node.data)], lambda: files.put(src=StringIO("x"), dest="/f"), execute=True)
     said = report.hosts["n1"].failure
     assert said is not None
     assert said.startswith("files.put: ")

@@ -6,7 +6,7 @@ from pyinfra import host
 from pyinfra.api import FactBase, FunctionCommand, operation
 from pyinfra.context import ctx_state
 
-from gpupool.engine.drive import Target, run
+from gpupool.engine.drive import NodeHost, run
 
 
 class Look(FactBase[str]):
@@ -32,7 +32,7 @@ def sent(deploy: Any, *names: str, execute: bool = True, **responses: Any) -> li
         deploy()
 
     data = {"fake_delay": 0, "fake_delay_jitter": 0, "fake_responses": responses}
-    targets = [Target(name, (), data, "fake") for name in names or ("a",)]
+    targets = [NodeHost(name, (), data, "fake") for name in names or ("a",)]
     report = run(targets, keeping, execute=execute)
     commands = [seen[f"@fake/{target.name}"].executed_commands for target in targets]
     assert [host_report.commands for host_report in report.hosts.values()] == [len(list_) for list_ in commands]

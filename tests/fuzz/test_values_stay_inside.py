@@ -25,7 +25,7 @@ from gpupool.cluster.node_table import expand_all
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.shape import validated
 from gpupool.compile import files_for
-from gpupool.slurm.accounting import entities
+from gpupool.compile.slurm.accounting import entities
 from gpupool.wanted import File
 
 TAILS = (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpupool.cluster.load import load
-from gpupool.system.spaces import files, skeleton
+from gpupool.compile.system.spaces import files, skeleton
 
 INVENTORIES = Path(__file__).parents[2] / "inventory"
 BLOCK = re.compile(r"^# >>> conda initialize >>>\n([\s\S]*?)# <<< conda initialize <<<\n", re.MULTILINE)

@@ -19,10 +19,10 @@ from pyinfra_testing.operations import parse_commands
 from pyinfra_testing.util import FakeHost, FakeState, coerce_operation_arguments
 
 from gpupool import operations
+from gpupool.compile.system.mounts import with_units
 from gpupool.facts.script import END
 from gpupool.operations import diffs, files, upcoming
 from gpupool.operations.files import leaving
-from gpupool.system.mounts import with_units
 from gpupool.wanted import Mount, Pool, Vdev
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*/*.yml"))

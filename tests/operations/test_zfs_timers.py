@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpupool.system.zfs_timers import health_files, scrub_files, snapshot_files
+from gpupool.compile.system.fileserver import health_files, scrub_files, snapshot_files
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="GNU tools")
 

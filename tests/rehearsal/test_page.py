@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from rehearsed import CAPS, rehearsal
 
-from gpupool.rehearsal.page import page
+from gpupool.rehearsal.report.page import page
 
 SHOTS = Path(__file__).parents[2] / "build" / "rehearsal"
 # nothing gets out: the proxy is a door that nobody opens

@@ -13,11 +13,11 @@ from pace import until
 
 from gpupool.cluster.load import load
 from gpupool.errors import TwinError
-from gpupool.rehearsal import twin_container
-from gpupool.rehearsal.compiled import Compiled, compiled
-from gpupool.rehearsal.differences import applied
-from gpupool.rehearsal.differences_table import differences, place_of
 from gpupool.rehearsal.twin import Ask, Job, Refusal, Result, Twin
+from gpupool.rehearsal.twin import container as twin_container
+from gpupool.rehearsal.twin.compiled import Compiled, compiled
+from gpupool.rehearsal.twin.differences import applied
+from gpupool.rehearsal.twin.differences.table import differences, place_of
 from gpupool.testbed import docker
 
 EXAMPLE = Path(__file__).parents[2] / "inventory" / "example"

@@ -4,9 +4,8 @@ from empty_nodes import EmptyNode as _EmptyNode
 from empty_nodes import testbed as _testbed
 
 from gpupool.engine import ssh as _ssh
-from gpupool.engine.targets import targets as _targets
 
 # the entry point of the connector "pool" names it here
 _ssh.PoolSSH = _EmptyNode  # type: ignore[misc, assignment]
 
-nodes = [(f"@pool/{target.name}", dict(target.data)) for target in _targets(_testbed("example"))]
+nodes = [(f"@pool/{host.name}", dict(host.data)) for host in _testbed("example").hosts]

@@ -13,9 +13,9 @@ from pyinfra.connectors.fake import FakeConnector
 from pyinfra.connectors.util import CommandOutput, OutputLine
 
 from gpupool.cluster.load import load
+from gpupool.compile.system.zfs import pools_for
 from gpupool.facts.script import END
-from gpupool.reach import Reach
-from gpupool.system.zfs import pools_for
+from gpupool.target import Target
 from gpupool.testbed.overlay import stand_in
 
 INVENTORIES = Path(__file__).parents[2] / "inventory"
@@ -48,14 +48,14 @@ def host_key(words: str) -> str:
     return f"ssh-ed25519 {base64.b64encode(_KIND + words.encode()).decode()}"
 
 
-def testbed(inventory: str) -> Reach:
+def testbed(inventory: str) -> Target:
     """An inventory as its testbed would be: GPUs and storage are stand-ins."""
-    return Reach(stand_in(load(INVENTORIES / inventory), cgroup="v1"), None, {})
+    return Target(stand_in(load(INVENTORIES / inventory), cgroup="v1"), None, {})
 
 
-def machines() -> Reach:
+def machines() -> Target:
     """The example's own nodes: NFS, and real GPUs."""
-    return Reach(load(INVENTORIES / "example"), None, {})
+    return Target(load(INVENTORIES / "example"), None, {})
 
 
 class EmptyNode(FakeConnector):

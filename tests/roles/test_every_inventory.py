@@ -9,9 +9,8 @@ from gpupool.cli.running import SITE
 from gpupool.cluster.load import load
 from gpupool.compile import files_for
 from gpupool.engine.drive import run
-from gpupool.engine.targets import targets
 from gpupool.facts.host_keys import KNOWN
-from gpupool.reach import Reach
+from gpupool.target import Target
 from gpupool.testbed.overlay import stand_in
 
 INVENTORIES = sorted(path.parent for path in (Path(__file__).parents[2] / "inventory").glob("*/cluster.yml"))
@@ -23,10 +22,10 @@ def test_all_nodes_come_through(inventory: Path, kind: str) -> None:
     cluster = load(inventory)
     if kind != "machines":
         cluster = stand_in(cluster, cgroup="v1" if kind.endswith("v1") else "v2")
-    to = Reach(cluster, None, {})
-    report = run(targets(to), SITE, execute=True)
+    target = Target(cluster, None, {})
+    report = run(target.hosts, SITE, execute=True)
     assert not report.failures
-    assert list(report.hosts) == [node.name for node in to.nodes]
-    for node in to.nodes:
+    assert list(report.hosts) == [node.name for node in target.nodes]
+    for node in target.nodes:
         put = {it[0] for it in empty_nodes.staged(node.name)}
         assert put == {KNOWN, *(file.path for file in files_for(cluster, node))}

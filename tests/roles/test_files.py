@@ -11,9 +11,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import FILES, files_for, files_of
 from gpupool.engine.drive import run
 from gpupool.engine.here import here
-from gpupool.engine.targets import targets
 from gpupool.facts.host_keys import KNOWN
-from gpupool.reach import Reach
 from gpupool.roles import (
     arbiter,
     base,
@@ -32,6 +30,7 @@ from gpupool.roles import (
     tools,
     usage,
 )
+from gpupool.target import Target
 from gpupool.wanted import File
 
 Apply = Callable[[Cluster, Node], None]
@@ -66,43 +65,47 @@ def as_staged(files: list[File]) -> list[tuple[str, str, str, str]]:
     return [(it.path, f"{it.owner}:{it.group}", it.mode, hashlib.sha256(it.text.encode()).hexdigest()) for it in files]
 
 
-@pytest.mark.parametrize("to", [empty_nodes.testbed("example"), empty_nodes.machines()], ids=["testbed", "machines"])
-def test_a_node_gets_the_files_that_render_prints(to: Reach) -> None:
-    assert run(targets(to), SITE, execute=True).ok
-    for node in to.nodes:
-        assert rendered(node.name) == sorted(as_staged(list(files_for(to.cluster, node))))
+@pytest.mark.parametrize(
+    "target", [empty_nodes.testbed("example"), empty_nodes.machines()], ids=["testbed", "machines"]
+)
+def test_a_node_gets_the_files_that_render_prints(target: Target) -> None:
+    assert run(target.hosts, SITE, execute=True).ok
+    for node in target.nodes:
+        assert rendered(node.name) == sorted(as_staged(list(files_for(target.cluster, node))))
 
 
-@pytest.mark.parametrize("to", [empty_nodes.testbed("example"), empty_nodes.machines()], ids=["testbed", "machines"])
-def test_the_next_apply_removes_nothing_of_what_this_one_put(to: Reach) -> None:
-    assert run(targets(to), SITE, execute=True).ok
-    for node in to.nodes:
+@pytest.mark.parametrize(
+    "target", [empty_nodes.testbed("example"), empty_nodes.machines()], ids=["testbed", "machines"]
+)
+def test_the_next_apply_removes_nothing_of_what_this_one_put(target: Target) -> None:
+    assert run(target.hosts, SITE, execute=True).ok
+    for node in target.nodes:
         put = empty_nodes.recorded(node.name)
-        assert {"/etc/hosts", "/etc/localtime", KNOWN} <= put <= set(base.paths(to.cluster, node))
+        assert {"/etc/hosts", "/etc/localtime", KNOWN} <= put <= set(base.paths(target.cluster, node))
 
 
 @pytest.mark.parametrize(("role", "name", "names"), ROLES, ids=[f"{it[0].__module__}.{it[0].__name__}" for it in ROLES])
 def test_a_role_puts_its_own_files(role: Apply, name: str, names: set[str]) -> None:
-    to = empty_nodes.testbed("example")
-    node = to.cluster.nodes[name]
-    report = run(targets(to), lambda: role(*here()), execute=True, limit=[name])
+    target = empty_nodes.testbed("example")
+    node = target.cluster.nodes[name]
+    report = run(target.hosts, lambda: role(*here()), execute=True, limit=[name])
     assert report.ok, report.failures
     assert report.hosts[name].changes, "it has no work there: ask another node"
-    own = [file for role_name in sorted(names) for file in files_of(to.cluster, node, role_name)]
+    own = [file for role_name in sorted(names) for file in files_of(target.cluster, node, role_name)]
     assert rendered(name) == sorted(as_staged(own))
     assert bool(own) == bool(names)
 
 
 def test_a_fileserver_puts_its_own_files() -> None:
-    to = empty_nodes.machines()
+    target = empty_nodes.machines()
 
     def both() -> None:
         fileserver.disks(*here())
         fileserver.give(*here())
 
-    report = run(targets(to), both, execute=True, limit=["files"])
+    report = run(target.hosts, both, execute=True, limit=["files"])
     assert report.ok, report.failures
-    own = files_of(to.cluster, to.cluster.nodes["files"], "fileserver")
+    own = files_of(target.cluster, target.cluster.nodes["files"], "fileserver")
     assert own
     assert sorted(empty_nodes.staged("files")) == sorted(as_staged(own))
 

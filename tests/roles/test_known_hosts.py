@@ -6,19 +6,18 @@ from empty_nodes import host_key
 from pyinfra.api.exceptions import ConnectError
 
 from gpupool.cluster.model import Cluster
+from gpupool.compile.system.ssh import names_of_nodes
 from gpupool.engine.drive import Report, run
 from gpupool.engine.here import here
-from gpupool.engine.targets import targets
 from gpupool.facts.host_keys import KNOWN, known_in
 from gpupool.roles import ssh
-from gpupool.system.ssh import names_of_nodes
 
 NODES = ["login1", "control", "files", "a40-01", "rtx-01"]
 
 
 def apply(*limit: str, execute: bool = True) -> Report:
-    to = empty_nodes.testbed("example")
-    return run(targets(to), lambda: ssh.apply(*here()), execute=execute, limit=limit or None)
+    target = empty_nodes.testbed("example")
+    return run(target.hosts, lambda: ssh.apply(*here()), execute=execute, limit=limit or None)
 
 
 def known(node: str) -> dict[str, tuple[str, ...]]:

@@ -13,9 +13,8 @@ from pyinfra.api.exceptions import ConnectError
 
 from gpupool.cli.running import SITE
 from gpupool.engine.drive import Report, run
-from gpupool.engine.targets import targets
-from gpupool.reach import Reach
 from gpupool.roles import gpu, storage
+from gpupool.target import Target
 
 STAGES = [
     *["No job would end", "Servers are ready", "The munge key is made", "The configuration is tried"],
@@ -64,8 +63,8 @@ class Ran:
     def tick(self) -> None: ...
 
 
-def apply(to: Reach, ran: Ran | None = None) -> Report:
-    return run(targets(to), SITE, execute=True, progress=ran)
+def apply(target: Target, ran: Ran | None = None) -> Report:
+    return run(target.hosts, SITE, execute=True, progress=ran)
 
 
 def done(report: Report, node: str) -> list[str]:
@@ -75,13 +74,13 @@ def done(report: Report, node: str) -> list[str]:
 
 @pytest.mark.parametrize("execute", [False, True], ids=["plan", "apply"])
 def test_every_role_does_its_work_from_zero(execute: bool) -> None:
-    report = run(targets(empty_nodes.testbed("example")), SITE, execute=execute)
+    report = run(empty_nodes.testbed("example").hosts, SITE, execute=execute)
     assert not report.failures
     assert {name: done(report, name) for name in report.hosts} == FROM_ZERO
 
 
 def test_a_plan_tells_nodes_nothing() -> None:
-    assert run(targets(empty_nodes.testbed("example")), SITE, execute=False).changed
+    assert run(empty_nodes.testbed("example").hosts, SITE, execute=False).changed
     assert not any(told.commands for told in empty_nodes.TOLD.values())
 
 
@@ -107,9 +106,9 @@ def test_all_above_a_stage_is_done_everywhere_before_anything_below_it() -> None
 
 
 def test_it_is_so_on_real_machines_too() -> None:
-    to, ran = empty_nodes.machines(), Ran()
-    assert apply(to, ran).ok
-    assert stages_in_order(ran.steps, [node.name for node in to.nodes]) == STAGES
+    target, ran = empty_nodes.machines(), Ran()
+    assert apply(target, ran).ok
+    assert stages_in_order(ran.steps, [node.name for node in target.nodes]) == STAGES
 
 
 def test_plain_pyinfra_keeps_the_same_order() -> None:

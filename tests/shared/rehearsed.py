@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 
 from gpupool.rehearsal.finding import Finding, Moment
-from gpupool.rehearsal.page_data import Rehearsed, Setting
+from gpupool.rehearsal.report.data import Rehearsed, Setting
 
 CAPS = {
     **{"essa-lab": 16, "hays-lab": 16, "kira-lab": 32, "hoffman-lab": 32, "nlprx-lab": 32, "ha-lab": 16, "ei-lab": 12},

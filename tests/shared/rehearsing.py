@@ -7,7 +7,7 @@ from pathlib import Path
 from gpupool.cluster.load import load
 from gpupool.rehearsal.promises import PROMISES
 from gpupool.rehearsal.run import Rehearsal, rehearse
-from gpupool.rehearsal.site import promises
+from gpupool.rehearsal.scenarios.promises import promises
 from gpupool.rehearsal.twin import Compiled, Twin, Version, compiled, of_version
 
 INVENTORIES = Path(__file__).parents[2] / "inventory"

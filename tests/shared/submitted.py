@@ -10,7 +10,7 @@ from lupa import lua51, lua54
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
-from gpupool.slurm.submit import job_submit_lua
+from gpupool.compile.slurm.submit import job_submit_lua
 
 LUAS: tuple[ModuleType, ...] = (lua51, lua54)  # Debian's slurmctld has 5.1, others have 5.4
 REFUSED = 2050  # ESLURM_ACCOUNTING_POLICY

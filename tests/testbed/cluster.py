@@ -14,7 +14,7 @@ from pathlib import Path
 from pace import until
 
 from gpupool.cluster.model import Cluster
-from gpupool.reach import Reach, reach
+from gpupool.target import Target, find_target
 from gpupool.testbed.look import ssh_command
 
 ROOT = Path(__file__).parents[2]
@@ -60,21 +60,21 @@ class Testbed:
     __test__ = False
 
     inventory: Path
-    to: Reach
+    target: Target
 
     @property
     def cluster(self) -> Cluster:
-        return self.to.cluster
+        return self.target.cluster
 
     def container(self, node: str) -> str:
         """Return docker's name of a node."""
-        assert self.to.testbed
-        return f"{self.to.testbed.id}-{node}"
+        assert self.target.testbed
+        return f"{self.target.testbed.id}-{node}"
 
     def run(self, node: str, command: str, user: str = "root", text: str = "") -> subprocess.CompletedProcess[str]:
         """Run a command on a node by ssh; somebody's commands there share a connection."""
-        assert self.to.testbed
-        first, *rest = ssh_command(self.to.testbed, node, user, [command])
+        assert self.target.testbed
+        first, *rest = ssh_command(self.target.testbed, node, user, [command])
         shared = [f"-oControlPath={_socket(self.container(node), user)}", "-oControlMaster=auto"]
         shared += [f"-oControlPersist={_STAYS.get(user, _OTHERS_STAY)}", "-oServerAliveInterval=10"]
         return subprocess.run([first, *shared, *rest], input=text, capture_output=True, text=True, check=False)
@@ -110,7 +110,7 @@ class Testbed:
 
     def submit(self, user: str, options: str, script: str = "sleep 600") -> str:
         """Submit a batch job on a head node and give its number."""
-        head = next(node.name for node in self.to.nodes if node.has("head"))
+        head = next(node.name for node in self.target.nodes if node.has("head"))
         return self.out(head, f"sbatch --parsable -o /dev/null {options} --wrap '{script}'", user)
 
     def job(self, number: str) -> dict[str, str]:
@@ -132,7 +132,7 @@ class Testbed:
 def up(inventory: Path, network: str) -> Testbed:
     done = gpupool("testbed", "up", inventory, "--network", network)
     assert done.returncode == 0, done.stderr
-    testbed = Testbed(inventory, reach(inventory, "testbed"))
+    testbed = Testbed(inventory, find_target(inventory, "testbed"))
     done = testbed.apply()
     assert done.returncode == 0, done.stdout + done.stderr
     return testbed

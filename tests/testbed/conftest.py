@@ -41,9 +41,9 @@ def cleared(testbed: Testbed) -> bool:
 @pytest.fixture
 def changed(idle: Testbed, tmp_path: Path) -> Iterator[Changed]:
     """Return the same testbed as another inventory sees it: a copy in which one text of one file is another."""
-    assert idle.to.testbed
+    assert idle.target.testbed
     copy = shutil.copytree(idle.inventory, tmp_path / "skynet")
-    seen = replace(idle.to.testbed, id=f"{idle.to.testbed.id}-changed", inventory=str(copy))
+    seen = replace(idle.target.testbed, id=f"{idle.target.testbed.id}-changed", inventory=str(copy))
     state.folder(seen.id).mkdir(mode=0o700, exist_ok=True)
     state.save(seen)
 
@@ -51,7 +51,7 @@ def changed(idle: Testbed, tmp_path: Path) -> Iterator[Changed]:
         text = (copy / file).read_text()
         assert old in text
         (copy / file).write_text(text.replace(old, new))
-        return Testbed(copy, idle.to)
+        return Testbed(copy, idle.target)
 
     yield change
     state.forget(seen.id)

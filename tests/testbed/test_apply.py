@@ -15,7 +15,7 @@ UNITS = ("ssh", "munge", "mariadb", "slurmdbd", "slurmctld", "slurmd", "sackd")
 def daemons(testbed: Testbed) -> dict[str, str]:
     """Give, for each daemon of each node, when it started and its PID: a reconfigure changes only the PID."""
     show = f"systemctl show -p Id -p ActiveEnterTimestampMonotonic -p MainPID {' '.join(UNITS)}"
-    return {node.name: testbed.out(node.name, show) for node in testbed.to.nodes}
+    return {node.name: testbed.out(node.name, show) for node in testbed.target.nodes}
 
 
 def test_second_apply_changes_nothing_and_restarts_nothing(skynet: Testbed) -> None:

@@ -110,7 +110,7 @@ def test_a_lab_admin_adds_users_to_the_own_lab_and_to_no_other(idle: Testbed) ->
     lab = idle.cluster.accounts["kira-lab"]
     (admin, *_) = lab.coordinators
     assert "kira-lab" in idle.cluster.users[admin].accounts
-    head = next(node.name for node in idle.to.nodes if node.has("head"))
+    head = next(node.name for node in idle.target.nodes if node.has("head"))
     idle.out(head, f"sacctmgr -i add user {ESSA} account=kira-lab", admin)
     assert f"{idle.cluster.name}|kira-lab|{ESSA}" in associations(idle, f"user={ESSA}")
     assert idle.run(head, f"sacctmgr -i add user {ESSA} account=hays-lab", admin).returncode != 0

@@ -270,7 +270,7 @@ def test_homes_are_not_mounted_on_fileservers(idle: Testbed) -> None:
 
 @pytest.mark.promise("SKY-001", "SKY-022")
 def test_names_and_controllers(idle: Testbed) -> None:
-    for node in idle.to.nodes:
+    for node in idle.target.nodes:
         assert idle.out(node.name, "hostname -f") == f"{node.name}.cc.gatech.edu"
         assert len(set(idle.out(node.name, "getent hosts multivac multivac.cc.gatech.edu").split("\n"))) == 1
     assert "Slurmctld(primary) at marvin is UP" in idle.out("sky1", "scontrol ping")

@@ -18,7 +18,7 @@ MACHINES = ("sky1", "sky2", "clippy", "multivac")  # heads, a compute node, a fi
 @pytest.mark.promise("SKY-037")
 def test_every_lab_gets_every_type_of_gpu(idle: Testbed) -> None:
     users = {user.account: user.name for user in idle.cluster.users.values()}
-    kinds = [kind for kind in idle.cluster.gpu_types if any(kind in node.gpus for node in idle.cluster.nodes.values())]
+    kinds = list(idle.cluster.gpu_types)
     asked = {
         idle.submit(user, f"-p {lab} --gpus={kind}:1", "true"): (lab, kind)
         for lab, user in users.items()
@@ -58,7 +58,7 @@ def client(idle: Testbed, tmp_path: Path, words: list[str], **more: str) -> subp
 
 
 def options(idle: Testbed, *more: str) -> list[str]:
-    known = idle.to.ssh["ssh_known_hosts_file"]
+    known = idle.target.ssh["ssh_known_hosts_file"]
     words = ["StrictHostKeyChecking=yes", f"UserKnownHostsFile={known}", "ConnectTimeout=10", *more]
     return ["-F", "none", *(part for word in words for part in ("-o", word))]
 

@@ -11,7 +11,7 @@ DAEMONS = {"controller": "slurmctld", "database": "slurmdbd", "compute": "slurmd
 
 
 def names(testbed: Testbed) -> list[str]:
-    return [node.name for node in testbed.to.nodes]
+    return [node.name for node in testbed.target.nodes]
 
 
 def usable(testbed: Testbed) -> bool:

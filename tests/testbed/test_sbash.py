@@ -18,8 +18,8 @@ exit
 
 def at_a_terminal(testbed: Testbed, command: str, typed: str, user: str = "u-kira1") -> str:
     """Return what the terminal shows; the words are typed when the shell has come."""
-    assert testbed.to.testbed
-    words = ssh_command(testbed.to.testbed, "sky1", user, [command])
+    assert testbed.target.testbed
+    words = ssh_command(testbed.target.testbed, "sky1", user, [command])
     words.insert(1, "-tt")
     pipe = subprocess.PIPE
     with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True) as shell:

@@ -23,7 +23,7 @@ def forms(secret: bytes) -> list[str]:
 
 def test_the_key_is_the_same_everywhere_and_munges_own(skynet: Testbed) -> None:
     wanted = skynet.out("marvin", f"sha256sum < {KEY}")
-    for node in skynet.to.nodes:
+    for node in skynet.target.nodes:
         if node.runs_slurm:
             assert skynet.out(node.name, f"sha256sum < {KEY}") == wanted
             assert skynet.out(node.name, f"stat -c '%U:%G %a' {KEY}") == "munge:munge 400"

@@ -10,13 +10,13 @@ import pytest
 from arbitrated import NOW, evicted
 
 from gpupool.cluster.load import load
+from gpupool.compile.slurm.arbiter import settings
 from gpupool.programs.arbiter import __main__ as service
 from gpupool.programs.arbiter import jobs, limits, room
 from gpupool.programs.arbiter.decide import Settings
 from gpupool.programs.arbiter.jobs import Job, UnsureError
 from gpupool.programs.arbiter.limits import Limits
 from gpupool.programs.arbiter.room import Node
-from gpupool.slurm.arbiter import settings
 
 RECORDED = Path(__file__).parent / "arbiter"
 SKYNET = Path(__file__).parents[2] / "inventory" / "skynet"

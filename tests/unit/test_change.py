@@ -15,8 +15,8 @@ from gpupool.cluster.change import lay
 from gpupool.cluster.load import examine, load
 from gpupool.cluster.text import Text, read
 from gpupool.compile import files_for
-from gpupool.rehearsal.site import promises
-from gpupool.slurm.accounting import entities
+from gpupool.compile.slurm.accounting import entities
+from gpupool.rehearsal.scenarios.promises import promises
 
 ROOT = Path(__file__).parents[2]
 SKYNET = ROOT / "inventory" / "skynet"

@@ -15,7 +15,7 @@ from gpupool.cli import render
 from gpupool.cluster.load import examine, load
 from gpupool.cluster.text import read
 from gpupool.compile import files_for
-from gpupool.slurm.accounting import entities
+from gpupool.compile.slurm.accounting import entities
 
 ROOT = Path(__file__).parents[2]
 INVENTORY = ROOT / "inventory"

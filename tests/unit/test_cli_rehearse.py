@@ -132,7 +132,7 @@ def test_nothing_is_left_behind_whatever_happens(
 
 
 def test_a_half_written_report_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gpupool.rehearsal import page_files
+    from gpupool.rehearsal.report import files as page_files
 
     rehearsed = rehearsal()
     page_files.write(tmp_path, rehearsed)

@@ -59,7 +59,7 @@ def test_apply_that_asks_does_not_end_well_where_a_node_was_away(
     gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, hosts: tuple[HostReport, ...], code: int, said: str
 ) -> None:
     for module in (apply, plan):
-        monkeypatch.setattr(module, "reached", lambda *_: None)
+        monkeypatch.setattr(module, "announced_target", lambda *_: None)
         monkeypatch.setattr(module, "run", lambda *_, **__: report(*hosts))
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     done = gpupool("apply", "anything")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpupool.cluster.load import load
 from gpupool.cluster.node_table import ExpandedNode, NodeTable, expand
 from gpupool.cluster.schema.machines import NodeEntry
-from gpupool.slurm.names import folded
+from gpupool.compile.slurm.names import folded
 
 SMALL = Path(__file__).parent / "small"
 NAME = st.from_regex(r"[a-z][a-z0-9]{0,4}(-[a-z0-9]{1,3}){0,2}(\.[a-z]{1,3})?", fullmatch=True)

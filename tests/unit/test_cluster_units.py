@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpupool.cluster.units import format_duration, format_size, parse_duration, parse_size
-from gpupool.slurm.names import minutes, wall
+from gpupool.compile.slurm.names import minutes, wall
 
 
 @given(st.integers(0, 10**12))

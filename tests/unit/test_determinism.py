@@ -62,7 +62,7 @@ def test_nothing_is_asked_of_anybody(words: tuple[str, ...]) -> None:
     assert done.returncode == (2 if "broken" in words[-1] else 0)
 
 
-@pytest.mark.parametrize("room", ["cluster", "slurm", "system"])
+@pytest.mark.parametrize("room", ["cluster", "compile"])
 def test_rooms_that_say_what_shall_be_know_no_way_to_do_it(room: str) -> None:
     for file in (ROOT / "gpupool" / room).rglob("*.py"):
         imported = [line for line in file.read_text().splitlines() if line.lstrip().startswith(("import ", "from "))]

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
+from gpupool.compile.slurm.accounting import entities
+from gpupool.compile.system.packages import packages_for
 from gpupool.errors import TestbedError, UsageError
-from gpupool.slurm.accounting import entities
-from gpupool.system.packages import packages_for
 from gpupool.testbed.overlay import SHARED, shared_out, spec_of, stand_in
 
 INVENTORY = Path(__file__).parents[2] / "inventory"

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inventories import changed
 
 import gpupool.rehearsal
 from gpupool.cluster.load import load
@@ -50,7 +51,7 @@ def test_what_is_expected_does_not_come_from_the_compiler(file: Path) -> None:
         if isinstance(node, ast.Import):
             modules = [it.name for it in node.names]
         for module in modules:
-            assert not module.startswith(("gpupool.slurm", "gpupool.compile", "gpupool.rehearsal.compiled")), module
+            assert not module.startswith(("gpupool.compile", "gpupool.rehearsal.twin.compiled")), module
 
 
 def test_nothing_that_expectations_are_made_of_reaches_the_compiler() -> None:
@@ -59,8 +60,7 @@ def test_nothing_that_expectations_are_made_of_reaches_the_compiler() -> None:
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "gpupool.cluster.model" in loaded
-    assert "gpupool.slurm" not in loaded
-    assert "gpupool.compile'" not in loaded
+    assert "gpupool.compile" not in loaded
 
 
 @pytest.mark.parametrize("file", OURS, ids=lambda file: file.stem)
@@ -164,6 +164,15 @@ def test_the_job_above_the_cap_is_of_a_user_whose_own_limit_is_not_in_the_way() 
     cvmlp = next(lab for lab in SKYNET.labs if lab.name == "cvmlp-lab")
     assert one_more(SKYNET, cvmlp).partition == "user-overcap"
     assert all(one_more(SKYNET, lab).partition == lab.partition for lab in SKYNET.labs if lab.name != "cvmlp-lab")
+
+
+def test_where_a_job_must_name_a_type_it_names_one_that_a_node_has(tmp_path: Path) -> None:
+    """An inventory may keep a type that no node has any more, the first of all too."""
+    unused = ("\ngpu_types:\n", "\ngpu_types:\n  h100: {models: [H100]}\n")
+    refused = ("\nscheduler:\n", "\nscheduler:\n  untyped_gpus: refuse\n")
+    expected = Expected(changed(INVENTORIES / "skynet", tmp_path, unused, refused))
+    assert list(expected.cluster.gpu_types) == list(SKYNET.cluster.gpu_types)
+    assert one_more(expected, expected.labs[0]).gpu_type in {gpu for node in expected.compute for gpu in node.gpus}
 
 
 @settings(max_examples=60)

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rehearsed import CAPS, rehearsal
 
-from gpupool.rehearsal import timeline
 from gpupool.rehearsal.finding import Finding, Moment
-from gpupool.rehearsal.page import page
-from gpupool.rehearsal.page_data import OUTCOMES, verdict, words_for
-from gpupool.rehearsal.timeline import Point, Row, thinned
+from gpupool.rehearsal.report import timeline
+from gpupool.rehearsal.report.data import OUTCOMES, verdict, words_for
+from gpupool.rehearsal.report.page import page
+from gpupool.rehearsal.report.timeline import Point, Row, thinned
 
 _VOID = {"meta", "link", "br", "hr", "img", "input"}  # elements of HTML without an end
 

@@ -7,11 +7,11 @@ import pytest
 from gpupool.cluster.complaints import BadInventoryError
 from gpupool.cluster.load import load
 from gpupool.rehearsal.expected_claims import Wish
-from gpupool.rehearsal.site import promises
-from gpupool.rehearsal.site_data import Expect, Pending
-from gpupool.rehearsal.site_try import _holds
+from gpupool.rehearsal.scenarios.attempt import _holds
+from gpupool.rehearsal.scenarios.data import Expect, Pending
+from gpupool.rehearsal.scenarios.promises import promises
 from gpupool.rehearsal.stage import Scene, Sent
-from gpupool.rehearsal.twin_jobs import Job
+from gpupool.rehearsal.twin.jobs import Job
 
 EXAMPLE = Path(__file__).parents[2] / "inventory" / "example"
 CLUSTER = load(EXAMPLE)

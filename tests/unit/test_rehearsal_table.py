@@ -8,8 +8,8 @@ import pytest
 from rehearsed import rehearsal
 from rich.console import Console
 
-from gpupool.rehearsal.page_data import Rehearsed
-from gpupool.rehearsal.table import show
+from gpupool.rehearsal.report.data import Rehearsed
+from gpupool.rehearsal.report.table import show
 
 
 def _shown(rehearsed: Rehearsed, *, terminal: bool, width: int = 140) -> str:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.errors import TwinError
-from gpupool.rehearsal.compiled import Compiled, Version, cannot, compiled, of_version
-from gpupool.rehearsal.differences import Difference, applied, unnamed
-from gpupool.rehearsal.differences_table import GRACE, differences, place_of
-from gpupool.rehearsal.differences_text import changed, masked
+from gpupool.rehearsal.twin.compiled import Compiled, Version, cannot, compiled, of_version
+from gpupool.rehearsal.twin.differences import Difference, applied, unnamed
+from gpupool.rehearsal.twin.differences.table import GRACE, differences, place_of
+from gpupool.rehearsal.twin.differences.text import changed, masked
 
 INVENTORY = Path(__file__).parents[2] / "inventory"
 INVENTORIES = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))

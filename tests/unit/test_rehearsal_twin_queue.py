@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from gpupool.cluster.load import load
 from gpupool.errors import TwinError
-from gpupool.rehearsal import twin_queue
-from gpupool.rehearsal.twin_jobs import Ask, Job, Refusal
-from gpupool.rehearsal.twin_queue import answers, ended, jobs, submission
+from gpupool.rehearsal.twin import queue as twin_queue
+from gpupool.rehearsal.twin.jobs import Ask, Job, Refusal
+from gpupool.rehearsal.twin.queue import answers, ended, jobs, submission
 
 
 def _row(**texts: str) -> str:

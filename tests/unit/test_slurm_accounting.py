@@ -7,9 +7,9 @@ import pytest
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
+from gpupool.compile.slurm.accounting import UNBOUNDED, entities, partition_qos
+from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.operations.accounting import normal
-from gpupool.slurm.accounting import UNBOUNDED, entities, partition_qos
-from gpupool.slurm.conf import slurm_conf
 
 ROOT = Path(__file__).parents[2]
 SMALL = Path(__file__).parent / "small" / "inventory.yml"

@@ -9,11 +9,11 @@ from gpupool.cluster.checks.slurm_keys import OWN_KEYS
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_for, files_of
-from gpupool.slurm.accounting import entities
-from gpupool.slurm.conf import slurm_conf
-from gpupool.slurm.gres import cgroup_conf, gres_conf
-from gpupool.slurm.priority import step_down
-from gpupool.system.packages import packages_for
+from gpupool.compile.slurm.accounting import entities
+from gpupool.compile.slurm.conf import slurm_conf
+from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
+from gpupool.compile.slurm.priority import step_down
+from gpupool.compile.system.packages import packages_for
 from gpupool.testbed.overlay import stand_in
 
 ROOT = Path(__file__).parents[2]

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.schema.labs import Amounts, Limits
+from gpupool.compile.slurm.accounting import entities
 from gpupool.operations.accounting import normal
-from gpupool.slurm.accounting import entities
 
 SMALL = load(Path(__file__).parent / "small" / "inventory.yml")
 MINUTES = st.integers(1, 500_000)

@@ -12,7 +12,7 @@ from submitted import ALL, LUAS, MEMORY, NO_VAL16, PARTITIONS, REPLACES, Plugin,
 
 from gpupool.cluster.load import load
 from gpupool.compile import files_for
-from gpupool.slurm.submit import job_submit_lua, lua, wanted
+from gpupool.compile.slurm.submit import job_submit_lua, lua, wanted
 
 ROOT = Path(__file__).parents[2]
 INVENTORIES = sorted(path.parent.name for path in (ROOT / "inventory").glob("*/inventory.py"))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from submitted import ALL, AT_SUBMIT, LUAS, NO_VAL, NO_VAL16, PARTITIONS, REPLACES, SPREAD, UNSET, Plugin, plugin, pool
 
-from gpupool.slurm.submit import job_submit_lua
+from gpupool.compile.slurm.submit import job_submit_lua
 
 GIB = 1024
 NICE_OF_0 = 0x80000000

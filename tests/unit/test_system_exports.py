@@ -9,8 +9,8 @@ import pytest
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
-from gpupool.system.exports import exports_file, exports_for, nfs_conf
-from gpupool.system.storage import mounts_for, stand_ins_for
+from gpupool.compile.system.exports import exports_file, exports_for, nfs_conf
+from gpupool.compile.system.storage import mounts_for, stand_ins_for
 from gpupool.testbed.overlay import stand_in
 
 HERE = Path(__file__).parent

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from gpupool.system.mounts import unit_name, with_units
+from gpupool.compile.system.mounts import unit_name, with_units
 from gpupool.wanted import Mount
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
-from gpupool.system.packages import packages_for
-from gpupool.system.spaces import folders_for, homes_for, members_for, tops_for
+from gpupool.compile.system.packages import packages_for
+from gpupool.compile.system.spaces import folders_for, homes_for, members_for, tops_for
 from gpupool.testbed.overlay import stand_in
 from gpupool.wanted import Folder, Space
 

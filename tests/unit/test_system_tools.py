@@ -10,7 +10,7 @@ from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.schema.software import Tool
 from gpupool.compile import files_of
-from gpupool.system.tools import sbash
+from gpupool.compile.system.tools import sbash
 
 ROOT = Path(__file__).parents[2]
 INVENTORIES = sorted(path.parent.name for path in (ROOT / "inventory").glob("*/inventory.py"))

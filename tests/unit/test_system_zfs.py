@@ -13,8 +13,8 @@ from gpupool.cluster.model import Cluster
 from gpupool.cluster.pools import Placed, dataset_of
 from gpupool.cluster.schema.storage import Export, Pool
 from gpupool.cluster.zfs_properties import OF_DATASETS, wrong
+from gpupool.compile.system.zfs import datasets_for, pools_for
 from gpupool.operations.zfs.values import create_arguments, plain, plain_properties
-from gpupool.system.zfs import datasets_for, pools_for
 from gpupool.testbed.overlay import stand_in
 from gpupool.wanted import Dataset, Vdev
 

@@ -11,8 +11,8 @@ from yaml import safe_dump, safe_load
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
-from gpupool.system.packages import packages_for
-from gpupool.system.usage import PROOF, SETTINGS, Counted, Purged, files, jobs_for
+from gpupool.compile.system.packages import packages_for
+from gpupool.compile.system.usage import PROOF, SETTINGS, Counted, Purged, files, jobs_for
 from gpupool.testbed.overlay import stand_in
 
 INVENTORY = Path(__file__).parents[2] / "inventory"

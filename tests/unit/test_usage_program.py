@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from gpupool.compile.template import fill
 from gpupool.programs.usage import count, note, report, tree
-from gpupool.template import fill
 
 FILE = "disk-usage.txt"
 ROOT = Path(__file__).parents[2]

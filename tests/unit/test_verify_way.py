@@ -11,7 +11,7 @@ import pytest
 from testinfra.host import Host
 
 from gpupool.engine import ssh
-from gpupool.reach import reach
+from gpupool.target import find_target
 from gpupool.verify import test_node, way
 from gpupool.verify.run import Outcome, run
 from gpupool.verify.way import Way
@@ -88,11 +88,11 @@ def test_a_clock_that_is_off_is_named(seconds: int, words: str) -> None:
 
 
 def test_all_checks_of_a_node_that_hangs_fail_and_the_others_are_made(log: Path) -> None:
-    to = reach(EXAMPLE, "nodes")
-    first, other = to.nodes[0].name, to.nodes[1].name
+    target = find_target(EXAMPLE, "nodes")
+    first, other = target.nodes[0].name, target.nodes[1].name
     log.parent.joinpath("bin", "ssh").write_text(SSH.format(log=log).replace("head-01", first))
     outcomes: list[Outcome] = []
-    assert run(to, {first, other}, outcomes.append) == outcomes
+    assert run(target, {first, other}, outcomes.append) == outcomes
     lost = {it.why for it in outcomes if it.node == first}
     assert lost == {"the connection was lost: no answer in 3 s"}
     assert len([line for line in log.read_text().splitlines() if f" {first} " in line]) == 1

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pace import until
 
-from gpupool.reach import reach
+from gpupool.target import find_target
 from gpupool.testbed import image, vm
 from gpupool.testbed.look import ssh_command
 from tests.testbed.cluster import ROOT, Testbed, gpupool, hang_up
@@ -38,8 +38,8 @@ class Stores(Testbed):
 
     def boot(self, node: str) -> str:
         """Return the number of a node's boot; nothing while it does not let us in."""
-        assert self.to.testbed
-        line = ssh_command(self.to.testbed, node, "root", ["cat /proc/sys/kernel/random/boot_id"])
+        assert self.target.testbed
+        line = ssh_command(self.target.testbed, node, "root", ["cat /proc/sys/kernel/random/boot_id"])
         alive = ["BatchMode=yes", "ConnectTimeout=4", "ServerAliveInterval=10", "ServerAliveCountMax=3"]
         patient = [line[0], *(word for option in alive for word in ("-o", option)), *line[1:]]
         return subprocess.run(patient, capture_output=True, text=True, check=False).stdout.strip()
@@ -50,9 +50,9 @@ class Stores(Testbed):
 
     def pull_plug(self, node: str) -> None:
         """Switch a machine off as a power cut does."""
-        assert self.to.testbed
+        assert self.target.testbed
         hang_up(self.container(node))
-        vm.pull_plug(self.to.testbed.id, node)
+        vm.pull_plug(self.target.testbed.id, node)
 
     def start(self, node: str, wait: bool = True) -> None:
         """Switch a machine on again, and wait until it lets us in."""
@@ -68,7 +68,9 @@ def up() -> Stores:
     done = gpupool(*start, "--json")
     assert done.returncode == 0, done.stderr
     made = json.loads(done.stdout)["created"]
-    stores = Stores(INVENTORY, reach(INVENTORY, "testbed"), bare and {"control", *MACHINES.split(",")} <= set(made))
+    stores = Stores(
+        INVENTORY, find_target(INVENTORY, "testbed"), bare and {"control", *MACHINES.split(",")} <= set(made)
+    )
     done = gpupool("apply", INVENTORY, "--on", "testbed", "--yes")
     assert done.returncode == 0, done.stdout + done.stderr
     return stores

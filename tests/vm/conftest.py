@@ -33,9 +33,9 @@ def changed(stores: Stores, tmp_path: Path) -> Iterator[Changed]:
 
     Nothing is applied, neither then nor afterwards.
     """
-    assert stores.to.testbed
+    assert stores.target.testbed
     copy = shutil.copytree(INVENTORY, tmp_path / "inventory")
-    seen = replace(stores.to.testbed, id=f"{stores.to.testbed.id}-changed", inventory=str(copy))
+    seen = replace(stores.target.testbed, id=f"{stores.target.testbed.id}-changed", inventory=str(copy))
     state.folder(seen.id).mkdir(mode=0o700, exist_ok=True)
     state.save(seen)
 
@@ -43,7 +43,7 @@ def changed(stores: Stores, tmp_path: Path) -> Iterator[Changed]:
         text = (copy / file).read_text()
         assert old in text
         (copy / file).write_text(text.replace(old, new))
-        return Stores(copy, stores.to)
+        return Stores(copy, stores.target)
 
     yield change
     state.forget(seen.id)

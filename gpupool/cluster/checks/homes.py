@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.checks.places import at, within
+from gpupool.cluster.checks.places import at
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.schema.base import of_user
+from gpupool.unix import within
 
 
 def ensure_nobody_shares_a_directory(site: Site) -> Iterator[Complaint]:

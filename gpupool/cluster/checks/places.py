@@ -3,6 +3,7 @@
 import posixpath
 
 from gpupool.cluster.checks.site import Site
+from gpupool.unix import within
 
 # with all that is in them
 _SYSTEMS = (
@@ -77,11 +78,6 @@ def on_server(site: Site, path: str) -> tuple[str, str]:
     if key is None or export is None or export.server is None or export.path is None:
         return "", real
     return export.server, f"{export.path.rstrip('/')}{real[len(at(site, key)) :]}"
-
-
-def within(path: str, place: str) -> bool:
-    """Return whether a path is a place, or lies below it."""
-    return path == place or path.startswith(f"{place.rstrip('/')}/")
 
 
 def fixed(path: str) -> str:

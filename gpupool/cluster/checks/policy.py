@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.checks.slurm_keys import OWN_KEYS
 from gpupool.cluster.complaints import Complaint
+from gpupool.unix import within
 
 
 def ensure_there_is_a_controller(site: Site) -> Iterator[Complaint]:
@@ -27,7 +28,7 @@ def ensure_there_is_a_controller(site: Site) -> Iterator[Complaint]:
     for key, export in storage.exports.items():
         at = export.at or f"{storage.mount_root}/{key}"
         selector = export.mount_on or storage.mount_on
-        if (state == at or state.startswith(f"{at}/")) and selector:
+        if within(state, at) and selector:
             try:
                 if controllers <= set(site.node_table.select(selector)):
                     return

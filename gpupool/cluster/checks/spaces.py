@@ -4,10 +4,11 @@ import difflib
 import re
 from collections.abc import Iterator
 
-from gpupool.cluster.checks.places import at, export_of, fixed, on_server, space_links, within
+from gpupool.cluster.checks.places import at, export_of, fixed, on_server, space_links
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.units import format_duration
+from gpupool.unix import within
 
 _DAY = 86400
 

@@ -4,12 +4,13 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from gpupool.cluster.checks.places import at, fixed, within
+from gpupool.cluster.checks.places import at, fixed
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.pools import dataset_of
 from gpupool.cluster.schema.base import filled
 from gpupool.cluster.schema.storage import Export
+from gpupool.unix import within
 
 _OPTION = re.compile(r"[a-z][a-z0-9_.]*(=[A-Za-z0-9_.:/-]+)?")
 _SOFT = ("soft", "softerr", "softreval")

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from gpupool import unix_names
-from gpupool.cluster.checks.places import fixed, is_the_systems, within
+from gpupool import unix
+from gpupool.cluster.checks.places import fixed, is_the_systems
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.unix import within
 
 
 def ensure_the_system_keeps_its_places(site: Site) -> Iterator[Complaint]:
@@ -51,14 +52,14 @@ def ensure_debian_takes_the_names(site: Site) -> Iterator[Complaint]:
     """Users, groups and packages have names that Debian takes; case is looked at elsewhere."""
     inventory = site.inventory
     for index, user in enumerate(inventory.users):
-        if not unix_names.USER.fullmatch(user.name.lower()):
+        if not unix.USER.fullmatch(user.name.lower()):
             message = (
                 f"{user.name} is not a valid user name: up to 32 lower-case letters, digits, _, . and -, not starting "
                 "with a digit"
             )
             yield Complaint(("users", index, "name"), message)
     for index, account in enumerate(inventory.accounts):
-        if account.gid is not None and not unix_names.GROUP.fullmatch(account.name.lower()):
+        if account.gid is not None and not unix.GROUP.fullmatch(account.name.lower()):
             message = (
                 f"{account.name} is not a valid group name: up to 32 lower-case letters, digits, _, . and -, not "
                 "starting with a digit"
@@ -66,7 +67,7 @@ def ensure_debian_takes_the_names(site: Site) -> Iterator[Complaint]:
             yield Complaint(("accounts", index, "name"), message, "without a gid it needs no group")
     for role, packages in inventory.software.packages.items():
         for index, package in enumerate(packages):
-            if not unix_names.PACKAGE.fullmatch(package):
+            if not unix.PACKAGE.fullmatch(package):
                 message = f"{package!r} is not a valid Debian package name"
                 yield Complaint(("software", "packages", role, index), message, "write the name without a version")
 
@@ -75,9 +76,9 @@ def ensure_passwd_holds_the_users(site: Site) -> Iterator[Complaint]:
     """What is a field of passwd has no colon."""
     for index, user in enumerate(site.inventory.users):
         for key, value in (("full_name", user.full_name), ("shell", user.shell)):
-            if value and unix_names.breaks_passwd(value):
+            if value and unix.breaks_passwd(value):
                 yield Complaint(("users", index, key), f"{value!r} contains a colon, which separates fields of passwd")
-    if unix_names.breaks_passwd(home := site.inventory.storage.home.path):
+    if unix.breaks_passwd(home := site.inventory.storage.home.path):
         yield Complaint(
             ("storage", "home", "path"), f"{home} contains a colon, which separates fields of passwd", "rename it"
         )

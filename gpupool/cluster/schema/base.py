@@ -6,14 +6,14 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from gpupool.cluster.shown import shown
+from gpupool.cluster.quote import quoted
 
 
 def one_line(word: str) -> str:
     """Return a word as it is; ValueError where it has line feeds or other control characters."""
     # other signs that cannot be printed, such as joiners, stand in people's names
     if strange := next((sign for sign in word if unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp")), None):
-        raise ValueError(f"{shown(word)} contains {strange!r}; a string must be one line without control characters")
+        raise ValueError(f"{quoted(word)} contains {strange!r}; a string must be one line without control characters")
     return word
 
 
@@ -49,9 +49,9 @@ def of_user(path: str, name: str, account: str) -> str:
 def _of_a_user(path: str) -> str:
     now = filled(path)
     if "{" in now or "}" in now:
-        raise ValueError(f"{shown(path)}: the only placeholders are {{user}}, {{account}}, {{domain}} and {{id}}")
+        raise ValueError(f"{quoted(path)}: the only placeholders are {{user}}, {{account}}, {{domain}} and {{id}}")
     if not now.startswith("/") or any(c.isspace() for c in now):
-        raise ValueError(f"{shown(path)} is not an absolute path without spaces")
+        raise ValueError(f"{quoted(path)} is not an absolute path without spaces")
     return one_line(path)
 
 

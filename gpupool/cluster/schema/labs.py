@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, field_validator
 
+from gpupool.cluster.quote import quoted
 from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, Nodes, Word, one_line
-from gpupool.cluster.shown import shown
 from gpupool.cluster.units import Day, Duration, Size
 
 UnixId = Annotated[int, Field(strict=True, ge=1000, le=60000)]
@@ -24,7 +24,7 @@ def _public_key(key: str) -> str:
             "this is a private key: anyone who reads it can log in as its owner (write the line of its .pub file)"
         )
     if not _KEY.fullmatch(key):
-        raise ValueError(f"{shown(key)} is not a public key; write the one line of its .pub file: ssh-ed25519 AAAA…")
+        raise ValueError(f"{quoted(key)} is not a public key; write the one line of its .pub file: ssh-ed25519 AAAA…")
     return one_line(key)
 
 
@@ -134,5 +134,5 @@ class Partition(Fact):
     @classmethod
     def _plain(cls, name: str) -> str:
         if not re.fullmatch(r"[A-Za-z0-9_.@-]+", name.replace("{account}", "x")):
-            raise ValueError(f"{shown(name)} is not a valid partition name: use letters, digits, _, ., @ and -")
+            raise ValueError(f"{quoted(name)} is not a valid partition name: use letters, digits, _, ., @ and -")
         return name

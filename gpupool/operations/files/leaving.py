@@ -6,17 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gpupool.facts.record import RECORD, Entry, Unwanted
 from gpupool.operations import upcoming
+from gpupool.operations.ambient import executing
 from gpupool.operations.disk import DISK
 from gpupool.operations.frame import Commands, look, operation
 from gpupool.operations.refusal import failure
 from gpupool.operations.work import Work
 from gpupool.shell import shell_file, values
+from gpupool.unix import UNITS
 
 #: Shell functions for the record, to stand at the head of a script.
 RECORDING = values(record=RECORD) + DISK + shell_file(__package__, "record.sh")
-_UNIT = re.compile(r"/etc/systemd/system/([^/]+\.(?:timer|service|automount|mount))")
+_UNIT = re.compile(rf"{UNITS}/([^/]+\.(?:timer|service|automount|mount))")
 #: What reads a directory's files again after some were removed.
-_AFTERWARDS = {"/etc/systemd/system/": "systemctl daemon-reload", "/etc/exports.d/": "exportfs -r"}
+_AFTERWARDS = {f"{UNITS}/": "systemctl daemon-reload", "/etc/exports.d/": "exportfs -r"}
 
 
 @operation
@@ -36,6 +38,9 @@ def removed(wanted: list[str], keep_below: str) -> Commands:
 def left(wanted: list[str]) -> Commands:
     """Remove the rest, and fail where something is no longer wanted and not as gpupool put it. To be called last."""
     entries = look(Unwanted, RECORD, wanted=wanted)
+    if not executing():  # what `removed` would have removed by now
+        coming = upcoming.announced()
+        entries = [entry for entry in entries if coming.get(entry.path) != upcoming.ABSENT]
     yield from _remove(entries, _kept(entries))
 
 
@@ -44,7 +49,7 @@ def _remove(entries: Sequence[Entry], kept: Mapping[str, str] | None = None) -> 
     gone = [entry.path for entry in entries if not entry.now]
     ours = [entry.path for entry in entries if entry.now and entry.untouched]
     ours.sort(key=lambda path: not path.endswith(".timer"))  # a timer would start its service again
-    for path in ours:
+    for path in (*ours, *gone):
         upcoming.announce(path, upcoming.ABSENT)
     work.changes |= dict.fromkeys(ours, "no longer in the inventory: will be removed\n")
     work.changes |= dict.fromkeys(gone, "no longer in the inventory, and already removed\n")

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from gpupool.facts.mounts import UNITS, Alive, Mounted, Mounts, MountState, as_in_mountinfo
+from gpupool.facts.mounts import Alive, Mounted, Mounts, MountState, as_in_mountinfo
 from gpupool.operations import diffs
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.files.leaving import RECORDING
@@ -15,6 +15,7 @@ from gpupool.operations.mounts.options import fixed, remountable
 from gpupool.operations.refusal import failure
 from gpupool.operations.work import Work
 from gpupool.shell import shell_file, values
+from gpupool.unix import UNITS
 from gpupool.wanted import File, Mount
 
 _PRELUDE = values(units=UNITS) + RECORDING + shell_file(__package__, "mounts.sh")

@@ -7,7 +7,7 @@ from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.expected_claims import single
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, verdict, with_labs
 from gpupool.rehearsal.stage import Stage
-from gpupool.rehearsal.twin_jobs import Ask, Refusal
+from gpupool.rehearsal.twin.jobs import Ask, Refusal
 
 _ARRAY = 1000  # tasks; slurm.conf's MaxArraySize is one more
 _TASKS = 4

@@ -24,15 +24,11 @@ def _can_spill(expected: Expected) -> str | None:
     return None if any(_spills(expected)) else "no user has a limit that another partition of the lab lifts"
 
 
-def _gpu(expected: Expected) -> str | None:
-    return expected.cluster.gpu_types[0] if expected.typed else None
-
-
 def _try_spill(stage: Stage) -> Verdict:
     stage.empty()
     lab, user, limit, lent = next(_spills(stage.expected))
     both = f"{lab.partition},{lent.name}"
-    sent = stage.send([Wish(lab.name, user.name, lab.name, both, limit + _BEYOND, gpu_type=_gpu(stage.expected))])
+    sent = stage.send([Wish(lab.name, user.name, lab.name, both, limit + _BEYOND, gpu_type=stage.expected.gpu_type)])
     tried = f"{user.name}, with a limit of {limit} GPUs, submitted {limit + _BEYOND} jobs to {both}"
     if sent.refused:
         return broken(tried, f"refused: {sent.refused[0][1]}")
@@ -60,7 +56,7 @@ def _try_counts(stage: Stage) -> Verdict:
     stage.empty()
     lab, partition = _lent(stage.expected) or (stage.expected.labs[0], stage.expected.givers[0])
     user = lab.members[0].name
-    sent = stage.send([Wish(lab.name, user, lab.name, partition.name, lab.cap + 1, gpu_type=_gpu(stage.expected))])
+    sent = stage.send([Wish(lab.name, user, lab.name, partition.name, lab.cap + 1, gpu_type=stage.expected.gpu_type)])
     tried = f"{lab.name}, with a cap of {lab.cap}, submitted {lab.cap + 1} jobs to {partition.name}"
 
     done, scene = stage.until(
@@ -95,10 +91,10 @@ def _try_mate(stage: Stage) -> Verdict:
     lab, partition = _mates(expected) or (expected.labs[0], expected.givers[0])
     stage.empty()
     one, other = lab.members[:2]
-    lent = stage.send([Wish(lab.name, one.name, lab.name, partition.name, lab.cap, gpu_type=_gpu(expected))])
+    lent = stage.send([Wish(lab.name, one.name, lab.name, partition.name, lab.cap, gpu_type=expected.gpu_type)])
     stage.until(lambda it: it.gpus(lent) == lab.cap, stage.patience(lab.cap))
     wanted = min(2, lab.cap)
-    mine = stage.send([Wish(lab.name, other.name, lab.name, lab.partition, wanted, gpu_type=_gpu(expected))])
+    mine = stage.send([Wish(lab.name, other.name, lab.name, lab.partition, wanted, gpu_type=expected.gpu_type)])
     arbiter = expected.cluster.preemption.arbiter
     pause = arbiter.interval if arbiter else 0
     done, scene = stage.until(lambda it: it.gpus(mine) == wanted, pause + stage.patience(wanted, evicts=True))

@@ -70,11 +70,10 @@ def _case(
         if expected.may(user, owner, account) and getattr(owner.limits.per_user, what) is None
     ]  # fmt: skip
     named = (f"--qos={qos}",) if qos else ()
-    gpu = expected.cluster.gpu_types[0] if expected.typed else None
 
     def wish(partition: str, number: int, cpus: int | None) -> Wish:
         gpus = 1 if what == "gpu" else 0
-        kind = gpu if gpus else None
+        kind = expected.gpu_type if gpus else None
         return Wish(user.account, user.name, account, partition, number, gpus, cpus, kind, more=(*named, *_MEM))
 
     sizes = [1] * limit if what != "cpu" else [*[_PIECE] * (limit // _PIECE), *[limit % _PIECE] * (limit % _PIECE > 0)]

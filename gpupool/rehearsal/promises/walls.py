@@ -11,7 +11,7 @@ from gpupool.rehearsal.expected import Expected, Lab
 from gpupool.rehearsal.expected_claims import Wish
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, kept, verdict
 from gpupool.rehearsal.stage import CYCLE, Stage
-from gpupool.rehearsal.twin_jobs import Job
+from gpupool.rehearsal.twin.jobs import Job
 
 _LIMIT = re.compile(r"JobId=(\d+).*? TimeLimit=(\S+)")
 _MINUTE = 60  # Slurm's least unit of limits

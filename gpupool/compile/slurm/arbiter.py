@@ -1,0 +1,56 @@
+"""The arbiter's settings: whose jobs give way to labmates, and how long a grace time is where."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.slurm.accounting import partition_qos
+from gpupool.compile.slurm.limits import MOST_JOBS, most_jobs
+from gpupool.compile.template import fill
+from gpupool.unix import UNITS
+from gpupool.wanted import File
+
+HOME = "/usr/local/lib/gpupool"
+SETTINGS = "/etc/gpupool/arbiter.json"
+UNIT = f"{UNITS}/gpupool-arbiter.service"
+_SOURCE = Path(__file__).parents[2] / "programs" / "arbiter"
+
+# squeue's answer of 10,000 jobs took 240 MiB as text, of which Python holds up to three copies
+_KIB_OF_A_JOB = 80
+_LEAST_MIB = 512
+
+
+def settings(cluster: Cluster) -> dict[str, Any] | None:
+    """Return what /etc/gpupool/arbiter.json says; None where no partition is preemptable.
+
+    An arbiter that is switched off gets settings by which it does nothing: one that ran before has to stop it.
+    """
+    wanted = cluster.preemption.arbiter
+    preemptable = {name: it.grace for name, it in cluster.partitions.items() if it.preemptable}
+    if not preemptable:
+        return None
+    on = wanted is None or wanted.enabled
+    return {
+        "labmates": [name for name in wanted.partitions if name in preemptable] if wanted and on else [],
+        "grace": preemptable if on else {},
+        "tier": {name: it.tier for name, it in cluster.partitions.items()},
+        "partition_qos": {name: qos for name, it in cluster.partitions.items() if (qos := partition_qos(it))},
+        "parents": {name: it.parent for name, it in cluster.accounts.items() if it.parent != "root"},
+        "action": cluster.preemption.action,
+        "user_signal": cluster.preemption.send_user_signal,
+        "interval": wanted.interval if wanted else 15,
+    }
+
+
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield the service's program, settings and unit, on controllers; none where it has nothing to do."""
+    values = settings(cluster)
+    if values is None or not node.has("controller", "backup-controller"):
+        return
+    for source in sorted(_SOURCE.glob("*.py")):
+        yield File(f"{HOME}/arbiter/{source.name}", source.read_text())
+    yield File(SETTINGS, json.dumps(values, indent=1) + "\n")
+    memory = max(_LEAST_MIB, (most_jobs(cluster) or MOST_JOBS) * _KIB_OF_A_JOB // 1024)
+    yield File(UNIT, fill("arbiter.service", cluster=cluster, home=HOME, settings=SETTINGS, memory=memory))

@@ -1,0 +1,146 @@
+"""slurm.conf from a Cluster. What each key does: slurm.conf(5)."""
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from gpupool.cluster.model import Cluster, Node, Partition
+from gpupool.cluster.slurm_versions import has_preempt_parameters, has_sackd, limits_rpcs
+from gpupool.compile.slurm import priority, submit
+from gpupool.compile.slurm.accounting import partition_qos
+from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
+from gpupool.compile.slurm.limits import most_jobs
+from gpupool.compile.slurm.names import SPOOL, folded, minutes
+from gpupool.compile.template import fill
+from gpupool.wanted import File, SlurmNode
+
+_BILLING = {"cpu": "CPU", "gpu": "GRES/gpu", "mem": "Mem"}
+
+
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield Slurm's configuration, on the nodes that hold it as files; only controllers need the submit plugin."""
+    if has_files(cluster, node):
+        yield File("/etc/slurm/slurm.conf", slurm_conf(cluster))
+        yield File("/etc/slurm/gres.conf", gres_conf(cluster))
+        yield File("/etc/slurm/cgroup.conf", cgroup_conf(cluster))
+        # Debian's own includes a pattern, of which Slurm complains at every command
+        yield File("/etc/slurm/plugstack.conf", "# no SPANK plugins\n")
+    if node.has("controller", "backup-controller") and (plugin := submit.job_submit_lua(cluster)):
+        yield File("/etc/slurm/job_submit.lua", plugin)
+
+
+def has_files(cluster: Cluster, node: Node) -> bool:
+    """Whether a node holds Slurm's configuration as files; the others ask the controllers for it."""
+    if node.has("controller", "backup-controller", "database"):
+        return True
+    return node.has("head") and not has_sackd(cluster.slurm.version)
+
+
+def compute_nodes(cluster: Cluster) -> list[SlurmNode]:
+    """Return the nodes that jobs run on, as slurm.conf has them."""
+    return [SlurmNode(node.slurm_name, node.cpus, dict(node.gpus)) for node in cluster.having("compute")]
+
+
+@lru_cache(maxsize=4)
+def slurm_conf(cluster: Cluster) -> str:
+    """Return slurm.conf, the same on every node that has one."""
+    compute = cluster.having("compute")
+    return fill(
+        "slurm.conf",
+        cluster=cluster,
+        spool=SPOOL,
+        controllers=cluster.controllers,
+        database=cluster.database,
+        gpu_types=list(cluster.gpu_types),
+        memory_key=_default_memory(cluster),
+        most_jobs=most_jobs(cluster),
+        submit_plugin=submit.wanted(cluster),
+        weights=priority.weights(cluster),
+        scheduler_parameters=",".join(_scheduler_parameters(cluster)),
+        preempt_parameters=has_preempt_parameters(cluster.slurm.version),
+        preempting=any(partition.preemptable for partition in cluster.partitions.values()),
+        controller_parameters=",".join(_controller_parameters(cluster)),
+        nodes=[_node_line(node) for node in compute],
+        partitions=list(_partition_lines(cluster)),
+    )
+
+
+def _controller_parameters(cluster: Cluster) -> Iterator[str]:
+    yield "enable_configless"
+    limit = cluster.scheduler.rpc_limit
+    if limit and limits_rpcs(cluster.slurm.version):
+        yield f"rl_enable,rl_bucket_size={limit.bucket},rl_refill_rate={limit.refill}"
+    preempting = any(partition.preemptable for partition in cluster.partitions.values())
+    if preempting and cluster.preemption.send_user_signal and not has_preempt_parameters(cluster.slurm.version):
+        yield "preempt_send_user_signal"
+
+
+def _scheduler_parameters(cluster: Cluster) -> Iterator[str]:
+    if any(partition.preemptable for partition in cluster.partitions.values()):
+        yield "bf_continue,bf_interval=2,batch_sched_delay=0,sched_interval=10,sched_min_interval=1000000"
+    if (least := priority.least_reserving(cluster)) is not None:
+        yield f"bf_min_prio_reserve={least}"
+
+
+def _default_memory(cluster: Cluster) -> str | None:
+    default = cluster.scheduler.default_memory
+    for key, mib in (("GPU", default.per_gpu), ("CPU", default.per_cpu), ("Node", default.per_node)):
+        if mib is not None:
+            return f"DefMemPer{key}={mib}"
+    return None
+
+
+def _node_line(node: Node) -> str:
+    parts = [f"NodeName={node.slurm_name}"]
+    if node.slurm_name != node.name:
+        # slurmd looks its own name up by the machine's host name, which is the short one
+        parts.append(f"NodeHostname={node.name}")
+    if node.address:
+        parts.append(f"NodeAddr={node.address}")
+    # sockets, cores and threads are left out on purpose: Slurm then allocates single logical CPUs
+    parts.append(f"CPUs={node.cpus}")
+    if node.cpus_kept:
+        # Slurm keeps the CPUs of a GPU within one socket
+        parts += ["Sockets=1", f"CoresPerSocket={node.cpus}", "ThreadsPerCore=1"]
+        parts.append(f"RestrictedCoresPerGPU={node.cpus_kept}")
+    parts.append(f"RealMemory={node.memory}")
+    if node.gpus:
+        parts.append("Gres=" + ",".join(f"gpu:{gpu}:{count}" for gpu, count in node.gpus.items()))
+    if node.features:
+        parts.append("Feature=" + ",".join(node.features))
+    parts.append("State=CLOUD" if node.elastic else "State=UNKNOWN")
+    return " ".join(parts)
+
+
+def _partition_lines(cluster: Cluster) -> Iterator[str]:
+    hostlists: dict[tuple[str, ...], str] = {}  # most partitions have the same nodes
+    for partition in cluster.partitions.values():
+        if partition.nodes not in hostlists:
+            hostlists[partition.nodes] = folded(cluster.nodes[name].slurm_name for name in partition.nodes)
+        yield _partition_line(cluster, partition, hostlists[partition.nodes])
+
+
+def _partition_line(cluster: Cluster, entry: Partition, hostlist: str) -> str:
+    parts = [f"PartitionName={entry.name}", f"Nodes={hostlist}"]
+    parts.append(f"Default={'YES' if entry.default else 'NO'}")
+    parts.append(f"MaxTime={minutes(entry.max_time) if entry.max_time else 'UNLIMITED'}")
+    if entry.max_nodes:
+        parts.append(f"MaxNodes={entry.max_nodes}")
+    parts.append(f"PriorityTier={entry.tier}")
+    if any(partition.preemptable for partition in cluster.partitions.values()):
+        parts.append(f"PreemptMode={cluster.preemption.action.upper() if entry.preemptable else 'OFF'}")
+    if entry.preemptable:
+        parts.append(f"GraceTime={entry.grace}")
+    if entry.allow_accounts:
+        parts.append("AllowAccounts=" + ",".join(entry.allow_accounts))
+    if entry.deny_accounts:
+        parts.append("DenyAccounts=" + ",".join(entry.deny_accounts))
+    if entry.allow_qos:
+        parts.append("AllowQos=" + ",".join(entry.allow_qos))
+    if qos := partition_qos(entry):
+        parts.append(f"QOS={qos}")
+    if entry.billing:
+        parts.append(
+            "TRESBillingWeights=" + ",".join(f"{_BILLING[key]}={weight}" for key, weight in entry.billing.items())
+        )
+    parts.append("State=UP")
+    return " ".join(parts)

@@ -1,0 +1,133 @@
+"""job_submit.lua from a Cluster: what Slurm's own settings cannot say of a job at its submission."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.units import format_size
+from gpupool.compile.slurm.names import minutes
+from gpupool.compile.slurm.priority import step_down
+from gpupool.compile.template import fill
+
+_TRES = ("tres_per_job", "tres_per_node", "tres_per_task", "tres_per_socket")
+_MEMORY = ("min_mem_per_node", "min_mem_per_cpu", "mem_per_tres")
+_CPUS = ("min_cpus", "pn_min_cpus", "cpus_per_task", "cpus_per_tres")
+_SPREAD = ("min_nodes", "max_nodes", "num_tasks", "ntasks_per_node", "ntasks_per_tres")
+
+# the rules of the template in their order: which data asks for one, and which fields of a changed job it looks at
+_RULES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "environment": ("export_fix", ()),
+    "partition": ("default_partition fitting", ()),
+    "queue": ("queues", ()),
+    "folder": ("refused_folders", ("work_dir",)),
+    "account": ("accounts", ("account",)),
+    "spread": ("spread", ("bitflags",)),
+    "components": ("preemptable", ("partition",)),
+    "gpu_type": ("gpu_types", _TRES),
+    "qos": ("replaced", ("qos", "account")),
+    "default_memory": ("memory_per_cpu", ()),
+    "memory": ("most_memory", (*_MEMORY, *_TRES, *_CPUS, *_SPREAD)),
+    "cpus": ("cpus_per_gpu", ()),
+    "alone": ("step_down", ()),
+    "rank": ("step_down", ()),
+    "mail": ("no_mail", ()),
+}
+
+
+def wanted(cluster: Cluster) -> bool:
+    """Return whether slurmctld shall ask our plugin: only if the inventory asks for a piece of it."""
+    return job_submit_lua(cluster) is not None
+
+
+@lru_cache(maxsize=4)
+def job_submit_lua(cluster: Cluster) -> str | None:
+    """Return the plugin's text, None where the inventory asks for none of its pieces."""
+    data = _data(cluster)
+    rules = {name: fields for name, (asked, fields) in _RULES.items() if any(data[key] for key in asked.split())}
+    if not rules.keys() - {"mail"}:
+        return None
+    counts = bool({"default_memory", "memory", "cpus", "rank"} & set(rules))
+    return fill(
+        "job_submit.lua",
+        cluster=cluster,
+        lua=lua,
+        **data,
+        counts_gpus=counts,
+        looks_at_gpus=counts or "gpu_type" in rules,
+        at_submit=list(rules),
+        at_change={name: fields for name, fields in rules.items() if fields},
+    )
+
+
+def _data(cluster: Cluster) -> dict[str, Any]:
+    scheduler = cluster.scheduler
+    where = scheduler.default_partition
+    # slurm.conf takes one kind of default memory only, and there it is the one for each GPU
+    default = scheduler.default_memory
+    replaced = _replaced(cluster)
+    return {
+        "export_fix": scheduler.export_fix,
+        "default_partition": {
+            user.name: user.default_partition
+            for user in cluster.users.values()
+            if where == "per_user" and user.default_partition
+        },
+        "fitting": list(_fitting(cluster)) if where == "fit" else [],
+        "queues": _queues(cluster) if where == "per_user" or _says_none(cluster) else None,
+        "refused_folders": [folder.rstrip("/") for folder in scheduler.refuse_submit_from],
+        "gpu_types": list(cluster.gpu_types) if scheduler.untyped_gpus == "refuse" else [],
+        "accounts": {name.lower(): True for name in ("root", *cluster.accounts)} if replaced else {},
+        "spread": bool(cluster.gpu_types),
+        "preemptable": {name: True for name, it in cluster.partitions.items() if it.preemptable},
+        "replaced": replaced,
+        "walls": {name: minutes(qos.max_wall) for name, qos in cluster.qos.items() if qos.max_wall is not None},
+        "memory_per_cpu": default.per_cpu if default.per_gpu is not None else None,
+        "most_memory": {
+            what: {"mib": most, "words": format_size(most), "option": f"--mem-per-{what.lower()}"}
+            for what, most in (("GPU", scheduler.max_memory.per_gpu), ("CPU", scheduler.max_memory.per_cpu))
+            if most is not None
+        },
+        "cpus_per_gpu": scheduler.warn_cpus_per_gpu,
+        "step_down": step_down(cluster),
+        "no_mail": "mailprog" not in map(str.lower, cluster.slurm.parameters),
+    }
+
+
+def _says_none(cluster: Cluster) -> bool:
+    # not said at all is none as well, but asks for nothing: Slurm's own words must do
+    return cluster.scheduler.default_partition == "none" and "default_partition" in cluster.scheduler.model_fields_set
+
+
+def _fitting(cluster: Cluster) -> Iterator[dict[str, Any]]:
+    for partition in cluster.partitions.values():
+        # never send a job to a preemptable partition that it did not ask for
+        if not partition.preemptable:
+            only, never = (dict.fromkeys(names, True) for names in (partition.allow_accounts, partition.deny_accounts))
+            yield {"name": partition.name, "only": only, "never": never}
+
+
+def _queues(cluster: Cluster) -> str:
+    return f"Specify a partition with --partition (-p): {', '.join(cluster.partitions)}."
+
+
+def _replaced(cluster: Cluster) -> dict[str, dict[str, str]]:
+    replaced: dict[str, dict[str, str]] = {}
+    for name, qos in cluster.qos.items():
+        for account in qos.default_for if qos.replaces else ():
+            replaced.setdefault(account, {}).update(dict.fromkeys(qos.replaces, name))
+    return replaced
+
+
+def lua(value: str | float | Mapping[str, Any] | Sequence[Any]) -> str:
+    """Return a value as Lua writes it: strings, numbers, truth, lists and tables by name."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return '"' + re.sub(r'[\\"\x00-\x1f\x7f]', lambda odd: f"\\{ord(odd[0]):03}", value) + '"'
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"[{lua(key)}] = {lua(each)}" for key, each in value.items()) + " }" if value else "{}"
+    if isinstance(value, Sequence):
+        return "{ " + ", ".join(lua(each) for each in value) + " }" if value else "{}"
+    return str(value)

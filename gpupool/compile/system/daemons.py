@@ -1,0 +1,85 @@
+"""Slurm's daemons and those they need: settings of their own, and drop-ins for their systemd units.
+
+Debian's units do not come back after a failure, and start before what they need.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.slurm_versions import has_sackd
+from gpupool.compile.slurm.dbd import mariadb_conf, slurmdbd_conf
+from gpupool.compile.slurm.names import SPOOL, servers
+from gpupool.compile.template import fill
+from gpupool.unix import UNITS
+from gpupool.wanted import File
+
+MARIADB_CONF = "/etc/mysql/mariadb.conf.d/90-gpupool.cnf"
+FOLDERS_CONF = "/etc/tmpfiles.d/gpupool-slurmd.conf"
+
+
+def munge(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield the drop-in of munged, which every node of Slurm has."""
+    if node.runs_slurm:
+        yield drop_in(cluster, "munge")
+
+
+def database(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield what MariaDB and slurmdbd read, and slurmdbd's drop-in."""
+    if node.has("database"):
+        yield File(MARIADB_CONF, mariadb_conf(cluster))
+        yield File("/etc/slurm/slurmdbd.conf", slurmdbd_conf(cluster), "slurm", "slurm", "0600")
+        yield drop_in(cluster, "slurmdbd", after=("mariadb.service", "munge.service"))
+
+
+def controller(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield the drop-in of slurmctld, which waits for its state where that is on a mount."""
+    if node.has("controller", "backup-controller"):
+        state = (cluster.slurm.state,) if any(it.holds(cluster.slurm.state) for it in cluster.mounts) else ()
+        yield drop_in(cluster, "slurmctld", after=("munge.service",), requires_mounts=state)
+
+
+def compute(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield what slurmd reads, its drop-in, and what clears its folders at boot."""
+    if node.has("compute"):
+        yield File("/etc/default/slurmd", slurmd_default(cluster))
+        yield drop_in(cluster, "slurmd", after=("munge.service",))
+        yield File(FOLDERS_CONF, slurmd_folders(cluster))
+
+
+def head(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield what sackd reads and its drop-in, where this Slurm has it."""
+    if node.has("head") and has_sackd(cluster.slurm.version):
+        yield File("/etc/default/sackd", sackd_default(cluster))
+        yield drop_in(cluster, "sackd", after=("munge.service",))
+
+
+@lru_cache(maxsize=64)
+def drop_in(cluster: Cluster, unit: str, after: tuple[str, ...] = (), requires_mounts: tuple[str, ...] = ()) -> File:
+    """Return the drop-in that makes a daemon start again for as long as what it needs is away."""
+    text = fill("daemon.service", cluster=cluster, after=after, requires_mounts=requires_mounts)
+    return File(f"{UNITS}/{unit}.service.d/gpupool.conf", text)
+
+
+@lru_cache(maxsize=4)
+def slurmd_default(cluster: Cluster) -> str:
+    """Return /etc/default/slurmd: slurmd asks the controllers for its configuration."""
+    options = [f"--conf-server {','.join(servers(cluster))}"]
+    if any(cluster.drivers.contained(node.name) for node in cluster.having("compute")):
+        # a container is younger than the machine under it, and Slurm looks at the machine's boot
+        options.append("-b")
+    return fill("default", cluster=cluster, variable="SLURMD_OPTIONS", options=" ".join(options))
+
+
+@lru_cache(maxsize=4)
+def slurmd_folders(cluster: Cluster) -> str:
+    """Return the drop-in of tmpfiles.d that removes at boot what a crash has left of jobs."""
+    return fill("slurmd-folders.conf", cluster=cluster, spool=SPOOL)
+
+
+@lru_cache(maxsize=4)
+def sackd_default(cluster: Cluster) -> str:
+    """Return /etc/default/sackd, as slurmd's."""
+    return fill(
+        "default", cluster=cluster, variable="SACKD_OPTIONS", options=f"--conf-server {','.join(servers(cluster))}"
+    )

@@ -1,0 +1,136 @@
+"""Tops of labs' spaces, homes and folders of people, where a node makes them, as plain data."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.model import PEOPLE_GID, Cluster, Mount, Node, User
+from gpupool.cluster.schema.base import of_user
+from gpupool.compile.template import fill
+from gpupool.wanted import File, Folder, Space
+
+VARIABLES = "/etc/profile.d/gpupool-spaces.sh"
+
+
+def tops_for(cluster: Cluster, node: Node) -> list[Space]:
+    """Return the tops on a fileserver: of its exports with labs' spaces or a mode, and of each account's user spaces.
+
+    Where labs share an export none of them is its group: each may write by ACL, and what they make is of their own
+    group, so the set-gid bit is left out.
+    """
+    tops: dict[str, Space] = {}
+    for mount, path in _kept(cluster, node):
+        accounts = [name for name, spaces in cluster.storage.spaces.items() if mount.export in spaces.values()]
+        if accounts:
+            tops[path] = _top(cluster, path, accounts)
+        elif mount.mode:
+            tops[path] = Space(path, 0, mount.mode)
+    for path, account in _parts(cluster, node):
+        tops.setdefault(path, Space(path, _gid(cluster, account), "3770"))
+    return list(tops.values())
+
+
+def members_for(cluster: Cluster, node: Node) -> dict[str, int]:
+    """Return the places of members' own folders in the spaces that a node keeps, path -> uid.
+
+    Members make these themselves, or do not: anybody else who may write there may have been first.
+    """
+    owners: dict[str, int] = {}
+    called = cluster.storage.space_rules.user_dir
+    for mount, path in _kept(cluster, node):
+        labs = {name for name, spaces in cluster.storage.spaces.items() if mount.export in spaces.values()}
+        for user in cluster.users.values():
+            if labs & {user.account, *user.accounts}:
+                owners[f"{path}/{called.replace('{user}', user.name)}"] = user.uid
+    return owners
+
+
+def _kept(cluster: Cluster, node: Node) -> Iterator[tuple[Mount, str]]:
+    """Return the exports that a node looks after, each with its path there."""
+    for mount in cluster.mounts:
+        if mount.server == node.name:
+            yield mount, mount.path
+        elif cluster.drivers.testbed and mount.server not in cluster.nodes and node.name in mount.nodes[:1]:
+            # a testbed without the server: its first client stands for it
+            yield mount, mount.at
+
+
+def _top(cluster: Cluster, path: str, accounts: list[str]) -> Space:
+    mode, gids = cluster.storage.space_rules.mode, sorted({_gid(cluster, name) for name in accounts})
+    if len(gids) == 1:
+        return Space(path, gids[0], mode)
+    return Space(path, 0, f"{int(mode, 8) & ~0o2000:04o}", tuple(gids))
+
+
+def _parts(cluster: Cluster, node: Node) -> Iterator[tuple[str, str]]:
+    """Return (path on the server, account) of what lies between an export and the users' own folders."""
+    for space in cluster.storage.user_spaces:
+        above = space.path.rpartition("/")[0]
+        if "{account}" not in above or "{user}" in above or "{id}" in above:
+            continue
+        for account in dict.fromkeys(user.account for user in cluster.users.values()):
+            at = above.replace("{account}", account).replace("{domain}", "")
+            if path := _here(cluster, node, at):
+                yield path, account
+
+
+def folders_for(cluster: Cluster, node: Node) -> list[Folder]:
+    """Return the users' own folders on a node: in the user spaces that it serves, and in its directories for them."""
+    folders: dict[str, Folder] = {}
+    for user in cluster.users.values():
+        gid = user.gid or PEOPLE_GID
+        for space in cluster.storage.user_spaces:
+            at = of_user(space.path, user.name, user.account)
+            path = _here(cluster, node, at)
+            if path and at != user.home:
+                # people of one account may read each other's
+                folders[path] = Folder(path, user.uid, gid, "2750")
+        for local in cluster.storage.local:
+            if local.user_dirs and node.name in cluster.select(local.where):
+                path = f"{local.path}/{user.name}"
+                folders[path] = Folder(path, user.uid, gid, local.mode)
+    return list(folders.values())
+
+
+def homes_for(cluster: Cluster, node: Node) -> list[Folder]:
+    """Return the homes that a node makes: the shared ones on their server, local ones where those are not mounted."""
+    shared, mode = cluster.home_export, cluster.storage.home.mode
+    paths: dict[str, User] = {}
+    for user in cluster.users.values():
+        if shared and shared.server == node.name:
+            paths[user.home.replace(shared.at, shared.path, 1)] = user
+        if _lets_people_in(cluster, node) and (shared is None or node.name not in shared.clients):
+            paths[user.home if shared is None else f"/home/{user.name}"] = user
+    return [Folder(path, it.uid, it.gid or PEOPLE_GID, mode, it.keys) for path, it in paths.items()]
+
+
+def _lets_people_in(cluster: Cluster, node: Node) -> bool:
+    if node.has("fileserver"):
+        return cluster.access.fileserver_ssh == "open"
+    if node.has("head", "compute", "gateway"):
+        return True
+    return node.has("controller", "backup-controller") and cluster.access.controller_ssh == "open"
+
+
+def skeleton(cluster: Cluster) -> dict[str, str]:
+    """Return the files that a new home has besides the node's /etc/skel."""
+    conda = cluster.software.conda
+    return {".bashrc": fill("skel.bashrc")} if conda and conda.bashrc_hook else {}
+
+
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Return the file by which login shells get the variables of user spaces, where people work."""
+    mounted = [mount for mount in cluster.mounts if node.name in mount.clients]
+    named = [(space.env, space.path) for space in cluster.storage.user_spaces if space.env]
+    here = [it for it in named if any(mount.holds(it[1].partition("{")[0].rstrip("/")) for mount in mounted)]
+    if here:
+        yield File(VARIABLES, fill("spaces.sh", cluster=cluster, spaces=here))
+
+
+def _here(cluster: Cluster, node: Node, at: str) -> str | None:
+    """Return the path, on the node that looks after it, of what clients find at a path; None on other nodes."""
+    kept = [(mount, path) for mount, path in _kept(cluster, node) if mount.holds(at)]
+    mount, path = max(kept, key=lambda it: len(it[0].at), default=(None, ""))
+    return f"{path.rstrip('/')}{at.removeprefix(mount.at)}" if mount else None
+
+
+def _gid(cluster: Cluster, account: str) -> int:
+    return cluster.accounts[account].gid or PEOPLE_GID

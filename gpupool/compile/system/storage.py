@@ -1,0 +1,79 @@
+"""What of the cluster's storage a node has: exports it serves, mounts, links, directories of its own."""
+
+from collections.abc import Iterator
+
+from gpupool import wanted
+from gpupool.cluster.model import Cluster, Mount, Node
+from gpupool.compile.system.mounts import with_units
+from gpupool.compile.system.spaces import tops_for
+from gpupool.wanted import Directory, File
+
+
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield the unit files of its mounts."""
+    for mount in (*stand_ins_for(cluster, node), *mounts_for(cluster, node)):
+        yield from mount.units
+
+
+def mounts_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
+    """Return the mounts of a node as a client, in inventory order, through the cluster's storage driver."""
+    return [
+        with_units(
+            _network(cluster, mount)
+            if cluster.drivers.real_storage(mount.server, node.name)
+            else _stand_in(cluster, mount, mount.at)
+        )
+        for mount in cluster.mounts
+        if node.name in mount.clients
+    ]
+
+
+def stand_ins_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
+    """Return the mounts of a server that stand for its own disks; none where it has them."""
+    if cluster.drivers.real_storage(node.name):
+        return []
+    return [with_units(_stand_in(cluster, mount, mount.path)) for mount in served_by(cluster, node)]
+
+
+def _stand_in(cluster: Cluster, mount: Mount, path: str) -> wanted.Mount:
+    # a directory that all nodes of a testbed share, bound to its place
+    return wanted.Mount(path, f"{cluster.drivers.shared}/{mount.export}", "none", "bind")
+
+
+def _network(cluster: Cluster, mount: Mount) -> wanted.Mount:
+    if mount.fs == "ceph":
+        options = ("_netdev", "noatime", *mount.options)
+        return wanted.Mount(mount.at, mount.source, "ceph", ",".join(options), automount=True)
+    # hard: a server that is away makes programs wait, it does not make them lose data
+    fstype, version = ("nfs4", "4.2") if 4 in cluster.storage.nfs_versions else ("nfs", "3")
+    options = ("_netdev", "hard", "noatime", f"vers={version}")
+    if mount.holds(cluster.slurm.state):
+        # slurmctld's unit needs it, and no unit of systemd tries a mount twice: so mount.nfs itself does, for a week
+        options = (*options, "retry=10080", *mount.options)
+        return wanted.Mount(mount.at, mount.source, fstype, ",".join(options), automount=False, timeout=0)
+    return wanted.Mount(mount.at, mount.source, fstype, ",".join((*options, *mount.options)), automount=True)
+
+
+def links_for(cluster: Cluster, node: Node) -> dict[str, str]:
+    """Return the node's links under /srv in inventory order, path to target."""
+    return dict(cluster.links) if node.name in cluster.links_on else {}
+
+
+def local_for(cluster: Cluster, node: Node) -> list[Directory]:
+    """Return the node's own directories; with `user_dirs` the inventory's mode is that of the users' own."""
+    return [
+        Directory(local.path, mode="1777" if local.user_dirs else local.mode)
+        for local in cluster.storage.local
+        if node.name in cluster.select(local.where)
+    ]
+
+
+def exported_for(cluster: Cluster, node: Node) -> list[Directory]:
+    """Return the directories behind a server's exports; those of labs' spaces are not among them."""
+    tops = {top.path for top in tops_for(cluster, node)}
+    return [Directory(it.path) for it in served_by(cluster, node) if it.path not in tops]
+
+
+def served_by(cluster: Cluster, node: Node) -> tuple[Mount, ...]:
+    """Return the exports that a node serves."""
+    return tuple(mount for mount in cluster.mounts if mount.server == node.name)

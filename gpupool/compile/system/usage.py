@@ -1,0 +1,228 @@
+"""What a node counts, purges and audits by night: jobs as plain data, and the files that make timers of them."""
+
+import json
+import posixpath
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from gpupool.cluster.model import Cluster, Mount, Node
+from gpupool.compile.template import fill
+from gpupool.unix import UNITS, within
+from gpupool.wanted import File
+
+HOME = "/usr/local/lib/gpupool"
+SETTINGS = "/etc/gpupool/usage.json"
+COMMAND = "/usr/local/sbin/gpupool-purge"
+#: Stands in each file of the role that a node may lose again.
+PROOF = "Written by gpupool "
+
+_SOURCE = Path(__file__).parents[2] / "programs" / "usage"
+_DAY = 86400
+_CALENDAR = {3600: "hourly", _DAY: "daily", 7 * _DAY: "weekly"}
+_WORDS = {
+    "count": "gpupool: says in each directory how much it holds",
+    "purge": "gpupool: removes files that have not changed for a long time",
+    "audit": "gpupool: lists what does not belong in labs' spaces",
+}
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A tree in which each directory down to `levels` gets its file; `seen` is the path that people know."""
+
+    path: str
+    levels: int
+    seen: str
+
+
+@dataclass(frozen=True)
+class Purged:
+    """A tree from which goes what was not changed for `seconds`; directories of the first `keep` levels stay.
+
+    From `spared` nothing goes, wherever they lie: the program's own fence, should a check have let a slip pass.
+    """
+
+    path: str
+    seconds: int
+    every: int
+    keep: int
+    spared: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Audited:
+    """The top of a space, called `name` in lists, and whose directories belong there: name -> uid."""
+
+    name: str
+    path: str
+    owners: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """All that one node does; `file` is the name of the file with the sums, `every` in seconds how often it comes."""
+
+    file: str
+    every: int
+    count: tuple[Counted, ...] = ()
+    purge: tuple[Purged, ...] = ()
+    audit: tuple[Audited, ...] = ()
+
+    @property
+    def intervals(self) -> dict[str, int]:
+        """Seconds from one run to the next, for each kind of job that there is."""
+        intervals = {"count": self.every} if self.count else {}
+        if self.purge:
+            intervals["purge"] = min(it.every for it in self.purge)
+        return {**intervals, "audit": _DAY} if self.audit else intervals
+
+
+def jobs_for(cluster: Cluster, node: Node) -> Jobs:
+    """Return what a node does; most do nothing."""
+    report = cluster.storage.usage_report
+    return Jobs(
+        report.file if report else "",
+        report.every if report else 0,
+        tuple(_counted(cluster, node)) if report else (),
+        tuple(_purged(cluster, node)),
+        tuple(_audited(cluster, node)),
+    )
+
+
+def worker(cluster: Cluster, mount: Mount) -> tuple[str, str] | None:
+    """Return (node, path there) that looks after an export; None where no node of ours can.
+
+    It is the fileserver; where that is not ours to manage the first head that mounts it, or else the first node.
+    """
+    server = cluster.nodes.get(mount.server)
+    if server is None:
+        return None  # not in this testbed
+    if server.managed:
+        return server.name, mount.path
+    nodes = [cluster.nodes[name] for name in mount.nodes if name in cluster.nodes and cluster.nodes[name].managed]
+    chosen = next((it for it in nodes if it.has("head")), nodes[0] if nodes else None)
+    return (chosen.name, mount.at) if chosen else None
+
+
+def _here(cluster: Cluster, node: Node, mount: Mount) -> str | None:
+    found = worker(cluster, mount)
+    return found[1] if found and found[0] == node.name else None
+
+
+def _counted(cluster: Cluster, node: Node) -> Iterator[Counted]:
+    """Exports that people work in: a space, a user space or a link leads there. Not homes, nor Slurm's state."""
+    for mount in cluster.mounts:
+        path = _here(cluster, node, mount)
+        if path is None or mount.export == cluster.storage.home.export or mount.holds(cluster.slurm.state):
+            continue
+        levels = _levels(cluster, mount)
+        if levels or any(mount.holds(target) for target in cluster.links.values()):
+            yield Counted(path, levels or 1, mount.at)
+
+
+def _levels(cluster: Cluster, mount: Mount) -> int:
+    """Return how deep people's own directories lie in an export: /scratch/{account}/{user} is two; 0 where none do."""
+    deep = [space.path.removeprefix(mount.at).count("/") for space in _user_spaces(cluster, mount)]
+    return max(deep, default=0)
+
+
+def _user_spaces(cluster: Cluster, mount: Mount) -> Iterator[Any]:
+    for space in cluster.storage.user_spaces:
+        if mount.holds(space.path.partition("{")[0].rstrip("/")):
+            yield space
+
+
+def _purged(cluster: Cluster, node: Node) -> Iterator[Purged]:
+    for rule in cluster.storage.purge:
+        mount = max((it for it in cluster.mounts if it.holds(rule.path)), key=lambda it: len(it.at), default=None)
+        if mount is not None:
+            top = _here(cluster, node, mount)
+            if top is None:
+                continue
+            path = f"{top}{rule.path.removeprefix(mount.at)}"
+            below = [space.path.count("/") - rule.path.count("/") for space in _user_spaces(cluster, mount)]
+        elif any(within(rule.path, it.path) and node.name in cluster.select(it.where) for it in cluster.storage.local):
+            path, below = rule.path, []
+        else:
+            continue
+        spared = tuple(dict.fromkeys(_spared(cluster, node, mount)))
+        yield Purged(path, rule.not_updated_for, rule.every, max([1, *below]), spared)
+
+
+def _spared(cluster: Cluster, node: Node, own: Mount | None) -> Iterator[str]:
+    """Return what a purge of an export, or of a node's own directory, spares: other exports, homes, Slurm's state."""
+    for mount in cluster.mounts:
+        if own is None or mount.export != own.export:
+            yield from [mount.path] if mount.server == node.name else []
+            yield from [mount.at] if node.name in mount.clients else []
+    homes = posixpath.dirname(cluster.storage.home.path.partition("{")[0])
+    for kept in (homes, cluster.slurm.state):
+        yield kept
+        if own and own.holds(kept) and own.server == node.name:
+            yield f"{own.path}{kept.removeprefix(own.at)}"
+
+
+def _audited(cluster: Cluster, node: Node) -> Iterator[Audited]:
+    if cluster.storage.space_rules.extra_dirs != "audit":
+        return
+    for mount in cluster.mounts:
+        path = _here(cluster, node, mount)
+        labs = {lab for lab, spaces in cluster.storage.spaces.items() if mount.export in spaces.values()}
+        if path is None or not labs:
+            continue
+        members = [user for user in cluster.users.values() if labs & {user.account, *user.accounts}]
+        called = cluster.storage.space_rules.user_dir
+        yield Audited(mount.export, path, {called.replace("{user}", user.name): user.uid for user in members})
+
+
+def settings(jobs: Jobs, cluster: Cluster) -> dict[str, Any]:
+    """Return what /etc/gpupool/usage.json says."""
+    return {
+        "about": f"{PROOF}from the inventory of {cluster.name}; changes made here are undone by the next apply.",
+        "file": jobs.file,
+        "count": [{"path": it.path, "levels": it.levels} for it in jobs.count],
+        "purge": [asdict(it) for it in jobs.purge],
+        "audit": [asdict(it) for it in jobs.audit],
+    }
+
+
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Return the program, its settings and a service and a timer for each kind of job; nothing where there is none."""
+    jobs = jobs_for(cluster, node)
+    if not jobs.intervals:
+        return
+    for source in sorted(_SOURCE.glob("*.py")):
+        yield File(f"{HOME}/usage/{source.name}", source.read_text())
+    yield File(SETTINGS, json.dumps(settings(jobs, cluster), indent=1) + "\n")
+    if jobs.purge:
+        yield File(COMMAND, fill("usage-purge", proof=PROOF, home=HOME, settings=SETTINGS), mode="0755")
+    walled = not cluster.drivers.testbed or node.name in cluster.drivers.machines
+    for kind, every in jobs.intervals.items():
+        values = {"kind": kind, "words": _WORDS[kind], "home": HOME, "settings": SETTINGS, "proof": PROOF}
+        service, timer = units_of(kind)
+        places = " ".join(f"-{path}" for path in _places(cluster, node, jobs, kind))
+        text = fill("usage.service", **values, walled=walled, places=places)
+        yield File(service, text)
+        yield File(timer, fill("usage.timer", **values, calendar=_CALENDAR.get(every), every=f"{every}s"))
+
+
+def units_of(kind: str) -> tuple[str, str]:
+    """Return the paths of a kind's service and timer."""
+    name = {"count": "usage"}.get(kind, kind)
+    return f"{UNITS}/gpupool-{name}.service", f"{UNITS}/gpupool-{name}.timer"
+
+
+#: The timers by kind of job.
+TIMERS = {kind: units_of(kind)[1] for kind in _WORDS}
+
+
+def _places(cluster: Cluster, node: Node, jobs: Jobs, kind: str) -> tuple[str, ...]:
+    """Return where a job writes, on file systems of the node's own; other people's servers may not answer."""
+    if kind == "audit":
+        return ()
+    trees = jobs.count if kind == "count" else jobs.purge
+    away = [mount.at for mount in cluster.mounts if node.name in mount.clients]
+    paths = tuple(it.path for it in trees)
+    return () if any(within(path, at) for path in paths for at in away) else paths

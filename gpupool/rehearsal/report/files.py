@@ -1,0 +1,38 @@
+"""The report of a rehearsal as files: index.html for people, rehearsal.json for programs."""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+from gpupool.errors import GpupoolError
+from gpupool.rehearsal.report.data import Rehearsed
+from gpupool.rehearsal.report.page import page
+
+
+def ensure_writable(folder: Path) -> None:
+    """Complain of a folder that no report can be written to, before minutes were spent; nothing is made yet."""
+    existing = next(it for it in (folder, *folder.absolute().parents) if it.exists())
+    if not existing.is_dir():
+        raise GpupoolError(f"--report {folder}: {existing} is a file, and must be a folder")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise GpupoolError(f"--report {folder}: no permission to write to {existing}")
+
+
+def write(folder: Path, rehearsed: Rehearsed) -> None:
+    """Write both files, each whole or not at all, the page last; other files of the folder stay."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _put(folder / "rehearsal.json", json.dumps(rehearsed.as_dict(), indent=1, ensure_ascii=False) + "\n")
+    _put(folder / "index.html", page(rehearsed))
+
+
+def _put(file: Path, text: str) -> None:
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            out.write(text)
+        Path(name).chmod(0o644)
+        Path(name).replace(file)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,71 @@
+"""A rehearsal's findings on a terminal, a line each; in a pipe, plain text a line each."""
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gpupool.rehearsal.finding import Finding, Outcome
+from gpupool.rehearsal.report.data import OUTCOMES, Rehearsed, verdict, words_for
+from gpupool.rehearsal.report.page import SIGNS
+from gpupool.terminal import styled
+
+_STYLES: dict[Outcome, str] = {"kept": "green", "broken": "bold red", "void": "bold yellow", "not made": "dim"}
+_WIDE = 120  # columns; a narrower terminal has no room for what was tried
+
+
+def show(console: Console, rehearsed: Rehearsed) -> None:
+    """Print the table, what is broken or void in full, then the counts and the verdict."""
+    if console.is_terminal:
+        console.print(_table(rehearsed, console.width), soft_wrap=False)
+    else:
+        for finding in rehearsed.findings:
+            console.print(styled(_line(finding)), soft_wrap=True)
+    for outcome in ("void", "broken"):
+        for finding in rehearsed.findings:
+            if finding.outcome == outcome:
+                _aloud(console, finding)
+    console.print(_counts(rehearsed), end=" ")
+    console.print(f"({words_for(rehearsed.seconds)})", style="dim")
+    console.print(
+        styled(f"{verdict(rehearsed.counts)}: {rehearsed.cluster}, Slurm {rehearsed.version}"),
+        style=_STYLES[rehearsed.worst],
+    )
+
+
+def _table(rehearsed: Rehearsed, width: int) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False, expand=True)
+    wide = width >= _WIDE
+    table.add_column("", no_wrap=True)
+    table.add_column("Promise", ratio=4, no_wrap=True, overflow="ellipsis")
+    if wide:
+        table.add_column("Tried", ratio=4, no_wrap=True, overflow="ellipsis")
+    table.add_column("Happened", ratio=5, no_wrap=True, overflow="ellipsis")
+    table.add_column("Seconds", justify="right", no_wrap=True)
+    for finding in rehearsed.findings:
+        sign = styled((f"{SIGNS[finding.outcome]} {finding.outcome}", _STYLES[finding.outcome]))
+        tried = [styled(finding.tried)] if wide else []
+        table.add_row(sign, styled(finding.text), *tried, styled(finding.happened), f"{finding.seconds:.1f}")
+    return table
+
+
+def _line(finding: Finding) -> str:
+    head = f"{finding.outcome:<8}  {finding.promise:<16}  {finding.text}"
+    return f"{head}; tried: {finding.tried}; happened: {finding.happened} ({finding.seconds:.1f} s)"
+
+
+def _aloud(console: Console, finding: Finding) -> None:
+    console.print(
+        styled(f"\n{SIGNS[finding.outcome]} {finding.outcome}: {finding.promise}: {finding.text}"),
+        style=_STYLES[finding.outcome],
+    )
+    console.print(styled(f"  tried     {finding.tried}"))
+    console.print(styled(f"  happened  {finding.happened}"))
+
+
+def _counts(rehearsed: Rehearsed) -> Text:
+    parts = [
+        styled((f"{rehearsed.counts[outcome]} {outcome}", _STYLES[outcome]))
+        for outcome in OUTCOMES
+        if rehearsed.counts[outcome]
+    ]
+    return Text("\n") + Text(", ").join(parts)

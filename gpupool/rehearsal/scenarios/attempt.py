@@ -1,0 +1,82 @@
+"""The steps of a site's own promise, tried one after the other on an empty cluster."""
+
+import shlex
+from collections.abc import Sequence
+
+from gpupool.rehearsal.expected_claims import Wish
+from gpupool.rehearsal.promises.base import Verdict, broken, count, kept
+from gpupool.rehearsal.scenarios.data import Expect, Step, Submit
+from gpupool.rehearsal.stage import Scene, Sent, Stage
+
+
+def attempt(stage: Stage, steps: Sequence[Step]) -> Verdict:
+    """Hand in, wait for what is expected, cancel; stop at the first step that does not come true."""
+    stage.empty()
+    named: dict[str, Sent] = {}
+    last = Sent({})
+    asked: list[str] = []
+    seen: list[str] = []
+    for number, step in enumerate(steps, 1):
+        if step.submit:
+            last = stage.send([_wish(stage, step.submit)])
+            asked.append(f"{step.submit.user}: {count(step.submit.count, 'job')} {step.submit.options}".strip())
+            if step.submit.name:
+                named[step.submit.name] = last
+        if step.expect:
+            sent = named[step.expect.of] if step.expect.of else last
+            true, happened = _comes_true(stage, step.expect, sent)
+            seen.append(happened)
+            if not true:
+                return broken("; ".join(asked), f"step {number}: {happened}")
+        if step.cancel:
+            stage.cancel(named[step.cancel])
+    return kept("; ".join(asked), "; ".join(seen) or "nothing was expected")
+
+
+def _wish(stage: Stage, submit: Submit) -> Wish:
+    user = stage.expected.cluster.users[submit.user]
+    return Plain(user.account, submit.user, "", "", submit.count, 0, more=tuple(shlex.split(submit.options)))
+
+
+class Plain(Wish):
+    """Jobs with a site's own options and nothing else."""
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What sbatch is asked for, but for the count."""
+        return self.more
+
+
+def _comes_true(stage: Stage, expect: Expect, sent: Sent) -> tuple[bool, str]:
+    if expect.refused is not None:
+        refusal = "; ".join(message for _, message in sent.refused)
+        return bool(refusal) and expect.refused in refusal, f"refused: {refusal}" if refusal else "it was taken"
+    if sent.refused:
+        return False, f"refused: {sent.refused[0][1]}"
+
+    def holds(scene: Scene) -> bool:
+        return _holds(scene, expect, sent)
+
+    true, scene = stage.until(holds, expect.within)
+    if true:
+        true, scene = stage.steady(holds, 1)
+    waits = scene.pending(sent)
+    again = [job for job in scene.of(sent) if job.restarts]
+    parts = [f"{len(scene.running(sent))} running"]
+    if waits:
+        parts.append(f"{len(waits)} pending ({scene.reasons(sent)})")
+    if again:
+        parts.append(f"{len(again)} requeued")
+    return true, ", ".join(parts)
+
+
+def _holds(scene: Scene, expect: Expect, sent: Sent) -> bool:
+    waits = scene.pending(sent)
+    if expect.running is not None and len(scene.running(sent)) != expect.running:
+        return False
+    if expect.requeued is not None and sum(job.restarts > 0 for job in scene.of(sent)) != expect.requeued:
+        return False
+    if expect.pending is None:
+        return True
+    reason = expect.pending.reason or ""
+    return len(waits) == expect.pending.count and all(reason in job.reason for job in waits)

@@ -1,0 +1,87 @@
+"""A site's own promises as its inventory gives them, in the folder `rehearsal`; read without trying any."""
+
+import difflib
+from collections.abc import Iterable, Iterator
+from pathlib import Path as FilePath
+
+from pydantic import BaseModel, ValidationError
+
+from gpupool.cluster.complaints import BadInventoryError, Complaint, Located, Path, Place, locate
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.text import read
+from gpupool.rehearsal.scenarios.data import Expect, Pending, Scenario, Step, Submit
+
+
+def scenarios(inventory: FilePath, cluster: Cluster) -> list[Scenario]:
+    """Return what stands in INVENTORY/rehearsal/*.yml; BadInventoryError with every complaint about it."""
+    folder = inventory / "rehearsal"
+    files = sorted(it for it in folder.iterdir() if it.suffix in (".yml", ".yaml")) if folder.is_dir() else []
+    valid: list[Scenario] = []
+    located: list[Located] = []
+    taken: dict[str, FilePath] = {}
+    for file in files:
+        text = read(file)
+        located += text.located
+        if text.located:
+            continue
+        try:
+            scenario = Scenario.model_validate(text.data)
+        except ValidationError as error:
+            complaints = list(_complaints(error))
+        else:
+            complaints = list(_unknown(scenario, cluster))
+            if scenario.name in taken:
+                message = f"{scenario.name} is also the name of {taken[scenario.name]}"
+                complaints.append(Complaint(("name",), message))
+            taken[scenario.name] = file
+            valid.append(scenario)
+        located += locate(complaints, text.places, Place(str(file), 1))
+    if located:
+        raise BadInventoryError(located)
+    return valid
+
+
+def _unknown(scenario: Scenario, cluster: Cluster) -> Iterator[Complaint]:
+    """Complain of users that the inventory does not know, and of names that no step before has given."""
+    named: set[str] = set()
+    submitted = False
+    for index, step in enumerate(scenario.steps):
+        here: Path = ("steps", index)
+        if step.submit:
+            submitted = True
+            if step.submit.user not in cluster.users:
+                message = f"there is no user {step.submit.user}"
+                yield Complaint((*here, "submit", "user"), message, _near(step.submit.user, cluster.users))
+            if step.submit.name:
+                named.add(step.submit.name)
+        if step.expect and not submitted:
+            yield Complaint((*here, "expect"), "no earlier step submits jobs")
+        for key, name in (("of", step.expect.of if step.expect else None), ("", step.cancel)):
+            if name is not None and name not in named:
+                path = (*here, "expect", key) if key else (*here, "cancel")
+                yield Complaint(path, f"no earlier step submits jobs named {name}", _near(name, named))
+
+
+def _complaints(error: ValidationError) -> Iterator[Complaint]:
+    for item in error.errors(include_url=False):
+        path: Path = item["loc"]
+        if item["type"] == "extra_forbidden":
+            yield Complaint(path, "unknown key", _near(str(path[-1]), _keys(path[:-1])))
+        elif item["type"] == "missing":
+            yield Complaint(path, "is missing")
+        elif item["type"] == "value_error":
+            yield Complaint(path, str(item["ctx"]["error"]))
+        else:
+            yield Complaint(path, item["msg"][:1].lower() + item["msg"][1:])
+
+
+def _keys(path: Path) -> Iterator[str]:
+    models: dict[str, type[BaseModel]] = {"submit": Submit, "expect": Expect, "pending": Pending}
+    keys = [step for step in path if isinstance(step, str)]
+    model = models.get(keys[-1], Step) if keys else Scenario
+    yield from model.model_fields
+
+
+def _near(word: str, known: Iterable[str]) -> str | None:
+    near = difflib.get_close_matches(word, list(known), n=1)
+    return f"did you mean {near[0]}?" if near else None

@@ -1,0 +1,197 @@
+"""The twin: the whole cluster in one container without a network, at its full size, with production's own files."""
+
+import hashlib
+import shlex
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+from gpupool.cluster.model import Cluster
+from gpupool.compile.slurm import arbiter
+from gpupool.errors import GpupoolError, TwinError
+from gpupool.rehearsal.twin import boot, container, image, nodes, queue
+from gpupool.rehearsal.twin.accounting import reconcile
+from gpupool.rehearsal.twin.compiled import Compiled, Version, cannot, compiled, of_version
+from gpupool.rehearsal.twin.differences import applied, unnamed
+from gpupool.rehearsal.twin.differences.table import CRED_EXPIRE, GRACE, INTERVAL, KILL_WAIT, differences, place_of
+from gpupool.rehearsal.twin.jobs import HOLD, Ask, Job, Refusal, Result
+from gpupool.rehearsal.twin.shell import Shell
+from gpupool.testbed import docker, dockerd
+
+__all__ = ["HOLD", "Ask", "Compiled", "Job", "Refusal", "Result", "Twin", "Version", "cannot", "compiled", "of_version"]
+
+Tell = Callable[[str], None]
+
+HANGS = 600.0  # seconds after which a script in a twin is given up; each ends long before on any machine that works
+_PACE = "for n in 1 2 3 4 5 6 7 8 9 10; do scontrol ping; done >/dev/null"
+_QUIET = 0.12  # seconds that this takes on two cores that do nothing else
+_PACE_HOLDS = 5.0  # seconds for which a pace that was measured serves
+
+
+@dataclass
+class Twin:
+    """A running twin. `times` in seconds, as they are here:
+
+    `grace` of the partition with the longest, `grace:PARTITION` of each that gives way, `requeue` from a job's
+    eviction until it may start again, `kill` from SIGTERM to SIGKILL, `arbiter` between two of its
+    looks.
+    """
+
+    cluster: Cluster
+    version: Version
+    name: str
+    times: dict[str, int] = field(default_factory=dict)
+    _paces: list[tuple[float, float]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._shell = Shell(self.name)
+
+    @classmethod
+    def start(
+        cls,
+        cluster: Cluster,
+        wanted: Compiled | None = None,
+        version: Version | None = None,
+        *,
+        tell: Tell = lambda _: None,
+        keep: bool = False,
+    ) -> Self:
+        """Start a twin and return once every node is idle; `keep` leaves it standing when this process is gone.
+
+        `wanted` is `compiled(of_version(cluster, version))` unless said otherwise; `version` the inventory's own.
+        """
+        version = version or cluster.slurm.version
+        cluster = of_version(cluster, version)
+        wanted = wanted or compiled(cluster)
+        place = place_of(cluster, version)
+        table = differences(place)
+        files = applied(wanted.files, table)
+        dockerd.ensure()
+        for orphan in container.remove_orphans():
+            tell(f"removed {orphan}: the process that started it has ended")
+        tag = image.ensure(version, tell)
+        state = cluster.slurm.state
+        twin = cls(cluster, version, container.run(tag, place, cluster.name, state=state, keep=keep))
+        try:
+            twin._do(boot.tree(cluster, files, place), "files")
+            tell("munge, MariaDB, slurmdbd")
+            twin._do(boot.database(state), "the database")
+            tell("accounts and QoS")
+            reconcile(twin._root, wanted.entities, limits=False)
+            tell(f"slurmctld and {len(place.ports)} slurmd")
+            twin._do(boot.daemons(place), "the daemons")
+            tell("limits")
+            reconcile(twin._root, wanted.entities, limits=True)
+            if arbiter.UNIT in wanted.files:
+                twin._do(boot.service(wanted.files[arbiter.UNIT]), "the arbiter")
+            tell("waiting until all nodes are idle")
+            twin._do(nodes.IDLE, "the nodes")
+            twin._compare(files, unnamed(wanted.files, files, table))
+        except BaseException:
+            twin.stop()
+            raise
+        twin.times = _times(cluster)
+        return twin
+
+    def stop(self) -> None:
+        """Remove the twin; twice does no harm."""
+        self._shell.close()
+        with suppress(GpupoolError):
+            container.remove(self.name)
+
+    def __enter__(self) -> Self:
+        """Return the twin itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Remove it, whatever happened."""
+        self.stop()
+
+    def run(self, script: str, user: str = "root", seconds: float = HANGS) -> Result:
+        """Run shell text in the twin as a user of the inventory, or root; a failure is in the answer."""
+        if user == "root":
+            return self._shell.run(script, seconds)
+        inside = ["timeout", "--signal", "KILL", str(seconds), "bash", "-s"]
+        command = ["exec", "--interactive", "--user", user, "--workdir", "/tmp", self.name, *inside]
+        done = docker.attempt(command, stdin=script, timeout=seconds + 30)
+        return Result(done.returncode, done.stdout, done.stderr)
+
+    def pace(self) -> float:
+        """Return how many times slower Slurm answers now than where all bounds in seconds were measured, at least 1."""
+        now = time.monotonic()
+        if not self._paces or now - self._paces[-1][0] > _PACE_HOLDS:
+            self.run(_PACE)
+            took = time.monotonic() - now
+            self._paces.append((now + took, max(1.0, took / _QUIET)))
+        return self._paces[-1][1]
+
+    def slowest(self) -> float:
+        """Return the slowest pace that was measured so far."""
+        return max((pace for _, pace in self._paces), default=1.0)
+
+    def submit(self, jobs: Sequence[Ask]) -> list[str | Refusal]:
+        """Hand in jobs in this order, and give the number of each, or sbatch's refusal."""
+        if not jobs:
+            return []
+        done = self._do(queue.submission(self.cluster, jobs), "sbatch")
+        return queue.answers(done.out, len(jobs))
+
+    def jobs(self) -> list[Job]:
+        """Return every job that has not ended."""
+        return queue.jobs(self._do(queue.LOOK, "squeue").out)
+
+    def history(self, ids: Iterable[str]) -> dict[str, str]:
+        """Return the states that jobs ended in (or are in now) by id; tasks of arrays one by one (`12_3`)."""
+        wanted = set(ids)
+        states = queue.ended(self._do(queue.ENDED, "sacct").out)
+        return {job: state for job, state in states.items() if job in wanted or job.partition("_")[0] in wanted}
+
+    def clear(self) -> None:
+        """Cancel everything, and return once no job is left and every node is idle."""
+        self._do(queue.CLEAR, "clearing")
+
+    def lose(self, node: str) -> None:
+        """Let a node die with all that runs on it; return once slurmctld knows."""
+        self._do(nodes.lose(node), f"losing {node}")
+
+    def restore(self, node: str) -> None:
+        """Let a lost node come back; return once it takes jobs, or has some that waited for it."""
+        self._do(nodes.restore(node), f"restoring {node}")
+
+    def _root(self, script: str, seconds: float) -> Result:
+        return self.run(script, seconds=seconds)
+
+    def _do(self, script: str, what: str) -> Result:
+        done = self.run(script)
+        if done.code:
+            lines = (done.err.strip() or done.out.strip() or f"exit {done.code}").splitlines()
+            raise TwinError(f"twin of {self.cluster.name}, {what}: {lines[-1]}")
+        return done
+
+    def _compare(self, files: Mapping[str, str], odd: Sequence[str]) -> None:
+        """Read back what the daemons read: nothing but the table may stand between it and production.
+
+        `odd` says what is already known to do so.
+        """
+        read = self._do(f"sha256sum {shlex.join(files)} || true", "files").out
+        sums = {path: known for known, _, path in (line.partition("  ") for line in read.splitlines())}
+        written = {path: hashlib.sha256(text.encode()).hexdigest() for path, text in files.items()}
+        odd = [*odd, *(f"{it}: changed after it was written" for it, sum in written.items() if sums.get(it) != sum)]
+        if odd:
+            raise TwinError("the twin differs from production where the table does not say so:\n  " + "\n  ".join(odd))
+
+
+def _times(cluster: Cluster) -> dict[str, int]:
+    graces = {it.name: min(it.grace, GRACE) for it in cluster.partitions.values() if it.preemptable}
+    return {
+        "grace": max(graces.values(), default=0),
+        **{f"grace:{name}": grace for name, grace in graces.items()},
+        "requeue": CRED_EXPIRE + 1,
+        "kill": KILL_WAIT,
+        **({"arbiter": min(asked.interval, INTERVAL)} if (asked := cluster.preemption.arbiter) else {}),
+    }

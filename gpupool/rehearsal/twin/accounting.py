@@ -1,0 +1,27 @@
+"""A twin's slurmdbd filled by the same code that an apply fills production's with."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gpupool.errors import TwinError
+from gpupool.operations.accounting import PATIENCE, ask_text, difference, normal, read, script, tres_of
+from gpupool.rehearsal.twin.jobs import Result
+
+Run = Callable[[str, float], Result]  # shell text, seconds
+
+
+def reconcile(run: Run, entities: Mapping[str, Any], *, limits: bool) -> None:
+    """Bring slurmdbd in line with the entities; without `limits` as long as slurmctld has not told of its TRES."""
+    try:
+        clean = normal(entities, limits)
+    except ValueError as error:
+        raise TwinError(f"accounting: {error}") from None
+    answer = run(ask_text(clean["cluster"], PATIENCE, tuple(sorted(tres_of(clean)))), 120)
+    state = read(answer.out)
+    if state is None or state.trouble:
+        raise TwinError(f"slurmdbd cannot be asked: {state.trouble if state else answer.err.strip()}")
+    if not (steps := difference(state.entities, clean)):
+        return
+    done = run(script(steps), 600)
+    if done.code:
+        raise TwinError(f"slurmdbd refused what the inventory says: {(done.err or done.out).strip()}")

@@ -1,0 +1,91 @@
+"""What runs in a twin's container until it stands, as shell text: files, people and devices, then the daemons."""
+
+import shlex
+from collections.abc import Iterator, Mapping
+
+from gpupool.cluster.model import Cluster
+from gpupool.compile.system.devices import MAJOR
+from gpupool.compile.system.people import groups_for
+from gpupool.rehearsal.twin.differences.table import Place
+from gpupool.shell import shell_file, values
+
+# Debian's, where a file must not be root's
+_OWNED = {"/etc/slurm/slurmdbd.conf": ("slurm:slurm", "600")}
+# glibc resolves no name where all addresses are 127.0.0.1; this one is nobody's (RFC 5737)
+_SOME_ADDRESS = "192.0.2.1"
+
+
+def tree(cluster: Cluster, files: Mapping[str, str], place: Place) -> str:
+    """Return the text that makes a Debian the cluster's machine: its files, addresses, people and devices."""
+    return "\n".join(["set -eu", *_files(files), *_addresses(cluster, place), *_people(cluster), *_devices(cluster)])
+
+
+def database(state: str) -> str:
+    """Return the script that starts munge, MariaDB and slurmdbd, until slurmdbd answers; `state` is slurmctld's."""
+    return values(state=state) + _DATABASE
+
+
+def service(unit: str) -> str:
+    """Return the script that starts the program of a systemd unit, as its user, with its environment and our logs."""
+    settings = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line and not line.startswith("#"))
+    command = f"runuser -u {settings['User']} -- env {settings.get('Environment', '')} {settings['ExecStart']}"
+    return f"setsid {command} </dev/null >/var/log/arbiter.log 2>&1 &\n"
+
+
+def daemons(place: Place) -> str:
+    """Return the text that starts slurmctld and every slurmd, and ends when slurmctld answers."""
+    return values(nodes=" ".join(place.ports)) + _DAEMONS
+
+
+def _files(files: Mapping[str, str]) -> Iterator[str]:
+    for folder in sorted({path.rpartition("/")[0] for path in files}):
+        yield f"mkdir -p {shlex.quote(folder)}"
+    for path, text in files.items():
+        yield f"printf %s {shlex.quote(text)} > {shlex.quote(path)}"
+        if path in _OWNED:
+            owner, mode = _OWNED[path]
+            yield f"chown {owner} {path}; chmod {mode} {path}"
+
+
+def _addresses(cluster: Cluster, place: Place) -> Iterator[str]:
+    known = [node for node in cluster.nodes.values() if node.address]
+    names = [f"{node.address} {node.fqdn} {node.name}" for node in known]
+    if not cluster.controllers[0].address:
+        names.append(f"{_SOME_ADDRESS} {place.host}")
+    addresses = [_SOME_ADDRESS, *(node.address for node in known)]
+    yield f"printf '%s\\n' {shlex.join(names)} >> /etc/hosts"
+    yield "ip -batch - <<EOF\n" + "".join(f"addr add {it}/32 dev lo\n" for it in addresses) + "EOF"
+
+
+def _people(cluster: Cluster) -> Iterator[str]:
+    groups = groups_for(cluster)
+    users = [
+        f"{user.name}:x:{user.uid}:{user.gid or groups['people']}::{user.home}:{user.shell}"
+        for user in cluster.users.values()
+    ]
+    yield "cat >> /etc/group <<'EOF'\n" + "".join(f"{name}:x:{gid}:\n" for name, gid in groups.items()) + "EOF"
+    yield "cat >> /etc/passwd <<'EOF'\n" + "".join(f"{line}\n" for line in users) + "EOF"
+    homes = "".join(
+        f"{user.uid} {user.gid or groups['people']} {user.home}\n" for user in cluster.users.values() if user.home
+    )
+    yield f"python3 -c {shlex.quote(_HOMES)} <<'EOF'\n{homes}EOF"
+
+
+_HOMES = """
+import os, sys
+for line in sys.stdin:
+    uid, gid, home = line.rstrip("\\n").split(" ", 2)
+    os.makedirs(home, exist_ok=True)
+    os.chown(home, int(uid), int(gid))
+"""
+
+
+def _devices(cluster: Cluster) -> Iterator[str]:
+    most = max((node.gpu_count for node in cluster.nodes.values()), default=0)
+    for minor in range(most):
+        yield f"mknod -m 666 /dev/nvidia{minor} c {MAJOR} {minor}"
+
+
+_DATABASE = shell_file(__package__, "boot_database.sh")
+
+_DAEMONS = shell_file(__package__, "boot_daemons.sh")

@@ -1,0 +1,48 @@
+"""What production would get: the files of its machines and its accounting, before anything is changed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.schema.scheduling import SlurmVersion
+from gpupool.cluster.slurm_versions import keeps_cpus
+from gpupool.compile import files_for
+from gpupool.compile.slurm.accounting import entities
+
+Version = SlurmVersion
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The files of controller, database and compute nodes, path to text, and slurmdbd's entities."""
+
+    files: Mapping[str, str]
+    entities: Mapping[str, Any]
+
+
+def compiled(cluster: Cluster) -> Compiled:
+    """Return the very files and entities that an apply would bring; where nodes differ, the controller's file."""
+    files: dict[str, str] = {}
+    for node in (cluster.controllers[0], cluster.database, *cluster.having("compute")[:1]):
+        for file in files_for(cluster, node):
+            files.setdefault(file.path, file.text)
+    return Compiled(files, entities(cluster))
+
+
+def of_version(cluster: Cluster, version: Version) -> Cluster:
+    """Return the same cluster as it would be with another Slurm, without what that one does not have."""
+    if cluster.slurm.version == version:
+        return cluster
+    slurm = cluster.slurm.model_copy(update={"version": version})
+    if keeps_cpus(version):
+        return replace(cluster, slurm=slurm)
+    nodes = {name: replace(node, cpus_kept=0) for name, node in cluster.nodes.items()}
+    return replace(cluster, slurm=slurm, nodes=nodes)
+
+
+def cannot(version: str) -> Mapping[str, str]:
+    """Return the promises that a Slurm version cannot make, with the reason."""
+    if keeps_cpus(version):
+        return {}
+    return {"neighbour-cpus": f"Slurm {version} cannot keep CPUs for GPUs: RestrictedCoresPerGPU came with 24.05"}

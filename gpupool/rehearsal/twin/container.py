@@ -1,0 +1,89 @@
+"""The container of a twin: started without a network, and removed when nobody owns it any more."""
+
+import itertools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from gpupool.errors import TestbedError, TwinError
+from gpupool.rehearsal.twin.differences.table import Place
+from gpupool.testbed import docker
+
+LABEL = "gpupool.twin"
+OWNER = "gpupool.twin.owner"
+KEPT = "kept"
+_numbers = itertools.count(1)
+
+
+def prefix() -> str:
+    """Return what the names of twins begin with here."""
+    return os.environ.get("GPUPOOL_TWIN_PREFIX") or "gpupool-twin"
+
+
+def run(image: str, place: Place, cluster: str, *, state: str, keep: bool) -> str:
+    """Start an empty container and return its name; state that daemons write all the time is in memory."""
+    name = f"{prefix()}-{cluster}-{os.getpid()}-{next(_numbers)}"
+    # no network: addresses of the cluster are its own loopback's, which takes the right to add them
+    memory = [word for path in ("/run", "/tmp", "/var/spool/slurmd", state) for word in ("--tmpfs", f"{path}:exec")]
+    command = [
+        *("run", "--detach", "--init", "--name", name, "--hostname", place.host, "--network", "none"),
+        *("--label", f"{LABEL}={prefix()}", "--label", f"{OWNER}={KEPT if keep else owner(os.getpid())}"),
+        *("--cap-add", "NET_ADMIN"),
+        *(*memory, "--log-driver", "none", "--stop-signal", "SIGKILL", image, "sleep", "infinity"),
+    ]
+    try:
+        docker.run(command)
+    except TestbedError as error:
+        remove(name)
+        raise TwinError(f"the twin's container could not be started: {error}") from None
+    except BaseException:  # Ctrl-C: the docker that was asked for it may have made it
+        remove(name)
+        raise
+    return name
+
+
+def remove(name: str) -> None:
+    """Remove a container with all that runs in it."""
+    docker.attempt(["rm", "--force", "--volumes", name])
+
+
+def remove_orphans() -> list[str]:
+    """Remove twins whose owner died without removing them, never one that lives; return their names."""
+    gone = [name for name, whose, state in _twins() if whose != KEPT and _is_dead(whose, runs=state == "running")]
+    for name in gone:
+        remove(name)
+    return gone
+
+
+def _twins() -> Iterator[tuple[str, str, str]]:
+    form = '{{.Names}} {{.Label "' + OWNER + '"}} {{.State}}'
+    listed = docker.run(["ps", "--all", "--filter", f"label={LABEL}={prefix()}", "--format", form])
+    for line in listed.splitlines():
+        name, whose, state = line.split(" ")
+        yield name, whose, state
+
+
+def owner(pid: int) -> str:
+    """Return what tells a process from any other, of this machine's life and of others': boot, number, start."""
+    return f"{_boot()}:{pid}:{_started(pid)}"
+
+
+def _is_dead(whose: str, *, runs: bool) -> bool:
+    boot, _, rest = whose.partition(":")
+    pid, _, started = rest.partition(":")
+    if not pid.isdigit() or not started:
+        return False
+    # an owner of another machine that shares this docker cannot be told from one before a reboot, but its twin runs
+    return _started(int(pid)) != started if boot == _boot() else not runs
+
+
+def _boot() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def _started(pid: int) -> str:
+    try:
+        # the name in parentheses may hold spaces
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (FileNotFoundError, ProcessLookupError):
+        return "gone"

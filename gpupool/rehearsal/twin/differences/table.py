@@ -1,0 +1,210 @@
+"""The table itself: what one container cannot have as production has it, and what would make a rehearsal last for days.
+
+Partitions, tiers, QoS, associations, limits and preemption are not in it, but for the length of a grace time.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.slurm_versions import runs_without_cgroups
+from gpupool.compile.slurm import arbiter
+from gpupool.compile.slurm.gres import V1_MOUNT
+from gpupool.rehearsal.twin.compiled import Version
+from gpupool.rehearsal.twin.differences import Difference
+from gpupool.rehearsal.twin.differences.text import Change
+
+GRACE = 2  # seconds that a grace time lasts at most
+CRED_EXPIRE = 5  # seconds; a requeued job waits one more
+INTERVAL = 2  # seconds between two looks of the arbiter at most
+KILL_WAIT = 3  # seconds from SIGTERM to SIGKILL
+FIRST_PORT = 17001  # of the slurmds, one each
+
+_SLURM = "/etc/slurm/slurm.conf"
+_CGROUP = "/etc/slurm/cgroup.conf"
+_DATABASE = "/etc/mysql/*"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a twin runs: the container's host name, the port of each node's slurmd, Slurm's version."""
+
+    host: str
+    ports: Mapping[str, int]
+    version: Version
+
+
+def place_of(cluster: Cluster, version: Version) -> Place:
+    """Return the place of a cluster's twin."""
+    nodes = [node.slurm_name for node in cluster.having("compute")]
+    return Place(cluster.controllers[0].name, {name: FIRST_PORT + n for n, name in enumerate(nodes)}, version)
+
+
+def differences(place: Place) -> tuple[Difference, ...]:
+    """Return every way in which the twin's files are not production's."""
+    return (*_whole(), *_hosts(place), *_paths(), *_processes(), *_times(), *_cgroups(place), *_data())
+
+
+def _whole() -> tuple[Difference, ...]:
+    def gone(file: str, why: str) -> Difference:
+        return Difference(file, "", "a file", "none", why, lambda value, _: value)
+
+    return (
+        gone("/etc/hostname", "one machine runs all nodes; it has the controller's name"),
+        gone("/etc/hosts", "the same names and addresses, all of them this machine's"),
+        gone("/etc/ssh/*", "there are no logins"),
+        gone("/etc/systemd/*", "daemons are started without systemd"),
+        gone("/etc/default/*", "slurmd and sackd find slurm.conf beside them"),
+        gone("/etc/tmpfiles.d/*", "device files are made once, the most that any node has"),
+    )
+
+
+def _hosts(place: Place) -> tuple[Difference, ...]:
+    def nodes(key: str, production: str, twin: str, why: str, change: Change) -> Difference:
+        return Difference(_SLURM, f"NodeName {key}", production, twin, why, change)
+
+    return (
+        Difference(
+            _SLURM,
+            "SlurmctldHost",
+            "controller and backups",
+            "the controller",
+            "one slurmctld runs; a backup on the same machine would end it",
+            lambda value, number: value if number == "0" else None,
+            needed=True,
+        ),
+        nodes("NodeHostname", "the node's", "the twin's", "one machine runs all nodes", lambda *_: place.host),
+        nodes("Port", "6818", "one a node", "slurmds share a machine", lambda _, node: str(place.ports[node])),
+        nodes("State", "CLOUD of elastic nodes", "UNKNOWN", "all nodes are always powered on", _always_there),
+    )
+
+
+def _paths() -> tuple[Difference, ...]:
+    own = "slurmds share a machine: each has its own"
+    return (
+        Difference(_SLURM, "SlurmdSpoolDir", "one", "…/%n", own, lambda value, _: f"{value}/%n", needed=True),
+        Difference(
+            _SLURM, "SlurmdLogFile", "one", "…-%n.log", own, lambda value, _: _of_node(value or ""), needed=True
+        ),
+        Difference(_SLURM, "SlurmdPidFile", "Slurm's own", "…-%n.pid", own, lambda *_: "/run/slurmd-%n.pid"),
+    )
+
+
+def _processes() -> tuple[Difference, ...]:
+    def other(key: str, production: str, twin: str | None, why: str, *, needed: bool = True) -> Difference:
+        return Difference(_SLURM, key, production, twin or "none", why, lambda *_: twin, needed)
+
+    fence = (
+        "a container without rights over control groups: jobs are not confined to their GPUs, only the scheduler is "
+        "tested"
+    )
+    return (
+        other("ProctrackType", "proctrack/cgroup", "proctrack/linuxproc", fence),
+        other("TaskPlugin", "task/cgroup", "task/none", fence),
+        other("JobAcctGatherType", "jobacct_gather/linux", "jobacct_gather/none", "hundreds of jobs share a few cores"),
+        other("PrologFlags", "Contain", None, "no step for ssh sessions: there are no logins", needed=False),
+        Difference(
+            _SLURM,
+            "SlurmdParameters",
+            "",
+            "config_overrides",
+            "nodes have the CPUs and the memory that the inventory says, whatever this machine has",
+            partial(_with, "config_overrides"),
+        ),
+    )
+
+
+def _times() -> tuple[Difference, ...]:
+    return (
+        Difference(
+            _SLURM,
+            "PartitionName GraceTime",
+            "as in the inventory",
+            f"at most {GRACE} s",
+            "so that a rehearsal takes minutes; the shape of a preemption is the same",
+            _short_grace,
+        ),
+        Difference(
+            arbiter.SETTINGS, "grace", "as in the inventory", f"at most {GRACE} s", "as in slurm.conf", _short_grace
+        ),
+        Difference(
+            arbiter.SETTINGS,
+            "interval",
+            "as in the inventory",
+            f"at most {INTERVAL} s",
+            "so that a rehearsal takes minutes",
+            lambda value, _: str(min(int(value or INTERVAL), INTERVAL)),
+        ),
+        Difference(
+            _SLURM,
+            "AuthInfo",
+            "cred_expire of 120 s, or what the inventory says",
+            f"cred_expire={CRED_EXPIRE}",
+            "an evicted job may not start again before its credential has expired",
+            lambda *_: f"cred_expire={CRED_EXPIRE}",
+        ),
+        Difference(
+            _SLURM,
+            "KillWait",
+            "30 s, or what the inventory says",
+            f"{KILL_WAIT} s",
+            "a job that ignores SIGTERM holds what it has for so long",
+            lambda *_: str(KILL_WAIT),
+        ),
+    )
+
+
+def _cgroups(place: Place) -> tuple[Difference, ...]:
+    why = "a container without rights over control groups"
+    if runs_without_cgroups(place.version):
+        return (Difference(_CGROUP, "CgroupPlugin", "cgroup/v2", "disabled", why, lambda *_: "disabled", needed=True),)
+    nowhere = "22.05 needs a plugin; that of v1 changes nothing while jobs are not confined"
+    return (
+        Difference(_CGROUP, "CgroupPlugin", "autodetect", "cgroup/v1", nowhere, lambda *_: "cgroup/v1", needed=True),
+        Difference(_CGROUP, "CgroupMountpoint", "Slurm's own", V1_MOUNT, nowhere, lambda *_: V1_MOUNT),
+        *(
+            Difference(_CGROUP, f"Constrain{what}", "yes", "no", why, lambda *_: "no")
+            for what in ("Devices", "Cores", "RAMSpace")
+        ),
+    )
+
+
+def _data() -> tuple[Difference, ...]:
+    quick = "a lost transaction costs nothing here, waiting for the disk does"
+
+    def setting(key: str, production: str, twin: str, why: str) -> Difference:
+        return Difference(_DATABASE, key, production, twin, why, lambda *_: twin)
+
+    return (
+        Difference(
+            "/etc/slurm/slurmdbd.conf",
+            "DbdHost",
+            "the database's node",
+            "localhost",
+            "one machine runs all nodes",
+            lambda *_: "localhost",
+            needed=True,
+        ),
+        setting("innodb_buffer_pool_size", "4G", "64M", "a small database in a small memory"),
+        setting("innodb_log_file_size", "64M", "16M", quick),
+        setting("innodb_flush_log_at_trx_commit", "1", "0", quick),
+        setting("innodb_doublewrite", "1", "0", quick),
+    )
+
+
+def _short_grace(value: str | None, _: str) -> str | None:
+    return None if value is None else str(min(int(value), GRACE))
+
+
+def _always_there(value: str | None, _: str) -> str | None:
+    return "UNKNOWN" if value == "CLOUD" else value
+
+
+def _of_node(path: str) -> str:
+    return f"{path.removesuffix('.log')}-%n.log"
+
+
+def _with(flag: str, value: str | None, _: str) -> str:
+    flags = value.split(",") if value else []
+    return ",".join(flags if flag in flags else [*flags, flag])

@@ -1,0 +1,130 @@
+"""A twin's queue: shell text that hands jobs in, looks at them and clears them, and what its answers mean."""
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+
+from ClusterShell.NodeSet import NodeSet
+
+from gpupool.cluster.model import Cluster
+from gpupool.compile.system.people import groups_for
+from gpupool.errors import TwinError
+from gpupool.rehearsal.twin.jobs import Ask, Job, Refusal
+from gpupool.shell import shell_file
+
+_SHOWN = (
+    "JobArrayID", "UserName", "Account", "Partition", "QOS", "State", "Reason", "tres-alloc", "NodeList",
+    "RestartCnt", "StartTime", "TimeLimit", "NumCPUs", "Name",
+)  # fmt: skip
+_WIDTHS = {"tres-alloc": 200, "NodeList": 1000, "Partition": 400}
+# 22.05 cuts at the width that it is told, and has no other way to say which column ends where
+_FORMAT = ",".join(f"{name}:{_WIDTHS.get(name, 64)}" for name in _SHOWN)
+
+LOOK = f"TZ=UTC squeue -a -r -h -O {_FORMAT}"
+ENDED = "TZ=UTC squeue -a -r -h -t all -o '%i|%T'; echo --; sacct -a -n -P -X -D -o JobID,State"
+
+
+def submission(cluster: Cluster, jobs: Sequence[Ask]) -> str:
+    """Return the text that hands in jobs in their order; it writes a line each, and what sbatch complains of."""
+    groups = groups_for(cluster)
+    parts = [_ONE]
+    for job in jobs:
+        user = cluster.users.get(job.user)
+        if user is None and job.user != "root":
+            raise TwinError(f"{job.user} is no user of {cluster.name}")
+        uid, gid, home = (user.uid, user.gid or groups["people"], user.home) if user else (0, 0, "/root")
+        arguments = shlex.join([str(uid), str(gid), job.user, home, *job.options])
+        parts.append(f"one {arguments} <<'END-OF-JOB'\n{job.body.rstrip()}\nEND-OF-JOB\n")
+    return "".join(parts)
+
+
+_ONE = shell_file(__package__, "queue_one.sh")
+
+
+def answers(out: str, asked: int) -> list[str | Refusal]:
+    """Read the answer to `submission`, one a job."""
+    results: list[str | Refusal] = []
+    for line in out.splitlines():
+        verdict, _, rest = line.partition(" ")
+        if verdict == "taken":
+            results.append(rest.strip())
+        elif verdict == "refused":
+            results.append(Refusal(rest.replace("sbatch: error: ", "").strip()))
+    if len(results) != asked:
+        raise TwinError(f"{asked} jobs were submitted, but there were {len(results)} answers")
+    return results
+
+
+def jobs(out: str) -> list[Job]:
+    """Read the answer to `LOOK`."""
+    return [_job(line) for line in out.splitlines() if line.strip()]
+
+
+def _job(line: str) -> Job:
+    texts: dict[str, str] = {}
+    for name in _SHOWN:
+        width = _WIDTHS.get(name, 64)
+        texts[name], line = line[:width].strip(), line[width:]
+    tres = dict(_pairs(texts["tres-alloc"]))
+    types = {name.partition(":")[2]: int(count) for name, count in tres.items() if name.startswith("gres/gpu:")}
+    nodes = texts["NodeList"]
+    return Job(
+        id=texts["JobArrayID"],
+        user=texts["UserName"],
+        account=texts["Account"],
+        partition=texts["Partition"],
+        qos=texts["QOS"],
+        state=texts["State"],
+        reason=texts["Reason"],
+        gpus=int(tres.get("gres/gpu", 0)),
+        cpus=int(tres.get("cpu") or texts["NumCPUs"] or 0),
+        nodes=tuple(NodeSet(nodes)) if nodes and nodes != "(null)" else (),
+        restarts=int(texts["RestartCnt"] or 0),
+        start=_moment(texts["StartTime"]),
+        limit=_seconds(texts["TimeLimit"]),
+        mem=_mebibytes(tres.get("mem", "0")),
+        name=texts["Name"],
+        gpu_types=types,
+    )
+
+
+def _pairs(text: str) -> Iterator[tuple[str, str]]:
+    for word in text.split(","):
+        key, equals, value = word.partition("=")
+        if equals:
+            yield key, value
+
+
+def _moment(text: str) -> float | None:
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return None
+
+
+def _seconds(text: str) -> int | None:
+    days, dash, clock = text.rpartition("-")
+    parts = clock.split(":")
+    if not all(part.isdigit() for part in parts) or (dash and not days.isdigit()):
+        return None
+    seconds = 0
+    for part in parts:
+        seconds = seconds * 60 + int(part)
+    return seconds + int(days or 0) * 86400
+
+
+def _mebibytes(text: str) -> int:
+    units: Mapping[str, float] = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2}
+    return int(float(text[:-1]) * units[text[-1]]) if text[-1:] in units else int(float(text or 0))
+
+
+def ended(out: str) -> dict[str, str]:
+    """Read the answer to `ENDED`: what slurmctld remembers goes before what slurmdbd has."""
+    here, _, kept = out.partition("--\n")
+    states = dict(line.split("|", 1) for line in kept.splitlines() if "|" in line)
+    states |= dict(line.split("|", 1) for line in here.splitlines() if "|" in line)
+    # the rest of an array that never started is one line: `12_[3-8]`
+    return {job: state.split()[0] for job, state in states.items() if state and "[" not in job}
+
+
+CLEAR = shell_file(__package__, "queue_clear.sh")

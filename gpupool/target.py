@@ -1,0 +1,107 @@
+"""The target of a command: the inventory's nodes, or its testbed on this machine."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpupool.cluster.load import load
+from gpupool.cluster.model import Cluster, Node
+from gpupool.engine.report import NodeHost
+from gpupool.errors import TestbedError, UsageError
+from gpupool.testbed import keys, state
+from gpupool.testbed.overlay import stand_in
+from gpupool.testbed.state import State
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a command works on: a Cluster, and the pyinfra data for SSH to its nodes, the same for all of them."""
+
+    cluster: Cluster
+    testbed: State | None
+    ssh: dict[str, Any]
+
+    @property
+    def where(self) -> str:
+        """Return the target in a few words."""
+        if self.testbed:
+            machines = len(self.testbed.machines)
+            count = f"{len(self.cluster.nodes) - machines} containers" + (
+                f" and {machines} machines" if machines else ""
+            )
+            return f"testbed {self.testbed.name} ({count} on this machine)"
+        return f"the nodes of {self.cluster.name}"
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes to log in to, in inventory order."""
+        return tuple(node for node in self.cluster.nodes.values() if node.managed and node.address)
+
+    @property
+    def hosts(self) -> list[NodeHost]:
+        """The same for the engine; a host's groups are its roles."""
+        return [NodeHost(node.name, node.roles, self.data(node)) for node in self.nodes]
+
+    def data(self, node: Node) -> dict[str, Any]:
+        """Return what roles and the connector read from pyinfra's `host.data`."""
+        return {**self.ssh, "ssh_hostname": node.address, "cluster": self.cluster, "node": node}
+
+    @property
+    def ssh_config(self) -> str:
+        """Return the same way as a configuration of OpenSSH's client."""
+        lines = []
+        for node in self.nodes:
+            lines += [f"Host {node.name}", f"  HostName {node.address}", f"  HostKeyAlias {node.address}"]
+        options = {
+            "User": self.ssh.get("ssh_user"),
+            "Port": self.ssh.get("ssh_port"),
+            "IdentityFile": self.ssh.get("ssh_key"),
+            "UserKnownHostsFile": self.ssh.get("ssh_known_hosts_file"),
+        }
+        lines += ["Host *", *(f"  {key} {value}" for key, value in options.items() if value)]
+        lines += ["  StrictHostKeyChecking yes", "  BatchMode yes", "  ConnectTimeout 10", "  LogLevel ERROR"]
+        return "\n".join(lines) + "\n"
+
+
+def find_target(inventory: Path, on: str = "auto") -> Target:
+    """Load an inventory and return the target that `on` names.
+
+    `auto` is the testbed while this inventory has one here: nothing then reaches the real nodes by mistake.
+    `testbed`, `testbed:NAME` and `nodes` insist; anything else is a UsageError. BadInventoryError and TestbedError as
+    they come.
+    """
+    kind, _, name = on.partition(":")
+    if kind not in ("auto", "testbed", "nodes") or (name and kind != "testbed"):
+        raise UsageError(f"--on {on}: must be auto, testbed, testbed:NAME or nodes")
+    cluster = load(inventory)
+    stands = None if kind == "nodes" else find_testbed(inventory, name or None)
+    if stands is None:
+        if kind == "testbed":
+            raise TestbedError(
+                f"no testbed of {inventory} on this machine: start one with `gpupool testbed up {inventory}`"
+            )
+        admin = cluster.access.admin
+        ssh = {"ssh_user": admin.user, "ssh_port": admin.port}
+        return Target(cluster, None, {**ssh, **({"ssh_key": str(Path(admin.key).expanduser())} if admin.key else {})})
+    network = stands.network if stands.network != cluster.entry.network else None
+    try:
+        own = keys.public_path(Path(stands.key)).read_text().strip()
+    except OSError as error:
+        message = f"the key of testbed {stands.name} cannot be read ({error.strerror})"
+        raise TestbedError(f"{message}: recreate it with `gpupool testbed up {inventory}`") from None
+    twin = stand_in(cluster, cgroup=stands.cgroups, network=network, keys=(own,), machines=stands.machines)
+    ssh = {"ssh_user": "root", "ssh_port": 22, "ssh_key": stands.key, "ssh_known_hosts_file": stands.known_hosts}
+    return Target(twin, stands, {**ssh, "ssh_allow_agent": False, "ssh_look_for_keys": False})
+
+
+def find_testbed(inventory: Path, name: str | None = None) -> State | None:
+    """Return the testbed of an inventory that was started here last and not removed; None without one."""
+    made = state.made_from(inventory, name=name, prefix=os.environ.get("GPUPOOL_TESTBED_PREFIX"))
+    return made[0] if made else None
+
+
+def pyinfra_hosts(inventory: Path) -> list[tuple[str, dict[str, Any]]]:
+    """Return the hosts as an inventory file of plain pyinfra holds them; GPUPOOL_ON is the command line's `--on`."""
+    target = find_target(inventory, os.environ.get("GPUPOOL_ON", "auto"))
+    return [(f"@pool/{host.name}", dict(host.data)) for host in target.hosts]

@@ -1,0 +1,25 @@
+"""Inventories with a text or two replaced."""
+
+from pathlib import Path
+
+from gpupool.cluster.load import load
+from gpupool.cluster.model import Cluster
+
+INVENTORY = Path(__file__).parents[2] / "inventory"
+
+
+def copied(inventory: Path, into: Path, *replaced: tuple[str, str]) -> Path:
+    """Copy an inventory's files with each (old, new) replaced once, in the one file that has the old text."""
+    texts = {file.name: file.read_text(encoding="utf-8") for file in sorted(inventory.glob("*.yml"))}
+    for old, new in replaced:
+        (file,) = (name for name, text in texts.items() if old in text)
+        texts[file] = texts[file].replace(old, new, 1)
+    into.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (into / name).write_text(text, encoding="utf-8")
+    return into
+
+
+def changed(inventory: Path, into: Path, *replaced: tuple[str, str]) -> Cluster:
+    """Return the Cluster of such a copy."""
+    return load(copied(inventory, into, *replaced))

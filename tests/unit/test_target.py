@@ -1,0 +1,141 @@
+"""The target of a command."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpupool.errors import GpupoolError, InventoryError, TestbedError
+from gpupool.target import find_target, find_testbed
+
+INVENTORY = Path(__file__).parents[2] / "inventory"
+
+
+@pytest.fixture(autouse=True)
+def states(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.delenv("GPUPOOL_TESTBED_PREFIX", raising=False)
+    return tmp_path / "gpupool" / "testbeds"
+
+
+def stand(states: Path, id_: str = "gpupool-skynet", **changes: Any) -> Path:
+    """Write the state of a testbed that was brought up here."""
+    place = states / id_
+    place.mkdir(parents=True)
+    (place / "id_ed25519.pub").write_text("ssh-ed25519 AAAA testbed\n")
+    state = {
+        "id": id_,
+        "name": "skynet",
+        "prefix": "gpupool",
+        "inventory": str(INVENTORY / "skynet"),
+        "network": "10.66.0.0/16",
+        "domain": "cc.gatech.edu",
+        "suite": "trixie",
+        "cgroups": "v1",
+        "images": {},
+        "nodes": {},
+        "roles": {},
+        "key": str(place / "id_ed25519"),
+        "known_hosts": str(place / "known_hosts"),
+        "ssh_config": str(place / "ssh_config"),
+    }
+    (place / "state.json").write_text(json.dumps({**state, **changes}))
+    return place
+
+
+def test_the_nodes_where_no_testbed_stands() -> None:
+    target = find_target(INVENTORY / "skynet")
+    assert target.testbed is None
+    assert target.where == "the nodes of skynet"
+    assert target.ssh == {"ssh_user": "root", "ssh_port": 22}
+    assert len(target.nodes) == 52
+    assert not target.cluster.drivers.testbed
+
+
+def test_the_testbed_while_it_stands(states: Path) -> None:
+    place = stand(states)
+    target = find_target(INVENTORY / "skynet")
+    assert target.where == "testbed skynet (10 containers on this machine)"
+    assert (target.cluster.drivers.gpu, target.cluster.drivers.cgroup) == ("fake", "v1")
+    assert target.ssh["ssh_key"] == str(place / "id_ed25519")
+    assert target.ssh["ssh_known_hosts_file"] == str(place / "known_hosts")
+    assert all("ssh-ed25519 AAAA testbed" in user.keys for user in target.cluster.users.values())
+    data = target.data(target.nodes[0])
+    assert data["ssh_hostname"] == target.nodes[0].address
+    assert (data["cluster"], data["node"]) == (target.cluster, target.nodes[0])
+
+
+def test_one_may_say_which(states: Path) -> None:
+    with pytest.raises(TestbedError, match=r"no testbed of .* on this machine"):
+        find_target(INVENTORY / "skynet", "testbed")
+    stand(states)
+    assert find_target(INVENTORY / "skynet", "nodes").testbed is None
+    assert find_target(INVENTORY / "skynet", "testbed").testbed is not None
+    assert find_target(INVENTORY / "skynet", "testbed:skynet").testbed is not None
+    with pytest.raises(TestbedError):
+        find_target(INVENTORY / "skynet", "testbed:other")
+
+
+@pytest.mark.parametrize("on", ["here", "nodes:skynet", ""])
+def test_another_word_is_refused(on: str) -> None:
+    with pytest.raises(GpupoolError, match="must be auto, testbed, testbed:NAME or nodes"):
+        find_target(INVENTORY / "skynet", on)
+
+
+def test_another_inventorys_testbed_is_not_ours(states: Path) -> None:
+    stand(states, inventory=str(INVENTORY / "example"))
+    assert find_target(INVENTORY / "skynet").testbed is None
+
+
+def test_the_same_inventory_by_another_path(states: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever writes the path in another way must not reach the real nodes by mistake."""
+    stand(states)
+    monkeypatch.chdir(INVENTORY / "example")
+    for path in ("../skynet", "../skynet/", "../example/../skynet", str(INVENTORY / "skynet")):
+        assert find_testbed(Path(path)) is not None, path
+
+
+def test_the_last_one_brought_up_counts(states: Path) -> None:
+    older, newer = stand(states, "gpupool-a", name="a"), stand(states, "gpupool-b", name="b")
+    os.utime(older / "state.json", (1, 1))
+    assert find_target(INVENTORY / "skynet").where.startswith("testbed b ")
+    os.utime(newer / "state.json", (0, 0))
+    assert find_target(INVENTORY / "skynet").where.startswith("testbed a ")
+
+
+def test_addresses_of_a_testbed_in_another_network(states: Path) -> None:
+    stand(states, network="10.166.0.0/16")
+    target = find_target(INVENTORY / "skynet")
+    assert all((node.address or "").startswith("10.166.") for node in target.nodes)
+
+
+def test_a_testbed_whose_key_is_gone_is_said_in_words(states: Path) -> None:
+    (stand(states) / "id_ed25519.pub").unlink()
+    with pytest.raises(TestbedError, match="gpupool testbed up"):
+        find_target(INVENTORY / "skynet")
+
+
+def test_a_bad_inventory_reaches_nobody(tmp_path: Path) -> None:
+    with pytest.raises(InventoryError, match="no such file or folder"):
+        find_target(tmp_path / "nowhere")
+
+
+def test_how_the_admin_logs_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/admin")
+    text = (Path(__file__).parent / "small" / "inventory.yml").read_text()
+    admin = "access: {admin: {user: ops, port: 2222, key: ~/.ssh/pool}}\n"
+    (tmp_path / "inventory.yml").write_text(text.replace("scheduler:", f"{admin}scheduler:"))
+    target = find_target(tmp_path)
+    assert target.ssh == {"ssh_user": "ops", "ssh_port": 2222, "ssh_key": "/home/admin/.ssh/pool"}
+    config = target.ssh_config
+    assert config.startswith("Host ctl\n  HostName 10.90.1.1\n")
+    for line in ("User ops", "Port 2222", "IdentityFile /home/admin/.ssh/pool", "StrictHostKeyChecking yes"):
+        assert f"  {line}\n" in config
+
+
+def test_nodes_that_are_not_managed_are_left_alone() -> None:
+    target = find_target(INVENTORY / "aau-ai-cloud", "nodes")
+    assert [node.name for node in target.nodes] == ["ai-pilot", "nv-ai-01", "nv-ai-03"]
+    assert "sshgw" not in target.ssh_config
