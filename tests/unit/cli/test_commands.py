@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from inventories import SMALL, copied
 from jsonschema import Draft202012Validator
 
 from gpupool.cli import render
@@ -20,7 +21,6 @@ from gpupool.compile.slurm.accounting import entities
 ROOT = Path(__file__).parents[3]
 INVENTORY = ROOT / "inventory"
 FOLDERS = sorted(path.name for path in INVENTORY.iterdir())
-SMALL = Path(__file__).parents[1] / "small"
 
 
 def test_check_counts_what_is_there(gpupool: Callable[..., Any]) -> None:
@@ -109,9 +109,8 @@ def test_what_is_large_and_alike_is_one_file(
     assert gpupool("render", SMALL, "--out", tmp_path).code == 0
     first, second = (tmp_path / f"gpu-{number}" / "etc" / "hosts" for number in (1, 2))
     assert first.samefile(second)
-    text = (SMALL / "inventory.yml").read_text().replace("small.example", "other.example")
-    (tmp_path / "other.yml").write_text(text)
-    assert gpupool("render", tmp_path / "other.yml", "gpu-2", "--out", tmp_path).code == 0
+    other = copied(SMALL, tmp_path / "other", ("small.example", "other.example"))
+    assert gpupool("render", other, "gpu-2", "--out", tmp_path).code == 0
     assert "other.example" in second.read_text()
     assert "other.example" not in first.read_text()
 
@@ -158,7 +157,7 @@ def test_the_schema_takes_what_check_takes(folder: str, gpupool: Callable[..., A
     ],
 )
 def test_the_schema_refuses_what_check_refuses(old: str, new: str, tmp_path: Path, schema: dict[str, Any]) -> None:
-    (tmp_path / "x.yml").write_text((SMALL / "inventory.yml").read_text().replace(old, new, 1))
+    copied(SMALL, tmp_path, (old, new))
     assert list(Draft202012Validator(schema).iter_errors(read(tmp_path).data))
     assert examine(tmp_path).errors
 

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-INVENTORY = Path(__file__).parents[3] / "inventory"
+from inventories import INVENTORY
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inventories import SMALL
 
 from gpupool.cli import check
 
 ROOT = Path(__file__).parents[3]
-SMALL = Path(__file__).parents[1] / "small"
 COMMAND = [sys.executable, "-m", "gpupool"]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import inventories
 import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
@@ -21,8 +22,8 @@ from gpupool.errors import InventoryError
 
 HERE = Path(__file__).parent
 BROKEN = sorted(path.name for path in (HERE / "broken").iterdir())
-SMALL = (HERE.parent / "small" / "inventory.yml").read_text()
-STORED = (HERE.parent / "stored" / "inventory.yml").read_text()
+SMALL = (inventories.SMALL / "inventory.yml").read_text()
+STORED = (inventories.STORED / "inventory.yml").read_text()
 
 
 @pytest.fixture

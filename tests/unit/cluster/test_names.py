@@ -1,19 +1,18 @@
 """Node names: written out, selected, folded again."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from ClusterShell.NodeSet import NodeSet
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inventories import SMALL
 
 from gpupool.cluster.load import load
 from gpupool.cluster.node_table import ExpandedNode, NodeTable, expand
 from gpupool.cluster.schema.machines import NodeEntry
 from gpupool.compile.slurm.names import folded
 
-SMALL = Path(__file__).parents[1] / "small"
 NAME = st.from_regex(r"[a-z][a-z0-9]{0,4}(-[a-z0-9]{1,3}){0,2}(\.[a-z]{1,3})?", fullmatch=True)
 ANYTHING = st.text(alphabet=st.sampled_from("abgpu12-[],@!&^:*?% ."), max_size=25)
 

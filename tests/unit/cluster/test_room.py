@@ -6,20 +6,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inventories import SMALL, copied
 
 from gpupool.cluster.load import examine
 
-SMALL = (Path(__file__).parents[1] / "small" / "inventory.yml").read_text()
 GIB = st.integers(1, 80)
 
 
 def complaints(folder: Path, *changes: tuple[str, str]) -> list[str]:
-    text = SMALL
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new, 1)
-    (folder / "inventory.yml").write_text(text)
-    return [str(it) for it in examine(folder).complaints]
+    return [str(it) for it in examine(copied(SMALL, folder, *changes)).complaints]
 
 
 @pytest.mark.promise("SKY-036")

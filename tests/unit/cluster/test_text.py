@@ -4,12 +4,13 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import inventories
 import pytest
 
 from gpupool.cluster import text
 from gpupool.cluster.load import examine
 
-SMALL = (Path(__file__).parents[1] / "small" / "inventory.yml").read_text()
+SMALL = (inventories.SMALL / "inventory.yml").read_text()
 
 
 @pytest.fixture

@@ -1,13 +1,11 @@
 """All inventories that come with gpupool hold, and the four besides SkyNet say what their user guides say."""
 
-from pathlib import Path
-
 import pytest
+from inventories import INVENTORY
 
 from gpupool.cluster.load import examine
 from gpupool.cluster.model import Cluster
 
-INVENTORY = Path(__file__).parents[3] / "inventory"
 FOLDERS = sorted(path.name for path in INVENTORY.iterdir() if path.is_dir())
 
 

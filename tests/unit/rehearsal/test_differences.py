@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inventories import INVENTORY
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
@@ -16,7 +16,6 @@ from gpupool.rehearsal.twin.differences import Difference, applied, unnamed
 from gpupool.rehearsal.twin.differences.table import GRACE, differences, place_of
 from gpupool.rehearsal.twin.differences.text import changed, masked
 
-INVENTORY = Path(__file__).parents[3] / "inventory"
 INVENTORIES = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))
 VERSIONS: tuple[Version, ...] = ("22.05", "24.11", "26.05")
 CONF = "/etc/slurm/slurm.conf"

@@ -2,11 +2,11 @@
 
 import ipaddress
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inventories import INVENTORY
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
@@ -15,13 +15,7 @@ from gpupool.compile.system.packages import packages_for
 from gpupool.errors import TestbedError, UsageError
 from gpupool.testbed.overlay import SHARED, shared_out, spec_of, stand_in
 
-INVENTORY = Path(__file__).parents[3] / "inventory"
 FOLDERS = sorted(path.name for path in INVENTORY.iterdir())
-
-
-@pytest.fixture(scope="module")
-def skynet() -> Cluster:
-    return load(INVENTORY / "skynet")
 
 
 CAPS = st.dictionaries(st.text(min_size=1, max_size=3), st.integers(1, 100), min_size=1, max_size=12)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inventories import INVENTORY
 from yaml import safe_dump, safe_load
 
 from gpupool.cluster.load import load
@@ -14,13 +15,6 @@ from gpupool.cluster.model import Cluster
 from gpupool.compile.system.packages import packages_for
 from gpupool.compile.system.usage import GONE, PROOF, SETTINGS, Counted, Purged, files, jobs_for
 from gpupool.testbed.overlay import stand_in
-
-INVENTORY = Path(__file__).parents[3] / "inventory"
-
-
-@pytest.fixture(scope="module")
-def skynet() -> Cluster:
-    return load(INVENTORY / "skynet")
 
 
 def counted(cluster: Cluster) -> dict[str, list[str]]:

@@ -9,18 +9,12 @@ import pytest
 
 from gpupool.cli import storage
 from gpupool.cli.storage import UsageReport, add
-from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.facts.usage import LeftDirectory, UsageState, UsedDirectory
 
 SKYNET = Path(__file__).parents[3] / "inventory" / "skynet"
 TIB = 1024**3  # in KiB
 TOPS = ("/pskynet1", "/pskynet2", "/export/scratch")
-
-
-@pytest.fixture(scope="module")
-def skynet() -> Cluster:
-    return load(SKYNET)
 
 
 def state(*directories: UsedDirectory, **changed: Any) -> UsageState:

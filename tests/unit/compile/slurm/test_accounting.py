@@ -1,9 +1,9 @@
 """What slurmdbd shall hold of SkyNet, and of inventories that say less."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from inventories import INVENTORY, SMALL, changed
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
@@ -11,33 +11,10 @@ from gpupool.compile.slurm.accounting import UNBOUNDED, entities, partition_qos
 from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.operations.accounting import normal
 
-ROOT = Path(__file__).parents[4]
-SMALL = Path(__file__).parents[2] / "small" / "inventory.yml"
-INVENTORIES = sorted(path.name for path in (ROOT / "inventory").iterdir())
+INVENTORIES = sorted(path.name for path in INVENTORY.iterdir())
 
 
-@pytest.fixture(scope="module")
-def skynet() -> Cluster:
-    return load(ROOT / "inventory" / "skynet")
-
-
-Made = Callable[..., Cluster]
 OWN_CPUS = "gid: 5001, limits: {group: {cpu: 20}}"
-
-
-@pytest.fixture
-def made(tmp_path: Path) -> Made:
-    """Return the cluster of the small inventory, with texts replaced."""
-
-    def run(*changes: tuple[str, str]) -> Cluster:
-        text = SMALL.read_text()
-        for old, new in changes:
-            assert old in text, old
-            text = text.replace(old, new, 1)
-        (tmp_path / "inventory.yml").write_text(text)
-        return load(tmp_path)
-
-    return run
 
 
 def said(entity: dict[str, object]) -> dict[str, object]:
@@ -66,8 +43,10 @@ def test_a_labs_share_of_cpus_goes_with_its_cap(skynet: Cluster) -> None:
             assert entities(skynet)["accounts"][name]["GrpTRES"] == wanted
 
 
-def test_a_labs_own_limit_goes_before_its_share(made: Made) -> None:
-    cluster = made(("scheduler: {", "scheduler: {lab_share: {cpu: 8, mem: 128G}, "), ("gid: 5001", OWN_CPUS))
+def test_a_labs_own_limit_goes_before_its_share(tmp_path: Path) -> None:
+    cluster = changed(
+        SMALL, tmp_path, ("scheduler: {", "scheduler: {lab_share: {cpu: 8, mem: 128G}, "), ("gid: 5001", OWN_CPUS)
+    )
     accounts = entities(cluster)["accounts"]
     assert accounts["red"]["GrpTRES"] == {"cpu": 20, "mem": 10 * 128 * 1024, "gres/gpu": 10}
     assert accounts["blue"]["GrpTRES"] == {"cpu": 48, "mem": 6 * 128 * 1024, "gres/gpu": 6}
@@ -139,7 +118,7 @@ def test_debug_has_its_limit_whatever_qos_a_job_names(skynet: Cluster) -> None:
 
 @pytest.mark.parametrize("folder", INVENTORIES)
 def test_every_default_is_one_of_the_users_own(folder: str) -> None:
-    wanted = entities(load(ROOT / "inventory" / folder))
+    wanted = entities(load(INVENTORY / folder))
     for name, user in wanted["users"].items():
         assert user["default_account"] in user["accounts"]
         for values in user["accounts"].values():
@@ -150,7 +129,7 @@ def test_every_default_is_one_of_the_users_own(folder: str) -> None:
 
 @pytest.mark.parametrize("folder", INVENTORIES)
 def test_slurm_conf_names_only_qos_that_slurmdbd_gets(folder: str) -> None:
-    cluster = load(ROOT / "inventory" / folder)
+    cluster = load(INVENTORY / folder)
     words = slurm_conf(cluster).split()
     named = {qos for word in words if word.startswith(("QOS=", "AllowQos=")) for qos in word.split("=")[1].split(",")}
     assert named <= set(entities(cluster)["qos"])
@@ -158,25 +137,25 @@ def test_slurm_conf_names_only_qos_that_slurmdbd_gets(folder: str) -> None:
 
 @pytest.mark.parametrize("folder", INVENTORIES)
 def test_the_operation_takes_it(folder: str) -> None:
-    wanted = entities(load(ROOT / "inventory" / folder))
+    wanted = entities(load(INVENTORY / folder))
     assert set(normal(wanted)["accounts"]) == set(wanted["accounts"])
 
 
 def test_without_qos_people_keep_slurmdbds_own(tmp_path: Path) -> None:
-    text = SMALL.read_text().replace("qos:\n  normal: {default: true}\n", "")
-    (tmp_path / "inventory.yml").write_text(text)
-    wanted = entities(load(tmp_path))
+    wanted = entities(changed(SMALL, tmp_path, ("qos:\n  normal: {default: true}\n", "")))
     assert wanted["qos"] == {}
     limits = {"GrpTRES": {}, "GrpJobs": None, "MaxSubmit": None}
     assert wanted["users"]["ann"] == {"default_account": "red", "accounts": {"red": limits}}
 
 
-def test_all_kinds_of_limits(made: Made) -> None:
+def test_all_kinds_of_limits(tmp_path: Path) -> None:
     limits = (
         "limits: {group: {gpus: {a40: 12}, cpu: 64, mem: 1T, nodes: 2, billing: 7, jobs: 9, wall: 30d}, "
         "group_minutes: {gpu: 60}, per_user: {gpu: 3, jobs: 2}, per_job: {nodes: 1, wall: 3h}}"
     )
-    cluster = made(
+    cluster = changed(
+        SMALL,
+        tmp_path,
         ("contributed_gpus: 10}", f"contributed_gpus: 10, fairshare: 5, parent: blue, {limits}}}"),
         ("contributed_gpus: 6}", "contributed_gpus: 6, parent: top}\n  - {name: top, kind: department}"),
         ("{default: true}", "{default: true, limits: {per_user: {jobs: 4, mem: 10G}}}"),

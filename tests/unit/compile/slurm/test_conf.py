@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from inventories import INVENTORY, SMALL, changed
 
 from gpupool.cluster.checks.slurm_keys import OWN_KEYS
 from gpupool.cluster.load import load
@@ -16,25 +17,8 @@ from gpupool.compile.slurm.priority import step_down
 from gpupool.compile.system.packages import packages_for
 from gpupool.testbed.overlay import stand_in
 
-ROOT = Path(__file__).parents[4]
-SMALL = Path(__file__).parents[2] / "small" / "inventory.yml"
-INVENTORIES = sorted(path.name for path in (ROOT / "inventory").iterdir())
+INVENTORIES = sorted(path.name for path in INVENTORY.iterdir())
 VERSIONS = ("22.05", "24.11", "26.05")
-
-
-@pytest.fixture(scope="module")
-def skynet() -> Cluster:
-    return load(ROOT / "inventory" / "skynet")
-
-
-def made(tmp_path: Path, *changes: tuple[str, str]) -> Cluster:
-    """Return the cluster of the small inventory, changed."""
-    text = SMALL.read_text()
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new, 1)
-    (tmp_path / "inventory.yml").write_text(text)
-    return load(tmp_path)
 
 
 def settings(text: str) -> dict[str, str]:
@@ -180,7 +164,7 @@ def test_device_files(skynet: Cluster) -> None:
 @pytest.mark.promise("SKY-036", "SKY-132")
 @pytest.mark.parametrize("version", ["22.05", "24.11", "26.05"])
 def test_each_gpu_keeps_cpus_where_slurm_can(tmp_path: Path, version: str) -> None:
-    cluster = made(tmp_path, ("scheduler:", f"slurm: {{version: '{version}'}}\nscheduler:"))
+    cluster = changed(SMALL, tmp_path, ("scheduler:", f"slurm: {{version: '{version}'}}\nscheduler:"))
     row = rows(slurm_conf(cluster), "NodeName")["gpu-1"]
     keeps = version != "22.05"
     assert row.get("RestrictedCoresPerGPU") == ("6" if keeps else None)
@@ -211,7 +195,7 @@ def test_a_waiting_job_without_gpus_reserves_no_nodes(skynet: Cluster) -> None:
     assert down is not None
     # the highest job without GPUs, what reserves, the lowest job with GPUs
     assert 0 < every + others - down < int(said["SchedulerParameters"].partition("bf_min_prio_reserve=")[2]) < every
-    santos = settings(slurm_conf(load(ROOT / "inventory" / "santos-dumont")))
+    santos = settings(slurm_conf(load(INVENTORY / "santos-dumont")))
     assert "PriorityWeightPartition" not in santos
     assert "SchedulerParameters" not in santos
 
@@ -220,7 +204,8 @@ def test_a_waiting_job_without_gpus_reserves_no_nodes(skynet: Cluster) -> None:
 def test_a_switch_lets_labs_own_accounts_into_overcap(tmp_path: Path) -> None:
     overcap = "  - {name: overcap, nodes: '@compute', preemptable: true, tier: 0, allow_accounts: [pot] SWITCH}\n"
     for switch, allowed in (("", "pot"), (", allow_lab_accounts: true", "pot,red,blue")):
-        cluster = made(
+        cluster = changed(
+            SMALL,
             tmp_path,
             ("scheduler:", f"{overcap.replace(' SWITCH', switch)}scheduler:"),
             ("max_time: 2d", "max_time: 2d\n    deny_accounts: [pot]"),
@@ -230,7 +215,8 @@ def test_a_switch_lets_labs_own_accounts_into_overcap(tmp_path: Path) -> None:
 
 
 def test_two_types_in_a_node_share_the_numbers(tmp_path: Path) -> None:
-    mixed = made(
+    mixed = changed(
+        SMALL,
         tmp_path,
         ("a40: {models: [A40]}", "a40: {models: [A40]}\n  l4: {models: [L4]}"),
         ("gpus: {a40: 8}", "gpus: {a40: 7, l4: 1}"),
@@ -247,14 +233,14 @@ def test_two_types_in_a_node_share_the_numbers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("folder", INVENTORIES)
 def test_every_key_is_kept_from_slurm_parameters(folder: str) -> None:
-    cluster = load(ROOT / "inventory" / folder)
+    cluster = load(INVENTORY / folder)
     own = set(settings(slurm_conf(cluster))) - set(cluster.slurm.parameters)
     assert {key for key in own if key.lower() not in OWN_KEYS} == set()
 
 
 def test_nodes_by_their_full_names(tmp_path: Path) -> None:
     """slurmd finds its line by the short host name, users see the full one."""
-    cluster = made(tmp_path, ("domain: small.example", "domain: small.example, node_names: fqdn"))
+    cluster = changed(SMALL, tmp_path, ("domain: small.example", "domain: small.example, node_names: fqdn"))
     text = slurm_conf(cluster)
     nodes = rows(text, "NodeName")
     assert list(nodes) == ["gpu-1.small.example", "gpu-2.small.example"]
@@ -266,20 +252,21 @@ def test_nodes_by_their_full_names(tmp_path: Path) -> None:
 
 
 def test_elastic_nodes_are_cloud_nodes_and_never_so_in_a_testbed() -> None:
-    cluster = load(ROOT / "inventory" / "gcp-slurm")
+    cluster = load(INVENTORY / "gcp-slurm")
     assert {row["State"] for row in rows(slurm_conf(cluster), "NodeName").values()} == {"CLOUD"}
     twin = stand_in(cluster, cgroup="v2")
     assert {row["State"] for row in rows(slurm_conf(twin), "NodeName").values()} == {"UNKNOWN"}
 
 
 def test_without_preemptable_partitions_nothing_speaks_of_it(tmp_path: Path) -> None:
-    text = slurm_conf(made(tmp_path))
+    text = slurm_conf(changed(SMALL, tmp_path))
     assert "Preempt" not in text
     assert "GraceTime" not in text
 
 
 def test_what_a_partition_may_say(tmp_path: Path) -> None:
-    cluster = made(
+    cluster = changed(
+        SMALL,
         tmp_path,
         (
             "max_time: 2d",
@@ -301,7 +288,7 @@ def test_what_a_partition_may_say(tmp_path: Path) -> None:
 
 
 def test_parameters_of_the_site_are_written_as_they_are(tmp_path: Path) -> None:
-    cluster = made(tmp_path, ("scheduler:", "slurm: {parameters: {MinJobAge: '50000'}}\nscheduler:"))
+    cluster = changed(SMALL, tmp_path, ("scheduler:", "slurm: {parameters: {MinJobAge: '50000'}}\nscheduler:"))
     assert settings(slurm_conf(cluster))["MinJobAge"] == "50000"
 
 
@@ -309,7 +296,7 @@ def of_version(tmp_path: Path, version: str) -> Cluster:
     scheduler = "default_partition: all, rpc_limit: {bucket: 30, refill: 2}"
     slurm = f'slurm: {{version: "{version}"}}\nscheduler:'
     (tmp_path / version).mkdir()
-    return made(tmp_path / version, ("default_partition: all", scheduler), ("scheduler:", slurm))
+    return changed(SMALL, tmp_path / version, ("default_partition: all", scheduler), ("scheduler:", slurm))
 
 
 def test_versions_differ_where_they_must(tmp_path: Path) -> None:
@@ -329,10 +316,13 @@ def test_versions_differ_where_they_must(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_who_holds_files(version: str, tmp_path: Path) -> None:
-    text = SMALL.read_text().replace("[head, controller, database]", "[controller, database]")
-    text = text.replace("nodes:\n", "nodes:\n  - {name: login, address: 10.90.1.2, roles: [head]}\n", 1)
-    (tmp_path / "inventory.yml").write_text(f'{text}slurm: {{version: "{version}"}}\n')
-    cluster = load(tmp_path)
+    cluster = changed(
+        SMALL,
+        tmp_path,
+        ("[head, controller, database]", "[controller, database]"),
+        ("nodes:\n", "nodes:\n  - {name: login, address: 10.90.1.2, roles: [head]}\n"),
+        ("scheduler:", f"slurm: {{version: '{version}'}}\nscheduler:"),
+    )
     head, controller, node = (cluster.nodes[name] for name in ("login", "ctl", "gpu-1"))
     conf = "/etc/slurm/slurm.conf"
     assert conf in [file.path for file in files_for(cluster, controller)]
@@ -362,12 +352,12 @@ def test_the_fence_stands_in_every_version(version: str, cgroup: str, tmp_path: 
 
 
 def test_a_cluster_without_a_fence_says_so() -> None:
-    assert settings(cgroup_conf(load(ROOT / "inventory" / "arandu")))["ConstrainDevices"] == "no"
+    assert settings(cgroup_conf(load(INVENTORY / "arandu")))["ConstrainDevices"] == "no"
 
 
 @pytest.mark.parametrize("folder", INVENTORIES)
 def test_no_file_has_a_hole(folder: str) -> None:
-    cluster = load(ROOT / "inventory" / folder)
+    cluster = load(INVENTORY / folder)
     twin = stand_in(cluster, cgroup="v2")
     for it in (cluster, twin):
         for node in it.nodes.values():

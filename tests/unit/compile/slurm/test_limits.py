@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inventories import SMALL
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
@@ -15,7 +15,7 @@ from gpupool.cluster.schema.labs import Amounts, Limits
 from gpupool.compile.slurm.accounting import entities
 from gpupool.operations.accounting import normal
 
-SMALL = load(Path(__file__).parents[2] / "small" / "inventory.yml")
+CLUSTER = load(SMALL)
 MINUTES = st.integers(1, 500_000)
 COUNTS = st.one_of(st.none(), st.integers(0, 10_000))
 TRES = ("gpu", "cpu", "mem", "nodes", "billing")
@@ -58,10 +58,10 @@ LIMITS = st.builds(
 def cluster_with(account: Limits, qos: Limits, partition: Limits) -> Cluster:
     """Return the small cluster with these limits on the account red, the QoS normal and the partition all."""
     return replace(
-        SMALL,
-        accounts={**SMALL.accounts, "red": replace(SMALL.accounts["red"], limits=account)},
-        qos={**SMALL.qos, "normal": SMALL.qos["normal"].model_copy(update={"limits": qos})},
-        partitions={**SMALL.partitions, "all": replace(SMALL.partitions["all"], limits=partition)},
+        CLUSTER,
+        accounts={**CLUSTER.accounts, "red": replace(CLUSTER.accounts["red"], limits=account)},
+        qos={**CLUSTER.qos, "normal": CLUSTER.qos["normal"].model_copy(update={"limits": qos})},
+        partitions={**CLUSTER.partitions, "all": replace(CLUSTER.partitions["all"], limits=partition)},
     )
 
 

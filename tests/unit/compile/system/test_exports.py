@@ -1,11 +1,11 @@
 """Exports go to the addresses of the nodes that mount them, and to nobody else."""
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from inventories import INVENTORY, STORED, changed
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
@@ -13,28 +13,7 @@ from gpupool.compile.system.exports import exports_file, exports_for, nfs_conf
 from gpupool.compile.system.storage import mounts_for, stand_ins_for
 from gpupool.testbed.overlay import stand_in
 
-HERE = Path(__file__).parent
-INVENTORY = HERE.parents[3] / "inventory"
-STORED = HERE.parents[1] / "stored" / "inventory.yml"
 FOLDERS = sorted(path.name for path in INVENTORY.iterdir() if path.is_dir())
-
-
-@pytest.fixture(scope="module")
-def stored() -> Cluster:
-    return load(STORED)
-
-
-@pytest.fixture
-def changed(tmp_path: Path) -> Callable[[str, str], Cluster]:
-    """Return the stored cluster with a piece of its inventory replaced."""
-
-    def run(old: str, new: str) -> Cluster:
-        text = STORED.read_text()
-        assert old in text
-        (tmp_path / "inventory.yml").write_text(text.replace(old, new, 1))
-        return load(tmp_path)
-
-    return run
 
 
 def test_the_file_as_exportfs_reads_it(stored: Cluster) -> None:
@@ -68,8 +47,8 @@ def test_who_mounts_is_let_in_and_nobody_else(folder: str) -> None:
     assert not any("*" in text for text in texts)
 
 
-def test_root_keeps_its_rights_only_where_that_is_said(changed: Callable[[str, str], Cluster]) -> None:
-    cluster = changed("squash: all", "squash: none")
+def test_root_keeps_its_rights_only_where_that_is_said(tmp_path: Path) -> None:
+    cluster = changed(STORED, tmp_path, ("squash: all", "squash: none"))
     squashing = {it.path: it.options[3] for it in exports_for(cluster, cluster.nodes["fs1"])}
     assert squashing == {
         "/export/blue": "root_squash",
@@ -89,9 +68,9 @@ def test_nfsd_has_threads_by_its_cpus(stored: Cluster, cpus: int, threads: int) 
     [("[4]", "n", "y", "nfs4", "4.2"), ("[3, 4]", "y", "y", "nfs4", "4.2"), ("[3]", "y", "n", "nfs", "3")],
 )
 def test_servers_and_clients_speak_the_same(
-    versions: str, three: str, four: str, fstype: str, asked: str, changed: Callable[[str, str], Cluster]
+    versions: str, three: str, four: str, fstype: str, asked: str, tmp_path: Path
 ) -> None:
-    cluster = changed("  links:", f"  nfs_versions: {versions}\n  links:")
+    cluster = changed(STORED, tmp_path, ("  links:", f"  nfs_versions: {versions}\n  links:"))
     text = nfs_conf(cluster, cluster.nodes["fs1"]).text
     assert f"\nvers3={three}\nvers4={four}\n" in text
     mounts = mounts_for(cluster, cluster.nodes["gpu-1"])

@@ -2,9 +2,9 @@
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from inventories import INVENTORY
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import PEOPLE_GID, Cluster, Node
@@ -19,13 +19,7 @@ from gpupool.compile.system.storage import links_for, local_for, mounts_for, sta
 from gpupool.testbed.overlay import stand_in
 from gpupool.wanted import Directory
 
-INVENTORY = Path(__file__).parents[4] / "inventory"
 FOLDERS = sorted(path.name for path in INVENTORY.iterdir())
-
-
-@pytest.fixture(scope="module")
-def skynet() -> Cluster:
-    return load(INVENTORY / "skynet")
 
 
 @pytest.fixture(scope="module")

@@ -16,11 +16,6 @@ INVENTORIES = Path(__file__).parents[4] / "inventory"
 
 
 @pytest.fixture(scope="module")
-def skynet() -> Cluster:
-    return load(INVENTORIES / "skynet")
-
-
-@pytest.fixture(scope="module")
 def sdumont() -> Cluster:
     return load(INVENTORIES / "santos-dumont")
 

@@ -16,11 +16,6 @@ ROOT = Path(__file__).parents[4]
 INVENTORIES = sorted(path.parent.name for path in (ROOT / "inventory").glob("*/inventory.py"))
 
 
-@pytest.fixture(scope="module")
-def skynet() -> Cluster:
-    return load(ROOT / "inventory" / "skynet")
-
-
 class Sbash:
     """sbash in a folder of its own."""
 

@@ -1,12 +1,12 @@
 """What an inventory says of ZFS becomes pools and datasets, in the words and numbers that zfs itself prints."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inventories import INVENTORY, STORED, changed
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
@@ -18,28 +18,7 @@ from gpupool.operations.zfs.values import create_arguments, plain, plain_propert
 from gpupool.testbed.overlay import stand_in
 from gpupool.wanted import Dataset, Vdev
 
-HERE = Path(__file__).parent
-INVENTORY = HERE.parents[3] / "inventory"
-STORED = HERE.parents[1] / "stored" / "inventory.yml"
 GIB, TIB = 2**30, 2**40
-
-
-@pytest.fixture(scope="module")
-def stored() -> Cluster:
-    return load(STORED)
-
-
-@pytest.fixture
-def changed(tmp_path: Path) -> Callable[[str, str], Cluster]:
-    """Return the stored cluster with a piece of its inventory replaced."""
-
-    def run(old: str, new: str) -> Cluster:
-        text = STORED.read_text()
-        assert old in text
-        (tmp_path / "inventory.yml").write_text(text.replace(old, new, 1))
-        return load(tmp_path)
-
-    return run
 
 
 def datasets(cluster: Cluster, node: str) -> dict[str, Dataset]:
@@ -143,12 +122,11 @@ def test_no_disk_of_a_stand_in_is_touched_but_a_machines_own() -> None:
     assert [pool.name for pool in pools_for(real, files)] == ["tank"]
 
 
-def test_a_dataset_below_one_that_is_mounted_elsewhere(changed: Callable[[str, str], Cluster]) -> None:
+def test_a_dataset_below_one_that_is_mounted_elsewhere(tmp_path: Path) -> None:
     """What lies between follows its parent, whichever of the two the inventory names first."""
-    cluster = changed(
-        "dataset: tank/labs/blue, properties: {recordsize: 16K, refquota: none}}",
-        "dataset: tank/b/c/d}\n    upper: {server: fs1, path: /export/upper, fs: zfs, dataset: tank/b}",
-    )
+    old = "dataset: tank/labs/blue, properties: {recordsize: 16K, refquota: none}}"
+    new = "dataset: tank/b/c/d}\n    upper: {server: fs1, path: /export/upper, fs: zfs, dataset: tank/b}"
+    cluster = changed(STORED, tmp_path, (old, new))
     found = datasets(cluster, "fs1")
     assert (found["tank/b"].mountpoint, found["tank/b/c"].mountpoint) == ("/export/upper", "/export/upper/c")
 
