@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-KEPT = ROOT / "tests/unit/golden/example.txt"
+KEPT = ROOT / "tests/unit/project/golden/example.txt"
 
 
 def rendered() -> str:

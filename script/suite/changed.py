@@ -138,9 +138,8 @@ def _imports(file: str) -> tuple[str, ...]:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
     # a package is run on the way to what is in it
     names |= {".".join(name.split(".")[:end]) for name in list(names) for end in range(1, name.count(".") + 1)}
-    folder = str(Path(file).parent)
-    beside = [f"{folder}/conftest.py"] if file.startswith("tests/") else []
-    return tuple(path for path in (*map(_file, sorted(names)), *beside) if path and Path(path).is_file())
+    above = [str(folder / "conftest.py") for folder in Path(file).parents if folder.is_relative_to("tests")]
+    return tuple(path for path in (*map(_file, sorted(names)), *above) if path and Path(path).is_file())
 
 
 def _file(module: str) -> str:

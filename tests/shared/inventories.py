@@ -1,4 +1,4 @@
-"""Inventories with a text or two replaced."""
+"""The inventories of tests, and how to replace a text or two in one."""
 
 from pathlib import Path
 
@@ -6,6 +6,9 @@ from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 
 INVENTORY = Path(__file__).parents[2] / "inventory"
+#: Two nodes with GPUs and what must be said of them; the same with storage.
+SMALL = Path(__file__).parents[1] / "unit" / "small"
+STORED = Path(__file__).parents[1] / "unit" / "stored"
 
 
 def copied(inventory: Path, into: Path, *replaced: tuple[str, str]) -> Path:

@@ -5,8 +5,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
+from inventories import INVENTORY, STORED
 
 from gpupool import cli
+from gpupool.cluster.load import load
+from gpupool.cluster.model import Cluster
+
+
+@pytest.fixture(scope="session")
+def skynet() -> Cluster:
+    """SkyNet, of which most promises are."""
+    return load(INVENTORY / "skynet")
+
+
+@pytest.fixture(scope="session")
+def stored() -> Cluster:
+    """The small cluster with storage."""
+    return load(STORED)
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inventories import INVENTORY, SMALL, copied
 
 from gpupool.errors import GpupoolError, InventoryError, TestbedError
 from gpupool.target import find_target, find_testbed
-
-INVENTORY = Path(__file__).parents[2] / "inventory"
 
 
 @pytest.fixture(autouse=True)
@@ -124,10 +123,8 @@ def test_a_bad_inventory_reaches_nobody(tmp_path: Path) -> None:
 
 def test_how_the_admin_logs_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/admin")
-    text = (Path(__file__).parent / "small" / "inventory.yml").read_text()
     admin = "access: {admin: {user: ops, port: 2222, key: ~/.ssh/pool}}\n"
-    (tmp_path / "inventory.yml").write_text(text.replace("scheduler:", f"{admin}scheduler:"))
-    target = find_target(tmp_path)
+    target = find_target(copied(SMALL, tmp_path, ("scheduler:", f"{admin}scheduler:")))
     assert target.ssh == {"ssh_user": "ops", "ssh_port": 2222, "ssh_key": "/home/admin/.ssh/pool"}
     config = target.ssh_config
     assert config.startswith("Host ctl\n  HostName 10.90.1.1\n")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from inventories import SMALL
 from rich.console import Console
 from rich.table import Table
 
@@ -25,7 +26,6 @@ from gpupool.verify.run import Outcome
 ODD = "[/tmp] [red]x inv.yml:100: [link=x]y[/link] :+1:"
 ORDERS = "\x1b]0;title\x07\x1b[2Jgone\r\x9b1m\u202e"
 SHOWN = r"\x1b]0;title\x07\x1b[2Jgone\r\x9b1m\u202e"
-SMALL = Path(__file__).parent / "small"
 
 
 @given(some.text(max_size=40))

@@ -1,0 +1,202 @@
+"""The arbiter's eyes and judgement: what three Slurm versions really said, and rules that hold for any queue."""
+
+import dataclasses
+import json
+import socket
+import time
+from pathlib import Path
+
+import pytest
+from arbitrated import NOW, evicted
+
+from gpupool.cluster.load import load
+from gpupool.compile.slurm.arbiter import settings
+from gpupool.programs.arbiter import __main__ as service
+from gpupool.programs.arbiter import jobs, limits, room
+from gpupool.programs.arbiter.decide import Settings
+from gpupool.programs.arbiter.jobs import Job, UnsureError
+from gpupool.programs.arbiter.limits import Limits
+from gpupool.programs.arbiter.room import Node
+
+RECORDED = Path(__file__).parent
+SKYNET = Path(__file__).parents[3] / "inventory" / "skynet"
+each_version = pytest.mark.parametrize("version", ["22.05", "24.11", "26.05"])
+
+
+def recorded(version: str) -> tuple[list[Job], Limits, list[Node]]:
+    """Lab cvmlp-lab at its cap of 5 GPUs, all in user-overcap; u-cvmlp2 waits for one GPU, and for two a40."""
+    folder = RECORDED / version
+    queue = jobs.read((folder / "squeue.json").read_text())
+    known = limits.read((folder / "limits.txt").read_text())
+    return queue, known, room.read((folder / "nodes.txt").read_text())
+
+
+def unmarked(queue: list[Job]) -> list[Job]:
+    return [dataclasses.replace(job, comment="") for job in queue]
+
+
+# What Slurm says
+
+
+@each_version
+def test_every_version_of_squeue_is_understood(version: str) -> None:
+    queue, _, _ = recorded(version)
+    waiting = [job for job in queue if job.pending and job.reason == "AssocGrpGRES"]
+    assert [(job.user, job.asks["gres/gpu"], job.peculiar) for job in waiting] == [
+        ("u-cvmlp2", 1, False),
+        ("u-cvmlp2", 2, False),
+    ]
+    assert waiting[0].partitions == ("short", "user-overcap")
+    running = [job for job in queue if job.running and job.account == "cvmlp-lab"]
+    assert sorted(job.amount("gres/gpu") for job in running)[-4:] == [1, 1, 1, 2]
+    assert all(job.start and job.end > job.start and not job.preempted for job in running)
+    assert next(job for job in queue if job.reason == "Dependency").peculiar
+    assert next(job for job in queue if job.reason == "JobHeldUser").priority == 0
+
+
+@each_version
+def test_a_task_of_an_array_goes_by_its_own_name(version: str) -> None:
+    queue, _, _ = recorded(version)
+    array = next(job for job in queue if job.reason == "JobArrayTaskLimit").name.partition("_")[0]
+    tasks = [job for job in queue if job.running and job.name.startswith(f"{array}_")]
+    assert [job.name.partition("_")[2] for job in tasks] == ["1", "2", "3"]
+    assert not any(job.requeue for job in tasks)
+
+
+@each_version
+def test_limits_are_read_with_what_is_used_of_them(version: str) -> None:
+    _, known, _ = recorded(version)
+    assert known.accounts["cvmlp-lab"].most["gres/gpu"] == 5
+    assert known.accounts["cvmlp-lab"].used["gres/gpu"] == 5
+    assert known.parents["cvmlp-lab"] == "root"
+    assert known.qos_users["cvmlp-user-limits", "u-cvmlp1"].most == {"cpu": 112, "gres/gpu": 16}
+
+
+@each_version
+def test_the_youngest_that_free_enough_leave_and_no_more(version: str) -> None:
+    queue, known, nodes = recorded(version)
+    chosen = evicted(unmarked(queue), known, nodes)
+    array = next(job for job in queue if job.reason == "JobArrayTaskLimit").name.partition("_")[0]
+    assert {it.act for it in chosen} == {"signal"}
+    assert sorted(it.job.name for it in chosen) == [f"{array}_1", f"{array}_2", f"{array}_3"]
+    assert {it.mark and it.mark.at for it in chosen} == {NOW + 61}
+
+
+@each_version
+def test_what_was_signalled_already_counts_as_leaving(version: str) -> None:
+    """The recorded job of two GPUs has a mark of this run: one more GPU is all that is missing."""
+    queue, known, nodes = recorded(version)
+    assert sum(it.job.amount("gres/gpu") for it in evicted(queue, known, nodes)) == 1
+
+
+@each_version
+@pytest.mark.parametrize("wish", [{"licenses": "matlab:1"}, {"dependency": "singleton"}])
+def test_what_a_running_job_once_waited_for_does_not_let_it_stay(version: str, wish: dict[str, str]) -> None:
+    squeue = json.loads((RECORDED / version / "squeue.json").read_text())
+    for entry in squeue["jobs"]:
+        if "RUNNING" in entry["job_state"]:
+            entry.update(wish)
+    queue = unmarked(jobs.read(json.dumps(squeue)))
+    _, known, nodes = recorded(version)
+    assert evicted(queue, known, nodes)
+
+
+@pytest.mark.parametrize(("text", "mib"), [("gpu:100", 100), ("gpu:a40:100,gpu:50", 100), ("gpu:x", None), ("", None)])
+def test_memory_by_gpu_in_any_form_is_no_reason_to_stop(text: str, mib: int | None) -> None:
+    squeue = json.loads((RECORDED / "24.11" / "squeue.json").read_text())
+    for entry in squeue["jobs"]:
+        entry["memory_per_tres"] = text
+    for job, entry in zip(jobs.read(json.dumps(squeue)), squeue["jobs"], strict=True):
+        asked = jobs.tres(entry["tres_req_str"])
+        assert job.asks["mem"] == (asked["mem"] if mib is None else mib * asked.get("gres/gpu", 0))
+
+
+@pytest.mark.parametrize("lost", ["preempt_time", "tres_alloc_str", "account", "job_state", "admin_comment"])
+def test_a_field_that_is_missing_makes_it_unsure(lost: str) -> None:
+    squeue = json.loads((RECORDED / "26.05" / "squeue.json").read_text())
+    for entry in squeue["jobs"]:
+        del entry[lost]
+    with pytest.raises(UnsureError, match=lost):
+        jobs.read(json.dumps(squeue))
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"jobs": [1]}', '{"jobs": {"a": 1}}', "slurm_load_jobs error"])
+def test_nonsense_makes_it_unsure(text: str) -> None:
+    with pytest.raises(UnsureError):
+        jobs.read(text)
+    with pytest.raises(UnsureError):
+        limits.read(text)
+
+
+def test_grace_times_end_whatever_is_wrong_with_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lab waits on its cap, and the limits cannot be read: whose grace time is over ends all the same."""
+    now = int(time.time())
+    squeue = json.loads((RECORDED / "24.11" / "squeue.json").read_text())
+    leaves = next(entry for entry in squeue["jobs"] if "RUNNING" in entry["job_state"])
+    leaves |= {"preempt_time": number(now - 70), "end_time": number(now - 10), "admin_comment": ""}
+    asked: list[str] = []
+
+    def ask(command: list[str]) -> str:
+        asked.append(" ".join(command))
+        if command[:2] == ["scontrol", "ping"]:
+            return f"Slurmctld(primary) at {socket.gethostname()} is UP"
+        if command[0] == "squeue":
+            return json.dumps(squeue)
+        if command[:3] == ["scontrol", "show", "assoc_mgr"]:
+            raise UnsureError("the limits")
+        return ""
+
+    monkeypatch.setattr(service, "ask", ask)
+    with pytest.raises(UnsureError, match="the limits"):
+        service.Arbiter(Settings(labmates=("user-overcap",), grace={"user-overcap": 60}, tier={})).cycle()
+    (job,) = [it for it in jobs.read(json.dumps(squeue)) if it.preempted]
+    (ended,) = [it for it in asked if job.name in it.split()]
+    noted = f"scontrol update JobId={job.name} AdminComment=[gpupool: preempted by Slurm, run 0]"
+    assert asked.index(noted) < asked.index(ended), "slurmdbd keeps the comment that a run has as it ends"
+
+
+def number(value: int) -> dict[str, object]:
+    """Return a number as Slurm 24.11 writes it."""
+    return {"set": True, "infinite": False, "number": value}
+
+
+def test_the_active_controller_is_the_first_that_is_up() -> None:
+    both = "Slurmctld(primary) at marvin is UP\nSlurmctld(backup) at vicki is UP\n"
+    taken_over = both.replace("marvin is UP", "marvin is DOWN")
+    assert (service.active(both, "marvin.cc.gatech.edu"), service.active(both, "vicki")) == (True, False)
+    assert (service.active(taken_over, "marvin"), service.active(taken_over, "vicki")) == (False, True)
+    assert not service.active(both.replace("UP", "DOWN"), "marvin")
+    assert not service.active("", "marvin")
+
+
+# The cluster's settings
+
+
+def test_skynets_arbiter_knows_who_gives_way_to_whom() -> None:
+    data = settings(load(SKYNET))
+    assert data
+    assert data["labmates"] == ["user-overcap"]
+    assert data["grace"] == {"user-overcap": 300, "overcap": 300}
+    assert data["partition_qos"]["debug"] == "partition-debug"
+    assert Settings(**{**data, "labmates": tuple(data["labmates"])}).interval == 15
+
+
+def test_an_arbiter_that_is_switched_off_does_nothing_any_more() -> None:
+    cluster = load(SKYNET)
+    assert cluster.preemption.arbiter
+    off = cluster.preemption.arbiter.model_copy(update={"enabled": False})
+    preemption = cluster.preemption.model_copy(update={"arbiter": off})
+    data = settings(dataclasses.replace(cluster, preemption=preemption))
+    assert data
+    assert (data["labmates"], data["grace"]) == ([], {})
+
+
+def test_a_cluster_without_preemption_has_no_arbiter() -> None:
+    assert settings(load(SKYNET.parent / "arandu")) is None
+
+
+def test_a_grace_time_is_known_of_before_it_ends() -> None:
+    assert service.pace(Settings(grace={"overcap": 300}, interval=15)) == 15
+    assert service.pace(Settings(grace={"overcap": 10, "user-overcap": 300}, interval=15)) == 5
+    assert service.pace(Settings(grace={"overcap": 0}, interval=15)) == 15
+    assert service.pace(Settings(grace={"overcap": 1}, interval=15)) == 1

@@ -1,0 +1,232 @@
+"""`gpupool check`, `render`, `schema` and `init`, as people and programs see them."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from inventories import SMALL, copied
+from jsonschema import Draft202012Validator
+
+from gpupool.cli import render
+from gpupool.cluster.load import examine, load
+from gpupool.cluster.text import read
+from gpupool.compile import files_for
+from gpupool.compile.slurm.accounting import entities
+
+ROOT = Path(__file__).parents[3]
+INVENTORY = ROOT / "inventory"
+FOLDERS = sorted(path.name for path in INVENTORY.iterdir())
+
+
+def test_check_counts_what_is_there(gpupool: Callable[..., Any]) -> None:
+    said = gpupool("check", INVENTORY / "skynet")
+    assert said.code == 0
+    assert said.out.splitlines()[-2:] == [
+        "no errors, 1 warning",
+        "skynet: 52 nodes, 36 of them compute: 284 GPUs, 2056 CPUs; 14 labs, 19 partitions",
+    ]
+
+
+def test_check_takes_one_file(gpupool: Callable[..., Any]) -> None:
+    assert gpupool("check", SMALL / "inventory.yml").code == 0
+
+
+def test_check_speaks_json(gpupool: Callable[..., Any]) -> None:
+    said = gpupool("check", Path(__file__).parents[1] / "cluster" / "broken" / "typo_key", "--json")
+    assert said.code == 2
+    found = json.loads(said.out)
+    assert found["ok"] is False
+    (complaint,) = found["complaints"]
+    assert complaint.pop("file").endswith("typo_key/inventory.yml")
+    assert complaint == {
+        "line": 11,
+        "path": "accounts[0].contributed_gpu",
+        "severity": "error",
+        "words": "unknown key",
+        "hint": "did you mean contributed_gpus?",
+    }
+    assert json.loads(gpupool("check", SMALL, "--json").out) == {"ok": True, "complaints": []}
+
+
+def test_check_reads_a_sites_own_promises(gpupool: Callable[..., Any], tmp_path: Path) -> None:
+    site = shutil.copytree(INVENTORY / "example", tmp_path / "site")
+    assert gpupool("check", site).code == 0
+    wrong = "name: mine\npromise: It runs\nsteps:\n  - submit: {user: u-visoin1}\n"
+    (site / "rehearsal" / "mine.yml").write_text(wrong)
+    said = gpupool("check", site)
+    assert said.code == 2
+    assert "mine.yml:4: steps[0].submit.user: there is no user u-visoin1" in said.out
+    assert "1 error" in said.out
+    assert json.loads(gpupool("check", site, "--json").out)["ok"] is False
+
+
+def test_words_in_brackets_are_no_markup(gpupool: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "[red]x.yml").write_text("nodes: '[bold]'\n")
+    assert "[red]x.yml:1: nodes: must be a list, not '[bold]'" in gpupool("check", tmp_path).out
+
+
+def test_render_prints_a_nodes_files(gpupool: Callable[..., Any]) -> None:
+    said = gpupool("render", INVENTORY / "skynet", "sky1")
+    assert said.code == 0
+    assert "==> sky1:/etc/default/sackd (root:root 0644, role head) <==\n" in said.out
+    cluster = load(INVENTORY / "skynet")
+    for file in files_for(cluster, cluster.nodes["sky1"]):
+        assert file.text in said.out
+
+
+def test_render_prints_what_is_alike_once(gpupool: Callable[..., Any]) -> None:
+    said = gpupool("render", SMALL)
+    assert said.code == 0
+    assert said.out.count(":/etc/hosts (") == 1
+    assert "==> gpu-[1-2]:/etc/default/slurmd (root:root 0644, role compute) <==\n" in said.out
+
+
+def test_render_below_a_folder(gpupool: Callable[..., Any], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    said = gpupool("render", INVENTORY / "skynet", "--out", out)
+    assert said.code == 0
+    cluster = load(INVENTORY / "skynet")
+    assert {path.name for path in out.iterdir()} == {*cluster.nodes, "accounting.json"}
+    for node in cluster.nodes.values():
+        for file in files_for(cluster, node):
+            assert (out / node.name / file.path[1:]).read_text() == file.text
+    assert json.loads((out / "accounting.json").read_text()) == entities(cluster)
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert gpupool("render", INVENTORY / "skynet", "--out", out).code == 0
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
+def test_what_is_large_and_alike_is_one_file(
+    gpupool: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """/etc/hosts of n nodes on n nodes grows with the square of n; and writing again changes one of them only."""
+    monkeypatch.setattr(render, "_LARGE", 100)
+    assert gpupool("render", SMALL, "--out", tmp_path).code == 0
+    first, second = (tmp_path / f"gpu-{number}" / "etc" / "hosts" for number in (1, 2))
+    assert first.samefile(second)
+    other = copied(SMALL, tmp_path / "other", ("small.example", "other.example"))
+    assert gpupool("render", other, "gpu-2", "--out", tmp_path).code == 0
+    assert "other.example" in second.read_text()
+    assert "other.example" not in first.read_text()
+
+
+def test_render_of_a_node_that_is_not_there(gpupool: Callable[..., Any], tmp_path: Path) -> None:
+    said = gpupool("render", INVENTORY / "skynet", "sky3", "--out", tmp_path / "out")
+    assert said.code == 2
+    assert said.err.startswith("there is no node sky3 in skynet")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict[str, Any]:
+    from gpupool.cluster.schema import Inventory
+
+    return Inventory.model_json_schema(by_alias=True)
+
+
+def test_the_schema_is_printed_for_editors(gpupool: Callable[..., Any]) -> None:
+    printed = json.loads(gpupool("schema").out)
+    Draft202012Validator.check_schema(printed)
+    assert printed["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert "required" not in printed
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_schema_takes_what_check_takes(folder: str, gpupool: Callable[..., Any], schema: dict[str, Any]) -> None:
+    whole = Draft202012Validator(schema)
+    assert [error.message for error in whole.iter_errors(read(INVENTORY / folder).data)] == []
+    printed = Draft202012Validator(json.loads(gpupool("schema").out))
+    for file in sorted((INVENTORY / folder).glob("*.yml")):
+        assert [error.message for error in printed.iter_errors(read(file).data)] == [], file.name
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("contributed_gpus: 10", "contributed_gpu: 10"),
+        ("memory: 512G", "memory: 512"),
+        ("max_time: 4h", "max_time: 4:00:00"),
+        ("roles: [compute]", "roles: [compote]"),
+        ("cpus: 64", "cpus: many"),
+        ("schema: 1", "schema: 2"),
+    ],
+)
+def test_the_schema_refuses_what_check_refuses(old: str, new: str, tmp_path: Path, schema: dict[str, Any]) -> None:
+    copied(SMALL, tmp_path, (old, new))
+    assert list(Draft202012Validator(schema).iter_errors(read(tmp_path).data))
+    assert examine(tmp_path).errors
+
+
+def test_every_key_of_the_schema_has_a_type(schema: dict[str, Any]) -> None:
+    def told(of: Any) -> bool:
+        words = {"type", "enum", "const", "$ref"}
+        return bool(words & set(of)) or any(told(it) for key in ("anyOf", "allOf", "oneOf") for it in of.get(key, []))
+
+    keys = [(f"{name}.{key}", of) for name, it in _models(schema) for key, of in it.get("properties", {}).items()]
+    assert len(keys) > 200
+    assert [name for name, of in keys if not told(of)] == []
+    assert [name for name, it in _models(schema) if it.get("additionalProperties") is not False] == []
+
+
+def _models(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    yield "Inventory", schema
+    yield from ((name, it) for name, it in schema["$defs"].items() if it["type"] == "object")
+
+
+def test_init_writes_an_inventory_that_holds(gpupool: Callable[..., Any], tmp_path: Path) -> None:
+    site = tmp_path / "my-site"
+    said = gpupool("init", site)
+    assert said.code == 0
+    assert f"gpupool check {site}" in said.out
+    assert gpupool("check", site).code == 0
+    assert gpupool("render", site, "--out", tmp_path / "out").code == 0
+    assert all("#" in path.read_text() for path in site.glob("*.yml"))
+    assert not list(site.rglob("__pycache__"))
+
+
+def test_init_names_the_schema_by_which_an_editor_completes_keys(gpupool: Callable[..., Any], tmp_path: Path) -> None:
+    site = tmp_path / "my-site"
+    assert gpupool("init", site).code == 0
+    files = sorted(site.rglob("*.yml"))
+    assert {file.parent.name for file in files} == {"my-site", "rehearsal"}
+    for file in files:
+        line = re.match(r"# yaml-language-server: \$schema=(\S+)\n", file.read_text())
+        assert line, file.name
+        language = Draft202012Validator(json.loads((file.parent / line[1]).read_text()))
+        assert [error.message for error in language.iter_errors(read(file).data)] == [], file.name
+        assert list(language.iter_errors({**read(file).data, "nonsense": 1})), file.name
+    # the way to renew them when a new version knows more keys
+    assert gpupool("schema").out == (site / ".schema.json").read_text()
+    assert gpupool("schema", "--rehearsal").out == (site / "rehearsal" / ".schema.json").read_text()
+
+
+def test_init_overwrites_nothing(gpupool: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "mine.yml").write_text("precious: true\n")
+    said = gpupool("init", tmp_path)
+    assert said.code == 2
+    assert "not empty" in said.err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.yml"]
+    assert gpupool("init", tmp_path / "mine.yml").code == 2
+    (tmp_path / "empty").mkdir()
+    assert gpupool("init", tmp_path / "empty").code == 0
+
+
+def test_a_files_order_says_nothing(tmp_path: Path) -> None:
+    """One file or many, whatever they are called: the same cluster."""
+    data = read(INVENTORY / "skynet").data
+    (tmp_path / "all.yml").write_text(yaml.safe_dump(data, sort_keys=False))
+    one, many = load(tmp_path), load(INVENTORY / "skynet")
+    for name, node in many.nodes.items():
+        assert files_for(one, one.nodes[name]) == files_for(many, node)
+    assert entities(one) == entities(many)
+
+
+def test_help_and_version(gpupool: Callable[..., Any]) -> None:
+    assert gpupool("--version").out.startswith("gpupool 0")
+    assert "check" in gpupool("--help").out
+    assert gpupool("chekc").code == 2

@@ -1,0 +1,65 @@
+"""A shell that completes gpupool's words: commands, options, and what an inventory calls its nodes."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from inventories import INVENTORY
+
+
+@pytest.fixture
+def completed(gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Return what bash would offer for the last word of a line."""
+
+    def ask(*words: object) -> list[str]:
+        monkeypatch.setenv("_GPUPOOL_COMPLETE", "complete_bash")
+        monkeypatch.setenv("COMP_WORDS", "\n".join(["gpupool", *map(str, words)]))
+        monkeypatch.setenv("COMP_CWORD", str(len(words)))
+        said = gpupool()
+        assert (said.code, said.err) == (0, "")
+        return said.out.split()
+
+    return ask
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_of_a_shell_asks_gpupool(
+    gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, shell: str
+) -> None:
+    monkeypatch.setenv("_GPUPOOL_COMPLETE", f"source_{shell}")
+    said = gpupool()
+    assert (said.code, said.err) == (0, "")
+    assert f"_GPUPOOL_COMPLETE=complete_{shell}" in said.out
+
+
+def test_commands_and_options_are_completed(completed: Callable[..., list[str]]) -> None:
+    assert completed("re") == ["render", "rehearse"]
+    assert completed("plan", "x", "--li") == ["--limit"]
+    assert completed("rehearse", "x", "--slurm", "2") == ["22.05", "24.11", "26.05"]
+    assert completed("plan", "x", "--on", "") == ["auto", "testbed", "nodes"]
+
+
+@pytest.mark.parametrize(
+    "line", ["plan {} --limit", "apply --yes {} --limit", "storage report {} --limit", "render {}", "testbed ssh {}"]
+)
+def test_nodes_are_completed(completed: Callable[..., list[str]], line: str) -> None:
+    words = line.format(INVENTORY / "example").split()
+    assert completed(*words, "rtx-0") == ["rtx-01", "rtx-02"]
+
+
+def test_the_last_of_several_nodes_is_completed(completed: Callable[..., list[str]]) -> None:
+    assert completed("plan", INVENTORY / "example", "--limit", "login1,a40-0") == ["login1,a40-01"]
+
+
+@pytest.mark.parametrize(
+    "inventory", ["no/such/inventory", Path(__file__).parents[1] / "cluster" / "broken" / "typo_key"]
+)
+def test_an_inventory_that_does_not_load_completes_nothing_and_says_nothing(
+    completed: Callable[..., list[str]], inventory: object
+) -> None:
+    assert completed("plan", inventory, "--limit", "a") == []
+
+
+def test_the_option_that_installs_it_is_there(gpupool: Callable[..., Any]) -> None:
+    assert "--install-completion" in gpupool("--help").out

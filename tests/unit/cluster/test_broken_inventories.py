@@ -1,0 +1,210 @@
+"""What is wrong in an inventory is said at its line, in words, with exit code 2, and nothing is written."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import inventories
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpupool.cluster import text
+from gpupool.cluster.checks import CHECKS
+from gpupool.cluster.load import examine, load
+from gpupool.compile import files_for
+from gpupool.errors import InventoryError
+
+HERE = Path(__file__).parent
+BROKEN = sorted(path.name for path in (HERE / "broken").iterdir())
+SMALL = (inventories.SMALL / "inventory.yml").read_text()
+STORED = (inventories.STORED / "inventory.yml").read_text()
+
+
+@pytest.fixture
+def check(tmp_path: Path) -> Callable[[str], list[str]]:
+    """Return the complaints about a text, as lines less the path of the file."""
+
+    def run(text: str) -> list[str]:
+        (tmp_path / "inventory.yml").write_text(text)
+        return [str(it).removeprefix(f"{tmp_path}/") for it in examine(tmp_path).complaints]
+
+    return run
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_check_says_it_at_its_line(case: str, gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(HERE / "broken")
+    said = gpupool("check", case)
+    assert said.code == 2
+    assert said.out.splitlines()[:-1] == (HERE / "broken" / case / "expected.txt").read_text().splitlines()
+    assert re.fullmatch(r"1 error, 0 warnings", said.out.splitlines()[-1])
+    assert "Traceback" not in said.out + said.err
+
+
+@pytest.mark.parametrize("case", [*BROKEN, "nowhere"])
+def test_render_says_the_same_and_writes_nothing(
+    case: str, gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(HERE / "broken")
+    said = gpupool("render", case, "--out", tmp_path / "out")
+    assert said.code == 2
+    assert said.out == ""
+    if case in BROKEN:
+        assert said.err == (HERE / "broken" / case / "expected.txt").read_text()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_not_there(gpupool: Callable[..., Any]) -> None:
+    said = gpupool("check", "nowhere")
+    assert said.code == 2
+    words = "nowhere:1: there is no such file or folder (`gpupool init NAME` creates an example inventory)"
+    assert said.out.splitlines() == [words, "1 error, 0 warnings"]
+
+
+def test_the_command_itself_ends_so() -> None:
+    """Once as a process of its own, through the installed command."""
+    command = [str(Path(sys.executable).parent / "gpupool"), "check", "broken/typo_key"]
+    done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
+    assert done.returncode == 2
+    assert done.stdout.startswith("broken/typo_key/inventory.yml:11: accounts[0].contributed_gpu: unknown key")
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("text", [SMALL, STORED], ids=["small", "stored"])
+def test_the_inventory_without_slips_holds(text: str, check: Callable[[str], list[str]]) -> None:
+    assert check(text) == []
+
+
+@pytest.mark.parametrize("folder", ["broken/caps_above_the_gpus", "broken/tab_in_yaml"])
+def test_load_raises_all_of_it(folder: str) -> None:
+    with pytest.raises(InventoryError) as raised:
+        load(HERE / folder)
+    assert str(raised.value).endswith((HERE / folder / "expected.txt").read_text().strip().partition("/")[2])
+    assert raised.value.exit_code == 2
+
+
+SLIPS = yaml.safe_load((HERE / "slips.yml").read_text())
+CASES = [pytest.param(row, id=f"{check}-{index}") for check, rows in SLIPS.items() for index, row in enumerate(rows)]
+
+
+@pytest.mark.parametrize("slip", CASES)
+def test_every_slip_is_complained_of(slip: dict[str, Any], check: Callable[[str], list[str]]) -> None:
+    whole = {"small": SMALL, "stored": STORED}[slip.get("in", "small")]
+    assert slip["old"] in whole
+    said = [re.sub(r"^\S+:\d+: ", "", it) for it in check(whole.replace(slip["old"], slip["new"], 1))]
+    assert len(said) == len(slip["says"]), said
+    for line, beginning in zip(sorted(said), sorted(slip["says"]), strict=True):
+        assert line.startswith(beginning), line
+
+
+def test_every_check_has_a_slip() -> None:
+    assert {it.__name__ for it in CHECKS} == set(SLIPS) - {"shape"}
+
+
+def test_all_complaints_come_at_once(check: Callable[[str], list[str]]) -> None:
+    """A typo, a wrong type, an address twice and an account that is not there: one look says all four."""
+    text = SMALL.replace("max_time: 4h", "max_tme: 4h").replace("gpu_slots: 8", "gpu_slots: many")
+    said = check(text.replace("10.90.1.1", "10.90.2.2").replace("account: red}", "account: rde}"))
+    assert [it.partition(": ")[0] + " " + it.split(": ")[1] for it in said] == [
+        "inventory.yml:6 hardware.box.gpu_slots",
+        "inventory.yml:9 nodes[1].address",
+        "inventory.yml:14 users[0].account",
+        "inventory.yml:23 partitions[1].max_tme",
+    ]
+
+
+def test_two_people_of_one_id_do_not_share_a_home(check: Callable[[str], list[str]]) -> None:
+    text = STORED.replace("name: ann", "name: ann@a.org").replace("name: bob", "name: ann@b.org")
+    assert check(text.replace("/home/{user}", "/home/{domain}/{id}")) == []
+    (said,) = check(text.replace("/home/{user}", "/home/{id}"))
+    assert "storage.home.path: /home/ann would be the directory of both ann@a.org and ann@b.org" in said
+
+
+def test_a_private_key_is_not_repeated(check: Callable[[str], list[str]]) -> None:
+    # in two parts, or it would be found where nobody may have one
+    key = '"-----BEGIN OPENSSH PRIVATE KEY' + '-----\\nb3BlbnNz\\n"'
+    (said,) = check(SMALL.replace("account: red}", f"account: red, keys: [{key}]}}"))
+    assert "this is a private key" in said
+    assert "b3Blb" not in said
+
+
+def test_one_bad_file_does_not_hide_the_others(tmp_path: Path) -> None:
+    (tmp_path / "a.yml").write_text("accounts: [\n")
+    (tmp_path / "b.yml").write_text(SMALL.replace("tier: 10", "teir: 10").partition("accounts:")[0] + "nodez: 1\n")
+    said = [str(it).removeprefix(f"{tmp_path}/") for it in examine(tmp_path).complaints]
+    assert said[0].startswith("a.yml:2: not YAML")
+    assert said[1:] == ["b.yml:10: nodez: unknown key (did you mean nodes?)"]
+
+
+def test_keys_of_two_files_that_both_say_them(tmp_path: Path) -> None:
+    (tmp_path / "a.yml").write_text(SMALL)
+    (tmp_path / "b.yaml").write_text("\nqos: {}\n")
+    said = [str(it).removeprefix(f"{tmp_path}/") for it in examine(tmp_path).complaints]
+    assert said == [f"b.yaml:2: qos: is defined twice; first at {tmp_path}/a.yml:15 (keep one)"]
+
+
+def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+    (tmp_path / "a.yml").mkdir()
+    (tmp_path / "b.yml").write_bytes(b"name: \xff\n")
+    (tmp_path / "c.yml").write_text("- a list\n")
+    said = [str(it).removeprefix(f"{tmp_path}/") for it in examine(tmp_path).complaints]
+    assert said[0].startswith("a.yml:1: cannot be read: ")
+    assert said[1].startswith("b.yml:1: not UTF-8 text")
+    assert said[2].startswith("c.yml:1: an inventory file is a mapping")
+
+
+BOMBS = {
+    "brackets": "x: " + "[" * 100_000,
+    "braces": "x: " + "{a: " * 500 + "}" * 500,
+    "dashes": "x:\n" + "- " * 100_000 + "1",
+    "steps": "\n".join(" " * n + f"k{n}:" for n in range(2000)),
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_no_text_takes_the_whole_stack(bomb: str, tmp_path: Path) -> None:
+    """The YAML library would end the process without a word."""
+    (tmp_path / "x.yml").write_text(BOMBS[bomb])
+    assert examine(tmp_path).errors
+
+
+def test_an_alias_of_aliases_of_aliases_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "_MOST", 1000)
+    lines = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 40))]
+    (tmp_path / "x.yml").write_text("\n".join(lines))
+    assert "an alias (*name) refers to itself" in str(examine(tmp_path).complaints[0])
+
+
+YAML = st.text(alphabet=st.sampled_from("ab1-:[]{},&*!|>'\"#%@`?~ \t\n\\é\x00\x85"), max_size=60)
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.one_of(YAML, st.text(max_size=60)))
+def test_no_text_whatever_raises(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "x.yml"
+    file.write_bytes(text.encode("utf-8", "surrogatepass"))
+    loaded = examine(file)
+    assert loaded.cluster is None
+    assert loaded.errors
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data(), text=st.sampled_from([SMALL, STORED]))
+def test_no_slip_of_the_pen_raises(data: st.DataObject, text: str, tmp_path: Path) -> None:
+    """A few characters of a good inventory lost or replaced: files or complaints, never a traceback."""
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(text) - 1))
+        end = min(len(text), start + data.draw(st.integers(0, 12)))
+        text = text[:start] + data.draw(YAML.map(lambda it: it[:4])) + text[end:]
+    file = tmp_path / "x.yml"
+    file.write_bytes(text.encode("utf-8", "surrogatepass"))
+    loaded = examine(file)
+    assert (loaded.cluster is None) == bool(loaded.errors)
+    if loaded.cluster:
+        assert all(files_for(loaded.cluster, node) for node in loaded.cluster.nodes.values())

@@ -1,0 +1,109 @@
+"""Node names: written out, selected, folded again."""
+
+from collections.abc import Callable
+
+import pytest
+from ClusterShell.NodeSet import NodeSet
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from inventories import SMALL
+
+from gpupool.cluster.load import load
+from gpupool.cluster.node_table import ExpandedNode, NodeTable, expand
+from gpupool.cluster.schema.machines import NodeEntry
+from gpupool.compile.slurm.names import folded
+
+NAME = st.from_regex(r"[a-z][a-z0-9]{0,4}(-[a-z0-9]{1,3}){0,2}(\.[a-z]{1,3})?", fullmatch=True)
+ANYTHING = st.text(alphabet=st.sampled_from("abgpu12-[],@!&^:*?% ."), max_size=25)
+
+
+def slurm_expand(hostlist: str) -> set[str]:
+    """Read a hostlist as Slurm does: brackets stand at the end of a name."""
+    found: set[str] = set()
+    for word in hostlist.replace("],", "]\n").split("\n"):
+        head, _, inside = word.partition("[")
+        *before, prefix = head.split(",")
+        found |= {name for name in before if name}
+        if not inside:
+            found.add(prefix)
+            continue
+        assert inside.endswith("]")
+        for part in inside[:-1].split(","):
+            first, _, last = part.partition("-")
+            for number in range(int(first), int(last or first) + 1):
+                found.add(f"{prefix}{number:0{len(first)}}")
+    return found
+
+
+@settings(max_examples=200)
+@given(st.lists(NAME, min_size=1, max_size=8, unique=True))
+def test_folded_names_are_what_slurm_reads(names: list[str]) -> None:
+    assert slurm_expand(folded(names)) == set(names)
+
+
+@given(st.integers(0, 30), st.integers(0, 30), st.sampled_from([1, 2, 3]))
+def test_a_range_comes_back(first: int, count: int, width: int) -> None:
+    names = [f"n-{number:0{width}}" for number in range(first, first + count + 1)]
+    assert expand(str(NodeSet.fromlist(names))) == names or len({len(name) for name in names}) > 1
+    assert slurm_expand(folded(names)) == set(names)
+
+
+def test_a_range_keeps_its_zeros() -> None:
+    assert expand("a40-[08-11]") == ["a40-08", "a40-09", "a40-10", "a40-11"]
+    assert expand("clippy") == ["clippy"]
+    assert expand("10.66.1.[9-10]") == ["10.66.1.9", "10.66.1.10"]
+    assert expand("r[1-2]n[1-2],x") == ["r1n1", "r1n2", "r2n1", "r2n2", "x"]
+
+
+def refusal(attempt: Callable[[], object]) -> str | None:
+    """Return the words of a ValueError, None where there is none; any other error comes through."""
+    try:
+        attempt()
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+@settings(max_examples=300)
+@given(ANYTHING)
+def test_a_range_is_names_or_words(text: str) -> None:
+    words = refusal(lambda: expand(text))
+    assert words is None or repr(text) in words
+
+
+CLUSTER = load(SMALL)
+
+
+@settings(max_examples=300)
+@given(ANYTHING)
+def test_a_selector_is_nodes_or_words(text: str) -> None:
+    words = refusal(lambda: CLUSTER.select(text))
+    assert words is None or repr(text) in words
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        ("@compute", "gpu-1 gpu-2"),
+        ("@role:compute", "gpu-1 gpu-2"),
+        ("@gpu:a40", "gpu-1 gpu-2"),
+        ("@hardware:box", "gpu-1 gpu-2"),
+        ("@hardware:box!gpu-1", "gpu-2"),
+        ("@head,gpu-[1-2]", "ctl gpu-1 gpu-2"),
+        ("@compute&gpu-2", "gpu-2"),
+        ("@*", "ctl gpu-1 gpu-2"),
+        ("gpu-*", "gpu-1 gpu-2"),
+        ("@web", ""),
+        ("ctl", "ctl"),
+    ],
+)
+def test_selectors(words: str, names: str) -> None:
+    assert CLUSTER.select(words) == set(names.split())
+    assert CLUSTER.select(words) is CLUSTER.select(words)
+
+
+def test_what_is_selected_stands_in_the_inventorys_order() -> None:
+    entries = [NodeEntry(name=name, roles=("compute",)) for name in ("z", "b10", "b9", "a")]
+    node_table = NodeTable([ExpandedNode(entry.name, None, entry, ("nodes", i)) for i, entry in enumerate(entries)])
+    assert node_table.select("@compute") == ("z", "b10", "b9", "a")
+    assert node_table.select("a,b[9-10],z") == ("z", "b10", "b9", "a")

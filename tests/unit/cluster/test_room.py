@@ -1,0 +1,51 @@
+"""What `check` lets pass leaves room for every GPU: no mix of other jobs can take it."""
+
+import itertools
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from inventories import SMALL, copied
+
+from gpupool.cluster.load import examine
+
+GIB = st.integers(1, 80)
+
+
+def complaints(folder: Path, *changes: tuple[str, str]) -> list[str]:
+    return [str(it) for it in examine(copied(SMALL, folder, *changes)).complaints]
+
+
+@pytest.mark.promise("SKY-036")
+@given(
+    kept=st.integers(1, 9),
+    default=st.integers(1, 62),
+    each_gpu=GIB,
+    each_cpu=st.integers(1, 8),
+    memory=st.integers(64, 700),
+)
+def test_no_mix_of_jobs_takes_the_last_gpu(
+    tmp_path_factory: pytest.TempPathFactory, kept: int, default: int, each_gpu: int, each_cpu: int, memory: int
+) -> None:
+    """Tried out: every number of other GPUs in use with all they may have, beside every number of CPUs without."""
+    said = complaints(
+        tmp_path_factory.mktemp("room"),
+        ("cpus_kept_per_gpu: 6", f"cpus_kept_per_gpu: {kept}"),
+        ("memory: 512G", f"memory: {memory}G"),
+        ("default_memory: {per_gpu: 30G", f"default_memory: {{per_gpu: {default}G"),
+        ("max_memory: {per_gpu: 60G, per_cpu: 2G}", f"max_memory: {{per_gpu: {each_gpu}G, per_cpu: {each_cpu}G}}"),
+    )
+    cpus, gpus, there = 64, 8, memory * 1024 * 97 // 100
+    free = cpus - gpus * kept
+    fits = free >= 0 and all(
+        used * each_gpu * 1024 + others * each_cpu * 1024 + (gpus - used) * default * 1024 <= there
+        for used, others in itertools.product(range(gpus), range(max(free, 0) + 1))
+    )
+    # one more reason to complain is a CPU of a job without GPUs that by default gets too much
+    of_cpus = [it for it in said if "per_cpu: 64 x" in it]
+    nobody_waits = [it for it in said if "all CPUs of all nodes are reserved" not in it and it not in of_cpus]
+    if not nobody_waits:
+        assert fits
+    if fits and each_gpu >= default:
+        assert not nobody_waits

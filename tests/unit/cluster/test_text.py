@@ -1,0 +1,147 @@
+"""What may be read as an inventory: ordinary files of an ordinary size; whatever else is said in one line."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import inventories
+import pytest
+
+from gpupool.cluster import text
+from gpupool.cluster.load import examine
+
+SMALL = (inventories.SMALL / "inventory.yml").read_text()
+
+
+@pytest.fixture
+def said(tmp_path: Path) -> Callable[[str | bytes], list[str]]:
+    """Return the complaints about a text, as lines less the folder."""
+
+    def run(words: str | bytes) -> list[str]:
+        (tmp_path / "x.yml").write_bytes(words if isinstance(words, bytes) else words.encode())
+        return [str(it).removeprefix(f"{tmp_path}/") for it in examine(tmp_path).complaints]
+
+    return run
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.yml")
+    (tmp_path / "b.yml").symlink_to("/dev/zero")
+    lines = [str(it).removeprefix(f"{tmp_path}/") for it in examine(tmp_path).complaints]
+    assert lines == [f"{name}.yml:1: cannot be read: a device or a pipe, not a file" for name in "ab"]
+    assert len(examine(tmp_path / "a.yml").errors) == 1
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "x.yml").open("wb") as file:
+        file.truncate(1 << 40)  # no block of it is on the disk
+    assert "too large: the maximum is 20 MB" in str(examine(tmp_path).complaints[0])
+
+
+@pytest.mark.parametrize("item", ["[ #]\n", '["]",', "{ #}\n", "[ ']',"])
+def test_brackets_that_are_none_do_not_hide_how_deep_it_is(item: str, said: Callable[[str], list[str]]) -> None:
+    assert "nested too deeply" in said("x: " + item * 100_000)[0]
+
+
+@pytest.mark.parametrize("line", ["# " + "[" * 100, "# " + "{[" * 100])
+def test_brackets_in_comments_are_not_counted(line: str, said: Callable[[str], list[str]]) -> None:
+    assert said(f"{line}\n{SMALL}") == []
+
+
+def test_brackets_in_strings_are_not_counted(said: Callable[[str], list[str]]) -> None:
+    assert said(SMALL.replace("domain:", f"guide: '{'[' * 100}', domain:")) == []
+
+
+def test_depth_is_counted_over_blocks_and_brackets(said: Callable[[str], list[str]]) -> None:
+    deep = "".join(f"{' ' * n}k{n}:\n" for n in range(30)) + " " * 30 + "[" * 30 + "]" * 30
+    assert said(deep)[0].startswith("x.yml:31: nested too deeply")
+
+
+def test_too_many_keys_are_refused_before_they_are_kept(
+    said: Callable[[str], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(text, "_MOST", 1000)
+    (line,) = said("".join(f"k{n}: 1\n" for n in range(1001)))
+    assert line.endswith("too long (the maximum is 1000 keys and items)")
+
+
+@pytest.mark.parametrize(
+    ("value", "tag"),
+    [
+        ("!!python/object/apply:os.system [id]", "!!python/object/apply:os.system"),
+        ("!!str 1", "!!str"),
+        ("!secret x", "!secret"),
+    ],
+)
+def test_a_tag_is_not_passed_over(value: str, tag: str, said: Callable[[str], list[str]]) -> None:
+    assert said(f"{SMALL}examples: {value}\n") == [
+        f"x.yml:{len(SMALL.splitlines()) + 1}: {tag} is a YAML tag, which inventories do not use (remove it)"
+    ]
+
+
+SIGNS = {"line feed": "\\n", "escape": "\\e[2J", "delete": "\\x7f", "paragraph": "\\u2029", "right to left": "\\u202e"}
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+@pytest.mark.parametrize("place", ["key", "value", "name", "selector"])
+def test_a_complaint_is_one_line_that_a_terminal_only_prints(
+    sign: str, place: str, said: Callable[[str], list[str]]
+) -> None:
+    word = f'"a{SIGNS[sign]}b"'
+    texts = {
+        "key": f"{SMALL}{word}: 1\n",
+        "value": SMALL.replace("gpu_slots: 8", f"gpu_slots: {word}"),
+        "name": SMALL.replace("account: red", f"account: {word}"),
+        "selector": SMALL.replace('nodes: "@compute"', f"nodes: {word}"),
+    }
+    lines = said(texts[place])
+    assert lines
+    assert all(line.isprintable() for line in lines)
+
+
+def test_a_file_name_does_not_break_the_line(tmp_path: Path) -> None:
+    (tmp_path / "a\nb\x1b.yml").write_text("x: 1\n")
+    (tmp_path / os.fsdecode(b"c\xff.yml")).write_text("y: 1\n")
+    lines = [str(it) for it in examine(tmp_path).complaints]
+    assert lines
+    assert all(line.isprintable() for line in lines)
+
+
+@pytest.mark.parametrize("old", ["gpu_slots: 8", "account: red", 'nodes: "@compute"', "max_time: 2d", "512G", "head,"])
+def test_a_long_value_is_shortened(old: str, said: Callable[[str], list[str]]) -> None:
+    key, colon, _ = old.rpartition(" ")
+    long = f'{key}{colon}"{"y" * 70_000}"' + ("," if old.endswith(",") else "")
+    lines = said(SMALL.replace(old, long))
+    assert lines
+    assert max(map(len, lines)) < 1000
+
+
+def test_a_long_key_is_shortened(said: Callable[[str], list[str]]) -> None:
+    (line,) = said(f"{SMALL}? {'k' * 70_000}\n: 1\n")
+    assert len(line) < 300
+
+
+NUMBERS = {
+    "size": ("memory: 512G", "memory: 9{}G"),
+    "duration": ("max_time: 2d", "max_time: 9{}w"),
+    "clock": ("max_time: 2d", 'max_time: "9{}:00"'),
+    "number": ("gpu_slots: 8", "gpu_slots: 9{}"),
+    "day": ("account: red}", "account: red, grants: [{{qos: normal, until: 9{}}}]}}"),
+    "range": ("gpu-[1-2]", "gpu-[1-9{}]"),
+    "time zone": ("domain:", "timezone: A9{}, domain:"),
+}
+
+
+@pytest.mark.parametrize("digits", [20, 400, 5000])
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_no_number_is_too_long_to_complain_of(kind: str, digits: int, said: Callable[[str], list[str]]) -> None:
+    old, new = NUMBERS[kind]
+    lines = said(SMALL.replace(old, new.format("9" * digits)))
+    assert lines
+    assert all("set_int_max_str_digits" not in line and len(line) < 1000 for line in lines)
+
+
+@pytest.mark.parametrize("day", ["2030-02-30", "20300131", "2030-1-31", "99999999", '"2030-01-31 "', "tomorrow"])
+def test_a_day_is_written_in_one_way(day: str, said: Callable[[str], list[str]]) -> None:
+    (line,) = said(SMALL.replace("account: red}", f"account: red, grants: [{{qos: normal, until: {day}}}]}}"))
+    assert line.endswith("is not a date; write 2030-01-31")

@@ -1,0 +1,200 @@
+"""What slurmdbd shall hold of SkyNet, and of inventories that say less."""
+
+from pathlib import Path
+
+import pytest
+from inventories import INVENTORY, SMALL, changed
+
+from gpupool.cluster.load import load
+from gpupool.cluster.model import Cluster
+from gpupool.compile.slurm.accounting import UNBOUNDED, entities, partition_qos
+from gpupool.compile.slurm.conf import slurm_conf
+from gpupool.operations.accounting import normal
+
+INVENTORIES = sorted(path.name for path in INVENTORY.iterdir())
+
+
+OWN_CPUS = "gid: 5001, limits: {group: {cpu: 20}}"
+
+
+def said(entity: dict[str, object]) -> dict[str, object]:
+    """Return what an entity sets: an empty field takes a limit away."""
+    return {key: value for key, value in entity.items() if value not in (None, {}, [])}
+
+
+@pytest.mark.promise("SKY-030", "SKY-031", "SKY-034", "SKY-035", "SKY-037")
+def test_a_labs_cap_is_what_it_contributed_of_any_type(skynet: Cluster) -> None:
+    accounts = entities(skynet)["accounts"]
+    labs = [name for name, account in skynet.accounts.items() if account.kind == "lab"]
+    assert len(labs) == 14
+    for lab in labs:
+        assert not [tres for tres in accounts[lab]["GrpTRES"] if tres.startswith("gres/gpu:")]
+        assert accounts[lab]["parent"] == "root"
+    assert sum(accounts[lab]["GrpTRES"]["gres/gpu"] for lab in labs) == 284
+    assert accounts["cvmlp-lab"]["GrpTRES"]["gres/gpu"] == 64
+
+
+@pytest.mark.promise("SKY-116")
+def test_a_labs_share_of_cpus_goes_with_its_cap(skynet: Cluster) -> None:
+    for name, it in skynet.accounts.items():
+        if it.kind == "lab":
+            gpus = it.limits.group.gpu or 0
+            wanted = {"cpu": 16 * gpus, "gres/gpu": gpus}
+            assert entities(skynet)["accounts"][name]["GrpTRES"] == wanted
+
+
+def test_a_labs_own_limit_goes_before_its_share(tmp_path: Path) -> None:
+    cluster = changed(
+        SMALL, tmp_path, ("scheduler: {", "scheduler: {lab_share: {cpu: 8, mem: 128G}, "), ("gid: 5001", OWN_CPUS)
+    )
+    accounts = entities(cluster)["accounts"]
+    assert accounts["red"]["GrpTRES"] == {"cpu": 20, "mem": 10 * 128 * 1024, "gres/gpu": 10}
+    assert accounts["blue"]["GrpTRES"] == {"cpu": 48, "mem": 6 * 128 * 1024, "gres/gpu": 6}
+
+
+@pytest.mark.promise("SKY-032", "SKY-119")
+def test_everybody_may_use_overcap_and_it_has_no_cap(skynet: Cluster) -> None:
+    wanted = entities(skynet)
+    assert said(wanted["accounts"]["overcap"]) == {"parent": "root"}
+    assert all("overcap" in user["accounts"] for user in wanted["users"].values())
+    assert all(user["default_account"] != "overcap" for user in wanted["users"].values())
+
+
+@pytest.mark.promise("SKY-033")
+def test_people_belong_to_their_lab(skynet: Cluster) -> None:
+    user = entities(skynet)["users"]["u-kira1"]
+    unlimited: dict[str, object] = {"GrpTRES": {}, "GrpJobs": None, "MaxSubmit": 2000}
+    assert user == {
+        "default_account": "kira-lab",
+        "accounts": {
+            "kira-lab": {"qos": ["debug", "long", "normal", "short"], "default_qos": "normal", **unlimited},
+            "overcap": {"qos": ["debug", "long", "normal", "short"], "default_qos": "normal", **unlimited},
+        },
+    }
+
+
+@pytest.mark.promise("SKY-033")
+def test_a_labs_admin_manages_its_members_and_no_others(skynet: Cluster) -> None:
+    accounts = entities(skynet)["accounts"]
+    assert accounts["kira-lab"]["coordinators"] == ["u-kira2"]
+    assert accounts["overcap"]["coordinators"] == []
+    assert sum(len(it["coordinators"]) for it in accounts.values()) == 14
+
+
+@pytest.mark.promise("SKY-124", "SKY-153", "SKY-154", "SKY-155")
+def test_qos_have_walls_and_an_order(skynet: Cluster) -> None:
+    qos = entities(skynet)["qos"]
+    walls = {name: it.get("MaxWall") for name, it in qos.items() if not name.startswith("partition-")}
+    assert walls == {
+        "normal": None,
+        "short": "2-00:00:00",
+        "long": "7-00:00:00",
+        "debug": "04:00:00",
+        "cvmlp-user-limits": None,
+    }
+    assert qos["debug"]["Priority"] > qos["short"]["Priority"] > qos["long"]["Priority"]
+    assert said(qos["debug"])["MaxTRESPU"] == {"gres/gpu": 5}
+
+
+@pytest.mark.promise("SKY-125")
+def test_limits_of_cvmlp_are_each_users_and_user_overcap_lifts_them(skynet: Cluster) -> None:
+    wanted = entities(skynet)
+    assert said(wanted["qos"]["cvmlp-user-limits"])["MaxTRESPU"] == {"cpu": 112, "gres/gpu": 16}
+    assert wanted["users"]["u-cvmlp1"]["accounts"]["cvmlp-lab"]["default_qos"] == "cvmlp-user-limits"
+    assert wanted["users"]["u-cvmlp1"]["accounts"]["overcap"]["default_qos"] == "normal"
+    assert wanted["qos"]["partition-user-overcap"]["MaxTRESPU"] == {"cpu": UNBOUNDED, "gres/gpu": UNBOUNDED}
+    # a group limit in a QoS would hide the labs' caps
+    assert all(not it["GrpTRES"] for it in wanted["qos"].values())
+
+
+@pytest.mark.promise("SKY-153")
+def test_debug_has_its_limit_whatever_qos_a_job_names(skynet: Cluster) -> None:
+    assert said(entities(skynet)["qos"]["partition-debug"])["MaxTRESPU"] == {"gres/gpu": 5}
+    assert {it.name: partition_qos(it) for it in skynet.partitions.values() if partition_qos(it)} == {
+        "debug": "partition-debug",
+        "user-overcap": "partition-user-overcap",
+    }
+
+
+@pytest.mark.parametrize("folder", INVENTORIES)
+def test_every_default_is_one_of_the_users_own(folder: str) -> None:
+    wanted = entities(load(INVENTORY / folder))
+    for name, user in wanted["users"].items():
+        assert user["default_account"] in user["accounts"]
+        for values in user["accounts"].values():
+            assert ("default_qos" in values) <= ("qos" in values), name
+            assert values.get("default_qos", "") in ("", *values.get("qos", []))
+            assert set(values.get("qos", [])) <= set(wanted["qos"]) | {"normal"}
+
+
+@pytest.mark.parametrize("folder", INVENTORIES)
+def test_slurm_conf_names_only_qos_that_slurmdbd_gets(folder: str) -> None:
+    cluster = load(INVENTORY / folder)
+    words = slurm_conf(cluster).split()
+    named = {qos for word in words if word.startswith(("QOS=", "AllowQos=")) for qos in word.split("=")[1].split(",")}
+    assert named <= set(entities(cluster)["qos"])
+
+
+@pytest.mark.parametrize("folder", INVENTORIES)
+def test_the_operation_takes_it(folder: str) -> None:
+    wanted = entities(load(INVENTORY / folder))
+    assert set(normal(wanted)["accounts"]) == set(wanted["accounts"])
+
+
+def test_without_qos_people_keep_slurmdbds_own(tmp_path: Path) -> None:
+    wanted = entities(changed(SMALL, tmp_path, ("qos:\n  normal: {default: true}\n", "")))
+    assert wanted["qos"] == {}
+    limits = {"GrpTRES": {}, "GrpJobs": None, "MaxSubmit": None}
+    assert wanted["users"]["ann"] == {"default_account": "red", "accounts": {"red": limits}}
+
+
+def test_all_kinds_of_limits(tmp_path: Path) -> None:
+    limits = (
+        "limits: {group: {gpus: {a40: 12}, cpu: 64, mem: 1T, nodes: 2, billing: 7, jobs: 9, wall: 30d}, "
+        "group_minutes: {gpu: 60}, per_user: {gpu: 3, jobs: 2}, per_job: {nodes: 1, wall: 3h}}"
+    )
+    cluster = changed(
+        SMALL,
+        tmp_path,
+        ("contributed_gpus: 10}", f"contributed_gpus: 10, fairshare: 5, parent: blue, {limits}}}"),
+        ("contributed_gpus: 6}", "contributed_gpus: 6, parent: top}\n  - {name: top, kind: department}"),
+        ("{default: true}", "{default: true, limits: {per_user: {jobs: 4, mem: 10G}}}"),
+        ("tier: 10", "limits: {per_user: {jobs: 0}, per_job: {cpu: 8}}"),
+        ("scheduler: {", "scheduler: {untyped_gpus: refuse, "),
+        ("- name: red\n", "- name: Red\n"),
+        ("max_time: 2d", "max_time: 2d\n    deny_accounts: [top]"),
+    )
+    wanted = entities(cluster)
+    assert said(wanted["accounts"]["red"]) == {
+        "parent": "blue",
+        "Fairshare": 5,
+        "GrpTRES": {"cpu": 64, "mem": 1048576, "node": 2, "billing": 7, "gres/gpu": 10, "gres/gpu:a40": 12},
+        "GrpTRESMins": {"gres/gpu": 60},
+        "MaxTRES": {"node": 1},
+        "GrpJobs": 9,
+        "GrpWall": "30-00:00:00",
+        "MaxWall": "03:00:00",
+    }
+    # Slurm has no limit of an account on each of its users: it stands on their associations
+    assert said(wanted["users"]["ann"]["accounts"]["red"]) == {
+        "qos": ["normal"],
+        "default_qos": "normal",
+        "GrpTRES": {"gres/gpu": 3},
+        "GrpJobs": 2,
+    }
+    # a job that alone is above a limit is refused
+    every: dict[str, object] = {"Priority": 0, "Flags": ["DenyOnLimit"]}
+    assert said(wanted["qos"]["normal"]) == {**every, "MaxTRESPU": {"mem": 10240}, "MaxJobsPU": 4}
+    # sacctmgr writes names in lower case
+    assert said(wanted["qos"]["partition-red"]) == {**every, "MaxJobsPU": 0, "MaxTRES": {"cpu": 8}}
+    assert normal(wanted)
+
+
+def test_jobs_that_a_user_may_have_submitted_are_limited_in_each_account_and_qos(skynet: Cluster) -> None:
+    """Ten held arrays of a thousand tasks were all the jobs that slurmctld takes."""
+    wanted, each = entities(skynet), skynet.scheduler.max_submitted_jobs
+    assert each
+    accounts = [account for user in wanted["users"].values() for account in user["accounts"].values()]
+    assert {account["MaxSubmit"] for account in accounts} == {each}
+    assert {wanted["qos"][name]["MaxSubmitPU"] for name in skynet.qos} == {each}
+    assert f"MaxJobCount={20 * each}" in slurm_conf(skynet).splitlines()

@@ -1,0 +1,382 @@
+"""slurm.conf, gres.conf and cgroup.conf: what they say of SkyNet, and where Slurm's versions differ."""
+
+import re
+from pathlib import Path
+
+import pytest
+from inventories import INVENTORY, SMALL, changed
+
+from gpupool.cluster.checks.slurm_keys import OWN_KEYS
+from gpupool.cluster.load import load
+from gpupool.cluster.model import Cluster
+from gpupool.compile import files_for, files_of
+from gpupool.compile.slurm.accounting import entities
+from gpupool.compile.slurm.conf import slurm_conf
+from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
+from gpupool.compile.slurm.priority import step_down
+from gpupool.compile.system.packages import packages_for
+from gpupool.testbed.overlay import stand_in
+
+INVENTORIES = sorted(path.name for path in INVENTORY.iterdir())
+VERSIONS = ("22.05", "24.11", "26.05")
+
+
+def settings(text: str) -> dict[str, str]:
+    """Return the keys that stand alone on a line, by name."""
+    lines = [line for line in text.splitlines() if line and not line.startswith(("#", "NodeName=", "PartitionName="))]
+    found = dict(line.split("=", 1) for line in lines if not line.startswith("SlurmctldHost="))
+    assert len(found) == len([line for line in lines if not line.startswith("SlurmctldHost=")]), (
+        "a key is defined twice"
+    )
+    return found
+
+
+def rows(text: str, key: str) -> dict[str, dict[str, str]]:
+    """Return the lines of `NodeName=` or `PartitionName=` as mappings, by their first value."""
+    found = {}
+    for line in text.splitlines():
+        if line.startswith(f"{key}="):
+            row = dict(word.split("=", 1) for word in line.split())
+            found[row.pop(key)] = row
+    return found
+
+
+@pytest.mark.promise("SKY-184", "SKY-145")
+def test_gpus_and_logical_cpus_are_what_is_handed_out(skynet: Cluster) -> None:
+    text = slurm_conf(skynet)
+    said = settings(text)
+    assert (said["SelectType"], said["SelectTypeParameters"]) == ("select/cons_tres", "CR_CPU_Memory")
+    assert said["GresTypes"] == "gpu"
+    for row in rows(text, "NodeName").values():
+        # every CPU a core of one thread, or not a word of cores: Slurm then hands out logical CPUs one by one
+        assert (row.get("Sockets"), row.get("ThreadsPerCore")) in ((None, None), ("1", "1"))
+        assert row.get("CoresPerSocket", row["CPUs"]) == row["CPUs"]
+
+
+@pytest.mark.promise("SKY-034", "SKY-036")
+def test_limits_are_enforced(skynet: Cluster) -> None:
+    said = settings(slurm_conf(skynet))
+    assert set(said["AccountingStorageEnforce"].split(",")) == {"associations", "limits", "qos", "safe"}
+    tracked = said["AccountingStorageTRES"].split(",")
+    assert tracked == ["gres/gpu", *(f"gres/gpu:{gpu}" for gpu in ("titan_x", "2080_ti", "rtx_6000", "a40"))]
+
+
+@pytest.mark.promise("SKY-036", "SKY-119", "SKY-125")
+def test_owners_take_gpus_back_by_partition(skynet: Cluster) -> None:
+    text = slurm_conf(skynet)
+    said = settings(text)
+    assert (said["PreemptType"], said["PreemptMode"]) == ("preempt/partition_prio", "REQUEUE")
+    assert said["PreemptParameters"] == "send_user_signal"
+    assert "preempt_youngest_first" not in text
+    modes = {name: row["PreemptMode"] for name, row in rows(text, "PartitionName").items()}
+    assert {name for name, mode in modes.items() if mode == "REQUEUE"} == {"overcap", "user-overcap"}
+    assert {mode for name, mode in modes.items() if "overcap" not in name} == {"OFF"}
+
+
+@pytest.mark.promise("SKY-102", "SKY-119", "SKY-124", "SKY-125", "SKY-153", "SKY-154", "SKY-155")
+@pytest.mark.parametrize(
+    ("name", "minutes", "tier", "rest"),
+    [
+        ("debug", 240, 100, {"DenyAccounts": "overcap", "QOS": "partition-debug"}),
+        ("short", 2880, 80, {"DenyAccounts": "overcap"}),
+        ("long", 10080, 60, {"DenyAccounts": "overcap"}),
+        ("kira-lab", 10080, 80, {"AllowAccounts": "kira-lab"}),
+        ("cvmlp-lab", 10080, 80, {"AllowAccounts": "cvmlp-lab"}),
+        ("user-overcap", 2880, 20, {"DenyAccounts": "overcap", "QOS": "partition-user-overcap", "GraceTime": "300"}),
+        ("overcap", 2880, 10, {"AllowAccounts": "overcap", "GraceTime": "300"}),
+    ],
+)
+def test_partitions(skynet: Cluster, name: str, minutes: int, tier: int, rest: dict[str, str]) -> None:
+    row = rows(slurm_conf(skynet), "PartitionName")[name]
+    assert (row.pop("MaxTime"), row.pop("PriorityTier"), row.pop("State")) == (str(minutes), str(tier), "UP")
+    assert row.pop("Default") == ("YES" if name == "short" else "NO")
+    assert (
+        row.pop("Nodes") == "a40-[01-04],rtx6000-[01-05],rtx2080ti-[01-12],titanx-[01-09],titanxp-[01-04],vicki,clippy"
+    )
+    assert row.pop("PreemptMode") in ("OFF", "REQUEUE")
+    assert row == rest
+
+
+@pytest.mark.promise("SKY-103", "SKY-187")
+def test_both_ways_to_ask_for_a_queue_hold_at_once(skynet: Cluster) -> None:
+    """`-p hoffman-lab --qos=short`, `-p short`, `-p short,user-overcap`, `-p overcap -A overcap`."""
+    partitions = rows(slurm_conf(skynet), "PartitionName")
+    assert {"debug", "short", "long", "user-overcap", "overcap", "hoffman-lab"} <= set(partitions)
+    assert settings(slurm_conf(skynet))["EnforcePartLimits"] == "ANY"
+    for user in skynet.users.values():
+        for account in user.accounts:
+            own = entities(skynet)["users"][user.name]["accounts"][account]
+            assert {"short", "long", "debug"} <= set(own["qos"])
+            # no QoS is asked for by a partition, and a default without a wall fits each
+            assert not any("AllowQos" in row for row in partitions.values())
+            assert entities(skynet)["qos"][own["default_qos"]]["MaxWall"] is None
+
+
+@pytest.mark.promise("SKY-102")
+def test_every_lab_has_a_partition_and_no_other_lab_may_use_it(skynet: Cluster) -> None:
+    partitions = rows(slurm_conf(skynet), "PartitionName")
+    labs = [name for name, account in skynet.accounts.items() if account.kind == "lab"]
+    assert len(labs) == 14
+    assert all(partitions[lab]["AllowAccounts"] == lab for lab in labs)
+
+
+@pytest.mark.promise("SKY-005", "SKY-132", "SKY-150", "SKY-188")
+def test_nodes(skynet: Cluster) -> None:
+    nodes = rows(slurm_conf(skynet), "NodeName")
+    assert len(nodes) == 36
+    assert sum(int(row["CPUs"]) for row in nodes.values()) == 2056
+    assert sum(int(row["Gres"].rpartition(":")[2]) for row in nodes.values()) == 284
+    assert {row["Feature"] for row in nodes.values()} == {"titan_x", "2080_ti", "rtx_6000", "a40"}
+    assert all(row["Gres"].split(":")[1] == row["Feature"] for row in nodes.values())
+    assert nodes["a40-01"] == {
+        "NodeAddr": "10.66.10.1",
+        "CPUs": "128",
+        "Sockets": "1",
+        "CoresPerSocket": "128",
+        "ThreadsPerCore": "1",
+        "RestrictedCoresPerGPU": "15",
+        "RealMemory": "508559",
+        "Gres": "gpu:a40:8",
+        "Feature": "a40",
+        "State": "UNKNOWN",
+    }
+
+
+def test_a_job_on_all_gpus_of_a_node_fits_its_memory(skynet: Cluster) -> None:
+    text = slurm_conf(skynet)
+    each = int(settings(text)["DefMemPerGPU"])
+    for row in rows(text, "NodeName").values():
+        assert int(row["Gres"].rpartition(":")[2]) * each <= int(row["RealMemory"])
+
+
+def test_the_backup_stands_second(skynet: Cluster) -> None:
+    hosts = [line for line in slurm_conf(skynet).splitlines() if line.startswith("SlurmctldHost=")]
+    assert hosts == ["SlurmctldHost=marvin(10.66.2.1)", "SlurmctldHost=vicki(10.66.2.2)"]
+
+
+@pytest.mark.promise("SKY-188")
+def test_device_files(skynet: Cluster) -> None:
+    text = gres_conf(skynet)
+    assert "NodeName=vicki Name=gpu Type=titan_x File=/dev/nvidia[0-3] Cores=0-23\n" in text
+    assert "NodeName=a40-[01-04] Name=gpu Type=a40 File=/dev/nvidia[0-7] Cores=0-127\n" in text
+
+
+@pytest.mark.promise("SKY-036", "SKY-132")
+@pytest.mark.parametrize("version", ["22.05", "24.11", "26.05"])
+def test_each_gpu_keeps_cpus_where_slurm_can(tmp_path: Path, version: str) -> None:
+    cluster = changed(SMALL, tmp_path, ("scheduler:", f"slurm: {{version: '{version}'}}\nscheduler:"))
+    row = rows(slurm_conf(cluster), "NodeName")["gpu-1"]
+    keeps = version != "22.05"
+    assert row.get("RestrictedCoresPerGPU") == ("6" if keeps else None)
+    assert ("CoresPerSocket" in row) == keeps
+    assert ("File=/dev/nvidia[0-7] Cores=0-63" in gres_conf(cluster)) == keeps
+
+
+@pytest.mark.promise("SKY-036")
+def test_no_neighbour_can_take_a_gpus_cpus_or_default_memory(skynet: Cluster) -> None:
+    """Counted for each node: whatever others ask for, the last GPU has CPUs of its own and its default memory."""
+    default, most = skynet.scheduler.default_memory.per_gpu, skynet.scheduler.max_memory
+    assert default
+    assert most.per_gpu
+    assert most.per_cpu
+    for node in skynet.having("compute"):
+        free = node.cpus - node.gpu_count * node.cpus_kept
+        assert node.cpus_kept >= 3
+        assert free >= 4
+        assert (node.gpu_count - 1) * most.per_gpu + free * most.per_cpu + default <= node.memory
+
+
+@pytest.mark.promise("SKY-036", "SKY-156")
+def test_a_waiting_job_without_gpus_reserves_no_nodes(skynet: Cluster) -> None:
+    said = settings(slurm_conf(skynet))
+    others = sum(int(said[f"PriorityWeight{key}"]) for key in ("QOS", "Age", "Fairshare"))
+    every = int(said["PriorityWeightPartition"])
+    down = step_down(skynet)
+    assert down is not None
+    # the highest job without GPUs, what reserves, the lowest job with GPUs
+    assert 0 < every + others - down < int(said["SchedulerParameters"].partition("bf_min_prio_reserve=")[2]) < every
+    santos = settings(slurm_conf(load(INVENTORY / "santos-dumont")))
+    assert "PriorityWeightPartition" not in santos
+    assert "SchedulerParameters" not in santos
+
+
+@pytest.mark.promise("SKY-205")
+def test_a_switch_lets_labs_own_accounts_into_overcap(tmp_path: Path) -> None:
+    overcap = "  - {name: overcap, nodes: '@compute', preemptable: true, tier: 0, allow_accounts: [pot] SWITCH}\n"
+    for switch, allowed in (("", "pot"), (", allow_lab_accounts: true", "pot,red,blue")):
+        cluster = changed(
+            SMALL,
+            tmp_path,
+            ("scheduler:", f"{overcap.replace(' SWITCH', switch)}scheduler:"),
+            ("max_time: 2d", "max_time: 2d\n    deny_accounts: [pot]"),
+            ("users:\n", "  - {name: pot, kind: shared, members: all}\nusers:\n"),
+        )
+        assert rows(slurm_conf(cluster), "PartitionName")["overcap"]["AllowAccounts"] == allowed
+
+
+def test_two_types_in_a_node_share_the_numbers(tmp_path: Path) -> None:
+    mixed = changed(
+        SMALL,
+        tmp_path,
+        ("a40: {models: [A40]}", "a40: {models: [A40]}\n  l4: {models: [L4]}"),
+        ("gpus: {a40: 8}", "gpus: {a40: 7, l4: 1}"),
+        (", cpus_kept_per_gpu: 6", ""),
+    )
+    lines = [line for line in gres_conf(mixed).splitlines() if not line.startswith("#")]
+    assert lines == [
+        "NodeName=gpu-[1-2] Name=gpu Type=a40 File=/dev/nvidia[0-6]",
+        "NodeName=gpu-[1-2] Name=gpu Type=l4 File=/dev/nvidia7",
+    ]
+    assert rows(slurm_conf(mixed), "NodeName")["gpu-1"]["Gres"] == "gpu:a40:7,gpu:l4:1"
+    assert rows(slurm_conf(mixed), "NodeName")["gpu-1"]["Feature"] == "a40,l4"
+
+
+@pytest.mark.parametrize("folder", INVENTORIES)
+def test_every_key_is_kept_from_slurm_parameters(folder: str) -> None:
+    cluster = load(INVENTORY / folder)
+    own = set(settings(slurm_conf(cluster))) - set(cluster.slurm.parameters)
+    assert {key for key in own if key.lower() not in OWN_KEYS} == set()
+
+
+def test_nodes_by_their_full_names(tmp_path: Path) -> None:
+    """slurmd finds its line by the short host name, users see the full one."""
+    cluster = changed(SMALL, tmp_path, ("domain: small.example", "domain: small.example, node_names: fqdn"))
+    text = slurm_conf(cluster)
+    nodes = rows(text, "NodeName")
+    assert list(nodes) == ["gpu-1.small.example", "gpu-2.small.example"]
+    assert [row["NodeHostname"] for row in nodes.values()] == ["gpu-1", "gpu-2"]
+    assert rows(text, "PartitionName")["all"]["Nodes"] == "gpu-1.small.example,gpu-2.small.example"
+    assert "NodeName=gpu-1.small.example,gpu-2.small.example Name=gpu" in gres_conf(cluster)
+    assert "SlurmctldHost=ctl(" in text
+    assert cluster.select("gpu-1") == {"gpu-1"}
+
+
+def test_elastic_nodes_are_cloud_nodes_and_never_so_in_a_testbed() -> None:
+    cluster = load(INVENTORY / "gcp-slurm")
+    assert {row["State"] for row in rows(slurm_conf(cluster), "NodeName").values()} == {"CLOUD"}
+    twin = stand_in(cluster, cgroup="v2")
+    assert {row["State"] for row in rows(slurm_conf(twin), "NodeName").values()} == {"UNKNOWN"}
+
+
+def test_without_preemptable_partitions_nothing_speaks_of_it(tmp_path: Path) -> None:
+    text = slurm_conf(changed(SMALL, tmp_path))
+    assert "Preempt" not in text
+    assert "GraceTime" not in text
+
+
+def test_what_a_partition_may_say(tmp_path: Path) -> None:
+    cluster = changed(
+        SMALL,
+        tmp_path,
+        (
+            "max_time: 2d",
+            "max_time: 90s\n    max_nodes: 2\n    qos: [normal]\n    billing: {cpu: 1.5, gpu: 2, mem: 0.25}",
+        ),
+        ("max_time: 4h\n", "preemptable: true\n"),
+        ("tier: 10", "tier: 0"),
+        ("scheduler:", "preemption: {action: cancel, send_user_signal: false, requeue_delay: 30s}\nscheduler:"),
+    )
+    text = slurm_conf(cluster)
+    row = rows(text, "PartitionName")["all"]
+    assert (row["MaxTime"], row["MaxNodes"], row["AllowQos"]) == ("2", "2", "normal")
+    assert row["TRESBillingWeights"] == "CPU=1.5,GRES/gpu=2.0,Mem=0.25"
+    red = rows(text, "PartitionName")["red"]
+    assert (red["MaxTime"], red["PreemptMode"], red["GraceTime"]) == ("UNLIMITED", "CANCEL", "0")
+    assert settings(text)["PreemptMode"] == "CANCEL"
+    assert settings(text)["AuthInfo"] == "cred_expire=30"
+    assert "PreemptParameters" not in text
+
+
+def test_parameters_of_the_site_are_written_as_they_are(tmp_path: Path) -> None:
+    cluster = changed(SMALL, tmp_path, ("scheduler:", "slurm: {parameters: {MinJobAge: '50000'}}\nscheduler:"))
+    assert settings(slurm_conf(cluster))["MinJobAge"] == "50000"
+
+
+def of_version(tmp_path: Path, version: str) -> Cluster:
+    scheduler = "default_partition: all, rpc_limit: {bucket: 30, refill: 2}"
+    slurm = f'slurm: {{version: "{version}"}}\nscheduler:'
+    (tmp_path / version).mkdir()
+    return changed(SMALL, tmp_path / version, ("default_partition: all", scheduler), ("scheduler:", slurm))
+
+
+def test_versions_differ_where_they_must(tmp_path: Path) -> None:
+    """22.05 has no rate limit for requests, keeps no CPUs for GPUs, and looks for its cgroup version itself."""
+    old, middle, new = (of_version(tmp_path, version) for version in VERSIONS)
+    for it in (middle, new):
+        assert settings(slurm_conf(it))["SlurmctldParameters"] == (
+            "enable_configless,rl_enable,rl_bucket_size=30,rl_refill_rate=2"
+        )
+        assert "CgroupPlugin=cgroup/v2\n" in cgroup_conf(it)
+    assert settings(slurm_conf(old))["SlurmctldParameters"] == "enable_configless"
+    assert "CgroupPlugin=autodetect\n" in cgroup_conf(old)
+    assert slurm_conf(middle) == slurm_conf(new)
+    different = set(slurm_conf(old).splitlines()) ^ set(slurm_conf(new).splitlines())
+    assert {line.partition("=")[0] for line in different} == {"SlurmctldParameters", "NodeName"}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_who_holds_files(version: str, tmp_path: Path) -> None:
+    cluster = changed(
+        SMALL,
+        tmp_path,
+        ("[head, controller, database]", "[controller, database]"),
+        ("nodes:\n", "nodes:\n  - {name: login, address: 10.90.1.2, roles: [head]}\n"),
+        ("scheduler:", f"slurm: {{version: '{version}'}}\nscheduler:"),
+    )
+    head, controller, node = (cluster.nodes[name] for name in ("login", "ctl", "gpu-1"))
+    conf = "/etc/slurm/slurm.conf"
+    assert conf in [file.path for file in files_for(cluster, controller)]
+    assert conf not in [file.path for file in files_for(cluster, node)]
+    own = [file.path for file in files_of(cluster, head, "head")]
+    if version == "22.05":
+        assert conf in [file.path for file in files_for(cluster, head)]
+        assert own == []
+        assert "sackd" not in packages_for(cluster, head)
+    else:
+        assert conf not in [file.path for file in files_for(cluster, head)]
+        assert own == ["/etc/default/sackd", "/etc/systemd/system/sackd.service.d/gpupool.conf"]
+        assert "sackd" in packages_for(cluster, head)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("cgroup", ["v1", "v2"])
+def test_the_fence_stands_in_every_version(version: str, cgroup: str, tmp_path: Path) -> None:
+    cluster = of_version(tmp_path, version)
+    twin = stand_in(cluster, cgroup="v1" if cgroup == "v1" else "v2")
+    said = settings(cgroup_conf(twin))
+    assert (said["ConstrainDevices"], said["ConstrainRAMSpace"], said["ConstrainCores"]) == ("yes", "yes", "no")
+    assert said.get("CgroupMountpoint") == ("/cg1" if cgroup == "v1" else None)
+    # keys that came after 22.05, or that it does not have
+    assert not {"EnableControllers", "SignalChildrenProcesses", "CgroupSlice"} & set(said)
+    assert settings(cgroup_conf(cluster))["ConstrainCores"] == "yes"
+
+
+def test_a_cluster_without_a_fence_says_so() -> None:
+    assert settings(cgroup_conf(load(INVENTORY / "arandu")))["ConstrainDevices"] == "no"
+
+
+@pytest.mark.parametrize("folder", INVENTORIES)
+def test_no_file_has_a_hole(folder: str) -> None:
+    cluster = load(INVENTORY / folder)
+    twin = stand_in(cluster, cgroup="v2")
+    for it in (cluster, twin):
+        for node in it.nodes.values():
+            paths = [file.path for file in files_for(it, node)]
+            assert len(paths) == len(set(paths))
+            for file in files_for(it, node):
+                assert file.text.endswith("\n")
+                if file.path.startswith("/etc/") and not file.path.endswith(".lua"):
+                    # an empty value takes a systemd setting back
+                    empty = "= " if "/systemd/" in file.path else "=$|= "
+                    assert not re.search(rf"None|True|False|\{{\{{|\{{%|{empty}|,,", file.text, re.MULTILINE), file.path
+                assert file.path.startswith(("/etc/", "/usr/local/"))
+
+
+def test_the_arbiter_has_memory_for_all_jobs_that_slurmctld_takes(skynet: Cluster) -> None:
+    unit, conf = (
+        next(file.text for file in files_for(skynet, skynet.controllers[0]) if file.path == path)
+        for path in ("/etc/systemd/system/gpupool-arbiter.service", "/etc/slurm/slurm.conf")
+    )
+    (mib,) = re.findall(r"^MemoryMax=(\d+)M$", unit, re.MULTILINE)
+    (jobs,) = re.findall(r"^MaxJobCount=(\d+)$", conf, re.MULTILINE)
+    assert int(mib) * 1024 // int(jobs) >= 80

@@ -1,0 +1,123 @@
+"""Every limit of an inventory is found in what slurmdbd shall hold, at its place, and nothing else is."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from inventories import SMALL
+
+from gpupool.cluster.load import load
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.schema.labs import Amounts, Limits
+from gpupool.compile.slurm.accounting import entities
+from gpupool.operations.accounting import normal
+
+CLUSTER = load(SMALL)
+MINUTES = st.integers(1, 500_000)
+COUNTS = st.one_of(st.none(), st.integers(0, 10_000))
+TRES = ("gpu", "cpu", "mem", "nodes", "billing")
+# where Slurm keeps each kind of limit, by what it is on; written down once more, for nothing may be lost on the way
+FIELDS = {
+    ("account", "group"): ("GrpTRES", "GrpJobs", "GrpWall"),
+    ("account", "group_minutes"): ("GrpTRESMins", None, None),
+    ("account", "per_user"): ("GrpTRES", "GrpJobs", None),
+    ("account", "per_job"): ("MaxTRES", None, "MaxWall"),
+    ("qos", "group"): ("GrpTRES", "GrpJobs", "GrpWall"),
+    ("qos", "group_minutes"): ("GrpTRESMins", None, None),
+    ("qos", "per_user"): ("MaxTRESPU", "MaxJobsPU", None),
+    ("qos", "per_job"): ("MaxTRES", None, "MaxWall"),
+}
+NAMES = {"gpu": "gres/gpu", "cpu": "cpu", "mem": "mem", "nodes": "node", "billing": "billing"}
+Fact = tuple[str, str, str, object]
+
+
+def amounts(*, jobs: bool = False, wall: bool = False) -> st.SearchStrategy[Amounts]:
+    return st.builds(
+        lambda plain, gpus, count, time: Amounts.model_construct(**plain, gpus=gpus, jobs=count, wall=time),
+        st.fixed_dictionaries(dict.fromkeys(TRES, COUNTS)),
+        st.dictionaries(st.sampled_from(["a40", "rtx_6000"]), st.integers(0, 99)),
+        COUNTS if jobs else st.none(),
+        st.one_of(st.none(), MINUTES.map(lambda it: it * 60)) if wall else st.none(),
+    )
+
+
+LIMITS = st.builds(
+    lambda group, minutes, user, job: Limits.model_construct(
+        group=group, group_minutes=minutes, per_user=user, per_job=job
+    ),
+    amounts(jobs=True, wall=True),
+    amounts(),
+    amounts(jobs=True),
+    amounts(wall=True),
+)
+
+
+def cluster_with(account: Limits, qos: Limits, partition: Limits) -> Cluster:
+    """Return the small cluster with these limits on the account red, the QoS normal and the partition all."""
+    return replace(
+        CLUSTER,
+        accounts={**CLUSTER.accounts, "red": replace(CLUSTER.accounts["red"], limits=account)},
+        qos={**CLUSTER.qos, "normal": CLUSTER.qos["normal"].model_copy(update={"limits": qos})},
+        partitions={**CLUSTER.partitions, "all": replace(CLUSTER.partitions["all"], limits=partition)},
+    )
+
+
+def asked(on: str, where: str, limits: Limits) -> Iterator[Fact]:
+    """Return every limit of a block: the entity, Slurm's field, what it limits, how much."""
+    for kind in ("group", "group_minutes", "per_user", "per_job"):
+        it = getattr(limits, kind)
+        at = "user ann in red" if (on, kind) == ("account", "per_user") else where
+        tres, jobs, wall = FIELDS[on, kind]
+        named: list[tuple[str, Any]] = [(NAMES[key], getattr(it, key)) for key in TRES]
+        named += [(f"gres/gpu:{gpu}", count) for gpu, count in it.gpus.items()]
+        yield from ((at, tres or "", name, count) for name, count in named if count is not None)
+        if it.jobs is not None:
+            yield (at, jobs or "", "", it.jobs)
+        if it.wall is not None:
+            yield (at, wall or "", "", it.wall // 60)
+
+
+def found(wanted: dict[str, Any]) -> Iterator[Fact]:
+    """Return every limit that slurmdbd would get."""
+    clean = normal(wanted)
+    owners = [(f"qos {name}", it) for name, it in clean["qos"].items()]
+    owners += [(f"account {name}", it) for name, it in clean["accounts"].items()]
+    for user, it in clean["users"].items():
+        owners += [(f"user {user} in {name}", values) for name, values in it["accounts"].items()]
+    for where, values in owners:
+        for field, value in values.items():
+            if isinstance(value, dict):
+                yield from ((where, field, name, number) for name, number in value.items())
+            elif field.startswith(("Grp", "Max")) and value is not None:
+                yield (where, field, "", value)
+
+
+@pytest.mark.promise("SKY-034", "SKY-158")
+@given(account=LIMITS, qos=LIMITS, partition=LIMITS)
+def test_every_limit_is_there_and_nothing_else(account: Limits, qos: Limits, partition: Limits) -> None:
+    wanted = {
+        *asked("account", "account red", account),
+        *asked("qos", "qos normal", qos),
+        *asked("qos", "qos partition-all", partition),
+        ("account blue", "GrpTRES", "gres/gpu", 6),
+    }
+    there = list(found(entities(cluster_with(account, qos, partition))))
+    assert len(there) == len(set(there))
+    assert set(there) == wanted
+
+
+NONE = Limits()
+
+
+@given(limits=LIMITS)
+def test_a_limit_that_is_taken_out_is_named_to_be_taken_away(limits: Limits) -> None:
+    """What is not said is not touched: so a field that once held a limit is said to hold none."""
+    before, after = (entities(cluster_with(it, it, NONE)) for it in (limits, NONE))
+    for kind in ("qos", "accounts"):
+        for name, values in before[kind].items():
+            if name in after[kind]:
+                assert set(values) <= set(after[kind][name])
+    assert set(before["users"]["ann"]["accounts"]["red"]) <= set(after["users"]["ann"]["accounts"]["red"])

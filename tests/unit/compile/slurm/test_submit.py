@@ -1,0 +1,211 @@
+"""The submit plugin, in a real Lua: what it gives a job, what it refuses and in which words, what it leaves alone."""
+
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from submitted import ALL, LUAS, MEMORY, NO_VAL16, PARTITIONS, REPLACES, Plugin, plugin, pool
+
+from gpupool.cluster.load import load
+from gpupool.compile import files_for
+from gpupool.compile.slurm.submit import job_submit_lua, lua, wanted
+
+ROOT = Path(__file__).parents[4]
+INVENTORIES = sorted(path.parent.name for path in (ROOT / "inventory").glob("*/inventory.py"))
+
+
+@pytest.fixture(scope="module", params=LUAS, ids=lambda it: it.__name__.rpartition(".")[2])
+def everything(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Plugin:
+    return plugin(tmp_path_factory.mktemp("pool"), ALL, request.param, replaces=REPLACES)
+
+
+# The file: only what is asked for
+
+# of the pool: no GPUs, so no labs that contributed any, and no partition that gives way
+NOTHING = {
+    **dict.fromkeys((", gpus: {a40: 8}", ", gpus: {2080_ti: 8}"), ""),
+    "preemptable: true, grace: 1m, allow_accounts": "deny_accounts",
+    "kind: lab, gid: 5001, contributed_gpus: 10": "kind: group, gid: 5001",
+    "kind: lab, gid: 5002, contributed_gpus: 6": "kind: group, gid: 5002",
+}
+
+
+def test_nothing_asked_is_no_plugin(tmp_path: Path) -> None:
+    cluster = pool(tmp_path, instead=NOTHING)
+    assert (wanted(cluster), job_submit_lua(cluster)) == (False, None)
+    assert not [it for node in cluster.nodes.values() for it in files_for(cluster, node) if "submit" in it.path]
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "more", "rules"),
+    [
+        ("export_fix: true", {}, "environment"),
+        ("", {"where": "per_user"}, "partition queue"),
+        ("", {"where": "fit"}, "partition"),
+        ("", {"where": "none"}, "queue"),
+        ("refuse_submit_from: [/prj]", {}, "folder"),
+        ("untyped_gpus: refuse", {}, "gpu_type"),
+        ("", {"replaces": REPLACES}, "qos account"),
+        (MEMORY, {}, "default_memory alone rank"),
+        ("max_memory: {per_gpu: 45G}", {}, "memory"),
+        ("warn_cpus_per_gpu: {default: 7}", {}, "cpus"),
+    ],
+)
+@pytest.mark.parametrize("luas", LUAS)
+def test_each_piece_stands_alone(
+    tmp_path: Path, scheduler: str, more: dict[str, str], rules: str, luas: ModuleType
+) -> None:
+    cluster = pool(tmp_path, scheduler, **more)
+    text = job_submit_lua(cluster) or ""
+    # two stand wherever there are GPUs and partitions that give way, one in every plugin
+    there = re.findall(r"function rules\.(\w+)", text)
+    assert sorted(there) == sorted([*rules.split(), "spread", "components", "mail"])
+    alone = Plugin(text, luas, PARTITIONS)
+    assert alone.loaded == 0
+    for fields in ({}, {"tres_per_node": "gres/gpu:1", "qos": "short"}):
+        assert alone.submit(**fields).logged == alone.modify(fields, {"account": "red"}).logged == []
+
+
+@pytest.mark.parametrize("name", INVENTORIES)
+@pytest.mark.parametrize("luas", LUAS)
+def test_every_inventory_has_a_plugin_that_loads(name: str, luas: ModuleType) -> None:
+    cluster = load(ROOT / "inventory" / name)
+    on = {node.name for node in cluster.nodes.values() for it in files_for(cluster, node) if "submit" in it.path}
+    assert on == ({node.name for node in cluster.controllers} if wanted(cluster) else set())
+    if text := job_submit_lua(cluster):
+        made = Plugin(text, luas)
+        assert (made.loaded, made.submit(tres_per_node="gres/gpu:1").logged) == (0, [])
+
+
+@given(st.recursive(st.text() | st.integers(-1000, 1000) | st.booleans(), lambda it: st.lists(it, max_size=3)))
+def test_what_lua_reads_is_what_was_written(value: Any) -> None:
+    def back(it: Any) -> Any:
+        return [back(each) for each in it.values()] if hasattr(it, "values") else it
+
+    for luas in LUAS:
+        assert back(luas.LuaRuntime(encoding="utf-8").execute(f"return {lua(value)}")) == value
+
+
+# Where a job goes
+
+
+@pytest.mark.promise("GCP-008")
+def test_a_user_has_a_default_partition(tmp_path: Path) -> None:
+    asked = plugin(tmp_path, where="per_user")
+    assert asked.submit().set == {"partition": "debug"}
+    assert asked.submit(partition="long").set == {}
+    without = asked.submit(user_name="bob")
+    assert (without.set, without.told) == (
+        {},
+        ["Specify a partition with --partition (-p): short, long, red-only, overcap, debug."],
+    )
+
+
+@pytest.mark.promise("ARA-017")
+def test_a_job_without_partition_goes_wherever_it_fits(tmp_path: Path) -> None:
+    fitting = plugin(tmp_path, where="fit")
+    assert fitting.submit().set == {"partition": "short,long,red-only,debug"}
+    assert fitting.submit(default_account="blue").set == {"partition": "short,long,debug"}
+    assert fitting.submit(account="overcap").set == {}, "only a partition is left that nobody shall get unasked"
+    assert fitting.submit(partition="long").set == {}
+
+
+@pytest.mark.promise("SDU-028")
+def test_who_must_name_a_queue_hears_which_there_are(tmp_path: Path) -> None:
+    silent = plugin(tmp_path, where="none")
+    assert silent.submit(partition="short").told == []
+    said = silent.submit()  # refused by Slurm itself, which has no default partition
+    assert (said.accepted, said.set) == (True, {})
+    assert said.told[0].startswith("Specify a partition")
+
+
+@pytest.mark.promise("SDU-042")
+@pytest.mark.parametrize(("folder", "accepted"), [("/prj", False), ("/prj/p/u", False), ("/prj2", True), ("/", True)])
+def test_a_folder_that_nodes_do_not_see_is_refused(everything: Plugin, folder: str, accepted: bool) -> None:
+    said = everything.submit(work_dir=folder)
+    assert said.accepted is accepted
+    assert said.told == [] if accepted else "do not have /prj:" in said.told[0]
+    assert everything.modify({"work_dir": folder}, {}).accepted is accepted
+
+
+@pytest.mark.promise("SKY-106")
+@pytest.mark.parametrize("names", ["lr=1e-4,gamma=1", "HOME", "ALLOC=1"])
+def test_exported_variables_leave_the_rest_in_steps(everything: Plugin, names: str) -> None:
+    said = everything.submit(environment={"SLURM_EXPORT_ENV": names})
+    assert said.environment == {"SLURM_EXPORT_ENV": "ALL"}
+
+
+@pytest.mark.parametrize("names", ["ALL", "ALL,x=1", "x=1,ALL", "NONE", "NIL", None])
+def test_other_exports_are_left_as_they_are(everything: Plugin, names: str | None) -> None:
+    assert everything.submit(environment={"SLURM_EXPORT_ENV": names} if names else {}).environment == {}
+    assert everything.submit(environment={"SLURM_EXPORT_ENV": "x=1"}, script=None).environment == {}, "srun has none"
+
+
+# QoS
+
+
+@pytest.mark.promise("SKY-158", "SKY-208")
+@pytest.mark.parametrize(
+    ("asked", "becomes"),
+    [
+        ({"qos": "short"}, {"qos": "limited", "time_limit": 2880}),
+        ({"qos": "SHORT", "account": "RED"}, {"qos": "limited", "time_limit": 2880}),
+        ({"qos": "long", "partition": "long"}, {"qos": "limited", "time_limit": 10080}),
+        ({"qos": "long"}, {"qos": "limited", "time_limit": 2880}),  # the default partition is shorter
+        ({"qos": "long", "partition": "long,debug"}, {"qos": "limited", "time_limit": 240}),
+        ({"qos": "short,long", "partition": "long"}, {"qos": "limited", "time_limit": 10080}),
+        ({"qos": "short", "time_limit": 60}, {"qos": "limited"}),
+        ({"qos": "normal"}, {"qos": "limited"}),
+        ({"qos": "limited"}, {}),
+        ({"qos": "debug"}, {}),
+        ({}, {}),
+        ({"qos": "short", "account": "overcap"}, {}),
+        ({"qos": "short", "default_account": "blue"}, {}),
+    ],
+    ids=str,
+)
+def test_a_limit_is_not_walked_around_by_another_qos(
+    everything: Plugin, asked: dict[str, Any], becomes: dict[str, Any]
+) -> None:
+    said = everything.submit(**asked, min_mem_per_cpu=1024)
+    assert (said.accepted, said.set, said.told) == (True, becomes, [])
+
+
+@pytest.mark.promise("SKY-158")
+def test_a_replaced_qos_keeps_its_time(everything: Plugin) -> None:
+    said = everything.submit(qos="short", partition="long", time_limit=3 * 1440)
+    assert not said.accepted
+    assert said.told == ["The time limit of QoS short is 48 hours: request less with --time."]
+
+
+@pytest.mark.promise("SKY-158")
+def test_nor_by_a_change_of_qos_or_account(everything: Plugin) -> None:
+    waiting = {"account": "red", "qos": "limited", "time_limit": 60}
+    assert everything.modify({"qos": "short"}, waiting).set == {"qos": "limited"}
+    assert everything.modify({"qos": "short"}, waiting, uid=0).set == {}
+    assert everything.modify({"account": "red"}, {**waiting, "account": "overcap", "qos": "short"}).set == {
+        "qos": "limited"
+    }
+    assert everything.modify({"account": "overcap"}, waiting).set == {}
+    assert not everything.modify({"qos": "short"}, {**waiting, "time_limit": 10080}).accepted
+    assert everything.modify({"time_limit": 30}, {**waiting, "qos": "short"}).set == {}
+
+
+@pytest.mark.parametrize(("kinds", "told"), [(None, False), (0, False), (NO_VAL16, False), (0x000E, True)])
+def test_who_asks_for_mail_is_told_that_there_is_none(everything: Plugin, kinds: int | None, told: bool) -> None:
+    answer = everything.submit(**({} if kinds is None else {"mail_type": kinds}))
+    assert answer.accepted
+    assert answer.told == (["This cluster sends no mail: --mail-type has no effect."] if told else [])
+
+
+def test_a_cluster_with_a_mail_program_says_nothing(tmp_path: Path) -> None:
+    cluster = pool(
+        tmp_path,
+        "export_fix: true",
+        instead={"testbed: {": "slurm: {parameters: {MailProg: /usr/bin/mail}}\ntestbed: {"},
+    )
+    assert "rules.mail" not in (job_submit_lua(cluster) or "")

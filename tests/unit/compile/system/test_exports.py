@@ -1,0 +1,113 @@
+"""Exports go to the addresses of the nodes that mount them, and to nobody else."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from inventories import INVENTORY, STORED, changed
+
+from gpupool.cluster.load import load
+from gpupool.cluster.model import Cluster
+from gpupool.compile.system.exports import exports_file, exports_for, nfs_conf
+from gpupool.compile.system.storage import mounts_for, stand_ins_for
+from gpupool.testbed.overlay import stand_in
+
+FOLDERS = sorted(path.name for path in INVENTORY.iterdir() if path.is_dir())
+
+
+def test_the_file_as_exportfs_reads_it(stored: Cluster) -> None:
+    file = exports_file(stored, stored.nodes["fs1"])
+    ours = "rw,sync,no_subtree_check"
+    assert file.path == "/etc/exports.d/gpupool.exports"
+    assert file.text.splitlines()[1:] == [
+        f"/export/blue -{ours},root_squash,crossmnt,mountpoint 10.91.1.1 10.91.2.1 10.91.2.2",
+        f"/export/plain -{ours},all_squash,crossmnt 10.91.2.1",
+        f"/tank/labs/red -{ours},root_squash,crossmnt,mountpoint 10.91.1.1 10.91.2.1 10.91.2.2",
+    ]
+
+
+@pytest.mark.promise("SKY-083")
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_who_mounts_is_let_in_and_nobody_else(folder: str) -> None:
+    cluster = load(INVENTORY / folder)
+    for mount in cluster.mounts:
+        server = cluster.nodes[mount.server]
+        given = [it for it in exports_for(cluster, server) if it.path == mount.path]
+        addresses = {cluster.nodes[name].address for name in mount.nodes}
+        if mount.fs == "ceph":
+            assert given == []
+        elif None in addresses:  # they have none before they are started
+            assert [it.clients for it in given] == [(cluster.entry.network,)]
+        else:
+            assert [set(it.clients) for it in given] == [addresses]
+            assert server.address not in given[0].clients
+        assert all("root_squash" in it.options for it in given)
+    texts = [exports_file(cluster, node).text for node in cluster.nodes.values()]
+    assert not any("*" in text for text in texts)
+
+
+def test_root_keeps_its_rights_only_where_that_is_said(tmp_path: Path) -> None:
+    cluster = changed(STORED, tmp_path, ("squash: all", "squash: none"))
+    squashing = {it.path: it.options[3] for it in exports_for(cluster, cluster.nodes["fs1"])}
+    assert squashing == {
+        "/export/blue": "root_squash",
+        "/export/plain": "no_root_squash",
+        "/tank/labs/red": "root_squash",
+    }
+
+
+@pytest.mark.parametrize(("cpus", "threads"), [(0, 8), (1, 8), (4, 32), (16, 128), (64, 128)])
+def test_nfsd_has_threads_by_its_cpus(stored: Cluster, cpus: int, threads: int) -> None:
+    text = nfs_conf(stored, replace(stored.nodes["fs1"], cpus=cpus)).text
+    assert re.findall(r"^threads=(\d+)$", text, re.MULTILINE) == [str(threads)]
+
+
+@pytest.mark.parametrize(
+    ("versions", "three", "four", "fstype", "asked"),
+    [("[4]", "n", "y", "nfs4", "4.2"), ("[3, 4]", "y", "y", "nfs4", "4.2"), ("[3]", "y", "n", "nfs", "3")],
+)
+def test_servers_and_clients_speak_the_same(
+    versions: str, three: str, four: str, fstype: str, asked: str, tmp_path: Path
+) -> None:
+    cluster = changed(STORED, tmp_path, ("  links:", f"  nfs_versions: {versions}\n  links:"))
+    text = nfs_conf(cluster, cluster.nodes["fs1"]).text
+    assert f"\nvers3={three}\nvers4={four}\n" in text
+    mounts = mounts_for(cluster, cluster.nodes["gpu-1"])
+    assert {(it.fstype, re.findall(r"vers=([\d.]+)", it.options)[0]) for it in mounts} == {(fstype, asked)}
+
+
+def test_an_exports_own_options_come_after_ours(stored: Cluster) -> None:
+    options = {it.path: it.options for it in mounts_for(stored, stored.nodes["gpu-1"])}
+    assert options["/home"] == "_netdev,hard,noatime,vers=4.2,nconnect=4,nosuid"
+    assert options["/mnt/red"] == "_netdev,hard,noatime,vers=4.2"
+
+
+def test_mounts_are_made_when_somebody_looks_but_for_slurmctlds_state() -> None:
+    skynet = load(INVENTORY / "skynet")
+    mounts = {it.path: it for it in mounts_for(skynet, skynet.nodes["marvin"])}
+    state = mounts.pop("/var/spool/slurm-state")
+    # its unit waits for this mount, and systemd would not try a second time
+    assert (state.automount, state.timeout) == (False, 0)
+    assert "hard" in state.options.split(",")
+    assert "retry=10080" in state.options.split(",")
+    assert mounts
+    assert {(it.automount, it.timeout) for it in mounts.values()} == {(True, 30)}
+
+
+def test_slurmctlds_state_is_beside_no_lab() -> None:
+    skynet = load(INVENTORY / "skynet")
+    (server,) = [mount.server for mount in skynet.mounts if mount.holds(skynet.slurm.state)]
+    labs = {name for spaces in skynet.storage.spaces.values() for name in spaces.values()}
+    assert not [mount.export for mount in skynet.mounts if mount.server == server and mount.export in labs]
+
+
+def test_a_testbed_exports_nothing_but_from_machines_to_machines() -> None:
+    twin = stand_in(load(INVENTORY / "example"), cgroup="v2")
+    files, login = twin.nodes["files"], twin.nodes["login1"]
+    assert exports_for(twin, files) == []
+    real = replace(twin, drivers=replace(twin.drivers, machines=frozenset(["files", "a40-01"])))
+    assert {client for it in exports_for(real, files) for client in it.clients} == {real.nodes["a40-01"].address}
+    assert stand_ins_for(real, files) == []
+    assert {it.fstype for it in mounts_for(real, real.nodes["a40-01"])} == {"nfs4"}
+    assert {it.fstype for it in mounts_for(real, login)} == {"none"}

@@ -1,0 +1,114 @@
+"""Tops of spaces, homes and people's folders, as data: who makes which, with whose rights."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gpupool.cluster.load import load
+from gpupool.cluster.model import Cluster
+from gpupool.compile.system.packages import packages_for
+from gpupool.compile.system.spaces import folders_for, homes_for, members_for, tops_for
+from gpupool.testbed.overlay import stand_in
+from gpupool.wanted import Folder, Space
+
+INVENTORIES = Path(__file__).parents[4] / "inventory"
+
+
+@pytest.fixture(scope="module")
+def sdumont() -> Cluster:
+    return load(INVENTORIES / "santos-dumont")
+
+
+def gid(cluster: Cluster, account: str) -> int:
+    number = cluster.accounts[account].gid
+    assert number is not None
+    return number
+
+
+@pytest.mark.promise("SKY-090")
+def test_a_labs_own_export_is_the_labs(skynet: Cluster) -> None:
+    mode = skynet.storage.space_rules.mode
+    assert tops_for(skynet, skynet.nodes["hflash1"]) == [Space("/zfs/flash9", gid(skynet, "hoffman-lab"), mode)]
+
+
+@pytest.mark.promise("SKY-056", "SKY-062", "SKY-090")
+def test_a_shared_export_is_no_labs_and_each_may_write(skynet: Cluster) -> None:
+    top = next(it for it in tops_for(skynet, skynet.nodes["multivac"]) if it.path == "/pskynet1")
+    assert (top.gid, top.mode) == (0, "1775")
+    assert set(top.groups) == {gid(skynet, "cvmlp-lab"), gid(skynet, "hays-lab")}
+    assert "acl" in packages_for(skynet, skynet.nodes["multivac"])
+    assert "acl" not in packages_for(skynet, skynet.nodes["hflash1"])
+
+
+@pytest.mark.promise("SKY-094")
+def test_everybody_may_add_directories_where_the_export_says_so(skynet: Cluster) -> None:
+    assert Space("/zfs/microvac-store2/dataset", 0, "1777") in tops_for(skynet, skynet.nodes["microvac"])
+
+
+def test_who_serves_nothing_makes_no_tops(skynet: Cluster) -> None:
+    assert [node.name for node in skynet.having("head", "compute") if tops_for(skynet, node)] == []
+
+
+@pytest.mark.promise("SKY-055")
+def test_a_testbed_without_the_server_has_somebody_for_its_tops(skynet: Cluster) -> None:
+    twin = stand_in(skynet, cgroup="v2")
+    makers = {top.path: name for name, node in twin.nodes.items() for top in tops_for(twin, node)}
+    assert "hflash1" not in twin.nodes
+    assert makers["/coc/flash9"] == next(it for it in twin.mounts if it.export == "flash9").nodes[0]
+    assert makers["/pskynet1"] == "multivac"
+    in_use = {export for spaces in twin.storage.spaces.values() for export in spaces.values()}
+    assert len(makers) == len([mount for mount in twin.mounts if mount.export in in_use or mount.mode])
+
+
+def test_each_member_has_a_place_of_the_own_name_in_each_space(skynet: Cluster) -> None:
+    places = members_for(skynet, skynet.nodes["multivac"])
+    shared = {path.rpartition("/")[2] for path in places if path.startswith("/pskynet1/")}
+    assert shared == {it.name for it in skynet.users.values() if it.account in ("cvmlp-lab", "hays-lab")}
+    assert places["/pskynet1/u-hays1"] == skynet.users["u-hays1"].uid
+    assert members_for(skynet, skynet.nodes["sky1"]) == {}
+
+
+@pytest.mark.promise("SKY-053", "SKY-054", "SKY-093")
+def test_homes_are_made_on_their_server_and_local_ones_on_fileservers(skynet: Cluster) -> None:
+    user = next(iter(skynet.users.values()))
+    paths = {name: {it.path for it in homes_for(skynet, node)} for name, node in skynet.nodes.items()}
+    assert {f"/export/nethome/{user.name}", f"/home/{user.name}"} <= paths["multivac"]
+    assert f"/home/{user.name}" in paths["microvac"]
+    assert f"/export/nethome/{user.name}" not in paths["microvac"]
+    assert paths["sky1"] == paths["clippy"] == set()
+
+
+def test_nobodys_home_is_where_nobody_logs_in(skynet: Cluster) -> None:
+    closed = replace(skynet, access=skynet.access.model_copy(update={"fileserver_ssh": "admins"}))
+    assert homes_for(closed, closed.nodes["microvac"]) == []
+
+
+def test_homes_that_are_not_shared_are_on_every_node_where_people_work() -> None:
+    cluster = load(INVENTORIES / "arandu")
+    home = cluster.storage.home.model_copy(update={"export": None})
+    alone = replace(cluster, storage=cluster.storage.model_copy(update={"home": home}))
+    user = next(iter(alone.users.values()))
+    for node in alone.having("head", "compute"):
+        assert user.home in {it.path for it in homes_for(alone, node)}
+
+
+@pytest.mark.promise("ARA-011")
+def test_everybody_finds_a_folder_in_a_directory_of_the_nodes_own() -> None:
+    cluster = load(INVENTORIES / "arandu")
+    for node in cluster.having("compute"):
+        assert {it.path for it in folders_for(cluster, node)} == {f"/output/{name}" for name in cluster.users}
+
+
+@pytest.mark.promise("SDU-006", "SDU-007")
+def test_a_project_has_a_folder_and_each_of_its_people_one_in_it(sdumont: Cluster) -> None:
+    server = sdumont.nodes["sdumont-fs"]
+    tops = {it.path: it for it in tops_for(sdumont, server)}
+    assert tops["/scratch/projeto"] == Space("/scratch/projeto", 5001, "3770")
+    assert "/prj/premiumproj" in tops
+    folders = {it.path: it for it in folders_for(sdumont, server)}
+    assert folders["/scratch/projeto/usuario1"] == Folder("/scratch/projeto/usuario1", 20001, 5001, "2750")
+    # the home is made as a home: from the skeleton, and only its owner's
+    assert "/prj/projeto/usuario1" not in folders
+    homes = {it.path: it for it in homes_for(sdumont, server)}
+    assert homes["/prj/projeto/usuario1"].mode == sdumont.storage.home.mode

@@ -1,0 +1,122 @@
+"""sbash: its text, and what it hands to srun, with a srun in PATH that only says what it was called with."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpupool.cluster.load import load
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.schema.software import Tool
+from gpupool.compile import files_of
+from gpupool.compile.system.tools import sbash
+
+ROOT = Path(__file__).parents[4]
+INVENTORIES = sorted(path.parent.name for path in (ROOT / "inventory").glob("*/inventory.py"))
+
+
+class Sbash:
+    """sbash in a folder of its own."""
+
+    def __init__(self, folder: Path, text: str) -> None:
+        self.path = {"PATH": f"{folder}:{os.environ['PATH']}"}
+        (folder / "sbash").write_text(text)
+        (folder / "srun").write_text('#!/bin/sh\nfor word; do printf "%s\\n" "$word"; done\nexit 7\n')
+        for name in ("sbash", "srun"):
+            (folder / name).chmod(0o755)
+
+    def run(self, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run it with these words."""
+        command = ["sbash", *words]
+        env = {**self.path, **environment}
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+
+    def asks(self, *words: str) -> list[str]:
+        """Return what it asks srun for, sorted, without what is always the same."""
+        done = self.run(*words)
+        assert done.returncode == 7, f"srun's own exit status: {done.stderr}"
+        asked = done.stdout.splitlines()
+        assert asked[-4:-1] == ["--pty", "bash", "-c"]
+        assert "--nodes=1" in asked
+        return sorted(set(asked[:-4]) - {"--nodes=1"})
+
+
+@pytest.fixture
+def tool(skynet: Cluster, tmp_path: Path) -> Sbash:
+    (file,) = files_of(skynet, skynet.nodes["sky1"], "tools")
+    assert (file.path, file.mode, file.owner) == ("/usr/local/bin/sbash", "0755", "root")
+    return Sbash(tmp_path, file.text)
+
+
+@pytest.mark.promise("SKY-110")
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        ("", "--cpus-per-task=6 --gres=gpu:1 --partition=short"),
+        ("-g a40", "--cpus-per-task=6 --gres=gpu:a40:1 --partition=short"),
+        ("-g rtx_6000", "--cpus-per-task=6 --gres=gpu:rtx_6000:1 --partition=short"),
+        ("--gpu=2080_ti --gpus 2", "--cpus-per-task=12 --gres=gpu:2080_ti:2 --partition=short"),
+        ("-p debug", "--cpus-per-task=6 --gres=gpu:1 --partition=debug"),
+        ("-p overcap -A overcap", "--account=overcap --cpus-per-task=6 --gres=gpu:1 --partition=overcap"),
+        ("-p short,user-overcap -c 3", "--cpus-per-task=3 --gres=gpu:1 --partition=short,user-overcap"),
+        ("-G 0", "--cpus-per-task=6 --partition=short"),
+        ("-w clippy -t 1-0", "--cpus-per-task=6 --gres=gpu:1 --nodelist=clippy --partition=short --time=1-0"),
+        ("-x a,b -m 64G", "--cpus-per-task=6 --exclude=a,b --gres=gpu:1 --mem=64G --partition=short"),
+        ("-q long -J x", "--cpus-per-task=6 --gres=gpu:1 --job-name=x --partition=short --qos=long"),
+        ("-- --x11 --comment=hello", "--comment=hello --cpus-per-task=6 --gres=gpu:1 --partition=short --x11"),
+    ],
+)
+def test_what_srun_is_asked_for(tool: Sbash, words: str, asked: str) -> None:
+    assert tool.asks(*words.split()) == asked.split()
+
+
+@pytest.mark.promise("SKY-111", "SKY-112")
+def test_help_lists_all_options(tool: Sbash) -> None:
+    done = tool.run("--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    for option in ("gpu", "gpus", "cpus", "mem", "partition", "account", "qos", "time", "nodelist", "exclude", "help"):
+        assert f"--{option} " in done.stdout
+    assert "titan_x, 2080_ti, rtx_6000, a40" in done.stdout
+    assert "sbash -p overcap -A overcap" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("-g", "v100"), "sbash: there are no GPUs of type v100; there are: titan_x 2080_ti rtx_6000 a40\n"),
+        (("-G", "two"), "sbash: --gpus two is not a number\n"),
+        (("--gpu",), "sbash: option '--gpu' requires an argument\nsbash: sbash --help lists the options\n"),
+        (("--fast",), "sbash: unrecognized option '--fast'\nsbash: sbash --help lists the options\n"),
+    ],
+)
+def test_a_slip_is_said_in_words_and_nothing_runs(tool: Sbash, words: tuple[str, ...], complaint: str) -> None:
+    done = tool.run(*words)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", complaint)
+
+
+def test_not_from_within_a_job(tool: Sbash) -> None:
+    done = tool.run(SLURM_JOB_ID="12")
+    assert (done.returncode, done.stderr) == (2, "sbash: this shell is in job 12 already: leave it first\n")
+
+
+def test_words_with_blanks_arrive_whole(tool: Sbash) -> None:
+    assert "--job-name=a b $(id) 'c'" in tool.asks("-J", "a b $(id) 'c'")
+
+
+def test_the_inventory_sets_what_is_not_asked_for(skynet: Cluster, tmp_path: Path) -> None:
+    plain = Sbash(tmp_path, sbash(skynet, Tool(name="sbash", where="@head")))
+    assert plain.asks() == ["--cpus-per-task=1", "--gres=gpu:1"]
+    options = {"gpus": 2, "gpu": "a40", "cpus": 15, "partition": "it's"}
+    given = Sbash(tmp_path, sbash(skynet, Tool(name="sbash", where="@head", options=options)))
+    assert given.asks() == ["--cpus-per-task=30", "--gres=gpu:a40:2", "--partition=it's"]
+
+
+@pytest.mark.parametrize("name", INVENTORIES)
+def test_it_is_where_the_inventory_wants_it(name: str, tmp_path: Path) -> None:
+    cluster = load(ROOT / "inventory" / name)
+    where = {node for tool in cluster.tools if tool.name == "sbash" for node in cluster.select(tool.where)}
+    assert where == {node.name for node in cluster.nodes.values() if files_of(cluster, node, "tools")}
+    for node in where:
+        for file in files_of(cluster, cluster.nodes[node], "tools"):
+            assert subprocess.run(["bash", "-n"], input=file.text, text=True, check=False).returncode == 0

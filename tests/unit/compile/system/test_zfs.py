@@ -1,0 +1,184 @@
+"""What an inventory says of ZFS becomes pools and datasets, in the words and numbers that zfs itself prints."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from inventories import INVENTORY, STORED, changed
+
+from gpupool.cluster.load import load
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.pools import Placed, dataset_of
+from gpupool.cluster.schema.storage import Export, Pool
+from gpupool.cluster.zfs_properties import OF_DATASETS, wrong
+from gpupool.compile.system.zfs import datasets_for, pools_for
+from gpupool.operations.zfs.values import create_arguments, plain, plain_properties
+from gpupool.testbed.overlay import stand_in
+from gpupool.wanted import Dataset, Vdev
+
+GIB, TIB = 2**30, 2**40
+
+
+def datasets(cluster: Cluster, node: str) -> dict[str, Dataset]:
+    return {it.name: it for it in datasets_for(cluster, cluster.nodes[node])}
+
+
+def test_a_pool_is_what_zpool_create_takes(stored: Cluster) -> None:
+    (tank,) = pools_for(stored, stored.nodes["fs1"])
+    assert (tank.name, tank.properties, tank.scrub) == ("tank", {"ashift": "12"}, "monthly")
+    by_id = "/dev/disk/by-id"
+    assert [word for vdev in tank.vdevs for word in create_arguments(vdev)] == [
+        *("mirror", f"{by_id}/a", f"{by_id}/b", "mirror", f"{by_id}/c", f"{by_id}/d"),
+        *("special", "mirror", f"{by_id}/e", f"{by_id}/f"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "disks", "words"),
+    [
+        ("stripe", "a b", "a b"),
+        ("raidz2", "a b c", "raidz2 a b c"),
+        ("log", "a", "log a"),
+        ("log", "a b", "log mirror a b"),
+        ("cache", "a b", "cache a b"),
+        ("spare", "a b", "spare a b"),
+    ],
+)
+def test_groups_of_disks_in_the_words_of_zpool(kind: str, disks: str, words: str) -> None:
+    assert create_arguments(Vdev(kind, tuple(disks.split()))) == words.split()
+
+
+def test_parents_come_first_and_hold_only_what_is_below_them(stored: Cluster) -> None:
+    found = datasets(stored, "fs1")
+    assert list(found) == ["tank", "tank/labs", "tank/labs/blue", "tank/labs/red"]
+    assert found["tank/labs"] == Dataset("tank/labs", "/tank/labs")
+
+
+def test_defaults_stand_at_the_top_and_are_inherited(stored: Cluster) -> None:
+    found = datasets(stored, "fs1")
+    wanted = {"compression": "zstd", "atime": "off", "xattr": "sa", "acltype": "posix", "site:owner": "red"}
+    assert plain_properties(found["tank"]) == wanted
+    assert plain_properties(found["tank/labs/red"]) == {
+        "recordsize": "1048576",
+        "quota": str(70 * TIB),
+        "reservation": str(TIB),
+    }
+    assert found["tank/labs/red"].snapshots == {"daily": 7}
+
+
+def test_what_is_not_said_is_left_alone(stored: Cluster) -> None:
+    """No size, no quota: one that was set by hand stays."""
+    blue = datasets(stored, "fs1")["tank/labs/blue"]
+    assert (plain_properties(blue), blue.mountpoint) == ({"recordsize": "16384", "refquota": "0"}, "/export/blue")
+
+
+@pytest.mark.promise("SKY-083")
+def test_the_size_of_a_zfs_export_is_its_quota() -> None:
+    cluster = load(INVENTORY / "skynet")
+    found = {dataset.mountpoint: dataset for node in cluster.nodes.values() for dataset in datasets_for(cluster, node)}
+    exports = [(mount.path, mount.size) for mount in cluster.mounts if mount.fs == "zfs" and mount.size]
+    assert len(exports) == 12
+    assert {path: found[path].properties["quota"] for path, _ in exports} == {
+        path: str(size * 2**20) for path, size in exports
+    }
+
+
+@pytest.mark.promise("SKY-052")
+def test_each_home_has_its_quota() -> None:
+    cluster = load(INVENTORY / "skynet")
+    homes = datasets(cluster, "multivac")["nethome"]
+    assert homes.user_quotas == {str(user.uid): 30 * GIB for user in cluster.users.values()}
+    others = [it for node in cluster.nodes for it in datasets(cluster, node).values() if it.name != "nethome"]
+    assert {tuple(it.user_quotas) for it in others} == {()}
+
+
+def test_accounts_share_a_quota_by_their_tier(stored: Cluster) -> None:
+    found = datasets(stored, "fs2")
+    assert found["fast"].group_quotas == {"5001": 25 * TIB, "5002": 50 * TIB}
+    assert found["fast/homes"].group_quotas == {}
+    assert found["fast/homes"].user_quotas == {"20001": 30 * GIB, "20002": 30 * GIB}
+
+
+@pytest.mark.promise("SKY-089")
+def test_a_node_has_local_datasets_on_its_own_pool(stored: Cluster) -> None:
+    assert [it.mountpoint for it in datasets(stored, "gpu-2").values()] == ["/zfs/local", "/zfs/local/own"]
+    assert datasets(stored, "gpu-2")["local/own"].properties == {"quota": str(3 * TIB)}
+    skynet = load(INVENTORY / "skynet")
+    assert "/zfs/testshare" in [it.mountpoint for it in datasets(skynet, "clippy").values()]
+
+
+def test_nodes_without_pools_have_nothing(stored: Cluster) -> None:
+    assert pools_for(stored, stored.nodes["ctl"]) == []
+    assert datasets(stored, "ctl") == {}
+
+
+def test_no_disk_of_a_stand_in_is_touched_but_a_machines_own() -> None:
+    twin = stand_in(load(INVENTORY / "example"), cgroup="v2")
+    files = twin.nodes["files"]
+    assert (pools_for(twin, files), datasets_for(twin, files)) == ([], [])
+    real = replace(twin, drivers=replace(twin.drivers, machines=frozenset(["files"])))
+    assert [pool.name for pool in pools_for(real, files)] == ["tank"]
+
+
+def test_a_dataset_below_one_that_is_mounted_elsewhere(tmp_path: Path) -> None:
+    """What lies between follows its parent, whichever of the two the inventory names first."""
+    old = "dataset: tank/labs/blue, properties: {recordsize: 16K, refquota: none}}"
+    new = "dataset: tank/b/c/d}\n    upper: {server: fs1, path: /export/upper, fs: zfs, dataset: tank/b}"
+    cluster = changed(STORED, tmp_path, (old, new))
+    found = datasets(cluster, "fs1")
+    assert (found["tank/b"].mountpoint, found["tank/b/c"].mountpoint) == ("/export/upper", "/export/upper/c")
+
+
+def test_the_innermost_pool_holds_a_path() -> None:
+    pools = (Placed("a", "a", "/", Pool(server="x")), Placed("b", "b", "/data", Pool(server="x")))
+    named = {path: dataset_of(Export(path=path, fs="zfs"), pools) for path in ("/data", "/data/x", "/database")}
+    assert named == {"/data": "b", "/data/x": "b/x", "/database": "a/database"}
+
+
+NAMES = st.from_regex(r"[a-z][a-z0-9]{0,5}", fullmatch=True)
+
+
+@given(pool=NAMES, steps=st.lists(NAMES, max_size=4), at=st.lists(NAMES, max_size=3))
+def test_a_path_below_a_pools_place_is_its_dataset(pool: str, steps: list[str], at: list[str]) -> None:
+    top = "/" + "/".join(at)
+    path = "/" + "/".join([*at, *steps])
+    assert dataset_of(Export(path=path, fs="zfs"), (Placed(pool, pool, top, Pool(server="x")),)) == "/".join(
+        [pool, *steps]
+    )
+
+
+# Values
+
+
+@given(number=st.integers(0, 999), unit=st.sampled_from(" KMGTP"))
+def test_sizes_are_told_in_bytes(number: int, unit: str) -> None:
+    told = plain("refquota", f"{number}{unit.strip()}")
+    assert int(told) == number * 1024 ** " KMGTP".index(unit)
+    assert plain("refquota", told) == told
+
+
+@given(name=st.sampled_from(sorted(OF_DATASETS)), data=st.data())
+def test_a_value_that_may_be_said_is_told_in_one_way(name: str, data: st.DataObject) -> None:
+    value = data.draw(st.from_regex(OF_DATASETS[name], fullmatch=True))
+    assert wrong(name, value, OF_DATASETS) is None
+    assert plain(name, plain(name, value)) == plain(name, value)
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "told"),
+    [
+        ("recordsize", "1M", "1048576"),
+        ("refquota", "1.5G", "1610612736"),
+        ("refquota", "none", "0"),
+        ("snapshot_limit", "100", "100"),
+        ("acltype", "posixacl", "posix"),
+        ("compression", "zstd-3", "zstd"),
+        ("compression", "zstd-19", "zstd-19"),
+        ("compression", "zstd-fast-1", "zstd-fast"),
+        ("site:owner", "1M", "1M"),
+    ],
+)
+def test_values_as_zfs_prints_them(name: str, said: str, told: str) -> None:
+    assert plain(name, said) == told

@@ -1,0 +1,66 @@
+"""No test asks whether something takes less than some seconds: a machine three times as slow would break it."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).parents[3]
+ENTRIES = {"Mount"}  # of which a timeout is a property, not a wait
+
+
+def bounds(text: str) -> Iterator[int]:
+    """Return the lines in which something is waited for, or is to have taken, no longer than a number of seconds."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") not in ENTRIES:
+            values = [it.value for it in node.keywords if it.arg in ("timeout", "deadline")]
+            # process.wait(60), thread.join(5)
+            waits = isinstance(node.func, ast.Attribute) and node.func.attr in ("wait", "join")
+            if any(_is_number(it) for it in (*values, *(node.args if waits else ()))):
+                yield node.lineno
+        elif isinstance(node, ast.Compare) and any(_reads_the_clock(it) for it in ast.walk(node.left)):
+            below = zip(node.ops, node.comparators, strict=True)
+            if any(isinstance(op, ast.Lt | ast.LtE) and _is_number(it) for op, it in below):
+                yield node.lineno
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+
+
+def _reads_the_clock(node: ast.AST) -> bool:
+    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    return name in ("monotonic", "perf_counter", "seconds", "elapsed", "took")
+
+
+@pytest.mark.parametrize("folder", ["tests", "molecule"])
+def test_no_test_has_a_bound_in_seconds(folder: str) -> None:
+    files = sorted((ROOT / folder).rglob("*.py"))
+    assert [f"{path.relative_to(ROOT)}:{line}" for path in files for line in bounds(path.read_text())] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "subprocess.run(['true'], timeout=5)",
+        "process.wait(60)",
+        "process.communicate(timeout=2.5)",
+        "assert time.monotonic() - began < 20",
+        "assert report.seconds <= 3",
+        "assert min(took) < 240",
+    ],
+)
+def test_one_would_be_found(text: str) -> None:
+    assert list(bounds(text)) == [1]
+
+
+@pytest.mark.parametrize("text", ["Mount('/a', timeout=30)", "process.wait()", "assert took >= 8", "a < 3 * start()"])
+def test_what_is_none_is_not(text: str) -> None:
+    assert list(bounds(text)) == []
+
+
+def test_no_example_of_hypothesis_has_one() -> None:
+    assert settings.default is not None
+    assert settings.default.deadline is None

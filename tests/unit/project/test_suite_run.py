@@ -1,0 +1,169 @@
+"""Layers beside each other: what begins when, what is told in which order, what a failure costs."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from pace import until
+from suite import leftovers, report
+from suite.layers import Layer
+from suite.run import Run, Work, layer_work
+
+from gpupool.errors import GpupoolError
+
+
+def shell(text: str) -> tuple[tuple[str, ...], ...]:
+    return (("sh", "-c", text),)
+
+
+def run_of(place: Path, *layers: Layer, prepare: dict[str, str] | None = None) -> Run:
+    works = {it.name: layer_work(it, place / it.name, place / f"{it.name}.json") for it in layers}
+    made = {
+        name: Work(name, shell(text), 1, place / f"prepare-{name}", os.environ)
+        for name, text in (prepare or {}).items()
+    }
+    return Run(layers, works, made)
+
+
+def test_output_is_told_in_order_whoever_ends_first(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    mark = tmp_path / "mark"
+    slow = Layer("unit", shell(f"until [ -e {mark} ]; do sleep 0.05; done; echo first"), 0.1)
+    quick = Layer("operations", shell(f"echo second; touch {mark}"), 0.1)
+    run_of(tmp_path, slow, quick).until_done()
+    assert capfdbinary.readouterr().out == b"first\nsecond\n"
+
+
+def test_one_failure_stops_no_other_layer_and_no_later_command_of_its_own(tmp_path: Path) -> None:
+    bad = Layer("unit", (*shell("exit 3"), *shell(f"touch {tmp_path}/never")), 5)
+    good = Layer("operations", (*shell("true"), *shell(f"touch {tmp_path}/done")), 5)
+    run = run_of(tmp_path, bad, good)
+    run.until_done()
+    assert [run.works[name].code for name in ("unit", "operations")] == [3, 0]
+    assert not (tmp_path / "never").exists()
+    assert (tmp_path / "done").exists()
+
+
+def test_no_more_begins_than_there_are_cores_for(tmp_path: Path) -> None:
+    alone = f"mkdir {tmp_path}/busy && sleep 0.3 && rmdir {tmp_path}/busy"
+    layers = [Layer(name, shell(alone), 100) for name in ("unit", "operations", "roles")]
+    run = run_of(tmp_path, *layers)
+    run.until_done()
+    assert [work.code for work in run.works.values()] == [0, 0, 0]
+
+
+def test_a_layer_waits_for_what_it_needs_and_begins_also_where_that_failed(tmp_path: Path) -> None:
+    needs = Layer("vm", shell(f"ls {tmp_path}/ready"), 0.1, ("docker", "machines"))
+    lacks = Layer("rehearsal", shell("echo tried it"), 0.1, ("chromium",))
+    made = {"docker": "sleep 0.2", "machines": f"sleep 0.2; touch {tmp_path}/ready", "chromium": "echo no; exit 1"}
+    run = run_of(tmp_path, needs, lacks, prepare=made)
+    run.until_done()
+    assert [work.code for work in run.works.values()] == [0, 0]
+    assert run.prepare["docker"].ended <= run.prepare["machines"].began  # type: ignore[operator]
+
+
+def test_ctrl_c_ends_what_runs_with_all_that_it_has_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    child = tmp_path / "child"
+    layer = Layer("unit", shell(f"trap 'kill $!; exit 1' INT; sleep infinity & echo $! > {child}; wait"), 1)
+
+    def sleep(_: float) -> None:
+        until(lambda: child.exists() and child.read_text(), "it runs")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("suite.run.time", SimpleNamespace(sleep=sleep, monotonic=time.monotonic))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # who ignores it hands that on
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run_of(tmp_path, layer).until_done()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    until(lambda: not Path(f"/proc/{child.read_text().strip()}").exists(), "what it had started has ended")
+
+
+def test_the_report_adds_up_what_tests_and_their_fixtures_took(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "import pytest, time\n"
+        "@pytest.fixture(scope='session')\ndef one(): time.sleep(0.3)\n"
+        "@pytest.fixture(scope='session')\ndef two(one): time.sleep(0.1)\n"
+        "def test_a(two): pass\ndef test_b(two): time.sleep(0.2)\n"
+    )
+    for workers in (("-p", "no:xdist"), ("-n", "2")):
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "times",
+            *workers,
+            str(tmp_path),
+        ]
+        shared = str(Path(__file__).parents[2] / "shared")
+        env = {**os.environ, "GPUPOOL_TEST_TIMES": str(tmp_path / "unit.json"), "PYTHONPATH": shared}
+        subprocess.run(command, env=env, cwd=tmp_path, check=True, capture_output=True)
+        work = Work("unit", (), 1, None, {}, began=1.0, ended=3.0)
+        known = report.times({"unit": work}, tmp_path, 2.5, 1.25)
+        times = {it["test"].rpartition("::")[2]: it["seconds"] for it in known["tests"]}
+        assert times["test_a"] >= 0.4
+        assert times["test_b"] >= 0.2
+        assert known["fixtures"]["unit: one"] >= 0.3
+        assert known["fixtures"]["unit: two"] >= 0.1
+        text = report.table(known)
+        assert [line.split()[:3] for line in text.splitlines() if line.startswith("unit ")] == [["unit", "2", "2"]]
+        (tmp_path / "unit.json").unlink()
+
+
+@pytest.fixture
+def prefix(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
+    """Tests of another name than those that this one is part of."""
+    name = f"gpupool-unit-{os.getpid()}"
+    monkeypatch.setenv("GPUPOOL_TESTBED_PREFIX", name)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(leftovers, "_docker_answers", lambda: False)
+    return name
+
+
+def test_what_a_run_that_was_killed_left_running_is_ended_and_nobody_elses(prefix: str) -> None:
+    sleep = ["sh", "-c", "sleep infinity & wait"]
+    ours = subprocess.Popen(sleep, env={**os.environ, leftovers.MARK: prefix}, start_new_session=True)
+    others = subprocess.Popen(sleep, env={**os.environ, leftovers.MARK: f"{prefix}-other"}, start_new_session=True)
+    try:
+        gone = until(leftovers.remove, "what is left is found")
+        assert f"process {ours.pid} (sh)" in gone
+        assert ours.wait() == -signal.SIGKILL
+        assert others.poll() is None
+    finally:
+        os.killpg(others.pid, signal.SIGKILL)
+        others.wait()
+
+
+def test_two_runs_do_not_share_containers_and_the_dead_hold_nothing(prefix: str) -> None:
+    code = (
+        "import time; from suite.leftovers import only_run\nwith only_run(): print('held', flush=True); time.sleep(999)"
+    )
+    env = {**os.environ, "PYTHONPATH": "script"}
+    other = subprocess.Popen([sys.executable, "-c", code], env=env, stdout=subprocess.PIPE, text=True)
+    assert other.stdout
+    assert other.stdout.readline() == "held\n"
+    with pytest.raises(GpupoolError, match=f"other tests are at work .* process {other.pid}"), leftovers.only_run():
+        pass
+    other.kill()
+    other.wait()
+    with leftovers.only_run():
+        pass
+
+
+def test_what_takes_long_finds_its_cores_free_when_it_is_ready(tmp_path: Path) -> None:
+    cores = float(os.cpu_count() or 1)
+    long = Layer("vm", shell(f"touch {tmp_path}/long"), cores, ("docker", "machines"))
+    short = Layer("wheel", shell(f"ls {tmp_path}/long"), cores)
+    run = run_of(tmp_path, short, long, prepare={"docker": "sleep 0.2", "machines": "sleep 0.2"})
+    run.until_done()
+    assert [work.code for work in run.works.values()] == [0, 0]

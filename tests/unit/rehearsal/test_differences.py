@@ -1,0 +1,180 @@
+"""What a twin has otherwise than production is in one table, and whatever is not in it is found."""
+
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from inventories import INVENTORY
+
+from gpupool.cluster.load import load
+from gpupool.cluster.model import Cluster
+from gpupool.errors import TwinError
+from gpupool.rehearsal.twin.compiled import Compiled, Version, cannot, compiled, of_version
+from gpupool.rehearsal.twin.differences import Difference, applied, unnamed
+from gpupool.rehearsal.twin.differences.table import GRACE, differences, place_of
+from gpupool.rehearsal.twin.differences.text import changed, masked
+
+INVENTORIES = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))
+VERSIONS: tuple[Version, ...] = ("22.05", "24.11", "26.05")
+CONF = "/etc/slurm/slurm.conf"
+# what decides who may run what, and may never be in the table
+POLICY = {
+    *("PreemptType", "PreemptMode", "PreemptParameters", "AccountingStorageEnforce", "EnforcePartLimits"),
+    *("PriorityType", "SelectType", "SelectTypeParameters", "SchedulerParameters", "JobSubmitPlugins"),
+    *("DefMemPerGPU", "DefMemPerCPU", "SlurmdTimeout", "ReturnToService"),
+}
+PARTITION = {
+    *("Nodes", "MaxTime", "MaxNodes", "PriorityTier", "PreemptMode", "AllowAccounts", "DenyAccounts", "AllowQos"),
+    *("QOS", "Default"),
+}
+
+
+@cache
+def _cluster(name: str) -> Cluster:
+    return load(INVENTORY / name)
+
+
+def _made(name: str, version: Version = "24.11") -> tuple[Compiled, tuple[Difference, ...]]:
+    cluster = of_version(_cluster(name), version)
+    return compiled(cluster), differences(place_of(cluster, version))
+
+
+def _lines(files: dict[str, str], key: str) -> list[str]:
+    return [line for line in files[CONF].splitlines() if line.startswith(f"{key}=")]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("name", INVENTORIES)
+def test_the_table_names_every_difference(name: str, version: Version) -> None:
+    production, table = _made(name, version)
+    twin = applied(production.files, table)
+    assert unnamed(production.files, twin, table) == []
+    assert twin[CONF] != production.files[CONF]
+
+
+def test_policy_is_not_in_the_table() -> None:
+    _, table = _made("skynet")
+    named = {it.key for it in table if it.file == CONF}
+    assert not named & {*POLICY, *(f"PartitionName {key}" for key in PARTITION)}
+    assert {it for it in named if it.startswith("PartitionName")} == {"PartitionName GraceTime"}
+    # a file that is not in the table at all is production's own
+    assert not any(it.file.endswith(("job_submit.lua", "gres.conf")) for it in table)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("PreemptType=preempt/partition_prio", "PreemptType=preempt/qos"),
+        ("AccountingStorageEnforce=associations,limits,qos,safe", "AccountingStorageEnforce=associations"),
+        ("PriorityTier=10", "PriorityTier=90"),
+        ("DenyAccounts=overcap ", ""),
+        ("RealMemory=", "RealMemory=1"),
+        ("MaxTime=240", "MaxTime=241"),
+    ],
+)
+def test_a_difference_that_nobody_named_is_found(old: str, new: str) -> None:
+    production, table = _made("skynet")
+    twin = applied(production.files, table)
+    assert old in twin[CONF]
+    lines = unnamed(production.files, {**twin, CONF: twin[CONF].replace(old, new)}, table)
+    assert any(old.split("=")[0] in it for it in lines)
+
+
+def test_a_line_or_a_file_too_much_or_too_few_is_found() -> None:
+    production, table = _made("skynet")
+    twin = applied(production.files, table)
+    assert unnamed(production.files, {**twin, CONF: twin[CONF] + "FirstJobId=7\n"}, table)
+    assert unnamed(production.files, {**twin, "/etc/slurm/topology.conf": ""}, table)
+    assert unnamed(production.files, {path: text for path, text in twin.items() if "gres" not in path}, table)
+
+
+def test_a_file_that_a_twin_does_without_does_not_come_back_changed() -> None:
+    production, table = _made("skynet")
+    twin = applied(production.files, table)
+    assert "/etc/hostname" in production.files
+    assert "/etc/hostname" not in twin
+    assert unnamed(production.files, {**twin, "/etc/hostname": "other\n"}, table)
+
+
+def test_a_key_of_the_table_that_production_does_not_have_is_told() -> None:
+    production, table = _made("skynet")
+    without = production.files[CONF].replace("ProctrackType=proctrack/cgroup\n", "")
+    with pytest.raises(TwinError, match=r"has ProctrackType in /etc/slurm/slurm.conf, which production's"):
+        applied({**production.files, CONF: without}, table)
+
+
+def test_what_a_twin_has_in_place_of_production() -> None:
+    production, table = _made("skynet")
+    twin = applied(production.files, table)
+    assert _lines(twin, "SlurmctldHost") == _lines(dict(production.files), "SlurmctldHost")[:1]
+    nodes = _lines(twin, "NodeName")
+    assert len(nodes) == 36
+    assert len({word for line in nodes for word in line.split() if word.startswith("Port=")}) == 36
+    assert all("NodeHostname=marvin" in line for line in nodes)
+    graces = {word for line in _lines(twin, "PartitionName") for word in line.split() if word.startswith("GraceTime")}
+    assert graces == {f"GraceTime={GRACE}"}
+    assert twin["/etc/slurm/cgroup.conf"].count("CgroupPlugin=disabled") == 1
+    assert twin["/etc/slurm/gres.conf"] == production.files["/etc/slurm/gres.conf"]
+
+
+def test_what_the_inventory_already_sets_for_slurmd_stays() -> None:
+    production, table = _made("skynet")
+    text = production.files[CONF] + "SlurmdParameters=l3cache_as_socket\n"
+    twin = applied({**production.files, CONF: text}, table)
+    assert _lines(twin, "SlurmdParameters") == ["SlurmdParameters=l3cache_as_socket,config_overrides"]
+
+
+def test_elastic_nodes_are_there() -> None:
+    production, table = _made("gcp-slurm")
+    twin = applied(production.files, table)
+    assert "State=CLOUD" in production.files[CONF]
+    assert "State=CLOUD" not in twin[CONF]
+
+
+def test_another_slurm_gets_only_what_it_knows() -> None:
+    production, _ = _made("skynet", "22.05")
+    assert "RestrictedCoresPerGPU" not in production.files[CONF]
+    assert "neighbour-cpus" in cannot("22.05")
+    production, _ = _made("skynet", "26.05")
+    assert "RestrictedCoresPerGPU" in production.files[CONF]
+    assert not cannot("26.05")
+
+
+def test_grace_times_of_the_arbiter_are_those_of_slurm_conf() -> None:
+    production, table = _made("skynet")
+    path = "/etc/gpupool/arbiter.json"
+    assert '"overcap": 300' in production.files[path]
+    twin = applied(production.files, table)
+    assert f'"overcap": {GRACE}' in twin[path]
+    assert unnamed(production.files, {**twin, path: twin[path].replace('"requeue"', '"cancel"')}, table)
+
+
+def test_a_short_grace_time_is_not_made_longer() -> None:
+    cluster = _cluster("skynet")
+    partitions = {name: replace(it, grace=min(it.grace, 2)) for name, it in cluster.partitions.items()}
+    cluster = replace(cluster, partitions=partitions)
+    twin = applied(compiled(cluster).files, differences(place_of(cluster, "24.11")))
+    assert "GraceTime=2" in twin[CONF]
+
+
+_names = st.text("abcXYZ_", min_size=1, max_size=6)
+_values = st.text("abc019/,.()", min_size=1, max_size=8)
+
+
+@given(st.lists(st.tuples(_names, _values), max_size=8), _names, _values)
+def test_changing_a_key_leaves_every_other_line(pairs: list[tuple[str, str]], key: str, value: str) -> None:
+    text = "".join(f"{name}={it}\n" for name, it in pairs)
+    twin, seen = changed(text, key, None, lambda *_: value)
+    assert seen == any(name.lower() == key.lower() for name, _ in pairs)
+    assert masked(twin, {(key, None)}) == masked(text, {(key, None)})
+    assert f"={value}" in twin
+
+
+@given(st.lists(st.lists(st.tuples(_names, _values), min_size=1, max_size=4), max_size=4), _names, _values)
+def test_changing_a_word_leaves_every_other_word(lines: list[list[tuple[str, str]]], key: str, value: str) -> None:
+    text = "".join("NodeName=n " + " ".join(f"{name}={it}" for name, it in words) + "\n" for words in lines)
+    twin, _ = changed(text, "NodeName", key, lambda *_: value)
+    assert masked(twin, {("NodeName", key)}) == masked(text, {("NodeName", key)})
+    assert all(f" {key}={value}" in line for line in twin.splitlines())

@@ -1,0 +1,194 @@
+"""What an inventory promises is worked out from the inventory, not from what was compiled from it."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from inventories import changed
+
+import gpupool.rehearsal
+from gpupool.cluster.load import load
+from gpupool.cluster.units import parse_duration as duration
+from gpupool.rehearsal.expected import Expected
+from gpupool.rehearsal.expected_claims import (
+    Piece,
+    hand_out,
+    one_more,
+    reach,
+    singles,
+    whole_nodes,
+    with_cpus,
+)
+
+HERE = Path(gpupool.rehearsal.__path__[0])
+INVENTORIES = Path(__file__).parents[3] / "inventory"
+OURS = [
+    *sorted(HERE.glob("expected*.py")),
+    HERE / "stage.py",
+    HERE / "run.py",
+    *sorted((HERE / "promises").glob("*.py")),
+]
+
+
+def expected(name: str) -> Expected:
+    return Expected(load(INVENTORIES / name))
+
+
+SKYNET, EXAMPLE = expected("skynet"), expected("example")
+
+
+@pytest.mark.parametrize("file", OURS, ids=lambda file: file.stem)
+def test_what_is_expected_does_not_come_from_the_compiler(file: Path) -> None:
+    for node in ast.walk(ast.parse(file.read_text())):
+        modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        if isinstance(node, ast.Import):
+            modules = [it.name for it in node.names]
+        for module in modules:
+            assert not module.startswith(("gpupool.compile", "gpupool.rehearsal.twin.compiled")), module
+
+
+def test_nothing_that_expectations_are_made_of_reaches_the_compiler() -> None:
+    code = (
+        "import gpupool.rehearsal.expected_claims, sys; print([it for it in sys.modules if it.startswith('gpupool')])"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "gpupool.cluster.model" in loaded
+    assert "gpupool.compile" not in loaded
+
+
+@pytest.mark.parametrize("file", OURS, ids=lambda file: file.stem)
+def test_no_name_of_an_inventory_is_in_the_code(file: Path) -> None:
+    names = {
+        name
+        for expected in (SKYNET, EXAMPLE)
+        for name in (
+            *expected.cluster.nodes,
+            *expected.cluster.accounts,
+            *expected.cluster.users,
+            *expected.cluster.partitions,
+        )
+    } - {"files", "debug", "short", "long", "overcap", "user-overcap"}
+    own = {"debug", "short", "long"}  # as whole strings: they are also plain words
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            assert node.value not in own
+            assert not names & set(re.findall(r"[\w-]+", node.value)), node.value
+
+
+@pytest.mark.promise("SKY-034", "SKY-035")
+def test_labs_have_the_caps_of_the_inventory_and_share_the_pool() -> None:
+    caps = {lab.name: lab.cap for lab in SKYNET.labs}
+    assert caps["kira-lab"] == 32
+    assert sum(caps.values()) == SKYNET.pool == 284
+
+
+@pytest.mark.promise("SKY-187")
+def test_labs_go_by_their_own_partitions_and_by_the_common_one() -> None:
+    homes = {lab.partition for lab in SKYNET.labs}
+    assert "short" in homes
+    assert homes & {lab.name for lab in SKYNET.labs}
+
+
+def test_who_gives_way_goes_by_tier() -> None:
+    assert [it.name for it in SKYNET.givers] == ["overcap", "user-overcap"]
+    assert [(it.partition.name, it.account) for it in SKYNET.loans] == [("overcap", "overcap")]
+    assert [it.name for it in SKYNET.lab_loans("wu-lab")] == ["user-overcap"]
+    assert not EXAMPLE.lab_loans("vision-lab")
+
+
+@pytest.mark.parametrize(
+    ("partition", "qos", "wall"),
+    [
+        ("short", None, "2d"),
+        ("long", None, "7d"),
+        ("debug", "long", "4h"),
+        ("kira-lab", "short", "2d"),
+        ("kira-lab", "long", "7d"),
+        ("kira-lab", "debug", "4h"),
+        ("overcap", None, "2d"),
+    ],
+)
+@pytest.mark.promise("SKY-103", "SKY-153", "SKY-154", "SKY-155")
+def test_a_wall_is_the_shorter_of_partition_and_qos(partition: str, qos: str | None, wall: str) -> None:
+    assert SKYNET.wall(SKYNET.cluster.partitions[partition], qos, "kira-lab") == duration(wall)
+
+
+@pytest.mark.promise("SKY-158", "SKY-125")
+def test_a_users_room_is_the_qos_own_but_for_a_partition_that_lifts_it() -> None:
+    user = SKYNET.cluster.users["u-cvmlp1"]
+    of = SKYNET.cluster.partitions
+    assert SKYNET.room(user, of["short"], "cvmlp-lab").gpu == 16
+    assert SKYNET.room(user, of["short"], "cvmlp-lab").cpu == 112
+    assert SKYNET.room(user, of["debug"], "cvmlp-lab").gpu == 5
+    assert SKYNET.room(user, of["user-overcap"], "cvmlp-lab").gpu is None
+    assert SKYNET.room(SKYNET.cluster.users["u-wu1"], of["short"], "wu-lab").gpu is None
+
+
+@pytest.mark.promise("SKY-132")
+def test_cpus_of_a_gpu_are_what_every_node_of_its_type_has() -> None:
+    assert SKYNET.cpus_per_gpu == {"titan_x": 4, "2080_ti": 7, "rtx_6000": 7, "a40": 15}
+    assert EXAMPLE.cpus_per_gpu == {"a40": 16, "rtx_6000": 8}
+
+
+@pytest.mark.parametrize("expected", [SKYNET, EXAMPLE], ids=["skynet", "example"])
+def test_each_shape_of_claims_is_every_labs_whole_cap_and_fits_the_nodes(expected: Expected) -> None:
+    first, rest = whole_nodes(expected)
+    for wishes in (singles(expected), with_cpus(expected), {lab: [*first[lab], *rest[lab]] for lab in first}):
+        assert {lab.name: lab.cap for lab in expected.labs} == {lab: reach(wishes[lab]) for lab in wishes}
+        by_type = Counter[str]()
+        for wish in (wish for lab in wishes.values() for wish in lab):
+            if wish.gpu_type:
+                by_type[wish.gpu_type] += wish.gpus * wish.count
+        counts = Counter[str]()
+        for node in expected.compute:
+            counts.update(dict(node.gpus))
+        assert all(by_type[gpu] <= counts[gpu] for gpu in by_type)
+
+
+@pytest.mark.parametrize("expected", [SKYNET, EXAMPLE], ids=["skynet", "example"])
+def test_no_claim_is_above_a_labs_share_of_cpus(expected: Expected) -> None:
+    for wishes in (with_cpus(expected), whole_nodes(expected)[0]):
+        for lab in expected.labs:
+            cpus = sum((wish.cpus or 1) * wish.count for wish in wishes[lab.name])
+            assert lab.group.cpu is None or cpus <= lab.group.cpu
+
+
+def test_the_job_above_the_cap_is_of_a_user_whose_own_limit_is_not_in_the_way() -> None:
+    cvmlp = next(lab for lab in SKYNET.labs if lab.name == "cvmlp-lab")
+    assert one_more(SKYNET, cvmlp).partition == "user-overcap"
+    assert all(one_more(SKYNET, lab).partition == lab.partition for lab in SKYNET.labs if lab.name != "cvmlp-lab")
+
+
+def test_where_a_job_must_name_a_type_it_names_one_that_a_node_has(tmp_path: Path) -> None:
+    """An inventory may keep a type that no node has any more, the first of all too."""
+    unused = ("\ngpu_types:\n", "\ngpu_types:\n  h100: {models: [H100]}\n")
+    refused = ("\nscheduler:\n", "\nscheduler:\n  untyped_gpus: refuse\n")
+    expected = Expected(changed(INVENTORIES / "skynet", tmp_path, unused, refused))
+    assert list(expected.cluster.gpu_types) == list(SKYNET.cluster.gpu_types)
+    assert one_more(expected, expected.labs[0]).gpu_type in {gpu for node in expected.compute for gpu in node.gpus}
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.integers(1, 8), st.integers(1, 20)), max_size=40))
+def test_nobody_is_asked_for_more_than_the_own_limit(pieces: list[tuple[int, int]]) -> None:
+    lab = next(lab for lab in SKYNET.labs if lab.name == "cvmlp-lab")
+    wishes = hand_out(SKYNET, lab, [Piece(gpus, cpus) for gpus, cpus in pieces])
+    assert reach(wishes) == sum(gpus for gpus, _ in pieces)  # the rest spills into where limits are lifted
+    for user in lab.members:
+        mine = [wish for wish in wishes if wish.user == user.name and wish.owned]
+        assert reach(mine) <= 16
+        assert sum((wish.cpus or 1) * wish.count for wish in mine) <= 112
+
+
+def test_a_lab_whose_people_have_limits_and_no_other_place_falls_short() -> None:
+    cluster = SKYNET.cluster
+    closed = replace(cluster.partitions["user-overcap"], deny_accounts=("overcap", "cvmlp-lab"), lift_per_user=False)
+    expected = Expected(replace(cluster, partitions={**cluster.partitions, "user-overcap": closed}))
+    assert reach(singles(expected)["cvmlp-lab"]) == 32

@@ -1,0 +1,149 @@
+"""A testbed's Cluster: other drivers and a smaller scale; names, partitions and QoS stay."""
+
+import ipaddress
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from inventories import INVENTORY
+
+from gpupool.cluster.load import load
+from gpupool.cluster.model import Cluster
+from gpupool.compile.slurm.accounting import entities
+from gpupool.compile.system.packages import packages_for
+from gpupool.errors import TestbedError, UsageError
+from gpupool.testbed.overlay import SHARED, shared_out, spec_of, stand_in
+
+FOLDERS = sorted(path.name for path in INVENTORY.iterdir())
+
+
+CAPS = st.dictionaries(st.text(min_size=1, max_size=3), st.integers(1, 100), min_size=1, max_size=12)
+
+
+@given(CAPS, st.integers(0, 1200), st.integers(0, 300))
+def test_shares_are_the_pool_again(caps: dict[str, int], pool: int, nobodys: int) -> None:
+    total = sum(caps.values())
+    shares = shared_out(caps, pool, total + nobodys)
+    assert set(shares) == set(caps)
+    assert all(1 <= shares[name] <= cap for name, cap in caps.items())
+    if not nobodys and len(caps) <= pool:
+        assert sum(shares.values()) == min(pool, total)
+    assert sum(shares.values()) <= max(len(caps), min(pool, total))
+
+
+@given(CAPS)
+def test_a_pool_as_large_as_the_cluster_changes_no_cap(caps: dict[str, int]) -> None:
+    assert shared_out(caps, sum(caps.values()), sum(caps.values())) == caps
+
+
+@given(CAPS, st.integers(1, 500))
+def test_who_gave_more_never_has_less(caps: dict[str, int], pool: int) -> None:
+    shares = shared_out(caps, pool, sum(caps.values()))
+    assert shares == shared_out(dict(sorted(caps.items())), pool, sum(caps.values()))
+    for one, its in caps.items():
+        for other, theirs in caps.items():
+            assert its <= theirs or shares[one] >= shares[other]
+
+
+def test_no_labs_no_shares() -> None:
+    assert shared_out({}, 8, 16) == {}
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_names_stay(folder: str) -> None:
+    cluster = load(INVENTORY / folder)
+    twin = stand_in(cluster, cgroup="v2")
+    assert tuple(twin.nodes) == cluster.testbed_nodes
+    for name, node in twin.nodes.items():
+        assert node == replace(cluster.nodes[name], elastic=False)
+    assert set(twin.partitions) <= set(cluster.partitions)
+    assert all(twin.partitions[name].nodes for name in twin.partitions)
+    assert (twin.qos, twin.users.keys()) == (cluster.qos, cluster.users.keys())
+    assert {name: it.tier for name, it in twin.partitions.items()}.items() <= {
+        name: it.tier for name, it in cluster.partitions.items()
+    }.items()
+    assert twin.drivers.testbed
+    assert not cluster.drivers.testbed
+
+
+def test_skynets_caps_are_reached_by_its_pool(skynet: Cluster) -> None:
+    twin = stand_in(skynet, cgroup="v1")
+    caps = [it["GrpTRES"]["gres/gpu"] for it in entities(twin)["accounts"].values() if it["GrpTRES"]]
+    assert sum(caps) == twin.total_gpus
+    assert min(caps) >= 1
+    assert set(twin.partitions) == set(skynet.partitions)
+
+
+def test_what_is_quicker_there(skynet: Cluster) -> None:
+    twin = stand_in(skynet, cgroup="v2")
+    assert skynet.testbed is not None
+    assert twin.partitions["overcap"].grace == skynet.testbed.grace < skynet.partitions["overcap"].grace
+    assert twin.preemption.requeue_delay == skynet.testbed.requeue_delay
+    assert twin.slurm.controller_timeout == skynet.testbed.controller_timeout
+    assert twin.partitions["overcap"].max_time == skynet.partitions["overcap"].max_time
+
+
+def test_users_get_the_testbeds_key_besides_theirs(skynet: Cluster) -> None:
+    twin = stand_in(skynet, cgroup="v2", keys=("ssh-ed25519 AAAA here",))
+    assert all(user.keys == (*skynet.users[name].keys, "ssh-ed25519 AAAA here") for name, user in twin.users.items())
+
+
+@pytest.mark.parametrize("network", ["10.166.0.0/16", "172.30.0.0/15"])
+def test_addresses_move_together(skynet: Cluster, network: str) -> None:
+    twin = stand_in(skynet, cgroup="v2", network=network)
+    new = ipaddress.ip_network(network)
+    assert spec_of(twin).network == network
+    for name, node in twin.nodes.items():
+        before, after = skynet.nodes[name].address, node.address
+        assert before is not None
+        assert after is not None
+        assert ipaddress.ip_address(after) in new
+        assert before.split(".")[2:] == after.split(".")[2:]
+
+
+@pytest.mark.parametrize(
+    ("network", "words"),
+    [("10.1.0.0/24", "is smaller than"), ("ten", "is not an IPv4 network"), ("10.1.2.3/16", "has host bits set")],
+)
+def test_a_network_that_cannot_be_is_refused(skynet: Cluster, network: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        stand_in(skynet, cgroup="v2", network=network)
+
+
+def test_no_overlay_no_testbed(skynet: Cluster) -> None:
+    with pytest.raises(TestbedError, match="set its nodes"):
+        stand_in(replace(skynet, testbed=None), cgroup="v2")
+
+
+def test_a_node_without_an_address_is_refused(skynet: Cluster) -> None:
+    nodes = {**skynet.nodes, "sky1": replace(skynet.nodes["sky1"], address=None)}
+    with pytest.raises(TestbedError, match="sky1: a node of a testbed needs an address"):
+        stand_in(replace(skynet, nodes=nodes), cgroup="v2")
+
+
+def test_containers(skynet: Cluster) -> None:
+    twin = stand_in(skynet, cgroup="v1")
+    spec = spec_of(twin, prefix="gp-x")
+    assert (spec.name, spec.prefix, spec.network, spec.suite) == ("skynet", "gp-x", "10.66.0.0/16", "trixie")
+    by_name = {it.name: it for it in spec.containers}
+    assert list(by_name) == list(twin.nodes)
+    assert by_name["sky1"].hostname == "sky1.cc.gatech.edu"
+    assert by_name["a40-01"].gpus == 8
+    assert by_name["a40-01"].packages == packages_for(twin, twin.nodes["a40-01"])
+    assert by_name["multivac"].volumes["pskynet1"] == by_name["sky1"].volumes["pskynet1"] == f"{SHARED}/pskynet1"
+
+
+def test_homes_and_slurms_state_outlive_a_power_cut(skynet: Cluster) -> None:
+    volumes = {it.key: it for it in spec_of(stand_in(skynet, cgroup="v1")).volumes}
+    assert skynet.storage.home.export is not None
+    state = next(mount.export for mount in skynet.mounts if mount.holds(skynet.slurm.state))
+    assert {key for key, it in volumes.items() if it.kind == "disk"} == {skynet.storage.home.export, state}
+    assert (volumes["pskynet1"].source, volumes["pskynet1"].size) == ("multivac.cc.gatech.edu:/pskynet1", "50T")
+
+
+def test_a_mount_holds_what_lies_on_it_and_nothing_beside(skynet: Cluster) -> None:
+    mount = next(mount for mount in skynet.mounts if mount.at == "/coc/pskynet1")
+    assert mount.holds("/coc/pskynet1")
+    assert mount.holds("/coc/pskynet1/slurm")
+    assert not mount.holds("/coc/pskynet12")

@@ -1,0 +1,162 @@
+"""The program as a node runs it, and what it tells those who ask from afar."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from gpupool.compile.template import fill
+from gpupool.programs.usage import count, note, report, tree
+
+FILE = "disk-usage.txt"
+ROOT = Path(__file__).parents[3]
+#: As on a node: nothing of gpupool but this folder, and nothing but the standard library.
+START = (
+    f"import sys, runpy; sys.path.insert(0, {str(ROOT / 'gpupool/programs')!r}); "
+    "runpy.run_module('usage', run_name='__main__', alter_sys=False)"
+)
+#: The same where few files may be open at once.
+FEW = ["sh", "-c", 'ulimit -n 20; exec "$@"', "sh", sys.executable, "-I", "-c", START]
+
+
+def env(folder: Path) -> dict[str, str]:
+    """Let the program keep its state below a folder, as systemd tells it to."""
+    return {**os.environ, "STATE_DIRECTORY": str(folder / "state")}
+
+
+def told(folder: Path) -> int:
+    read = note.parse((folder / FILE).read_text())
+    assert read
+    return read[1]
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Path:
+    for name in ("u-one", "u-two"):
+        (tmp_path / "space" / name).mkdir(parents=True)
+        (tmp_path / "space" / name / "data").write_bytes(b"x" * 100_000)
+    return tmp_path / "space"
+
+
+def test_the_report_gives_what_the_files_say(space: Path) -> None:
+    count.count(str(space), 1, FILE, time.time(), print)
+    (space / "u-new").mkdir()
+    *lines, last = [json.loads(line) for line in report.report(str(space), 1, FILE)]
+    assert [(it["path"], it["kib"]) for it in lines] == [(n, told(space / n)) for n in ("u-one", "u-two")]
+    assert last == {"top": str(space), "missing": 1}
+
+
+def test_the_report_names_whom_the_last_count_left_out(space: Path, tmp_path: Path) -> None:
+    """Those of an old file too; who is new has none yet."""
+    count.count(str(space), 1, FILE, time.time(), print)
+    (space / "u-one" / FILE).unlink()
+    (space / "u-one" / FILE).mkdir()
+    (space / "new\nline").mkdir()
+    (space / "new\nline" / FILE).symlink_to("/etc/passwd")
+    counted = count.count(str(space), 1, FILE, time.time(), print)
+    report.keep(tmp_path / "state" / "usage", str(space), counted.left)
+    (space / "u-new").mkdir()
+    left = report.kept(tmp_path / "state" / "usage", str(space))
+    assert left == counted.left
+    lines = [json.loads(line) for line in report.report(str(space), 1, FILE, left)]
+    whys = {it["path"]: it["why"] for it in lines if "why" in it}
+    assert whys == {
+        "u-one": f"{FILE} is not written: {FILE} is a directory of another owner",
+        r"new\x0aline": f"{FILE} is not written: {FILE} is a link of another owner",
+    }
+    assert {it["owner"] for it in lines if "why" in it} == {(space / "u-one").owner()}
+    assert [it["path"] for it in lines if "kib" in it] == ["u-two"]
+    assert lines[-1] == {"top": str(space), "missing": 1}
+    assert report.kept(tmp_path / "state" / "usage", "/somewhere/else") == []
+
+
+def test_the_program_runs_by_itself_and_says_what_it_left_out(space: Path, tmp_path: Path) -> None:
+    settings = {
+        "file": FILE,
+        "count": [{"path": str(tmp_path / "gone"), "levels": 1}, {"path": str(space), "levels": 1}],
+        "purge": [],
+        "audit": [],
+    }
+    (tmp_path / "usage.json").write_text(json.dumps(settings))
+
+    def program(word: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-I", "-c", START, word, str(tmp_path / "usage.json")],
+            capture_output=True, text=True, check=False, env=env(tmp_path),
+        )  # fmt: skip
+
+    ran = program("count")
+    assert ran.returncode == 1
+    assert ran.stdout.splitlines()[0].startswith(f"{tmp_path}/gone: left out: ")
+    assert told(space / "u-two") > 100
+    lines = [json.loads(line) for line in program("report").stdout.splitlines()]
+    assert [line.get("path", "trouble" if "trouble" in line else "") for line in lines] == [
+        *("trouble", "u-one", "u-two", ""),
+    ]
+
+
+def test_directories_are_closed_again(space: Path, tmp_path: Path) -> None:
+    """In a process of its own, with few files that may be open: some libraries close later than they are told to."""
+    for number in range(60):
+        (space / f"u-{number}" / "inner").mkdir(parents=True)
+    (space / "u-one" / FILE).mkdir()  # where nothing is written, too
+    tree_of = {"path": str(space)}
+    settings = {
+        "file": FILE,
+        "count": [{**tree_of, "levels": 2}],
+        "purge": [{**tree_of, "seconds": 86400, "every": 86400, "keep": 1}],
+    }
+    (tmp_path / "usage.json").write_text(json.dumps(settings))
+    for arguments in (["count"], ["report"], ["purge", "--dry"]):
+        ran = subprocess.run(
+            [*FEW, arguments[0], str(tmp_path / "usage.json"), *arguments[1:]],
+            capture_output=True, text=True, check=False, env=env(tmp_path),
+        )  # fmt: skip
+        assert "open files" not in ran.stdout + ran.stderr
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_a_tree_that_is_deeper_than_anybody_can_go_fails_nothing(space: Path, tmp_path: Path) -> None:
+    """In a process of its own, with few files that may be open: a tree of thousands of levels is like this one."""
+    (space / "u-one" / "/".join("d" * 40)).mkdir(parents=True)
+    settings = {"file": FILE, "count": [{"path": str(space), "levels": 1}]}
+    (tmp_path / "usage.json").write_text(json.dumps(settings))
+    ran = subprocess.run(
+        [*FEW, "count", str(tmp_path / "usage.json")], capture_output=True, text=True, check=False, env=env(tmp_path)
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    why = "not counted, because of d: Too many open files"
+    assert f"{space}/u-one: {why}" in ran.stdout.splitlines()
+    (left,) = report.kept(tmp_path / "state" / "usage", str(space))
+    assert (left.path, left.why) == ("u-one", why)
+    assert not (space / "u-one" / FILE).exists()
+    assert told(space / "u-two") > 100
+
+
+@given(some.one_of(some.binary(max_size=20), some.text(max_size=20).map(str.encode)))
+def test_any_name_is_shown_in_one_line_from_which_it_can_be_had_again(name: bytes) -> None:
+    shown = tree.shown(os.fsdecode(name))
+    assert shown.isprintable()
+    assert re.sub(rb"\\x(..)", lambda found: bytes.fromhex(found[1].decode()), shown.encode()) == name
+
+
+def test_the_purge_runs_no_file_of_the_directory_one_stands_in(space: Path, tmp_path: Path) -> None:
+    """An admin looks into a full directory, where somebody has left Python files, and asks what would go."""
+    for name in ("usage", "json", "argparse", "os", "encodings"):
+        (space / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    home, settings = tmp_path / "lib", tmp_path / "usage.json"
+    shutil.copytree(ROOT / "gpupool/programs/usage", home / "usage")
+    settings.write_text(json.dumps({"file": FILE, "count": [], "purge": [], "audit": []}))
+    command = tmp_path / "gpupool-purge"
+    command.write_text(fill("usage-purge", proof="", home=home, settings=settings))
+    done = subprocess.run(["sh", command, "--dry"], cwd=space, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not (tmp_path / "ran").exists()

@@ -1,0 +1,128 @@
+"""`gpupool storage report`: what servers said, as people and programs see it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpupool.cli import storage
+from gpupool.cli.storage import UsageReport, add
+from gpupool.cluster.model import Cluster
+from gpupool.facts.usage import LeftDirectory, UsageState, UsedDirectory
+
+SKYNET = Path(__file__).parents[3] / "inventory" / "skynet"
+TIB = 1024**3  # in KiB
+TOPS = ("/pskynet1", "/pskynet2", "/export/scratch")
+
+
+def state(*directories: UsedDirectory, **changed: Any) -> UsageState:
+    return UsageState(**{"directories": directories, "missing": dict.fromkeys(TOPS, 0), **changed})
+
+
+def used(name: str, kib: int, top: str = "/pskynet1") -> UsedDirectory:
+    return UsedDirectory(top, name, kib, "2020-11-21 15:04", name)
+
+
+def said_by(skynet: Cluster, answer: UsageState | None) -> UsageReport:
+    said = UsageReport()
+    add(said, skynet, skynet.nodes["multivac"], answer)
+    return said
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch, skynet: Cluster) -> Callable[[UsageState | None], None]:
+    def answer(it: UsageState | None) -> None:
+        monkeypatch.setattr(storage, "ask", lambda *_: said_by(skynet, it))
+
+    return answer
+
+
+@pytest.mark.promise("SKY-098")
+def test_large_directories_come_first_by_the_paths_that_people_know(
+    gpupool: Callable[..., Any], answers: Callable[[UsageState | None], None]
+) -> None:
+    small, large = used("u-hays1", 10 * TIB), used("u-cvmlp1", 10 * TIB + 1)
+    largest = used("datasets", 25 * TIB, "/export/scratch")
+    answers(state(small, large, largest))
+    out = gpupool("storage", "report", SKYNET, "--on", "nodes", "--over", "10T")
+    assert out.code == 0
+    lines = [line.split() for line in out.out.splitlines()]
+    assert lines == [
+        ["Size", "Updated", "Owner", "Account", "Directory"],
+        ["25.0T", "2020-11-21", "15:04", "datasets", "/coc/scratch/datasets"],
+        ["10.1T", "2020-11-21", "15:04", "u-cvmlp1", "cvmlp-lab", "/coc/pskynet1/u-cvmlp1"],
+        ["directories", "larger", "than", "10T:", "2", "of", "3"],
+    ]
+    # what the inventory says is the default
+    assert gpupool("storage", "report", SKYNET, "--on", "nodes").out == out.out
+
+
+def test_programs_get_the_same(gpupool: Callable[..., Any], answers: Callable[[UsageState | None], None]) -> None:
+    answers(state(used("u-hays1", 2 * TIB), missing={**dict.fromkeys(TOPS, 0), "/pskynet2": 3}))
+    said = json.loads(gpupool("storage", "report", SKYNET, "--on", "nodes", "--over", "1T", "--json").out)
+    assert said == {
+        "ok": True,
+        "over_kib": TIB,
+        "directories": [
+            {
+                **{"path": "/coc/pskynet1/u-hays1", "node": "multivac", "kib": 2 * TIB, "size": "2.0T"},
+                **{"updated": "2020-11-21 15:04", "owner": "u-hays1", "account": "hays-lab"},
+            }
+        ],
+        "counted": 1,
+        "without_file": 3,
+        "not_written": [],
+        "trouble": {},
+    }
+
+
+def test_who_got_no_file_is_named_with_the_reason(
+    gpupool: Callable[..., Any], answers: Callable[[UsageState | None], None]
+) -> None:
+    why = "disk-usage.txt is not written: disk-usage.txt is a link of another owner"
+    answers(
+        state(left=(LeftDirectory("/pskynet1", "u-hays1", "u-hays1", why), LeftDirectory("/pskynet2", "", "root", "x")))
+    )
+    out = gpupool("storage", "report", SKYNET, "--on", "nodes", "--json")
+    assert out.code == 0
+    assert json.loads(out.out)["not_written"] == [
+        {"path": "/coc/pskynet1/u-hays1", "node": "multivac", "owner": "u-hays1", "why": why},
+        {"path": "/coc/pskynet2", "node": "multivac", "owner": "root", "why": "x"},
+    ]
+    assert f"/coc/pskynet1/u-hays1 (u-hays1): {why}" in gpupool("storage", "report", SKYNET, "--on", "nodes").out
+
+
+@pytest.mark.parametrize(
+    ("answer", "trouble"),
+    [
+        (None, {"multivac": "its file systems did not answer in time"}),
+        (UsageState(absent=True), {"multivac": "the report is not installed yet: run gpupool apply"}),
+        (
+            state(missing=dict.fromkeys(TOPS[:2], 0), trouble={"/export/scratch": "does not answer"}),
+            {"multivac:/export/scratch": "does not answer"},
+        ),
+        (
+            state(missing=dict.fromkeys(TOPS[1:], 0)),
+            {"multivac:/pskynet1": "no report of it yet: run gpupool apply"},
+        ),
+    ],
+)
+def test_what_could_not_be_read_is_named(
+    gpupool: Callable[..., Any],
+    answers: Callable[[UsageState | None], None],
+    answer: UsageState | None,
+    trouble: dict[str, str],
+) -> None:
+    answers(answer)
+    out = gpupool("storage", "report", SKYNET, "--on", "nodes", "--json")
+    assert out.code == 1
+    assert json.loads(out.out)["trouble"] == trouble
+
+
+def test_a_size_that_is_none_and_an_inventory_without_usage_are_said(gpupool: Callable[..., Any]) -> None:
+    out = gpupool("storage", "report", SKYNET, "--on", "nodes", "--over", "ten")
+    assert (out.code, "--over 'ten' is not a size" in out.err) == (2, True)
+    out = gpupool("storage", "report", SKYNET.parent / "arandu", "--on", "nodes")
+    assert (out.code, "storage.usage_report" in out.err) == (1, True)
