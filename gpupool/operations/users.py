@@ -78,7 +78,6 @@ def _compare(user: User, state: AccountState, managed: list[str], work: Work) ->
             f"user {user.name} has uid {now.uid} here, wanted {user.uid}: files would change hands, so change it by "
             f"hand (usermod -u {user.uid} {user.name}, then chown)"
         )
-        return
     else:
         primary = next((group for group, found in state.groups.items() if found.gid == now.gid), str(now.gid))
         pairs = {

@@ -1,0 +1,56 @@
+"""A slurm.conf that would end jobs is refused where slurmctld runs, and then on no other host either."""
+
+from typing import Any
+
+from pyinfra import host
+from pyinfra.api import deploy
+
+from gpupool.engine.drive import Report, Target, run
+from gpupool.facts.script import END
+from gpupool.operations import slurm
+from gpupool.wanted import File
+
+FIRST = "@fake/control"  # as pyinfra calls a fake host
+CONF = File("/etc/slurm/slurm.conf", "new")
+QUEUE = ["answers", "P|long", "J|7|RUNNING|ada|lab|normal|long||"]
+JOBS, NOT_CHANGED = "Slurm would end 1 job", "everything else is not changed"
+
+
+def node(name: str, *groups: str) -> Target:
+    # a fake host believes every command: these two are refusals, the other look is at what only control has
+    responses: dict[str, Any] = {it: {"success": False, "stderr": it} for it in (JOBS, NOT_CHANGED)}
+    responses |= {"squeue": [*QUEUE, END], "timeout": [END]}
+    return Target(name, groups, {"fake_delay": 0, "fake_delay_jitter": 0, "fake_responses": responses}, "fake")
+
+
+@deploy("Slurm")
+def slurm_conf() -> None:
+    if host.name == FIRST:
+        slurm.refuse_job_loss(name="jobs", files=[CONF], partitions=["short"], nodes=[])
+    if host.name != FIRST:
+        slurm.costs_no_jobs(name="others", first=FIRST, files=[CONF])
+
+
+def ran(execute: bool) -> Report:
+    return run([node("control"), node("n1")], slurm_conf, execute=execute)
+
+
+def test_a_run_changes_no_other_host() -> None:
+    assert ran(execute=True).failures == {"control": f"Slurm | jobs: {JOBS}", "n1": f"Slurm | others: {NOT_CHANGED}"}
+
+
+def test_a_plan_names_the_refusal_once() -> None:
+    report = ran(execute=False)
+    assert list(report.failures) == ["control"]
+    assert JOBS in report.failures["control"]
+
+
+@deploy("Slurm")
+def accepted() -> None:
+    slurm.require_accepted_by(name="tried", first="dead", files=[CONF])
+
+
+def test_a_host_that_was_never_reached_holds_up_no_other() -> None:
+    dead = Target("dead", (), {"ssh_hostname": "127.0.0.1", "ssh_port": 1, "ssh_user": "root"})
+    assert list(run([dead, node("n1")], accepted, execute=True).failures) == ["dead"]
+    assert list(run([dead, node("n1")], accepted, execute=False).failures) == ["dead"]
