@@ -92,7 +92,7 @@ def test_a_broken_upload_changes_nothing(tmp_path: Path) -> None:
     ((script, stdin),) = scripts(files=files)
     done = subprocess.run(["sh", "-c", script], input=stdin[:-1], capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr == f"{tmp_path}/b: the upload was cut short; run again\n"
+    assert done.stderr == f"{tmp_path}/b: the upload was incomplete; run again\n"
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "old", "b": "old"}
 
 

@@ -47,7 +47,7 @@ def test_a_file_on_a_full_disk(tmp_path: Path) -> None:
 
 def test_a_directory_on_a_disk_that_may_not_be_written(tmp_path: Path) -> None:
     said = ends(tmp_path, "ro", files.put, directories=[Directory(f"{tmp_path}/a/b")])
-    assert said == (f"{tmp_path}/a/b: cannot be made: Read-only file system (on the disk at {tmp_path})", [])
+    assert said == (f"{tmp_path}/a/b: cannot be created: Read-only file system (on the disk at {tmp_path})", [])
 
 
 def test_a_home_on_a_full_disk(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from pyinfra import host
 from pyinfra.api import deploy
 
-from gpupool.engine.drive import Report, Target, run
+from gpupool.engine.drive import NodeHost, Report, run
 from gpupool.facts.script import END
 from gpupool.operations import slurm
 from gpupool.wanted import File
@@ -16,11 +16,11 @@ QUEUE = ["answers", "P|long", "J|7|RUNNING|ada|lab|normal|long||"]
 JOBS, NOT_CHANGED = "Slurm would end 1 job", "everything else is not changed"
 
 
-def node(name: str, *groups: str) -> Target:
+def node(name: str, *groups: str) -> NodeHost:
     # a fake host believes every command: these two are refusals, the other look is at what only control has
     responses: dict[str, Any] = {it: {"success": False, "stderr": it} for it in (JOBS, NOT_CHANGED)}
     responses |= {"squeue": [*QUEUE, END], "timeout": [END]}
-    return Target(name, groups, {"fake_delay": 0, "fake_delay_jitter": 0, "fake_responses": responses}, "fake")
+    return NodeHost(name, groups, {"fake_delay": 0, "fake_delay_jitter": 0, "fake_responses": responses}, "fake")
 
 
 @deploy("Slurm")
@@ -51,6 +51,6 @@ def accepted() -> None:
 
 
 def test_a_host_that_was_never_reached_holds_up_no_other() -> None:
-    dead = Target("dead", (), {"ssh_hostname": "127.0.0.1", "ssh_port": 1, "ssh_user": "root"})
+    dead = NodeHost("dead", (), {"ssh_hostname": "127.0.0.1", "ssh_port": 1, "ssh_user": "root"})
     assert list(run([dead, node("n1")], accepted, execute=True).failures) == ["dead"]
     assert list(run([dead, node("n1")], accepted, execute=False).failures) == ["dead"]

@@ -6,7 +6,7 @@ import pytest
 from pyinfra import host
 from pyinfra.api import deploy
 
-from gpupool.engine.drive import Report, Target, run
+from gpupool.engine.drive import NodeHost, Report, run
 from gpupool.facts.script import END
 from gpupool.operations import munge
 
@@ -15,13 +15,13 @@ KEY, OTHER = "a" * 64, "b" * 64
 TEXT = "A" * 1368  # 1024 bytes in base64
 
 
-def node(name: str, sha256: str | None, size: int = 1024, text: str = TEXT) -> Target:
+def node(name: str, sha256: str | None, size: int = 1024, text: str = TEXT) -> NodeHost:
     answer = [] if sha256 is None else [f"{sha256} munge munge 400 {size}"]
     responses: dict[str, Any] = {"sha256sum": [*answer, END], "base64 -w0": [text]}
     # a fake host believes every command: these two are refusals
     for refusal in ("there is no munge key here", "cannot read the munge key"):
         responses[refusal] = {"success": False, "stderr": refusal}
-    return Target(name, (), {"fake_delay": 0, "fake_delay_jitter": 0, "fake_responses": responses}, "fake")
+    return NodeHost(name, (), {"fake_delay": 0, "fake_delay_jitter": 0, "fake_responses": responses}, "fake")
 
 
 @deploy("Munge")
@@ -29,7 +29,7 @@ def one_key() -> None:
     munge.key(name="key", source=None if host.name == SOURCE else SOURCE)
 
 
-def ran(source: Target, other: Target, execute: bool = True) -> Report:
+def ran(source: NodeHost, other: NodeHost, execute: bool = True) -> Report:
     return run([source, other], one_key, execute=execute)
 
 
@@ -44,7 +44,7 @@ def ran(source: Target, other: Target, execute: bool = True) -> Report:
         pytest.param(node("source", None), node("n1", KEY), False, id="the source has none yet"),
     ],
 )
-def test_the_key_is_copied_where_it_differs(there: Target, here: Target, copied: bool, execute: bool) -> None:
+def test_the_key_is_copied_where_it_differs(there: NodeHost, here: NodeHost, copied: bool, execute: bool) -> None:
     report = ran(there, here, execute)
     assert not report.failures
     diffs = [change.diff for change in report.hosts["n1"].changes]

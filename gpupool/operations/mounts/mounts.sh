@@ -12,7 +12,7 @@ failed=
 unit() { # name size sha256; the text comes by standard input
   rm -f -- "$units"/."$1".*gpupool-new; new=$units/.$1.$$.gpupool-new; upload "$new" "$2" "$units/$1"
   printf '%s  %s\n' "$3" "$new" | sha256sum -c --status ||
-    { echo "$1: the upload was cut short; run again" >&2; exit 1; }
+    { echo "$1: the upload was incomplete; run again" >&2; exit 1; }
   chmod 644 "$new"; sync -- "$new"
 }
 place() { mv -fT -- "$units/.$1.$$.gpupool-new" "$units/$1" && sync -- "$units"; }

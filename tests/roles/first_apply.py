@@ -1,0 +1,34 @@
+"""The first apply of the example: its steps on each node, kept in first-apply.yml. `script/docs` writes them anew."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import empty_nodes
+import yaml
+
+from gpupool.cli.running import SITE
+from gpupool.engine import hosts
+from gpupool.engine.drive import Report, run
+
+KEPT = Path(__file__).parent / "first-apply.yml"
+TARGETS = {"testbed": empty_nodes.testbed("example"), "machines": empty_nodes.machines()}
+
+
+def steps(report: Report) -> dict[str, list[str]]:
+    """Return by node the operations that changed something, in order."""
+    return {
+        name: list(dict.fromkeys(change.operation.partition(" | ")[0] for change in host.changes))
+        for name, host in report.hosts.items()
+    }
+
+
+def kept(where: str) -> dict[str, list[str]]:
+    """Return what the repository says of the `testbed`, or of the example's own `machines`."""
+    read: Mapping[str, dict[str, list[str]]] = yaml.safe_load(KEPT.read_text())
+    return read[where]
+
+
+if __name__ == "__main__":
+    hosts.PoolSSH = empty_nodes.EmptyNode  # type: ignore[assignment,misc]
+    of = {where: steps(run(target.hosts, SITE, execute=False)) for where, target in TARGETS.items()}
+    KEPT.write_text("# Written by script/docs.\n" + yaml.safe_dump(of, sort_keys=False), encoding="utf-8")
