@@ -40,7 +40,7 @@ READS: Mapping[str, tuple[str, ...]] = {
     "lint": ("gpupool/", "roles/", "deploys/", "tests/", "molecule/", "script/", ".shellcheckrc"),
     "unit": ("README.md", "CONTRIBUTING.md", "docs/", "script/", "tests/promises", "tests/unit/", "molecule/", *DATA),
     "operations": ("tests/operations/", "tests/facts/", "tests/engine/", "docs/accounting.md", *DATA),
-    "roles": ("tests/roles/", *DATA),
+    "roles": ("tests/roles/", "roles/", "deploys/", *DATA),
     "fuzz": ("tests/fuzz/", "script/fuzz", *DATA),
     "wheel": ("tests/wheel/", "README.md", "LICENSE", "CHANGELOG.md", *CODE, *DATA),
     "rehearsal": ("tests/rehearsal/", "inventory/example/", "templates/", "gpupool/programs/arbiter/"),
