@@ -31,6 +31,7 @@ _PROGRAMS = ("gpupool/programs/arbiter/", "gpupool/programs/usage/")
 _DEPLOY = ("gpupool.cli.testbed", "gpupool.cli.apply", "gpupool.cli.plan", "gpupool.cli.verify", "deploys.site")
 #: What a layer runs in processes of its own, so that its tests need not import it; and the files that it reads.
 STARTS: Mapping[str, tuple[str, ...]] = {
+    "roles": ("deploys.site",),
     "testbed": (*_DEPLOY, "gpupool.cli.storage", "gpupool.cli.render"),
     "deploy": (*_DEPLOY, "gpupool.cli.init"),
     "molecule": _DEPLOY,
@@ -40,7 +41,7 @@ READS: Mapping[str, tuple[str, ...]] = {
     "lint": ("gpupool/", "roles/", "deploys/", "tests/", "molecule/", "script/", ".shellcheckrc"),
     "unit": ("README.md", "CONTRIBUTING.md", "docs/", "script/", "tests/promises", "tests/unit/", "molecule/", *DATA),
     "operations": ("tests/operations/", "tests/facts/", "tests/engine/", "docs/accounting.md", *DATA),
-    "roles": ("tests/roles/", "roles/", "deploys/", *DATA),
+    "roles": ("tests/roles/", *DATA),
     "fuzz": ("tests/fuzz/", "script/fuzz", *DATA),
     "wheel": ("tests/wheel/", "README.md", "LICENSE", "CHANGELOG.md", *CODE, *DATA),
     "rehearsal": ("tests/rehearsal/", "inventory/example/", "templates/", "gpupool/programs/arbiter/"),
@@ -71,15 +72,16 @@ def touched(layers: Sequence[Layer], files: Iterable[str]) -> list[Layer]:
     for layer in layers:
         tests = _tests(*layer.tests)
         own = [file for file in files if file.startswith(READS[layer.name])]
+        starts = {path for name in STARTS.get(layer.name, ()) for path in _reached(_file(name))}
         if not layer.tests:
-            starts = {path for name in STARTS.get(layer.name, ()) for path in _reached(_file(name))}
             folder = "rehearsal" if layer.name == "fullsize" else layer.name
             starts |= {path for test in _tests(f"tests/{folder}") for path in _reached(test)}
             if own or starts & set(files):
                 selected.append(layer)
             continue
         chosen = [test for test in tests if _reached(test) & set(files)]
-        if [file for file in own if file not in tests and not file.endswith(".py")] or len(chosen) == len(tests):
+        data = [file for file in own if file not in tests and not file.endswith(".py")]
+        if data or starts & set(files) or len(chosen) == len(tests):
             selected.append(layer)
         elif chosen:
             command = [word for word in layer.commands[0] if word not in layer.tests]
