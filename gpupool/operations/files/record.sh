@@ -1,6 +1,7 @@
 #!/bin/sh
 # Functions for the record of what gpupool has put on a node, after disk.sh: a path and its sha256, or "-> target", or
 # "replaced" where something else was there before gpupool came, with a tab between. $record is its path.
+# shellcheck disable=SC2154 # record is set before it
 
 noted=
 remember() { # path value
