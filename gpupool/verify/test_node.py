@@ -1,11 +1,13 @@
 """What every node has."""
 
 import time
+from typing import NamedTuple
 
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.system.packages import packages_for
+from gpupool.compile.system.people import groups_for
 from gpupool.engine.clock import MOST_SECONDS, how_far_off
 from gpupool.facts.host_keys import KNOWN, known_in
 
@@ -47,7 +49,30 @@ def test_packages_are_installed(cluster: Cluster, node: Node, host: Host) -> Non
 
 
 def test_people_have_the_same_numbers(cluster: Cluster, node: Node, host: Host) -> None:
-    lines = host.check_output("getent passwd").splitlines()
-    there = {line.split(":")[0]: int(line.split(":")[2]) for line in lines}
-    wrong = [user.name for user in cluster.users.values() if there.get(user.name) != user.uid]
+    uids = {entry.name: entry.uid for entry in _passwd(host)}
+    wrong = [user.name for user in cluster.users.values() if uids.get(user.name) != user.uid]
     assert not wrong, f"missing, or with another uid: {', '.join(wrong)}"
+
+
+def test_who_left_the_inventory_cannot_log_in(cluster: Cluster, node: Node, host: Host) -> None:
+    """apply removes no user; one whose primary group is an account's, and who is in no inventory, may still come in."""
+    ours = set(groups_for(cluster).values())
+    left = [entry.name for entry in _passwd(host) if entry.gid in ours and entry.name not in cluster.users]
+    shadow = [line.split(":") for line in host.check_output("getent shadow").splitlines()] if left else []
+    today = time.time() // 86400  # shadow(5) counts days
+    expired = {entry[0] for entry in shadow if entry[7] and int(entry[7]) <= today}
+    open_ = sorted(set(left) - expired)
+    assert not open_, (
+        f"not in the inventory, and may log in: {', '.join(open_)} (to end that: usermod --expiredate 1 {open_[0]})"
+    )
+
+
+class _User(NamedTuple):
+    name: str
+    uid: int
+    gid: int
+
+
+def _passwd(host: Host) -> list[_User]:
+    fields = [line.split(":") for line in host.check_output("getent passwd").splitlines()]
+    return [_User(entry[0], int(entry[2]), int(entry[3])) for entry in fields]

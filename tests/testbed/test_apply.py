@@ -97,8 +97,13 @@ def test_apply_without_a_terminal_wants_to_be_told_yes(skynet: Testbed) -> None:
 def test_verify_holds_and_says_where_it_does_not(skynet: Testbed) -> None:
     done = gpupool("verify", skynet.inventory, "--on", "testbed", "--json")
     assert done.returncode == 0, done.stdout
-    skynet.out("sky2", "rm /srv/share")
+    skynet.out("sky2", "rm /srv/share && useradd -g kira-lab u-left1")
     done = gpupool("verify", skynet.inventory, "--on", "testbed", "--limit", "sky2")
     assert done.returncode == 1
     assert "sky2: links point where they should" in done.stdout
+    assert "sky2: who left the inventory cannot log in: not in the inventory, and may log in: u-left1" in done.stdout
+    # as told
+    skynet.out("sky2", "usermod --expiredate 1 u-left1")
     assert skynet.apply("--limit", "sky2").returncode == 0
+    assert gpupool("verify", skynet.inventory, "--on", "testbed", "--limit", "sky2").returncode == 0
+    skynet.out("sky2", "userdel u-left1")

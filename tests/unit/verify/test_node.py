@@ -14,13 +14,16 @@ KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAA"
 
 
 class Node:
-    """A node that prints a text, whatever it is asked."""
+    """A node that prints a text, whatever it is asked, or a text for each command."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
+    def __init__(self, text: str = "", **texts: str) -> None:
+        self._text, self._texts = text, texts
 
     def run(self, command: str) -> Any:
         return subprocess.run(["printf", "%s", self._text], capture_output=True, text=True, check=True)
+
+    def check_output(self, command: str) -> str:
+        return self._texts[command.split()[1]].strip()
 
 
 def known(*names: str) -> None:
@@ -33,3 +36,27 @@ def test_a_node_that_does_not_know_another_ones_host_key_is_told_which() -> None
     known(*here)
     with pytest.raises(AssertionError, match=rf"no host key in /etc/ssh/ssh_known_hosts of: {here[1]}, {here[2]}\n"):
         known(here[0], *here[3:])
+
+
+def test_who_left_the_inventory_is_named_until_the_account_has_expired() -> None:
+    gid = next(account.gid for account in EXAMPLE.accounts.values() if account.gid)
+    passwd = "\n".join(
+        [
+            *(
+                f"{user.name}:x:{user.uid}:{user.gid or 5000}::/home/{user.name}:/bin/bash"
+                for user in EXAMPLE.users.values()
+            ),
+            f"u-left1:x:20901:{gid}::/home/u-left1:/bin/bash",
+            f"u-ended1:x:20902:{gid}::/home/u-ended1:/bin/bash",
+            "u-local1:x:20903:20903::/home/u-local1:/bin/bash",
+        ]
+    )
+    shadow = "u-left1:!:20000:0:99999:7::99999:\nu-ended1:!:20000:0:99999:7::1:\nroot:*:20000:0:99999:7:::"
+
+    def look(passwd: str) -> None:
+        at: Any = Node(passwd=passwd, shadow=shadow)
+        test_node.test_who_left_the_inventory_cannot_log_in(EXAMPLE, at, at)
+
+    with pytest.raises(AssertionError, match=r"may log in: u-left1 \(to end that: usermod --expiredate 1 u-left1\)"):
+        look(passwd)
+    look("\n".join(line for line in passwd.splitlines() if "u-left1" not in line))
