@@ -119,6 +119,8 @@ def test_packages(skynet: Cluster) -> None:
     for node in skynet.nodes.values():
         packages = packages_for(skynet, node)
         assert list(packages) == sorted(set(packages))
+        # each is reached by SSH, and knows the time in its zone and who is to be trusted
+        assert {"openssh-server", "systemd-timesyncd", "tzdata", "ca-certificates"} <= set(packages)
 
 
 def test_nodes_ask_all_controllers(skynet: Cluster, twin: Cluster) -> None:

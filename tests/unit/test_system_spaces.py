@@ -13,6 +13,7 @@ from gpupool.testbed.overlay import stand_in
 from gpupool.wanted import Folder, Space
 
 INVENTORIES = Path(__file__).parents[2] / "inventory"
+STORED = Path(__file__).parent / "stored" / "inventory.yml"
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +88,25 @@ def test_homes_are_made_on_their_server_and_local_ones_on_fileservers(skynet: Cl
 def test_nobodys_home_is_where_nobody_logs_in(skynet: Cluster) -> None:
     closed = replace(skynet, access=skynet.access.model_copy(update={"fileserver_ssh": "admins"}))
     assert homes_for(closed, closed.nodes["microvac"]) == []
+
+
+@pytest.mark.parametrize("role", ["controller", "backup-controller"])
+def test_a_controller_has_homes_where_people_may_log_in(skynet: Cluster, role: str) -> None:
+    node = replace(skynet.nodes["marvin"], name="other", roles=(role,))
+    for access, homes in (("open", len(skynet.users)), ("admins", 0)):
+        cluster = replace(skynet, access=skynet.access.model_copy(update={"controller_ssh": access}))
+        assert len(homes_for(cluster, node)) == homes
+
+
+def test_a_directory_is_made_in_the_innermost_export_that_holds_it(tmp_path: Path) -> None:
+    text = STORED.read_text()
+    plain = 'plain: {server: fs1, path: /export/plain, mount_on: "gpu-1", squash: all}'
+    assert plain in text
+    text = text.replace(plain, "inner: {server: fs2, path: /export/inner, at: /mnt/scratch/red}")
+    (tmp_path / "inventory.yml").write_text(text)
+    cluster = load(tmp_path)
+    folders = {it.path for it in folders_for(cluster, cluster.nodes["fs2"])}
+    assert folders == {"/export/inner/ann", "/zfs/fast/blue/bob"}
 
 
 def test_homes_that_are_not_shared_are_on_every_node_where_people_work() -> None:
