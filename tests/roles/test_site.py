@@ -9,10 +9,12 @@ from pathlib import Path
 
 import empty_nodes
 import pytest
+from pyinfra import host
 from pyinfra.api.exceptions import ConnectError
 
 from gpupool.cli.running import SITE
 from gpupool.engine.drive import Report, run
+from gpupool.operations import munge
 from gpupool.roles import gpu, storage
 from gpupool.target import Target
 
@@ -162,6 +164,20 @@ def test_without_the_controller_others_say_that_they_lack_its_key() -> None:
         **dict.fromkeys(["login1", "a40-01", "rtx-01"], why),
     }
     assert done(report, "files") == FROM_ZERO["files"]
+
+
+def test_a_source_without_a_key_is_asked_again_by_the_next_node() -> None:
+    """Without the stages of our own deploy: who asks too early fails alone."""
+
+    def deploy() -> None:
+        for node in ("login1", "control", "rtx-01"):
+            if host.name == node:
+                munge.key(name="Munge key", source=None if node == "control" else "control")
+
+    report = run(empty_nodes.testbed("example").hosts, deploy, execute=True)
+    why = "Munge key: there is no munge key here, and control, which has it, has no munge key"
+    assert report.failures == {"login1": why}
+    assert (done(report, "control"), done(report, "rtx-01")) == (["Munge key"], ["Munge key"])
 
 
 def test_a_fileserver_that_fails_keeps_nobody_from_the_next_stages(monkeypatch: pytest.MonkeyPatch) -> None:
