@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from arbitrated import NOW, evicted
+from arbitrated import NOW, RULES, evicted
 
 from gpupool.cluster.load import load
 from gpupool.compile.slurm.arbiter import settings
@@ -111,6 +111,25 @@ def test_memory_by_gpu_in_any_form_is_no_reason_to_stop(text: str, mib: int | No
         assert job.asks["mem"] == (asked["mem"] if mib is None else mib * asked.get("gres/gpu", 0))
 
 
+@pytest.mark.parametrize(
+    ("text", "mib"), [("1024K", 1), ("3M", 3), ("1.50G", 1536), ("2T", 2 * 1024**2), ("1P", 1024**3), ("5", 5)]
+)
+def test_memory_is_counted_in_mib(text: str, mib: float) -> None:
+    assert jobs.tres(f"cpu=2,mem={text},gres/gpu:a40=1")["mem"] == mib
+
+
+@pytest.mark.parametrize(
+    ("text", "tasks"),
+    [("1-4", 4), ("2-5,9", 5), ("2-5,9%2", 2), ("0-6:2,9", 8), ("1-2%9", 2), ("7", 1), ("1,2,...", 2), ("", 1)],
+)
+def test_a_waiting_array_is_as_many_tasks_as_may_run_at_once(text: str, tasks: int) -> None:
+    """Steps count as if there were none: too many at the most."""
+    squeue = json.loads((RECORDED / "24.11" / "squeue.json").read_text())
+    for entry in squeue["jobs"]:
+        entry |= {"array_task_string": text, "array_task_id": {"set": False, "infinite": False, "number": 0}}
+    assert {job.tasks for job in jobs.read(json.dumps(squeue))} == {tasks}
+
+
 @pytest.mark.parametrize("lost", ["preempt_time", "tres_alloc_str", "account", "job_state", "admin_comment"])
 def test_a_field_that_is_missing_makes_it_unsure(lost: str) -> None:
     squeue = json.loads((RECORDED / "26.05" / "squeue.json").read_text())
@@ -153,6 +172,54 @@ def test_grace_times_end_whatever_is_wrong_with_who_waits(monkeypatch: pytest.Mo
     (ended,) = [it for it in asked if job.name in it.split()]
     noted = f"scontrol update JobId={job.name} AdminComment=[gpupool: preempted by Slurm, run 0]"
     assert asked.index(noted) < asked.index(ended), "slurmdbd keeps the comment that a run has as it ends"
+
+
+@pytest.mark.parametrize("noted", [True, False], ids=["noted", "slurmctld refuses the note"])
+def test_a_cycle_asks_notes_signals_and_logs(
+    noted: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who cannot be noted is not signalled either: nobody would know that he leaves."""
+    squeue = json.loads((RECORDED / "24.11" / "squeue.json").read_text())
+    for entry in squeue["jobs"]:
+        entry["admin_comment"] = ""
+    answers = {
+        "scontrol ping": f"Slurmctld(primary) at {socket.gethostname()} is UP",
+        "squeue --json": json.dumps(squeue),
+        "scontrol show assoc_mgr flags=assoc,qos accounts=cvmlp-lab": (RECORDED / "24.11" / "limits.txt").read_text(),
+        "scontrol -o show nodes": (RECORDED / "24.11" / "nodes.txt").read_text(),
+    }
+    done: list[list[str]] = []
+
+    def ask(command: list[str]) -> str:
+        if (text := " ".join(command)) in answers:
+            return answers[text]
+        if command[0] == "sacct" or command[:2] == ["scontrol", "write"]:
+            return ""
+        if not noted and command[:2] == ["scontrol", "update"]:
+            raise UnsureError("scontrol update: Invalid job id")
+        done.append(command)
+        return ""
+
+    monkeypatch.setattr(service, "ask", ask)
+    service.Arbiter(RULES).cycle()
+    lines = capsys.readouterr().out.splitlines()
+    if not noted:
+        assert (done, set(lines)) == ([], {"scontrol update: Invalid job id"})
+        return
+    queue = jobs.read(json.dumps(squeue))
+    array = next(job for job in queue if job.reason == "JobArrayTaskLimit").name.partition("_")[0]
+    tasks = [f"{array}_{task}" for task in (1, 2, 3)]
+    notes, signals = done[:-2], done[-2:]
+    assert sorted(name for words in notes for name in words[2].removeprefix("JobId=").split(",")) == tasks
+    assert all(words[3].startswith("AdminComment=[gpupool: leaves at ") for words in notes)
+    assert [(words[:2], sorted(words[2:])) for words in signals] == [
+        (["scancel", "--signal=CONT"], tasks),
+        (["scancel", "--signal=TERM"], tasks),
+    ]
+    waits = [job.name for job in queue if job.pending and job.reason == "AssocGrpGRES"]
+    whys = [f"is signalled: job {name} of u-cvmlp2 waits on the limit of cvmlp-lab (AssocGrpGRES)" for name in waits]
+    assert [line.split(" in user-overcap ")[0].split(" of ")[0] for line in sorted(lines)] == [f"job {it}" for it in tasks]
+    assert {line.split(" in user-overcap ")[1] for line in lines} <= set(whys)
 
 
 def number(value: int) -> dict[str, object]:
