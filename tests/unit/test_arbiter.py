@@ -147,6 +147,11 @@ def test_nonsense_makes_it_unsure(text: str) -> None:
         limits.read(text)
 
 
+def test_no_node_at_all_makes_it_unsure() -> None:
+    with pytest.raises(UnsureError, match=r"^scontrol show nodes: no node in its answer$"):
+        room.read("\n")
+
+
 def test_grace_times_end_whatever_is_wrong_with_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """A lab waits on its cap, and the limits cannot be read: whose grace time is over ends all the same."""
     now = int(time.time())
@@ -218,7 +223,9 @@ def test_a_cycle_asks_notes_signals_and_logs(
     ]
     waits = [job.name for job in queue if job.pending and job.reason == "AssocGrpGRES"]
     whys = [f"is signalled: job {name} of u-cvmlp2 waits on the limit of cvmlp-lab (AssocGrpGRES)" for name in waits]
-    assert [line.split(" in user-overcap ")[0].split(" of ")[0] for line in sorted(lines)] == [f"job {it}" for it in tasks]
+    assert [line.split(" in user-overcap ")[0].split(" of ")[0] for line in sorted(lines)] == [
+        f"job {it}" for it in tasks
+    ]
     assert {line.split(" in user-overcap ")[1] for line in lines} <= set(whys)
 
 

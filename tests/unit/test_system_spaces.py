@@ -109,6 +109,20 @@ def test_a_directory_is_made_in_the_innermost_export_that_holds_it(tmp_path: Pat
     assert folders == {"/export/inner/ann", "/zfs/fast/blue/bob"}
 
 
+@pytest.mark.parametrize("path", ["/mnt/scratch/{user}", "/mnt/scratch/{account}/{user}/runs"])
+def test_an_account_has_a_part_only_where_the_last_directory_above_the_users_is_its_own(
+    path: str, tmp_path: Path
+) -> None:
+    text = STORED.read_text()
+    assert "/mnt/scratch/{account}/{user}" in text
+    (tmp_path / "inventory.yml").write_text(text.replace("/mnt/scratch/{account}/{user}", path))
+    cluster = load(tmp_path)
+    assert [it for it in tops_for(cluster, cluster.nodes["fs2"]) if it.path.startswith("/zfs/fast")] == []
+    stored = load(STORED)
+    paths = {it.path for it in tops_for(stored, stored.nodes["fs2"])}
+    assert {it for it in paths if it.startswith("/zfs/fast")} == {"/zfs/fast/red", "/zfs/fast/blue"}
+
+
 def test_homes_that_are_not_shared_are_on_every_node_where_people_work() -> None:
     cluster = load(INVENTORIES / "arandu")
     home = cluster.storage.home.model_copy(update={"export": None})
