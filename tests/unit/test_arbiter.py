@@ -12,7 +12,7 @@ from arbitrated import NOW, RULES, evicted
 from gpupool.cluster.load import load
 from gpupool.compile.slurm.arbiter import settings
 from gpupool.programs.arbiter import __main__ as service
-from gpupool.programs.arbiter import jobs, limits, room
+from gpupool.programs.arbiter import decide, jobs, limits, room
 from gpupool.programs.arbiter.decide import Settings
 from gpupool.programs.arbiter.jobs import Job, UnsureError
 from gpupool.programs.arbiter.limits import Limits
@@ -232,6 +232,41 @@ def test_a_cycle_asks_notes_signals_and_logs(
 def number(value: int) -> dict[str, object]:
     """Return a number as Slurm 24.11 writes it."""
     return {"set": True, "infinite": False, "number": value}
+
+
+def test_a_mark_of_a_run_before_does_not_count() -> None:
+    squeue = json.loads((RECORDED / "24.11" / "squeue.json").read_text())
+    for entry in squeue["jobs"]:
+        entry["admin_comment"] = f"[gpupool: leaves at {NOW}, run 1, for job 9]"
+    for run, leaves in ((1, True), (2, False)):
+        for entry in squeue["jobs"]:
+            entry["restart_cnt"] = number(run)
+        running = [job for job in jobs.read(json.dumps(squeue)) if job.running and not job.preempted]
+        assert {decide.leaving(job) for job in running} == {leaves}
+
+
+def test_the_service_says_what_it_watches_and_once_why_it_does_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    turns = iter(range(3))
+
+    def ask(command: list[str]) -> str:
+        raise UnsureError(f"{command[0]}: no answer")
+
+    def sleep(_: float) -> None:
+        if next(turns, None) is None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(service, "ask", ask)
+    monkeypatch.setattr(time, "sleep", sleep)
+    file = tmp_path / "arbiter.json"
+    file.write_text(json.dumps({"labmates": ["user-overcap"], "grace": {"user-overcap": 300}}))
+    with pytest.raises(KeyboardInterrupt):
+        service.main(str(file))
+    assert capsys.readouterr().out.splitlines() == [
+        "partitions preempted by labmates: user-overcap; checking every 15 s",
+        "doing nothing: scontrol: no answer",
+    ]
 
 
 def test_the_active_controller_is_the_first_that_is_up() -> None:
