@@ -98,6 +98,14 @@ def test_a_controller_has_homes_where_people_may_log_in(skynet: Cluster, role: s
         assert len(homes_for(cluster, node)) == homes
 
 
+@pytest.mark.parametrize("role", ["head", "compute", "gateway"])
+def test_who_does_not_mount_the_homes_has_local_ones_where_people_always_work(skynet: Cluster, role: str) -> None:
+    node = replace(skynet.nodes["sky1"], name="other", roles=(role,))
+    closed = skynet.access.model_copy(update={"controller_ssh": "admins", "fileserver_ssh": "admins"})
+    homes = homes_for(replace(skynet, access=closed), node)
+    assert {it.path for it in homes} == {f"/home/{name}" for name in skynet.users}
+
+
 def test_a_directory_is_made_in_the_innermost_export_that_holds_it(tmp_path: Path) -> None:
     text = STORED.read_text()
     plain = 'plain: {server: fs1, path: /export/plain, mount_on: "gpu-1", squash: all}'
