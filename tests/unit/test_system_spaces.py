@@ -96,6 +96,7 @@ def test_a_controller_has_homes_where_people_may_log_in(skynet: Cluster, role: s
     for access, homes in (("open", len(skynet.users)), ("admins", 0)):
         cluster = replace(skynet, access=skynet.access.model_copy(update={"controller_ssh": access}))
         assert len(homes_for(cluster, node)) == homes
+        assert homes_for(cluster, replace(node, roles=("database",))) == []
 
 
 @pytest.mark.parametrize("role", ["head", "compute", "gateway"])
