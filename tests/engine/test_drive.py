@@ -379,16 +379,20 @@ SLOW = """
     from pathlib import Path
     from gpupool.engine.drive import NodeHost, run
     from gpupool.engine import drive
+    from gpupool.engine.progress import Silence
     from pyinfra.operations import server
     drive.GRACE_SECONDS = float(sys.argv[1])
     def site():
-        server.shell(name="first", commands=["echo up > mark; sleep 1.2; echo down > mark"])
+        server.shell(name="first", commands=["echo up > mark; until [ -e end ]; do sleep 0.1; done; echo down > mark"])
         server.shell(name="second", commands=["echo never > mark"])
-    print(run([NodeHost("here", connector="local")], site, execute=True).as_dict())
+    class Told(Silence):
+        def note(self, text):
+            Path("noted").touch()
+    print(run([NodeHost("here", connector="local")], site, execute=True, progress=Told()).as_dict())
 """
 
 
-@pytest.mark.parametrize(("grace", "mark"), [(600, "down"), (0.01, "up")])
+@pytest.mark.parametrize(("grace", "mark"), [(1e6, "down"), (0.01, "up")], ids=["it ends", "it does not"])
 def test_ctrl_c_lets_the_running_command_end_and_begins_no_other(tmp_path: Path, grace: float, mark: str) -> None:
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     code = textwrap.dedent(SLOW)
@@ -398,10 +402,14 @@ def test_ctrl_c_lets_the_running_command_end_and_begins_no_other(tmp_path: Path,
     file = tmp_path / "mark"
     until(lambda: file.exists() and file.read_text(), "the first command runs")
     process.send_signal(signal.SIGINT)
+    until((tmp_path / "noted").exists, "Ctrl-C was seen")
+    if mark == "down":
+        (tmp_path / "end").touch()
     out, err = process.communicate()
+    assert file.read_text().strip() == mark
+    (tmp_path / "end").touch()
     assert err == ""
     assert "'interrupted': True" in out
     assert "stopped before it finished" in out
-    assert file.read_text().strip() == mark
     assert ("'operation': 'first'" in out) == (mark == "down")
     assert process.returncode == 0

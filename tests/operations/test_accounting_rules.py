@@ -159,6 +159,30 @@ def test_a_qos_that_a_running_partition_names_stays() -> None:
     assert held(there, goal) == {"QoS qa": "a partition of the running slurmctld uses it"}
 
 
+def test_a_qos_of_an_account_that_has_to_stay_stays_too() -> None:
+    slurmdbd = Slurmdbd()
+    reconcile(slurmdbd, normal({"cluster": "gp", "qos": {"qa": {}}, "accounts": {"la": {"QOS": ["qa"]}}}))
+    there, goal = slurmdbd.entities() | {"jobs": [["la", "ada", "normal"]]}, normal({"cluster": "gp"})
+    assert difference(there, goal) == []
+    assert held(there, goal) == {
+        "account la": "it has running or pending jobs",
+        "QoS qa": "account la cannot be removed yet and uses it",
+    }
+
+
+def test_a_coordinator_loses_one_account_and_the_others_are_not_touched() -> None:
+    users = {"ada": {"accounts": {"la": {}, "lb": {}}, "default_account": "la"}}
+    slurmdbd = Slurmdbd()
+
+    def goal(of_lb: list[str]) -> dict[str, Any]:
+        accounts = {"la": {"coordinators": ["ada"]}, "lb": {"coordinators": of_lb}}
+        return normal({"cluster": "gp", "accounts": accounts, "users": users})
+
+    reconcile(slurmdbd, goal(["ada"]))
+    (only,) = difference(slurmdbd.entities(), goal([]))
+    assert only.changes == (("coordinator ada", "removed from lb"),)
+
+
 def test_what_is_not_said_is_left_alone_unless_it_is_to_be_exact() -> None:
     there = empty() | {"cluster": ["gp"], "qos": {"qa": {field: parse(field, None) for field in QOS_FIELDS}}}
     there["qos"]["qa"]["GrpJobs"] = 7
@@ -184,3 +208,10 @@ def test_a_thousand_users_are_a_handful_of_commands() -> None:
     assert len(difference(slurmdbd.entities(), goal)) == 4
     reconcile(slurmdbd, goal)
     assert len(slurmdbd.held["users"]) == 1001
+
+
+def test_thousands_who_leave_are_a_handful_of_commands() -> None:
+    users = {f"a-user-of-a-domain-{number:05}@far": {"accounts": {"la": {}}} for number in range(3000)}
+    slurmdbd = Slurmdbd()
+    reconcile(slurmdbd, normal({"cluster": "gp", "accounts": {"la": {}}, "users": users}))
+    assert len(difference(slurmdbd.entities(), normal({"cluster": "gp", "accounts": {"la": {}}}))) == 6

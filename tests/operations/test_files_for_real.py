@@ -72,6 +72,22 @@ def entries(root: Path) -> dict[str, Any]:
     }
 
 
+def test_a_file_that_is_a_mount_point_is_written_and_not_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a container's /etc/hosts is: what is mounted cannot be renamed onto."""
+    programs, hosts = tmp_path / "bin", tmp_path / "hosts"
+    programs.mkdir()
+    (programs / "mountpoint").write_text(f'#!/bin/sh\n[ "$3" = {hosts} ]\n')
+    (programs / "mountpoint").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    hosts.write_text("before\n")
+    number = hosts.stat().st_ino
+    apply(files=[File(str(hosts), "after\n", **ME), File(f"{tmp_path}/other", "text\n", **ME)])
+    assert (hosts.read_text(), hosts.stat().st_ino) == ("after\n", number)
+    assert {it.name for it in tmp_path.iterdir()} == {"bin", "hosts", "other"}
+
+
 def test_second_time_there_is_nothing_to_do(tmp_path: Path) -> None:
     (tmp_path / "was").symlink_to("/old")
     (tmp_path / "empty").write_text("not empty")

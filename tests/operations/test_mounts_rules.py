@@ -44,6 +44,21 @@ def test_what_only_a_new_mount_gives(wanted: str, lacks: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("kind", "inner", "lacks"),
+    [
+        ("nfs", "rw,vers=3,hard", ["vers=4.2"]),
+        ("nfs4", "rw,vers=4.1,hard", ["vers=4.2"]),
+        # where the kernel does not say the version there is nothing to compare with, nor with what is no NFS
+        ("nfs4", "rw,hard", []),
+        ("cifs", "rw,vers=3.1.1,hard", []),
+    ],
+)
+def test_only_what_the_kernel_says_of_nfs_is_compared(kind: str, inner: str, lacks: list[str]) -> None:
+    mount = mount_of(f"31 21 0:41 / /srv/a rw,noatime shared:5 - {kind} server:/a {inner}")
+    assert fixed("hard,vers=4.2", mount) == lacks
+
+
+@pytest.mark.parametrize(
     ("wanted", "options", "lacks"),
     [
         ("hard,noatime", "rw,noatime", []),
@@ -62,6 +77,7 @@ def test_what_a_remount_gives(wanted: str, options: str, lacks: list[str]) -> No
 def test_a_bind_has_the_options_of_what_it_shows() -> None:
     bound = mount_of("31 21 0:41 /x /srv/a rw,relatime - tmpfs server:/x rw,size=1k")
     assert (fixed("bind", bound), remountable("bind,nosuid", bound)) == ([], [])
+    assert fixed("bind,soft", mount_of(nfs())) == []
 
 
 @given(some.text(some.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20))

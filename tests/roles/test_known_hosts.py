@@ -1,6 +1,10 @@
 """Every node gets the host keys of all, read from them in the same run; who is not there keeps the line that he had."""
 
+from collections import Counter
+from typing import Any
+
 import empty_nodes
+import gevent
 import pytest
 from empty_nodes import host_key
 from pyinfra.api.exceptions import ConnectError
@@ -87,3 +91,22 @@ def test_a_node_gives_keys_for_itself_alone() -> None:
     assert known("login1") == {name: (theirs if name == "a40-01" else host_key(name),) for name in NODES}
     text = empty_nodes.text_put("login1", KNOWN)
     assert [line for line in text.splitlines() if theirs in line and not line.startswith("a40-01,")] == []
+
+
+def test_a_node_is_asked_by_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All nodes ask all others at once, and sshd takes ten sessions on one connection."""
+    answer, at_work, most = empty_nodes.EmptyNode.run_shell_command, Counter[str](), Counter[str]()
+
+    def slowly(self: empty_nodes.EmptyNode, command: Any, *args: Any, **kwargs: Any) -> Any:
+        name = self.host.name
+        at_work[name] += 1
+        most[name] = max(most[name], at_work[name])
+        gevent.sleep(0)
+        try:
+            return answer(self, command, *args, **kwargs)
+        finally:
+            at_work[name] -= 1
+
+    monkeypatch.setattr(empty_nodes.EmptyNode, "run_shell_command", slowly)
+    assert not apply().failures
+    assert most == dict.fromkeys(NODES, 1)

@@ -1,5 +1,6 @@
 """The site deploy on nodes where nothing is there yet: what each node gets, in which order, and who fails with whom."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -10,12 +11,15 @@ from pathlib import Path
 import empty_nodes
 import pytest
 from first_apply import TARGETS, kept, steps
+from pyinfra import host
 from pyinfra.api.exceptions import ConnectError
 
 from gpupool.cli.running import SITE
 from gpupool.engine.drive import Report, run
+from gpupool.operations import munge, slurm
 from gpupool.roles import gpu, storage
 from gpupool.target import Target
+from gpupool.wanted import File
 
 STAGES = [
     *["No job would end", "Servers are ready", "The munge key is made", "The configuration is tried"],
@@ -135,6 +139,20 @@ def test_without_the_controller_others_say_that_they_lack_its_key() -> None:
     assert done(report, "files") == FROM_ZERO["files"]
 
 
+def test_a_source_without_a_key_is_asked_again_by_the_next_node() -> None:
+    """Without the stages of our own deploy: who asks too early fails alone."""
+
+    def deploy() -> None:
+        for node in ("login1", "control", "rtx-01"):
+            if host.name == node:
+                munge.key(name="Munge key", source=None if node == "control" else "control")
+
+    report = run(empty_nodes.testbed("example").hosts, deploy, execute=True)
+    why = "Munge key: there is no munge key here, and control, which has it, has no munge key"
+    assert report.failures == {"login1": why}
+    assert (done(report, "control"), done(report, "rtx-01")) == (["Munge key"], ["Munge key"])
+
+
 def test_a_fileserver_that_fails_keeps_nobody_from_the_next_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("no disks")
@@ -157,6 +175,30 @@ def test_what_the_first_controller_refuses_no_other_node_gets() -> None:
     }
     assert not any(path.startswith("/etc/slurm/") for path, *_ in empty_nodes.staged("vicki"))
     assert "Slurm node daemon" in done(report, "clippy")
+
+
+@pytest.mark.parametrize("there", ["new", "old"])
+def test_who_has_the_files_already_loses_nothing_by_a_first_controller_that_fails(
+    there: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = "/etc/slurm/slurm.conf"
+    lines = [f"P\tf\t644\troot\troot\t\t{path}", f"S\t{hashlib.sha256(there.encode()).hexdigest()}\t{path}"]
+
+    def answer(raw: str, told: empty_nodes.Told) -> list[str]:
+        return lines if path in raw and told is empty_nodes.TOLD["login1"] else []
+
+    def deploy() -> None:
+        if host.name == "control":
+            munge.key(name="Munge key")
+        if host.name == "login1":
+            slurm.require_accepted_by(name="Configuration tried", first="control", files=[File(path, "new")])
+
+    monkeypatch.setattr(empty_nodes, "_answer", answer)
+    empty_nodes.BROKEN["control"] = "mungekey"
+    failures = run(empty_nodes.testbed("example").hosts, deploy, execute=True).failures
+    assert failures.pop("control")
+    why = f"Configuration tried: {path} is not changed: control, which tests the new one, has failed in this run"
+    assert failures == ({} if there == "new" else {"login1": why})
 
 
 def test_what_would_end_jobs_is_refused_before_any_node_changes() -> None:

@@ -7,12 +7,12 @@ import time
 from pathlib import Path
 
 import pytest
-from arbitrated import NOW, evicted
+from arbitrated import NOW, RULES, evicted
 
 from gpupool.cluster.load import load
 from gpupool.compile.slurm.arbiter import settings
 from gpupool.programs.arbiter import __main__ as service
-from gpupool.programs.arbiter import jobs, limits, room
+from gpupool.programs.arbiter import decide, jobs, limits, room
 from gpupool.programs.arbiter.decide import Settings
 from gpupool.programs.arbiter.jobs import Job, UnsureError
 from gpupool.programs.arbiter.limits import Limits
@@ -111,6 +111,25 @@ def test_memory_by_gpu_in_any_form_is_no_reason_to_stop(text: str, mib: int | No
         assert job.asks["mem"] == (asked["mem"] if mib is None else mib * asked.get("gres/gpu", 0))
 
 
+@pytest.mark.parametrize(
+    ("text", "mib"), [("1024K", 1), ("3M", 3), ("1.50G", 1536), ("2T", 2 * 1024**2), ("1P", 1024**3), ("5", 5)]
+)
+def test_memory_is_counted_in_mib(text: str, mib: float) -> None:
+    assert jobs.tres(f"cpu=2,mem={text},gres/gpu:a40=1")["mem"] == mib
+
+
+@pytest.mark.parametrize(
+    ("text", "tasks"),
+    [("1-4", 4), ("2-5,9", 5), ("2-5,9%2", 2), ("0-6:2,9", 8), ("1-2%9", 2), ("7", 1), ("1,2,...", 2), ("", 1)],
+)
+def test_a_waiting_array_is_as_many_tasks_as_may_run_at_once(text: str, tasks: int) -> None:
+    """Steps count as if there were none: too many at the most."""
+    squeue = json.loads((RECORDED / "24.11" / "squeue.json").read_text())
+    for entry in squeue["jobs"]:
+        entry |= {"array_task_string": text, "array_task_id": {"set": False, "infinite": False, "number": 0}}
+    assert {job.tasks for job in jobs.read(json.dumps(squeue))} == {tasks}
+
+
 @pytest.mark.parametrize("lost", ["preempt_time", "tres_alloc_str", "account", "job_state", "admin_comment"])
 def test_a_field_that_is_missing_makes_it_unsure(lost: str) -> None:
     squeue = json.loads((RECORDED / "26.05" / "squeue.json").read_text())
@@ -126,6 +145,11 @@ def test_nonsense_makes_it_unsure(text: str) -> None:
         jobs.read(text)
     with pytest.raises(UnsureError):
         limits.read(text)
+
+
+def test_no_node_at_all_makes_it_unsure() -> None:
+    with pytest.raises(UnsureError, match=r"^scontrol show nodes: no node in its answer$"):
+        room.read("\n")
 
 
 def test_grace_times_end_whatever_is_wrong_with_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,9 +179,94 @@ def test_grace_times_end_whatever_is_wrong_with_who_waits(monkeypatch: pytest.Mo
     assert asked.index(noted) < asked.index(ended), "slurmdbd keeps the comment that a run has as it ends"
 
 
+@pytest.mark.parametrize("noted", [True, False], ids=["noted", "slurmctld refuses the note"])
+def test_a_cycle_asks_notes_signals_and_logs(
+    noted: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who cannot be noted is not signalled either: nobody would know that he leaves."""
+    squeue = json.loads((RECORDED / "24.11" / "squeue.json").read_text())
+    for entry in squeue["jobs"]:
+        entry["admin_comment"] = ""
+    answers = {
+        "scontrol ping": f"Slurmctld(primary) at {socket.gethostname()} is UP",
+        "squeue --json": json.dumps(squeue),
+        "scontrol show assoc_mgr flags=assoc,qos accounts=cvmlp-lab": (RECORDED / "24.11" / "limits.txt").read_text(),
+        "scontrol -o show nodes": (RECORDED / "24.11" / "nodes.txt").read_text(),
+    }
+    done: list[list[str]] = []
+
+    def ask(command: list[str]) -> str:
+        if (text := " ".join(command)) in answers:
+            return answers[text]
+        if command[0] == "sacct" or command[:2] == ["scontrol", "write"]:
+            return ""
+        if not noted and command[:2] == ["scontrol", "update"]:
+            raise UnsureError("scontrol update: Invalid job id")
+        done.append(command)
+        return ""
+
+    monkeypatch.setattr(service, "ask", ask)
+    service.Arbiter(RULES).cycle()
+    lines = capsys.readouterr().out.splitlines()
+    if not noted:
+        assert (done, set(lines)) == ([], {"scontrol update: Invalid job id"})
+        return
+    queue = jobs.read(json.dumps(squeue))
+    array = next(job for job in queue if job.reason == "JobArrayTaskLimit").name.partition("_")[0]
+    tasks = [f"{array}_{task}" for task in (1, 2, 3)]
+    notes, signals = done[:-2], done[-2:]
+    assert sorted(name for words in notes for name in words[2].removeprefix("JobId=").split(",")) == tasks
+    assert all(words[3].startswith("AdminComment=[gpupool: leaves at ") for words in notes)
+    assert [(words[:2], sorted(words[2:])) for words in signals] == [
+        (["scancel", "--signal=CONT"], tasks),
+        (["scancel", "--signal=TERM"], tasks),
+    ]
+    waits = [job.name for job in queue if job.pending and job.reason == "AssocGrpGRES"]
+    whys = [f"is signalled: job {name} of u-cvmlp2 waits on the limit of cvmlp-lab (AssocGrpGRES)" for name in waits]
+    assert [line.split(" in user-overcap ")[0].split(" of ")[0] for line in sorted(lines)] == [
+        f"job {it}" for it in tasks
+    ]
+    assert {line.split(" in user-overcap ")[1] for line in lines} <= set(whys)
+
+
 def number(value: int) -> dict[str, object]:
     """Return a number as Slurm 24.11 writes it."""
     return {"set": True, "infinite": False, "number": value}
+
+
+def test_a_mark_of_a_run_before_does_not_count() -> None:
+    squeue = json.loads((RECORDED / "24.11" / "squeue.json").read_text())
+    for entry in squeue["jobs"]:
+        entry["admin_comment"] = f"[gpupool: leaves at {NOW}, run 1, for job 9]"
+    for run, leaves in ((1, True), (2, False)):
+        for entry in squeue["jobs"]:
+            entry["restart_cnt"] = number(run)
+        running = [job for job in jobs.read(json.dumps(squeue)) if job.running and not job.preempted]
+        assert {decide.leaving(job) for job in running} == {leaves}
+
+
+def test_the_service_says_what_it_watches_and_once_why_it_does_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    turns = iter(range(3))
+
+    def ask(command: list[str]) -> str:
+        raise UnsureError(f"{command[0]}: no answer")
+
+    def sleep(_: float) -> None:
+        if next(turns, None) is None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(service, "ask", ask)
+    monkeypatch.setattr(time, "sleep", sleep)
+    file = tmp_path / "arbiter.json"
+    file.write_text(json.dumps({"labmates": ["user-overcap"], "grace": {"user-overcap": 300}}))
+    with pytest.raises(KeyboardInterrupt):
+        service.main(str(file))
+    assert capsys.readouterr().out.splitlines() == [
+        "partitions preempted by labmates: user-overcap; checking every 15 s",
+        "doing nothing: scontrol: no answer",
+    ]
 
 
 def test_the_active_controller_is_the_first_that_is_up() -> None:

@@ -101,6 +101,23 @@ def test_a_limit_of_an_account_above_is_no_reason_to_evict() -> None:
     assert evicted(queue, full, [node(8, 4)]) == []
 
 
+@pytest.mark.parametrize("above", [{"a": "dept", "dept": "a"}, {"a": "dept", "dept": "top", "top": "dept"}])
+def test_accounts_above_each_other_in_a_circle_are_no_reason_to_evict(above: dict[str, str]) -> None:
+    """Read while an admin moves them."""
+    queue = [*FULL, waits("9")]
+    lab, free = capped(queue, 4), Limit({"gres/gpu": 99}, {"gres/gpu": 4})
+    known = dataclasses.replace(lab, parents=above, accounts={"dept": free, "top": free, **lab.accounts})
+    assert evicted(queue, known, [node(8, 4)]) == []
+
+
+@pytest.mark.parametrize("first", [{"priority": 5001}, {}])
+def test_of_two_that_wait_the_one_that_slurm_starts_first_gets_the_place(first: dict[str, object]) -> None:
+    """The one of the higher priority, and of the same the older one, whatever order squeue prints them in."""
+    queue = [FULL[2], waits("10"), waits("100" if first else "9", **first)]
+    leaves = evicted(queue, capped(queue, 1), [node(8, 1)])
+    assert [it.mark and it.mark.waiting for it in leaves] == ["100" if first else "9"]
+
+
 def test_an_account_that_a_coordinator_added_keeps_nobody_elses_job_waiting() -> None:
     """The arbiter does not know what is above it: nobody leaves for its jobs, and everybody else is served."""
     queue = [*FULL, waits("8", account="b", priority=9000), job("7", account="b"), waits("9")]
@@ -164,6 +181,14 @@ def test_a_grace_time_ends_to_the_second_and_never_before() -> None:
     assert decide.overdue([preempted], RULES, NOW + 0.9) == []
     assert decide.deadline([preempted], RULES) == NOW + 1
     assert [(it.act, it.job.name) for it in decide.overdue([preempted], RULES, NOW + 1)] == [("end", "5")]
+
+
+def test_a_job_that_slurm_gives_no_time_ends_at_once_and_an_end_before_the_preemption_is_none() -> None:
+    def preempted(end: int) -> list[Job]:
+        return [job("5", preempted=NOW, end=end, partitions=("overcap",), account="overcap")]
+
+    assert decide.deadline(preempted(NOW), RULES) == NOW + 1
+    assert decide.deadline(preempted(NOW - 1), RULES) is None
 
 
 def test_only_jobs_that_were_preempted_or_signalled_end() -> None:

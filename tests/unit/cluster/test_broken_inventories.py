@@ -126,6 +126,19 @@ def test_two_people_of_one_id_do_not_share_a_home(check: Callable[[str], list[st
     assert "storage.home.path: /home/ann would be the directory of both ann@a.org and ann@b.org" in said
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *["root", "daemon", "bin", "sys", "mail", "nobody", "slurm", "munge", "mysql", "sshd"],
+        *["people", "docker", "sudo", "users"],
+    ],
+)
+def test_no_user_and_no_lab_is_called_as_the_system_calls_its_own(name: str, check: Callable[[str], list[str]]) -> None:
+    for people in (SMALL.replace("name: ann", f"name: {name}"), re.sub(r"\bblue\b", name, SMALL)):
+        (said,) = check(people)
+        assert f"{name} is a system user or group on every node (choose another name)" in said
+
+
 def test_a_private_key_is_not_repeated(check: Callable[[str], list[str]]) -> None:
     # in two parts, or it would be found where nobody may have one
     key = '"-----BEGIN OPENSSH PRIVATE KEY' + '-----\\nb3BlbnNz\\n"'

@@ -271,6 +271,36 @@ def test_what_cannot_be_looked_at_leaves_the_old_figure(
     assert (space / "u-one" / FILE).read_text() == old
 
 
+def test_a_directory_of_which_one_part_cannot_be_read_keeps_the_old_figure_whatever_the_other_parts_are(
+    space: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (space / "u-one" / "more").mkdir()
+    run(space, levels=2)
+    old = (space / "u-one" / FILE).read_text()
+    real = tree.open_below
+    closed: list[str] = []
+
+    def first_closed(above: int, name: str, device: int) -> int | None:
+        if tree.path_of(above).endswith("/u-one") and not closed:
+            closed.append(name)
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return real(above, name, device)
+
+    monkeypatch.setattr(tree, "open_below", first_closed)
+    why = f"{space}/u-one: not counted, because of {{}}: {os.strerror(errno.EIO)}"
+    assert run(space, levels=2) == (False, [why.format(*closed)])
+    assert (space / "u-one" / FILE).read_text() == old
+
+
+def test_what_a_file_system_has_at_its_top_is_nobodys_and_below_it_counts(space: Path) -> None:
+    for folder in (space / "lost+found", space / "u-one" / "lost+found"):
+        folder.mkdir()
+        (folder / "data").write_bytes(b"x" * 200_000)
+    assert run(space) == (True, [])
+    assert not (space / "lost+found" / FILE).exists()
+    assert told(space / "u-one") == du(space / "u-one")
+
+
 def test_the_way_to_the_top_may_hold_no_link(space: Path, tmp_path: Path) -> None:
     (tmp_path / "way").symlink_to(space)
     with pytest.raises(tree.NoWayError, match="way in its path is a link"):

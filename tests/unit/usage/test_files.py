@@ -96,6 +96,8 @@ def test_where_the_server_is_not_ours_the_first_head_does_it(tmp_path: Path) -> 
         for node in data.get("nodes", ()):
             if node["name"] == "files":
                 node["managed"] = False
+        if "nodes" in data:
+            data["nodes"].sort(key=lambda node: "head" in node["roles"])
         if "storage" in data:
             del data["storage"]["pools"]
             for name, export in data["storage"]["exports"].items():
@@ -114,6 +116,24 @@ def test_where_the_server_is_not_ours_the_first_head_does_it(tmp_path: Path) -> 
     service = texts(cluster, "login1")["/etc/systemd/system/gpupool-usage.service"]
     assert "ReadWritePaths" not in service, "a server that is away would keep the unit from starting"
     assert "ProtectSystem=full" in service
+
+
+def test_where_no_head_mounts_it_either_the_first_node_that_does_looks_after_it(tmp_path: Path) -> None:
+    def unmanaged(data: dict[str, Any]) -> None:
+        for node in data.get("nodes", ()):
+            if node["name"] == "files":
+                node["managed"] = False
+        if "storage" in data:
+            del data["storage"]["pools"]
+            for name, export in data["storage"]["exports"].items():
+                kept = {key: value for key, value in export.items() if key in ("server", "path", "at", "enabled")}
+                data["storage"]["exports"][name] = {**kept, "mount_on": "@compute"}
+
+    cluster = changed("example", tmp_path, unmanaged)
+    first, *others = cluster.having("compute")
+    assert [it.seen for it in jobs_for(cluster, first).count] == ["/mnt/projects", "/mnt/scratch"]
+    assert others
+    assert not any(jobs_for(cluster, node).count for node in others)
 
 
 def test_a_purge_of_nodes_own_directories_runs_on_each_of_them(tmp_path: Path) -> None:

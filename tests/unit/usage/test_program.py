@@ -1,5 +1,6 @@
 """The program as a node runs it, and what it tells those who ask from afar."""
 
+import errno
 import json
 import os
 import re
@@ -14,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from gpupool.compile.template import fill
+from gpupool.programs.usage import __main__ as program
 from gpupool.programs.usage import count, note, report, tree
 
 FILE = "disk-usage.txt"
@@ -87,17 +89,19 @@ def test_the_program_runs_by_itself_and_says_what_it_left_out(space: Path, tmp_p
     }
     (tmp_path / "usage.json").write_text(json.dumps(settings))
 
-    def program(word: str) -> subprocess.CompletedProcess[str]:
+    def runs(word: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-I", "-c", START, word, str(tmp_path / "usage.json")],
             capture_output=True, text=True, check=False, env=env(tmp_path),
         )  # fmt: skip
 
-    ran = program("count")
+    ran = runs("count")
     assert ran.returncode == 1
-    assert ran.stdout.splitlines()[0].startswith(f"{tmp_path}/gone: left out: ")
+    first, second, *_ = ran.stdout.splitlines()
+    assert first == f"{tmp_path}/gone: left out: its file system does not answer within 20 s, or does not exist"
+    assert re.fullmatch(rf"{re.escape(str(space))}: counted in \d+ s", second)
     assert told(space / "u-two") > 100
-    lines = [json.loads(line) for line in program("report").stdout.splitlines()]
+    lines = [json.loads(line) for line in runs("report").stdout.splitlines()]
     assert [line.get("path", "trouble" if "trouble" in line else "") for line in lines] == [
         *("trouble", "u-one", "u-two", ""),
     ]
@@ -139,6 +143,42 @@ def test_a_tree_that_is_deeper_than_anybody_can_go_fails_nothing(space: Path, tm
     assert (left.path, left.why) == ("u-one", why)
     assert not (space / "u-one" / FILE).exists()
     assert told(space / "u-two") > 100
+
+
+def test_a_purge_logs_every_file_and_begins_with_a_list(
+    space: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs = tmp_path / "log"
+    monkeypatch.setattr(program, "STATE", tmp_path / "state")
+    monkeypatch.setattr(program, "LOGS", logs)
+    settings = {"purge": [{"path": str(space), "seconds": 0, "every": 86400, "keep": 1}]}
+    verbs = []
+    for _ in range(2):
+        assert program.run_purge(settings, dry=False)
+        (log,) = logs.iterdir()
+        verbs.append([line.split("\t")[1] for line in log.read_text().splitlines()])
+    assert verbs == [["would remove file"] * 2, ["would remove file"] * 2 + ["remove file"] * 2]
+    assert capsys.readouterr().out.splitlines() == [
+        f"{space}: this is the first run, so nothing is removed; {logs} lists what the next run will remove",
+        f"{space}: would go: 2 files and links (200.0K), 0 directories",
+        f"{space}: gone: 2 files and links (200.0K), 0 directories",
+    ]
+
+
+def test_a_purge_that_cannot_remove_all_says_so_and_fails(
+    space: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(program, "STATE", tmp_path / "state")
+    monkeypatch.setattr(program, "LOGS", tmp_path / "log")
+    settings = {"purge": [{"path": str(space), "seconds": 0, "every": 86400, "keep": 1}]}
+    program.run_purge(settings, dry=False)
+    monkeypatch.setattr(os, "unlink", refuse)
+    assert not program.run_purge(settings, dry=False)
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == f"{space}: gone: 0 files and links (0.0K), 0 directories; 2 failed"
 
 
 @given(some.one_of(some.binary(max_size=20), some.text(max_size=20).map(str.encode)))

@@ -1,5 +1,6 @@
 """What is old goes, with a line for each; nothing else does, whatever people do meanwhile."""
 
+import errno
 import os
 import time
 from collections.abc import Callable
@@ -315,6 +316,38 @@ def test_a_bind_mount_is_not_entered(scratch: Path, monkeypatch: pytest.MonkeyPa
     assert "u-one/run/logs/log" in names(scratch)
 
 
+@pytest.mark.parametrize(
+    ("step", "place"),
+    [("open", "u-one/run/logs"), ("unlink", "u-one/run/logs/log"), ("rmdir", "u-one/run/logs")],
+)
+def test_what_cannot_be_removed_is_counted_and_written_down(
+    scratch: Path, monkeypatch: pytest.MonkeyPatch, step: str, place: str
+) -> None:
+    real = getattr(os, step)
+
+    def refuse(name: str, *args: object, **kwargs: object) -> object:
+        if name == Path(place).name:
+            raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(os, step, refuse)
+    gone, log = run(scratch)
+    assert place in names(scratch)
+    assert gone.failed == 1
+    failed = [line.partition("\t")[2] for line in log if "\tfailed: " in line]
+    assert failed == [f"failed: Operation not permitted\t\t\t\t{scratch}/{place}"]
+
+
+def test_a_directory_in_which_somebody_begins_to_work_stays_and_is_no_failure(
+    scratch: Path, meanwhile: Callable[..., None]
+) -> None:
+    meanwhile("/logs", lambda: (scratch / "u-one" / "run" / "logs" / "new").write_text("x"))
+    gone, log = run(scratch)
+    assert names(scratch) == {"u-one", "u-one/run", "u-one/run/logs", "u-one/run/logs/new"}
+    assert gone.failed == 0
+    assert not [line for line in log if "failed" in line]
+
+
 def test_what_cannot_be_written_down_is_not_done(scratch: Path) -> None:
     def full(line: str) -> None:
         raise OSError(28, "No space left on device")
@@ -336,6 +369,14 @@ def test_the_first_run_and_one_after_a_jump_of_the_clock_only_list(tmp_path: Pat
     assert "60 days ago" in purge.doubt(stamp, scratch, now + 123 * DAY)
     assert purge.doubt(stamp, scratch, now + 124 * DAY) == ""
     assert "-124 days ago" in purge.doubt(stamp, scratch, now)
+
+
+def test_a_run_may_be_left_out_and_the_next_begin_hours_late(tmp_path: Path) -> None:
+    stamp, scratch, now = tmp_path / "stamp", rule(tmp_path), 1.8e9
+    purge.doubt(stamp, scratch, now)
+    late = now + 2 * DAY + 5 * 3600
+    assert purge.doubt(stamp, scratch, late) == ""
+    assert "2 days ago" in purge.doubt(stamp, scratch, late + 2 * DAY + 7 * 3600)
 
 
 def test_logs_of_more_than_a_year_go(tmp_path: Path) -> None:

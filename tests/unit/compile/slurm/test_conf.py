@@ -1,6 +1,7 @@
 """slurm.conf, gres.conf and cgroup.conf: what they say of SkyNet, and where Slurm's versions differ."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -198,6 +199,35 @@ def test_a_waiting_job_without_gpus_reserves_no_nodes(skynet: Cluster) -> None:
     santos = settings(slurm_conf(load(INVENTORY / "santos-dumont")))
     assert "PriorityWeightPartition" not in santos
     assert "SchedulerParameters" not in santos
+
+
+NO_LABS = (
+    ("kind: lab, gid: 5001, contributed_gpus: 10", "kind: group, gid: 5001"),
+    ("kind: lab, gid: 5002, contributed_gpus: 6", "kind: group, gid: 5002"),
+)
+NO_GPUS = (
+    (", gpus: {a40: 8}", ""),
+    *[("contributed_gpus: 10", "contributed_gpus: 0"), ("contributed_gpus: 6", "contributed_gpus: 0")],
+    *[("max_memory: {per_gpu: 60G, per_cpu", "max_memory: {per_cpu"), ("cpus_kept_per_gpu: 6", "cpus_kept_per_gpu: 0")],
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "two_kinds"),
+    [
+        ((), True),
+        (NO_LABS, False),
+        (NO_GPUS, False),
+        ([("default_memory: {per_gpu: 30G, per_cpu: 2G}", "default_memory: {per_cpu: 2G}")], False),
+    ],
+    ids=["as it is", "no labs", "no GPUs", "no memory for each GPU"],
+)
+def test_jobs_without_gpus_stand_lower_only_where_labs_own_gpus_and_both_kinds_of_jobs_have_a_default(
+    changes: Sequence[tuple[str, str]], two_kinds: bool, tmp_path: Path
+) -> None:
+    cluster = changed(SMALL, tmp_path, *changes)
+    keys = settings(slurm_conf(cluster))
+    assert ("PriorityWeightPartition" in keys, step_down(cluster) is not None) == (two_kinds, two_kinds)
 
 
 @pytest.mark.promise("SKY-205")

@@ -230,6 +230,11 @@ def test_memory_is_not_raised_afterwards(everything: Plugin) -> None:
     for change in ({"min_cpus": 1}, {"num_tasks": 1}, {"max_nodes": 8}, {"min_nodes": 8, "max_nodes": 8}):
         assert not everything.modify(change, eight).accepted, change
     assert everything.modify({"min_mem_per_node": 31 * GIB}, eight).accepted
+    for_each = {"min_cpus": 8, "min_mem_per_cpu": 4 * GIB, "min_nodes": 1, "max_nodes": 1}
+    assert everything.modify({"min_mem_per_cpu": 3 * GIB}, for_each).accepted
+    assert not everything.modify({"min_mem_per_cpu": 5 * GIB}, for_each).accepted
+    assert everything.modify({"mem_per_tres": f"gres/gpu:{45 * GIB}"}, record).accepted
+    assert not everything.modify({"mem_per_tres": f"gres/gpu:{46 * GIB}"}, record).accepted
     assert everything.modify({"name": "x", "priority": 0}, {**record, "min_mem_per_node": 99 * GIB}).accepted
     assert everything.modify({"min_mem_per_node": 91 * GIB}, record, uid=0).accepted, "root may"
 

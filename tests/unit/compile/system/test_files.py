@@ -10,7 +10,7 @@ from gpupool.cluster.load import load
 from gpupool.cluster.model import PEOPLE_GID, Cluster, Node
 from gpupool.compile import files_for
 from gpupool.compile.system.daemons import slurmd_default
-from gpupool.compile.system.devices import fake_devices
+from gpupool.compile.system.devices import fake_devices, fences_sessions
 from gpupool.compile.system.names import hosts
 from gpupool.compile.system.packages import packages_for
 from gpupool.compile.system.people import groups_for, people_for
@@ -113,6 +113,21 @@ def test_packages(skynet: Cluster) -> None:
     for node in skynet.nodes.values():
         packages = packages_for(skynet, node)
         assert list(packages) == sorted(set(packages))
+        # each is reached by SSH, and knows the time in its zone and who is to be trusted
+        assert {"openssh-server", "systemd-timesyncd", "tzdata", "ca-certificates"} <= set(packages)
+
+
+def test_sessions_are_kept_from_gpus_only_where_jobs_are(skynet: Cluster) -> None:
+    """A user who may open all GPUs by a job gets nothing by being kept from them elsewhere."""
+    arandu = load(INVENTORY / "arandu")
+    assert fences_sessions(skynet, skynet.nodes["a40-01"])
+    assert not fences_sessions(skynet, skynet.nodes["marvin"])
+    assert not fences_sessions(arandu, arandu.nodes["dgx01"])
+
+
+def test_zfs_is_installed_where_there_are_pools(stored: Cluster) -> None:
+    with_zfs = {name for name, node in stored.nodes.items() if "zfsutils-linux" in packages_for(stored, node)}
+    assert with_zfs == {"fs1", "fs2", "gpu-1", "gpu-2"}
 
 
 def test_nodes_ask_all_controllers(skynet: Cluster, twin: Cluster) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from inventories import STORED, changed
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
@@ -82,6 +83,40 @@ def test_homes_are_made_on_their_server_and_local_ones_on_fileservers(skynet: Cl
 def test_nobodys_home_is_where_nobody_logs_in(skynet: Cluster) -> None:
     closed = replace(skynet, access=skynet.access.model_copy(update={"fileserver_ssh": "admins"}))
     assert homes_for(closed, closed.nodes["microvac"]) == []
+
+
+@pytest.mark.parametrize("role", ["controller", "backup-controller"])
+def test_a_controller_has_homes_where_people_may_log_in(skynet: Cluster, role: str) -> None:
+    node = replace(skynet.nodes["marvin"], name="other", roles=(role,))
+    for access, homes in (("open", len(skynet.users)), ("admins", 0)):
+        cluster = replace(skynet, access=skynet.access.model_copy(update={"controller_ssh": access}))
+        assert len(homes_for(cluster, node)) == homes
+        assert homes_for(cluster, replace(node, roles=("database",))) == []
+
+
+@pytest.mark.parametrize("role", ["head", "compute", "gateway"])
+def test_who_does_not_mount_the_homes_has_local_ones_where_people_always_work(skynet: Cluster, role: str) -> None:
+    node = replace(skynet.nodes["sky1"], name="other", roles=(role,))
+    closed = skynet.access.model_copy(update={"controller_ssh": "admins", "fileserver_ssh": "admins"})
+    homes = homes_for(replace(skynet, access=closed), node)
+    assert {it.path for it in homes} == {f"/home/{name}" for name in skynet.users}
+
+
+def test_a_directory_is_made_in_the_innermost_export_that_holds_it(tmp_path: Path) -> None:
+    plain = 'plain: {server: fs1, path: /export/plain, mount_on: "gpu-1", squash: all}'
+    cluster = changed(STORED, tmp_path, (plain, "inner: {server: fs2, path: /export/inner, at: /mnt/scratch/red}"))
+    folders = {it.path for it in folders_for(cluster, cluster.nodes["fs2"])}
+    assert folders == {"/export/inner/ann", "/zfs/fast/blue/bob"}
+
+
+@pytest.mark.parametrize("path", ["/mnt/scratch/{user}", "/mnt/scratch/{account}/{user}/runs"])
+def test_an_account_has_a_part_only_where_the_last_directory_above_the_users_is_its_own(
+    path: str, tmp_path: Path, stored: Cluster
+) -> None:
+    cluster = changed(STORED, tmp_path, ("/mnt/scratch/{account}/{user}", path))
+    assert [it for it in tops_for(cluster, cluster.nodes["fs2"]) if it.path.startswith("/zfs/fast")] == []
+    paths = {it.path for it in tops_for(stored, stored.nodes["fs2"])}
+    assert {it for it in paths if it.startswith("/zfs/fast")} == {"/zfs/fast/red", "/zfs/fast/blue"}
 
 
 def test_homes_that_are_not_shared_are_on_every_node_where_people_work() -> None:

@@ -68,6 +68,12 @@ def test_defaults_stand_at_the_top_and_are_inherited(stored: Cluster) -> None:
     assert found["tank/labs/red"].snapshots == {"daily": 7}
 
 
+def test_an_export_of_a_whole_pool_has_the_pools_defaults_too(stored: Cluster) -> None:
+    whole = datasets_for(stored, stored.nodes["fs2"])[0]
+    assert (whole.name, whole.mountpoint) == ("fast", "/zfs/fast")
+    assert whole.properties.items() >= {"compression": "lz4", "atime": "off", "xattr": "sa", "acltype": "posix"}.items()
+
+
 def test_what_is_not_said_is_left_alone(stored: Cluster) -> None:
     """No size, no quota: one that was set by hand stays."""
     blue = datasets(stored, "fs1")["tank/labs/blue"]
