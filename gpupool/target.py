@@ -60,7 +60,12 @@ class Target:
             "UserKnownHostsFile": self.ssh.get("ssh_known_hosts_file"),
         }
         lines += ["Host *", *(f"  {key} {value}" for key, value in options.items() if value)]
-        lines += ["  StrictHostKeyChecking yes", "  BatchMode yes", "  ConnectTimeout 10", "  LogLevel ERROR"]
+        lines += [
+            "  StrictHostKeyChecking yes",
+            "  BatchMode yes",
+            "  ConnectTimeout 30",
+            "  LogLevel ERROR",
+        ]
         return "\n".join(lines) + "\n"
 
 

@@ -59,7 +59,7 @@ def client(idle: Testbed, tmp_path: Path, words: list[str], **more: str) -> subp
 
 def options(idle: Testbed, *more: str) -> list[str]:
     known = idle.target.ssh["ssh_known_hosts_file"]
-    words = ["StrictHostKeyChecking=yes", f"UserKnownHostsFile={known}", "ConnectTimeout=10", *more]
+    words = ["StrictHostKeyChecking=yes", f"UserKnownHostsFile={known}", *more]
     return ["-F", "none", *(part for word in words for part in ("-o", word))]
 
 

@@ -40,7 +40,7 @@ class Stores(Testbed):
         """Return the number of a node's boot; nothing while it does not let us in."""
         assert self.target.testbed
         line = ssh_command(self.target.testbed, node, "root", ["cat /proc/sys/kernel/random/boot_id"])
-        alive = ["BatchMode=yes", "ConnectTimeout=4", "ServerAliveInterval=10", "ServerAliveCountMax=3"]
+        alive = ["BatchMode=yes", "ConnectTimeout=60", "ServerAliveInterval=10", "ServerAliveCountMax=3"]
         patient = [line[0], *(word for option in alive for word in ("-o", option)), *line[1:]]
         return subprocess.run(patient, capture_output=True, text=True, check=False).stdout.strip()
 
