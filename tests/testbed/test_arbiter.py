@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from pace import start, until
@@ -132,9 +133,12 @@ def test_a_grace_time_ends_on_time(lab: Testbed, grace: int) -> None:
     assert sorted(took)[1] < grace + 30 * start(), took
     ended = [line for line in decisions(lab, first).splitlines() if "in overcap is ended: preempted by Slurm" in line]
     assert len(ended) == len(took), "slurmctld came first"
-    look = f"sacct -nXPD -j {array} -o state,admincomment"
-    runs = until(lambda: _at_least(len(took), "REQUEUED|", lab.out("marvin", look)), "slurmdbd has the runs that ended")
-    assert runs == ["REQUEUED|[gpupool: preempted by Slurm, run 0]"] * len(took)
+    look = partial(lab.out, "marvin", f"sacct -nXPD -j {array} -o admincomment,state")
+    runs = until(lambda: _at_least(len(took), "[gpupool:", look()), "slurmdbd has the runs that ended", look)
+    # on a busy machine slurmctld may end a job while the arbiter is about to
+    assert {run.partition("|")[0] for run in runs} == {"[gpupool: preempted by Slurm, run 0]"}
+    assert {run.partition("|")[2] for run in runs} <= {"REQUEUED", "PREEMPTED"}
+    assert len(runs) == len(took)
 
 
 def _at_least(count: int, beginning: str, said: str) -> list[str]:
