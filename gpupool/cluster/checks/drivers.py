@@ -195,6 +195,6 @@ def ensure_gpu_models_are_known(site: Site) -> Iterator[Complaint]:
         for index, model in enumerate(entry.models if key in used else ()):
             if not of_model(model):
                 near = difflib.get_close_matches(model, models(), n=1)
-                hint = f"did you mean {near[0]}?" if near else "docs/gpus.md lists the models"
+                hint = f"did you mean {near[0]}?" if near else "gpupool/nvidia/models.yml lists those that are known"
                 message = f"the model {model!r} is in no table of this gpupool: whether the driver fits is not checked"
                 yield Complaint(("gpu_types", key, "models", index), message, hint, "warning")
