@@ -32,12 +32,17 @@ class _Gpu:
         return f"{self.type} ({self.model}, {self.needs.name}) of {self.nodes[0]}{more}"
 
 
-def _gpus(site: Site, driver: Driver) -> Iterator[_Gpu]:
+def _types(site: Site, driver: Driver) -> dict[str, list[str]]:
+    """Return the GPU types that a driver is for, each with its nodes."""
     nodes: dict[str, list[str]] = {}
     for node in site.node_table.nodes:
         for gpu in node.entry.gpus if node.name in driver.nodes else ():
             nodes.setdefault(gpu, []).append(node.name)
-    for gpu, names in nodes.items():
+    return nodes
+
+
+def _gpus(site: Site, driver: Driver) -> Iterator[_Gpu]:
+    for gpu, names in _types(site, driver).items():
         entry = site.inventory.gpu_types.get(gpu)
         for model in entry.models if entry else ():
             for needs in of_model(model):
@@ -53,8 +58,13 @@ def _one_each(pairs: Iterator[tuple[str, Complaint]]) -> Iterator[Complaint]:
 
 
 def ensure_drivers_are_known(site: Site) -> Iterator[Complaint]:
-    """A branch is one of NVIDIA's, a version is of its branch, a repository is declared, overrides do not overlap."""
-    newest, overridden = list(branches())[-1], dict[str, Path]()
+    """A branch is in the tables, a version is of its branch, a repository is declared."""
+    # each once: an override has what it does not say from software.cuda, and so the same complaint
+    yield from dict.fromkeys(_unknown(site))
+
+
+def _unknown(site: Site) -> Iterator[Complaint]:
+    newest = list(branches())[-1]
     for driver in _drivers(site):
         if driver.branch and driver.branch not in branches():
             if version(driver.branch) > version(newest):
@@ -63,7 +73,7 @@ def ensure_drivers_are_known(site: Site) -> Iterator[Complaint]:
             else:
                 near = difflib.get_close_matches(driver.branch, branches(), n=1, cutoff=0.3)
                 hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(branches())}"
-                yield Complaint(driver.at("driver_branch"), f"NVIDIA has no driver branch {driver.branch}", hint)
+                yield Complaint(driver.at("driver_branch"), f"unknown driver branch {driver.branch}", hint)
         if driver.version and driver.branch and driver.version.partition(".")[0] != driver.branch:
             message = f"version {driver.version} is not of branch {driver.branch}"
             yield Complaint(driver.at("version"), message, "set driver_branch, too")
@@ -74,7 +84,11 @@ def ensure_drivers_are_known(site: Site) -> Iterator[Complaint]:
         elif driver.repository is not None and driver.branch is None:
             message = f"the repository {driver.repository} may have several branches"
             yield Complaint(driver.at("repository"), message, "set driver_branch")
-    cuda = site.inventory.software.cuda
+
+
+def ensure_overrides_share_no_node(site: Site) -> Iterator[Complaint]:
+    """A node is in one override, and in software.cuda.where."""
+    cuda, overridden = site.inventory.software.cuda, dict[str, Path]()
     for index, override in enumerate(cuda.overrides if cuda else ()):
         path: Path = ("software", "cuda", "overrides", index, "where")
         for name in sorted(site.nodes_of(override.where)):
@@ -129,6 +143,10 @@ def _fits(branch: Branch, needs: Architecture) -> bool:
 
 def ensure_drivers_reach_the_cuda(site: Site) -> Iterator[Complaint]:
     """The CUDA that is promised is within the branch, and known to each GPU; min_cuda is within what is promised."""
+    yield from dict.fromkeys(_promises(site))
+
+
+def _promises(site: Site) -> Iterator[Complaint]:
     for driver in _drivers(site):
         if driver.promised and driver.cuda and version(driver.promised) > version(driver.cuda):
             message = f"CUDA {driver.promised} is promised, but branch {driver.branch} supports {driver.cuda}"
@@ -141,9 +159,7 @@ def ensure_drivers_reach_the_cuda(site: Site) -> Iterator[Complaint]:
 
 def _out_of_reach(site: Site, driver: Driver, usable: str) -> Iterator[tuple[str, Complaint]]:
     path = driver.at("cuda")
-    for gpu_type in {
-        gpu: None for node in site.node_table.nodes for gpu in node.entry.gpus if node.name in driver.nodes
-    }:
+    for gpu_type in _types(site, driver):
         entry = site.inventory.gpu_types.get(gpu_type)
         if entry and entry.min_cuda and version(entry.min_cuda) > version(usable):
             what = f"{dotted(path)} is {usable}" if driver.promised else f"branch {driver.branch} supports {usable}"
@@ -160,6 +176,10 @@ def _out_of_reach(site: Site, driver: Driver, usable: str) -> Iterator[tuple[str
 
 def ensure_drivers_can_be_had(site: Site) -> Iterator[Complaint]:
     """The distribution ships the branch, and the kernel module that is asked for; or a repository is named."""
+    yield from dict.fromkeys(_not_shipped(site))
+
+
+def _not_shipped(site: Site) -> Iterator[Complaint]:
     debian = site.inventory.software.debian
     shipped = distributions()[debian].branches
     for driver in _drivers(site):
@@ -178,6 +198,10 @@ def ensure_drivers_can_be_had(site: Site) -> Iterator[Complaint]:
         elif driver.module == "open" and driver.repository is None and packages and packages.open is None:
             message = f"Debian {debian} has no open kernel module of branch {branch.name}"
             yield Complaint(driver.at("module"), message, "use proprietary, another branch, or a repository")
+
+
+def ensure_repositories_are_whole(site: Site) -> Iterator[Complaint]:
+    """A suite has components, or is a directory of packages."""
     for key, repository in site.inventory.software.repositories.items():
         path: Path = ("software", "repositories", key, "components")
         if repository.suite.endswith("/") and repository.components:
