@@ -2,7 +2,20 @@
 
 from types import ModuleType
 
-from gpupool.cluster.checks import homes, limits, names, policy, room, spaces, storage, sums, system, tools, zfs
+from gpupool.cluster.checks import (
+    drivers,
+    homes,
+    limits,
+    names,
+    policy,
+    room,
+    spaces,
+    storage,
+    sums,
+    system,
+    tools,
+    zfs,
+)
 from gpupool.cluster.checks.site import Check, Site
 from gpupool.cluster.complaints import Complaint
 
@@ -12,7 +25,7 @@ def _in(room: ModuleType) -> tuple[Check, ...]:
 
 
 NAMES = _in(names)
-_OTHERS = (sums, policy, limits, room, storage, spaces, zfs, system, homes, tools)
+_OTHERS = (sums, policy, limits, room, storage, spaces, zfs, system, homes, tools, drivers)
 CHECKS = (*NAMES, *(check for room in _OTHERS for check in _in(room)))
 
 

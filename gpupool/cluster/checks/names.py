@@ -65,6 +65,8 @@ def selectors(site: Site) -> Iterator[tuple[Path, str]]:
     for index, image in enumerate(inventory.software.images):
         if image.where:
             yield ("software", "images", index, "where"), image.where
+    for index, override in enumerate(inventory.software.cuda.overrides if inventory.software.cuda else ()):
+        yield ("software", "cuda", "overrides", index, "where"), override.where
     for key, export in inventory.storage.exports.items():
         if export.mount_on:
             yield ("storage", "exports", key, "mount_on"), export.mount_on

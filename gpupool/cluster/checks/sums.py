@@ -117,18 +117,3 @@ def ensure_storage_is_mounted_somewhere(site: Site) -> Iterator[Complaint]:
         yield Complaint(
             ("storage", key), "these links are on no node", "set storage.links_on or storage.mount_on", "warning"
         )
-
-
-def ensure_driver_knows_the_gpus(site: Site) -> Iterator[Complaint]:
-    """A GPU type's min_cuda is not above the driver's CUDA."""
-    cuda = site.inventory.software.cuda
-    if cuda is None or cuda.cuda is None:
-        return
-    for key, gpu in site.inventory.gpu_types.items():
-        if gpu.min_cuda and _version(gpu.min_cuda) > _version(cuda.cuda):
-            message = f"needs CUDA {gpu.min_cuda}, but software.cuda.cuda is {cuda.cuda}"
-            yield Complaint(("gpu_types", key, "min_cuda"), message)
-
-
-def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split(".") if part.isdigit())

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gpupool.cluster.schema.base import Count, Domain, Fact, Flag, Name, Nodes, VariableName, Word
+from gpupool.cluster.schema.base import Count, CudaVersion, Domain, Fact, Flag, Name, Nodes, VariableName, Word
 from gpupool.cluster.units import Duration, Size
 
 Role = Literal[
@@ -39,7 +39,7 @@ class GpuType(Fact):
 
     models: tuple[Word, ...]
     memory: Size | None = Field(None, description="Memory of one GPU.")
-    min_cuda: Word | None = None
+    min_cuda: CudaVersion | None = Field(None, description="The oldest CUDA version that users' programs for it need.")
 
 
 class Hardware(Fact):

@@ -1,22 +1,79 @@
 """Software, environment, tools, timers, access and policies of a site."""
 
+import re
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from gpupool.cluster.schema.base import Count, Entry, Fact, Flag, Mode, Name, Nodes, VariableName, Word
+from gpupool.cluster.quote import quoted
+from gpupool.cluster.schema.base import Count, CudaVersion, Entry, Fact, Flag, Mode, Name, Nodes, VariableName, Word
 from gpupool.cluster.units import Duration, Size
 
 # sshd takes * and ? in AcceptEnv, and does not start with what it takes for no name
 AcceptedName = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z_*?][A-Za-z0-9_*?]*$")]
+DriverBranch = Annotated[str, Field(strict=True, pattern=r"^[0-9]{3}$")]
+_ARMORED = re.compile(
+    r"-----BEGIN PGP PUBLIC KEY BLOCK-----\n([A-Za-z]+: [ -~]*\n)*\n([A-Za-z0-9+/=]+\n)+"
+    r"-----END PGP PUBLIC KEY BLOCK-----\n?"
+)
 
 
-class Cuda(Fact):
+def _repository_key(key: str) -> str:
+    if "PRIVATE KEY" in key:
+        raise ValueError("this is a private key: anyone who reads it can sign packages (write the public key)")
+    if not _ARMORED.fullmatch(key):
+        raise ValueError(
+            f"{quoted(key)} is not an armored public key; write all lines of `gpg --armor --export` after `key: |`"
+        )
+    return key
+
+
+RepositoryKey = Annotated[str, Field(strict=True), AfterValidator(_repository_key)]
+
+
+class Repository(Fact):
+    """A repository of Debian packages besides the distribution's own."""
+
+    url: Annotated[str, Field(strict=True, pattern=r"^https?://[!-~]+$")]
+    suite: Annotated[
+        str,
+        Field(
+            strict=True,
+            pattern=r"^[A-Za-z0-9./][A-Za-z0-9._/-]*$",
+            description="Such as trixie; ends with a slash where the repository has no suites: ./",
+        ),
+    ]
+    components: tuple[Name, ...] = ()
+    key: RepositoryKey = Field(description="The public key that signs it: the whole armored block.")
+
+
+class DriverChoice(Fact):
+    """Which GPU driver nodes get, and from where."""
+
+    driver_branch: DriverBranch | None = Field(None, description="Such as 550; default: the distribution's.")
+    module: Literal["open", "proprietary"] | None = Field(
+        None, description="NVIDIA's open kernel module, for Turing and later GPUs; default: proprietary."
+    )
+    repository: Name | None = Field(None, description="Key of software.repositories; default: the distribution.")
+    version: Annotated[str, Field(strict=True, pattern=r"^[0-9][A-Za-z0-9.+~-]*$")] | None = Field(
+        None, description="Exact version of the packages, such as 550.163.01-2; default: the newest of the branch."
+    )
+    cuda: CudaVersion | None = Field(
+        None, description="The CUDA version that users may count on; default: the newest that the driver supports."
+    )
+
+
+class DriverOverride(DriverChoice):
+    """Nodes whose driver differs; keys without a value are those of software.cuda."""
+
+    where: Nodes
+
+
+class Cuda(DriverChoice):
     """The GPU driver."""
 
-    driver_branch: Word | None = None
-    cuda: Word | None = None
     where: Nodes
+    overrides: tuple[DriverOverride, ...] = ()
 
 
 class DockerPurge(Entry):
@@ -85,6 +142,7 @@ class Software(Fact):
     packages: dict[Name, tuple[Word, ...]] = Field(
         default_factory=dict, description="Debian packages by role; `all` for every node."
     )
+    repositories: dict[Name, Repository] = Field(default_factory=dict)
     cuda: Cuda | None = None
     docker: Docker | None = None
     singularity: Singularity | None = None

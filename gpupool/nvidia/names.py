@@ -1,0 +1,54 @@
+"""Names of GPU models: an inventory says Tesla V100, nvidia-smi Tesla V100-SXM2-32GB, and both are the same model."""
+
+import re
+from functools import cache
+
+from gpupool.nvidia.tables import Architecture, architectures, read
+
+_BRANDS = {"nvidia", "tesla", "quadro", "geforce", "gtx"}
+_EDITIONS = {"generation", "blackwell", "server", "workstation", "edition", "max", "q", "pascal", "maxwell"}
+_FORM = re.compile(r"pcie?|sxm\d?|nvl|hbm\d?e?|\d+gb?")  # after the model: how it is mounted, how much memory it has
+_KEPLER = re.compile(r"(k\d0)(?:c|m|s|st|t)")  # Tesla K40m is a K40 for servers, K40c one for workstations
+
+
+def _tokens(name: str) -> tuple[str, ...]:
+    return tuple(word for word in re.findall(r"[a-z0-9]+", name.lower()) if word != "nvidia")
+
+
+def _model(name: str) -> tuple[str, ...]:
+    """Return the words of a name that make the model: without brand, edition, form and memory."""
+    left = [word for word in _tokens(name) if word not in _BRANDS | _EDITIONS and not _FORM.fullmatch(word)]
+    return tuple(match[1] if (match := _KEPLER.fullmatch(word)) else word for word in left)
+
+
+@cache
+def _listed() -> list[tuple[str, str]]:
+    rows = read("models")["models"]
+    return [(name, capability) for capability, row in rows.items() for name in row["names"]]
+
+
+def models() -> list[str]:
+    """Return all model names of the table."""
+    return [name for name, _ in _listed()]
+
+
+@cache
+def of_model(name: str) -> tuple[Architecture, ...]:
+    """Return the architectures that a model may have; none where it is not in the table.
+
+    Titan X by itself is two models, of Maxwell and of Pascal: the caller must do right by both.
+    """
+    capabilities = [known for listed, known in _listed() if _tokens(listed) == _tokens(name)]
+    capabilities = capabilities or [known for listed, known in _listed() if _model(listed) == _model(name)]
+    return tuple(architectures()[known] for known in dict.fromkeys(capabilities))
+
+
+def is_model(reported: str, declared: str) -> bool:
+    """Return whether a GPU that calls itself `reported` is of the model that an inventory says.
+
+    What the inventory adds, such as 80GB or SXM4, must be in the GPU's own name.
+    """
+    forms = {word for word in _tokens(declared) if _FORM.fullmatch(word)}
+    ours, its = of_model(declared), of_model(reported)
+    apart = bool(ours and its) and not set(ours) & set(its)
+    return _model(reported) == _model(declared) and forms <= set(_tokens(reported)) and not apart

@@ -1,0 +1,108 @@
+"""The tables of this folder as frozen data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, Literal
+
+import yaml
+
+Module = Literal["open", "proprietary"]
+Version = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """A compute capability; `last_cuda` and `last_branch` are None where no end is announced.
+
+    `first_branch` is the first whose CUDA makes programs for it; `module` None: both kernel modules drive it.
+    """
+
+    capability: str
+    name: str
+    first_cuda: str
+    last_cuda: str | None
+    first_branch: str
+    last_branch: str | None
+    module: Module | None
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A driver branch and its CUDA; `open`: it has NVIDIA's open kernel module, too; `long_term`: NVIDIA says so."""
+
+    name: str
+    cuda: str
+    open: bool
+    long_term: bool
+
+
+@dataclass(frozen=True)
+class Packages:
+    """Debian's package of a driver branch, and that of its open kernel module, if there is one."""
+
+    driver: str
+    open: str | None
+
+
+@dataclass(frozen=True)
+class Distribution:
+    """What a release of Debian ships: packages by branch, and the branch of `nvidia-driver`."""
+
+    default: str
+    branches: Mapping[str, Packages]
+
+
+def version(text: str) -> Version:
+    """Return `12.4` or `550.163.01` as numbers to compare; ValueError where it is neither."""
+    return tuple(int(part) for part in text.split("."))
+
+
+@cache
+def read(name: str) -> dict[str, Any]:
+    """Return a table of this folder as it is written, sources and all."""
+    text = resources.files(__package__).joinpath(f"{name}.yml").read_text(encoding="utf-8")
+    table: dict[str, Any] = yaml.safe_load(text)
+    return table
+
+
+@cache
+def branches() -> Mapping[str, Branch]:
+    """Return the driver branches by name, oldest first."""
+    rows = read("branches")["branches"]
+    return {
+        name: Branch(name, row["cuda"], row.get("open", False), row.get("support") == "long-term")
+        for name, row in rows.items()
+    }
+
+
+@cache
+def architectures() -> Mapping[str, Architecture]:
+    """Return what is known of each compute capability."""
+    rows = read("architectures")["capabilities"]
+    return {
+        capability: Architecture(
+            capability,
+            row["name"],
+            row["first_cuda"],
+            row.get("last_cuda"),
+            next(it.name for it in branches().values() if version(it.cuda) >= version(row["first_cuda"])),
+            row.get("last_branch"),
+            row.get("module"),
+        )
+        for capability, row in rows.items()
+    }
+
+
+@cache
+def distributions() -> Mapping[str, Distribution]:
+    """Return what each release of Debian ships."""
+    rows = read("debian")["distributions"]
+    return {
+        release: Distribution(
+            row["default"],
+            {name: Packages(packages["driver"], packages.get("open")) for name, packages in row["branches"].items()},
+        )
+        for release, row in rows.items()
+    }
