@@ -46,21 +46,24 @@ class Lock:
 
     def __init__(self, channel: Channel, lost: Callable[[], None]) -> None:
         self._channel = channel
+        self._released = False
         self._beating = gevent.spawn(self._beat, lost)
 
     def _beat(self, lost: Callable[[], None]) -> None:
-        while True:
+        sent = True
+        while sent:
             gevent.sleep(BEAT_SECONDS)
             try:
-                if self._channel.exit_status_ready():
-                    break
-                self._channel.sendall(b"\n")
+                # not sendall: once the end was sent it tries for ever, and lets nothing else run (paramiko 4.0)
+                sent = not self._channel.exit_status_ready() and self._channel.send(b"\n") > 0
             except (OSError, EOFError, SSHException):
-                break
-        lost()
+                sent = False
+        if not self._released:
+            lost()
 
     def release(self) -> None:
         """Release the lock, and wait until it is released: the next run may begin at once."""
+        self._released = True
         self._beating.kill(block=False)
         with contextlib.suppress(OSError, EOFError, SSHException), gevent.Timeout(_RELEASE_SECONDS, False):
             self._channel.shutdown_write()

@@ -14,6 +14,7 @@ from typing import Any
 import gevent
 import pytest
 from pace import start, until
+from paramiko import Channel
 from pyinfra import host
 from pyinfra.operations import server
 from ssh_server import Server, serving
@@ -142,6 +143,52 @@ def test_beats_keep_the_node(nodes: dict[str, Server], monkeypatch: pytest.Monke
     monkeypatch.setattr(lock, "LEASE_SECONDS", lease)
     monkeypatch.setattr(lock, "BEAT_SECONDS", 0.2)
     assert go(nodes, "n1", command=f"sleep {lease + 1}")[0].ok
+
+
+class Ended:
+    """A channel of which the end was sent: paramiko sends nothing more on it, and says so by 0."""
+
+    sendall = Channel.sendall  # which tries again until all is sent
+
+    def __init__(self) -> None:
+        self.beats = 0
+
+    def exit_status_ready(self) -> bool:
+        return False
+
+    def send(self, data: bytes) -> int:
+        self.beats += 1
+        assert self.beats < 100, "it tries for ever, and nothing else of the run goes on"
+        return 0
+
+    def shutdown_write(self) -> None:
+        gevent.sleep(0.05)
+
+    def recv_exit_status(self) -> int:
+        return 0
+
+    def close(self) -> None: ...
+
+
+def test_a_beat_that_cannot_be_sent_is_a_lock_that_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "BEAT_SECONDS", 0)
+    channel: Any = Ended()
+    lost: list[str] = []
+    held = lock.Lock(channel, lambda: lost.append("lost"))
+    until(lambda: gevent.sleep(0.01) or held._beating.dead, "the beat has ended")
+    assert (channel.beats, lost) == (1, ["lost"])
+
+
+def test_a_beat_that_comes_while_the_lock_is_released_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "BEAT_SECONDS", 0)
+    channel: Any = Ended()
+    lost: list[str] = []
+    held = lock.Lock(channel, lambda: lost.append("lost"))
+    # the loop has the beat and the release due at once
+    monkeypatch.setattr(held._beating, "kill", lambda block: None)
+    held.release()
+    assert held._beating.dead
+    assert lost == []
 
 
 def test_ctrl_c_gives_the_nodes_back(nodes: dict[str, Server]) -> None:
