@@ -24,7 +24,7 @@ EXAMPLES = "/usr/local/share/gpupool/examples"
 SOCKET, ANSWER = "/run/gpupool-queue.sock", "/run/gpupool-queue"
 SOCKET_UNIT, SERVICE_UNIT = f"{UNITS}/gpupool-queue.socket", f"{UNITS}/gpupool-queue.service"
 
-_PROGRAMS = Path(__file__).parents[2] / "programs"
+_PROGRAM = Path(__file__).parents[2] / "programs" / "gpu_usage"
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
@@ -104,7 +104,7 @@ def job(cluster: Cluster) -> str:
 
 
 def _gpu_usage(cluster: Cluster, _: Tool) -> Iterator[File]:
-    for source in sorted((_PROGRAMS / "gpu_usage").glob("*.py")):
+    for source in sorted(_PROGRAM.glob("*.py")):
         yield File(f"{HOME}/gpu_usage/{source.name}", source.read_text())
     yield File(SETTINGS, json.dumps(settings(cluster), indent=1) + "\n")
     yield File(f"{BIN}/gpu_usage", fill("gpu_usage", home=HOME, settings=SETTINGS), mode="0755")
@@ -124,8 +124,7 @@ def _script(page: manual.Page) -> Callable[[Cluster, Tool], Iterator[File]]:
     """Return what makes a script of ours, which is the same on all clusters."""
 
     def made(_: Cluster, __: Tool) -> Iterator[File]:
-        text = (_PROGRAMS / "scripts" / page.name).read_text().replace("@help@", manual.shown(page))
-        yield File(f"{BIN}/{page.name}", text, mode="0755")
+        yield File(f"{BIN}/{page.name}", fill(page.name, help=manual.shown(page)), mode="0755")
         yield _page(page)
 
     return made

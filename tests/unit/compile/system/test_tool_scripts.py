@@ -73,18 +73,6 @@ def test_help_lists_the_options(name: str, skynet: Cluster, aau: Cluster, tmp_pa
     assert "--help" in done.stdout
 
 
-def test_all_shell_is_clean(skynet: Cluster, aau: Cluster, tmp_path: Path) -> None:
-    shellcheck = shutil.which("shellcheck") or str(Path(sys.executable).with_name("shellcheck"))
-    if not Path(shellcheck).exists():
-        pytest.skip("no shellcheck here")
-    for cluster in (skynet, aau):
-        for path, text in files(cluster, cluster.having("head")[0].name).items():
-            if text.startswith("#!"):
-                # what a file of the user brings is not looked at
-                command = [shellcheck, "--exclude=SC1090,SC2016", str(program(tmp_path, Path(path).name, text))]
-                assert subprocess.run(command, capture_output=True, text=True).stdout == ""
-
-
 # getUtilByJobId.sh
 
 
