@@ -1,10 +1,19 @@
-"""Small programs of ours for the people of a cluster, such as `sbash`."""
+"""Small programs of ours for the people of a cluster, such as `sbash` and `gpu_usage`."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.operations import files
+from gpupool.compile.system.tools import HOME, SERVICE_UNIT, SOCKET_UNIT, shares_queue
+from gpupool.operations import files, service
 
 
 def apply(cluster: Cluster, node: Node) -> None:
-    """Those that the inventory has here."""
-    files.put(name="Tools", files=files_of(cluster, node, "tools"))
+    """Those that the inventory has here. The queue's socket waits; its service runs while somebody asks."""
+    own = files_of(cluster, node, "tools")
+    files.put(name="Tools", files=own)
+    if shares_queue(cluster, node):
+        program = [file.path for file in own if file.path.startswith(f"{HOME}/")]
+        service.running(
+            name="Queue socket",
+            unit=SOCKET_UNIT.rpartition("/")[2],
+            restart_if=[SOCKET_UNIT, SERVICE_UNIT, *program],
+        )

@@ -194,6 +194,7 @@ class Cluster:
     software: Software
     environment: Environment
     tools: tuple[Tool, ...]
+    examples: tuple[str, ...]
     access: Access
     policies: Policies
     testbed: Testbed | None

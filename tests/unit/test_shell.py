@@ -81,12 +81,14 @@ def test_shell_that_is_made_from_templates_is_good_shell(tmp_path: Path) -> None
         cluster = load(folder)
         for node in cluster.nodes.values():
             for file in files_for(cluster, node):
-                text = f"#!/bin/sh\n{file.text}" if file.path.endswith(".sh") else file.text
+                part = file.path.endswith(".sh") and not file.text.startswith("#!")
+                text = f"#!/bin/sh\n{file.text}" if part else file.text
                 if re.match(r"#!/bin/(ba)?sh\n", text):
                     (tmp_path / f"{folder.name}-{Path(file.path).name}").write_text(text)
     made = sorted(tmp_path.iterdir())
     assert {it.name.rpartition("-")[2] for it in made} >= {"sbash", "purge", "health", "spaces.sh"}
-    done = subprocess.run([SHELLCHECK, "-e", "SC2016", *made], capture_output=True, text=True, check=False)
+    # a user's own .bashrc is not here
+    done = subprocess.run([SHELLCHECK, "-e", "SC2016,SC1090", *made], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
 
 

@@ -7,6 +7,18 @@ from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
 
 _OF_SBASH = ("gpu", "gpus", "cpus", "partition")
+_TOOLS = ("gpu_usage", "sbash", "getUtilByJobId.sh", "vscode-launch.sh", "slurm-aliases", "wiki")
+
+
+def ensure_tools_exist(site: Site) -> Iterator[Complaint]:
+    """A tool that is not ours would be nowhere; only sbash and the wiki have options."""
+    for index, tool in enumerate(site.inventory.tools):
+        if tool.name not in _TOOLS:
+            near = difflib.get_close_matches(tool.name, _TOOLS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(_TOOLS)}"
+            yield Complaint(("tools", index, "name"), f"there is no tool {tool.name!r}", hint)
+        elif tool.options and tool.name not in ("sbash", "wiki"):
+            yield Complaint(("tools", index, "options"), f"{tool.name} has no options", "remove them")
 
 
 def ensure_sbash_can_use_its_options(site: Site) -> Iterator[Complaint]:

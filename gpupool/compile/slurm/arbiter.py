@@ -7,7 +7,7 @@ from typing import Any
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm.accounting import partition_qos
-from gpupool.compile.slurm.limits import MOST_JOBS, most_jobs
+from gpupool.compile.slurm.limits import squeue_memory
 from gpupool.compile.template import fill
 from gpupool.unix import UNITS
 from gpupool.wanted import File
@@ -16,10 +16,6 @@ HOME = "/usr/local/lib/gpupool"
 SETTINGS = "/etc/gpupool/arbiter.json"
 UNIT = f"{UNITS}/gpupool-arbiter.service"
 _SOURCE = Path(__file__).parents[2] / "programs" / "arbiter"
-
-# squeue's answer of 10,000 jobs took 240 MiB as text, of which Python holds up to three copies
-_KIB_OF_A_JOB = 80
-_LEAST_MIB = 512
 
 
 def settings(cluster: Cluster) -> dict[str, Any] | None:
@@ -52,5 +48,5 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
     for source in sorted(_SOURCE.glob("*.py")):
         yield File(f"{HOME}/arbiter/{source.name}", source.read_text())
     yield File(SETTINGS, json.dumps(values, indent=1) + "\n")
-    memory = max(_LEAST_MIB, (most_jobs(cluster) or MOST_JOBS) * _KIB_OF_A_JOB // 1024)
+    memory = squeue_memory(cluster)
     yield File(UNIT, fill("arbiter.service", cluster=cluster, home=HOME, settings=SETTINGS, memory=memory))

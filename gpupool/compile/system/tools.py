@@ -1,33 +1,149 @@
 """Small programs of ours for the people of a cluster."""
 
+import json
 import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.schema.software import Tool
+from gpupool.compile.slurm.limits import squeue_memory
+from gpupool.compile.system import manual
 from gpupool.compile.template import fill
+from gpupool.unix import UNITS
 from gpupool.wanted import File
 
-# by the tool's name; the inventory may name others, which are not made yet
-_PATHS = {"sbash": "/usr/local/bin/sbash"}
+BIN = "/usr/local/bin"
+HOME = "/usr/local/lib/gpupool"
+SETTINGS = "/etc/gpupool/gpu_usage.json"
+ALIASES = "/etc/profile.d/gpupool-slurm-aliases.sh"
+EXAMPLES = "/usr/local/share/gpupool/examples"
+#: Where users of a node ask for the queue, and the directory of the answer.
+SOCKET, ANSWER = "/run/gpupool-queue.sock", "/run/gpupool-queue"
+SOCKET_UNIT, SERVICE_UNIT = f"{UNITS}/gpupool-queue.socket", f"{UNITS}/gpupool-queue.service"
+
+_PROGRAM = Path(__file__).parents[2] / "programs" / "gpu_usage"
 
 
-def files(cluster: Cluster, node: Node) -> tuple[File, ...]:
-    """Return the programs that a node has."""
-    return tuple(
-        File(_PATHS[tool.name], sbash(cluster, tool), mode="0755")
-        for tool in cluster.tools
-        if tool.name in _PATHS and node.name in cluster.select(tool.where)
-    )
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield the programs that a node has, with their manual pages. Of a tool that is listed twice the last counts."""
+    here = {tool.name: tool for tool in cluster.tools if node.name in cluster.select(tool.where)}
+    for name, tool in here.items():
+        if name in MAKERS:
+            yield from MAKERS[name](cluster, tool)
+    if cluster.scheduler.sacct_fields and node.has("head", "compute"):
+        text = fill("sacct", cluster=cluster, fields=cluster.scheduler.sacct_fields)
+        yield File(f"{BIN}/sacct", text, mode="0755")
+    if "job.sh" in cluster.examples and node.has("head"):
+        yield File(f"{EXAMPLES}/job.sh", job(cluster))
 
 
 def sbash(cluster: Cluster, tool: Tool) -> str:
     """Return the shell script; options of the tool: gpus, gpu (type), cpus (for each GPU), partition."""
     options = {key: shlex.quote(str(tool.options[key])) if key in tool.options else "" for key in ("gpu", "partition")}
+    gpus, cpus = tool.options.get("gpus", 1), tool.options.get("cpus", 1)
+    defaults = {
+        "-g, --gpu TYPE": f": {', '.join(cluster.gpu_types)} ({options['gpu'] or 'any'})",
+        "-G, --gpus N": f" ({gpus})",
+        "-c, --cpus N": f" ({cpus} for each GPU)",
+        "-p, --partition NAME": f" ({options['partition'] or 'the default of the cluster'})",
+    }
+    rows = tuple((left, text + defaults.get(left, "")) for left, text in manual.SBASH.options)
+    help_text = manual.shown(replace(manual.SBASH, options=rows, examples=()))
     return fill(
-        "sbash",
-        cluster=cluster,
-        types=list(cluster.gpu_types),
-        gpus=tool.options.get("gpus", 1),
-        cpus=tool.options.get("cpus", 1),
-        **options,
+        "sbash", cluster=cluster, types=list(cluster.gpu_types), gpus=gpus, cpus=cpus, help=help_text, **options
     )
+
+
+def settings(cluster: Cluster) -> dict[str, Any]:
+    """Return what /etc/gpupool/gpu_usage.json says; all users may read it, so nothing that Slurm hides from them."""
+    hidden = set(cluster.scheduler.private_data)
+    accounts = {} if hidden & {"accounts", "all"} else cluster.accounts
+    compute = () if hidden & {"nodes", "all"} else cluster.having("compute")
+    types = {name: sum(node.gpus.get(name, 0) for node in compute) for name in cluster.gpu_types}
+    return {
+        "about": f"Written by gpupool from the inventory of {cluster.name}; "
+        "changes made here are undone by the next apply.",
+        "folder": ANSWER,
+        "socket": SOCKET,
+        "private": is_private(cluster),
+        "caps": {name: it.limits.group.gpu for name, it in accounts.items()},
+        "parents": {name: it.parent for name, it in accounts.items() if it.parent != "root"},
+        "lending": [name for name, it in accounts.items() if it.kind == "shared" and it.limits.group.gpu is None],
+        "partitions": [] if hidden & {"partitions", "all"} else list(cluster.partitions),
+        "types": {name: count for name, count in types.items() if count},
+    }
+
+
+def is_private(cluster: Cluster) -> bool:
+    """Return whether Slurm shows users their own jobs only: then nobody may share what it says."""
+    return bool({"jobs", "all"} & set(cluster.scheduler.private_data))
+
+
+def shares_queue(cluster: Cluster, node: Node) -> bool:
+    """Return whether a node has the service by which its users share what squeue says."""
+    wanted = any(tool.name == "gpu_usage" and node.name in cluster.select(tool.where) for tool in cluster.tools)
+    return wanted and not is_private(cluster)
+
+
+def job(cluster: Cluster) -> str:
+    """Return the example of a batch job; it runs as it is."""
+    names = list(cluster.partitions)
+    default = cluster.scheduler.default_partition
+    typed = cluster.scheduler.untyped_gpus == "refuse"
+    kinds = list(cluster.gpu_types)
+    each = cluster.scheduler.warn_cpus_per_gpu
+    return fill(
+        "job.sh",
+        partition=default if default in names else names[0] if default == "none" else "",
+        cpus=each.get("default", 1) if kinds else 1,
+        gpus=(f"{kinds[0]}:1" if typed else "1") if kinds else "",
+    )
+
+
+def _gpu_usage(cluster: Cluster, _: Tool) -> Iterator[File]:
+    for source in sorted(_PROGRAM.glob("*.py")):
+        yield File(f"{HOME}/gpu_usage/{source.name}", source.read_text())
+    yield File(SETTINGS, json.dumps(settings(cluster), indent=1) + "\n")
+    yield File(f"{BIN}/gpu_usage", fill("gpu_usage", home=HOME, settings=SETTINGS), mode="0755")
+    yield _page(manual.GPU_USAGE)
+    if not is_private(cluster):
+        memory = squeue_memory(cluster)
+        yield File(SOCKET_UNIT, fill("queue.socket", cluster=cluster, socket=SOCKET))
+        yield File(SERVICE_UNIT, fill("queue.service", cluster=cluster, home=HOME, memory=memory))
+
+
+def _sbash(cluster: Cluster, tool: Tool) -> Iterator[File]:
+    yield File(f"{BIN}/sbash", sbash(cluster, tool), mode="0755")
+    yield _page(manual.SBASH)
+
+
+def _script(page: manual.Page) -> Callable[[Cluster, Tool], Iterator[File]]:
+    """Return what makes a script of ours, which is the same on all clusters."""
+
+    def made(_: Cluster, __: Tool) -> Iterator[File]:
+        yield File(f"{BIN}/{page.name}", fill(page.name, help=manual.shown(page)), mode="0755")
+        yield _page(page)
+
+    return made
+
+
+def _aliases(_: Cluster, __: Tool) -> Iterator[File]:
+    yield File(ALIASES, fill("slurm-aliases.sh", aliases=manual.ALIASES, path=ALIASES))
+    yield _page(manual.ALIASES_PAGE)
+
+
+def _page(page: manual.Page) -> File:
+    return File(page.path, manual.roff(page))
+
+
+#: By the tool's name. A wiki is the web server's.
+MAKERS: dict[str, Callable[[Cluster, Tool], Iterator[File]]] = {
+    "gpu_usage": _gpu_usage,
+    "sbash": _sbash,
+    "getUtilByJobId.sh": _script(manual.UTILIZATION),
+    "vscode-launch.sh": _script(manual.VSCODE),
+    "slurm-aliases": _aliases,
+}

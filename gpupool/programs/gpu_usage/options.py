@@ -1,0 +1,42 @@
+"""The options of gpu_usage, from which its --help and its manual page are made."""
+
+import argparse
+import textwrap
+
+PROG = "gpu_usage"
+SUMMARY = "show how many GPUs run and are pending, by lab, by user or by partition"
+
+ABOUT = (
+    "RUNNING are GPUs of jobs that run, PENDING those that jobs wait for. OVERCAP are those of the running ones "
+    "that are borrowed: they do not count for a lab's cap, and go back when an owner needs them. CAP is what a lab "
+    "contributed, LEFT how many more its jobs can have. Borrowed GPUs are listed with the lab of the job's user. "
+    "An account's line has the jobs of its sub-accounts, too.",
+    "The columns after these are GPU types: how many of each run. A pending job of several partitions is counted "
+    "for the first.",
+    "All users of a node share one answer of squeue, which is a few seconds old at most: it can be used with watch.",
+)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    made = argparse.ArgumentParser(
+        prog=PROG,
+        description=f"{SUMMARY[0].upper()}{SUMMARY[1:]}. Without an option: by lab.",
+        epilog="\n\n".join(textwrap.fill(text, 79) for text in ABOUT),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("-u", "--users", action="store_true", help="a line for each user")
+    made.add_argument("-l", "--labs", action="store_true", help="a line for each lab, with its cap")
+    made.add_argument(
+        "-p",
+        "--partition",
+        nargs="?",
+        const="",
+        metavar="NAME",
+        help="a line for each partition; with NAME only the jobs of this lab, or else of this partition",
+    )
+    made.add_argument("--json", action="store_true", help="print one JSON object")
+    made.add_argument(
+        "--color", choices=["auto", "always", "never"], default="auto", help="use colours (auto: in a terminal)"
+    )
+    return made

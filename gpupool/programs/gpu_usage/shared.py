@@ -1,0 +1,123 @@
+"""What squeue says, asked by one and read by all users of a node.
+
+A service of no privileges runs squeue when somebody connects to its socket and what it knows is older than a few
+seconds. It puts the queue into a file that all may read and only it may write, says `ok`, and hangs up. It reads
+nothing from its callers, so that none of them can feed it, block it or make it ask more often.
+"""
+
+import json
+import os
+import socket
+import time
+from pathlib import Path
+
+from . import jobs
+from .jobs import Job, QueueError
+
+# seconds for which the queue is good enough, at the least; and how many times longer than squeue took
+FRESH = 5
+TIMES = 5
+# seconds after which a service that was not asked ends
+IDLE = 60
+# seconds that a caller waits: squeue's own patience for whoever came before, and for this one
+WAIT = 2 * jobs.PATIENCE + 5
+
+_FILE = "queue.json"
+
+
+class Service:
+    """The one that asks."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / _FILE
+        self._until = 0.0
+        self._answer = ""
+
+    def answer(self) -> str:
+        """Return `ok` once the file is fresh, or why it cannot be; a failure holds as long as a success."""
+        began = time.monotonic()
+        if began < self._until:
+            return self._answer
+        try:
+            queue = jobs.pack(jobs.read(jobs.ask()))
+            self._answer = "ok"
+        except QueueError as why:
+            queue, self._answer = [], str(why)
+        # a controller that is slow is asked less often
+        lasts = max(FRESH, TIMES * (time.monotonic() - began))
+        self._until = time.monotonic() + lasts
+        if self._answer == "ok":
+            new = self._file.with_suffix(".new")
+            new.write_text(json.dumps({"at": time.time(), "lasts": lasts, "jobs": queue}), encoding="utf-8")
+            new.chmod(0o644)
+            new.replace(self._file)
+        return self._answer
+
+    def run(self, listening: socket.socket, idle: float = IDLE) -> None:
+        """Answer one caller after the other, until none comes any more."""
+        listening.settimeout(idle)
+        while True:
+            try:
+                caller, _ = listening.accept()
+            except TimeoutError:
+                return
+            with caller:
+                line = self.answer().encode()
+                caller.setblocking(False)
+                try:
+                    # one short line fits into a new socket: nobody is waited for
+                    caller.send(line[:1000])
+                except OSError:
+                    continue
+
+
+def queue(folder: Path, path: Path) -> tuple[float, list[Job]]:
+    """Return when the queue was read, in seconds since 1970, and its jobs; QueueError where nobody can tell."""
+    known = _read(folder)
+    if known and 0 <= time.time() - known[0] < known[1]:
+        return known[0], known[2]
+    answer = _call(path)
+    if answer != "ok":
+        raise QueueError(answer or "the service gpupool-queue ended without an answer")
+    known = _read(folder)
+    if known is None:
+        raise QueueError("the service gpupool-queue has left no answer")
+    return known[0], known[2]
+
+
+def _read(folder: Path) -> tuple[float, float, list[Job]] | None:
+    try:
+        data = json.loads((folder / _FILE).read_text(encoding="utf-8"))
+        return float(data["at"]), float(data["lasts"]), jobs.unpack(data["jobs"])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as wrong:
+        raise QueueError(f"{folder / _FILE}: {wrong}") from wrong
+
+
+def _call(path: Path) -> str:
+    """Ask the service for a fresh file and return its answer."""
+    answer = b""
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as calling:
+            calling.settimeout(WAIT)
+            calling.connect(os.fspath(path))
+            while part := calling.recv(1000):
+                answer += part
+    except TimeoutError as slow:
+        raise QueueError(f"no answer within {WAIT} s") from slow
+    except OSError as gone:
+        raise QueueError(f"{path}: {gone.strerror} (is gpupool-queue.socket active?)") from gone
+    return answer.decode(errors="replace")
+
+
+def main() -> None:
+    """Run as systemd starts it: the socket is file 3, the directory that of RuntimeDirectory=."""
+    if os.environ.get("LISTEN_FDS") != "1":
+        raise SystemExit("gpupool-queue: start gpupool-queue.socket instead")
+    with socket.socket(fileno=3) as listening:
+        Service(Path(os.environ["RUNTIME_DIRECTORY"])).run(listening)
+
+
+if __name__ == "__main__":
+    main()
