@@ -7,7 +7,7 @@ TOOL = """\
   - {name: sbash, where: "@head", options: {gpus: 1, cpus: 6, partition: short}, src: "L199-215", inferred: [options]}
 """
 LINK = "    /srv/share5: /coc/pskynet5\n"
-SBASH, SHARE = "/usr/local/bin/sbash", "/srv/share5"
+SBASH, PAGE, SHARE = "/usr/local/bin/sbash", "/usr/local/share/man/man1/sbash.1", "/srv/share5"
 
 
 def recorded(testbed: Testbed) -> list[str]:
@@ -19,11 +19,11 @@ def test_a_tool_and_a_link_leave_with_the_inventory_and_nothing_else_does(change
     before = recorded(changed("software.yml", TOOL, ""))
     testbed = changed("storage.yml", LINK, "")
     status, changes = testbed.plan("--limit", HEAD)
-    assert (status, changes[HEAD]) == (3, [f"Removed files | {SHARE}", f"Removed files | {SBASH}"])
+    assert (status, changes[HEAD]) == (3, [f"Removed files | {path}" for path in (SHARE, SBASH, PAGE)])
     done = testbed.apply("--limit", HEAD)
     assert done.returncode == 0, done.stdout
-    assert testbed.run(HEAD, f"ls -d {SBASH} {SHARE}").stdout == ""
-    assert recorded(testbed) == [path for path in before if path not in (SBASH, SHARE)]
+    assert testbed.run(HEAD, f"ls -d {SBASH} {PAGE} {SHARE}").stdout == ""
+    assert recorded(testbed) == [path for path in before if path not in (SBASH, PAGE, SHARE)]
     assert testbed.out(HEAD, "ls -d /srv/share4 /coc/pskynet5").split() == ["/coc/pskynet5", "/srv/share4"]
     assert testbed.plan("--limit", HEAD) == (0, {})
 

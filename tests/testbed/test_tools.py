@@ -1,0 +1,77 @@
+"""What users ask a head with: gpu_usage tells what squeue tells, and asks the controller once for all of them."""
+
+import json
+import re
+from collections import Counter
+
+import pytest
+from pace import until
+
+from tests.testbed.cluster import Testbed
+
+HEAD = "sky1"
+KIRA, HAYS = "u-kira1", "u-hays1"
+
+
+def asked_by_hand(testbed: Testbed, states: str) -> Counter[str]:
+    """Return GPUs by account in jobs of some states, from squeue's columns."""
+    lines = testbed.out(
+        "marvin", f"squeue -h -r -t {states} -O account:40,tres-alloc:200,tres-per-node:100"
+    ).splitlines()
+    counts: Counter[str] = Counter()
+    for line in lines:
+        account, *rest = line.split()
+        found = re.search(r"gres/gpu=(\d+)|gpu(?::[a-z0-9_]+)?:(\d+)", " ".join(rest))
+        assert found, line
+        counts[account] += int(found[1] or found[2])
+    return counts
+
+
+@pytest.mark.promise("SKY-113", "SKY-114", "SKY-115")
+def test_gpu_usage_tells_what_squeue_tells(idle: Testbed) -> None:
+    for user, options in ((KIRA, "-p short --gres=gpu:2"), (HAYS, "-p overcap -A overcap --gres=gpu:1")):
+        idle.wait_for(idle.submit(user, options), "RUNNING")
+    idle.submit(KIRA, "-H -p short --gres=gpu:3")
+    running, pending = asked_by_hand(idle, "R"), asked_by_hand(idle, "PD")
+    assert (sum(running.values()), sum(pending.values())) == (3, 3)
+
+    def labs() -> dict[str, dict[str, int]]:
+        told = json.loads(idle.out(HEAD, "gpu_usage -l --json", KIRA))
+        return {row["name"]: row for row in told["rows"]}
+
+    until(
+        lambda: labs()["kira-lab"]["pending"] == 3,
+        "the answer of some seconds ago is no longer good",
+        lambda: str(labs()),
+    )
+    rows = labs()
+    assert rows["kira-lab"]["running"] == running["kira-lab"] == 2
+    assert rows["kira-lab"]["pending"] == pending["kira-lab"]
+    cap = idle.out("marvin", "sacctmgr -nP show assoc where account=kira-lab user= format=grptres")
+    assert f"gres/gpu={rows['kira-lab']['cap']}" in cap.split(",")
+    # borrowed GPUs are told with the lab of their user, and leave its cap alone
+    assert (rows["hays-lab"]["running"], rows["hays-lab"]["overcap"]) == (1, 1)
+    assert rows["hays-lab"]["left"] == rows["hays-lab"]["cap"]
+    users = idle.out(HEAD, "gpu_usage -u", HAYS)
+    assert set(re.findall(r"\bu-\w+", users)) == {HAYS, KIRA}
+    of_lab = idle.out(HEAD, "gpu_usage -u -p kira-lab", HAYS)
+    assert KIRA in of_lab
+    assert HAYS not in of_lab
+
+
+def test_many_who_look_again_and_again_cost_the_controller_a_few_questions(idle: Testbed) -> None:
+    def questions(user: str) -> int:
+        by_user = idle.out("marvin", "sdiag").partition("statistics by user")[2].partition("Pending")[0]
+        return sum(int(count) for name, count in re.findall(r"(\S+) +\( *\d+\) count:(\d+)", by_user) if name == user)
+
+    first = questions("daemon")
+    until(
+        lambda: idle.out(HEAD, "gpu_usage -l", KIRA) and questions("daemon") > first,
+        "squeue is asked when the answer is old",
+    )
+    before = questions(KIRA), questions("daemon")
+    idle.out(HEAD, "for i in $(seq 40); do gpu_usage -l >/dev/null & done; wait", KIRA)
+    assert questions(KIRA) == before[0]
+    assert questions("daemon") - before[1] < 40
+    # what all read can be written by nobody
+    assert idle.run(HEAD, "echo lies > /run/gpupool-queue/queue.json", KIRA).returncode != 0
