@@ -2,7 +2,7 @@
 
 import json
 import os
-import pty
+import shlex
 import socket
 import stat
 import subprocess
@@ -216,21 +216,16 @@ def test_a_pipe_that_ends_early_is_no_error(served: Head) -> None:
 
 @pytest.mark.parametrize(("environment", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_in_a_terminal_it_has_colours_and_bars(served: Head, environment: dict[str, str], coloured: bool) -> None:
-    ours, theirs = pty.openpty()
-    subprocess.run(["stty", "cols", "120"], stdin=theirs, check=True)
+    line = f"stty cols 120; exec {shlex.join(served.command())}"
     env = {**served.env, "TERM": "xterm", **environment}
-    process = subprocess.Popen(served.command(), env=env, stdout=theirs)
-    os.close(theirs)
-    output = b""
-    try:
-        while part := os.read(ours, 4096):
-            output += part
-    except OSError:
-        pass  # the end of a terminal
-    os.close(ours)
-    assert process.wait() == 0
-    assert ("\x1b[" in output.decode()) == coloured
-    assert "▊·········" in output.decode()
+    # script(1) has a terminal of its own for it
+    done = subprocess.run(
+        ["script", "-qec", line, "/dev/null"], env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False
+    )
+    output = done.stdout.decode()
+    assert done.returncode == 0, output
+    assert ("\x1b[" in output) == coloured
+    assert "▊·········" in output
 
 
 def test_the_service_as_systemd_starts_it(head: Head) -> None:
