@@ -2,7 +2,8 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.compile.system.tools import HOME, SERVICE_UNIT, SOCKET_UNIT, shares_queue
+from gpupool.compile.programs import HOME
+from gpupool.compile.system.tools import SERVICE_UNIT, SOCKET_UNIT, shares_queue
 from gpupool.operations import files, service
 
 

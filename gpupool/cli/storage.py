@@ -11,7 +11,8 @@ from gpupool.cli.running import announced_target, chosen
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stderr, stdout
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.units import format_size, parse_size
-from gpupool.compile.system.usage import HOME, SETTINGS, jobs_for
+from gpupool.compile.programs import HOME
+from gpupool.compile.system.usage import SETTINGS, jobs_for
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.programs.usage.note import human
 from gpupool.target import Target

@@ -2,20 +2,18 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.programs import HOME, program
 from gpupool.compile.slurm.accounting import partition_qos
 from gpupool.compile.slurm.limits import squeue_memory
 from gpupool.compile.template import fill
 from gpupool.unix import UNITS
 from gpupool.wanted import File
 
-HOME = "/usr/local/lib/gpupool"
 SETTINGS = "/etc/gpupool/arbiter.json"
 UNIT = f"{UNITS}/gpupool-arbiter.service"
-_SOURCE = Path(__file__).parents[2] / "programs" / "arbiter"
 
 
 def settings(cluster: Cluster) -> dict[str, Any] | None:
@@ -45,8 +43,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
     values = settings(cluster)
     if values is None or not node.has("controller", "backup-controller"):
         return
-    for source in sorted(_SOURCE.glob("*.py")):
-        yield File(f"{HOME}/arbiter/{source.name}", source.read_text())
+    yield from program("arbiter")
     yield File(SETTINGS, json.dumps(values, indent=1) + "\n")
     memory = squeue_memory(cluster)
     yield File(UNIT, fill("arbiter.service", cluster=cluster, home=HOME, settings=SETTINGS, memory=memory))

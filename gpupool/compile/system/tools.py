@@ -4,11 +4,11 @@ import json
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.schema.software import Tool
+from gpupool.compile.programs import HOME, program
 from gpupool.compile.slurm.limits import squeue_memory
 from gpupool.compile.system import manual
 from gpupool.compile.template import fill
@@ -16,15 +16,12 @@ from gpupool.unix import UNITS
 from gpupool.wanted import File
 
 BIN = "/usr/local/bin"
-HOME = "/usr/local/lib/gpupool"
 SETTINGS = "/etc/gpupool/gpu_usage.json"
 ALIASES = "/etc/profile.d/gpupool-slurm-aliases.sh"
 EXAMPLES = "/usr/local/share/gpupool/examples"
 #: Where users of a node ask for the queue, and the directory of the answer.
 SOCKET, ANSWER = "/run/gpupool-queue.sock", "/run/gpupool-queue"
 SOCKET_UNIT, SERVICE_UNIT = f"{UNITS}/gpupool-queue.socket", f"{UNITS}/gpupool-queue.service"
-
-_PROGRAM = Path(__file__).parents[2] / "programs" / "gpu_usage"
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
@@ -104,8 +101,7 @@ def job(cluster: Cluster) -> str:
 
 
 def _gpu_usage(cluster: Cluster, _: Tool) -> Iterator[File]:
-    for source in sorted(_PROGRAM.glob("*.py")):
-        yield File(f"{HOME}/gpu_usage/{source.name}", source.read_text())
+    yield from program("gpu_usage")
     yield File(SETTINGS, json.dumps(settings(cluster), indent=1) + "\n")
     yield File(f"{BIN}/gpu_usage", fill("gpu_usage", home=HOME, settings=SETTINGS), mode="0755")
     yield _page(manual.GPU_USAGE)

@@ -4,21 +4,17 @@ import json
 import posixpath
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from gpupool.cluster.model import Cluster, Mount, Node
+from gpupool.compile.programs import HOME, program
 from gpupool.compile.template import fill
 from gpupool.unix import UNITS, within
 from gpupool.wanted import File
 
-HOME = "/usr/local/lib/gpupool"
 SETTINGS = "/etc/gpupool/usage.json"
 COMMAND = "/usr/local/sbin/gpupool-purge"
-#: Stands in each file of the role that a node may lose again.
-PROOF = "Written by gpupool "
 
-_SOURCE = Path(__file__).parents[2] / "programs" / "usage"
 _DAY = 86400
 _CALENDAR = {3600: "hourly", _DAY: "daily", 7 * _DAY: "weekly"}
 _WORDS = {
@@ -180,7 +176,8 @@ def _audited(cluster: Cluster, node: Node) -> Iterator[Audited]:
 def settings(jobs: Jobs, cluster: Cluster) -> dict[str, Any]:
     """Return what /etc/gpupool/usage.json says."""
     return {
-        "about": f"{PROOF}from the inventory of {cluster.name}; changes made here are undone by the next apply.",
+        "about": f"Written by gpupool from the inventory of {cluster.name}; "
+        "changes made here are undone by the next apply.",
         "file": jobs.file,
         "count": [{"path": it.path, "levels": it.levels} for it in jobs.count],
         "purge": [asdict(it) for it in jobs.purge],
@@ -193,14 +190,13 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
     jobs = jobs_for(cluster, node)
     if not jobs.intervals:
         return
-    for source in sorted(_SOURCE.glob("*.py")):
-        yield File(f"{HOME}/usage/{source.name}", source.read_text())
+    yield from program("usage")
     yield File(SETTINGS, json.dumps(settings(jobs, cluster), indent=1) + "\n")
     if jobs.purge:
-        yield File(COMMAND, fill("usage-purge", proof=PROOF, home=HOME, settings=SETTINGS), mode="0755")
+        yield File(COMMAND, fill("usage-purge", home=HOME, settings=SETTINGS), mode="0755")
     walled = not cluster.drivers.testbed or node.name in cluster.drivers.machines
     for kind, every in jobs.intervals.items():
-        values = {"kind": kind, "words": _WORDS[kind], "home": HOME, "settings": SETTINGS, "proof": PROOF}
+        values = {"kind": kind, "words": _WORDS[kind], "home": HOME, "settings": SETTINGS}
         service, timer = units_of(kind)
         places = " ".join(f"-{path}" for path in _places(cluster, node, jobs, kind))
         text = fill("usage.service", **values, walled=walled, places=places)

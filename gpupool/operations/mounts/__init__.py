@@ -1,6 +1,5 @@
 """Mounts as systemd units: there now, there after a reboot, and checked against what the kernel says is mounted."""
 
-import hashlib
 import posixpath
 import shlex
 from collections.abc import Iterator
@@ -9,6 +8,7 @@ from dataclasses import dataclass, field
 from gpupool.facts.mounts import Alive, Mounted, Mounts, MountState, as_in_mountinfo
 from gpupool.operations import diffs
 from gpupool.operations.ambient import executing, this_host
+from gpupool.operations.files import sha256_of
 from gpupool.operations.files.leaving import RECORDING
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.mounts.options import fixed, remountable
@@ -126,7 +126,7 @@ class _MountWork(Work):
         unit, quoted = self.state.units[name], shlex.quote(name)
         if unit.text != text:
             self.texts.append(text)
-            sha256 = hashlib.sha256(text.encode()).hexdigest()
+            sha256 = sha256_of(text)
             self.stages.append(f"unit {quoted} {len(text.encode())} {sha256}")
             self.entries.append(shlex.join(["remember", file.path, sha256]))
             self.before.append(f"place {quoted}")

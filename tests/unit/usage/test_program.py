@@ -196,7 +196,7 @@ def test_the_purge_runs_no_file_of_the_directory_one_stands_in(space: Path, tmp_
     shutil.copytree(ROOT / "gpupool/programs/usage", home / "usage")
     settings.write_text(json.dumps({"file": FILE, "count": [], "purge": [], "audit": []}))
     command = tmp_path / "gpupool-purge"
-    command.write_text(fill("usage-purge", proof="", home=home, settings=settings))
+    command.write_text(fill("usage-purge", home=home, settings=settings))
     done = subprocess.run(["sh", command, "--dry"], cwd=space, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert not (tmp_path / "ran").exists()
