@@ -75,3 +75,26 @@ def test_many_who_look_again_and_again_cost_the_controller_a_few_questions(idle:
     assert questions("daemon") - before[1] < 40
     # what all read can be written by nobody
     assert idle.run(HEAD, "echo lies > /run/gpupool-queue/queue.json", KIRA).returncode != 0
+
+
+@pytest.mark.promise("SKY-046")
+def test_an_editor_on_a_head_has_no_gpu_and_its_launcher_leads_into_a_job_that_has(idle: Testbed) -> None:
+    """What VSCode does: it starts ssh with the launcher as ProxyCommand, and runs its server by it."""
+    seen = "echo at=$(hostname -s) job=$SLURM_JOB_ID gpus=$CUDA_VISIBLE_DEVICES"
+    assert idle.out(HEAD, seen, KIRA).split() == [f"at={HEAD}", "job=", "gpus="]
+    idle.out(HEAD, "ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/editor && cp ~/.ssh/authorized_keys ~/.ssh/kept", KIRA)
+    ssh = (
+        "ssh -F none -i ~/.ssh/editor -o IdentitiesOnly=yes -o BatchMode=yes -o StrictHostKeyChecking=accept-new"
+        " -o UserKnownHostsFile=~/.ssh/editor.hosts -o ProxyCommand='vscode-launch.sh -p short --gpus=1' job"
+    )
+    try:
+        refused = idle.run(HEAD, f"{ssh} true", KIRA)
+        assert refused.returncode, "a key that nobody allowed"
+        idle.out(HEAD, "cat ~/.ssh/editor.pub >> ~/.ssh/authorized_keys", KIRA)
+        told = dict(word.split("=") for word in idle.out(HEAD, f"{ssh} '{seen}'", KIRA).split())
+    finally:
+        idle.out(HEAD, "mv ~/.ssh/kept ~/.ssh/authorized_keys; rm -f ~/.ssh/editor*", KIRA)
+    assert re.fullmatch(r"\d+", told["gpus"]), told
+    ended = idle.wait_for(told["job"], "COMPLETED")
+    assert (ended["NodeList"], ended["Account"]) == (told["at"], "kira-lab")
+    assert "gres/gpu=1" in ended["AllocTRES"].split(",")
