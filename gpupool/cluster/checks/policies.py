@@ -25,10 +25,9 @@ def ensure_the_reaper_comes_to_compute_nodes_only(site: Site) -> Iterator[Compla
         for name in sorted(site.nodes_of(timer.where)):
             roles = table.by_name[name].entry.roles
             if "head" in roles or "compute" not in roles:
-                message = (
-                    f"{name} is {'a head' if 'head' in roles else 'no compute node'}: the reaper does not run there"
-                )
-                yield Complaint(("timers", index, "where"), message, 'write where: "@compute!@head"')
+                kind = "a head" if "head" in roles else "no compute node"
+                message = f"{name} is {kind}: the reaper does not run there"
+                yield Complaint(("timers", index, "where"), message, "name compute nodes only, such as @compute")
                 break
     if reaper and reaper.grace < _SHORTEST_GRACE:
         message = "too short: an ssh session is outside of its job for a moment before it is adopted"

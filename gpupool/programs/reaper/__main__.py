@@ -67,19 +67,24 @@ def run_strays(settings: dict[str, Any], dry: bool) -> bool:
         settings["spare_users_with_jobs"],
     )
     strays = rules.strays(processes.all_of_them(), rule)
-    return _after_grace(strays, settings, Path("/run/gpupool-reaper/seen.json"), dry, "outside of jobs")
+    return _after_grace(strays, settings, _state("gpupool-reaper"), dry, "outside of jobs")
 
 
 def run_vscode(settings: dict[str, Any], dry: bool, leftovers: bool) -> bool:
     """End VS Code servers: those that users left behind, after the grace, or all of them at once."""
     chosen = rules.vscode(processes.all_of_them(), Rule(least_uid()), leftovers)
     grace = settings["grace"] if leftovers else 0
-    place = Path("/run/gpupool-vscode/seen.json")
-    return _after_grace(chosen, {**settings, "grace": grace}, place, dry, "VS Code's")
+    return _after_grace(chosen, {**settings, "grace": grace}, _state("gpupool-vscode"), dry, "VS Code's")
+
+
+def _state(name: str) -> Path:
+    """Return where is kept what was seen: in the service's own directory, also for an admin who runs it by hand."""
+    return Path(os.environ.get("RUNTIME_DIRECTORY", f"/run/{name}")) / "seen.json"
 
 
 def _after_grace(chosen: list[Process], settings: dict[str, Any], place: Path, dry: bool, why: str) -> bool:
-    first, now, grace = seen.since(place, chosen), seen.now(), settings["grace"]
+    now, grace = seen.now(), settings["grace"]
+    first = seen.since(place, chosen, now)
     overdue = [process for process in chosen if now - first[process.key] >= grace]
     young = [process for process in chosen if process not in overdue]
 

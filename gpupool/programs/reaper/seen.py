@@ -15,13 +15,13 @@ def now() -> float:
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
-def since(place: Path, processes: Iterable[Process]) -> dict[str, float]:
-    """Return by key of a process when it was first seen, in seconds since boot; now for a new one."""
+def since(place: Path, processes: Iterable[Process], new: float) -> dict[str, float]:
+    """Return by key of a process when it was first seen, in seconds since boot; `new` for a new one."""
     before: dict[str, float] = {}
     # one that cannot be read gives each process its whole grace again
     with suppress(OSError, ValueError, AttributeError):
         before = {str(key): float(when) for key, when in json.loads(place.read_text()).items()}
-    return {process.key: before.get(process.key, now()) for process in processes}
+    return {process.key: before.get(process.key, new) for process in processes}
 
 
 def keep(place: Path, first: dict[str, float]) -> None:
