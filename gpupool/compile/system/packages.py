@@ -39,6 +39,8 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
         if not cluster.drivers.testbed:
             # a testbed's kernel brings the module along; Debian's has it built, for which it needs the headers
             wanted |= {"linux-headers-amd64", "zfs-dkms"}
+    if cluster.policies.head_nodes and node.has("head"):
+        wanted.add("libpam-systemd")  # without it sessions are in no slice of their user
     own = [file.path for file in tools.files(cluster, node)]
     if jobs_for(cluster, node).intervals or tools.SETTINGS in own or reaper.kinds(cluster, node):
         wanted.add("python3")
