@@ -1,4 +1,4 @@
-"""Processes of a user that burn CPUs, and how many CPUs all that is the user's really gets, by the kernel's own count."""
+"""Processes of a user that burn CPUs, and how many CPUs the user really gets, by the kernel's own count."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,7 +32,7 @@ def burning(run: Run, node: str, user: str) -> Iterator[None]:
 
 
 def has_controller(run: Run, node: str) -> bool:
-    """Return whether the kernel shares CPUs among users there: not in a container of a host with v1 of control groups."""
+    """Return whether the kernel shares CPUs among users there: not in a container where v1 of control groups does."""
     return "cpu" in run(node, "cat /sys/fs/cgroup/cgroup.controllers").split()
 
 

@@ -20,9 +20,8 @@ def test_who_burns_four_cpus_is_held_to_the_share(stores: Stores, tmp_path: Path
     assert has_controller(stores.out, "node01")
     with burning(stores.out, "node01", "ann"):
         try:
-            stores.out(
-                "node01", f"mkdir -p {SHARE.rpartition('/')[0]} && cat >{SHARE} && systemctl daemon-reload", text=text
-            )
+            folder = SHARE.rpartition("/")[0]
+            stores.out("node01", f"mkdir -p {folder} && cat >{SHARE} && systemctl daemon-reload", text=text)
             until(lambda: taken(stores.out, "node01", "ann").throttled, "the kernel makes the user wait")
             # a little more than the share: the kernel counts in slices of time
             assert taken(stores.out, "node01", "ann").cpus < 0.5 * 1.2
