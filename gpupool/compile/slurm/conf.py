@@ -58,7 +58,6 @@ def slurm_conf(cluster: Cluster) -> str:
         scheduler_parameters=",".join(_scheduler_parameters(cluster)),
         preempt_parameters=has_preempt_parameters(cluster.slurm.version),
         preempting=any(partition.preemptable for partition in cluster.partitions.values()),
-        boots_in_time=any(key.lower() == "resumetimeout" for key in cluster.slurm.parameters),
         controller_parameters=",".join(_controller_parameters(cluster)),
         nodes=[_node_line(node) for node in compute],
         partitions=list(_partition_lines(cluster)),
