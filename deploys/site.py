@@ -4,6 +4,8 @@ One call a line, never a loop over roles: pyinfra knows an operation by the line
 """
 
 from gpupool.compile.slurm import conf
+from gpupool.compile.system import reaper as strays
+from gpupool.compile.system import reboot as rebooting
 from gpupool.compile.system import tools as programs
 from gpupool.compile.system.exports import exports_for
 from gpupool.compile.system.storage import served_by
@@ -22,6 +24,9 @@ from gpupool.roles import (
     head,
     munge,
     people,
+    reaper,
+    reboot,
+    sessions,
     slurm,
     spaces,
     ssh,
@@ -79,6 +84,11 @@ if node.has("head"):
     head.apply(cluster, node)
 if programs.files(cluster, node):
     tools.apply(cluster, node)
+sessions.apply(cluster, node)
+if strays.kinds(cluster, node):
+    reaper.apply(cluster, node)
+if rebooting.guards(cluster, node):
+    reboot.apply(cluster, node)
 usage.apply(cluster, node)
 # last: what has to stay because of jobs or data fails here, when all else is done
 if node.has("database"):

@@ -4,7 +4,20 @@ from collections.abc import Callable, Iterable, Mapping
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm import arbiter, conf
-from gpupool.compile.system import daemons, devices, fileserver, names, spaces, ssh, storage, tools, usage
+from gpupool.compile.system import (
+    daemons,
+    devices,
+    fileserver,
+    names,
+    reaper,
+    reboot,
+    sessions,
+    spaces,
+    ssh,
+    storage,
+    tools,
+    usage,
+)
 from gpupool.wanted import File
 
 Generator = Callable[[Cluster, Node], Iterable[File]]
@@ -21,6 +34,9 @@ FILES: Mapping[str, Generator] = {
     "compute": daemons.compute,
     "gpu": devices.files,
     "head": daemons.head,
+    "sessions": sessions.files,
+    "reaper": reaper.files,
+    "reboot": reboot.files,
     "fileserver": fileserver.files,
     "tools": tools.files,
     "spaces": spaces.files,

@@ -16,6 +16,7 @@ from gpupool.errors import TestbedError, UsageError
 from gpupool.testbed.spec import Container, Spec, Volume
 from gpupool.testbed.vm import choice as vm_choice
 
+OPEN_FILES = 4096  # a container cannot have more than its host, and a limit above that would refuse all logins
 SHARED = "/testbed"  # where a node finds the directories that it shares with others
 
 
@@ -41,6 +42,8 @@ def stand_in(
     emulated = all(node.name in machines for node in nodes.values() if node.has("compute"))
     pool = sum(node.gpu_count for node in nodes.values() if node.has("compute"))
     slurm = cluster.slurm.model_copy(update={"controller_timeout": overlay.controller_timeout})
+    most = cluster.policies.nofile
+    policies = cluster.policies.model_copy(update={"nofile": min(most, OPEN_FILES) if most else None})
     preemption = cluster.preemption.model_copy(update={"requeue_delay": overlay.requeue_delay})
     return replace(
         cluster,
@@ -63,6 +66,7 @@ def stand_in(
         ),
         slurm=slurm,
         preemption=preemption,
+        policies=policies,
         drivers=Drivers(
             gpu="fake",
             storage="standin",

@@ -5,7 +5,7 @@ OWN_KEYS = frozenset(
     ClusterName SlurmctldHost SlurmUser SlurmctldPort SlurmdPort SlurmdUser StateSaveLocation SlurmdSpoolDir
     SlurmctldPidFile SlurmdPidFile SlurmctldLogFile SlurmdLogFile SlurmctldTimeout AuthType AuthInfo CredType
     SlurmctldParameters SlurmdParameters SlurmdTimeout UnkillableStepTimeout ReturnToService MaxJobCount
-    RebootProgram ProctrackType TaskPlugin PrologFlags
+    RebootProgram ResumeTimeout ProctrackType TaskPlugin PrologFlags
     TaskProlog Prolog Epilog JobSubmitPlugins JobAcctGatherType AccountingStorageType AccountingStorageHost
     AccountingStorageTRES AccountingStorageEnforce AccountingStoreFlags PriorityType PriorityWeightPartition
     PriorityWeightQOS PriorityWeightAge PriorityWeightFairshare PriorityWeightJobSize PrivateData SelectType

@@ -209,17 +209,29 @@ class Access(Fact):
 class HeadNodes(Fact):
     """Limits of each user on a head node."""
 
-    cpu_per_user: Annotated[str, Field(strict=True, pattern=r"^\d+%$")]
+    cpu_per_user: Annotated[
+        str,
+        Field(
+            strict=True,
+            pattern=r"^[1-9][0-9]{0,5}%$",
+            description="Of one logical CPU, for all processes of a user together: 200% are two CPUs.",
+        ),
+    ]
     memory_per_user: Size
-    linger: Flag = True
+    tasks_per_user: Annotated[int, Field(strict=True, ge=64, le=4194304)] = Field(
+        4096, description="Most processes and threads of a user."
+    )
+    linger: Flag = Field(True, description="Processes of a user run on after the last session, such as tmux.")
 
 
 class Reaper(Fact):
-    """Ends processes started outside Slurm."""
+    """Ends processes of users outside Slurm, on compute nodes that are no heads; how often is said in `timers`."""
 
-    grace: Duration
-    spare_users: tuple[Name, ...] = ("root", "slurm")
-    spare_docker_of_jobs: Flag = True
+    grace: Duration = Field(description="How long a process may be outside of jobs, from when it is first seen there.")
+    spare_users: tuple[Name, ...] = Field(("root", "slurm"), description="Users whose processes stay.")
+    spare_docker_of_jobs: Flag = Field(
+        True, description="A container stays as long as a job runs on the node that may have started it."
+    )
 
 
 class DevPorts(Fact):
@@ -236,7 +248,14 @@ class Policies(Fact):
     head_nodes: HeadNodes | None = None
     reaper: Reaper | None = None
     dev_ports: DevPorts | None = None
-    nofile: Count | None = Field(None, description="Most open files per process.")
-    home_mode: Mode | None = None
-    vscode_kill: Nodes | None = None
-    reboot_only_idle: Flag = True
+    # more than the kernel's fs.nr_open would have PAM refuse all logins
+    nofile: Annotated[int, Field(strict=True, ge=1024, le=1048576)] | None = Field(
+        None, description="Most open files per process, in sessions and jobs."
+    )
+    home_mode: Mode | None = Field(None, description="Mode of new homes; default: storage.home.mode.")
+    vscode_kill: Nodes | None = Field(
+        None, description="Nodes on which VS Code servers that users have left behind are ended."
+    )
+    reboot_only_idle: Flag = Field(
+        True, description="On compute nodes `reboot` and the like are refused while a job runs there."
+    )

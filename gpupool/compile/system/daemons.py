@@ -43,7 +43,7 @@ def compute(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield what slurmd reads, its drop-in, and what clears its folders at boot."""
     if node.has("compute"):
         yield File("/etc/default/slurmd", slurmd_default(cluster))
-        yield drop_in(cluster, "slurmd", after=("munge.service",))
+        yield drop_in(cluster, "slurmd", after=("munge.service",), open_files=cluster.policies.nofile)
         yield File(FOLDERS_CONF, slurmd_folders(cluster))
 
 
@@ -55,9 +55,16 @@ def head(cluster: Cluster, node: Node) -> Iterator[File]:
 
 
 @lru_cache(maxsize=64)
-def drop_in(cluster: Cluster, unit: str, after: tuple[str, ...] = (), requires_mounts: tuple[str, ...] = ()) -> File:
+def drop_in(
+    cluster: Cluster,
+    unit: str,
+    after: tuple[str, ...] = (),
+    requires_mounts: tuple[str, ...] = (),
+    open_files: int | None = None,
+) -> File:
     """Return the drop-in that makes a daemon start again for as long as what it needs is away."""
-    text = fill("daemon.service", cluster=cluster, after=after, requires_mounts=requires_mounts)
+    values = {"after": after, "requires_mounts": requires_mounts, "open_files": open_files}
+    text = fill("daemon.service", cluster=cluster, **values)
     return File(f"{UNITS}/{unit}.service.d/gpupool.conf", text)
 
 

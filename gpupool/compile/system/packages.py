@@ -3,7 +3,7 @@
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.slurm_versions import has_sackd
 from gpupool.compile.slurm import arbiter
-from gpupool.compile.system import manual, tools
+from gpupool.compile.system import manual, reaper, tools
 from gpupool.compile.system.exports import exports_for
 from gpupool.compile.system.spaces import tops_for
 from gpupool.compile.system.storage import mounts_for
@@ -39,8 +39,10 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
         if not cluster.drivers.testbed:
             # a testbed's kernel brings the module along; Debian's has it built, for which it needs the headers
             wanted |= {"linux-headers-amd64", "zfs-dkms"}
+    if cluster.policies.head_nodes and node.has("head"):
+        wanted.add("libpam-systemd")  # without it sessions are in no slice of their user
     own = [file.path for file in tools.files(cluster, node)]
-    if jobs_for(cluster, node).intervals or tools.SETTINGS in own:
+    if jobs_for(cluster, node).intervals or tools.SETTINGS in own or reaper.kinds(cluster, node):
         wanted.add("python3")
     if node.has("head") and any(path.startswith(f"{manual.FOLDER}/") for path in own):
         wanted.add("man-db")

@@ -92,7 +92,7 @@ def folders_for(cluster: Cluster, node: Node) -> list[Folder]:
 
 def homes_for(cluster: Cluster, node: Node) -> list[Folder]:
     """Return the homes that a node makes: the shared ones on their server, local ones where those are not mounted."""
-    shared, mode = cluster.home_export, cluster.storage.home.mode
+    shared, mode = cluster.home_export, cluster.policies.home_mode or cluster.storage.home.mode
     paths: dict[str, User] = {}
     for user in cluster.users.values():
         if shared and shared.server == node.name:

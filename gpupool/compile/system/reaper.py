@@ -1,0 +1,79 @@
+"""What ends processes that users have left where they should not be: outside of jobs, and VS Code's servers."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.programs import HOME, program
+from gpupool.compile.template import fill
+from gpupool.unix import UNITS
+from gpupool.wanted import File
+
+SETTINGS = "/etc/gpupool/reaper.json"
+_PATIENCE = 10  # seconds from SIGTERM to SIGKILL
+_EVERY = {"strays": 600, "vscode": 3600}  # seconds; that of strays where `timers` has none
+_UNIT = {"strays": "gpupool-reaper", "vscode": "gpupool-vscode"}
+_COMMAND = {"strays": "gpupool-reaper", "vscode": "gpupool-vscode-kill"}
+_PURPOSE = {
+    "strays": "gpupool: ends processes of users outside of jobs",
+    "vscode": "gpupool: ends VS Code servers of users who are gone",
+}
+
+
+def kinds(cluster: Cluster, node: Node) -> dict[str, int]:
+    """Return what is ended on a node, each with the seconds from one run to the next; nothing on most nodes.
+
+    Strays are ended on compute nodes only, and on none where users log in to work.
+    """
+    policies, found = cluster.policies, {}
+    if policies.reaper and node.has("compute") and not node.has("head"):
+        rows = [timer for timer in cluster.timers if timer.job == "reaper"]
+        here = [timer.every or _EVERY["strays"] for timer in rows if node.name in cluster.select(timer.where)]
+        if here or not rows:
+            found["strays"] = here[-1] if here else _EVERY["strays"]
+    if policies.vscode_kill and node.name in cluster.select(policies.vscode_kill):
+        found["vscode"] = _EVERY["vscode"]
+    return found
+
+
+def settings(cluster: Cluster, node: Node) -> dict[str, Any]:
+    """Return what /etc/gpupool/reaper.json says."""
+    here, reaper = kinds(cluster, node), cluster.policies.reaper
+    data: dict[str, Any] = {
+        "about": f"Written by gpupool from the inventory of {cluster.name}; "
+        "changes made here are undone by the next apply."
+    }
+    if reaper and "strays" in here:
+        data["strays"] = {
+            "grace": reaper.grace,
+            "patience": _PATIENCE,
+            "spare_users": list(reaper.spare_users),
+            "spare_containers": reaper.spare_docker_of_jobs,
+            # their sessions are a part of their jobs there, and what they leave goes when the job does
+            "spare_users_with_jobs": cluster.access.compute_ssh == "allocated",
+        }
+    if "vscode" in here:
+        data["vscode"] = {"grace": _EVERY["vscode"], "patience": _PATIENCE}
+    return data
+
+
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield the program, its settings, and a command, a service and a timer for each kind."""
+    here = kinds(cluster, node)
+    if not here:
+        return
+    yield from program("reaper")
+    yield File(SETTINGS, json.dumps(settings(cluster, node), indent=1) + "\n")
+    walled = not cluster.drivers.contained(node.name)
+    for kind, every in here.items():
+        values = {"kind": kind, "home": HOME, "settings": SETTINGS, "purpose": _PURPOSE[kind], "unit": _UNIT[kind]}
+        service, timer = units_of(kind)
+        yield File(f"/usr/local/sbin/{_COMMAND[kind]}", fill("reaper", **values), mode="0755")
+        yield File(service, fill("reaper.service", walled=walled, **values))
+        yield File(timer, fill("reaper.timer", every=every, **values))
+
+
+def units_of(kind: str) -> tuple[str, str]:
+    """Return the paths of a kind's service and timer."""
+    return f"{UNITS}/{_UNIT[kind]}.service", f"{UNITS}/{_UNIT[kind]}.timer"

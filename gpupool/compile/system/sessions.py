@@ -1,0 +1,34 @@
+"""What users' sessions may take: open files everywhere, and on heads each user's share of CPU, memory and processes."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.system.devices import ROOT_SLICE, USER_SLICE, fences_sessions
+from gpupool.compile.template import fill
+from gpupool.unix import UNITS
+from gpupool.wanted import File
+
+LIMITS = "/etc/security/limits.d/gpupool.conf"
+LOGIND = "/etc/systemd/logind.conf.d/gpupool.conf"
+#: Read after gpupool.conf of the fence around GPUs: on a head that runs jobs what the inventory says of heads counts.
+SHARE = f"{UNITS}/user-.slice.d/gpupool.head.conf"
+#: A file of the same name, for one slice: systemd reads it in the place of the other one, systemd.unit(5).
+ROOT_SHARE = f"{UNITS}/user-0.slice.d/gpupool.head.conf"
+
+
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield what PAM, logind and systemd read when a session begins."""
+    policies = cluster.policies
+    if policies.nofile:
+        yield File(LIMITS, fill("limits.conf", cluster=cluster))
+    if policies.head_nodes and node.has("head"):
+        yield File(SHARE, fill("share.conf", cluster=cluster, share=policies.head_nodes))
+        yield File(ROOT_SHARE, fill("root-share.conf", cluster=cluster))
+        yield File(LOGIND, fill("logind.conf", cluster=cluster, linger=policies.head_nodes.linger))
+
+
+def watched(cluster: Cluster, node: Node) -> list[str]:
+    """Return what logind and systemd have to read again when it changes; the fence's too, as its stamp is the same."""
+    if not (cluster.policies.head_nodes and node.has("head")):
+        return []
+    return [SHARE, ROOT_SHARE, LOGIND, *([USER_SLICE, ROOT_SLICE] if fences_sessions(cluster, node) else [])]

@@ -1,0 +1,135 @@
+"""`python3 -m reaper strays|vscode SETTINGS [--dry-run]`: what the timers run, and what an admin runs by hand."""
+
+import argparse
+import json
+import os
+import pwd
+import re
+import sys
+import syslog
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from . import end, processes, rules, seen
+from .processes import Process
+from .rules import Rule
+
+_DEFS = Path("/etc/login.defs")
+
+
+class Refused(Exception):  # noqa: N818  # not an error of ours
+    """Nothing is ended, for this reason."""
+
+
+def say(message: str) -> None:
+    """Write a line for the journal; and where a person runs this, for that person and the system's log."""
+    print(message, flush=True)
+    if "JOURNAL_STREAM" not in os.environ:
+        syslog.syslog(message)
+
+
+def least_uid() -> int:
+    """Return from which number on users are persons: UID_MIN of login.defs(5)."""
+    with suppress(OSError):
+        if match := re.search(r"^\s*UID_MIN\s+(\d+)", _DEFS.read_text(errors="replace"), re.MULTILINE):
+            return int(match[1])
+    return 1000
+
+
+def uids(names: Iterable[str]) -> frozenset[int]:
+    """Return the numbers of users; Refused where one has none here: the wrong processes would be ended."""
+    numbers = {0}
+    for name in names:
+        try:
+            numbers.add(pwd.getpwnam(name).pw_uid)
+        except KeyError:
+            raise Refused(f"spare_users: there is no user {name} on this node, so nothing is ended") from None
+    return frozenset(numbers)
+
+
+def user(process: Process) -> str:
+    """Return the name of a process's user, the number where it has none."""
+    try:
+        return pwd.getpwuid(process.uid).pw_name
+    except KeyError:
+        return str(process.uid)
+
+
+def run_strays(settings: dict[str, Any], dry: bool) -> bool:
+    """End what has been outside of jobs for longer than the grace; tell whether all went well."""
+    rule = Rule(
+        least_uid(),
+        settings["grace"],
+        uids(settings["spare_users"]),
+        settings["spare_containers"],
+        settings["spare_users_with_jobs"],
+    )
+    strays = rules.strays(processes.all_of_them(), rule)
+    return _after_grace(strays, settings, _state("gpupool-reaper"), dry, "outside of jobs")
+
+
+def run_vscode(settings: dict[str, Any], dry: bool, leftovers: bool) -> bool:
+    """End VS Code servers: those that users left behind, after the grace, or all of them at once."""
+    chosen = rules.vscode(processes.all_of_them(), Rule(least_uid()), leftovers)
+    grace = settings["grace"] if leftovers else 0
+    return _after_grace(chosen, {**settings, "grace": grace}, _state("gpupool-vscode"), dry, "VS Code's")
+
+
+def _state(name: str) -> Path:
+    """Return where is kept what was seen: in the service's own directory, also for an admin who runs it by hand."""
+    return Path(os.environ.get("RUNTIME_DIRECTORY", f"/run/{name}")) / "seen.json"
+
+
+def _after_grace(chosen: list[Process], settings: dict[str, Any], place: Path, dry: bool, why: str) -> bool:
+    now, grace = seen.now(), settings["grace"]
+    first = seen.since(place, chosen, now)
+    overdue = [process for process in chosen if now - first[process.key] >= grace]
+    young = [process for process in chosen if process not in overdue]
+
+    def line(what: str, process: Process) -> None:
+        minutes = (now - first[process.key]) / 60
+        say(f"{what}: PID {process.pid} ({process.name}) of {user(process)}, {why}, seen for {minutes:.0f} min")
+
+    if dry:
+        for process in overdue:
+            line("would be ended", process)
+        for process in young:
+            line(f"would be ended in {(grace - now + first[process.key]) / 60:.0f} min", process)
+        say(f"{len(overdue)} would be ended, {len(young)} are within their grace")
+        return True
+    seen.keep(place, first)
+    ended = end.end(overdue, settings["patience"])
+    results = {"terminated": ended.terminated, "killed": ended.killed, "does not end": ended.stay}
+    for what, those in results.items():
+        for process in those:
+            line(what, process)
+    counts = ", ".join(f"{len(those)} {what}" for what, those in results.items())
+    say(f"{counts}, {len(young)} within their grace")
+    return not ended.stay
+
+
+def main() -> int:
+    """Do what the command line says; 1 when any of it went wrong."""
+    parser = argparse.ArgumentParser(prog="reaper", description=__doc__)
+    parser.add_argument("what", choices=["strays", "vscode"])
+    parser.add_argument("settings", type=Path, help="such as /etc/gpupool/reaper.json")
+    parser.add_argument("--dry-run", action="store_true", help="list what would be ended, and end nothing")
+    parser.add_argument("--leftovers", action="store_true", help="vscode: only of users who have no ssh session here")
+    arguments = parser.parse_args()
+    syslog.openlog(f"gpupool-{arguments.what}")
+    settings = json.loads(arguments.settings.read_text())[arguments.what]
+    try:
+        if arguments.what == "strays":
+            well = run_strays(settings, arguments.dry_run)
+        else:
+            well = run_vscode(settings, arguments.dry_run, arguments.leftovers)
+    except Refused as why:
+        say(str(why))
+        return 1
+    return 0 if well else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,37 @@
+"""Users' shares, and the timers that end what they leave where it should not be."""
+
+import shlex
+
+from testinfra.host import Host
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.system.reaper import kinds, units_of
+
+
+def test_reaper_is_scheduled(cluster: Cluster, node: Node, host: Host) -> None:
+    units = [units_of(kind)[1].rpartition("/")[2] for kind in kinds(cluster, node)]
+    if not units:
+        return
+    states = host.run(f"systemctl is-active {shlex.join(units)}").stdout.splitlines()
+    idle = [unit for unit, state in zip(units, states, strict=True) if state != "active"]
+    assert not idle, f"timers not active: {', '.join(idle)}"
+
+
+def test_users_have_their_share(cluster: Cluster, node: Node, host: Host) -> None:
+    heads = cluster.policies.head_nodes
+    if not (heads and node.has("head")):
+        return
+    wanted = f"{int(heads.cpu_per_user.rstrip('%')) * 10}ms"
+    # a number that no user has: systemd tells what a session of that user would get
+    shown = host.check_output("systemctl show -p CPUQuotaPerSecUSec --value user-4294900000.slice")
+    assert _milliseconds(shown) == _milliseconds(wanted), f"CPUQuota of users' slices is {shown}, not {wanted}"
+
+
+def _milliseconds(span: str) -> float:
+    """Return a time span of systemd in milliseconds: 2s, 500ms, 1.500s, 1min 40s."""
+    units = {"min": 60_000, "ms": 1, "us": 0.001, "s": 1000}
+    total = 0.0
+    for word in span.split():
+        unit = next((unit for unit in units if word.endswith(unit)), "")
+        total += float(word.removesuffix(unit)) * units[unit] if unit else float("nan")
+    return total

@@ -1,0 +1,43 @@
+"""Processes of a user that burn CPUs, and how many CPUs the user really gets, by the kernel's own count."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+#: Takes a node, a command and a user; gives what it prints.
+Run = Callable[..., str]
+_LOOPS = 4
+_BURN = f"for i in $(seq {_LOOPS}); do setsid sh -c 'while :; do :; done' burn >/dev/null 2>&1 & done"
+_LOOK = """cd /sys/fs/cgroup/user.slice/user-$(id -u {user}).slice && for i in 1 2; do
+  sed -n 's/^usage_usec //p' cpu.stat; cut -d' ' -f1 /proc/uptime; sed -n 's/^nr_throttled //p' cpu.stat
+  [ $i = 2 ] || sleep 5
+done"""
+
+
+class Taken(NamedTuple):
+    """How many CPUs a user takes, and how often the kernel has made the user wait."""
+
+    cpus: float
+    throttled: int
+
+
+@contextmanager
+def burning(run: Run, node: str, user: str) -> Iterator[None]:
+    """Have four loops of a user run on a node; they outlive the session that starts them."""
+    run(node, _BURN, user)
+    try:
+        yield
+    finally:
+        run(node, f"pkill -KILL -u {user} -f '^sh -c while' || :")
+
+
+def has_controller(run: Run, node: str) -> bool:
+    """Return whether the kernel shares CPUs among users there: not in a container where v1 of control groups does."""
+    return "cpu" in run(node, "cat /sys/fs/cgroup/cgroup.controllers").split()
+
+
+def taken(run: Run, node: str, user: str) -> Taken:
+    """Return what a user takes of the CPUs of a node now."""
+    used, when, waited, used_later, later, waited_later = run(node, _LOOK.format(user=user)).split()
+    cpus = (int(used_later) - int(used)) / 1e6 / (float(later) - float(when))
+    return Taken(cpus, int(waited_later) - int(waited))

@@ -1,0 +1,82 @@
+"""On compute nodes what users run outside of jobs is ended; jobs and the users who are spared are not. No reboot."""
+
+from collections.abc import Iterator
+
+import pytest
+from pace import until
+
+from tests.testbed.cluster import Testbed
+
+NODE, USER, SPARED = "clippy", "u-kira1", "u-hays1"
+#: The node's own settings, without a grace and with one more user to be spared; and the program with these.
+SETTINGS = (
+    f"""sed 's/"grace": [0-9]*/"grace": 0/; s/"root"/"root", "{SPARED}"/' /etc/gpupool/reaper.json >/root/reaper.json"""
+)
+REAP = "PYTHONPATH=/usr/local/lib/gpupool python3 -P -B -m reaper strays /root/reaper.json"
+SLEEP = "setsid sleep 6001 >/dev/null 2>&1 & echo $!"
+
+
+def runs(testbed: Testbed, pid: str) -> bool:
+    return testbed.run(NODE, f"grep -q sleep /proc/{pid}/comm").returncode == 0
+
+
+@pytest.fixture
+def reaped(idle: Testbed) -> Iterator[Testbed]:
+    idle.out(NODE, SETTINGS)
+    yield idle
+    idle.out(NODE, "rm -f /root/reaper.json; pkill -f '^sleep 600[0-9]$' || :")
+
+
+@pytest.fixture
+def job(reaped: Testbed) -> str:
+    """Return the PID of a process in a job of the user's there."""
+    number = reaped.submit(USER, f"-p short -w {NODE}", "exec sleep 6002")
+    reaped.wait_for(number, "RUNNING")
+    seen: str = until(lambda: reaped.run(NODE, "pgrep -f '^sleep 6002$'").stdout.strip(), "the job's process runs")
+    return seen
+
+
+@pytest.mark.promise("SKY-160", "SKY-042")
+def test_a_stray_is_ended_and_a_job_beside_it_is_not(reaped: Testbed, job: str) -> None:
+    stray, spared = reaped.out(NODE, SLEEP, USER), reaped.out(NODE, SLEEP, SPARED)
+    system = reaped.out(NODE, "setsid setpriv --reuid slurm --clear-groups sleep 6003 >/dev/null 2>&1 & echo $!")
+    as_user = reaped.out(NODE, f"setsid setpriv --reuid {USER} --clear-groups sleep 6004 >/dev/null 2>&1 & echo $!")
+    there = {stray: True, spared: True, system: True, as_user: True, job: True}
+    listed = reaped.out(NODE, f"{REAP} --dry-run")
+    assert f"would be ended: PID {stray} (sleep) of {USER}, outside of jobs" in listed
+    assert {pid: runs(reaped, pid) for pid in there} == there, "a dry run ends nothing"
+    text = reaped.out(NODE, REAP)
+    assert f"terminated: PID {stray} (sleep) of {USER}, outside of jobs" in text
+    assert {pid: runs(reaped, pid) for pid in there} == {**there, stray: False}, "what root runs as a user is root's"
+    assert f"PID {stray} (sleep)" in reaped.out(NODE, "journalctl -q -o cat -t gpupool-strays")
+    assert reaped.out("marvin", "squeue -h -t R -o %u") == USER
+
+
+@pytest.mark.promise("SKY-160")
+def test_who_has_just_come_has_a_grace_and_can_log_in(reaped: Testbed) -> None:
+    """ssh to a compute node works without a job; the timer's own run looks, and ends nothing yet."""
+    stray = reaped.out(NODE, SLEEP, USER)
+    assert "strays" not in reaped.out(NODE, "systemctl is-failed gpupool-reaper || :")
+    reaped.out(NODE, "systemctl start gpupool-reaper || { journalctl -q -o cat -u gpupool-reaper >&2; exit 1; }")
+    assert runs(reaped, stray)
+    assert "0 terminated, 0 killed" in reaped.out(NODE, "journalctl -q -o cat -u gpupool-reaper")
+    assert "would be ended in 30 min" in reaped.out(NODE, "gpupool-reaper --dry-run")
+
+
+def test_the_timer_waits_on_compute_nodes_and_on_no_other(skynet: Testbed) -> None:
+    active = "systemctl is-active gpupool-reaper.timer || :"
+    assert skynet.out(NODE, active) == "active"
+    for node in ("sky1", "marvin", "multivac"):
+        assert skynet.out(node, active) == "inactive"
+
+
+@pytest.mark.promise("SKY-161")
+def test_a_node_is_not_rebooted_under_a_job(idle: Testbed) -> None:
+    assert idle.run(NODE, "reboot --help").returncode == 0
+    idle.wait_for(idle.submit(USER, f"-p short -w {NODE}"), "RUNNING")
+    for command in ("reboot", "poweroff", "halt", "shutdown"):
+        # with --help: should it not be refused, nothing happens
+        refused = idle.run(NODE, f"{command} --help")
+        assert refused.returncode == 1
+        assert f"{command}: refused: jobs run on this node" in refused.stderr
+    assert "/usr/sbin/reboot" in idle.out("marvin", "scontrol show config | grep RebootProgram")

@@ -1,0 +1,28 @@
+"""A node that Slurm is asked to reboot is rebooted when its jobs have ended, and takes jobs again."""
+
+import pytest
+from pace import until
+
+from tests.testbed.cluster import hang_up
+from tests.vm.cluster import Stores
+
+
+@pytest.mark.promise("SKY-161")
+def test_a_node_is_rebooted_when_its_job_has_ended_and_comes_back(stores: Stores) -> None:
+    idle = "sinfo -h -o %t"
+    until(lambda: stores.out("control", idle) == "idle", "node01 is idle")
+    number = stores.out("control", "sbatch --parsable -o /dev/null --wrap 'sleep 6000'", "ann")
+    state = f"squeue -h -j {number} -o %T"
+    until(lambda: stores.out("control", state) == "RUNNING", "the job runs")
+    before = stores.boot("node01")
+    stores.out("control", "scontrol reboot ASAP nextstate=RESUME node01")
+    refused = stores.run("node01", "reboot --help")
+    assert refused.returncode == 1
+    assert "scontrol reboot ASAP nextstate=RESUME node01" in refused.stderr
+    assert stores.out("control", state) == "RUNNING"
+    assert stores.boot("node01") == before
+    hang_up(stores.container("node01"))
+    stores.out("control", f"scancel {number}")
+    until(lambda: stores.boot("node01") not in ("", before), "node01 is booted again")
+    until(lambda: stores.out("control", idle) == "idle", "node01 takes jobs again")
+    assert stores.out("control", "srun hostname", "ann") == "node01"
