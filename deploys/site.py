@@ -4,6 +4,7 @@ One call a line, never a loop over roles: pyinfra knows an operation by the line
 """
 
 from gpupool.compile.slurm import conf
+from gpupool.compile.system import firewall as refusals
 from gpupool.compile.system import tools as programs
 from gpupool.compile.system.exports import exports_for
 from gpupool.compile.system.storage import served_by
@@ -18,6 +19,7 @@ from gpupool.roles import (
     controller,
     database,
     fileserver,
+    firewall,
     gpu,
     head,
     munge,
@@ -80,6 +82,8 @@ if node.has("head"):
 if programs.files(cluster, node):
     tools.apply(cluster, node)
 usage.apply(cluster, node)
+if refusals.rules(cluster, node).limited:
+    firewall.apply(cluster, node)
 # last: what has to stay because of jobs or data fails here, when all else is done
 if node.has("database"):
     accounts.limits(cluster, node)

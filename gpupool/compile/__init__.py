@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm import arbiter, conf
-from gpupool.compile.system import daemons, devices, fileserver, names, spaces, ssh, storage, tools, usage
+from gpupool.compile.system import daemons, devices, fileserver, firewall, names, spaces, ssh, storage, tools, usage
 from gpupool.wanted import File
 
 Generator = Callable[[Cluster, Node], Iterable[File]]
@@ -26,6 +26,7 @@ FILES: Mapping[str, Generator] = {
     "spaces": spaces.files,
     "usage": usage.files,
     "storage": storage.files,
+    "firewall": firewall.files,
 }
 
 
