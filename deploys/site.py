@@ -82,12 +82,12 @@ if node.has("head"):
 if programs.files(cluster, node):
     tools.apply(cluster, node)
 usage.apply(cluster, node)
-if refusals.rules(cluster, node).limited:
-    firewall.apply(cluster, node)
 # last: what has to stay because of jobs or data fails here, when all else is done
 if node.has("database"):
     accounts.limits(cluster, node)
 if pools_for(cluster, node):
     fileserver.keep(cluster, node)
 storage.look(cluster, node)
+if refusals.rules(cluster, node).limited:
+    firewall.apply(cluster, node)
 base.finish(cluster, node)
