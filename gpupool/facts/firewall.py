@@ -26,13 +26,14 @@ class Caller(Look[str]):
         return address
 
 
-class Table(Look[bool]):
-    """Whether a table of family inet is loaded."""
+class Emptied(Look[bool]):
+    """Whether a table of family inet is gone although the unit that loads it is active."""
 
-    def command(self, table: str) -> StringCommand:
-        """Ask the kernel."""
-        return ask('nft list table inet "$1" >/dev/null 2>&1 && echo yes', table)
+    def command(self, table: str, unit: str) -> StringCommand:
+        """Ask systemd and the kernel."""
+        script = 'systemctl is-active --quiet -- "$2" && { nft list table inet "$1" >/dev/null 2>&1 || echo emptied; }'
+        return ask(script, table, unit)
 
     def read(self, lines: list[str]) -> bool:
         """Read the answer."""
-        return lines == ["yes"]
+        return lines == ["emptied"]

@@ -2,7 +2,7 @@
 
 import ipaddress
 
-from gpupool.facts.firewall import Caller, Table
+from gpupool.facts.firewall import Caller, Emptied
 from gpupool.operations.ambient import this_host
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.work import Work
@@ -22,9 +22,9 @@ def keeps_us(ssh_from: list[str], ssh_never: list[str]) -> None:
 
 @operation
 def loaded(table: str, unit: str) -> Commands:
-    """Have the unit load its table of family inet again where it is gone: another program emptied the rules."""
+    """Have an active unit load its table of family inet again where it is gone: another program emptied the rules."""
     work = Work()
-    if not look(Table, f"the table {table} of nftables", table=table):
+    if look(Emptied, f"the table {table} of nftables", table=table, unit=unit):
         work.do(f"table inet {table}", "is not loaded", "systemctl", "restart", "--", unit)
     yield from work.carry_out(f"table inet {table}: loaded")
 

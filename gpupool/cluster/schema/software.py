@@ -216,7 +216,7 @@ class AdminSsh(Entry):
     )
     networks: tuple[Network, ...] = Field(
         (),
-        description="Networks outside of cluster.network from which admins log in: the firewall never refuses them SSH.",
+        description="Networks outside of cluster.network that admins log in from: no node refuses them SSH.",
     )
 
 

@@ -41,4 +41,10 @@ def _text(cluster: Cluster, names: tuple[str, ...], entry: access.Entry, forward
         group=access.ADMIN_GROUP,
         only_admins=entry == "admins",
         forwards_to=forwards_to,
+        # OpenSSH has penalties since 9.8
+        never_penalised=[] if cluster.software.debian == "bookworm" else _own_networks(cluster),
     )
+
+
+def _own_networks(cluster: Cluster) -> list[str]:
+    return list(dict.fromkeys((cluster.entry.network, *cluster.access.admin.networks)))
