@@ -25,5 +25,5 @@ class Password(Look[State]):
         """Read the answer."""
         for state in ("none", "first", "own"):
             if lines == [state]:
-                return state  # type: ignore[return-value]
+                return state
         return "absent"
