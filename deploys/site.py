@@ -4,6 +4,7 @@ One call a line, never a loop over roles: pyinfra knows an operation by the line
 """
 
 from gpupool.compile.slurm import conf
+from gpupool.compile.system import firewall as refusals
 from gpupool.compile.system import reaper as strays
 from gpupool.compile.system import reboot as rebooting
 from gpupool.compile.system import tools as programs
@@ -20,6 +21,7 @@ from gpupool.roles import (
     controller,
     database,
     fileserver,
+    firewall,
     gpu,
     head,
     munge,
@@ -96,4 +98,6 @@ if node.has("database"):
 if pools_for(cluster, node):
     fileserver.keep(cluster, node)
 storage.look(cluster, node)
+if refusals.rules(cluster, node).limited:
+    firewall.apply(cluster, node)
 base.finish(cluster, node)

@@ -3,7 +3,7 @@
 import typer
 
 from gpupool import __version__
-from gpupool.cli import apply, check, init, plan, rehearse, render, schema, storage, testbed, verify
+from gpupool.cli import apply, check, init, password, plan, rehearse, render, schema, storage, testbed, verify
 
 app = typer.Typer(
     help="One inventory of nodes, labs and storage becomes a running, pooled GPU cluster on Slurm.",
@@ -16,6 +16,7 @@ app.command("plan")(plan.command)
 app.command("apply")(apply.command)
 app.command("verify")(verify.command)
 app.command("rehearse")(rehearse.command)
+app.command("password")(password.command)
 app.add_typer(testbed.app, name="testbed", help="The cluster in containers on this machine: up, down, status, ssh.")
 app.add_typer(storage.app, name="storage", help="Disk usage of the cluster's storage.")
 app.command("init")(init.command)

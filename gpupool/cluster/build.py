@@ -106,12 +106,14 @@ def _user(user: User, inventory: Inventory) -> model.User:
         accounts=(user.account, *lent),
         qos=tuple(qos),
         default_qos=instead,
+        grants=user.grants,
         partitions=user.partitions,
         default_partition=user.default_partition,
         full_name=user.full_name or "",
         shell=user.shell,
         keys=user.keys,
         home=of_user(inventory.storage.home.path, user.name, user.account),
+        first_password=user.first_password is not None,
     )
 
 
@@ -140,6 +142,7 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
         limits=entry.limits,
         lift_per_user="per_user" in entry.lift,
         billing=entry.billing,
+        assigned=entry.users == "assigned",
     )
 
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
 from typing import Literal
 
-from gpupool.cluster.schema.labs import Limits, Qos
+from gpupool.cluster.schema.labs import Grant, Limits, Qos
 from gpupool.cluster.schema.machines import ClusterEntry, Gpu, GpuType
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
 from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Timer, Tool
@@ -72,6 +73,7 @@ class User:
     """A person, with every account and QoS; `default_qos` None leaves the cluster's.
 
     `partitions` are those of `users: assigned` that are theirs, `default_partition` where jobs go that name none.
+    `grants` are further QoS, each until a day. `first_password`: an admin creates one, and the user has to change it.
     """
 
     name: str
@@ -81,17 +83,24 @@ class User:
     accounts: tuple[str, ...]
     qos: tuple[str, ...]
     default_qos: str | None
+    grants: tuple[Grant, ...]
     partitions: tuple[str, ...]
     default_partition: str | None
     full_name: str
     shell: str
     keys: tuple[str, ...]
     home: str
+    first_password: bool
+
+    def qos_on(self, day: date) -> tuple[str, ...]:
+        """Return the QoS that the user has on a day, granted ones among them."""
+        granted = (grant.qos for grant in self.grants if day <= grant.until)
+        return tuple(dict.fromkeys((*self.qos, *granted)))
 
 
 @dataclass(frozen=True)
 class Partition:
-    """A partition with its nodes by name. `max_time` and `grace` in seconds."""
+    """A partition with its nodes by name. `max_time` and `grace` in seconds. `assigned`: for users who list it."""
 
     name: str
     nodes: tuple[str, ...]
@@ -107,6 +116,7 @@ class Partition:
     limits: Limits
     lift_per_user: bool
     billing: Mapping[Literal["cpu", "gpu", "mem"], float]
+    assigned: bool
 
 
 @dataclass(frozen=True)

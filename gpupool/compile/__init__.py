@@ -8,6 +8,7 @@ from gpupool.compile.system import (
     daemons,
     devices,
     fileserver,
+    firewall,
     names,
     reaper,
     reboot,
@@ -42,6 +43,7 @@ FILES: Mapping[str, Generator] = {
     "spaces": spaces.files,
     "usage": usage.files,
     "storage": storage.files,
+    "firewall": firewall.files,
 }
 
 

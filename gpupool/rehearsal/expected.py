@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 
 from gpupool.cluster.model import Account, Cluster, Node, Partition, User
@@ -114,8 +115,7 @@ class Expected:
 
     def may(self, user: User, partition: Partition, account: str) -> bool:
         """Return whether this user may submit there with this account."""
-        assigned = {name for it in self.cluster.users.values() for name in it.partitions}
-        mine = partition.name not in assigned or partition.name in user.partitions
+        mine = not partition.assigned or partition.name in user.partitions
         return mine and account in user.accounts and self.admits(partition, account)
 
     def people(self, partition: Partition) -> Iterator[tuple[User, str]]:
@@ -163,7 +163,8 @@ class Expected:
 
     def qos_for(self, user: User, partition: Partition) -> tuple[str, ...]:
         """Return the QoS that the user may ask for in the partition."""
-        return tuple(it for it in user.qos if not partition.allow_qos or it in partition.allow_qos)
+        today = date.today()
+        return tuple(it for it in user.qos_on(today) if not partition.allow_qos or it in partition.allow_qos)
 
     @cached_property
     def cpus_per_gpu(self) -> Mapping[str, int]:

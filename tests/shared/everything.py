@@ -26,6 +26,7 @@ def everything(folder: Path) -> dict[str, Any]:
     data["slurm"] |= {"state": "/srv/slurm"}
     # a user without a unix group, a purge, and a type of GPU for sbash: each is written somewhere of its own
     data["users"].append({"name": "u-optics1", "uid": 20009, "account": "physics.optics", "keys": []})
+    data["access"]["password_login"] = True
     data["scheduler"]["private_data"] = ["jobs"]
     data["scheduler"]["refuse_submit_from"] = ["/home"]
     data["tools"].append({"name": "sbash", "where": "@compute", "options": {"gpu": "a40", "partition": "short"}})

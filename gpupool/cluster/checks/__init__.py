@@ -3,6 +3,7 @@
 from types import ModuleType
 
 from gpupool.cluster.checks import (
+    access,
     drivers,
     homes,
     limits,
@@ -26,7 +27,7 @@ def _in(room: ModuleType) -> tuple[Check, ...]:
 
 
 NAMES = _in(names)
-_OTHERS = (sums, policy, limits, room, storage, spaces, zfs, system, homes, tools, drivers, policies)
+_OTHERS = (sums, policy, limits, room, storage, spaces, zfs, system, homes, tools, drivers, policies, access)
 CHECKS = (*NAMES, *(check for room in _OTHERS for check in _in(room)))
 
 

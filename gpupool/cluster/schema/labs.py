@@ -86,10 +86,12 @@ class User(Fact):
     keys: tuple[PublicKey, ...] = Field((), description="Public SSH keys, one line each.")
     shell: AbsolutePath = "/bin/bash"
     qos: tuple[Name, ...] = Field((), description="QoS in addition to those that all users have.")
-    grants: tuple[Grant, ...] = ()
-    partitions: tuple[Name, ...] = ()
+    grants: tuple[Grant, ...] = Field((), description="QoS until a day, that day included.")
+    partitions: tuple[Name, ...] = Field((), description="Partitions with `users: assigned` that the user may use.")
     default_partition: Name | None = None
-    first_password: Literal["must_change"] | None = None
+    first_password: Literal["must_change"] | None = Field(
+        None, description="`gpupool password` creates one, which the user changes at the first login."
+    )
 
 
 class Qos(Fact):
@@ -128,7 +130,9 @@ class Partition(Fact):
     limits: Limits = Field(default_factory=Limits)
     lift: tuple[Literal["per_user"], ...] = Field((), description="Limits of the job's QoS that do not apply here.")
     billing: dict[Literal["cpu", "gpu", "mem"], Weight] = Field(default_factory=dict)
-    users: Literal["all", "assigned"] = "all"
+    users: Literal["all", "assigned"] = Field(
+        "all", description="assigned: only users whose entry lists the partition may submit to it."
+    )
 
     @field_validator("name")
     @classmethod

@@ -1,5 +1,6 @@
 """Software, environment, tools, timers, access and policies of a site."""
 
+import ipaddress
 import re
 from typing import Annotated, Literal
 
@@ -7,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from gpupool.cluster.quote import quoted
 from gpupool.cluster.schema.base import Count, CudaVersion, Entry, Fact, Flag, Mode, Name, Nodes, VariableName, Word
+from gpupool.cluster.schema.machines import Role
 from gpupool.cluster.units import Duration, Size
 
 # sshd takes * and ? in AcceptEnv, and does not start with what it takes for no name
@@ -16,6 +18,27 @@ _ARMORED = re.compile(
     r"-----BEGIN PGP PUBLIC KEY BLOCK-----\n([A-Za-z]+: [ -~]*\n)*\n([A-Za-z0-9+/=]+\n)+"
     r"-----END PGP PUBLIC KEY BLOCK-----\n?"
 )
+
+
+def _network(text: str) -> str:
+    try:
+        ipaddress.IPv4Network(text)
+    except ValueError as error:
+        raise ValueError(f"{quoted(text)} is not an IPv4 network: {error}; write 10.8.0.0/16") from None
+    return text
+
+
+Network = Annotated[str, Field(strict=True), AfterValidator(_network)]
+
+
+def _port_range(text: str) -> str:
+    first, _, last = text.partition("-")
+    if not 1 <= int(first) <= int(last or first) <= 65535:
+        raise ValueError(f"{quoted(text)} is not a range of ports; write 8000-9000")
+    return text
+
+
+PortRange = Annotated[str, Field(strict=True, pattern=r"^[0-9]{1,5}(-[0-9]{1,5})?$"), AfterValidator(_port_range)]
 
 
 def _repository_key(key: str) -> str:
@@ -191,19 +214,38 @@ class AdminSsh(Entry):
     key: Word | None = Field(
         None, description="Path of the private key on the admin's machine; default: keys of the SSH agent."
     )
+    networks: tuple[Network, ...] = Field(
+        (),
+        description="Networks outside of cluster.network that admins log in from: no node refuses them SSH.",
+    )
 
 
 class Access(Fact):
     """Who may log in where."""
 
     admin: AdminSsh = Field(default_factory=AdminSsh)
-    compute_ssh: Literal["open", "allocated", "none"] = "allocated"
-    fileserver_ssh: Literal["open", "admins"] = "admins"
-    controller_ssh: Literal["open", "admins"] = "admins"
+    compute_ssh: Literal["open", "allocated", "none"] = Field(
+        "allocated", description="Users on compute nodes: always, only with a running job there, never."
+    )
+    fileserver_ssh: Literal["open", "admins"] = Field("admins", description="Users on fileservers: always, never.")
+    controller_ssh: Literal["open", "admins"] = Field(
+        "admins", description="Users on controllers and the database's node: always, never."
+    )
     password_login: Flag = False
     agent_forwarding: Flag = False
-    outside: tuple[Name, ...] = Field((), description="Roles that can be reached from outside, or `vpn`.")
-    gateway_forwards_to: tuple[Name, ...] = ()
+    outside: tuple[Literal[Role, "vpn"], ...] = Field(
+        (),
+        description=(
+            "Roles that can be reached from outside of cluster.network, or `vpn`; all other nodes refuse new "
+            "connections from there. Default: no node refuses any."
+        ),
+    )
+    vpn: tuple[Network, ...] = Field(
+        (), description="Networks that clients of the VPN have their addresses from; default: only the site knows."
+    )
+    gateway_forwards_to: tuple[Name, ...] = Field(
+        (), description="Nodes that users on a gateway may log in to; default: all."
+    )
 
 
 class HeadNodes(Fact):
@@ -237,9 +279,9 @@ class Reaper(Fact):
 class DevPorts(Fact):
     """Ports for users' own servers."""
 
-    range: Annotated[str, Field(strict=True, pattern=r"^\d+(-\d+)?$")]
+    range: PortRange
     open_to: Literal["cluster", "vpn", "all"]
-    where: Nodes | None = None
+    where: Nodes | None = Field(None, description="Default: all nodes.")
 
 
 class Policies(Fact):

@@ -1,5 +1,6 @@
 """What slurmdbd shall hold: cluster, QoS, accounts, users and their limits, as plain data."""
 
+from datetime import date
 from typing import Any
 
 from gpupool.cluster.model import Cluster, Partition, User
@@ -10,8 +11,9 @@ from gpupool.compile.slurm.names import wall
 UNBOUNDED = 1_000_000
 
 
-def entities(cluster: Cluster) -> dict[str, Any]:
-    """Return every accounting entity as `gpupool.operations.accounting` takes it."""
+def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
+    """Return every accounting entity as `gpupool.operations.accounting` takes it, with the grants of a day."""
+    day = today or date.today()
     return {
         "cluster": cluster.name,
         "qos": _qos(cluster),
@@ -29,7 +31,7 @@ def entities(cluster: Cluster) -> dict[str, Any]:
                 "default_account": user.account,
                 "accounts": {
                     account: {
-                        **_qos_of(cluster, user, at_home=account == user.account),
+                        **_qos_of(cluster, user, day, at_home=account == user.account),
                         **_each_users(cluster.accounts[account].limits),
                         "MaxSubmit": cluster.scheduler.max_submitted_jobs,
                     }
@@ -48,13 +50,14 @@ def partition_qos(partition: Partition) -> str | None:
     return f"partition-{partition.name.lower()}" if limited or partition.lift_per_user else None
 
 
-def _qos_of(cluster: Cluster, user: User, *, at_home: bool) -> dict[str, Any]:
+def _qos_of(cluster: Cluster, user: User, day: date, *, at_home: bool) -> dict[str, Any]:
+    qos = user.qos_on(day)
     # an inventory without QoS leaves people what slurmdbd gives them: its own `normal`
-    if not user.qos:
+    if not qos:
         return {}
     own = user.default_qos if at_home else None
     default = own or next((name for name, qos in cluster.qos.items() if qos.default), "normal")
-    return {"qos": sorted(user.qos), **({"default_qos": default} if default in user.qos else {})}
+    return {"qos": sorted(qos), **({"default_qos": default} if default in qos else {})}
 
 
 def _qos(cluster: Cluster) -> dict[str, dict[str, Any]]:

@@ -21,6 +21,7 @@ _RULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "environment": ("export_fix", ()),
     "partition": ("default_partition fitting", ()),
     "queue": ("queues", ()),
+    "assigned": ("assigned", ("partition",)),
     "folder": ("refused_folders", ("work_dir",)),
     "account": ("accounts", ("account",)),
     "spread": ("spread", ("bitflags",)),
@@ -75,6 +76,7 @@ def _data(cluster: Cluster) -> dict[str, Any]:
             if where == "per_user" and user.default_partition
         },
         "fitting": list(_fitting(cluster)) if where == "fit" else [],
+        "assigned": {name: _assigned(cluster, name) for name, it in cluster.partitions.items() if it.assigned},
         "queues": _queues(cluster) if where == "per_user" or _says_none(cluster) else None,
         "refused_folders": [folder.rstrip("/") for folder in scheduler.refuse_submit_from],
         "gpu_types": list(cluster.gpu_types) if scheduler.untyped_gpus == "refuse" else [],
@@ -105,7 +107,12 @@ def _fitting(cluster: Cluster) -> Iterator[dict[str, Any]]:
         # never send a job to a preemptable partition that it did not ask for
         if not partition.preemptable:
             only, never = (dict.fromkeys(names, True) for names in (partition.allow_accounts, partition.deny_accounts))
-            yield {"name": partition.name, "only": only, "never": never}
+            users = _assigned(cluster, partition.name) if partition.assigned else None
+            yield {"name": partition.name, "only": only, "never": never, "users": users}
+
+
+def _assigned(cluster: Cluster, partition: str) -> dict[str, bool]:
+    return {user.name: True for user in cluster.users.values() if partition in user.partitions}
 
 
 def _queues(cluster: Cluster) -> str:

@@ -1,18 +1,23 @@
-"""sshd's drop-in: which variables a client may send, and agents; and by which names nodes are known."""
+"""sshd's drop-in: who gets in, which variables a client may send, and agents; and by which names nodes are known."""
 
 from collections.abc import Iterator
 from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.system import access
 from gpupool.compile.template import fill
 from gpupool.wanted import File
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the drop-in of /etc/ssh/sshd_config.d."""
+    """Yield the stack of PAM that the drop-in of /etc/ssh/sshd_config.d names, then the drop-in."""
+    yield from access.pam(cluster, node)
     accept = cluster.environment.accept_env
     names = accept.names if accept and node.name in cluster.select(accept.where) else ()
-    yield File("/etc/ssh/sshd_config.d/gpupool.conf", _text(cluster, names))
+    yield File(
+        "/etc/ssh/sshd_config.d/gpupool.conf",
+        _text(cluster, names, access.entry(cluster, node), access.forwards_to(cluster, node)),
+    )
 
 
 @lru_cache(maxsize=4)
@@ -25,6 +30,21 @@ def names_of_nodes(cluster: Cluster) -> dict[str, str]:
     }
 
 
-@lru_cache(maxsize=8)
-def _text(cluster: Cluster, names: tuple[str, ...]) -> str:
-    return fill("sshd.conf", cluster=cluster, accept_env=names)
+@lru_cache(maxsize=16)
+def _text(cluster: Cluster, names: tuple[str, ...], entry: access.Entry, forwards_to: tuple[str, ...]) -> str:
+    return fill(
+        "sshd.conf",
+        cluster=cluster,
+        accept_env=names,
+        service=access.SERVICE if entry == "job" else None,
+        admins=access.admins(cluster),
+        group=access.ADMIN_GROUP,
+        only_admins=entry == "admins",
+        forwards_to=forwards_to,
+        # OpenSSH has penalties since 9.8
+        never_penalised=[] if cluster.software.debian == "bookworm" else _own_networks(cluster),
+    )
+
+
+def _own_networks(cluster: Cluster) -> list[str]:
+    return list(dict.fromkeys((cluster.entry.network, *cluster.access.admin.networks)))

@@ -1,5 +1,6 @@
 """What slurmdbd shall hold of SkyNet, and of inventories that say less."""
 
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,25 @@ def test_people_belong_to_their_lab(skynet: Cluster) -> None:
             "overcap": {"qos": ["debug", "long", "normal", "short"], "default_qos": "normal", **unlimited},
         },
     }
+
+
+@pytest.mark.promise("AAU-034")
+def test_a_grant_ends_after_its_day() -> None:
+    cluster = load(INVENTORY / "aau-ai-cloud")
+    user = next(user for user in cluster.users.values() if user.grants)
+    (grant,) = user.grants
+
+    def qos(day: date) -> list[str]:
+        own: list[str] = entities(cluster, day)["users"][user.name]["accounts"][user.account]["qos"]
+        return own
+
+    assert qos(grant.until) == sorted({*user.qos, grant.qos})
+    assert qos(grant.until + timedelta(days=1)) == sorted(user.qos)
+    others = [it for it in cluster.users.values() if not it.grants]
+    assert all(
+        grant.qos not in entities(cluster, grant.until)["users"][it.name]["accounts"][it.account]["qos"]
+        for it in others
+    )
 
 
 @pytest.mark.promise("SKY-033")

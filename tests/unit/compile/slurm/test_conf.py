@@ -395,7 +395,7 @@ def test_no_file_has_a_hole(folder: str) -> None:
             assert len(paths) == len(set(paths))
             for file in files_for(it, node):
                 assert file.text.endswith("\n")
-                if file.path.startswith("/etc/") and not file.path.endswith(".lua"):
+                if file.path.startswith("/etc/") and not file.path.endswith((".lua", ".nft")):
                     # an empty value takes a systemd setting back
                     empty = "= " if "/systemd/" in file.path else "=$|= "
                     assert not re.search(rf"None|True|False|\{{\{{|\{{%|{empty}|,,", file.text, re.MULTILINE), file.path

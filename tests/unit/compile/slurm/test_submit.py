@@ -114,6 +114,39 @@ def test_a_job_without_partition_goes_wherever_it_fits(tmp_path: Path) -> None:
     assert fitting.submit(partition="long").set == {}
 
 
+ASSIGNED = {
+    "name: debug, nodes": "name: debug, users: assigned, nodes",
+    "default_partition: debug}": "partitions: [debug]}",
+}
+
+
+@pytest.mark.promise("GCP-007")
+@pytest.mark.parametrize("luas", LUAS)
+def test_only_users_who_are_assigned_to_a_partition_use_it(tmp_path: Path, luas: ModuleType) -> None:
+    asked = plugin(tmp_path, luas=luas, instead=ASSIGNED)
+    assert asked.submit(partition="debug").accepted
+    assert asked.submit(partition="short", user_name="bob").accepted
+    for partition in ("debug", "short,debug"):
+        refused = asked.submit(partition=partition, user_name="bob")
+        assert not refused.accepted
+        assert refused.told == ["Partition debug is only for users who are assigned to it: submit to another one (-p)."]
+    assert not asked.modify({"partition": "debug"}, {"user_name": "bob", "partition": "short"}).accepted
+    assert asked.modify({"partition": "debug"}, {"user_name": "ann", "partition": "short"}).accepted
+    assert asked.modify({"partition": "debug"}, {"user_name": "bob"}, uid=0).accepted
+    assert not asked.submit(partition="debug", user_name=None).accepted, "it must not be open where Slurm tells no name"
+
+
+def test_nor_without_naming_it(tmp_path: Path) -> None:
+    text = job_submit_lua(pool(tmp_path, instead=ASSIGNED))
+    assert text is not None
+    default = Plugin(text, partitions={"debug": 240})
+    assert default.submit().accepted
+    assert not default.submit(user_name="bob").accepted
+    fitting = plugin(tmp_path, where="fit", instead=ASSIGNED)
+    assert fitting.submit().set == {"partition": "short,long,red-only,debug"}
+    assert fitting.submit(user_name="bob", default_account="blue").set == {"partition": "short,long"}
+
+
 @pytest.mark.promise("SDU-028")
 def test_who_must_name_a_queue_hears_which_there_are(tmp_path: Path) -> None:
     silent = plugin(tmp_path, where="none")

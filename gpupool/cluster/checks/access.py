@@ -1,0 +1,51 @@
+"""Who gets in where, and how: what sshd can do, and what is said of whom."""
+
+import difflib
+from collections.abc import Iterator
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Complaint, Path
+
+
+def ensure_sshd_can_ask_slurm(site: Site) -> Iterator[Complaint]:
+    """sshd reads a stack of PAM of our own by PAMServiceName, which came with OpenSSH 9.8."""
+    access = site.inventory.access
+    if site.inventory.software.debian == "bookworm" and access.compute_ssh == "allocated":
+        message = "users with a job only: bookworm's sshd cannot ask Slurm"
+        yield Complaint(("access", "compute_ssh"), message, "set none or open, or debian: trixie")
+
+
+def ensure_gateways_forward_to_nodes(site: Site) -> Iterator[Complaint]:
+    """What users on a gateway may log in to exists, and so does the gateway."""
+    names = site.inventory.access.gateway_forwards_to
+    known = site.node_table.by_name
+    for index, name in enumerate(names if site.node_table.whole else ()):
+        if name not in known:
+            near = difflib.get_close_matches(name, list(known), n=1)
+            hint = f"did you mean {near[0]}?" if near else None
+            yield Complaint(("access", "gateway_forwards_to", index), f"there is no node {name!r}", hint)
+    if names and not any("gateway" in node.entry.roles for node in site.node_table.nodes):
+        yield Complaint(("access", "gateway_forwards_to"), "no node has the role gateway")
+
+
+def ensure_a_first_password_can_be_used(site: Site) -> Iterator[Complaint]:
+    """A password is of use where sshd takes passwords."""
+    for index, user in enumerate(site.inventory.users):
+        if user.first_password and not site.inventory.access.password_login:
+            path: Path = ("users", index, "first_password")
+            yield Complaint(path, f"{user.name} could not log in with it", "set access.password_login: true")
+
+
+def ensure_users_may_use_their_partitions(site: Site) -> Iterator[Complaint]:
+    """A partition of a user is one that users are assigned to, and the default one of them is the user's."""
+    assigned = {name: it.users == "assigned" for _, it in site.partitions() for name, _ in site.partition_names(it)}
+    for index, user in enumerate(site.inventory.users):
+        for number, name in enumerate(user.partitions):
+            if not assigned.get(name, True):
+                message = f"all users may use {name}"
+                path: Path = ("users", index, "partitions", number)
+                yield Complaint(path, message, "remove it, or set users: assigned there", severity="warning")
+        default = user.default_partition
+        if default and assigned.get(default) and default not in user.partitions:
+            message = f"{user.name} is not assigned to {default}"
+            yield Complaint(("users", index, "default_partition"), message, f"add it: partitions: [{default}]")

@@ -1,0 +1,52 @@
+"""Who gets in where by SSH: all users, those with a job on the node, or admins alone."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.template import fill
+from gpupool.wanted import File
+
+Entry = Literal["all", "job", "admins"]
+#: Its service of PAM, and the file that is in force because sshd's drop-in names it (PAMServiceName).
+SERVICE = "gpupool-sshd"
+PAM = f"/etc/pam.d/{SERVICE}"
+#: Members of this group of the node are admins, too: Debian's, for those who may do everything.
+ADMIN_GROUP = "sudo"
+
+
+def entry(cluster: Cluster, node: Node) -> Entry:
+    """Return who may log in to a node by SSH. Of its roles those count first that users work on."""
+    access = cluster.access
+    if node.has("head", "gateway"):
+        return "all"
+    if node.has("compute"):
+        return {"open": "all", "allocated": "job", "none": "admins"}[access.compute_ssh]  # type: ignore[return-value]
+    closed = {
+        "fileserver": access.fileserver_ssh,
+        **dict.fromkeys(("controller", "backup-controller", "database"), access.controller_ssh),
+    }
+    return "admins" if any(closed.get(role) == "admins" for role in node.roles) else "all"
+
+
+def admins(cluster: Cluster) -> tuple[str, ...]:
+    """Return the users who get in everywhere, besides members of the admins' group."""
+    return tuple(dict.fromkeys(("root", cluster.access.admin.user)))
+
+
+def forwards_to(cluster: Cluster, node: Node) -> tuple[str, ...]:
+    """Return what users may open tunnels to from a gateway, as HOST:PORT of sshd; none where that is not said."""
+    if not node.has("gateway"):
+        return ()
+    nodes = [cluster.nodes[name] for name in cluster.access.gateway_forwards_to if name in cluster.nodes]
+    names = dict.fromkeys(name for it in nodes for name in (it.name, it.fqdn, it.address) if name)
+    return tuple(f"{name}:{cluster.access.admin.port}" for name in names)
+
+
+def pam(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield the stack of PAM that asks Slurm whether a user has a job here, where that is what counts."""
+    if entry(cluster, node) == "job":
+        # the module goes by the host name where nothing else is said
+        name = node.slurm_name if node.slurm_name != node.name else None
+        values = {"service": SERVICE, "admins": admins(cluster), "group": ADMIN_GROUP, "node": name}
+        yield File(PAM, fill("gpupool-sshd", cluster=cluster, **values))

@@ -1,0 +1,135 @@
+"""A node's table of nftables: ports and nodes that are closed to the outside. All else is left to others' tables."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, collapse_addresses
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.template import fill
+from gpupool.unix import UNITS
+from gpupool.wanted import File
+
+TABLE = "gpupool"
+RULES = "/etc/gpupool/firewall.nft"
+UNIT = f"{UNITS}/gpupool-firewall.service"
+EVERYWHERE = (IPv4Network("0.0.0.0/0"),)
+
+Networks = tuple[IPv4Network, ...]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a node refuses of new connections; connections that exist, and its own, are never touched.
+
+    `ssh` are sshd's ports, `ssh_from` who may use them, less `ssh_never`. `ports` is a range of TCP ports (None: none)
+    and `ports_from` who may use these. `others_from` is for all other ports of TCP and UDP.
+    """
+
+    ssh: tuple[int, ...]
+    ssh_from: Networks
+    ssh_never: Networks
+    ports: tuple[int, int] | None
+    ports_from: Networks
+    others_from: Networks
+
+    def lets_in(self, address: IPv4Address, port: int) -> bool:
+        """Return whether a new TCP connection from an address to a port is let in."""
+        if port in self.ssh:
+            return _holds(self.ssh_from, address) and not _holds(self.ssh_never, address)
+        first, last = self.ports or (1, 0)
+        return _holds(self.ports_from if first <= port <= last else self.others_from, address)
+
+    @property
+    def limited(self) -> dict[str, Networks]:
+        """What is not open to everywhere: the name of each such field, and its networks."""
+        fields = {"ssh_from": self.ssh_from, "ports_from": self.ports_from, "others_from": self.others_from}
+        limited = {name: networks for name, networks in fields.items() if networks != EVERYWHERE}
+        return limited | ({"ssh_never": self.ssh_never} if self.ssh_never else {})
+
+
+def rules(cluster: Cluster, node: Node) -> Rules:
+    """Return the rules of a node, whatever they refuse."""
+    access = cluster.access
+    inside, vpn = _inside(cluster), [IPv4Network(it) for it in access.vpn]
+    others = collapsed([*inside, *(vpn if "vpn" in access.outside else [])]) if is_closed(cluster, node) else EVERYWHERE
+    admins = [IPv4Network(it) for it in access.admin.networks]
+    ports = _ports(cluster, node)
+    open_to = cluster.policies.dev_ports.open_to if cluster.policies.dev_ports else "all"
+    # without its networks the VPN is the site's alone to know, and the site's to let in
+    everybody = ports is None or open_to == "all" or (open_to == "vpn" and not vpn)
+    return Rules(
+        ssh=tuple(sorted({22, access.admin.port})),
+        ssh_from=collapsed([*others, *admins]),
+        ssh_never=without(_gateways(cluster, node), admins),
+        ports=ports,
+        ports_from=EVERYWHERE if everybody else collapsed([*inside, *(vpn if open_to == "vpn" else [])]),
+        others_from=others,
+    )
+
+
+def is_closed(cluster: Cluster, node: Node) -> bool:
+    """Return whether a node cannot be reached from outside: it has none of the roles that can, and these are all."""
+    access = cluster.access
+    if not access.outside or ("vpn" in access.outside and not access.vpn):
+        return False
+    return not node.has(*access.outside)
+
+
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield the table and the unit that loads it, where there is anything to refuse."""
+    own = rules(cluster, node)
+    if own.limited:
+        yield File(RULES, _text(cluster, own))
+        yield File(UNIT, fill("firewall.service", cluster=cluster, rules=RULES, table=TABLE))
+
+
+def collapsed(networks: Iterable[IPv4Network]) -> Networks:
+    """Return the same addresses in as few networks as there can be, in their order."""
+    return tuple(collapse_addresses(networks))
+
+
+def without(networks: Iterable[IPv4Network], others: Iterable[IPv4Network]) -> Networks:
+    """Return networks less the addresses of others."""
+    left = list(networks)
+    for other in others:
+        left = [part for network in left for part in _less(network, other)]
+    return collapsed(left)
+
+
+def _less(network: IPv4Network, other: IPv4Network) -> Iterable[IPv4Network]:
+    if network.subnet_of(other):
+        return []
+    return network.address_exclude(other) if other.subnet_of(network) else [network]
+
+
+def _holds(networks: Networks, address: IPv4Address) -> bool:
+    return any(address in network for network in networks)
+
+
+@lru_cache(maxsize=4)
+def _inside(cluster: Cluster) -> Networks:
+    # machines of others may be part of the cluster, and have addresses of other networks
+    nodes = [IPv4Network(node.address) for node in cluster.nodes.values() if node.address]
+    return collapsed([IPv4Network(cluster.entry.network), *nodes])
+
+
+def _gateways(cluster: Cluster, node: Node) -> list[IPv4Network]:
+    """Return the addresses of gateways whose users have no business on a node."""
+    to = cluster.access.gateway_forwards_to
+    if not to or node.name in to or node.has("gateway"):
+        return []
+    return [IPv4Network(it.address) for it in cluster.having("gateway") if it.address]
+
+
+def _ports(cluster: Cluster, node: Node) -> tuple[int, int] | None:
+    entry = cluster.policies.dev_ports
+    if entry is None or (entry.where and node.name not in cluster.select(entry.where)):
+        return None
+    first, _, last = entry.range.partition("-")
+    return int(first), int(last or first)
+
+
+@lru_cache(maxsize=16)
+def _text(cluster: Cluster, own: Rules) -> str:
+    return fill("firewall.nft", cluster=cluster, table=TABLE, rules=own, limited=own.limited)

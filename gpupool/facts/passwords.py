@@ -1,0 +1,29 @@
+"""Whether a user has a password on a node; no hash ever leaves it."""
+
+from typing import Literal
+
+from pyinfra.api.command import StringCommand
+
+from gpupool.facts.look import Look
+from gpupool.facts.script import ask
+from gpupool.shell import shell_file
+
+#: absent: no such user here; none; first: one that has to be changed at the next login; own: the user's own.
+State = Literal["absent", "none", "first", "own"]
+
+_STATE = shell_file(__package__, "passwords.sh")
+
+
+class Password(Look[State]):
+    """What kind of password a user has, in the node's own files."""
+
+    def command(self, user: str) -> StringCommand:
+        """Ask for one user."""
+        return ask(_STATE, user)
+
+    def read(self, lines: list[str]) -> State:
+        """Read the answer."""
+        for state in ("none", "first", "own"):
+            if lines == [state]:
+                return state
+        return "absent"

@@ -1,0 +1,36 @@
+"""A user's first password, which has to be changed at the first login: it is in memory, and on the node as a hash."""
+
+from dataclasses import dataclass, field
+
+from pyinfra.api.command import StringCommand
+
+from gpupool.facts.passwords import Password
+from gpupool.operations import diffs
+from gpupool.operations.ambient import this_host
+from gpupool.operations.frame import Commands, Refused, look, operation
+from gpupool.shell import values
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A text that is shown nowhere."""
+
+    text: str = field(repr=False)
+
+
+@operation
+def first(user: str, password: Secret, reset: bool = False) -> Commands:
+    """Give a user a password that has to be changed at the next login; `reset` takes away one of the user's own.
+
+    A first password that was not used yet is replaced.
+    """
+    state = look(Password, f"whether {user} has a password", user=user)
+    if state == "absent":
+        raise Refused(f"there is no user {user} here yet: run gpupool apply")
+    if state == "own" and not reset:
+        this_host().noop(f"{user} has a password")
+        return
+    diffs.record({f"password of {user}": "has to be changed at the first login\n"})
+    # one that nobody has to change would be better known to nobody: without the second step it is locked
+    script = 'chpasswd && { chage -d 0 -- "$user" || { usermod -L -- "$user"; exit 1; }; }'
+    yield StringCommand(f"{values(user=user)}{script}", _stdin=f"{user}:{password.text}\n")

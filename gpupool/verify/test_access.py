@@ -1,0 +1,38 @@
+"""Who gets in by SSH, as sshd itself understands its settings; and the firewall is loaded."""
+
+import shlex
+
+from testinfra.host import Host
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.system.access import SERVICE, admins, entry
+from gpupool.compile.system.firewall import TABLE, rules
+
+
+def test_sshd_lets_in_whom_the_inventory_does(cluster: Cluster, node: Node, host: Host) -> None:
+    wanted = entry(cluster, node)
+    user = next(iter(cluster.users), None)
+    if user is None:
+        return
+    said = _settings(host, user)
+    refused = said.get("denyusers") == "*"
+    assert refused == (wanted == "admins"), f"sshd {'refuses' if refused else 'lets in'} users such as {user}"
+    asks = said.get("pamservicename") == SERVICE
+    assert asks == (wanted == "job"), f"sshd {'asks' if asks else 'does not ask'} Slurm whether users have a job here"
+
+
+def test_sshd_lets_admins_in(cluster: Cluster, node: Node, host: Host) -> None:
+    out = [name for name in admins(cluster) if _settings(host, name).get("denyusers")]
+    assert not out, f"sshd refuses {', '.join(out)}"
+
+
+def test_firewall_is_loaded(cluster: Cluster, node: Node, host: Host) -> None:
+    if rules(cluster, node).limited:
+        done = host.run(f"nft list table inet {TABLE}")
+        assert done.rc == 0, f"table inet {TABLE} is not loaded: {done.stderr.strip()}"
+
+
+def _settings(host: Host, user: str) -> dict[str, str]:
+    # any address: no rule of ours is about addresses
+    said = host.check_output(f"sshd -T -C user={shlex.quote(user)},host=any,addr=192.0.2.1")
+    return {key: value for key, _, value in (line.partition(" ") for line in said.splitlines())}

@@ -1,0 +1,20 @@
+"""nftables: what a node refuses from outside, in one table of our own; nobody else's rules are touched."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile import files_of
+from gpupool.compile.system.firewall import RULES, TABLE, UNIT, rules
+from gpupool.operations import files, firewall, service
+
+
+def apply(cluster: Cluster, node: Node) -> None:
+    """Refused, and nothing changes, where the table would keep out the very connection that brings it."""
+    wanted = rules(cluster, node)
+    unit = UNIT.rpartition("/")[2]
+    firewall.keeps_us(
+        name="Our own way in",
+        ssh_from=[str(network) for network in wanted.ssh_from],
+        ssh_never=[str(network) for network in wanted.ssh_never],
+    )
+    files.put(name="Firewall rules", files=files_of(cluster, node, "firewall"))
+    service.running(name="Firewall", unit=unit, restart_if=[UNIT], reload_if=[RULES])
+    firewall.loaded(name="Firewall loaded", table=TABLE, unit=unit)

@@ -1,0 +1,83 @@
+"""`gpupool password` gives a user one where users log in; it is on the screen and in one standard input alone."""
+
+import re
+import sys
+from pathlib import Path
+
+import empty_nodes
+import pytest
+from inventories import INVENTORY, changed
+
+from gpupool import cli
+from gpupool.cli import password
+from gpupool.target import Target
+
+WORD = re.compile(r"[a-z2-9]{4}(-[a-z2-9]{4}){3}\n")
+
+
+@pytest.fixture
+def sdumont(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Target:
+    """The nodes of an inventory whose users have a first password."""
+    target = Target(changed(INVENTORY / "santos-dumont", tmp_path), None, {})
+    monkeypatch.setattr(password, "announced_target", lambda *_: target)
+    return target
+
+
+def give(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["gpupool", "password", "anywhere", *words])
+    try:
+        cli.main()
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def knows(monkeypatch: pytest.MonkeyPatch, state: str) -> None:
+    answer = empty_nodes._answer
+    monkeypatch.setattr(
+        empty_nodes, "_answer", lambda raw, told: [state] if "getent -s files shadow" in raw else answer(raw, told)
+    )
+
+
+@pytest.mark.promise("SDU-005")
+@pytest.mark.usefixtures("sdumont")
+def test_it_is_shown_once_and_told_to_heads_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    knows(monkeypatch, "none")
+    assert give(monkeypatch, "usuario1") == 0
+    shown = capsys.readouterr()
+    assert WORD.fullmatch(shown.out)
+    secret = shown.out.strip()
+    assert secret not in shown.err
+    texts = {name: [text for text in told.texts if secret in text] for name, told in empty_nodes.TOLD.items()}
+    assert {name: held for name, held in texts.items() if held} == {"login": [f"usuario1:{secret}\n"]}
+    assert not [raw for told in empty_nodes.TOLD.values() for raw in told.commands if secret in raw]
+
+
+@pytest.mark.usefixtures("sdumont")
+def test_a_password_of_the_users_own_stays(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    knows(monkeypatch, "own")
+    assert give(monkeypatch, "usuario1") == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "usuario1 has a password; --reset replaces it" in shown.err
+    assert not any(told.texts and any(told.texts) for told in empty_nodes.TOLD.values())
+    assert give(monkeypatch, "usuario1", "--reset") == 0
+    assert WORD.fullmatch(capsys.readouterr().out)
+
+
+@pytest.mark.usefixtures("sdumont")
+def test_without_the_user_none_is_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert give(monkeypatch, "usuario1") == 1  # apply has not been there yet
+    shown = capsys.readouterr()
+    assert (shown.out, "run gpupool apply" in shown.err) == ("", True)
+    for name, why in (("nobody1", "there is no user 'nobody1'"),):
+        assert give(monkeypatch, name) == 2
+        assert why in capsys.readouterr().err
+    assert give(monkeypatch, "usuario1", "--limit", "sdumont4000") == 2
+
+
+def test_no_two_are_alike() -> None:
+    assert len({password.new_password() for _ in range(100)}) == 100
+    assert all(WORD.fullmatch(f"{password.new_password()}\n") for _ in range(100))

@@ -1,0 +1,131 @@
+"""Who gets in where by SSH: without a job not to compute nodes, as no user to servers, and admins everywhere."""
+
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+from pace import until
+
+from gpupool.testbed.look import ssh_command
+from tests.testbed.cluster import Changed, Testbed, gpupool
+from tests.testbed.test_jobs import PROBE
+
+NODE, OTHER, SERVER, CONTROLLER, HEAD = "clippy", "a40-01", "multivac", "marvin", "sky1"
+USER = "u-kira1"
+# as it is in the inventory, with a word in its place
+COMPUTE, FILESERVER, CONTROLLERS = "compute_ssh: open", "fileserver_ssh: open", "controller_ssh: open"
+
+
+def login(
+    testbed: Testbed, node: str, command: str, user: str = USER, text: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run a command by a connection of its own: one that is shared was let in before."""
+    assert testbed.target.testbed
+    words = ssh_command(testbed.target.testbed, node, user, [command])
+    return subprocess.run(words, input=text, capture_output=True, text=True, check=False)
+
+
+def applied(testbed: Testbed, nodes: str) -> Testbed:
+    done = testbed.apply("--limit", nodes)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert testbed.plan("--limit", nodes) == (0, {})
+    return testbed
+
+
+@pytest.fixture
+def allocated(changed: Changed) -> Testbed:
+    """Compute nodes let in users with a job on them."""
+    return applied(changed("access.yml", COMPUTE, "compute_ssh: allocated"), f"{NODE},{OTHER}")
+
+
+@pytest.fixture
+def colleague(allocated: Testbed) -> Iterator[str]:
+    """A user who looks after a node: in its group sudo."""
+    allocated.out(NODE, "gpasswd -a u-hays1 sudo")
+    yield "u-hays1"
+    allocated.out(NODE, "gpasswd -d u-hays1 sudo")
+
+
+@pytest.mark.promise("SKY-160", "SKY-210")
+def test_where_all_users_get_in_none_needs_a_job(idle: Testbed) -> None:
+    for node in (HEAD, NODE, SERVER, CONTROLLER):
+        done = login(idle, node, "hostname")
+        assert done.stdout.strip() == node, done.stderr
+    assert idle.run(NODE, "ls /etc/pam.d/gpupool-sshd").returncode
+
+
+@pytest.mark.promise("AAU-024", "SDU-031", "SDU-032")
+def test_without_a_job_a_user_is_refused_and_with_one_is_part_of_it(allocated: Testbed, colleague: str) -> None:
+    refused = login(allocated, NODE, "hostname")
+    assert (refused.returncode, refused.stdout) == (255, "")
+    assert "Access denied by pam_slurm_adopt" in refused.stderr
+    # admins come in, whatever Slurm says
+    for admin in ("root", colleague):
+        assert login(allocated, NODE, "hostname", admin).stdout.strip() == NODE
+
+    job = allocated.submit(USER, f"-w {NODE} --gres=gpu:2 -p short")
+    allocated.wait_for(job, "RUNNING")
+    said = login(allocated, NODE, "bash -s", text=PROBE).stdout.splitlines()
+    gpus = allocated.cluster.nodes[NODE].gpu_count
+    assert [line.split()[0] for line in said].count("ENXIO") == 2, said
+    assert [line.split()[0] for line in said].count("EPERM") == gpus - 2, said
+    assert f"job_{job}" in login(allocated, NODE, "cat /proc/self/cgroup").stdout
+    assert login(allocated, OTHER, "hostname").returncode == 255, "the job is on another node"
+
+    assert allocated.target.testbed
+    words = ssh_command(allocated.target.testbed, NODE, USER, ["echo in; exec sleep infinity"])
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as session:
+        assert session.stdout
+        assert session.stdout.readline() == "in\n"
+        allocated.out(HEAD, f"scancel {job}", USER)
+        until(lambda: session.poll() is not None, "the session ends with its job")
+    until(lambda: login(allocated, NODE, "true").returncode == 255, "the user is refused again")
+    assert allocated.run(NODE, f"pgrep -u {USER} sleep").stdout == ""
+
+
+def test_admins_come_in_while_slurm_is_gone_and_users_do_not(allocated: Testbed) -> None:
+    allocated.out(NODE, "systemctl stop slurmd")
+    try:
+        assert login(allocated, NODE, "hostname", "root").stdout.strip() == NODE
+        assert login(allocated, NODE, "hostname").returncode == 255
+    finally:
+        allocated.out(NODE, "systemctl start slurmd")
+    wait = "sinfo -h -n clippy -o %t"
+    until(
+        lambda: "idle" in allocated.out(CONTROLLER, wait), "the node is back", lambda: allocated.out(CONTROLLER, wait)
+    )
+
+
+def test_verify_sees_who_gets_in(allocated: Testbed) -> None:
+    done = gpupool("verify", allocated.inventory, "--on", "testbed", "--limit", NODE)
+    assert done.returncode == 0, done.stdout
+    allocated.out(NODE, "echo 'UsePAM no' > /etc/ssh/sshd_config.d/00-odd.conf; rm /etc/ssh/sshd_config.d/gpupool.conf")
+    try:
+        done = gpupool("verify", allocated.inventory, "--on", "testbed", "--limit", NODE)
+        assert done.returncode == 1
+        assert "does not ask Slurm whether users have a job here" in done.stdout
+    finally:
+        allocated.out(NODE, "rm /etc/ssh/sshd_config.d/00-odd.conf")
+        assert allocated.apply("--limit", NODE).returncode == 0
+
+
+@pytest.mark.promise("GCP-003")
+def test_servers_refuse_users_and_heads_do_not(changed: Changed) -> None:
+    changed("access.yml", FILESERVER, "fileserver_ssh: admins")
+    testbed = applied(changed("access.yml", CONTROLLERS, "controller_ssh: admins"), f"{SERVER},{CONTROLLER},{HEAD}")
+    for node in (SERVER, CONTROLLER):
+        refused = login(testbed, node, "hostname")
+        assert (refused.returncode, refused.stdout) == (255, "")
+        assert "Permission denied" in refused.stderr
+        assert login(testbed, node, "hostname", "root").stdout.strip() == node
+    assert login(testbed, HEAD, "hostname").stdout.strip() == HEAD
+    # Slurm's commands ask the controller all the same
+    assert login(testbed, HEAD, "sinfo -h -o %P").stdout
+
+
+def test_compute_nodes_that_are_closed_to_users_run_their_jobs(changed: Changed) -> None:
+    testbed = applied(changed("access.yml", COMPUTE, "compute_ssh: none"), NODE)
+    testbed.wait_for(testbed.submit(USER, f"-w {NODE} -p short"), "RUNNING")
+    assert "Permission denied" in login(testbed, NODE, "hostname").stderr
+    assert login(testbed, NODE, "hostname", "root").stdout.strip() == NODE
+    assert testbed.out(HEAD, f"srun -w {NODE} -p debug hostname", USER) == NODE

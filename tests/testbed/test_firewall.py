@@ -1,0 +1,128 @@
+"""What a node refuses from outside: a machine with an address of another network tries, and one inside does."""
+
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+from pace import until
+
+from gpupool.testbed.look import ssh_command
+from tests.testbed.cluster import Changed, Testbed, gpupool
+
+NODE, INSIDE, OUTSIDER, HEAD = "clippy", "a40-01", "sky2", "sky1"
+PORT = 8123
+ADDRESS = "192.0.2.7"  # of a network for documents, RFC 5737: nobody's
+PORTS = "  dev_ports: {range: 8000-9000, open_to: cluster, src: L462}\n"
+
+
+def reaches(testbed: Testbed, here: str, node: str, port: int) -> bool:
+    """Try a connection from a node; a refusal is an answer."""
+    there = testbed.cluster.nodes[node].address
+    done = testbed.run(here, f"bash -c ': </dev/tcp/{there}/{port}'")
+    assert not done.returncode or "refused" in done.stderr, done.stderr
+    return done.returncode == 0
+
+
+@pytest.fixture
+def server(idle: Testbed) -> Iterator[Testbed]:
+    """A server on a port of a compute node and of a head, as users start them."""
+    start = f"systemd-run --quiet --unit server-{PORT} /usr/sbin/sshd -D -p {PORT}"
+    for node in (NODE, HEAD):
+        idle.out(node, start)
+        until(lambda node=node: idle.run(node, f"ss -Hltn sport = :{PORT}").stdout, "the server listens")
+    yield idle
+    for node in (NODE, HEAD):
+        idle.out(node, f"systemctl stop server-{PORT}")
+
+
+@pytest.fixture
+def outside(server: Testbed) -> Iterator[Testbed]:
+    """One head comes to two nodes from an address that is not the cluster's."""
+    way = server.cluster.nodes[OUTSIDER].address
+    server.out(OUTSIDER, f"ip addr add {ADDRESS}/32 dev lo")
+    for node in (NODE, HEAD):
+        server.out(node, f"ip route add {ADDRESS}/32 via {way}")
+        there = server.cluster.nodes[node].address
+        server.out(OUTSIDER, f"ip route add {there}/32 dev eth0 src {ADDRESS}")
+    yield server
+    for node in (NODE, HEAD):
+        server.out(node, f"ip route del {ADDRESS}/32")
+        server.out(OUTSIDER, f"ip route del {server.cluster.nodes[node].address}/32")
+    server.out(OUTSIDER, f"ip addr del {ADDRESS}/32 dev lo")
+
+
+@pytest.fixture
+def theirs(idle: Testbed) -> Iterator[str]:
+    """A table of somebody else on the node."""
+    table = "table inet theirs { chain c { type filter hook input priority 5; policy accept; counter; } }"
+    idle.out(NODE, "nft -f -", text=f"{table}\n")
+    yield "table inet theirs"
+    idle.out(NODE, "nft delete table inet theirs")
+
+
+def tables(testbed: Testbed) -> list[str]:
+    return testbed.out(NODE, "nft list tables").splitlines()
+
+
+@pytest.mark.promise("SKY-166")
+def test_ports_of_users_are_open_inside_and_closed_outside(outside: Testbed) -> None:
+    for node in (NODE, HEAD):
+        assert reaches(outside, INSIDE, node, PORT)
+        assert not reaches(outside, OUTSIDER, node, PORT)
+    # by a tunnel through a head all the same
+    assert outside.target.testbed
+    first, *rest = ssh_command(outside.target.testbed, HEAD, "u-kira1")
+    words = [first, "-W", f"{outside.cluster.nodes[NODE].address}:{PORT}", *rest]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as tunnel:
+        assert tunnel.stdout
+        assert tunnel.stdout.readline().startswith("SSH-2.0-")
+        tunnel.kill()
+
+
+def test_from_outside_one_comes_to_heads_alone(outside: Testbed) -> None:
+    assert reaches(outside, OUTSIDER, HEAD, 22)
+    assert not reaches(outside, OUTSIDER, NODE, 22)
+    assert reaches(outside, INSIDE, NODE, 22)
+    # what a node asks for itself comes back
+    assert outside.run(NODE, f"bash -c ': </dev/tcp/{ADDRESS}/22'").returncode == 0
+
+
+def test_admins_are_let_in_from_the_networks_that_are_said(outside: Testbed, changed: Changed) -> None:
+    testbed = changed("access.yml", "access:\n", f"access:\n  admin: {{networks: [{ADDRESS}/32]}}\n")
+    done = testbed.apply("--limit", NODE)
+    assert done.returncode == 0, done.stdout
+    assert reaches(outside, OUTSIDER, NODE, 22)
+    assert not reaches(outside, OUTSIDER, NODE, PORT)
+
+
+def test_tables_of_others_stay_and_ours_goes_with_the_policy(changed: Changed, theirs: str) -> None:
+    changed("access.yml", "outside: [head]", "outside: []")
+    testbed = changed("access.yml", PORTS, "")
+    before = [table for table in tables(testbed) if table != "table inet gpupool"]
+    assert theirs in before
+    assert "table inet gpupool" in tables(testbed)
+    done = testbed.apply("--limit", NODE)
+    assert done.returncode == 0, done.stdout
+    assert tables(testbed) == before
+    assert testbed.run(NODE, "systemctl cat gpupool-firewall").returncode
+    assert testbed.plan("--limit", NODE) == (0, {})
+
+
+def test_a_table_that_somebody_removed_is_loaded_again(idle: Testbed, theirs: str) -> None:
+    assert idle.plan("--limit", NODE) == (0, {})
+    idle.out(NODE, "nft delete table inet gpupool")
+    done = gpupool("verify", idle.inventory, "--on", "testbed", "--limit", NODE)
+    assert done.returncode == 1
+    assert "table inet gpupool is not loaded" in done.stdout
+    assert idle.plan("--limit", NODE) == (3, {NODE: ["Firewall loaded | table inet gpupool"]})
+    assert idle.apply("--limit", NODE).returncode == 0
+    assert {"table inet gpupool", theirs} <= set(tables(idle))
+    assert idle.plan("--limit", NODE) == (0, {})
+
+
+def test_the_table_is_there_when_the_node_starts(idle: Testbed) -> None:
+    idle.switch_off(NODE)
+    idle.switch_on(NODE)
+    until(lambda: "table inet gpupool" in idle.run(NODE, "nft list tables").stdout, "the table is loaded at boot")
+    state = "sinfo -h -n clippy -o %t"
+    until(lambda: idle.out("marvin", state) == "idle", "the node is back", lambda: idle.out("marvin", state))

@@ -1,0 +1,164 @@
+"""Who gets in where: by each inventory's words, by the stack of PAM as libpam reads it, and by sshd itself."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pam
+import pytest
+from inventories import INVENTORY, SMALL, changed
+
+from gpupool.cluster.load import load
+from gpupool.cluster.model import Cluster
+from gpupool.compile import files_of
+from gpupool.compile.system.access import PAM, SERVICE, entry, forwards_to
+from gpupool.compile.system.packages import packages_for
+
+DROP_IN = "/etc/ssh/sshd_config.d/gpupool.conf"
+# users of every Debian; each is in the group of its own name
+ADMIN, OPERATOR, USER = "games", "daemon", "bin"
+
+
+def text_of(cluster: Cluster, node: str, path: str) -> str:
+    texts = {file.path: file.text for file in files_of(cluster, cluster.nodes[node], "ssh")}
+    return texts.get(path, "")
+
+
+@pytest.mark.promise("SKY-210", "AAU-024", "SDU-031", "GCP-003")
+@pytest.mark.parametrize(
+    ("inventory", "wanted"),
+    [
+        ("skynet", {"sky1": "all", "clippy": "all", "vicki": "all", "marvin": "all", "multivac": "all"}),
+        ("aau-ai-cloud", {"ai-pilot": "all", "nv-ai-01": "job", "sshgw": "all"}),
+        ("gcp-slurm", {"mlmini-controller": "admins", "mlmini-g2-ghpc-0": "job"}),
+        ("santos-dumont", {"login": "all", "sdumont-ctl": "admins", "sdumont-fs": "admins", "sdumont4000": "job"}),
+        ("example", {"login1": "all", "control": "admins", "files": "admins", "a40-01": "job"}),
+    ],
+)
+def test_who_gets_in(inventory: str, wanted: dict[str, str]) -> None:
+    cluster = load(INVENTORY / inventory)
+    assert {name: entry(cluster, cluster.nodes[name]) for name in wanted} == wanted
+    for name, who in wanted.items():
+        settings = text_of(cluster, name, DROP_IN)
+        assert (f"PAMServiceName {SERVICE}" in settings) is (who == "job")
+        assert ("DenyUsers *" in settings) is (who == "admins")
+        assert bool(text_of(cluster, name, PAM)) is (who == "job")
+        assert ("libpam-slurm-adopt" in packages_for(cluster, cluster.nodes[name])) is (who == "job")
+
+
+def test_the_stack_is_put_before_sshd_is_told_of_it() -> None:
+    cluster = load(INVENTORY / "example")
+    paths = [file.path for file in files_of(cluster, cluster.nodes["a40-01"], "ssh")]
+    assert paths == [PAM, DROP_IN]
+
+
+@pytest.mark.promise("AAU-015")
+def test_a_gateway_forwards_to_the_nodes_that_it_is_for() -> None:
+    cluster = load(INVENTORY / "aau-ai-cloud")
+    address = cluster.nodes["ai-pilot"].address
+    wanted = ("ai-pilot:22", "ai-pilot.srv.aau.dk:22", f"{address}:22")
+    assert forwards_to(cluster, cluster.nodes["sshgw"]) == wanted
+    assert f"    PermitOpen {' '.join(wanted)}\n" in text_of(cluster, "sshgw", DROP_IN)
+    assert "PermitOpen" not in text_of(cluster, "ai-pilot", DROP_IN)
+
+
+@pytest.mark.parametrize("debian", ["bookworm", "trixie"])
+def test_what_sshd_cannot_do_is_refused(debian: str, tmp_path: Path) -> None:
+    text = (SMALL / "inventory.yml").read_text()
+    assert "access:" not in text
+    (tmp_path / "inventory.yml").write_text(f"{text}\nsoftware: {{debian: {debian}}}\n")
+    if debian == "trixie":
+        load(tmp_path)
+    else:
+        with pytest.raises(Exception, match="bookworm's sshd cannot ask Slurm"):
+            load(tmp_path)
+
+
+@pytest.fixture
+def stack(tmp_path: Path) -> Path:
+    """The stack of a node of the example, and Debian's own beside it, which leave a mark where they are asked."""
+    text = text_of(load(INVENTORY / "example"), "a40-01", PAM)
+    text = text.replace("user in root", f"user in root:{ADMIN}").replace("ingroup sudo", f"ingroup {OPERATOR}")
+    # what this machine's own process may not do
+    text = re.sub(r"pam_(loginuid|keyinit|motd|mail|limits|env|nologin|selinux)\.so.*", "pam_permit.so", text)
+    # libpam looks for these in /etc/pam.d, wherever the first one was
+    (tmp_path / SERVICE).write_text(re.sub(r"(?m)(@include |substack +)(common-)", rf"\g<1>{tmp_path}/\2", text))
+    for name in ("auth", "account", "password", "session", "session-noninteractive"):
+        kind, _, rest = name.partition("-")
+        mark = (
+            f"pam_exec.so quiet /bin/touch {tmp_path}/{rest or 'interactive'}" if kind == "session" else "pam_permit.so"
+        )
+        (tmp_path / f"common-{name}").write_text(f"{kind} required {mark}\n")
+    return tmp_path
+
+
+def with_slurm(stack: Path, answer: str) -> None:
+    text = re.sub(r"pam_slurm_adopt\.so.*", answer, (stack / SERVICE).read_text())
+    (stack / SERVICE).write_text(text)
+
+
+NO_PAM = pytest.mark.skipif(not pam.can_ask(), reason="needs libpam 1.4")
+
+
+@NO_PAM
+@pytest.mark.promise("AAU-024", "SDU-031", "SDU-032")
+@pytest.mark.parametrize(
+    ("answer", "let_in"),
+    [("pam_permit.so", True), ("pam_deny.so", False), ("pam_slurm_adopt_is_missing.so", False)],
+    ids=["a job", "no job", "Slurm is gone"],
+)
+def test_users_need_a_job_and_admins_never_do(stack: Path, answer: str, let_in: bool) -> None:
+    with_slurm(stack, answer)
+    assert pam.ask(stack, SERVICE, USER, "account") is let_in
+    for admin in ("root", ADMIN, OPERATOR):
+        assert pam.ask(stack, SERVICE, admin, "account"), admin
+
+
+@NO_PAM
+def test_slurm_is_asked_even_if_the_password_has_to_be_changed(stack: Path) -> None:
+    """Debian's own lines say that all is done then."""
+    (stack / "common-account").write_text("account [success=done default=done] pam_permit.so\n")
+    with_slurm(stack, "pam_deny.so")
+    assert not pam.ask(stack, SERVICE, USER, "account")
+    (stack / "common-account").write_text("account requisite pam_deny.so\n")
+    with_slurm(stack, "pam_permit.so")
+    assert not pam.ask(stack, SERVICE, "root", "account"), "what Debian's own lines refuse stays refused"
+
+
+@NO_PAM
+@pytest.mark.parametrize(("user", "interactive"), [(USER, False), ("root", True), (ADMIN, True), (OPERATOR, True)])
+def test_systemd_takes_no_user_out_of_the_job(stack: Path, user: str, interactive: bool) -> None:
+    """pam_systemd is in Debian's stack for interactive sessions alone."""
+    assert pam.ask(stack, SERVICE, user, "session")
+    assert (stack / "interactive").exists() is interactive
+    assert (stack / "noninteractive").exists() is not interactive
+
+
+def test_the_module_is_told_that_it_is_meant() -> None:
+    """Of a service that is not sshd it would ask nothing, and let all users in."""
+    for inventory, node, name in (("example", "a40-01", None), ("aau-ai-cloud", "nv-ai-01", "nv-ai-01.srv.aau.dk")):
+        (line,) = re.findall(r".*pam_slurm_adopt.*", text_of(load(INVENTORY / inventory), node, PAM))
+        words = line.split()
+        assert words[:3] == ["account", "required", "pam_slurm_adopt.so"]
+        assert f"service={SERVICE}" in words
+        assert {"action_no_jobs=deny", "action_generic_failure=deny", "action_adopt_failure=deny"} <= set(words)
+        assert [word for word in words if word.startswith("nodename=")] == ([f"nodename={name}"] if name else [])
+
+
+@pytest.mark.skipif(not shutil.which("sshd"), reason="needs sshd")
+def test_sshd_refuses_users_and_no_admin(tmp_path: Path) -> None:
+    cluster = changed(SMALL, tmp_path, ("schema: 1", "schema: 1\naccess: {admin: {user: games}}"))
+    name = next(node.name for node in cluster.nodes.values() if entry(cluster, node) == "admins")
+    (tmp_path / "key").unlink(missing_ok=True)
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "key"], check=True)
+    conf = tmp_path / "sshd_config"
+    conf.write_text(f"HostKey {tmp_path}/key\nUsePAM yes\n{text_of(cluster, name, DROP_IN)}")
+
+    def refused(user: str) -> bool:
+        words = [str(shutil.which("sshd")), "-T", "-f", conf, "-C", f"user={user},host=any,addr=192.0.2.1"]
+        return "denyusers *" in subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+    assert refused(USER)
+    assert not refused("root")
+    assert not refused("games")

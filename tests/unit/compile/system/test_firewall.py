@@ -1,0 +1,172 @@
+"""A node's table of nftables: whom it lets in, by its rules, and by the kernel where nft is on this machine."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from ipaddress import IPv4Address, IPv4Network
+from pathlib import Path
+
+import packets
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from inventories import INVENTORY
+
+from gpupool.cluster.load import load
+from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.schema.software import DevPorts
+from gpupool.compile import files_of
+from gpupool.compile.system.firewall import RULES, UNIT, Rules, rules
+from gpupool.operations.firewall import admits
+
+CLUSTERS = [load(path.parent) for path in sorted(INVENTORY.glob("*/inventory.py"))]
+OUTSIDE = IPv4Address("192.0.2.7")
+
+NETWORKS = some.builds(
+    lambda number, size: str(IPv4Network((number >> (32 - size) << (32 - size) if size else 0, size))),
+    some.integers(0, 2**32 - 1),
+    some.integers(0, 32),
+)
+LISTS = some.lists(NETWORKS, max_size=3).map(tuple)
+OPEN_TO = some.sampled_from(["cluster", "vpn", "all"])
+
+
+@some.composite
+def clusters(draw: some.DrawFn) -> Cluster:
+    """One of the inventories with any words about access."""
+    cluster = draw(some.sampled_from(CLUSTERS))
+    access = cluster.access.model_copy(
+        update={
+            "admin": cluster.access.admin.model_copy(
+                update={"networks": draw(LISTS), "port": draw(some.sampled_from([22, 2222, 8022]))}
+            ),
+            "vpn": draw(LISTS),
+            "outside": tuple(draw(some.sets(some.sampled_from(["head", "gateway", "compute", "vpn"])))),
+            "gateway_forwards_to": tuple(draw(some.lists(some.sampled_from(list(cluster.nodes)), max_size=2))),
+        }
+    )
+    ports = draw(some.none() | some.builds(DevPorts, range=some.sampled_from(["8000-9000", "22"]), open_to=OPEN_TO))
+    return replace(cluster, access=access, policies=cluster.policies.model_copy(update={"dev_ports": ports}))
+
+
+def any_of(networks: list[IPv4Network]) -> some.SearchStrategy[IPv4Address]:
+    return some.sampled_from(networks).flatmap(
+        lambda it: some.integers(int(it.network_address), int(it.broadcast_address)).map(IPv4Address)
+    )
+
+
+@given(some.data())
+def test_no_node_ever_refuses_ssh_from_where_admins_are(data: some.DataObject) -> None:
+    """From access.admin.networks always; from inside, too, but for a gateway's users."""
+    cluster = data.draw(clusters())
+    node = data.draw(some.sampled_from(list(cluster.nodes.values())))
+    own = rules(cluster, node)
+    admins = [IPv4Network(it) for it in cluster.access.admin.networks]
+    gateways = [IPv4Address(it.address) for it in cluster.having("gateway") if it.address]
+    address = data.draw(any_of([IPv4Network(cluster.entry.network), *admins]))
+    if any(address in it for it in admins) or address not in gateways:
+        for port in (22, cluster.access.admin.port):
+            assert own.lets_in(address, port)
+    for it in (address, data.draw(any_of([IPv4Network("0.0.0.0/0")]))):
+        # the role refuses to put what would keep its own connection out
+        nets = [str(net) for net in own.ssh_from], [str(net) for net in own.ssh_never]
+        assert admits(*nets, str(it)) == own.lets_in(it, 22)
+
+
+@given(some.data())
+def test_what_limits_nothing_is_no_file(data: some.DataObject) -> None:
+    cluster = data.draw(clusters())
+    node = data.draw(some.sampled_from(list(cluster.nodes.values())))
+    own, address = rules(cluster, node), data.draw(any_of([IPv4Network("0.0.0.0/0")]))
+    put = [file.path for file in files_of(cluster, node, "firewall")]
+    assert put == ([RULES, UNIT] if own.limited else [])
+    if not put:
+        assert all(own.lets_in(address, port) for port in (22, 80, 8123))
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS, ids=lambda it: it.name)
+def test_nobody_elses_tables_are_named(cluster: Cluster) -> None:
+    for node in cluster.nodes.values():
+        for file in files_of(cluster, node, "firewall"):
+            assert "flush" not in file.text
+            tables = {
+                line.split("table ", 1)[1].rstrip(" {") for line in file.text.splitlines() if "table inet" in line
+            }
+            assert tables == {"inet gpupool"}
+
+
+def skynet(name: str) -> tuple[Cluster, Node]:
+    cluster = next(it for it in CLUSTERS if it.name == "skynet")
+    return cluster, cluster.nodes[name]
+
+
+@pytest.mark.promise("SKY-166")
+def test_ports_of_users_are_open_inside_and_closed_outside() -> None:
+    for name in ("sky1", "clippy"):
+        own = rules(*skynet(name))
+        assert own.lets_in(IPv4Address("10.66.1.1"), 8123)
+        assert not own.lets_in(OUTSIDE, 8123)
+    assert rules(*skynet("sky1")).lets_in(OUTSIDE, 22), "heads are reached from outside, and tunnels go through them"
+    assert not rules(*skynet("clippy")).lets_in(OUTSIDE, 22)
+
+
+@pytest.mark.promise("AAU-013")
+def test_from_outside_through_the_gateway_only_and_to_the_front_end_only() -> None:
+    cluster = next(it for it in CLUSTERS if it.name == "aicloud")
+    gateway = IPv4Address(cluster.having("gateway")[0].address or "")
+    for name, through in (("ai-pilot", True), ("nv-ai-01", False)):
+        own = rules(cluster, cluster.nodes[name])
+        assert not own.lets_in(OUTSIDE, 22)
+        assert own.lets_in(gateway, 22) is through
+
+
+def test_a_vpn_that_only_the_site_knows_is_the_sites_to_let_in() -> None:
+    for name in ("arandu", "sdumont"):
+        cluster = next(it for it in CLUSTERS if it.name == name)
+        assert not any(rules(cluster, node).limited for node in cluster.nodes.values())
+
+
+# The kernel's answer
+
+
+def _namespaces() -> bool:
+    if os.geteuid() or not all(map(shutil.which, ("nft", "ip", "unshare"))):
+        return False
+    try_it = ["unshare", "-n", "nft", "list", "ruleset"]
+    return subprocess.run(try_it, capture_output=True, check=False).returncode == 0
+
+
+PORTS = (22, 80, 8000, 8500, 9000, 9001)
+
+
+def limited() -> Iterator[tuple[str, Rules, str]]:
+    for cluster in CLUSTERS:
+        texts = {}
+        for node in cluster.nodes.values():
+            for file in files_of(cluster, node, "firewall")[:1]:
+                texts.setdefault(file.text, (f"{cluster.name}-{node.name}", rules(cluster, node), file.text))
+        yield from texts.values()
+
+
+@pytest.mark.skipif(not _namespaces(), reason="needs root, nft and network namespaces")
+@pytest.mark.parametrize(("name", "own", "text"), [pytest.param(*it, id=it[0]) for it in limited()])
+def test_the_kernel_lets_in_whom_the_rules_do(name: str, own: Rules, text: str, tmp_path: Path) -> None:
+    """A connection that was there before the table stays; other tables stay; loading it again changes nothing."""
+    table = tmp_path / "firewall.nft"
+    table.write_text(text)
+    insides = [str(nets[0].network_address + 9) for nets in own.limited.values() if nets[0].prefixlen < 29]
+    never = [str(net.network_address) for net in own.ssh_never]
+    addresses = list(dict.fromkeys([*insides, *never, str(OUTSIDE)]))
+    words = [str(table), "10.99.99.99", ",".join(addresses), ",".join(map(str, PORTS))]
+    command = ["unshare", "-n", sys.executable, packets.__file__, *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["came"] == "still here"
+    wanted = [own.lets_in(IPv4Address(address), port) for address in addresses for port in PORTS]
+    assert answer["reached"] == wanted
+    assert set(wanted) == {True, False}
