@@ -5,8 +5,11 @@ One call a line, never a loop over roles: pyinfra knows an operation by the line
 
 from gpupool.compile.slurm import conf
 from gpupool.compile.system import tools as programs
+from gpupool.compile.system.conda import installer_for
 from gpupool.compile.system.exports import exports_for
+from gpupool.compile.system.modules import modules_for
 from gpupool.compile.system.storage import served_by
+from gpupool.compile.system.web import has_wiki
 from gpupool.compile.system.zfs import pools_for
 from gpupool.engine.here import here
 from gpupool.operations.together import barrier
@@ -15,11 +18,14 @@ from gpupool.roles import (
     arbiter,
     base,
     compute,
+    conda,
     controller,
     database,
     fileserver,
     gpu,
     head,
+    login,
+    modules,
     munge,
     people,
     slurm,
@@ -28,6 +34,7 @@ from gpupool.roles import (
     storage,
     tools,
     usage,
+    web,
 )
 
 cluster, node = here()
@@ -50,6 +57,11 @@ barrier(name="Servers are ready")
 storage.use(cluster, node)
 if not served_by(cluster, node):
     spaces.apply(cluster, node)
+login.apply(cluster, node)
+if modules_for(cluster, node) is not None:
+    modules.apply(cluster, node)
+if installer := installer_for(cluster, node):
+    conda.apply(cluster, node, installer)
 if node == cluster.controllers[0]:
     munge.make(cluster, node)
 barrier(name="The munge key is made")
@@ -79,6 +91,8 @@ if node.has("head"):
     head.apply(cluster, node)
 if programs.files(cluster, node):
     tools.apply(cluster, node)
+if node.has("web") and has_wiki(cluster, node):
+    web.apply(cluster, node)
 usage.apply(cluster, node)
 # last: what has to stay because of jobs or data fails here, when all else is done
 if node.has("database"):

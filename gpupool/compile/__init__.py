@@ -4,14 +4,29 @@ from collections.abc import Callable, Iterable, Mapping
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm import arbiter, conf
-from gpupool.compile.system import daemons, devices, fileserver, names, spaces, ssh, storage, tools, usage
+from gpupool.compile.system import (
+    base,
+    conda,
+    daemons,
+    devices,
+    fileserver,
+    login,
+    modules,
+    names,
+    spaces,
+    ssh,
+    storage,
+    tools,
+    usage,
+    web,
+)
 from gpupool.wanted import File
 
 Generator = Callable[[Cluster, Node], Iterable[File]]
 
 #: Role to what makes its files, in the order in which they are shown.
 FILES: Mapping[str, Generator] = {
-    "base": names.files,
+    "base": base.files,
     "ssh": ssh.files,
     "munge": daemons.munge,
     "database": daemons.database,
@@ -23,6 +38,10 @@ FILES: Mapping[str, Generator] = {
     "head": daemons.head,
     "fileserver": fileserver.files,
     "tools": tools.files,
+    "login": login.files,
+    "modules": modules.files,
+    "conda": conda.files,
+    "web": web.files,
     "spaces": spaces.files,
     "usage": usage.files,
     "storage": storage.files,
@@ -36,7 +55,7 @@ def files_for(cluster: Cluster, node: Node) -> tuple[File, ...]:
 
 def links_for(cluster: Cluster, node: Node) -> dict[str, str]:
     """Return every symbolic link of a node, path to target."""
-    return {**names.links(cluster), **storage.links_for(cluster, node)}
+    return {**names.links(cluster), **storage.links_for(cluster, node), **conda.links(cluster, node)}
 
 
 def files_of(cluster: Cluster, node: Node, role: str) -> list[File]:

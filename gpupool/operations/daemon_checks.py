@@ -19,11 +19,14 @@ _MARIADB = shell_file(__package__, "daemon_checks_mariadb.sh")
 
 _EXPORTS = shell_file(__package__, "daemon_checks_exports.sh")
 
+_NGINX = shell_file(__package__, "daemon_checks_nginx.sh")
+
 _CHECKS = (
     ("sshd", "/etc/ssh", "/etc/ssh/sshd_config.d/", ".conf", _SSHD),
     ("systemd-analyze", "/etc/systemd/system", "/etc/systemd/system/", "", _UNITS),
     ("mariadbd", "/etc/mysql", "/etc/mysql/", ".cnf", _MARIADB),
     ("exportfs", "/etc/exports.d", "/etc/exports.d/", ".exports", _EXPORTS),
+    ("nginx", "/etc/nginx", "/etc/nginx/conf.d/", ".conf", _NGINX),
 )
 
 

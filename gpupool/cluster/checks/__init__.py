@@ -6,6 +6,7 @@ from gpupool.cluster.checks import (
     drivers,
     homes,
     limits,
+    modules,
     names,
     policy,
     room,
@@ -25,7 +26,7 @@ def _in(room: ModuleType) -> tuple[Check, ...]:
 
 
 NAMES = _in(names)
-_OTHERS = (sums, policy, limits, room, storage, spaces, zfs, system, homes, tools, drivers)
+_OTHERS = (sums, policy, limits, room, storage, spaces, zfs, system, homes, tools, modules, drivers)
 CHECKS = (*NAMES, *(check for room in _OTHERS for check in _in(room)))
 
 

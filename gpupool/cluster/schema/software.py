@@ -6,7 +6,20 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from gpupool.cluster.quote import quoted
-from gpupool.cluster.schema.base import Count, CudaVersion, Entry, Fact, Flag, Mode, Name, Nodes, VariableName, Word
+from gpupool.cluster.schema.base import (
+    Count,
+    CudaVersion,
+    Entry,
+    Fact,
+    Flag,
+    Mode,
+    Name,
+    Nodes,
+    TextOfUser,
+    VariableName,
+    Word,
+)
+from gpupool.cluster.schema.modules import Conda, Modules
 from gpupool.cluster.units import Duration, Size
 
 # sshd takes * and ? in AcceptEnv, and does not start with what it takes for no name
@@ -104,28 +117,6 @@ class Singularity(Fact):
     dev: Literal["full", "minimal"] = "full"
 
 
-class Conda(Fact):
-    """Conda: one central installation, or each user's own."""
-
-    central: Flag = False
-    bashrc_hook: Flag = False
-    installer: Word | None = None
-
-
-class Module(Fact):
-    """A module file."""
-
-    name: Word
-    provides: tuple[Word, ...] = ()
-
-
-class Modules(Fact):
-    """Environment modules."""
-
-    enabled: Flag = True
-    list: tuple[Module, ...] = ()
-
-
 class Image(Fact):
     """A container image kept on the nodes."""
 
@@ -140,7 +131,8 @@ class Software(Fact):
 
     debian: Literal["bookworm", "trixie", "sid"] = "trixie"
     packages: dict[Name, tuple[Word, ...]] = Field(
-        default_factory=dict, description="Debian packages by role; `all` for every node."
+        default_factory=dict,
+        description="Debian packages by role, `all` for every node; name=version is installed and kept at that version.",
     )
     repositories: dict[Name, Repository] = Field(default_factory=dict)
     cuda: Cuda | None = None
@@ -162,7 +154,7 @@ class Environment(Fact):
     """Environment variables; values may contain {user} and {account}."""
 
     accept_env: AcceptEnv | None = None
-    login: dict[VariableName, Word] = Field(default_factory=dict)
+    login: dict[VariableName, TextOfUser] = Field(default_factory=dict)
     job: dict[VariableName, Word] = Field(default_factory=dict)
 
 
