@@ -60,8 +60,8 @@ if not served_by(cluster, node):
 login.apply(cluster, node)
 if modules_for(cluster, node) is not None:
     modules.apply(cluster, node)
-if installer := installer_for(cluster, node):
-    conda.apply(cluster, node, installer)
+if installer_for(cluster, node):
+    conda.apply(cluster, node)
 if node == cluster.controllers[0]:
     munge.make(cluster, node)
 barrier(name="The munge key is made")

@@ -4,4 +4,5 @@
 
 cp -RL -- "$etc/." "$dir/"; lay "$@"
 find "$dir" -type f -exec sed -i -E '/^[[:space:]]*include/s:'"$etc"'/:'"$dir"'/:g' {} +
-said=$(nginx -t -q -c "$dir/nginx.conf" 2>&1) || { said=$(printf '%s\n' "$said" | sed 's/^nginx: //'); no '\[emerg\]'; }
+said=$(nginx -t -q -c "$dir/nginx.conf" 2>&1) ||
+  { said=$(printf '%s\n' "$said" | sed -nE 's/^.*\[emerg\] ([0-9]+#[0-9]+: )?//p'); no .; }

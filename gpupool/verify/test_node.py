@@ -47,7 +47,9 @@ def test_packages_are_installed(cluster: Cluster, node: Node, host: Host) -> Non
     missing = sorted(set(wanted) - set(there))
     assert not missing, f"missing: {', '.join(missing)}"
     versions = versions_for(cluster, node)
-    wrong = [f"{name} is at {there[name]}, not {version}" for name, version in versions.items() if there[name] != version]
+    wrong = [
+        f"{name} is at {there[name]}, not {version}" for name, version in versions.items() if there[name] != version
+    ]
     assert not wrong, ", ".join(wrong)
 
 

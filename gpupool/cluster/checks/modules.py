@@ -46,7 +46,9 @@ def ensure_conda_is_in_nobodys_way(site: Site) -> Iterator[Complaint]:
     if is_the_systems(prefix, whole=True) or prefix in tops:
         yield Complaint(path, f"{prefix} is used for other things, too", "choose a directory below it")
     elif within(prefix, fixed(storage.home.path)) or any(within(prefix, fixed(it.path)) for it in storage.user_spaces):
-        yield Complaint(path, f"{prefix} is among directories of users", "choose one that is no user's, such as /opt/conda")
+        yield Complaint(
+            path, f"{prefix} is among directories of users", "choose one that is no user's, such as /opt/conda"
+        )
     for key, export in storage.exports.items():
         sharing = nodes & (site.nodes_of(export.mount_on or storage.mount_on) | {export.server})
         if within(prefix, at(site, key)) and len(sharing) > 1:

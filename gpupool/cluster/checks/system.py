@@ -8,7 +8,6 @@ from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.unix import within
 
-
 _NEVER_PINNED = ("slurm", "sackd", "munge", "libslurm", "libmunge", "mariadb")
 
 

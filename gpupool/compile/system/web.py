@@ -30,7 +30,9 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 def pages(cluster: Cluster) -> dict[str, str]:
     """Return the pages by file name: the inventory's own, and ours where it has none of that name."""
-    own = {path.removeprefix(f"{WIKI}/"): text for path, text in cluster.attached.items() if path.startswith(f"{WIKI}/")}
+    own = {
+        path.removeprefix(f"{WIKI}/"): text for path, text in cluster.attached.items() if path.startswith(f"{WIKI}/")
+    }
     made = {"slurm-aliases.html": _page(cluster, "slurm-aliases", _aliases())}
     listed = sorted(name for name in {**made, **own} if name.endswith(".html"))
     links = [f'<li><a href="{name.removesuffix(".html")}">{name.removesuffix(".html")}</a></li>' for name in listed]
