@@ -10,7 +10,7 @@ NODES = ("sky1", "clippy")
 MODULES = """modules:
     where: "sky1,clippy"
     list:
-      - {name: gcc/7.4, prefix: /opt/fixtures/gcc/7.4, prepend: {PATH: [bin], LD_LIBRARY_PATH: [lib64]}, provides: [gcc]}
+      - {name: gcc/7.4, prefix: /opt/fixtures/gcc/7.4, prepend: {PATH: [bin], LD_LIBRARY_PATH: [lib64]}}
       - {name: gcc/12, prefix: /opt/fixtures/gcc/12, prepend: {PATH: [bin]}}
       - name: python/3.9.1
         prefix: /opt/fixtures/python/3.9.1

@@ -132,7 +132,7 @@ class Software(Fact):
     debian: Literal["bookworm", "trixie", "sid"] = "trixie"
     packages: dict[Name, tuple[Word, ...]] = Field(
         default_factory=dict,
-        description="Debian packages by role, `all` for every node; name=version is installed and kept at that version.",
+        description="Debian packages by role, `all` for every node; name=version is kept at that version.",
     )
     repositories: dict[Name, Repository] = Field(default_factory=dict)
     cuda: Cuda | None = None

@@ -153,42 +153,34 @@ def test_only_web_nodes_with_a_wiki_have_a_web_server(skynet: Cluster) -> None:
         assert not files_of(without, without.nodes[name], "web")
 
 
+STAND_INS = {
+    "docker": 'printf "%s\\n" "$@" > asked',
+    "srun": 'while [ "$1" != -u ]; do shift; done; shift; exec "$@"',
+}
+
+
 @pytest.mark.promise("ARA-042", "ARA-044")
-def test_examples_of_the_inventory_are_scripts_that_a_shell_reads(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [("myjob", "myproject/results"), ("train_model", "background_job/models"), ("startjupyter.sh", "")],
+)
+def test_arandus_examples_hand_the_jobs_gpu_to_docker_and_keep_results(name: str, kept: str, tmp_path: Path) -> None:
     cluster = load(INVENTORY / "arandu")
-    head = cluster.having("head")[0]
-    examples = {
-        file.path.rpartition("/")[2]: file.text
-        for file in files_of(cluster, head, "tools")
-        if "/examples/" in file.path
-    }
-    assert list(examples) == ["myjob", "train_model", "startjupyter.sh"]
-    programs = {
-        "docker": 'printf "%s\\n" "$@" > asked',
-        "srun": 'while [ "$1" != -u ]; do shift; done; shift; exec "$@"',
-    }
-    for name, text in programs.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
-        (tmp_path / name).chmod(0o755)
+    files = files_of(cluster, cluster.having("head")[0], "tools")
+    text = next(file.text for file in files if file.path.endswith(f"/examples/{name}"))
+    for program, does in STAND_INS.items():
+        (tmp_path / program).write_text(f"#!/bin/sh\n{does}\n")
+        (tmp_path / program).chmod(0o755)
     home, output = tmp_path / "home", tmp_path / "output"
-    for folder in ("myproject/code", "background_job/code"):
-        (home / folder).mkdir(parents=True)
-    for name, text in examples.items():
-        for kept in ("results", "models"):
-            (output / "u-x" / ("myproject" if kept == "results" else "background_job") / kept).mkdir(parents=True)
-        script = text.replace("#!/bin/bash -l", "#!/bin/bash").replace("/output/", f"{output}/")
-        environment = {
-            "HOME": str(home),
-            "USER": "u-x",
-            "CUDA_VISIBLE_DEVICES": "2",
-            "PATH": f"{tmp_path}:/usr/bin:/bin",
-        }
-        done = subprocess.run(["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True)
-        assert (done.returncode, done.stderr) == (0, ""), name
-        asked = (tmp_path / "asked").read_text().splitlines()
-        assert asked[asked.index("--gpus") + 1] == '"device=2"', name
-        image = asked.index("nvcr.io/nvidia/pytorch:22.11-py3")
-        assert "-w" not in asked[image:], name
-        for left in output.glob("u-x/*/*"):
-            left.rmdir()
-            left.parent.rmdir()
+    (home / kept).mkdir(parents=True)
+    if kept:
+        (output / "u-x" / kept).mkdir(parents=True)
+        (output / "u-x" / kept / "made").touch()
+    text = text.replace("#!/bin/bash -l", "#!/bin/bash").replace("/output/", f"{output}/")
+    env = {"HOME": str(home), "USER": "u-x", "CUDA_VISIBLE_DEVICES": "2", "PATH": f"{tmp_path}:/usr/bin:/bin"}
+    done = subprocess.run(["bash", "-c", text], cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert asked[asked.index("--gpus") + 1] == '"device=2"'
+    assert "-w" not in asked[asked.index("nvcr.io/nvidia/pytorch:22.11-py3") :]
+    assert not kept or (home / kept / "made").is_file()
