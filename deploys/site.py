@@ -8,8 +8,11 @@ from gpupool.compile.system import firewall as refusals
 from gpupool.compile.system import reaper as strays
 from gpupool.compile.system import reboot as rebooting
 from gpupool.compile.system import tools as programs
+from gpupool.compile.system.conda import installer_for
 from gpupool.compile.system.exports import exports_for
+from gpupool.compile.system.modules import modules_for
 from gpupool.compile.system.storage import served_by
+from gpupool.compile.system.web import has_wiki
 from gpupool.compile.system.zfs import pools_for
 from gpupool.engine.here import here
 from gpupool.operations.together import barrier
@@ -18,12 +21,15 @@ from gpupool.roles import (
     arbiter,
     base,
     compute,
+    conda,
     controller,
     database,
     fileserver,
     firewall,
     gpu,
     head,
+    login,
+    modules,
     munge,
     people,
     reaper,
@@ -35,6 +41,7 @@ from gpupool.roles import (
     storage,
     tools,
     usage,
+    web,
 )
 
 cluster, node = here()
@@ -57,6 +64,11 @@ barrier(name="Servers are ready")
 storage.use(cluster, node)
 if not served_by(cluster, node):
     spaces.apply(cluster, node)
+login.apply(cluster, node)
+if modules_for(cluster, node) is not None:
+    modules.apply(cluster, node)
+if installer_for(cluster, node):
+    conda.apply(cluster, node)
 if node == cluster.controllers[0]:
     munge.make(cluster, node)
 barrier(name="The munge key is made")
@@ -91,6 +103,8 @@ if strays.kinds(cluster, node):
     reaper.apply(cluster, node)
 if rebooting.guards(cluster, node):
     reboot.apply(cluster, node)
+if node.has("web") and has_wiki(cluster, node):
+    web.apply(cluster, node)
 usage.apply(cluster, node)
 # last: what has to stay because of jobs or data fails here, when all else is done
 if node.has("database"):

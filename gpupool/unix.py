@@ -8,6 +8,7 @@ UNITS = "/etc/systemd/system"
 GROUP = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
 # people of a directory service have their domain in the name
 USER = re.compile(rf"{GROUP.pattern}(@[a-z0-9.-]+)?")
+VERSION = re.compile(r"[0-9][A-Za-z0-9.+:~-]*")
 PACKAGE = re.compile(r"[a-z0-9][a-z0-9+.-]+")
 
 

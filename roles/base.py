@@ -3,7 +3,7 @@
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_for, files_of, links_for
 from gpupool.compile.system.names import links
-from gpupool.compile.system.packages import packages_for
+from gpupool.compile.system.packages import packages_for, versions_for
 from gpupool.facts.host_keys import KNOWN
 from gpupool.operations import files, names, packages, service, slurm
 
@@ -17,7 +17,8 @@ def apply(cluster: Cluster, node: Node) -> None:
         slurm.costs_no_jobs(name="Nodes that jobs are on", first=cluster.controllers[0].name, files=own)
     files.put(name="Names", files=own)
     names.host_name(name="Host name", hostname=node.name)
-    packages.installed(name="Packages", packages=list(packages_for(cluster, node)))
+    versions = versions_for(cluster, node)
+    packages.installed(name="Packages", packages=list(packages_for(cluster, node)), versions=versions)
     files.put(name="Time zone", links=links(cluster))
     if not cluster.drivers.contained(node.name):
         # a container has the time of the machine under it

@@ -38,6 +38,7 @@ def build(site: Site) -> model.Cluster:
         environment=inventory.environment,
         tools=inventory.tools,
         examples=inventory.examples,
+        attached=site.attached,
         access=inventory.access,
         policies=inventory.policies,
         timers=inventory.timers,

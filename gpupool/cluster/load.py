@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gpupool.cluster import checks
+from gpupool.cluster.attachments import attachments
 from gpupool.cluster.build import build
 from gpupool.cluster.change import lay
 from gpupool.cluster.checks.site import Site
@@ -57,6 +58,8 @@ def examine(inventory: Path, change: Path | None = None) -> Loaded:
         return _refused(here, "no inventory here: no *.yml file with any content", "see `gpupool init`")
     if change is not None:
         text = lay(text, change)
+    attached, unread = attachments(inventory)
+    text.located += unread
     shape, complaints = validated(text.data)
     if text.located:
         # what a file that cannot be read would have said is not missing
@@ -66,7 +69,7 @@ def examine(inventory: Path, change: Path | None = None) -> Loaded:
     if shape is None:
         return Loaded(None, locate([*complaints, *_names_apart(text.data, complaints)], text.places, here))
     node_table, complaints = expand_all(shape)
-    site = Site(shape, node_table)
+    site = Site(shape, node_table, attached)
     rules = checks.CHECKS if node_table.whole else checks.NAMES  # without some of the nodes no sum is right
     located = locate(complaints + checks.complaints(site, rules), text.places, here)
     loaded = Loaded(None, located)

@@ -182,7 +182,7 @@ class Drivers:
 
 @dataclass(frozen=True, eq=False)
 class Cluster:
-    """One cluster, whole. Mappings keep the order of the inventory.
+    """One cluster, whole. Mappings keep the order of the inventory; `attached` are its files that are not YAML.
 
     It equals itself only, so that what is worked out from it can be kept by it.
     """
@@ -205,6 +205,7 @@ class Cluster:
     environment: Environment
     tools: tuple[Tool, ...]
     examples: tuple[str, ...]
+    attached: Mapping[str, str]
     access: Access
     policies: Policies
     timers: tuple[Timer, ...]

@@ -5,10 +5,14 @@ from collections.abc import Callable, Iterable, Mapping
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm import arbiter, conf
 from gpupool.compile.system import (
+    base,
+    conda,
     daemons,
     devices,
     fileserver,
     firewall,
+    login,
+    modules,
     names,
     reaper,
     reboot,
@@ -18,6 +22,7 @@ from gpupool.compile.system import (
     storage,
     tools,
     usage,
+    web,
 )
 from gpupool.wanted import File
 
@@ -25,7 +30,7 @@ Generator = Callable[[Cluster, Node], Iterable[File]]
 
 #: Role to what makes its files, in the order in which they are shown.
 FILES: Mapping[str, Generator] = {
-    "base": names.files,
+    "base": base.files,
     "ssh": ssh.files,
     "munge": daemons.munge,
     "database": daemons.database,
@@ -40,6 +45,10 @@ FILES: Mapping[str, Generator] = {
     "reboot": reboot.files,
     "fileserver": fileserver.files,
     "tools": tools.files,
+    "login": login.files,
+    "modules": modules.files,
+    "conda": conda.files,
+    "web": web.files,
     "spaces": spaces.files,
     "usage": usage.files,
     "storage": storage.files,
@@ -54,7 +63,7 @@ def files_for(cluster: Cluster, node: Node) -> tuple[File, ...]:
 
 def links_for(cluster: Cluster, node: Node) -> dict[str, str]:
     """Return every symbolic link of a node, path to target."""
-    return {**names.links(cluster), **storage.links_for(cluster, node)}
+    return {**names.links(cluster), **storage.links_for(cluster, node), **conda.links(cluster, node)}
 
 
 def files_of(cluster: Cluster, node: Node, role: str) -> list[File]:

@@ -20,6 +20,7 @@ _MARIADB = shell_file(__package__, "daemon_checks_mariadb.sh")
 _EXPORTS = shell_file(__package__, "daemon_checks_exports.sh")
 
 _NFT = shell_file(__package__, "daemon_checks_nft.sh")
+_NGINX = shell_file(__package__, "daemon_checks_nginx.sh")
 
 _CHECKS = (
     ("sshd", "/etc/ssh", "/etc/ssh/sshd_config.d/", ".conf", _SSHD),
@@ -27,6 +28,7 @@ _CHECKS = (
     ("mariadbd", "/etc/mysql", "/etc/mysql/", ".cnf", _MARIADB),
     ("exportfs", "/etc/exports.d", "/etc/exports.d/", ".exports", _EXPORTS),
     ("nft", "/etc/gpupool", "/etc/gpupool/", ".nft", _NFT),
+    ("nginx", "/etc/nginx", "/etc/nginx/conf.d/", ".conf", _NGINX),
 )
 
 

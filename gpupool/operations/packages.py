@@ -10,18 +10,25 @@ _PRELUDE = values(mark=POLICY_MARK) + shell_file(__package__, "packages.sh")
 
 
 @operation
-def installed(packages: list[str]) -> Commands:
+def installed(packages: list[str], versions: dict[str, str] | None = None) -> Commands:
     """Install the packages that are missing, without recommended ones, and finish what dpkg was left in the middle of.
 
-    Names are exact Debian package names; versions are never changed. No service starts or restarts because of the
+    Names are exact Debian package names; `versions` are those at which some of them have to be, older ones too, and
+    no other package's version is changed. No service starts or restarts because of the
     installation, and configuration files that are there already are kept. Lists are refreshed when they are older
     than a day, or when the installation fails without.
     """
     if wrong := [package for package in packages if not unix.PACKAGE.fullmatch(package)]:
         raise Refused(f"{wrong[0]!r} is not a valid Debian package name")
     state = look(Packages, "the installed packages", packages=sorted(set(packages)))
-    missing = [package for package in dict.fromkeys(packages) if package not in state.installed]
-    work = Work(dict.fromkeys(missing))
+    versions = versions or {}
+    missing = []
+    work = Work()
+    for package in dict.fromkeys(packages):
+        now, version = state.installed.get(package), versions.get(package)
+        if now is None or (version and now != version):
+            missing.append(f"{package}={version}" if version else package)
+            work.changes[package] = f"version {now} becomes {version}\n" if now else None
     if state.unfinished:
         work.changes["dpkg --configure -a"] = "an earlier installation was interrupted\n"
     if state.leftover:

@@ -23,11 +23,12 @@ update() { # a mirror that does not answer is a warning to apt, which then calls
   away="apt-get update: ${away:-failed with no output}"; return 1
 }
 get() { # the lists that are there may do, whatever the mirrors say; where not, what the mirrors say is the reason
-  apt install --no-install-recommends -- "$@" && return
-  [ -n "$away" ] || { update && apt install --no-install-recommends -- "$@" && return; }
+  older=; case "$*" in *=*) older=--allow-downgrades;; esac # of those that have to be at a version
+  apt install --no-install-recommends $older -- "$@" && return
+  [ -n "$away" ] || { update && apt install --no-install-recommends $older -- "$@" && return; }
   # LC_ALL is C here
   [ -z "$away" ] || ! tail -n 5 "$log" |
-    grep -q 'Unable to locate\|nable to fetch\|ailed to fetch\|no installation candidate' || {
+    grep -q 'Unable to locate\|^E: Version .* was not found\|nable to fetch\|ailed to fetch\|no installation candidate' || {
     tail -n 30 "$log" >&2; printf '%s\n' "cannot install $*, no package mirror answers: $away" >&2; exit 1
   }
   say 'apt-get install'

@@ -10,6 +10,7 @@ from typing import Literal
 
 from gpupool.cluster.model import Account, Cluster, Drivers, Mount, Node
 from gpupool.cluster.schema.scheduling import LabShare
+from gpupool.cluster.schema.software import Software
 from gpupool.cluster.units import format_size
 from gpupool.compile.system.packages import packages_for
 from gpupool.errors import TestbedError, UsageError
@@ -65,6 +66,7 @@ def stand_in(
             for it in cluster.mounts
         ),
         slurm=slurm,
+        software=_without_software(cluster.software),
         preemption=preemption,
         policies=policies,
         drivers=Drivers(
@@ -76,6 +78,15 @@ def stand_in(
             cpus="real" if vm_choice.true_cpus(nodes, machines) else "claimed",
         ),
     )
+
+
+def _without_software(software: Software) -> Software:
+    """Return the software of a testbed: module files lead to what a site has installed, and a testbed has not."""
+    modules = software.modules
+    if modules is None:
+        return software
+    listed = tuple(module.model_copy(update={"provides": ()}) for module in modules.list)
+    return software.model_copy(update={"modules": modules.model_copy(update={"list": listed})})
 
 
 def _moved(cluster: Cluster, network: str | None) -> dict[str, Node]:

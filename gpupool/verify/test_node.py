@@ -6,7 +6,7 @@ from typing import NamedTuple
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.system.packages import packages_for
+from gpupool.compile.system.packages import packages_for, versions_for
 from gpupool.compile.system.people import groups_for
 from gpupool.engine.clock import MOST_SECONDS, how_far_off
 from gpupool.facts.host_keys import KNOWN, known_in
@@ -42,10 +42,15 @@ def test_clock_is_right(node: Node, host: Host) -> None:
 
 def test_packages_are_installed(cluster: Cluster, node: Node, host: Host) -> None:
     wanted = packages_for(cluster, node)
-    listed = host.check_output("dpkg-query -W -f '${db:Status-Abbrev} ${Package}\\n'")
-    there = {line.split()[1] for line in listed.splitlines() if line.startswith("ii")}
-    missing = sorted(set(wanted) - there)
+    listed = host.check_output("dpkg-query -W -f '${db:Status-Abbrev} ${Package} ${Version}\\n'")
+    there = {line.split()[1]: line.split()[2] for line in listed.splitlines() if line[1:2] == "i"}
+    missing = sorted(set(wanted) - set(there))
     assert not missing, f"missing: {', '.join(missing)}"
+    versions = versions_for(cluster, node)
+    wrong = [
+        f"{name} is at {there[name]}, not {version}" for name, version in versions.items() if there[name] != version
+    ]
+    assert not wrong, ", ".join(wrong)
 
 
 def test_people_have_the_same_numbers(cluster: Cluster, node: Node, host: Host) -> None:

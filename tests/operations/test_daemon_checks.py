@@ -37,6 +37,14 @@ for file in "$5"/exports.d/*.exports; do
 done
 echo 'exportfs: Failed to stat /away: No such file or directory' >&2; exit 1""",
     "exportfs": "exit 9",
+    "nginx": r"""
+[ "$1 $2 $3" = "-t -q -c" ] || exit 9
+for file in $(sed -nE 's/^ *include (.*);/\1/p' "$4"); do
+  line=$(grep -n no_such "$file") || continue
+  echo "2026/11/22 13:59:08 [warn] 5#5: something else" >&2
+  echo "2026/11/22 13:59:08 [emerg] 5#5: unknown directive \"no_such\" in $file:${line%%:*}" >&2
+  echo "nginx: configuration file $4 test failed" >&2; exit 1
+done""",
 }
 
 
@@ -49,10 +57,11 @@ def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (programs / name).write_text(f"#!/bin/sh\n{text.strip()}\n".replace("RUN", f"{tmp_path}/sshd"))
         (programs / name).chmod(stat.S_IRWXU)
     monkeypatch.setenv("PATH", str(programs), prepend=":")
-    for folder in ("ssh/sshd_config.d", "systemd/system", "mysql/conf.d", "exports.d"):
+    for folder in ("ssh/sshd_config.d", "systemd/system", "mysql/conf.d", "exports.d", "nginx/conf.d"):
         (tmp_path / "etc" / folder).mkdir(parents=True)
     (tmp_path / "etc/ssh/sshd_config").write_text(f"Include {tmp_path}/etc/ssh/sshd_config.d/*.conf\nUsePAM yes\n")
     (tmp_path / "etc/mysql/mariadb.cnf").write_text(f"!includedir {tmp_path}/etc/mysql/conf.d/\n")
+    (tmp_path / "etc/nginx/nginx.conf").write_text(f"http {{\n  include {tmp_path}/etc/nginx/conf.d/*.conf;\n}}\n")
     return tmp_path / "etc"
 
 
@@ -97,6 +106,12 @@ def test_exports_are_read_before_they_are_put(etc: Path) -> None:
     assert tried(etc, "exports.d/gpupool.exports", "/a 10.0.0.0/8(rw)\n") == (0, "")
     said = 'exportfs: /etc/exports.d/gpupool.exports:1: unknown keyword "nosuch"'
     assert tried(etc, "exports.d/gpupool.exports", "/a 10.0.0.0/8(nosuch)\n") == (1, said)
+
+
+def test_nginx_says_what_it_does_not_know(etc: Path) -> None:
+    assert tried(etc, "nginx/conf.d/gpupool.conf", "server {\n}\n") == (0, "")
+    message = 'unknown directive "no_such" in /etc/nginx/conf.d/gpupool.conf:2'
+    assert tried(etc, "nginx/conf.d/gpupool.conf", "server {\n  no_such on;\n}\n") == (1, message)
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")

@@ -7,6 +7,7 @@ from gpupool.cluster.checks import (
     drivers,
     homes,
     limits,
+    modules,
     names,
     policies,
     policy,
@@ -27,7 +28,7 @@ def _in(room: ModuleType) -> tuple[Check, ...]:
 
 
 NAMES = _in(names)
-_OTHERS = (sums, policy, limits, room, storage, spaces, zfs, system, homes, tools, drivers, policies, access)
+_OTHERS = (sums, policy, limits, room, storage, spaces, zfs, system, homes, tools, drivers, policies, access, modules)
 CHECKS = (*NAMES, *(check for room in _OTHERS for check in _in(room)))
 
 

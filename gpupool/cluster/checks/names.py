@@ -70,12 +70,15 @@ def selectors(site: Site) -> Iterator[tuple[Path, str]]:
     for key, export in inventory.storage.exports.items():
         if export.mount_on:
             yield ("storage", "exports", key, "mount_on"), export.mount_on
+    conda = inventory.software.conda
     holders: list[tuple[Path, object]] = [
         (("storage", "mount_on"), inventory.storage),
         (("storage", "links_on"), inventory.storage),
         (("software", "cuda", "where"), inventory.software.cuda),
         (("software", "docker", "where"), inventory.software.docker),
         (("software", "singularity", "where"), inventory.software.singularity),
+        (("software", "modules", "where"), inventory.software.modules),
+        (("software", "conda", "installer", "where"), conda.installer if conda else None),
         (("environment", "accept_env", "where"), inventory.environment.accept_env),
         (("policies", "dev_ports", "where"), inventory.policies.dev_ports),
         (("policies", "vscode_kill"), inventory.policies),

@@ -1,7 +1,7 @@
 """What every check looks at, and how two checks of different rooms share a look."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from gpupool.cluster.complaints import Complaint, Path
@@ -16,10 +16,11 @@ Check = Callable[["Site"], Iterator[Complaint]]
 
 @dataclass(frozen=True)
 class Site:
-    """An inventory whose shape is right, and its nodes written out."""
+    """An inventory whose shape is right, its nodes written out, and its files that are not YAML by `folder/name`."""
 
     inventory: Inventory
     node_table: NodeTable
+    attached: Mapping[str, str] = field(default_factory=dict)
 
     def accounts_of_kind(self, kind: str) -> list[Account]:
         """Return the accounts of a kind, in inventory order."""

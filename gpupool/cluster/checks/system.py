@@ -8,6 +8,8 @@ from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.unix import within
 
+_NEVER_PINNED = ("slurm", "sackd", "munge", "libslurm", "libmunge", "mariadb")
+
 
 def ensure_the_system_keeps_its_places(site: Site) -> Iterator[Complaint]:
     """No directory of the system is given away, mounted over, purged, or another's."""
@@ -67,9 +69,27 @@ def ensure_debian_takes_the_names(site: Site) -> Iterator[Complaint]:
             yield Complaint(("accounts", index, "name"), message, "without a gid it needs no group")
     for role, packages in inventory.software.packages.items():
         for index, package in enumerate(packages):
-            if not unix.PACKAGE.fullmatch(package):
-                message = f"{package!r} is not a valid Debian package name"
-                yield Complaint(("software", "packages", role, index), message, "write the name without a version")
+            name, pinned, version = package.partition("=")
+            path = ("software", "packages", role, index)
+            if not unix.PACKAGE.fullmatch(name):
+                message = f"{name!r} is not a valid Debian package name"
+                yield Complaint(path, message, "write the name, or name=version")
+            elif pinned and not unix.VERSION.fullmatch(version):
+                yield Complaint(path, f"{version!r} is not a version of a Debian package", "see `apt-cache policy`")
+            elif pinned and name.startswith(_NEVER_PINNED):
+                message = f"{name} cannot have a version here: daemons and commands of all nodes must fit together"
+                yield Complaint(path, message, "write the name without a version")
+
+
+def ensure_packages_have_one_version(site: Site) -> Iterator[Complaint]:
+    """A package of several roles has the same version in all of them: a node may have all these roles."""
+    versions: dict[str, str] = {}
+    for role, packages in site.inventory.software.packages.items():
+        for index, package in enumerate(packages):
+            name, pinned, version = package.partition("=")
+            if pinned and versions.setdefault(name, version) != version:
+                message = f"{name} has version {versions[name]} for other nodes"
+                yield Complaint(("software", "packages", role, index), message, "a package has one version")
 
 
 def ensure_passwd_holds_the_users(site: Site) -> Iterator[Complaint]:

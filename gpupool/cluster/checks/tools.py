@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterator
 
+from gpupool.cluster.attachments import EXAMPLES
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
 
@@ -11,13 +12,13 @@ _TOOLS = ("gpu_usage", "sbash", "getUtilByJobId.sh", "vscode-launch.sh", "slurm-
 
 
 def ensure_tools_exist(site: Site) -> Iterator[Complaint]:
-    """A tool that is not ours would be nowhere; only sbash and the wiki have options."""
+    """A tool that is not ours would be nowhere; only sbash has options."""
     for index, tool in enumerate(site.inventory.tools):
         if tool.name not in _TOOLS:
             near = difflib.get_close_matches(tool.name, _TOOLS, n=1)
             hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(_TOOLS)}"
             yield Complaint(("tools", index, "name"), f"there is no tool {tool.name!r}", hint)
-        elif tool.options and tool.name not in ("sbash", "wiki"):
+        elif tool.options and tool.name != "sbash":
             yield Complaint(("tools", index, "options"), f"{tool.name} has no options", "remove them")
 
 
@@ -40,3 +41,20 @@ def ensure_sbash_can_use_its_options(site: Site) -> Iterator[Complaint]:
                 yield Complaint(path, f"there is no GPU type {value!r}")
             elif key == "partition" and (unknown := [p for p in str(value).split(",") if p not in partitions]):
                 yield Complaint(path, f"there is no partition {unknown[0]!r}")
+
+
+def ensure_the_wiki_is_on_web_nodes(site: Site) -> Iterator[Complaint]:
+    """Pages are served by nodes with the role web; there is something to serve only where they are."""
+    web = {it.name for it in site.node_table.nodes if "web" in it.entry.roles}
+    for index, tool in enumerate(site.inventory.tools):
+        others = sorted(site.nodes_of(tool.where) - web) if tool.name == "wiki" else []
+        if others:
+            message = f"{others[0]} serves no pages: it does not have the role web"
+            yield Complaint(("tools", index, "where"), message, "use @web")
+
+
+def ensure_examples_exist(site: Site) -> Iterator[Complaint]:
+    """An example is ours, or a file of the inventory."""
+    for index, name in enumerate(site.inventory.examples):
+        if name != "job.sh" and f"{EXAMPLES}/{name}" not in site.attached:
+            yield Complaint(("examples", index), f"there is no file {EXAMPLES}/{name} in the inventory", "create it")

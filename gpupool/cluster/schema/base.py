@@ -32,6 +32,7 @@ Domain = Annotated[
     ),
 ]
 AbsolutePath = Annotated[str, Field(strict=True, pattern=r"^/[^\s]*$"), AfterValidator(one_line)]
+PlainPath = Annotated[str, Field(strict=True, pattern=r"^(/[A-Za-z0-9_+][A-Za-z0-9_.+-]*)+$")]
 
 _FILLED_IN = re.compile(r"\{(user|account|domain|id)\}")
 
@@ -56,6 +57,14 @@ def _of_a_user(path: str) -> str:
     return one_line(path)
 
 
+def _text_of_a_user(text: str) -> str:
+    rest = text.replace("{user}", "").replace("{account}", "")
+    if "{" in rest or "}" in rest:
+        raise ValueError(f"{quoted(text)}: the only placeholders are {{user}} and {{account}}")
+    return one_line(text)
+
+
+TextOfUser = Annotated[str, Field(strict=True, min_length=1), AfterValidator(_text_of_a_user)]
 PathOfUser = Annotated[str, Field(strict=True), AfterValidator(_of_a_user)]
 Mode = Annotated[str, Field(strict=True, pattern=r"^[0-7]{4}$")]
 Nodes = Annotated[

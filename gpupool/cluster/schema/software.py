@@ -7,8 +7,21 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from gpupool.cluster.quote import quoted
-from gpupool.cluster.schema.base import Count, CudaVersion, Entry, Fact, Flag, Mode, Name, Nodes, VariableName, Word
+from gpupool.cluster.schema.base import (
+    Count,
+    CudaVersion,
+    Entry,
+    Fact,
+    Flag,
+    Mode,
+    Name,
+    Nodes,
+    TextOfUser,
+    VariableName,
+    Word,
+)
 from gpupool.cluster.schema.machines import Role
+from gpupool.cluster.schema.modules import Conda, Modules
 from gpupool.cluster.units import Duration, Size
 
 # sshd takes * and ? in AcceptEnv, and does not start with what it takes for no name
@@ -127,28 +140,6 @@ class Singularity(Fact):
     dev: Literal["full", "minimal"] = "full"
 
 
-class Conda(Fact):
-    """Conda: one central installation, or each user's own."""
-
-    central: Flag = False
-    bashrc_hook: Flag = False
-    installer: Word | None = None
-
-
-class Module(Fact):
-    """A module file."""
-
-    name: Word
-    provides: tuple[Word, ...] = ()
-
-
-class Modules(Fact):
-    """Environment modules."""
-
-    enabled: Flag = True
-    list: tuple[Module, ...] = ()
-
-
 class Image(Fact):
     """A container image kept on the nodes."""
 
@@ -163,7 +154,8 @@ class Software(Fact):
 
     debian: Literal["bookworm", "trixie", "sid"] = "trixie"
     packages: dict[Name, tuple[Word, ...]] = Field(
-        default_factory=dict, description="Debian packages by role; `all` for every node."
+        default_factory=dict,
+        description="Debian packages by role, `all` for every node; name=version is kept at that version.",
     )
     repositories: dict[Name, Repository] = Field(default_factory=dict)
     cuda: Cuda | None = None
@@ -185,7 +177,7 @@ class Environment(Fact):
     """Environment variables; values may contain {user} and {account}."""
 
     accept_env: AcceptEnv | None = None
-    login: dict[VariableName, Word] = Field(default_factory=dict)
+    login: dict[VariableName, TextOfUser] = Field(default_factory=dict)
     job: dict[VariableName, Word] = Field(default_factory=dict)
 
 

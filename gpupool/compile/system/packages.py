@@ -1,9 +1,11 @@
 """Debian packages that a node's roles need; one list a node, so that one apt-get installs it."""
 
+from collections.abc import Iterator
+
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.slurm_versions import has_sackd
 from gpupool.compile.slurm import arbiter
-from gpupool.compile.system import access, firewall, manual, reaper, tools
+from gpupool.compile.system import access, conda, firewall, manual, modules, reaper, tools, web
 from gpupool.compile.system.exports import exports_for
 from gpupool.compile.system.spaces import tops_for
 from gpupool.compile.system.storage import mounts_for
@@ -50,6 +52,22 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
         wanted.add("python3")
     if node.has("head") and any(path.startswith(f"{manual.FOLDER}/") for path in own):
         wanted.add("man-db")
-    for role in ("all", *node.roles):
-        wanted |= set(cluster.software.packages.get(role, ()))
+    if conda.installer_for(cluster, node):
+        wanted.add("curl")
+    if modules.modules_for(cluster, node) is not None:
+        wanted.add("lmod")
+    if node.has("web") and web.has_wiki(cluster, node):
+        wanted.add("nginx")
+    wanted |= {package.partition("=")[0] for package in _of_roles(cluster, node)}
     return tuple(sorted(wanted))
+
+
+def versions_for(cluster: Cluster, node: Node) -> dict[str, str]:
+    """Return the version of each package of a node that has to have one."""
+    pairs = (package.partition("=") for package in _of_roles(cluster, node))
+    return {name: version for name, pinned, version in sorted(pairs) if pinned}
+
+
+def _of_roles(cluster: Cluster, node: Node) -> Iterator[str]:
+    for role in ("all", *node.roles):
+        yield from cluster.software.packages.get(role, ())

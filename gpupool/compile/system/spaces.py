@@ -113,7 +113,8 @@ def _lets_people_in(cluster: Cluster, node: Node) -> bool:
 def skeleton(cluster: Cluster) -> dict[str, str]:
     """Return the files that a new home has besides the node's /etc/skel."""
     conda = cluster.software.conda
-    return {".bashrc": fill("skel.bashrc")} if conda and conda.bashrc_hook else {}
+    prefix = conda.installer.prefix if conda and conda.installer else ""
+    return {".bashrc": fill("skel.bashrc", prefix=prefix)} if conda and conda.bashrc_hook else {}
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:

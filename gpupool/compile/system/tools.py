@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from gpupool.cluster import attachments
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.schema.software import Tool
 from gpupool.compile.programs import HOME, program
@@ -33,8 +34,8 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
     if cluster.scheduler.sacct_fields and node.has("head", "compute"):
         text = fill("sacct", cluster=cluster, fields=cluster.scheduler.sacct_fields)
         yield File(f"{BIN}/sacct", text, mode="0755")
-    if "job.sh" in cluster.examples and node.has("head"):
-        yield File(f"{EXAMPLES}/job.sh", job(cluster))
+    for name in cluster.examples if node.has("head") else ():
+        yield File(f"{EXAMPLES}/{name}", cluster.attached.get(f"{attachments.EXAMPLES}/{name}") or job(cluster))
 
 
 def sbash(cluster: Cluster, tool: Tool) -> str:

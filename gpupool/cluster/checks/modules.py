@@ -1,0 +1,63 @@
+"""What users load: module files that can be loaded, a conda that is in nobody's way, variables of their logins."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.checks.places import at, fixed, is_the_systems
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Complaint, Path
+from gpupool.unix import within
+
+#: Another value would break logins; PATH is what modules and conda add to.
+_THE_SHELLS = ("BASH_ENV", "ENV", "HOME", "IFS", "LOGNAME", "PATH", "PWD", "SHELL", "TERM", "USER")
+
+
+def ensure_modules_can_be_loaded(site: Site) -> Iterator[Complaint]:
+    """A module has one name, directories, and others that exist."""
+    modules = site.inventory.software.modules
+    names = [module.name for module in modules.list] if modules else []
+    known = {*names, *(name.rpartition("/")[0] for name in names)}
+    for index, module in enumerate(modules.list if modules else ()):
+        path: Path = ("software", "modules", "list", index)
+        if module.name in names[:index]:
+            yield Complaint((*path, "name"), f"{module.name} is defined twice", "keep one")
+        if any(other.startswith(f"{module.name}/") for other in names):
+            yield Complaint((*path, "name"), f"{module.name} is the name of several versions, too", "give it a version")
+        relative = [it for paths in module.prepend.values() for it in paths if not it.startswith("/")]
+        if relative and not module.prefix:
+            yield Complaint((*path, "prepend"), f"{relative[0]} is relative, and there is no prefix", "set `prefix`")
+        if not module.prefix and any("{prefix}" in value for value in module.set.values()):
+            yield Complaint((*path, "set"), "there is no prefix", "set `prefix`")
+        for other in module.needs:
+            if other == module.name or other in module.conflicts:
+                yield Complaint((*path, "needs"), f"{module.name} could never be loaded", f"remove {other}")
+            elif other not in known and not (modules and modules.paths):
+                yield Complaint((*path, "needs"), f"there is no module {other}", "add it to the list")
+
+
+def ensure_conda_is_in_nobodys_way(site: Site) -> Iterator[Complaint]:
+    """The prefix of conda is used for nothing else, and installed by one node where several share it."""
+    conda = site.inventory.software.conda
+    if not conda or not conda.installer:
+        return
+    storage, prefix = site.inventory.storage, conda.installer.prefix
+    path: Path = ("software", "conda", "installer", "prefix")
+    nodes = site.nodes_of(conda.installer.where)
+    tops = {it.path for it in storage.local} | {at(site, key) for key in storage.exports}
+    if is_the_systems(prefix, whole=True) or prefix in tops:
+        yield Complaint(path, f"{prefix} is used for other things, too", "choose a directory below it")
+    elif within(prefix, fixed(storage.home.path)) or any(within(prefix, fixed(it.path)) for it in storage.user_spaces):
+        yield Complaint(
+            path, f"{prefix} is among directories of users", "choose one that is no user's, such as /opt/conda"
+        )
+    for key, export in storage.exports.items():
+        sharing = nodes & (site.nodes_of(export.mount_on or storage.mount_on) | {export.server})
+        if within(prefix, at(site, key)) and len(sharing) > 1:
+            message = f"{prefix} is on export {key}, which {len(sharing)} nodes would install to at the same time"
+            yield Complaint(path, message, "name one of them in `where`")
+
+
+def ensure_logins_keep_their_shell(site: Site) -> Iterator[Complaint]:
+    """Variables of logins are not those by which the shell itself works."""
+    for name in site.inventory.environment.login:
+        if name in _THE_SHELLS or name.startswith(("LD_", "SLURM_")):
+            yield Complaint(("environment", "login", name), f"{name} is set by the system", "remove it")

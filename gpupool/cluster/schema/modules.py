@@ -1,0 +1,63 @@
+"""What users load for themselves: conda for all of them, and environment modules."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from gpupool.cluster.schema.base import Entry, Fact, Flag, Nodes, PlainPath, VariableName, Word
+
+_STEP = r"[A-Za-z0-9_+][A-Za-z0-9_.+-]*"
+ModuleName = Annotated[str, Field(strict=True, max_length=100, pattern=rf"^{_STEP}(/{_STEP})*$")]
+#: A directory of a module: of its prefix, which is `.`, or with its whole path.
+ModulePath = Annotated[str, Field(strict=True, pattern=rf"^(\.|/?{_STEP}(/{_STEP})*)$")]
+Program = Annotated[str, Field(strict=True, pattern=rf"^{_STEP}$")]
+
+
+class CondaInstaller(Entry):
+    """One conda for all users of some nodes; a user's own takes precedence."""
+
+    url: Annotated[
+        str,
+        Field(
+            strict=True,
+            pattern=r"^(https?|file)://[!-~]+$",
+            description="Where nodes get the installer of Miniforge or Miniconda from.",
+        ),
+    ]
+    sha256: Annotated[str, Field(strict=True, pattern=r"^[0-9a-f]{64}$", description="Of the installer.")]
+    where: Nodes
+    prefix: PlainPath = Field("/opt/conda", description="A link to the installation; default: /opt/conda.")
+
+
+class Conda(Fact):
+    """Conda: each user's own, and one for all users where the inventory has an installer."""
+
+    bashrc_hook: Flag = False
+    installer: CondaInstaller | None = None
+
+
+class Module(Fact):
+    """A module file. The software itself is not installed by gpupool."""
+
+    name: ModuleName = Field(description="As users load it, such as gcc/7.4.")
+    about: Word | None = Field(None, description="One line for `module whatis`.")
+    prefix: PlainPath | None = Field(None, description="Where the software is installed.")
+    prepend: dict[VariableName, tuple[ModulePath, ...]] = Field(
+        default_factory=dict,
+        description="Directories that come first in a variable, such as PATH: [bin]; relative ones are of the prefix.",
+    )
+    set: dict[VariableName, Word] = Field(
+        default_factory=dict, description="Values of variables; {prefix} is the prefix."
+    )
+    needs: tuple[ModuleName, ...] = Field((), description="Modules that are loaded along with it.")
+    conflicts: tuple[ModuleName, ...] = Field((), description="Modules that cannot be loaded at the same time.")
+    provides: tuple[Program, ...] = Field((), description="Commands that `gpupool verify` looks for when it is loaded.")
+
+
+class Modules(Fact):
+    """Environment modules (Lmod)."""
+
+    enabled: Flag = True
+    where: Nodes = "@head,@compute"
+    paths: tuple[PlainPath, ...] = Field((), description="Further directories of module files, such as the site's own.")
+    list: tuple[Module, ...] = ()

@@ -1,0 +1,18 @@
+"""What every node gets as files: names, and versions at which packages are kept."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.system import names
+from gpupool.compile.system.packages import versions_for
+from gpupool.compile.template import fill
+from gpupool.wanted import File
+
+PREFERENCES = "/etc/apt/preferences.d/gpupool-packages"
+
+
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield names, and what apt is told of versions."""
+    yield from names.files(cluster, node)
+    if versions := versions_for(cluster, node):
+        yield File(PREFERENCES, fill("preferences", cluster=cluster, versions=versions))

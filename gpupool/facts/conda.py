@@ -1,0 +1,32 @@
+"""Whether an installation of conda is whole, and whether its place is free."""
+
+from dataclasses import dataclass
+
+from pyinfra.api.command import StringCommand
+
+from gpupool.facts.look import Look
+from gpupool.facts.script import ask
+from gpupool.shell import shell_file
+
+_LOOK = shell_file(__package__, "conda.sh")
+
+
+@dataclass(frozen=True)
+class CondaState:
+    """`directory` is installed, begun, absent or foreign: not ours; `link` is absent, a link or foreign."""
+
+    directory: str
+    link: str
+
+
+class Installation(Look[CondaState]):
+    """What is at an installation's directory, and at the link to it."""
+
+    def command(self, directory: str, link: str) -> StringCommand:
+        """Ask for both."""
+        return ask(_LOOK, directory, link)
+
+    def read(self, lines: list[str]) -> CondaState:
+        """Read the answer."""
+        directory, link = lines
+        return CondaState(directory, link)

@@ -1,0 +1,11 @@
+#!/bin/sh
+# Prints, a line each, what is at an installation of conda (installed, begun, foreign, absent) and at the link to it
+# (link, foreign, absent). $1 directory, $2 link.
+
+if [ -f "$1/.gpupool-installed" ]; then echo installed
+elif [ -d "$1.gpupool-new" ]; then echo begun
+elif [ -e "$1" ] || [ -L "$1" ]; then echo foreign
+else echo absent; fi
+if [ -L "$2" ]; then echo link
+elif [ -e "$2" ]; then echo foreign
+else echo absent; fi

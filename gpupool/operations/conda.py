@@ -1,0 +1,26 @@
+"""conda for all users: an installer that is checked before it runs, and an installation that is whole or not there."""
+
+from gpupool.facts.conda import Installation
+from gpupool.operations.frame import Commands, Refused, look, operation
+from gpupool.operations.work import Work
+from gpupool.shell import shell_file
+
+_PRELUDE = shell_file(__package__, "conda.sh")
+
+
+@operation
+def installed(url: str, sha256: str, directory: str, link: str) -> Commands:
+    """Have the conda of an installer in a directory of its own. What is there and not ours is refused, never removed.
+
+    `link` is where users will find it; a real directory there is refused before anything is downloaded. An
+    installation is never changed afterwards: environments and running jobs are within.
+    """
+    state = look(Installation, f"what is at {directory}", directory=directory, link=link)
+    for path, kind in ((link, state.link), (directory, state.directory)):
+        if kind == "foreign":
+            raise Refused(f"{path} already exists, and gpupool did not install it; move it away, or set another prefix")
+    work = Work()
+    if state.directory != "installed":
+        began = ", which an earlier run began" if state.directory == "begun" else ""
+        work.do(directory, f"installed from {url}{began}", "install_conda", url, sha256, directory)
+    yield from work.carry_out(f"{directory}: installed", _PRELUDE)

@@ -1,0 +1,12 @@
+"""A web server with pages for people of the cluster."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile import files_of
+from gpupool.compile.system.web import CONF
+from gpupool.operations import files, service
+
+
+def apply(cluster: Cluster, node: Node) -> None:
+    """Pages are read anew for each visitor; only settings are worth a reload, which interrupts no answer."""
+    files.put(name="Pages", files=files_of(cluster, node, "web"))
+    service.running(name="Web server", unit="nginx", reload_if=[CONF])

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Stands for the installer of Miniforge or Miniconda, with its interface: -b asks nothing, -p is where. Like theirs it
+# refuses a place where something is, and knows its own path ever after. What it installs creates and activates environments; their python says where it is.
+
+set -eu
+batch='' prefix=
+while getopts bp: option; do
+  case $option in b) batch=1;; p) prefix=$OPTARG;; *) exit 2;; esac
+done
+[ "$batch" ] || { echo 'this stand-in asks no questions: use -b' >&2; exit 2; }
+[ ! -e "$prefix" ] || { echo "ERROR: File or directory already exists: '$prefix'" >&2; exit 1; }
+mkdir -p "$prefix/bin" "$prefix/etc/profile.d" "$prefix/envs"
+echo "installing to $prefix, HOME is $HOME"
+cat >"$prefix/bin/conda" <<END
+#!/bin/sh
+case \${1-} in
+  --version) echo 'conda 0.0';;
+  create) # -n NAME PACKAGE...
+    envs='$prefix/envs'; [ -w "\$envs" ] || envs=\$HOME/.conda/envs
+    mkdir -p "\$envs/\$3/bin"; printf '%s\n' "\$*" >"\$envs/\$3/created"
+    printf '#!/bin/sh\necho "python of %s: \$*"\n' "\$3" >"\$envs/\$3/bin/python"; chmod 755 "\$envs/\$3/bin/python";;
+  *) echo "conda: \$*" >&2; exit 2;;
+esac
+END
+cat >"$prefix/etc/profile.d/conda.sh" <<END
+conda() {
+  if [ "\$1" != activate ]; then '$prefix/bin/conda' "\$@"; return; fi
+  for env in '$prefix/envs' ~/.conda/envs; do
+    if [ -d "\$env/\$2" ]; then export CONDA_DEFAULT_ENV="\$2" PATH="\$env/\$2/bin:\$PATH"; return; fi
+  done
+  echo "EnvironmentNameNotFound: \$2" >&2; return 1
+}
+END
+chmod 755 "$prefix/bin/conda"
