@@ -20,6 +20,8 @@ from gpupool.roles import (
     fileserver,
     gpu,
     head,
+    health,
+    jobs,
     munge,
     people,
     slurm,
@@ -57,6 +59,9 @@ if node.runs_slurm and node != cluster.controllers[0]:
     munge.share(cluster, node)
 if node.gpus:
     gpu.apply(cluster, node)
+if node.has("compute"):
+    jobs.apply(cluster, node)
+    health.apply(cluster, node)
 if node == cluster.controllers[0]:
     slurm.apply(cluster, node)
 barrier(name="The configuration is tried")

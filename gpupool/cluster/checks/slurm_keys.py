@@ -6,7 +6,7 @@ OWN_KEYS = frozenset(
     SlurmctldPidFile SlurmdPidFile SlurmctldLogFile SlurmdLogFile SlurmctldTimeout AuthType AuthInfo CredType
     SlurmctldParameters SlurmdParameters SlurmdTimeout UnkillableStepTimeout ReturnToService MaxJobCount
     RebootProgram ProctrackType TaskPlugin PrologFlags
-    TaskProlog Prolog Epilog JobSubmitPlugins JobAcctGatherType AccountingStorageType AccountingStorageHost
+    TaskProlog Prolog Epilog JobContainerType NamespaceType JobSubmitPlugins JobAcctGatherType AccountingStorageType AccountingStorageHost
     AccountingStorageTRES AccountingStorageEnforce AccountingStoreFlags PriorityType PriorityWeightPartition
     PriorityWeightQOS PriorityWeightAge PriorityWeightFairshare PriorityWeightJobSize PrivateData SelectType
     PriorityWeightTRES SelectTypeParameters SchedulerType SchedulerParameters EnforcePartLimits PreemptType PreemptMode

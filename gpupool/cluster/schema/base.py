@@ -56,6 +56,14 @@ def _of_a_user(path: str) -> str:
     return one_line(path)
 
 
+def _text_of_a_user(text: str) -> str:
+    rest = text.replace("{user}", "").replace("{account}", "")
+    if "{" in rest or "}" in rest:
+        raise ValueError(f"{quoted(text)}: the only placeholders are {{user}} and {{account}}")
+    return one_line(text)
+
+
+TextOfUser = Annotated[str, Field(strict=True, min_length=1), AfterValidator(_text_of_a_user)]
 PathOfUser = Annotated[str, Field(strict=True), AfterValidator(_of_a_user)]
 Mode = Annotated[str, Field(strict=True, pattern=r"^[0-7]{4}$")]
 Nodes = Annotated[

@@ -6,7 +6,20 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from gpupool.cluster.quote import quoted
-from gpupool.cluster.schema.base import Count, CudaVersion, Entry, Fact, Flag, Mode, Name, Nodes, VariableName, Word
+from gpupool.cluster.schema.base import (
+    AbsolutePath,
+    Count,
+    CudaVersion,
+    Entry,
+    Fact,
+    Flag,
+    Mode,
+    Name,
+    Nodes,
+    TextOfUser,
+    VariableName,
+    Word,
+)
 from gpupool.cluster.units import Duration, Size
 
 # sshd takes * and ? in AcceptEnv, and does not start with what it takes for no name
@@ -163,7 +176,11 @@ class Environment(Fact):
 
     accept_env: AcceptEnv | None = None
     login: dict[VariableName, Word] = Field(default_factory=dict)
-    job: dict[VariableName, Word] = Field(default_factory=dict)
+    job: dict[VariableName, TextOfUser] = Field(default_factory=dict)
+    private_tmp: AbsolutePath | None = Field(
+        None,
+        description="Directory on local disks of compute nodes: each job has a /tmp and /dev/shm of its own, removed when it ends.",
+    )
 
 
 class Tool(Fact):
@@ -177,7 +194,9 @@ class Tool(Fact):
 class Timer(Fact):
     """Periodic work on nodes, except storage."""
 
-    job: Literal["docker-purge", "reaper", "shm-clean"]
+    job: Literal["docker-purge", "reaper", "shm-clean"] = Field(
+        description="shm-clean: remove files in /dev/shm and /tmp of users whose last job on the node has ended."
+    )
     every: Duration | None = None
     when: Literal["job-end"] | None = None
     where: Nodes

@@ -2,7 +2,7 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.slurm_versions import has_sackd
-from gpupool.compile.slurm import arbiter
+from gpupool.compile.slurm import arbiter, health
 from gpupool.compile.system import manual, tools
 from gpupool.compile.system.exports import exports_for
 from gpupool.compile.system.spaces import tops_for
@@ -26,6 +26,8 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
             wanted.add("python3")
     if node.has("compute"):
         wanted.add("slurmd")
+        if health.wanted(cluster):
+            wanted.add("python3")
     if node.has("head") and has_sackd(cluster.slurm.version):
         wanted.add("sackd")
     if any(it.fstype in ("nfs", "nfs4") for it in mounts_for(cluster, node)):
