@@ -28,6 +28,8 @@ from gpupool.roles import (
     firewall,
     gpu,
     head,
+    health,
+    jobs,
     login,
     modules,
     munge,
@@ -76,6 +78,9 @@ if node.runs_slurm and node != cluster.controllers[0]:
     munge.share(cluster, node)
 if node.gpus:
     gpu.apply(cluster, node)
+if node.has("compute"):
+    jobs.apply(cluster, node)
+    health.apply(cluster, node)
 if node == cluster.controllers[0]:
     slurm.apply(cluster, node)
 barrier(name="The configuration is tried")

@@ -26,6 +26,18 @@ def cgroup_plugin(version: str) -> str:
     return "autodetect" if version == "22.05" else "cgroup/v2"
 
 
+def has_private_tmp(version: str) -> bool:
+    """Whether a job can have a /tmp of its own in which mounts that come later are seen (`Shared`, from 23.02 on)."""
+    return version != "22.05"
+
+
+def namespace_plugin(version: str) -> tuple[str, str]:
+    """Return key and value by which jobs get a /tmp of their own; renamed in 25.11."""
+    if version in ("22.05", "24.11"):
+        return "JobContainerType", "job_container/tmpfs"
+    return "NamespaceType", "namespace/tmpfs"
+
+
 def runs_without_cgroups(version: str) -> bool:
     """Whether CgroupPlugin may be `disabled`; it came with 23.11."""
     return version != "22.05"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.slurm import arbiter, conf
+from gpupool.compile.slurm import arbiter, conf, health, jobs
 from gpupool.compile.system import (
     base,
     conda,
@@ -37,6 +37,8 @@ FILES: Mapping[str, Generator] = {
     "slurm": conf.files,
     "controller": daemons.controller,
     "arbiter": arbiter.files,
+    "jobs": jobs.files,
+    "health": health.files,
     "compute": daemons.compute,
     "gpu": devices.files,
     "head": daemons.head,

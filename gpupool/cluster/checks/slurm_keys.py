@@ -7,6 +7,8 @@ OWN_KEYS = frozenset(
     SlurmctldParameters SlurmdParameters SlurmdTimeout UnkillableStepTimeout ReturnToService MaxJobCount
     RebootProgram ResumeTimeout ProctrackType TaskPlugin PrologFlags
     TaskProlog Prolog Epilog JobSubmitPlugins JobAcctGatherType AccountingStorageType AccountingStorageHost
+    RebootProgram ProctrackType TaskPlugin PrologFlags
+    TaskProlog Prolog Epilog JobContainerType NamespaceType JobSubmitPlugins JobAcctGatherType AccountingStorageType AccountingStorageHost
     AccountingStorageTRES AccountingStorageEnforce AccountingStoreFlags PriorityType PriorityWeightPartition
     PriorityWeightQOS PriorityWeightAge PriorityWeightFairshare PriorityWeightJobSize PrivateData SelectType
     PriorityWeightTRES SelectTypeParameters SchedulerType SchedulerParameters EnforcePartLimits PreemptType PreemptMode

@@ -14,6 +14,17 @@ PrivateData = Annotated[str, Field(strict=True, pattern=r"^[a-z]+$")]
 SlurmVersion = Literal["22.05", "24.11", "26.05"]
 
 
+class Health(Entry):
+    """What each compute node checks of itself; with a problem it is drained, without one it is resumed."""
+
+    enabled: Flag = True
+    interval: Duration = Field(300, description="Time between two checks.")
+    checks: tuple[Literal["gpus", "mounts", "disk", "clock"], ...] = Field(
+        ("gpus", "mounts", "disk", "clock"), min_length=1
+    )
+    disk_free: Size = Field(1024, description="Least free space on /, /tmp and slurmd's spool directory.")
+
+
 class Slurm(Fact):
     """The Slurm daemons and their state."""
 
@@ -26,6 +37,7 @@ class Slurm(Fact):
         "3%", description="Share of a node's nominal memory that Slurm is not told about: firmware and kernel use some."
     )
     controller_timeout: Duration = Field(120, description="Time after which the backup controller takes over.")
+    health: Health | None = None
     parameters: dict[ParameterKey, ParameterValue] = Field(
         default_factory=dict, description="Further keys of slurm.conf, copied as they are."
     )

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from gpupool.cluster.quote import quoted
 from gpupool.cluster.schema.base import (
+    AbsolutePath,
     Count,
     CudaVersion,
     Entry,
@@ -179,6 +180,12 @@ class Environment(Fact):
     accept_env: AcceptEnv | None = None
     login: dict[VariableName, TextOfUser] = Field(default_factory=dict)
     job: dict[VariableName, Word] = Field(default_factory=dict)
+    login: dict[VariableName, Word] = Field(default_factory=dict)
+    job: dict[VariableName, TextOfUser] = Field(default_factory=dict)
+    private_tmp: AbsolutePath | None = Field(
+        None,
+        description="Directory on local disks of compute nodes: each job has a /tmp and /dev/shm of its own, removed when it ends.",
+    )
 
 
 class Tool(Fact):
@@ -192,7 +199,9 @@ class Tool(Fact):
 class Timer(Fact):
     """Periodic work on nodes, except storage."""
 
-    job: Literal["docker-purge", "reaper", "shm-clean"]
+    job: Literal["docker-purge", "reaper", "shm-clean"] = Field(
+        description="shm-clean: remove files in /dev/shm and /tmp of users whose last job on the node has ended."
+    )
     every: Duration | None = None
     when: Literal["job-end"] | None = None
     where: Nodes

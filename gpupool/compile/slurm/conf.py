@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node, Partition
 from gpupool.cluster.slurm_versions import has_preempt_parameters, has_sackd, limits_rpcs
-from gpupool.compile.slurm import priority, submit
+from gpupool.compile.slurm import health, jobs, priority, submit
 from gpupool.compile.slurm.accounting import partition_qos
 from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
 from gpupool.compile.slurm.limits import most_jobs
@@ -24,6 +24,8 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
         yield File("/etc/slurm/cgroup.conf", cgroup_conf(cluster))
         # Debian's own includes a pattern, of which Slurm complains at every command
         yield File("/etc/slurm/plugstack.conf", "# no SPANK plugins\n")
+        if cluster.environment.private_tmp:
+            yield File(jobs.TMP_CONF, jobs.tmp_conf(cluster))
     if node.has("controller", "backup-controller") and (plugin := submit.job_submit_lua(cluster)):
         yield File("/etc/slurm/job_submit.lua", plugin)
 
@@ -61,6 +63,7 @@ def slurm_conf(cluster: Cluster) -> str:
         controller_parameters=",".join(_controller_parameters(cluster)),
         nodes=[_node_line(node) for node in compute],
         partitions=list(_partition_lines(cluster)),
+        programs={**jobs.parameters(cluster), **health.parameters(cluster)},
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.slurm_versions import has_sackd
-from gpupool.compile.slurm import arbiter
+from gpupool.compile.slurm import arbiter, health
 from gpupool.compile.system import access, conda, firewall, manual, modules, reaper, tools, web
 from gpupool.compile.system.exports import exports_for
 from gpupool.compile.system.spaces import tops_for
@@ -32,6 +32,8 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
         wanted.add("libpam-slurm-adopt")
     if firewall.rules(cluster, node).limited:
         wanted.add("nftables")
+        if health.wanted(cluster):
+            wanted.add("python3")
     if node.has("head") and has_sackd(cluster.slurm.version):
         wanted.add("sackd")
     if any(it.fstype in ("nfs", "nfs4") for it in mounts_for(cluster, node)):

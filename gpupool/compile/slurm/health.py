@@ -1,0 +1,60 @@
+"""What each compute node checks of itself, and how often slurmd has it do so."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.programs import HOME, program
+from gpupool.compile.slurm.names import PROGRAMS, SPOOL
+from gpupool.compile.system.storage import mounts_for
+from gpupool.compile.template import fill
+from gpupool.wanted import File
+
+PROGRAM = f"{PROGRAMS}/health"
+SETTINGS = "/etc/gpupool/health.json"
+#: Looks at a node's GPUs through their driver, where there is one; prints what is wrong.
+GPUS = f"{HOME}/gpus"
+
+
+def wanted(cluster: Cluster) -> bool:
+    """Return whether nodes check themselves."""
+    return cluster.slurm.health is not None and cluster.slurm.health.enabled
+
+
+def parameters(cluster: Cluster) -> dict[str, str]:
+    """Return the keys of slurm.conf. In any state: a drained node must notice that its problem is gone."""
+    if cluster.slurm.health is None or not wanted(cluster):
+        return {}
+    interval = str(cluster.slurm.health.interval)
+    return {"HealthCheckProgram": PROGRAM, "HealthCheckInterval": interval, "HealthCheckNodeState": "ANY"}
+
+
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield the program and what it is to look at."""
+    if node.has("compute") and wanted(cluster):
+        yield from program("health")
+        yield File(SETTINGS, json.dumps(settings(cluster, node), indent=1) + "\n")
+        yield File(PROGRAM, fill("health", home=HOME, settings=SETTINGS), mode="0755")
+
+
+def settings(cluster: Cluster, node: Node) -> dict[str, Any]:
+    """Return what /etc/gpupool/health.json says; what is not to be checked is left out."""
+    health = cluster.slurm.health
+    checks = health.checks if health else ()
+    data: dict[str, Any] = {
+        "about": f"Written by gpupool from the inventory of {cluster.name}; "
+        "changes made here are undone by the next apply.",
+        "node": node.slurm_name,
+    }
+    if "gpus" in checks and node.gpu_count:
+        data["gpus"] = {"count": node.gpu_count, "program": GPUS}
+    if "mounts" in checks:
+        data["mounts"] = [mount.path for mount in mounts_for(cluster, node)]
+    if health and "disk" in checks:
+        own = cluster.environment.private_tmp
+        data["disk"] = {"paths": ["/", SPOOL, "/tmp", *([own] if own else [])], "mib": health.disk_free}
+    # a container has the time of the machine under it
+    if "clock" in checks and not cluster.drivers.contained(node.name):
+        data["clock"] = True
+    return data

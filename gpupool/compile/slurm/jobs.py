@@ -1,0 +1,98 @@
+"""What jobs find on their nodes: variables, a /tmp of their own, and nothing that others have left in /dev/shm.
+
+slurmd runs these programs by their paths, which slurm.conf has: what they do may change without slurmd noticing.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.slurm_versions import namespace_plugin
+from gpupool.compile.slurm.names import PROGRAMS
+from gpupool.compile.system.devices import ROOT_SLICE, USER_SLICE, fences_sessions
+from gpupool.compile.template import fill
+from gpupool.wanted import File
+
+PROLOG, EPILOG, TASK_PROLOG = (f"{PROGRAMS}/{name}" for name in ("prolog", "epilog", "task_prolog"))
+TMP_CONF = "/etc/slurm/job_container.conf"
+LOGIND = "/etc/systemd/logind.conf.d/gpupool-jobs.conf"
+#: Where the prolog notes each job of a node, below its user's number.
+JOBS = "/run/gpupool/jobs"
+#: What the epilog empties, and how many seconds it may take: the node is completing for so long.
+CLEANED, PATIENCE = ("/dev/shm", "/tmp"), 60
+_PLACEHOLDER = re.compile(r"(\{(?:user|account|id|domain)\})")
+
+
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield the programs that slurm.conf names, and what keeps logind from doing the epilog's work too early."""
+    if not node.has("compute"):
+        return
+    wanted = parameters(cluster)
+    if "TaskProlog" in wanted:
+        yield File(TASK_PROLOG, task_prolog(cluster), mode="0755")
+    if "Epilog" in wanted:
+        clean = cleans(cluster, node)
+        values = {"cluster": cluster, "clean": clean, "jobs": JOBS}
+        yield File(PROLOG, fill("prolog", **values), mode="0755")
+        yield File(EPILOG, fill("epilog", **values, tops=CLEANED, patience=PATIENCE), mode="0755")
+        if clean:
+            yield File(LOGIND, fill("logind-jobs.conf", cluster=cluster))
+
+
+def parameters(cluster: Cluster) -> dict[str, str]:
+    """Return the keys of slurm.conf; the same for all nodes, so all compute nodes have the programs."""
+    keys = {}
+    if any(cleans(cluster, node) for node in cluster.having("compute")):
+        keys |= {"Prolog": PROLOG, "Epilog": EPILOG}
+    if variables(cluster) or (cluster.gpu.device_env and cluster.gpu_types):
+        keys["TaskProlog"] = TASK_PROLOG
+    if cluster.environment.private_tmp:
+        key, plugin = namespace_plugin(cluster.slurm.version)
+        keys[key] = plugin
+    return keys
+
+
+def variables(cluster: Cluster) -> dict[str, str]:
+    """Return the variables of jobs, name to text with placeholders: those of user spaces, then the inventory's own."""
+    spaces = {space.env: space.path for space in cluster.storage.user_spaces if space.env}
+    return {**spaces, **cluster.environment.job}
+
+
+def cleans(cluster: Cluster, node: Node) -> bool:
+    """Return whether a user's files go when the last job ends; where users work outside of jobs they stay."""
+    if not node.has("compute") or node.has("head"):
+        return False
+    timers = (timer for timer in cluster.timers if timer.job == "shm-clean")
+    return any(node.name in cluster.select(timer.where) for timer in timers)
+
+
+def task_prolog(cluster: Cluster) -> str:
+    """Return the program whose output slurmd takes as a task's variables."""
+    values = {name: _shell(text) for name, text in variables(cluster).items()}
+    return fill(
+        "task_prolog",
+        cluster=cluster,
+        numbers=cluster.drivers.gpu == "fake",
+        gpus=cluster.gpu.device_env if cluster.gpu_types else (),
+        values=values,
+        asks=any("$gpupool_" in value for value in values.values()),
+    )
+
+
+def tmp_conf(cluster: Cluster) -> str:
+    """Return job_container.conf."""
+    return fill("job_container.conf", cluster=cluster, path=cluster.environment.private_tmp)
+
+
+def watched(cluster: Cluster, node: Node) -> list[str]:
+    """Return what logind has to read again when it changes; the fence's files too, as its stamp is the same."""
+    if not ("Epilog" in parameters(cluster) and cleans(cluster, node)):
+        return []
+    return [LOGIND, *([USER_SLICE, ROOT_SLICE] if fences_sessions(cluster, node) else [])]
+
+
+def _shell(text: str) -> str:
+    """Return a text as a shell reads it: its placeholders are variables, all else is plain."""
+    parts = [part for part in _PLACEHOLDER.split(text) if part]
+    return "".join(f'"$gpupool_{part[1:-1]}"' if _PLACEHOLDER.fullmatch(part) else shlex.quote(part) for part in parts)

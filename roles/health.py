@@ -1,0 +1,11 @@
+"""What a compute node checks of itself: GPUs, mounts, disks, the clock."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile import files_of
+from gpupool.operations import files
+
+
+def apply(cluster: Cluster, node: Node) -> None:
+    """Before slurm.conf names the program. slurmd runs it anew each time, so nothing is restarted for it."""
+    if own := files_of(cluster, node, "health"):
+        files.put(name="Health check", files=own)

@@ -1,0 +1,18 @@
+"""What a job finds on its node: variables, a /tmp of its own, /dev/shm without what others have left."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile import files_of
+from gpupool.compile.slurm.jobs import watched
+from gpupool.operations import files, service
+
+_READ_AGAIN = ["sh", "-c", "systemctl daemon-reload && systemctl kill --signal=HUP systemd-logind"]
+
+
+def apply(cluster: Cluster, node: Node) -> None:
+    """Before slurm.conf names the programs: a node whose prolog is missing would be drained. slurmd reads none of it."""
+    if own := files_of(cluster, node, "jobs"):
+        files.put(name="Programs around jobs", files=own)
+    if paths := watched(cluster, node):
+        service.running(
+            name="Memory of jobs", unit="systemd-logind", enabled=None, reload_if=paths, reload_command=_READ_AGAIN
+        )
