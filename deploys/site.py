@@ -5,7 +5,10 @@ One call a line, never a loop over roles: pyinfra knows an operation by the line
 
 from gpupool.compile.slurm import conf
 from gpupool.compile.system import tools as programs
+from gpupool.compile.system.docker import docker_on
 from gpupool.compile.system.exports import exports_for
+from gpupool.compile.system.images import images_for
+from gpupool.compile.system.singularity import singularity_on
 from gpupool.compile.system.storage import served_by
 from gpupool.compile.system.zfs import pools_for
 from gpupool.engine.here import here
@@ -17,11 +20,14 @@ from gpupool.roles import (
     compute,
     controller,
     database,
+    docker,
     fileserver,
     gpu,
     head,
+    images,
     munge,
     people,
+    singularity,
     slurm,
     spaces,
     ssh,
@@ -57,6 +63,12 @@ if node.runs_slurm and node != cluster.controllers[0]:
     munge.share(cluster, node)
 if node.gpus:
     gpu.apply(cluster, node)
+if docker_on(cluster, node):
+    docker.apply(cluster, node)
+if singularity_on(cluster, node):
+    singularity.apply(cluster, node)
+if images_for(cluster, node):
+    images.apply(cluster, node)
 if node == cluster.controllers[0]:
     slurm.apply(cluster, node)
 barrier(name="The configuration is tried")
@@ -86,4 +98,6 @@ if node.has("database"):
 if pools_for(cluster, node):
     fileserver.keep(cluster, node)
 storage.look(cluster, node)
+if docker_on(cluster, node):
+    docker.look(cluster, node)
 base.finish(cluster, node)

@@ -8,7 +8,7 @@ from typing import Literal
 from gpupool.cluster.schema.labs import Limits, Qos
 from gpupool.cluster.schema.machines import ClusterEntry, Gpu, GpuType
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
-from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Tool
+from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Timer, Tool
 from gpupool.cluster.schema.storage import Storage
 from gpupool.cluster.schema.testbed import Testbed
 from gpupool.unix import within
@@ -194,6 +194,7 @@ class Cluster:
     software: Software
     environment: Environment
     tools: tuple[Tool, ...]
+    timers: tuple[Timer, ...]
     examples: tuple[str, ...]
     access: Access
     policies: Policies

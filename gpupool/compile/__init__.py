@@ -4,7 +4,20 @@ from collections.abc import Callable, Iterable, Mapping
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm import arbiter, conf
-from gpupool.compile.system import daemons, devices, fileserver, names, spaces, ssh, storage, tools, usage
+from gpupool.compile.system import (
+    daemons,
+    devices,
+    docker,
+    fileserver,
+    images,
+    names,
+    singularity,
+    spaces,
+    ssh,
+    storage,
+    tools,
+    usage,
+)
 from gpupool.wanted import File
 
 Generator = Callable[[Cluster, Node], Iterable[File]]
@@ -20,6 +33,9 @@ FILES: Mapping[str, Generator] = {
     "arbiter": arbiter.files,
     "compute": daemons.compute,
     "gpu": devices.files,
+    "docker": docker.files,
+    "singularity": singularity.files,
+    "images": images.files,
     "head": daemons.head,
     "fileserver": fileserver.files,
     "tools": tools.files,

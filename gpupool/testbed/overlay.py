@@ -11,7 +11,9 @@ from typing import Literal
 from gpupool.cluster.model import Account, Cluster, Drivers, Mount, Node
 from gpupool.cluster.schema.scheduling import LabShare
 from gpupool.cluster.units import format_size
+from gpupool.compile.system.docker import docker_on
 from gpupool.compile.system.packages import packages_for
+from gpupool.compile.system.singularity import singularity_on
 from gpupool.errors import TestbedError, UsageError
 from gpupool.testbed.spec import Container, Spec, Volume
 from gpupool.testbed.vm import choice as vm_choice
@@ -148,6 +150,7 @@ def spec_of(cluster: Cluster, *, name: str | None = None, prefix: str = "gpupool
 
 
 def _container(cluster: Cluster, node: Node) -> Container:
+    docker = docker_on(cluster, node)
     return Container(
         name=node.name,
         address=node.address or "",
@@ -161,6 +164,8 @@ def _container(cluster: Cluster, node: Node) -> Container:
             if node.name in (*mount.nodes, mount.server) and node.name not in cluster.drivers.machines
         },
         machine=vm_choice.machine_of(cluster, node) if node.name in cluster.drivers.machines else None,
+        disks=(docker.data_root,) if docker and node.name not in cluster.drivers.machines else (),
+        nests=singularity_on(cluster, node) is not None,
     )
 
 

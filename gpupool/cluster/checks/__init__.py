@@ -3,12 +3,14 @@
 from types import ModuleType
 
 from gpupool.cluster.checks import (
+    docker,
     drivers,
     homes,
     limits,
     names,
     policy,
     room,
+    singularity,
     spaces,
     storage,
     sums,
@@ -25,7 +27,7 @@ def _in(room: ModuleType) -> tuple[Check, ...]:
 
 
 NAMES = _in(names)
-_OTHERS = (sums, policy, limits, room, storage, spaces, zfs, system, homes, tools, drivers)
+_OTHERS = (sums, policy, limits, room, storage, spaces, zfs, system, homes, tools, drivers, docker, singularity)
 CHECKS = (*NAMES, *(check for room in _OTHERS for check in _in(room)))
 
 

@@ -3,7 +3,7 @@
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.slurm_versions import has_sackd
 from gpupool.compile.slurm import arbiter
-from gpupool.compile.system import manual, tools
+from gpupool.compile.system import docker, manual, singularity, tools
 from gpupool.compile.system.exports import exports_for
 from gpupool.compile.system.spaces import tops_for
 from gpupool.compile.system.storage import mounts_for
@@ -39,6 +39,7 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
         if not cluster.drivers.testbed:
             # a testbed's kernel brings the module along; Debian's has it built, for which it needs the headers
             wanted |= {"linux-headers-amd64", "zfs-dkms"}
+    wanted |= docker.packages(cluster, node) | singularity.packages(cluster, node)
     own = [file.path for file in tools.files(cluster, node)]
     if jobs_for(cluster, node).intervals or tools.SETTINGS in own:
         wanted.add("python3")
