@@ -22,6 +22,7 @@ from gpupool.roles import (
     head,
     munge,
     people,
+    repositories,
     slurm,
     spaces,
     ssh,
@@ -36,6 +37,8 @@ if conf.has_files(cluster, node):
     slurm.keep(cluster, node)
 barrier(name="No job would end")
 base.apply(cluster, node)
+repositories.apply(cluster, node)
+base.install(cluster, node)
 ssh.apply(cluster, node)
 people.apply(cluster, node)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm import arbiter, conf
-from gpupool.compile.system import daemons, devices, fileserver, names, spaces, ssh, storage, tools, usage
+from gpupool.compile.system import daemons, devices, fileserver, names, repositories, spaces, ssh, storage, tools, usage
 from gpupool.wanted import File
 
 Generator = Callable[[Cluster, Node], Iterable[File]]
@@ -12,6 +12,7 @@ Generator = Callable[[Cluster, Node], Iterable[File]]
 #: Role to what makes its files, in the order in which they are shown.
 FILES: Mapping[str, Generator] = {
     "base": names.files,
+    "repositories": repositories.files,
     "ssh": ssh.files,
     "munge": daemons.munge,
     "database": daemons.database,

@@ -6,7 +6,9 @@ from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.work import Work
 from gpupool.shell import shell_file, values
 
-_PRELUDE = values(mark=POLICY_MARK) + shell_file(__package__, "packages.sh")
+#: What every script begins with that has apt-get do something.
+APT = values(mark=POLICY_MARK) + shell_file(__package__, "packages.sh")
+_PRELUDE = APT
 
 
 @operation

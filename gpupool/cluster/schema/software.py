@@ -12,6 +12,8 @@ from gpupool.cluster.units import Duration, Size
 # sshd takes * and ? in AcceptEnv, and does not start with what it takes for no name
 AcceptedName = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z_*?][A-Za-z0-9_*?]*$")]
 DriverBranch = Annotated[str, Field(strict=True, pattern=r"^[0-9]{3}$")]
+# apt reads no file with another sign in its name
+RepositoryName = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 _ARMORED = re.compile(
     r"-----BEGIN PGP PUBLIC KEY BLOCK-----\n([A-Za-z]+: [ -~]*\n)*\n([A-Za-z0-9+/=]+\n)+"
     r"-----END PGP PUBLIC KEY BLOCK-----\n?"
@@ -142,7 +144,7 @@ class Software(Fact):
     packages: dict[Name, tuple[Word, ...]] = Field(
         default_factory=dict, description="Debian packages by role; `all` for every node."
     )
-    repositories: dict[Name, Repository] = Field(default_factory=dict)
+    repositories: dict[RepositoryName, Repository] = Field(default_factory=dict)
     cuda: Cuda | None = None
     docker: Docker | None = None
     singularity: Singularity | None = None
