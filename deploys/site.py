@@ -27,6 +27,7 @@ from gpupool.roles import (
     images,
     munge,
     people,
+    repositories,
     singularity,
     slurm,
     spaces,
@@ -42,6 +43,8 @@ if conf.has_files(cluster, node):
     slurm.keep(cluster, node)
 barrier(name="No job would end")
 base.apply(cluster, node)
+repositories.apply(cluster, node)
+base.install(cluster, node)
 ssh.apply(cluster, node)
 people.apply(cluster, node)
 

@@ -11,6 +11,7 @@ from gpupool.compile.system import (
     fileserver,
     images,
     names,
+    repositories,
     singularity,
     spaces,
     ssh,
@@ -25,6 +26,7 @@ Generator = Callable[[Cluster, Node], Iterable[File]]
 #: Role to what makes its files, in the order in which they are shown.
 FILES: Mapping[str, Generator] = {
     "base": names.files,
+    "repositories": repositories.files,
     "ssh": ssh.files,
     "munge": daemons.munge,
     "database": daemons.database,

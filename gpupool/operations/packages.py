@@ -8,7 +8,9 @@ from gpupool.shell import shell_file, values
 
 #: Where it is noted of each package from an address which file it was: its sha256.
 FETCHED = "/var/lib/gpupool/packages"
-_PRELUDE = values(mark=POLICY_MARK) + shell_file(__package__, "packages.sh")
+#: What every script begins with that has apt-get do something.
+APT = values(mark=POLICY_MARK) + shell_file(__package__, "packages.sh")
+_PRELUDE = APT
 
 
 @operation

@@ -11,9 +11,9 @@ from typing import Literal
 from gpupool.cluster.model import Account, Cluster, Drivers, Mount, Node
 from gpupool.cluster.schema.scheduling import LabShare
 from gpupool.cluster.units import format_size
+from gpupool.compile.system import singularity
 from gpupool.compile.system.docker import docker_on
 from gpupool.compile.system.packages import packages_for
-from gpupool.compile.system.singularity import singularity_on
 from gpupool.errors import TestbedError, UsageError
 from gpupool.testbed.spec import Container, Spec, Volume
 from gpupool.testbed.vm import choice as vm_choice
@@ -155,7 +155,7 @@ def _container(cluster: Cluster, node: Node) -> Container:
         name=node.name,
         address=node.address or "",
         hostname=node.fqdn,
-        packages=packages_for(cluster, node),
+        packages=_packages(cluster, node),
         gpus=node.gpu_count,
         roles=node.roles,
         volumes={
@@ -165,8 +165,14 @@ def _container(cluster: Cluster, node: Node) -> Container:
         },
         machine=vm_choice.machine_of(cluster, node) if node.name in cluster.drivers.machines else None,
         disks=(docker.data_root,) if docker and node.name not in cluster.drivers.machines else (),
-        nests=singularity_on(cluster, node) is not None,
+        nests=singularity.singularity_on(cluster, node) is not None,
     )
+
+
+def _packages(cluster: Cluster, node: Node) -> tuple[str, ...]:
+    # an image is made of the distribution's; what another repository has, apply installs
+    elsewhere = {singularity.PACKAGE} if any(singularity.repositories(cluster, node)) else set()
+    return tuple(package for package in packages_for(cluster, node) if package not in elsewhere)
 
 
 def _volume(cluster: Cluster, mount: Mount) -> Volume:

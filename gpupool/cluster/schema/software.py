@@ -27,6 +27,8 @@ AcceptedName = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z_*?][A-Za-z0-
 #: Bits of the address of a network of containers: 256 addresses each.
 CONTAINER_NETWORK = 24
 DriverBranch = Annotated[str, Field(strict=True, pattern=r"^[0-9]{3}$")]
+# apt reads no file with another sign in its name
+RepositoryName = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 _ARMORED = re.compile(
     r"-----BEGIN PGP PUBLIC KEY BLOCK-----\n([A-Za-z]+: [ -~]*\n)*\n([A-Za-z0-9+/=]+\n)+"
     r"-----END PGP PUBLIC KEY BLOCK-----\n?"
@@ -181,7 +183,7 @@ class Software(Fact):
     packages: dict[Name, tuple[Word, ...]] = Field(
         default_factory=dict, description="Debian packages by role; `all` for every node."
     )
-    repositories: dict[Name, Repository] = Field(default_factory=dict)
+    repositories: dict[RepositoryName, Repository] = Field(default_factory=dict)
     cuda: Cuda | None = None
     docker: Docker | None = None
     singularity: Singularity | None = None

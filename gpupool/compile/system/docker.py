@@ -53,6 +53,13 @@ def packages(cluster: Cluster, node: Node) -> set[str]:
     }
 
 
+def repositories(cluster: Cluster, node: Node) -> Iterator[str]:
+    """Yield the repository that has NVIDIA's container toolkit, where a node needs it."""
+    docker = docker_on(cluster, node)
+    if docker and docker.toolkit and has_toolkit(cluster, node):
+        yield docker.toolkit
+
+
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield all files of docker; nothing where a node has none."""
     docker = docker_on(cluster, node)

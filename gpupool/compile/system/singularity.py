@@ -1,5 +1,6 @@
 """Singularity, which is Apptainer: its settings, where users keep what is temporary, numbers for those who build."""
 
+import re
 from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Node
@@ -27,6 +28,34 @@ def packages(cluster: Cluster, node: Node) -> set[str]:
     if singularity is None:
         return set()
     return {"uidmap", *([] if singularity.package else [PACKAGE])}
+
+
+def repositories(cluster: Cluster, node: Node) -> Iterator[str]:
+    """Yield the repository that has the package, where a node needs one."""
+    singularity = singularity_on(cluster, node)
+    if singularity and singularity.repository:
+        yield singularity.repository
+
+
+def pin(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield what tells apt to take this package, and no other, from the repository: it may have all of a release.
+
+    Where other things are taken from the repository, too, they stay as they are.
+    """
+    for name in repositories(cluster, node):
+        repository = cluster.software.repositories[name]
+        cuda, docker = cluster.software.cuda, cluster.software.docker
+        others = {it.repository for it in (cuda, *cuda.overrides)} if cuda else set()
+        others |= {docker.toolkit} if docker else set()
+        if repository.suite.endswith("/") or repository.suite in (cluster.software.debian, "stable"):
+            # of the same release as the distribution: only its host tells it from that
+            pins = [f"origin {re.sub(r'^[a-z]+://([^/@]*@)?|[:/].*', '', repository.url)}"]
+            alone = False
+        else:
+            # a suite is a name (sid) or what it is at the time (unstable)
+            pins = [f"release n={repository.suite}", f"release a={repository.suite}"]
+            alone = name not in others
+        yield File(PIN, fill("apt-pin", package=PACKAGE, pins=pins, alone=alone))
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
