@@ -50,6 +50,6 @@ def fetched(package: str, url: str, sha256: str) -> Commands:
     work = Work()
     if not (state.installed and state.sha256 == sha256):
         work.changes[package] = f"from {url}\n"
-        work.lines = ["fresh || update || :", '[ -z "$(dpkg --audit)" ] || mend']
+        work.lines = ['[ -z "$(dpkg --audit)" ] || mend']
         work.run("fetch", package, url, sha256, FETCHED)
     yield from work.carry_out(f"package {package}: installed", _PRELUDE)
