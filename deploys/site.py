@@ -9,8 +9,11 @@ from gpupool.compile.system import reaper as strays
 from gpupool.compile.system import reboot as rebooting
 from gpupool.compile.system import tools as programs
 from gpupool.compile.system.conda import installer_for
+from gpupool.compile.system.docker import docker_on
 from gpupool.compile.system.exports import exports_for
+from gpupool.compile.system.images import images_for
 from gpupool.compile.system.modules import modules_for
+from gpupool.compile.system.singularity import singularity_on
 from gpupool.compile.system.storage import served_by
 from gpupool.compile.system.web import has_wiki
 from gpupool.compile.system.zfs import pools_for
@@ -24,11 +27,13 @@ from gpupool.roles import (
     conda,
     controller,
     database,
+    docker,
     fileserver,
     firewall,
     gpu,
     head,
     health,
+    images,
     jobs,
     login,
     modules,
@@ -36,7 +41,9 @@ from gpupool.roles import (
     people,
     reaper,
     reboot,
+    repositories,
     sessions,
+    singularity,
     slurm,
     spaces,
     ssh,
@@ -52,6 +59,8 @@ if conf.has_files(cluster, node):
     slurm.keep(cluster, node)
 barrier(name="No job would end")
 base.apply(cluster, node)
+repositories.apply(cluster, node)
+base.install(cluster, node)
 ssh.apply(cluster, node)
 people.apply(cluster, node)
 
@@ -81,6 +90,12 @@ if node.gpus:
 if node.has("compute"):
     jobs.apply(cluster, node)
     health.apply(cluster, node)
+if docker_on(cluster, node):
+    docker.apply(cluster, node)
+if singularity_on(cluster, node):
+    singularity.apply(cluster, node)
+if images_for(cluster, node):
+    images.apply(cluster, node)
 if node == cluster.controllers[0]:
     slurm.apply(cluster, node)
 barrier(name="The configuration is tried")
@@ -119,4 +134,6 @@ if pools_for(cluster, node):
 storage.look(cluster, node)
 if refusals.rules(cluster, node).limited:
     firewall.apply(cluster, node)
+if docker_on(cluster, node):
+    docker.look(cluster, node)
 base.finish(cluster, node)

@@ -19,6 +19,11 @@ def apply(cluster: Cluster, node: Node) -> None:
     names.host_name(name="Host name", hostname=node.name)
     versions = versions_for(cluster, node)
     packages.installed(name="Packages", packages=list(packages_for(cluster, node)), versions=versions)
+
+
+def install(cluster: Cluster, node: Node) -> None:
+    """Packages, once apt has read where they come from, and what Debian's own services need."""
+    packages.installed(name="Packages", packages=list(packages_for(cluster, node)))
     files.put(name="Time zone", links=links(cluster))
     if not cluster.drivers.contained(node.name):
         # a container has the time of the machine under it

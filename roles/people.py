@@ -1,11 +1,11 @@
 """Users and groups, with the same numbers on every node."""
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.system.people import groups_for, people_for
+from gpupool.compile.system.people import groups_for, managed_groups, people_for
 from gpupool.operations import users
 
 
 def apply(cluster: Cluster, node: Node) -> None:
     """Before any association in slurmdbd: one that is loaded while its user has no uid stays dead."""
     users.groups(name="Groups", wanted=groups_for(cluster))
-    users.users(name="Users", wanted=people_for(cluster, node))
+    users.users(name="Users", wanted=people_for(cluster, node), managed_groups=managed_groups(cluster))

@@ -37,6 +37,7 @@ def build(site: Site) -> model.Cluster:
         software=inventory.software,
         environment=inventory.environment,
         tools=inventory.tools,
+        timers=inventory.timers,
         examples=inventory.examples,
         attached=site.attached,
         access=inventory.access,

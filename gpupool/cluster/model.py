@@ -204,6 +204,7 @@ class Cluster:
     software: Software
     environment: Environment
     tools: tuple[Tool, ...]
+    timers: tuple[Timer, ...]
     examples: tuple[str, ...]
     attached: Mapping[str, str]
     access: Access

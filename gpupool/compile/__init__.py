@@ -17,6 +17,11 @@ from gpupool.compile.system import (
     reaper,
     reboot,
     sessions,
+from gpupool.compile.slurm import arbiter, conf
+    docker,
+    images,
+    repositories,
+    singularity,
     spaces,
     ssh,
     storage,
@@ -31,6 +36,8 @@ Generator = Callable[[Cluster, Node], Iterable[File]]
 #: Role to what makes its files, in the order in which they are shown.
 FILES: Mapping[str, Generator] = {
     "base": base.files,
+    "base": names.files,
+    "repositories": repositories.files,
     "ssh": ssh.files,
     "munge": daemons.munge,
     "database": daemons.database,
@@ -41,6 +48,9 @@ FILES: Mapping[str, Generator] = {
     "health": health.files,
     "compute": daemons.compute,
     "gpu": devices.files,
+    "docker": docker.files,
+    "singularity": singularity.files,
+    "images": images.files,
     "head": daemons.head,
     "sessions": sessions.files,
     "reaper": reaper.files,

@@ -40,3 +40,29 @@ class Packages(Look[PackageState]):
             unfinished=["unfinished"] in rows,
             leftover=["leftover"] in rows,
         )
+
+
+@dataclass(frozen=True)
+class FetchedState:
+    """Whether a package is installed, and the sha256 of the file that it came from, as far as that is noted."""
+
+    installed: bool
+    sha256: str = ""
+
+
+class FetchedPackage(Look[FetchedState]):
+    """A package that comes from an address; `folder` has the notes."""
+
+    def command(self, package: str, folder: str) -> StringCommand:
+        """Ask for the package and its note."""
+        return ask(
+            "dpkg-query -W -f='${db:Status-Abbrev}\\n' \"$1\" 2>/dev/null | cut -c2 | sed 's/^i$/installed/'\n"
+            'if [ -e "$2/$1" ]; then cat "$2/$1"; fi',
+            package,
+            folder,
+        )
+
+    def read(self, lines: list[str]) -> FetchedState:
+        """Read the answer."""
+        sums = [line for line in lines if len(line) == 64]
+        return FetchedState("installed" in lines, sums[0] if sums else "")

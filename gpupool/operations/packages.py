@@ -1,12 +1,16 @@
 """Debian packages: one apt-get for all that is missing, and no service starts because of it."""
 
 from gpupool import unix
-from gpupool.facts.packages import POLICY_MARK, Packages
+from gpupool.facts.packages import POLICY_MARK, FetchedPackage, Packages
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.work import Work
 from gpupool.shell import shell_file, values
 
-_PRELUDE = values(mark=POLICY_MARK) + shell_file(__package__, "packages.sh")
+#: Where it is noted of each package from an address which file it was: its sha256.
+FETCHED = "/var/lib/gpupool/packages"
+#: What every script begins with that has apt-get do something.
+APT = values(mark=POLICY_MARK) + shell_file(__package__, "packages.sh")
+_PRELUDE = APT
 
 
 @operation
@@ -40,3 +44,19 @@ def installed(packages: list[str], versions: dict[str, str] | None = None) -> Co
     if missing:
         work.run("get", *missing)
     yield from work.carry_out(f"packages {', '.join(packages)}: installed", _PRELUDE)
+
+
+@operation
+def fetched(package: str, url: str, sha256: str) -> Commands:
+    """Install a package that no repository has, from its address; a file with another sha256 is not installed.
+
+    What it depends on comes from the repositories of the node. Nothing is downloaded while the package is installed
+    and came from the file with this sha256.
+    """
+    state = look(FetchedPackage, f"the package {package}", package=package, folder=FETCHED)
+    work = Work()
+    if not (state.installed and state.sha256 == sha256):
+        work.changes[package] = f"from {url}\n"
+        work.lines = ['[ -z "$(dpkg --audit)" ] || mend']
+        work.run("fetch", package, url, sha256, FETCHED)
+    yield from work.carry_out(f"package {package}: installed", _PRELUDE)

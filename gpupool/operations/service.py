@@ -46,6 +46,17 @@ def running(
     went) since it started with them. `reload_command` replaces `systemctl reload`. A plan counts files that the
     same run will write. Nothing is restarted otherwise.
     """
+    yield from bring_up(unit, enabled, restart_if, reload_if, reload_command)
+
+
+def bring_up(
+    unit: str,
+    enabled: bool | None = True,
+    restart_if: list[str] | None = None,
+    reload_if: list[str] | None = None,
+    reload_command: list[str] | None = None,
+) -> Commands:
+    """Do what `running` does, as part of another operation."""
     unit = unit if "." in unit else f"{unit}.service"
     restart_paths, reload_paths = restart_if or [], reload_if or []
     paths = list(dict.fromkeys([*restart_paths, *reload_paths]))

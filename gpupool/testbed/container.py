@@ -14,7 +14,7 @@ def shape(spec: Spec, box: Container) -> str:
     """Return a digest of what cannot be changed in a standing container; its image is not part of it."""
     volumes = {volume.key: [volume.source, volume.size, volume.kind] for volume in spec.volumes}
     facts = [
-        [spec.network, spec.suite, box.address, box.hostname, box.gpus],
+        [spec.network, spec.suite, box.address, box.hostname, box.gpus, *box.disks, box.nests],
         sorted([path, key, *volumes[key]] for key, path in box.volumes.items()),
     ]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
@@ -36,6 +36,10 @@ def create(
         *_machine(),
         *_gpus(box.gpus),
         *(word for key, path in box.volumes.items() for word in ("--volume", f"{spec.part(key)}:{path}")),
+        # docker removes those without a name together with the container
+        *(word for path in box.disks for word in ("--volume", path)),
+        # users' namespaces get a /proc of their own only where nothing covers parts of it
+        *(("--security-opt", "systempaths=unconfined") if box.nests else ()),
         *LOG_OPTIONS,
         *(image, "/bin/sh", "-c", start),
     ]

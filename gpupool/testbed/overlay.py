@@ -12,6 +12,8 @@ from gpupool.cluster.model import Account, Cluster, Drivers, Mount, Node
 from gpupool.cluster.schema.scheduling import LabShare
 from gpupool.cluster.schema.software import Software
 from gpupool.cluster.units import format_size
+from gpupool.compile.system import singularity
+from gpupool.compile.system.docker import docker_on
 from gpupool.compile.system.packages import packages_for
 from gpupool.errors import TestbedError, UsageError
 from gpupool.testbed.spec import Container, Spec, Volume
@@ -163,11 +165,12 @@ def spec_of(cluster: Cluster, *, name: str | None = None, prefix: str = "gpupool
 
 
 def _container(cluster: Cluster, node: Node) -> Container:
+    docker = docker_on(cluster, node)
     return Container(
         name=node.name,
         address=node.address or "",
         hostname=node.fqdn,
-        packages=packages_for(cluster, node),
+        packages=_packages(cluster, node),
         gpus=node.gpu_count,
         roles=node.roles,
         volumes={
@@ -176,7 +179,15 @@ def _container(cluster: Cluster, node: Node) -> Container:
             if node.name in (*mount.nodes, mount.server) and node.name not in cluster.drivers.machines
         },
         machine=vm_choice.machine_of(cluster, node) if node.name in cluster.drivers.machines else None,
+        disks=(docker.data_root,) if docker and node.name not in cluster.drivers.machines else (),
+        nests=singularity.singularity_on(cluster, node) is not None,
     )
+
+
+def _packages(cluster: Cluster, node: Node) -> tuple[str, ...]:
+    # an image is made of the distribution's; what another repository has, apply installs
+    elsewhere = {singularity.PACKAGE} if any(singularity.repositories(cluster, node)) else set()
+    return tuple(package for package in packages_for(cluster, node) if package not in elsewhere)
 
 
 def _volume(cluster: Cluster, mount: Mount) -> Volume:

@@ -66,6 +66,8 @@ MASKED_UNITS = (
 
 # Services that fail without the configuration that roles bring; the roles enable them.
 UNCONFIGURED_UNITS = (
+    "docker.service",
+    "docker.socket",
     "munge.service",
     "nfs-blkmap.service",
     "nfs-server.service",
@@ -88,6 +90,10 @@ _INSTALL = shell_file(__package__, "recipe_install.sh")
 
 _CHRONY = shell_file(__package__, "recipe_chrony.sh")
 
+_DOCKER = values(
+    start=shell_file(__package__, "recipe_docker_start.sh"), hook=shell_file(__package__, "recipe_docker_hook.sh")
+) + shell_file(__package__, "recipe_docker.sh")
+
 _TIDY = shell_file(__package__, "recipe_tidy.sh")
 
 _BASE = shell_file(__package__, "recipe_base.sh")
@@ -102,7 +108,7 @@ def base(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
 
 def layer(exports: Mapping[str, str], packages: Iterable[str]) -> str:
     """Return the shell text that puts packages on top of the base, without starting or configuring any of them."""
-    return install(exports, packages) + _CHRONY + tidy()
+    return install(exports, packages) + _CHRONY + _DOCKER + tidy()
 
 
 def key(*parts: str) -> str:

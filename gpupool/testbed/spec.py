@@ -45,8 +45,9 @@ class Machine:
 class Container:
     """One node: its name in the inventory, where it is, what is in it.
 
-    `volumes` maps a volume's key to a path; `roles` are words for people, who see them in a status. With a
-    `machine` the container holds QEMU, and the node is the virtual machine that runs in it.
+    `volumes` maps a volume's key to a path; `roles` are words for people, who see them in a status. `disks` are paths
+    that are no layers of the image, so that containers in it can have theirs there; `nests` lets its users have
+    namespaces of their own. With a `machine` the container holds QEMU, and the node is the virtual machine in it.
     """
 
     name: str
@@ -57,6 +58,8 @@ class Container:
     volumes: Mapping[str, str] = field(default_factory=dict)
     roles: tuple[str, ...] = ()
     machine: Machine | None = None
+    disks: tuple[str, ...] = ()
+    nests: bool = False
 
 
 @dataclass(frozen=True)

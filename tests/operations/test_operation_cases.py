@@ -21,7 +21,7 @@ from pyinfra_testing.util import FakeHost, FakeState, coerce_operation_arguments
 from gpupool import operations
 from gpupool.compile.system.mounts import with_units
 from gpupool.facts.script import END
-from gpupool.operations import diffs, files, upcoming
+from gpupool.operations import diffs, files, service, upcoming
 from gpupool.operations.files import leaving
 from gpupool.wanted import Mount, Pool, Vdev
 
@@ -46,7 +46,8 @@ def own_lines(command: Any, module: Any) -> tuple[str, str]:
         getattr(module, "_PRELUDE", "\0"),
         files._PRELUDE,
         leaving.RECORDING,
-    ):  # some put files as part of their work
+        service._PRELUDE,
+    ):  # some put files, or bring up a unit, as part of their work
         command = command.replace(fixed.strip(), "").strip("\n")
     return command, stdin
 

@@ -26,7 +26,7 @@ esac""",
 }
 
 
-def installed(tmp_path: Path, *states: str) -> tuple[int, str]:
+def installed(tmp_path: Path, *states: str, call: str = "fresh || update || :\nget cowsay") -> tuple[int, str]:
     """Install a package, and give the exit status and the last line said."""
     programs = tmp_path / "bin"
     programs.mkdir()
@@ -35,10 +35,15 @@ def installed(tmp_path: Path, *states: str) -> tuple[int, str]:
         (programs / name).chmod(stat.S_IRWXU)
     for state in states:
         (tmp_path / state).touch()
-    script = f"{packages._PRELUDE.strip()}\nfresh || update || :\nget cowsay"
-    for path in ("/usr/sbin/policy-rc.d", "/var/log/", "/var/lib/gpupool-"):
+    script = f"{packages._PRELUDE.strip()}\n{call}"
+    for path in ("/usr/sbin/policy-rc.d", "/var/log/", "/var/lib/gpupool-", "/usr/lib/apt/"):
         script = script.replace(path, f"{tmp_path}/{path.rpartition('/')[2]}")
-    environ = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "STATE": str(tmp_path)}
+    environ = {
+        **os.environ,
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "STATE": str(tmp_path),
+        "TMPDIR": str(tmp_path),
+    }
     done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=False, env=environ)
     assert not (tmp_path / "policy-rc.d").exists()
     return done.returncode, (done.stderr.strip().splitlines() or [""])[-1]
@@ -55,3 +60,31 @@ def test_lists_that_are_there_will_do(tmp_path: Path, states: tuple[str, ...]) -
 
 def test_a_package_that_no_mirror_has_is_named(tmp_path: Path) -> None:
     assert installed(tmp_path, "up", "unknown") == (1, "apt-get install: E: Unable to locate package cowsay")
+
+
+SUM = "26cf96e08fccb0e50ea0f285a5a19f940ee873d167a0680584fe6eba7d197d65"
+
+
+@pytest.mark.parametrize(
+    ("states", "said"),
+    [
+        (("lists",), ""),
+        (("up",), ""),
+        ((), "apt-get install: E: Unable to locate package cowsay"),
+        (("lists", "away"), "cannot fetch https://packages.example.org/a.deb: Failed to fetch"),
+    ],
+)
+def test_a_package_comes_from_its_address(states: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    helper = tmp_path / "apt-helper"
+    helper.write_text(
+        '#!/bin/sh\n[ ! -e "$STATE/away" ] || { echo "E: Failed to fetch"; exit 100; }\necho "$*" >> "$STATE/fetched"\n'
+    )
+    helper.chmod(stat.S_IRWXU)
+    call = f"fetch a https://packages.example.org/a.deb {SUM} {tmp_path}/notes"
+    assert installed(tmp_path, *states, call=call) == (1 if said else 0, said)
+    note = tmp_path / "notes/a"
+    assert (note.read_text() if note.exists() else "") == ("" if said else f"{SUM}\n")
+    assert not list(tmp_path.glob("tmp.*")), "what was downloaded is gone"
+    if not said:
+        assert f"SHA256:{SUM}" in (tmp_path / "fetched").read_text()
+        assert "--allow-downgrades -- " in (tmp_path / "asked").read_text()

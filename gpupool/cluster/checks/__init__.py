@@ -4,6 +4,7 @@ from types import ModuleType
 
 from gpupool.cluster.checks import (
     access,
+    docker,
     drivers,
     homes,
     limits,
@@ -12,6 +13,7 @@ from gpupool.cluster.checks import (
     policies,
     policy,
     room,
+    singularity,
     spaces,
     storage,
     sums,
@@ -28,7 +30,24 @@ def _in(room: ModuleType) -> tuple[Check, ...]:
 
 
 NAMES = _in(names)
-_OTHERS = (sums, policy, limits, room, storage, spaces, zfs, system, homes, tools, drivers, policies, access, modules)
+_OTHERS = (
+    sums,
+    policy,
+    limits,
+    room,
+    storage,
+    spaces,
+    zfs,
+    system,
+    homes,
+    tools,
+    drivers,
+    policies,
+    access,
+    modules,
+    docker,
+    singularity,
+)
 CHECKS = (*NAMES, *(check for room in _OTHERS for check in _in(room)))
 
 

@@ -108,18 +108,6 @@ def ensure_lab_accounts_are_let_in(site: Site) -> Iterator[Complaint]:
             yield Complaint((*path, "allow_lab_accounts"), message, "remove it")
 
 
-def ensure_docker_finds_the_gpus(site: Site) -> Iterator[Complaint]:
-    """CUDA_VISIBLE_DEVICES counts from 0 in a fenced job; only UUIDs name GPUs for docker there."""
-    docker, gpu = site.inventory.software.docker, site.inventory.gpu
-    if docker is None or not docker.enabled:
-        return
-    if docker.gpus == "cuda_visible_devices" and gpu.constrain_devices:
-        message = "docker by CUDA_VISIBLE_DEVICES needs gpu.constrain_devices: false"
-        yield Complaint(("software", "docker", "gpus"), message, "or use nv_gpu")
-    if docker.gpus == "nv_gpu" and "NV_GPU" not in gpu.device_env:
-        yield Complaint(("software", "docker", "gpus"), "docker by NV_GPU needs gpu.device_env: [NV_GPU]")
-
-
 def ensure_isolated_nodes_stay_out(site: Site) -> Iterator[Complaint]:
     """No partition names a node that is not a compute node."""
     for path, partition in site.partitions():

@@ -23,11 +23,16 @@ from gpupool.cluster.schema.base import (
 )
 from gpupool.cluster.schema.machines import Role
 from gpupool.cluster.schema.modules import Conda, Modules
+    PathOfUser,
 from gpupool.cluster.units import Duration, Size
 
 # sshd takes * and ? in AcceptEnv, and does not start with what it takes for no name
 AcceptedName = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z_*?][A-Za-z0-9_*?]*$")]
+#: Bits of the address of a network of containers: 256 addresses each.
+CONTAINER_NETWORK = 24
 DriverBranch = Annotated[str, Field(strict=True, pattern=r"^[0-9]{3}$")]
+# apt reads no file with another sign in its name
+RepositoryName = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 _ARMORED = re.compile(
     r"-----BEGIN PGP PUBLIC KEY BLOCK-----\n([A-Za-z]+: [ -~]*\n)*\n([A-Za-z0-9+/=]+\n)+"
     r"-----END PGP PUBLIC KEY BLOCK-----\n?"
@@ -114,40 +119,64 @@ class Cuda(DriverChoice):
 
 
 class DockerPurge(Entry):
-    """Automatic removal of containers."""
+    """What is removed of Docker; a timer `docker-purge` says where and how often."""
 
-    containers_older_than: Duration
-    every: Duration = 3600
+    containers_older_than: Duration = Field(description="Since they ended; a container that runs is never removed.")
+    images_older_than: Duration | None = Field(
+        None, description="Since they came to the node, if no container uses them; default: images are kept."
+    )
 
 
 class Docker(Fact):
-    """Docker on nodes."""
+    """Docker on nodes. Who may use it can become root there."""
 
     enabled: Flag = True
-    where: Nodes | None = None
-    group: Name = "docker"
+    where: Nodes = "@compute"
+    members: Literal["all"] | tuple[Name, ...] = Field(
+        "all", description="Who may use it: all users, or a list of users and accounts."
+    )
+    sudo: Flag = Field(False, description="`sudo docker` works for them without a password, too.")
     gpus: Literal["nv_gpu", "cuda_visible_devices"] = "nv_gpu"
-    sudo: Flag = False
+    toolkit: Name | None = Field(
+        None, description="Key of software.repositories that has NVIDIA's container toolkit; default: no GPUs."
+    )
+    data_root: AbsolutePath = Field("/var/lib/docker", description="Images and containers, on a disk of the node.")
+    address_pool: Annotated[str, Field(strict=True, pattern=r"^[0-9.]+/[0-9]+$")] = Field(
+        "172.29.0.0/16", description="Addresses of containers; each network gets 256 of them."
+    )
     purge: DockerPurge | None = None
-    shared_images: Flag = False
+
+
+class Download(Entry):
+    """A Debian package by its address."""
+
+    url: Annotated[str, Field(strict=True, pattern=r"^https?://[!-~]+\.deb$")]
+    sha256: Annotated[str, Field(strict=True, pattern=r"^[0-9a-f]{64}$")]
 
 
 class Singularity(Fact):
     """Singularity (Apptainer) on nodes."""
 
     enabled: Flag = True
-    where: Nodes | None = None
-    fakeroot: Flag = False
-    dev: Literal["full", "minimal"] = "full"
+    where: Nodes = "@compute"
+    repository: Name | None = Field(
+        None, description="Key of software.repositories that has the package apptainer; nothing else is taken from it."
+    )
+    package: Download | None = Field(None, description="The package apptainer itself, instead of a repository.")
+    fakeroot: Flag = Field(False, description="Users can build images: each gets 65536 numbers of users and groups.")
+    dev: Literal["full", "minimal"] = Field("full", description="minimal: containers see GPUs only with --nv.")
+    scratch: PathOfUser | None = Field(
+        None, description="A user's cache and temporary files, on a disk of the node; default: the home, and /tmp."
+    )
 
 
 class Image(Fact):
     """A container image kept on the nodes."""
 
-    source: Word
-    at: Word | None = None
+    source: Annotated[str, Field(strict=True, pattern=r"^([a-z]+://)?[A-Za-z0-9][A-Za-z0-9._:/@-]*$")]
+    at: AbsolutePath | None = Field(None, description="The file; only for singularity.")
     runtime: Literal["singularity", "docker"] = "singularity"
-    where: Nodes | None = None
+    where: Nodes | None = Field(None, description="Default: all nodes of the runtime.")
 
 
 class Software(Fact):
@@ -158,7 +187,7 @@ class Software(Fact):
         default_factory=dict,
         description="Debian packages by role, `all` for every node; name=version is kept at that version.",
     )
-    repositories: dict[Name, Repository] = Field(default_factory=dict)
+    repositories: dict[RepositoryName, Repository] = Field(default_factory=dict)
     cuda: Cuda | None = None
     docker: Docker | None = None
     singularity: Singularity | None = None

@@ -1,6 +1,7 @@
 """Users and groups of a node."""
 
 from gpupool.cluster.model import PEOPLE_GID, Cluster, Node
+from gpupool.compile.system import docker
 from gpupool.wanted import User
 
 
@@ -21,9 +22,15 @@ def people_for(cluster: Cluster, node: Node) -> list[User]:
             name=user.name,
             uid=user.uid,
             group=user.account if user.gid else "people",
+            groups=(docker.GROUP,) if docker.is_member(cluster, node, user) else (),
             home=user.home if has_homes else f"/home/{user.name}",
             shell=user.shell,
             comment=user.full_name,
         )
         for user in cluster.users.values()
     ]
+
+
+def managed_groups(cluster: Cluster) -> list[str]:
+    """Return the groups that users of the inventory are taken out of where it does not say that they are members."""
+    return [docker.GROUP] if cluster.software.docker else []

@@ -1,0 +1,102 @@
+"""What an inventory may say of Docker."""
+
+import ipaddress
+from collections.abc import Iterator
+
+from gpupool.cluster.checks.places import export_of, is_the_systems
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.schema.software import CONTAINER_NETWORK, Docker
+
+_DOCKER: Path = ("software", "docker")
+
+
+def _enabled(site: Site) -> Docker | None:
+    docker = site.inventory.software.docker
+    return docker if docker and docker.enabled else None
+
+
+def ensure_docker_finds_the_gpus(site: Site) -> Iterator[Complaint]:
+    """CUDA_VISIBLE_DEVICES counts from 0 in a fenced job; only UUIDs name GPUs for docker there."""
+    docker, gpu = _enabled(site), site.inventory.gpu
+    if docker is None:
+        return
+    if docker.gpus == "cuda_visible_devices" and gpu.constrain_devices:
+        message = "docker by CUDA_VISIBLE_DEVICES needs gpu.constrain_devices: false"
+        yield Complaint((*_DOCKER, "gpus"), message, "or use nv_gpu")
+    if docker.gpus == "nv_gpu" and "NV_GPU" not in gpu.device_env:
+        yield Complaint((*_DOCKER, "gpus"), "docker by NV_GPU needs gpu.device_env: [NV_GPU]")
+
+
+def ensure_containers_have_addresses_of_their_own(site: Site) -> Iterator[Complaint]:
+    """A node whose containers had addresses of the cluster could no longer reach the nodes that have them, too."""
+    docker = _enabled(site)
+    if docker is None:
+        return
+    path = (*_DOCKER, "address_pool")
+    try:
+        pool = ipaddress.IPv4Network(docker.address_pool)
+    except ValueError as error:
+        yield Complaint(path, f"not an IPv4 network: {error}", "write 172.29.0.0/16")
+        return
+    if pool.prefixlen > CONTAINER_NETWORK:
+        yield Complaint(path, f"{pool} has no room for a network of 256 addresses", f"at least a /{CONTAINER_NETWORK}")
+    testbed = site.inventory.testbed
+    for key, text in (
+        ("cluster.network", site.inventory.cluster.network),
+        ("testbed.network", testbed.network if testbed else None),
+    ):
+        try:
+            network = ipaddress.IPv4Network(text) if text else None
+        except ValueError:
+            continue  # complained of elsewhere
+        if network and pool.overlaps(network):
+            yield Complaint(path, f"{pool} overlaps {key}, {network}", "choose another private network")
+
+
+def ensure_docker_has_a_disk(site: Site) -> Iterator[Complaint]:
+    """Layers of images cannot be stacked on NFS, and the directory is dockerd's alone."""
+    docker = _enabled(site)
+    if docker is None:
+        return
+    path = (*_DOCKER, "data_root")
+    if export := export_of(site, docker.data_root):
+        message = f"{docker.data_root} is on the export {export}: Docker needs a disk of the node itself"
+        yield Complaint(path, message, "choose a directory of storage.local, or leave it out")
+    elif is_the_systems(docker.data_root, whole=True):
+        yield Complaint(path, f"{docker.data_root} belongs to the operating system", "choose another directory")
+
+
+def ensure_members_of_docker_are_known(site: Site) -> Iterator[Complaint]:
+    """Who may use docker is a user or an account of the inventory."""
+    docker = _enabled(site)
+    users = {user.name for user in site.inventory.users}
+    for index, name in enumerate(docker.members if docker and docker.members != "all" else ()):
+        if name not in users | site.account_names:
+            yield Complaint((*_DOCKER, "members", index), f"there is no user and no account {name!r}")
+
+
+def ensure_docker_gets_its_toolkit(site: Site) -> Iterator[Complaint]:
+    """The toolkit comes from a repository of the inventory."""
+    docker = _enabled(site)
+    if docker and docker.toolkit and docker.toolkit not in site.inventory.software.repositories:
+        yield Complaint((*_DOCKER, "toolkit"), f"there is no repository {docker.toolkit!r} in software.repositories")
+
+
+def ensure_docker_is_purged_by_a_timer(site: Site) -> Iterator[Complaint]:
+    """`docker.purge` says what goes, a timer when and where: neither has an effect without the other."""
+    docker = _enabled(site)
+    timers = [(index, timer) for index, timer in enumerate(site.inventory.timers) if timer.job == "docker-purge"]
+    if docker and docker.purge and not timers:
+        hint = "add it to timers: {job: docker-purge, every: 1h, where: ...}"
+        yield Complaint((*_DOCKER, "purge"), "has no effect without a timer docker-purge", hint)
+    for index, timer in timers:
+        path: Path = ("timers", index)
+        if docker is None or docker.purge is None:
+            hint = "set software.docker.purge: {containers_older_than: 1d}"
+            yield Complaint(path, "docker-purge removes nothing: the inventory does not say what", hint)
+        elif timer.every is None:
+            yield Complaint(path, "docker-purge needs an interval", "set every: 1h")
+        elif without := sorted(site.nodes_of(timer.where) - site.nodes_of(docker.where)):
+            message = f"{without[0]} has no docker"
+            yield Complaint((*path, "where"), message, "use the nodes of software.docker.where", "warning")

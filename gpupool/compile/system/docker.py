@@ -1,0 +1,98 @@
+"""Docker: what dockerd reads, what removes old containers, and who may use it."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from gpupool.cluster.model import Cluster, Node, User
+from gpupool.cluster.schema.software import CONTAINER_NETWORK, Docker
+from gpupool.compile.system.daemons import drop_in
+from gpupool.compile.template import fill
+from gpupool.unix import UNITS
+from gpupool.wanted import File
+
+#: Debian's group of those who may use the daemon.
+GROUP = "docker"
+SETTINGS = "/etc/docker/daemon.json"
+DROP_IN = f"{UNITS}/docker.service.d/gpupool.conf"
+SUDO = "/etc/sudoers.d/gpupool-docker"
+PURGE = "/usr/local/sbin/gpupool-docker-purge"
+PURGE_TIMER = f"{UNITS}/gpupool-docker-purge.timer"
+GPUS_DROP_IN = f"{UNITS}/docker.service.d/gpupool-gpus.conf"
+
+
+def docker_on(cluster: Cluster, node: Node) -> Docker | None:
+    """Return what the inventory says of docker on a node; None where there is none."""
+    docker = cluster.software.docker
+    return docker if docker and docker.enabled and node.name in cluster.select(docker.where) else None
+
+
+def has_toolkit(cluster: Cluster, node: Node) -> bool:
+    """Return whether containers on a node can have its GPUs. Where GPUs are fake there is nothing to hand on."""
+    docker = docker_on(cluster, node)
+    return bool(docker and docker.toolkit and node.gpus and cluster.drivers.gpu == "nvidia")
+
+
+def is_member(cluster: Cluster, node: Node, user: User) -> bool:
+    """Return whether a user may use the docker of a node."""
+    docker = docker_on(cluster, node)
+    return docker is not None and (docker.members == "all" or bool({user.name, user.account} & {*docker.members}))
+
+
+def packages(cluster: Cluster, node: Node) -> set[str]:
+    """Return the names of the packages that docker needs on a node."""
+    docker = docker_on(cluster, node)
+    if docker is None:
+        return set()
+    return {
+        "docker.io",
+        # bookworm has the command in the same package as the daemon
+        *([] if cluster.software.debian == "bookworm" else ["docker-cli"]),
+        *(["sudo"] if docker.sudo else []),
+        *(["nvidia-container-toolkit"] if has_toolkit(cluster, node) else []),
+    }
+
+
+def repositories(cluster: Cluster, node: Node) -> Iterator[str]:
+    """Yield the repository that has NVIDIA's container toolkit, where a node needs it."""
+    docker = docker_on(cluster, node)
+    if docker and docker.toolkit and has_toolkit(cluster, node):
+        yield docker.toolkit
+
+
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield all files of docker; nothing where a node has none."""
+    docker = docker_on(cluster, node)
+    if docker is None:
+        return
+    yield File(SETTINGS, json.dumps(settings(cluster, node, docker), indent=1) + "\n")
+    yield drop_in(cluster, "docker", requires_mounts=(docker.data_root,))
+    if docker.sudo:
+        yield File(SUDO, fill("docker-sudoers", group=GROUP), mode="0440")
+    if has_toolkit(cluster, node):
+        yield File(GPUS_DROP_IN, fill("docker-gpus.service"))
+    if docker.purge and (seconds := purged_every(cluster, node)):
+        kept = [it.source for it in cluster.software.images if it.runtime == "docker"]
+        text = fill("docker-purge", cluster=cluster, purge=docker.purge, kept=kept)
+        yield File(PURGE, text, mode="0755")
+        yield File(PURGE_TIMER.replace(".timer", ".service"), fill("docker-purge.service", command=PURGE))
+        yield File(PURGE_TIMER, fill("docker-purge.timer", seconds=seconds))
+
+
+def settings(cluster: Cluster, node: Node, docker: Docker) -> dict[str, Any]:
+    """Return what daemon.json says. Containers outlive a restart of the daemon, and no log of theirs fills the disk."""
+    toolkit = {"runtimes": {"nvidia": {"path": "nvidia-container-runtime"}}, "features": {"cdi": True}}
+    return {
+        "data-root": docker.data_root,
+        "live-restore": True,
+        "log-driver": "local",
+        "log-opts": {"max-size": "20m", "max-file": "3"},
+        "default-address-pools": [{"base": docker.address_pool, "size": CONTAINER_NETWORK}],
+        **(toolkit if has_toolkit(cluster, node) else {}),
+    }
+
+
+def purged_every(cluster: Cluster, node: Node) -> int | None:
+    """Return the seconds from one purge to the next; None where no timer says so."""
+    timers = [it for it in cluster.timers if it.job == "docker-purge" and node.name in cluster.select(it.where)]
+    return min((it.every for it in timers if it.every), default=None)

@@ -1,0 +1,29 @@
+"""Repositories of Debian packages besides the distribution's own, as apt's files on the nodes that use them."""
+
+from collections.abc import Callable, Iterable, Iterator
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.system import docker, driver, singularity
+from gpupool.compile.template import fill
+from gpupool.wanted import File
+
+SOURCES = "/etc/apt/sources.list.d"
+KEYRINGS = "/etc/apt/keyrings"
+
+#: What uses repositories. Each yields the names, as in `software.repositories`, of those that a node needs.
+USERS: tuple[Callable[[Cluster, Node], Iterable[str]], ...] = (
+    driver.repositories,
+    docker.repositories,
+    singularity.repositories,
+)
+
+
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield the source and the key of each repository that something on the node uses, and what is taken from it."""
+    for name in sorted({name for used_by in USERS for name in used_by(cluster, node)}):
+        repository = cluster.software.repositories[name]
+        keyring = f"{KEYRINGS}/gpupool-{name}.asc"
+        text = fill("repository.sources", cluster=cluster, repository=repository, keyring=keyring)
+        yield File(keyring, f"{repository.key.rstrip()}\n")
+        yield File(f"{SOURCES}/gpupool-{name}.sources", text)
+    yield from singularity.pin(cluster, node)

@@ -1,0 +1,76 @@
+"""Singularity, which is Apptainer: its settings, where users keep what is temporary, numbers for those who build."""
+
+import re
+from collections.abc import Iterator
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.schema.software import Singularity
+from gpupool.compile.template import fill
+from gpupool.wanted import File
+
+#: Debian's package; it brings the command singularity, too.
+PACKAGE = "apptainer"
+SETTINGS = "/etc/apptainer/apptainer.conf"
+SCRATCH = "/etc/profile.d/gpupool-singularity.sh"
+PIN = "/etc/apt/preferences.d/gpupool-singularity"
+
+
+def singularity_on(cluster: Cluster, node: Node) -> Singularity | None:
+    """Return what the inventory says of singularity on a node; None where there is none."""
+    singularity = cluster.software.singularity
+    wanted = singularity and singularity.enabled and node.name in cluster.select(singularity.where)
+    return singularity if wanted else None
+
+
+def packages(cluster: Cluster, node: Node) -> set[str]:
+    """Return the names of the packages that singularity needs; its own where a repository has it."""
+    singularity = singularity_on(cluster, node)
+    if singularity is None:
+        return set()
+    return {"uidmap", *([] if singularity.package else [PACKAGE])}
+
+
+def repositories(cluster: Cluster, node: Node) -> Iterator[str]:
+    """Yield the repository that has the package, where a node needs one."""
+    singularity = singularity_on(cluster, node)
+    if singularity and singularity.repository:
+        yield singularity.repository
+
+
+def pin(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield what tells apt to take this package, and no other, from the repository: it may have all of a release.
+
+    Where other things are taken from the repository, too, they stay as they are.
+    """
+    for name in repositories(cluster, node):
+        repository = cluster.software.repositories[name]
+        cuda, docker = cluster.software.cuda, cluster.software.docker
+        others = {it.repository for it in (cuda, *cuda.overrides)} if cuda else set()
+        others |= {docker.toolkit} if docker else set()
+        if repository.suite.endswith("/") or repository.suite in (cluster.software.debian, "stable"):
+            # of the same release as the distribution: only its host tells it from that
+            pins = [f"origin {re.sub(r'^[a-z]+://([^/@]*@)?|[:/].*', '', repository.url)}"]
+            alone = False
+        else:
+            # a suite is a name (sid) or what it is at the time (unstable)
+            pins = [f"release n={repository.suite}", f"release a={repository.suite}"]
+            alone = name not in others
+        yield File(PIN, fill("apt-pin", package=PACKAGE, pins=pins, alone=alone))
+
+
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield its files; nothing where a node has none."""
+    singularity = singularity_on(cluster, node)
+    if singularity is None:
+        return
+    yield File(SETTINGS, fill("apptainer.conf", dev="minimal" if singularity.dev == "minimal" else "yes"))
+    if singularity.scratch:
+        yield File(SCRATCH, fill("singularity.sh", scratch=singularity.scratch.replace("{", "${gpupool_")))
+
+
+def builders_for(cluster: Cluster, node: Node) -> list[str]:
+    """Return the users who get numbers of users and groups for building images, by uid; none where nobody may."""
+    singularity = singularity_on(cluster, node)
+    if singularity is None or not singularity.fakeroot:
+        return []
+    return [user.name for user in sorted(cluster.users.values(), key=lambda it: it.uid)]

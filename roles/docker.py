@@ -1,0 +1,23 @@
+"""Docker, for nodes on which people run containers."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile import files_of
+from gpupool.compile.system.docker import DROP_IN, GPUS_DROP_IN, PURGE_TIMER, SETTINGS
+from gpupool.operations import docker, files, service
+
+_READ = [SETTINGS, DROP_IN, GPUS_DROP_IN]
+
+
+def apply(cluster: Cluster, node: Node) -> None:
+    """The daemon with its settings, and the timer that removes old containers."""
+    own = files_of(cluster, node, "docker")
+    paths = [file.path for file in own]
+    files.put(name="Docker", files=own)
+    docker.running(name="Docker daemon", restart_if=_READ)
+    if PURGE_TIMER in paths:
+        service.running(name="Docker purge timer", unit=PURGE_TIMER.rpartition("/")[2], restart_if=[PURGE_TIMER])
+
+
+def look(cluster: Cluster, node: Node) -> None:
+    """When all else is done: a daemon that could not be restarted because of containers is named."""
+    docker.up_to_date(name="Docker is up to date", restart_if=_READ)

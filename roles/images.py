@@ -1,0 +1,14 @@
+"""Container images that nodes fetch by themselves."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile import files_of
+from gpupool.compile.system.images import LIST, PROGRAM, SERVICE, TIMER
+from gpupool.operations import files, service
+
+
+def apply(cluster: Cluster, node: Node) -> None:
+    """A timer that starts the fetching at once and beside all else: an apply does not wait for gigabytes."""
+    own = files_of(cluster, node, "images")
+    files.put(name="Images", files=own)
+    if own:
+        service.running(name="Images timer", unit=TIMER.rpartition("/")[2], restart_if=[TIMER, SERVICE, PROGRAM, LIST])

@@ -1,0 +1,18 @@
+"""Singularity (Apptainer), for nodes on which people run and build images."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile import files_of
+from gpupool.compile.system.singularity import PACKAGE, builders_for, singularity_on
+from gpupool.operations import files, packages, subordinate
+
+
+def apply(cluster: Cluster, node: Node) -> None:
+    """The package, if no repository has it; its settings; numbers for those who build images."""
+    singularity = singularity_on(cluster, node)
+    if singularity and singularity.package:
+        packages.fetched(
+            name="Singularity", package=PACKAGE, url=singularity.package.url, sha256=singularity.package.sha256
+        )
+    files.put(name="Singularity settings", files=files_of(cluster, node, "singularity"))
+    if builders := builders_for(cluster, node):
+        subordinate.numbers(name="Numbers for building images", users=builders)

@@ -1,0 +1,108 @@
+"""A repository of packages by a real apt: read once, and only what its key has signed."""
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from real_shell import do, twice
+
+from gpupool.facts import sources as fact
+from gpupool.operations import sources
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="apt-get update is root's")
+
+
+def gpg(home: Path, *words: str, text: str = "") -> str:
+    command = ["gpg", "--batch", "--homedir", str(home), *words]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Iterator[str]:
+    """A signed repository without packages behind a web server; gives its address, its key is `key.asc`."""
+    home, top = tmp_path / "gnupg", tmp_path / "www"
+    home.mkdir(mode=0o700)
+    packages = top / "dists/trixie/main/binary-amd64/Packages"
+    packages.parent.mkdir(parents=True)
+    packages.write_text("")
+    gpg(home, "--passphrase", "", "--quick-generate-key", "packages@example.org", "ed25519")
+    (tmp_path / "key.asc").write_text(gpg(home, "--armor", "--export"))
+    empty = hashlib.sha256(b"").hexdigest()
+    release = (
+        "Suite: trixie\nCodename: trixie\nComponents: main\nArchitectures: amd64\n"
+        f"Date: Thu, 01 Jan 2026 00:00:00 UTC\nSHA256:\n {empty} 0 main/binary-amd64/Packages\n"
+    )
+    (top / "dists/trixie/InRelease").write_text(gpg(home, "--clearsign", text=release))
+    command = [sys.executable, "-u", "-m", "http.server", "--bind", "127.0.0.1", "--directory", str(top), "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+        assert server.stdout
+        port = re.search(r" port (\d+)", server.stdout.readline())
+        assert port
+        yield f"http://127.0.0.1:{port[1]}"
+        server.kill()
+    subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "all"], check=False)
+
+
+@pytest.fixture
+def files(tmp_path: Path, repository: str, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A source and its key below a folder of its own, and an apt that knows nothing else."""
+    for folder in ("state/lists/partial", "cache/archives/partial", "etc/sources.list.d"):
+        (tmp_path / folder).mkdir(parents=True)
+    text = _moved(sources._PRELUDE, tmp_path)
+    monkeypatch.setattr(sources, "_PRELUDE", text)
+    monkeypatch.setattr(fact, "STAMP", str(tmp_path / "apt-sources"))
+    config = tmp_path / "apt.conf"
+    config.write_text(
+        f'Dir::State "{tmp_path}/state"; Dir::State::status "/dev/null"; Dir::Cache "{tmp_path}/cache";\n'
+        f'Dir::Etc "{tmp_path}/etc"; APT::Architecture "amd64";\n'
+        'APT::Sandbox::User "root"; Acquire::http::Proxy "DIRECT";\n'
+    )
+    monkeypatch.setenv("APT_CONFIG", str(config))
+    source = tmp_path / "etc/sources.list.d/gpupool-site.sources"
+    key = tmp_path / "key.asc"
+    source.write_text(f"Types: deb\nURIs: {repository}\nSuites: trixie\nComponents: main\nSigned-By: {key}\n")
+    return [str(key), str(source)]
+
+
+def _moved(script: str, folder: Path) -> str:
+    for path in ("/usr/sbin/policy-rc.d", "/var/log/gpupool-packages.log", "/var/lib/gpupool-packages.lock"):
+        script = script.replace(path, f"{folder}/{path.rpartition('/')[2]}")
+    return script.replace(fact.STAMP, f"{folder}/apt-sources")
+
+
+def test_a_source_is_read_once(files: list[str], tmp_path: Path) -> None:
+    twice(sources.refreshed, files)
+    assert list((tmp_path / "state/lists").glob("*_dists_trixie_*InRelease"))
+
+
+def test_it_is_read_again_when_its_key_changes(files: list[str]) -> None:
+    twice(sources.refreshed, files)
+    key = Path(files[0])
+    key.write_text(f"{key.read_text()}\n")
+    twice(sources.refreshed, files)
+
+
+def test_what_another_key_has_signed_is_refused(files: list[str], tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir(mode=0o700)
+    gpg(other, "--passphrase", "", "--quick-generate-key", "packages@example.org", "ed25519")
+    Path(files[0]).write_text(gpg(other, "--armor", "--export"))
+    (done,) = do(sources.refreshed, files)
+    subprocess.run(["gpgconf", "--homedir", str(other), "--kill", "all"], check=False)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith(f"{files[1]} cannot be read: ")
+    assert "is not signed" in done.stderr.splitlines()[-1]
+    assert not (tmp_path / "apt-sources").exists()
+
+
+def test_a_server_that_is_away_is_named(files: list[str]) -> None:
+    source = Path(files[1])
+    source.write_text(source.read_text().replace("127.0.0.1", "127.0.0.1:9").replace(":9:", ":9/"))
+    (done,) = do(sources.refreshed, files)
+    assert done.returncode == 1
+    assert "gpupool-site.sources cannot be read: " in done.stderr.splitlines()[-1]
