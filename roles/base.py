@@ -17,13 +17,12 @@ def apply(cluster: Cluster, node: Node) -> None:
         slurm.costs_no_jobs(name="Nodes that jobs are on", first=cluster.controllers[0].name, files=own)
     files.put(name="Names", files=own)
     names.host_name(name="Host name", hostname=node.name)
-    versions = versions_for(cluster, node)
-    packages.installed(name="Packages", packages=list(packages_for(cluster, node)), versions=versions)
 
 
 def install(cluster: Cluster, node: Node) -> None:
     """Packages, once apt has read where they come from, and what Debian's own services need."""
-    packages.installed(name="Packages", packages=list(packages_for(cluster, node)))
+    versions = versions_for(cluster, node)
+    packages.installed(name="Packages", packages=list(packages_for(cluster, node)), versions=versions)
     files.put(name="Time zone", links=links(cluster))
     if not cluster.drivers.contained(node.name):
         # a container has the time of the machine under it

@@ -17,7 +17,6 @@ from gpupool.compile.system import (
     reaper,
     reboot,
     sessions,
-from gpupool.compile.slurm import arbiter, conf
     docker,
     images,
     repositories,
@@ -36,7 +35,6 @@ Generator = Callable[[Cluster, Node], Iterable[File]]
 #: Role to what makes its files, in the order in which they are shown.
 FILES: Mapping[str, Generator] = {
     "base": base.files,
-    "base": names.files,
     "repositories": repositories.files,
     "ssh": ssh.files,
     "munge": daemons.munge,

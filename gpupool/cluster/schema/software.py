@@ -17,13 +17,13 @@ from gpupool.cluster.schema.base import (
     Mode,
     Name,
     Nodes,
+    PathOfUser,
     TextOfUser,
     VariableName,
     Word,
 )
 from gpupool.cluster.schema.machines import Role
 from gpupool.cluster.schema.modules import Conda, Modules
-    PathOfUser,
 from gpupool.cluster.units import Duration, Size
 
 # sshd takes * and ? in AcceptEnv, and does not start with what it takes for no name
@@ -208,8 +208,6 @@ class Environment(Fact):
 
     accept_env: AcceptEnv | None = None
     login: dict[VariableName, TextOfUser] = Field(default_factory=dict)
-    job: dict[VariableName, Word] = Field(default_factory=dict)
-    login: dict[VariableName, Word] = Field(default_factory=dict)
     job: dict[VariableName, TextOfUser] = Field(default_factory=dict)
     private_tmp: AbsolutePath | None = Field(
         None,

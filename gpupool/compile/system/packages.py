@@ -28,12 +28,12 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
             wanted.add("python3")
     if node.has("compute"):
         wanted.add("slurmd")
+        if health.wanted(cluster):
+            wanted.add("python3")
     if access.entry(cluster, node) == "job":
         wanted.add("libpam-slurm-adopt")
     if firewall.rules(cluster, node).limited:
         wanted.add("nftables")
-        if health.wanted(cluster):
-            wanted.add("python3")
     if node.has("head") and has_sackd(cluster.slurm.version):
         wanted.add("sackd")
     if any(it.fstype in ("nfs", "nfs4") for it in mounts_for(cluster, node)):
