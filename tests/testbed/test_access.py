@@ -83,6 +83,14 @@ def test_without_a_job_a_user_is_refused_and_with_one_is_part_of_it(allocated: T
     assert allocated.run(NODE, f"pgrep -u {USER} sleep").stdout == ""
 
 
+@pytest.mark.promise("SDU-050")
+def test_a_session_of_an_exclusive_job_has_all_gpus_of_the_node(allocated: Testbed) -> None:
+    """Without a request for any; a step of srun has none then."""
+    allocated.wait_for(allocated.submit(USER, f"-w {NODE} -p short --exclusive"), "RUNNING")
+    said = login(allocated, NODE, "bash -s", text=PROBE).stdout.splitlines()
+    assert [line.split()[0] for line in said] == ["ENXIO"] * allocated.cluster.nodes[NODE].gpu_count
+
+
 def test_admins_come_in_while_slurm_is_gone_and_users_do_not(allocated: Testbed) -> None:
     allocated.out(NODE, "systemctl stop slurmd")
     try:

@@ -145,7 +145,7 @@ PORTS = (22, 80, 8000, 8500, 9000, 9001)
 
 def limited() -> Iterator[tuple[str, Rules, str]]:
     for cluster in CLUSTERS:
-        texts = {}
+        texts: dict[str, tuple[str, Rules, str]] = {}
         for node in cluster.nodes.values():
             for file in files_of(cluster, node, "firewall")[:1]:
                 texts.setdefault(file.text, (f"{cluster.name}-{node.name}", rules(cluster, node), file.text))
