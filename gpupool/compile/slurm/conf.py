@@ -10,6 +10,7 @@ from gpupool.compile.slurm.accounting import partition_qos
 from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
 from gpupool.compile.slurm.limits import most_jobs
 from gpupool.compile.slurm.names import SPOOL, folded, minutes
+from gpupool.compile.system.docker import docker_on
 from gpupool.compile.template import fill
 from gpupool.wanted import File, SlurmNode
 
@@ -61,6 +62,7 @@ def slurm_conf(cluster: Cluster) -> str:
         controller_parameters=",".join(_controller_parameters(cluster)),
         nodes=[_node_line(node) for node in compute],
         partitions=list(_partition_lines(cluster)),
+        docker=any(docker_on(cluster, node) for node in compute),
     )
 
 
