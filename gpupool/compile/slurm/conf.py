@@ -10,6 +10,7 @@ from gpupool.compile.slurm.accounting import partition_qos
 from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
 from gpupool.compile.slurm.limits import most_jobs
 from gpupool.compile.slurm.names import SPOOL, folded, minutes
+from gpupool.compile.system.docker import docker_on
 from gpupool.compile.template import fill
 from gpupool.wanted import File, SlurmNode
 
@@ -64,6 +65,7 @@ def slurm_conf(cluster: Cluster) -> str:
         nodes=[_node_line(node) for node in compute],
         partitions=list(_partition_lines(cluster)),
         programs={**jobs.parameters(cluster), **health.parameters(cluster)},
+        docker=any(docker_on(cluster, node) for node in compute),
     )
 
 

@@ -12,6 +12,7 @@ import pytest
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_of
+from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.compile.system.docker import GPUS_DROP_IN, PURGE, PURGE_TIMER, SETTINGS, SUDO, settings
 from gpupool.compile.system.packages import packages_for
 from gpupool.compile.system.people import managed_groups, people_for
@@ -212,3 +213,10 @@ def test_the_toolkit_is_made_known_to_the_daemon(skynet: Cluster) -> None:
     said = settings(skynet, skynet.nodes["a40-01"], skynet.software.docker)
     assert said["runtimes"]["nvidia"]["path"] == "nvidia-container-runtime"
     assert said["features"] == {"cdi": True}
+
+
+def test_jobs_have_the_group_that_their_node_gives_them(skynet: Cluster) -> None:
+    line = "LaunchParameters=disable_send_gids"
+    assert line in slurm_conf(skynet).splitlines()
+    none = replace(skynet, software=skynet.software.model_copy(update={"docker": None}))
+    assert line not in slurm_conf(none).splitlines()

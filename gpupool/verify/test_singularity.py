@@ -1,0 +1,21 @@
+"""Singularity starts, and those who build images have numbers for it."""
+
+from testinfra.host import Host
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.system.singularity import builders_for, singularity_on
+from gpupool.operations.subordinate import COUNT
+
+
+def test_singularity_starts(cluster: Cluster, node: Node, host: Host) -> None:
+    if singularity_on(cluster, node):
+        done = host.run("timeout 60 singularity --version")
+        assert done.rc == 0, done.stderr.strip()
+
+
+def test_builders_have_numbers(cluster: Cluster, node: Node, host: Host) -> None:
+    for file in ("/etc/subuid", "/etc/subgid") if (builders := builders_for(cluster, node)) else ():
+        rows = [line.split(":") for line in host.run(f"cat {file}").stdout.splitlines()]
+        have = {row[0] for row in rows if len(row) == 3 and row[2].isdigit() and int(row[2]) >= COUNT}
+        missing = [name for name in builders if name not in have]
+        assert not missing, f"{file} has no range of {', '.join(missing)}"
