@@ -17,6 +17,7 @@ from gpupool.roles import (
     compute,
     controller,
     database,
+    driver,
     fileserver,
     gpu,
     head,
@@ -59,6 +60,7 @@ barrier(name="The munge key is made")
 if node.runs_slurm and node != cluster.controllers[0]:
     munge.share(cluster, node)
 if node.gpus:
+    driver.apply(cluster, node)
     gpu.apply(cluster, node)
 if node == cluster.controllers[0]:
     slurm.apply(cluster, node)
@@ -90,3 +92,5 @@ if pools_for(cluster, node):
     fileserver.keep(cluster, node)
 storage.look(cluster, node)
 base.finish(cluster, node)
+if node.gpus:
+    driver.look(cluster, node)

@@ -4,7 +4,19 @@ from collections.abc import Callable, Iterable, Mapping
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm import arbiter, conf
-from gpupool.compile.system import daemons, devices, fileserver, names, repositories, spaces, ssh, storage, tools, usage
+from gpupool.compile.system import (
+    daemons,
+    devices,
+    driver,
+    fileserver,
+    names,
+    repositories,
+    spaces,
+    ssh,
+    storage,
+    tools,
+    usage,
+)
 from gpupool.wanted import File
 
 Generator = Callable[[Cluster, Node], Iterable[File]]
@@ -20,6 +32,7 @@ FILES: Mapping[str, Generator] = {
     "controller": daemons.controller,
     "arbiter": arbiter.files,
     "compute": daemons.compute,
+    "driver": driver.files,
     "gpu": devices.files,
     "head": daemons.head,
     "fileserver": fileserver.files,
