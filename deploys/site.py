@@ -28,6 +28,7 @@ from gpupool.roles import (
     controller,
     database,
     docker,
+    driver,
     fileserver,
     firewall,
     gpu,
@@ -86,6 +87,7 @@ barrier(name="The munge key is made")
 if node.runs_slurm and node != cluster.controllers[0]:
     munge.share(cluster, node)
 if node.gpus:
+    driver.apply(cluster, node)
     gpu.apply(cluster, node)
 if node.has("compute"):
     jobs.apply(cluster, node)
@@ -137,3 +139,5 @@ if refusals.rules(cluster, node).limited:
 if docker_on(cluster, node):
     docker.look(cluster, node)
 base.finish(cluster, node)
+if node.gpus:
+    driver.look(cluster, node)

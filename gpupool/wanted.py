@@ -147,3 +147,23 @@ class SlurmNode:
     name: str
     cpus: int
     gpus: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class GpuDriver:
+    """A GPU driver as Debian packages of a `branch`, such as 550, or of one exact `version`.
+
+    `held` are of the driver's version, the kernel module first; `beside` have versions of their own; `instead` are
+    those of other drivers, which cannot be there at the same time.
+    """
+
+    branch: str
+    version: str | None
+    held: tuple[str, ...]
+    beside: tuple[str, ...] = ()
+    instead: tuple[str, ...] = ()
+
+    @property
+    def prefix(self) -> str:
+        """How the versions of all that is held begin: `550.`, or `550.163.01` without the part of the packaging."""
+        return self.version.rpartition("-")[0] or self.version if self.version else f"{self.branch}."

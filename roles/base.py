@@ -2,8 +2,10 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_for, files_of, links_for
+from gpupool.compile.system.driver import driver_for
 from gpupool.compile.system.names import links
 from gpupool.compile.system.packages import packages_for, versions_for
+from gpupool.compile.system.repositories import COMPONENTS
 from gpupool.facts.host_keys import KNOWN
 from gpupool.operations import files, names, packages, service, slurm
 
@@ -36,4 +38,5 @@ def finish(cluster: Cluster, node: Node) -> None:
 
 def paths(cluster: Cluster, node: Node) -> list[str]:
     """Return every path where a role puts a file or a link."""
-    return [*(file.path for file in files_for(cluster, node)), *links_for(cluster, node), KNOWN]
+    known_there = [KNOWN, *([COMPONENTS] if driver_for(cluster, node) else [])]
+    return [*(file.path for file in files_for(cluster, node)), *links_for(cluster, node), *known_there]

@@ -21,6 +21,8 @@ from gpupool.compile.system import (
     images,
     repositories,
     singularity,
+from gpupool.compile.slurm import arbiter, conf
+    driver,
     spaces,
     ssh,
     storage,
@@ -45,6 +47,7 @@ FILES: Mapping[str, Generator] = {
     "jobs": jobs.files,
     "health": health.files,
     "compute": daemons.compute,
+    "driver": driver.files,
     "gpu": devices.files,
     "docker": docker.files,
     "singularity": singularity.files,

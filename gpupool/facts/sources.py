@@ -11,6 +11,8 @@ from gpupool.shell import shell_file
 
 #: One line a file, as in `Sources`: those that our last `apt-get update` has read.
 STAMP = "/var/lib/gpupool/apt-sources"
+#: What is said of a file that is not there.
+ABSENT = "-"
 
 _LOOK = shell_file(__package__, "sources.sh")
 

@@ -8,7 +8,9 @@ from gpupool.nvidia.tables import Architecture, architectures, read
 _BRANDS = {"nvidia", "tesla", "quadro", "geforce", "gtx"}
 _EDITIONS = {"generation", "blackwell", "server", "workstation", "edition", "max", "q", "pascal", "maxwell"}
 _FORM = re.compile(r"pcie?|sxm\d?|nvl|hbm\d?e?|\d+gb?")  # after the model: how it is mounted, how much memory it has
-_KEPLER = re.compile(r"(k\d0)(?:c|m|s|st|t)")  # Tesla K40m is a K40 for servers, K40c one for workstations
+_KEPLER_FORMS = "c|m|s|st|t"  # Tesla K40m is a K40 for servers, K40c one for workstations
+_KEPLER = re.compile(rf"(k\d0)(?:{_KEPLER_FORMS})")
+_KEPLER_MODEL = re.compile(r"k\d0")
 
 
 def _tokens(name: str) -> tuple[str, ...]:
@@ -43,12 +45,19 @@ def of_model(name: str) -> tuple[Architecture, ...]:
     return tuple(architectures()[known] for known in dict.fromkeys(capabilities))
 
 
-def is_model(reported: str, declared: str) -> bool:
-    """Return whether a GPU that calls itself `reported` is of the model that an inventory says.
+def pattern(declared: str) -> str:
+    """Return the regular expression of the names that GPUs of a model have by themselves, in lower case, words alone.
 
     What the inventory adds, such as 80GB or SXM4, must be in the GPU's own name.
     """
-    forms = {word for word in _tokens(declared) if _FORM.fullmatch(word)}
-    ours, its = of_model(declared), of_model(reported)
-    apart = bool(ours and its) and not set(ours) & set(its)
-    return _model(reported) == _model(declared) and forms <= set(_tokens(reported)) and not apart
+    forms = "".join(rf"(?=.*\b{word}\b)" for word in _tokens(declared) if _FORM.fullmatch(word))
+    ours = {each.capability for each in of_model(declared)}
+    others = [
+        " ".join(_tokens(name))
+        for name, _ in _listed()
+        if ours and _model(name) == _model(declared) and not ours & {each.capability for each in of_model(name)}
+    ]
+    strangers = f"(?!(?:{'|'.join(others)})$)" if others else ""
+    beside = f"(?:{'|'.join(sorted(_BRANDS | _EDITIONS))}|{_FORM.pattern})"
+    words = [f"{word}(?:{_KEPLER_FORMS})?" if _KEPLER_MODEL.fullmatch(word) else word for word in _model(declared)]
+    return f"{forms}{strangers}(?:{beside} )*{f'(?: {beside})* '.join(words)}(?: {beside})*"

@@ -1,26 +1,31 @@
-"""apt's sources: read again when they, or the keys that sign them, have changed."""
+"""apt's sources: Debian's other components, and lists that are read again when sources or their keys have changed."""
 
 import shlex
 
-from gpupool.facts.sources import STAMP, Sources
-from gpupool.operations import packages, upcoming
-from gpupool.operations.ambient import executing
+from gpupool.facts.components import Archive, Components
+from gpupool.facts.sources import ABSENT, STAMP, Sources
+from gpupool.operations import files, packages, upcoming
+from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.frame import Commands, look, operation
 from gpupool.operations.work import Work
 from gpupool.shell import shell_file, values
+from gpupool.wanted import File
 
+_OTHERS = frozenset({"contrib", "non-free", "non-free-firmware"})
+_HEAD = "# Written by gpupool, what the other sources leave out; changes made here are undone by the next apply.\n"
 _PRELUDE = packages.APT + values(stamp=STAMP) + shell_file(__package__, "sources.sh")
 
 
 @operation
 def refreshed(paths: list[str]) -> Commands:
-    """Have apt read the `.sources` among these files, if one of the files has changed since apt last read them.
+    """Have apt read the `.sources` among these files, if one of the files has changed since apt last read it.
 
     A source that cannot be read, or that its key does not sign, fails with apt's reason.
     """
     state = look(Sources, "apt's sources", paths=paths)
     coming = {} if executing() else upcoming.announced()
-    late = [path for path in paths if state.read.get(path) != coming.get(path, state.now.get(path))]
+    sums = {path: coming.get(path, state.now.get(path, ABSENT)) for path in paths}
+    late = [path for path, sha256 in sums.items() if sha256 not in (ABSENT, state.read.get(path))]
     work = Work()
     if late:
         work.changes["apt-get update"] = "".join(f"{path}: new, or changed since apt read it\n" for path in late)
@@ -28,3 +33,26 @@ def refreshed(paths: list[str]) -> Commands:
         work.lines += [shlex.join(["refresh", path]) for path in paths if path.endswith(".sources")]
         work.run("note", *paths)
     yield from work.carry_out("apt has read its sources", _PRELUDE)
+
+
+@operation
+def components(debian: str, path: str) -> Commands:
+    """Have apt read contrib and both parts of non-free of a release of Debian, from the mirrors that have its main.
+
+    What the node's sources leave out goes to a file of its own, `path`; they stay as they are. Nothing is done where
+    they leave out nothing, or where apt has read no lists yet.
+    """
+    archives = look(Components, "which components of Debian apt reads", without=path)
+    ours = [archive for archive in archives if archive.codename.partition("-")[0] == debian]
+    lacking = [archive for archive in ours if "main" in archive.components and _OTHERS.difference(archive.components)]
+    if not lacking:
+        this_host().noop("apt reads all components of Debian")
+        return
+    text = _HEAD + "".join(_stanza(archive) for archive in lacking)
+    yield from files.put._inner(files=[File(path, text)])
+
+
+def _stanza(archive: Archive) -> str:
+    names = " ".join(sorted(_OTHERS.difference(archive.components)))
+    key = f"Signed-By: {archive.key}\n" if archive.key else ""
+    return f"\nTypes: deb\nURIs: {archive.uri}\nSuites: {archive.suite}\nComponents: {names}\n{key}"

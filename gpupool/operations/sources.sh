@@ -8,8 +8,9 @@ refresh() { # source: its lists alone, those of all others stay as they are
   tail -n 30 "$log" >&2
   printf '%s\n' "$1 cannot be read: $(grep -E '^(E|W): ' "$log" | tail -n 1)" >&2; exit 1
 }
-note() { # file...: what apt has read
+note() { # file...: what apt has read, besides what it had read before
   rm -f -- "$stamp".*.gpupool-new; new=$stamp.$$.gpupool-new
   for path in "$@"; do printf '%s\t%s\n' "$(sha256sum <"$path" | cut -c-64)" "$path"; done >"$new"
+  [ ! -e "$stamp" ] || awk -F '\t' 'NR == FNR { new[$2]; next } !($2 in new)' "$new" "$stamp" >>"$new"
   sync -- "$new"; mv -fT -- "$new" "$stamp"
 }

@@ -11,9 +11,13 @@ from pathlib import Path
 import pytest
 from real_shell import do, twice
 
+from gpupool import operations
+from gpupool.facts import components
 from gpupool.facts import sources as fact
+from gpupool.facts.record import RECORD
 from gpupool.operations import sources
 
+COMPONENTS = ("main", "contrib", "non-free", "non-free-firmware")
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="apt-get update is root's")
 
 
@@ -24,18 +28,22 @@ def gpg(home: Path, *words: str, text: str = "") -> str:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Iterator[str]:
-    """A signed repository without packages behind a web server; gives its address, its key is `key.asc`."""
+    """A signed repository like Debian's behind a web server; gives its address, its key is `key.asc`."""
     home, top = tmp_path / "gnupg", tmp_path / "www"
     home.mkdir(mode=0o700)
-    packages = top / "dists/trixie/main/binary-amd64/Packages"
-    packages.parent.mkdir(parents=True)
-    packages.write_text("")
+    lists = ""
+    for component in COMPONENTS:
+        # there is often nothing in the others, and then apt does not tell of them
+        text = "Package: a\nVersion: 1\nArchitecture: amd64\nFilename: a.deb\n" if component == "main" else ""
+        packages = top / f"dists/trixie/{component}/binary-amd64/Packages"
+        packages.parent.mkdir(parents=True)
+        packages.write_text(text)
+        lists += f" {hashlib.sha256(text.encode()).hexdigest()} {len(text)} {component}/binary-amd64/Packages\n"
     gpg(home, "--passphrase", "", "--quick-generate-key", "packages@example.org", "ed25519")
     (tmp_path / "key.asc").write_text(gpg(home, "--armor", "--export"))
-    empty = hashlib.sha256(b"").hexdigest()
     release = (
-        "Suite: trixie\nCodename: trixie\nComponents: main\nArchitectures: amd64\n"
-        f"Date: Thu, 01 Jan 2026 00:00:00 UTC\nSHA256:\n {empty} 0 main/binary-amd64/Packages\n"
+        f"Origin: Debian\nSuite: stable\nCodename: trixie\nComponents: {' '.join(COMPONENTS)}\nArchitectures: amd64\n"
+        f"Date: Thu, 01 Jan 2026 00:00:00 UTC\nSHA256:\n{lists}"
     )
     (top / "dists/trixie/InRelease").write_text(gpg(home, "--clearsign", text=release))
     command = [sys.executable, "-u", "-m", "http.server", "--bind", "127.0.0.1", "--directory", str(top), "0"]
@@ -56,6 +64,10 @@ def files(tmp_path: Path, repository: str, monkeypatch: pytest.MonkeyPatch) -> l
     text = _moved(sources._PRELUDE, tmp_path)
     monkeypatch.setattr(sources, "_PRELUDE", text)
     monkeypatch.setattr(fact, "STAMP", str(tmp_path / "apt-sources"))
+    monkeypatch.setattr(components, "_LOOK", components._LOOK.replace("/etc/apt", f"{tmp_path}/etc"))
+    for module in (operations.files, operations.files.leaving):
+        monkeypatch.setattr(module, "RECORDING", module.RECORDING.replace(RECORD, str(tmp_path / "record")))
+    monkeypatch.setattr(operations.files, "_PRELUDE", operations.files._PRELUDE.replace(RECORD, f"{tmp_path}/record"))
     config = tmp_path / "apt.conf"
     config.write_text(
         f'Dir::State "{tmp_path}/state"; Dir::State::status "/dev/null"; Dir::Cache "{tmp_path}/cache";\n'
@@ -106,3 +118,18 @@ def test_a_server_that_is_away_is_named(files: list[str]) -> None:
     (done,) = do(sources.refreshed, files)
     assert done.returncode == 1
     assert "gpupool-site.sources cannot be read: " in done.stderr.splitlines()[-1]
+
+
+def test_what_the_nodes_own_source_leaves_out_is_added_with_its_key(files: list[str], tmp_path: Path) -> None:
+    ours = tmp_path / "etc/sources.list.d/gpupool-components.sources"
+    assert do(sources.components, "trixie", str(ours)) == [], "apt has read no list yet"
+    twice(sources.refreshed, files)
+    twice(sources.components, "trixie", str(ours))
+    assert f"Components: contrib non-free non-free-firmware\nSigned-By: {files[0]}\n" in ours.read_text()
+    twice(sources.refreshed, [str(ours)])
+    twice(sources.refreshed, files)
+    # an admin has added them since
+    source = Path(files[1])
+    source.write_text(source.read_text().replace("main", " ".join(COMPONENTS)))
+    twice(sources.refreshed, files)
+    assert do(sources.components, "trixie", str(ours)) == []

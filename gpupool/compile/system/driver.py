@@ -1,15 +1,58 @@
-"""The GPU driver of a node: which one, and from where."""
+"""The GPU driver of a node: which one, from where, and what goes with it on the node."""
 
+import json
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from gpupool.cluster.drivers import Driver, drivers
 from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.programs import HOME, program
+from gpupool.compile.system import driver_packages
+from gpupool.compile.template import fill
+from gpupool.nvidia.names import pattern
+from gpupool.unix import UNITS
+from gpupool.wanted import File, GpuDriver
+
+PINS = "/etc/apt/preferences.d/gpupool-driver"
+NOUVEAU = "/etc/modprobe.d/gpupool-nouveau.conf"
+#: Makes the device files, before slurmd looks for them.
+DEVICES_UNIT = f"{UNITS}/gpupool-gpus.service"
+#: Prints what is wrong with a node's GPUs, in one line; nothing where they are as the inventory says.
+CHECK = "/usr/libexec/gpupool/gpus"
+SETTINGS = "/etc/gpupool/gpus.json"
+
+
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield the check of a node's GPUs, and for the driver its pins and the units that come before slurmd."""
+    if has_check(cluster, node):
+        yield from program("gpus")
+        yield File(SETTINGS, settings(cluster, node))
+        yield File(CHECK, fill("gpus", home=HOME, settings=SETTINGS), mode="0755")
+    if wanted := driver_for(cluster, node):
+        yield File(PINS, fill("driver.pref", cluster=cluster, driver=wanted, patterns=driver_packages.PATTERNS))
+        yield File(NOUVEAU, fill("nouveau.conf", cluster=cluster))
+        yield File(DEVICES_UNIT, fill("gpus.service", cluster=cluster, minors=range(node.gpu_count)))
+        yield File(f"{UNITS}/slurmd.service.d/gpupool-gpus.conf", fill("slurmd-gpus.conf", cluster=cluster))
+
+
+def has_check(cluster: Cluster, node: Node) -> bool:
+    """Return whether the node runs jobs on real GPUs, which can be looked at."""
+    return node.has("compute") and node.gpu_count > 0 and cluster.drivers.gpu == "nvidia"
 
 
 def driver_of(cluster: Cluster, node: Node) -> Driver | None:
-    """Return the driver that a node shall have; None without GPUs, where they are stand-ins, or where none is said."""
-    return _by_node(cluster).get(node.name) if node.gpus and cluster.drivers.gpu == "nvidia" else None
+    """Return the driver that a node shall have; None without real GPUs, or where the inventory says nothing of it."""
+    return _by_node(cluster).get(node.name) if node.gpu_count and cluster.drivers.gpu == "nvidia" else None
+
+
+def driver_for(cluster: Cluster, node: Node) -> GpuDriver | None:
+    """Return the packages of a node's driver; None where it shall have none."""
+    driver = driver_of(cluster, node)
+    if driver is None or driver.branch is None:
+        return None
+    if driver.repository:
+        return driver_packages.from_repository(driver.branch, driver.module, driver.version)
+    return driver_packages.from_debian(cluster.software.debian, driver.branch, driver.module, driver.version)
 
 
 def repositories(cluster: Cluster, node: Node) -> Iterator[str]:
@@ -17,6 +60,16 @@ def repositories(cluster: Cluster, node: Node) -> Iterator[str]:
     driver = driver_of(cluster, node)
     if driver and driver.repository:
         yield driver.repository
+
+
+def settings(cluster: Cluster, node: Node) -> str:
+    """Return what the check reads: GPUs by type, and the patterns of the names that they have by themselves."""
+    gpus = {
+        name: {"count": count, "models": [pattern(model) for model in cluster.gpu_types[name].models]}
+        for name, count in node.gpus.items()
+    }
+    about = f"Written by gpupool from the inventory of {cluster.name}; changes made here are undone by the next apply."
+    return json.dumps({"about": about, "gpus": gpus}, indent=1) + "\n"
 
 
 @lru_cache(maxsize=4)

@@ -6,6 +6,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.slurm_versions import has_sackd
 from gpupool.compile.slurm import arbiter, health
 from gpupool.compile.system import access, conda, docker, firewall, manual, modules, reaper, singularity, tools, web
+from gpupool.compile.system.driver import has_check
 from gpupool.compile.system.exports import exports_for
 from gpupool.compile.system.spaces import tops_for
 from gpupool.compile.system.storage import mounts_for
@@ -36,6 +37,8 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
         wanted.add("nftables")
     if node.has("head") and has_sackd(cluster.slurm.version):
         wanted.add("sackd")
+    if has_check(cluster, node):
+        wanted |= {"pciutils", "python3"}
     if any(it.fstype in ("nfs", "nfs4") for it in mounts_for(cluster, node)):
         wanted.add("nfs-common")
     if any(top.groups for top in tops_for(cluster, node)):

@@ -8,6 +8,8 @@ from gpupool.compile.template import fill
 from gpupool.wanted import File
 
 SOURCES = "/etc/apt/sources.list.d"
+#: Debian's components that the node's own sources leave out; its text is known on the node alone.
+COMPONENTS = f"{SOURCES}/gpupool-components.sources"
 KEYRINGS = "/etc/apt/keyrings"
 
 #: What uses repositories. Each yields the names, as in `software.repositories`, of those that a node needs.

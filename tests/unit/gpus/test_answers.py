@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from gpupool.facts import gpus
+from gpupool.programs.gpus import answers
 
-RECORDED = yaml.safe_load((Path(__file__).parent / "recorded_gpus.yml").read_text(encoding="utf-8"))
+RECORDED = yaml.safe_load((Path(__file__).parent / "recorded.yml").read_text(encoding="utf-8"))
 CASES = [
     pytest.param(kind, row, id=f"{kind}-{index}") for kind, rows in RECORDED.items() for index, row in enumerate(rows)
 ]
@@ -28,7 +28,7 @@ def plain(value: Any) -> dict[str, Any]:
 def test_a_recorded_text_is_read(kind: str, case: dict[str, Any]) -> None:
     text = case["text"].splitlines() if kind in IN_LINES else case["text"]
     more = {"fields": case["fields"]} if "fields" in case else {}
-    value = getattr(gpus, kind)(text, **more)
+    value = getattr(answers, kind)(text, **more)
     assert ([plain(each) for each in value] if isinstance(value, list) else plain(value)) == case["gives"]
 
 
@@ -39,7 +39,7 @@ def test_every_recorded_text_has_an_origin() -> None:
 def test_the_fields_that_are_asked_for_are_read() -> None:
     # made up: no published text has just these fields
     row = "NVIDIA A40, GPU-86e60957-0cc5-7959-855b-28f0d7bac243, 00000000:4F:00.0, 550.163.01, [N/A]"
-    (gpu,) = gpus.from_query([row])
+    (gpu,) = answers.from_query([row])
     assert plain(gpu) == {
         "model": "NVIDIA A40",
         "uuid": "GPU-86e60957-0cc5-7959-855b-28f0d7bac243",
@@ -67,17 +67,17 @@ def test_the_fields_that_are_asked_for_are_read() -> None:
     ],
 )
 def test_a_gpu_that_cannot_be_reached_is_named(text: str, address: str, reason: str) -> None:
-    assert list(gpus.lost(text)) == [(address, reason)]
+    assert list(answers.lost(text)) == [(address, reason)]
 
 
 def test_no_driver_is_no_version() -> None:
-    assert gpus.from_version("") is None
+    assert answers.from_version("") is None
 
 
 def test_a_gpu_in_a_slot_that_the_driver_does_not_know() -> None:
     """Two Quadro RTX 6000 are in slots, and the driver has one of them."""
-    slots = gpus.from_lspci(RECORDED["from_lspci"][0]["text"].splitlines())
-    (missing,) = gpus.unseen(slots, [gpus.Gpu("Quadro RTX 6000", address="0000:73:00.0")])
+    slots = answers.from_lspci(RECORDED["from_lspci"][0]["text"].splitlines())
+    (missing,) = answers.unseen(slots, [answers.Gpu("Quadro RTX 6000", address="0000:73:00.0")])
     assert missing.address == "0000:d5:00.0"
 
 
@@ -91,4 +91,4 @@ def test_a_gpu_in_a_slot_that_the_driver_does_not_know() -> None:
     ],
 )
 def test_an_address_has_one_form(written: str, kernel: str) -> None:
-    assert gpus.address_of(written) == kernel
+    assert answers.address_of(written) == kernel

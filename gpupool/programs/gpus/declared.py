@@ -1,9 +1,8 @@
 """What a node's GPUs are against what the inventory says they are."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-
-from gpupool.nvidia.names import is_model
 
 
 def differences(
@@ -11,13 +10,13 @@ def differences(
 ) -> Iterator[str]:
     """Return what is missing, more than declared, or of a type that is not declared, a few words each.
 
-    `declared` counts a node's GPUs by type, `models` gives the models of each type, `reported` are the names that the
-    GPUs have by themselves.
+    `declared` counts a node's GPUs by type, `models` gives the patterns of each type (`gpupool.nvidia.names.pattern`),
+    `reported` are the names that the GPUs have by themselves.
     """
     seen: Counter[str] = Counter()
     strange: Counter[str] = Counter()
     for name in reported:
-        fitting = [gpu for gpu in declared if any(is_model(name, model) for model in models.get(gpu, ()))]
+        fitting = [gpu for gpu in declared if any(is_model(name, each) for each in models.get(gpu, ()))]
         # what fits two types counts for the one that still lacks some
         gpu = next((each for each in fitting if seen[each] < declared[each]), fitting[0] if fitting else None)
         if gpu is None:
@@ -31,3 +30,9 @@ def differences(
             yield f"{seen[gpu]} {gpu}, but {count} declared"
     for name, count in strange.items():
         yield f"{count} {name}, which is not a declared type"
+
+
+def is_model(reported: str, pattern: str) -> bool:
+    """Return whether a GPU that calls itself `reported` is of the model that a pattern is for."""
+    words = re.findall(r"[a-z0-9]+", reported.lower())
+    return bool(re.fullmatch(pattern, " ".join(word for word in words if word != "nvidia")))

@@ -2,10 +2,10 @@
 
 import pytest
 
-from gpupool.nvidia.declared import differences
-from gpupool.nvidia.names import is_model, of_model
+from gpupool.nvidia.names import of_model, pattern
+from gpupool.programs.gpus.declared import differences, is_model
 
-# names that nvidia-smi has for the five clusters' models and some more; most are in tests/facts/recorded_gpus.yml
+# names that nvidia-smi has for the five clusters' models and some more; most are in recorded.yml
 SAME = [
     ("Tesla K40m", "Tesla K40"),
     ("Tesla V100-SXM2-16GB", "Tesla V100"),
@@ -39,12 +39,12 @@ OTHER = [
 
 @pytest.mark.parametrize(("reported", "declared"), SAME)
 def test_one_model_under_two_names(reported: str, declared: str) -> None:
-    assert is_model(reported, declared)
+    assert is_model(reported, pattern(declared))
 
 
 @pytest.mark.parametrize(("reported", "declared"), OTHER)
 def test_two_models_with_names_alike(reported: str, declared: str) -> None:
-    assert not is_model(reported, declared)
+    assert not is_model(reported, pattern(declared))
 
 
 def test_titan_x_by_itself_may_be_maxwell_or_pascal() -> None:
@@ -71,4 +71,5 @@ MODELS = {"a40": ["A40"], "titan_x": ["Titan X", "Titan Xp"], "ws": ["unknown"]}
 def test_what_a_node_has_against_what_is_declared(
     declared: dict[str, int], reported: list[str], reasons: list[str]
 ) -> None:
-    assert list(differences(declared, MODELS, reported)) == reasons
+    patterns = {gpu: [pattern(model) for model in models] for gpu, models in MODELS.items()}
+    assert list(differences(declared, patterns, reported)) == reasons

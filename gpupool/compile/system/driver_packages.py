@@ -1,0 +1,49 @@
+"""Which Debian packages a driver is made of."""
+
+from gpupool.nvidia.tables import Module, distributions, read, version
+from gpupool.wanted import GpuDriver
+
+#: Names that packages of a driver begin or end with, as apt_preferences(5) takes them.
+PATTERNS = "*nvidia* libcuda1 libnvcuvid1 cuda-drivers*"
+
+
+def from_debian(debian: str, branch: str, module: Module, exact: str | None) -> GpuDriver:
+    """Return the packages of a branch that a release of Debian has; KeyError for another branch."""
+    row = read("packages")["debian"]
+    series = _series(debian)
+    own = series[branch]
+
+    def named(pattern: str, of: str = own) -> str:
+        cuda = row["cuda"]["other" if of else ""].format(series=of)
+        return pattern.format(series=of, cuda=cuda)
+
+    modules = {kind: named(name) for kind, name in row["module"].items()}
+    others = [each for each in series.values() if each != own]
+    return GpuDriver(
+        branch,
+        exact,
+        (modules[module], *map(named, row["held"])),
+        tuple(row["beside"]),
+        (
+            *(name for kind, name in modules.items() if kind != module and not own),
+            *(named(row["module"]["proprietary"], other) for other in others),
+            *(named(row["alternative"], other) for other in others),
+        ),
+    )
+
+
+def from_repository(branch: str, module: Module, exact: str | None) -> GpuDriver:
+    """Return the packages of a branch under the names that NVIDIA's own repository has."""
+    rows = read("packages")["nvidia"]
+    row = [each for each in rows if version(each["branch"]) <= version(branch)][-1]
+    names = (row["module"][module], *row["held"])
+    held = dict.fromkeys(name.format(branch=branch) for name in names)
+    return GpuDriver(branch, exact, tuple(held), tuple(row["beside"]), tuple(row["instead"][module]))
+
+
+def _series(debian: str) -> dict[str, str]:
+    """Return by branch what its packages have in their names, such as `tesla-535-`."""
+    return {
+        branch: packages.driver.removeprefix("nvidia-").removesuffix("driver")
+        for branch, packages in distributions()[debian].branches.items()
+    }

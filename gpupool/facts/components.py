@@ -1,0 +1,73 @@
+"""Which components of Debian a node's apt reads, and from where: contrib and non-free are often left out."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pyinfra.api.command import StringCommand
+
+from gpupool.facts.look import Look
+from gpupool.facts.script import ask
+from gpupool.shell import shell_file
+
+_LOOK = shell_file(__package__, "components.sh")
+_ONE_LINE = re.compile(r"deb\s+(?:\[(?P<options>[^]]*)\]\s+)?(?P<uri>\S+)\s+(?P<suite>\S+)(?P<components>[^#]*)")
+_FIELD = re.compile(r"^([A-Za-z-]+):(.*(?:\n[ \t].*)*)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Archive:
+    """A suite of Debian on a mirror, with the components that apt reads; `key` is what follows `Signed-By:`, if any."""
+
+    uri: str
+    suite: str
+    codename: str
+    components: tuple[str, ...]
+    key: str
+
+
+class Components(Look[list[Archive]]):
+    """Debian's own archives, as far as apt has read their lists; sources in the file `without` do not count."""
+
+    def command(self, without: str) -> StringCommand:
+        """Ask apt itself, and its files for the keys, which apt does not tell."""
+        return ask(_LOOK, without)
+
+    def read(self, lines: list[str]) -> list[Archive]:
+        """Read the answer. apt tells whose an archive is, but leaves out components whose lists are empty."""
+        files: dict[str, list[str]] = {}
+        codenames: dict[tuple[str, str], str] = {}
+        for line in lines:
+            kind, *rest = line.split("\t", 2 if line.startswith("L") else 4)
+            if kind == "L":
+                files.setdefault(rest[0], []).append(rest[1])
+            elif rest[0] == "Debian":
+                codenames[rest[2].rstrip("/"), rest[3]] = rest[1]
+        entries = [entry for name, text in files.items() for entry in _entries(name, text)]
+        return [
+            Archive(
+                *place,
+                codename,
+                tuple(sorted({name for at, components, _ in entries if at == place for name in components})),
+                next((key for at, _, key in entries if at == place), ""),
+            )
+            for place, codename in codenames.items()
+        ]
+
+
+def _entries(name: str, lines: Sequence[str]) -> Iterator[tuple[tuple[str, str], list[str], str]]:
+    """Return mirror and suite of each entry of a file, its components, and what it says after `Signed-By:`."""
+    if not name.endswith(".sources"):
+        for match in filter(None, map(_ONE_LINE.match, lines)):
+            options = dict(option.partition("=")[::2] for option in (match["options"] or "").split())
+            key = options.get("signed-by", "").replace(",", " ")
+            yield (match["uri"].rstrip("/"), match["suite"]), match["components"].split(), key
+        return
+    text = "\n".join(line for line in lines if not line.startswith("#"))
+    for stanza in re.split(r"\n\s*\n", text):
+        fields = {key.lower(): value.strip() for key, value in _FIELD.findall(stanza)}
+        if "deb" in fields.get("types", "").split() and fields.get("enabled", "yes").lower() != "no":
+            for uri in fields.get("uris", "").split():
+                for suite in fields.get("suites", "").split():
+                    place = uri.rstrip("/"), suite
+                    yield place, fields.get("components", "").split(), fields.get("signed-by", "")

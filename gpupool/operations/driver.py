@@ -1,0 +1,120 @@
+"""The GPU driver: installed and held, and never changed under a job.
+
+A change is made where no driver is loaded, or where no job is and none can begin: on a drained node. Elsewhere the
+driver stays, and `settled` names it when all else is done.
+"""
+
+from collections.abc import Iterator
+
+from gpupool.facts.driver import Driver, DriverState
+from gpupool.operations import packages
+from gpupool.operations.ambient import executing, this_host
+from gpupool.operations.frame import Commands, Refused, look, operation
+from gpupool.operations.work import Work
+from gpupool.shell import shell_file, values
+from gpupool.wanted import GpuDriver
+
+_PRELUDE = packages.APT + shell_file(__package__, "driver.sh")
+
+
+@operation
+def installed(driver: GpuDriver, node: str, patterns: list[str]) -> Commands:
+    """Have a driver's packages installed and held, in the version that the pins say, and load its module.
+
+    `patterns` are names of packages, with `*`, of which those of the driver's version are held; `node` is what Slurm
+    calls the node. Nothing is changed while jobs use the driver, or may begin to.
+    """
+    state = _look(driver, node, patterns)
+    late, work = _differs(driver, state), Work()
+    beside = [package for package in driver.beside if package not in state.installed]
+    if late and _waits_for(state):
+        late, beside = {}, []  # `settled` says so
+    work.changes |= late | dict.fromkeys(beside)
+    if late or beside:
+        work.lines += ["fresh || update || :", '[ -z "$(dpkg --audit)" ] || mend']
+    if late:
+        # in one command: what is beside the driver would bring the libraries of another one
+        work.run("offered", *driver.held)
+        removed = [f"{name}-" for name in driver.instead if name in state.installed]
+        work.run("change", *driver.held, *driver.beside, *removed)
+    elif beside:
+        work.run("get", *beside)
+    unheld = [] if _differs(driver, state) else _unheld(driver, state)
+    if unheld:
+        work.changes["hold"] = f"{', '.join(unheld)}\n"
+    if late or beside or unheld:
+        work.run("hold", *patterns)
+    if late:
+        work.run("reload")
+    yield from work.carry_out(
+        f"GPU driver {driver.prefix}*: as wanted, or left while jobs use it",
+        values(prefix=driver.prefix) + _PRELUDE,
+    )
+
+
+@operation
+def settled(driver: GpuDriver, node: str, patterns: list[str]) -> None:
+    """Fail with the reason where the driver waits for a drain, or is installed and another one is loaded.
+
+    To be called when all else is done: it holds nothing else up. It changes nothing itself.
+    """
+    state = _look(driver, node, patterns)
+    late = _differs(driver, state)
+    if late and (why := _waits_for(state)):
+        wanted = driver.version or f"{driver.prefix}*"
+        raise Refused(
+            f"GPU driver {state.loaded} stays, for {why}; wanted: {wanted} ({', '.join(late)}); "
+            f"drain the node (scontrol update nodename={node} state=drain reason=driver), then apply again"
+        )
+    if executing() and not late and (other := _other_loaded(driver, state)):
+        raise Refused(f"GPU driver {_version(driver, state)} is installed, but {other}: reboot the node without jobs")
+    this_host().noop("the GPU driver waits for nothing")
+
+
+def _look(driver: GpuDriver, node: str, patterns: list[str]) -> DriverState:
+    names = [*patterns, *driver.held, *driver.beside, *driver.instead]
+    return look(Driver, "the GPU driver", node=node, packages=list(dict.fromkeys(names)))
+
+
+def _differs(driver: GpuDriver, state: DriverState) -> dict[str, str | None]:
+    """Return by package what is to be changed."""
+    return dict(_changes(driver, state))
+
+
+def _changes(driver: GpuDriver, state: DriverState) -> Iterator[tuple[str, str | None]]:
+    versions = {state.installed.get(name) for name in driver.held}
+    # packages of one version are not all packed as often: one of them has exactly this one
+    exact = driver.version is None or driver.version in versions
+    for name in driver.held:
+        now = state.installed.get(name)
+        if now is None or not now.startswith(driver.prefix) or not exact:
+            wanted = driver.version or f"{driver.prefix}*"
+            yield name, f"{now} becomes {wanted}\n" if now else f"{wanted}\n"
+    for name in driver.instead:
+        if name in state.installed:
+            yield name, "will be removed: of another driver\n"
+
+
+def _unheld(driver: GpuDriver, state: DriverState) -> list[str]:
+    ours = (name for name, version in state.installed.items() if version.startswith(driver.prefix))
+    return sorted(name for name in ours if name not in state.held)
+
+
+def _waits_for(state: DriverState) -> str | None:
+    """Return why the driver may not be changed now."""
+    if state.loaded is None:
+        return None
+    if state.jobs:
+        return f"jobs are on the node ({', '.join(state.jobs)})"
+    return "jobs may begin on the node at any moment" if state.open else None
+
+
+def _other_loaded(driver: GpuDriver, state: DriverState) -> str | None:
+    if state.nouveau:
+        return "nouveau is loaded"
+    return f"{state.loaded} is loaded" if state.loaded and state.loaded != _version(driver, state) else None
+
+
+def _version(driver: GpuDriver, state: DriverState) -> str:
+    """Return the version that is installed, as the module says it: 550.163.01."""
+    return state.installed.get(driver.held[0], "").rpartition("-")[0]

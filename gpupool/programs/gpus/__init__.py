@@ -1,0 +1,1 @@
+"""What a node's GPUs are against what the inventory says they are."""

@@ -1,0 +1,40 @@
+"""GPUs are those of the inventory, and the driver that is loaded is the one that is wanted and installed."""
+
+import pytest
+from testinfra.host import Host
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.system.driver import CHECK, driver_for, has_check
+from gpupool.facts.driver import Driver
+
+
+def test_gpus_are_those_of_the_inventory(cluster: Cluster, node: Node, host: Host) -> None:
+    if not has_check(cluster, node):
+        return
+    done = host.run(CHECK)
+    assert done.rc == 0, done.stdout.strip() or done.stderr.strip()
+
+
+def test_driver_is_the_one_that_is_wanted_and_loaded(cluster: Cluster, node: Node, host: Host) -> None:
+    wanted = driver_for(cluster, node)
+    if wanted is None:
+        return
+    fact = Driver()
+    command = fact.command(node=node.slurm_name, packages=wanted.held).get_raw_value()
+    state = fact.process(host.run(command).stdout.splitlines())
+    if state is None:
+        pytest.fail("the node does not say which driver it has")
+    versions = {name: state.installed.get(name, "not installed") for name in wanted.held}
+    wrong = [f"{name} is {now}" for name, now in versions.items() if not now.startswith(wanted.prefix)]
+    assert not wrong, f"wanted is {wanted.prefix}*: {', '.join(wrong)} (apply changes it when the node is drained)"
+    free = [name for name in versions if name not in state.held]
+    assert not free, f"an upgrade of the system would change the driver: {', '.join(free)} not held"
+    installed = versions[wanted.held[0]].rpartition("-")[0]
+    assert state.loaded == installed, (
+        f"driver {state.loaded or 'none'} is loaded, {installed} is installed (reboot the node when it has no jobs)"
+    )
+
+
+def test_gpus_stay_initialized_between_jobs(cluster: Cluster, node: Node, host: Host) -> None:
+    if driver_for(cluster, node):
+        assert host.service("nvidia-persistenced").is_running, "nvidia-persistenced does not run"

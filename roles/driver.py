@@ -1,0 +1,29 @@
+"""The GPU driver, and the check of a node's GPUs; in a testbed, where GPUs are stand-ins, neither."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile import files_of
+from gpupool.compile.system.driver import DEVICES_UNIT, driver_for
+from gpupool.compile.system.driver_packages import PATTERNS
+from gpupool.compile.system.repositories import COMPONENTS
+from gpupool.operations import driver, files, service, sources
+
+
+def apply(cluster: Cluster, node: Node) -> None:
+    """Pins come before the packages, device files before slurmd. A driver that jobs use stays as it is."""
+    own = files_of(cluster, node, "driver")
+    wanted = driver_for(cluster, node)
+    if wanted:
+        sources.components(name="Components of Debian", debian=cluster.software.debian, path=COMPONENTS)
+        sources.refreshed(name="Lists of components", paths=[COMPONENTS])
+    if own:
+        files.put(name="GPU check and pins", files=own)
+    if wanted:
+        driver.installed(name="GPU driver", driver=wanted, node=node.slurm_name, patterns=PATTERNS.split())
+        service.at_boot(name="GPU devices at boot", units=[DEVICES_UNIT.rpartition("/")[2]])
+
+
+def look(cluster: Cluster, node: Node) -> None:
+    """Last: a driver that waits for a drain or a reboot is named, when all else is done."""
+    wanted = driver_for(cluster, node)
+    if wanted:
+        driver.settled(name="GPU driver in use", driver=wanted, node=node.slurm_name, patterns=PATTERNS.split())

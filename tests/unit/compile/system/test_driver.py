@@ -1,0 +1,97 @@
+"""The packages and pins of a node's driver."""
+
+from pathlib import Path
+
+import inventories
+import pytest
+
+from gpupool.cluster.load import load
+from gpupool.cluster.model import Cluster
+from gpupool.compile import files_of
+from gpupool.compile.system.driver import CHECK, NOUVEAU, PINS, driver_for
+from gpupool.compile.system.driver_packages import from_debian, from_repository
+from gpupool.compile.system.packages import packages_for
+from gpupool.nvidia.tables import distributions
+from gpupool.testbed.overlay import stand_in
+
+EXAMPLE = load(inventories.INVENTORY / "example")
+
+
+def text(cluster: Cluster, node: str, path: str) -> str:
+    (file,) = (file for file in files_of(cluster, cluster.nodes[node], "driver") if file.path == path)
+    return file.text
+
+
+def test_debian_has_a_name_of_its_own_for_each_of_its_drivers() -> None:
+    newest = from_debian("trixie", "550", "proprietary", None)
+    assert newest.held[:3] == ("nvidia-kernel-dkms", "nvidia-smi", "libcuda1")
+    older = from_debian("trixie", "535", "proprietary", None)
+    assert older.held[:3] == ("nvidia-tesla-535-kernel-dkms", "nvidia-tesla-535-smi", "libnvidia-tesla-535-cuda1")
+    assert "nvidia-tesla-535-alternative" in newest.instead
+    assert "nvidia-alternative" in older.instead
+
+
+def test_the_other_kernel_module_makes_room() -> None:
+    closed, open_ = (from_debian("trixie", "550", module, None) for module in ("proprietary", "open"))
+    assert open_.held[0] == "nvidia-open-kernel-dkms" in closed.instead
+    assert closed.held[0] == "nvidia-kernel-dkms" in open_.instead
+
+
+@pytest.mark.parametrize("debian", list(distributions()))
+def test_no_driver_of_debian_removes_a_package_of_its_own(debian: str) -> None:
+    for branch in distributions()[debian].branches:
+        driver = from_debian(debian, branch, "proprietary", None)
+        assert not {*driver.held, *driver.beside} & set(driver.instead)
+
+
+@pytest.mark.parametrize("branch", ["460", "550", "580", "620"])
+@pytest.mark.parametrize("module", ["open", "proprietary"])
+def test_no_driver_of_nvidia_does_so_either(branch: str, module: str) -> None:
+    driver = from_repository(branch, module, None)  # type: ignore[arg-type]
+    assert not {*driver.held, *driver.beside} & set(driver.instead)
+
+
+def test_nvidias_own_repository_has_its_own_names() -> None:
+    assert from_repository("460", "proprietary", None).held == ("cuda-drivers-460",)
+    assert from_repository("550", "open", None).held == ("nvidia-kernel-open-dkms", "cuda-drivers-550")
+    assert from_repository("580", "open", None).held == ("nvidia-kernel-open-dkms", "nvidia-driver-cuda")
+
+
+def test_a_branch_is_pinned_above_whatever_is_installed() -> None:
+    assert "Pin: version 550.*\nPin-Priority: 1001\n" in text(EXAMPLE, "a40-01", PINS)
+
+
+def test_an_exact_version_is_pinned_above_the_rest_of_its_branch(tmp_path: Path) -> None:
+    replaced = ('driver_branch: "550"\n    cuda: "12.4"', 'driver_branch: "550"\n    version: 550.163.01-2')
+    cluster = inventories.changed(inventories.INVENTORY / "example", tmp_path, replaced)
+    pins = text(cluster, "a40-01", PINS)
+    assert pins.index("Pin: version 550.163.01-2\nPin-Priority: 1002\n") < pins.index("Pin: version 550.163.01*\n")
+
+
+def test_nouveau_is_kept_from_the_gpus() -> None:
+    assert "blacklist nouveau\n" in text(EXAMPLE, "a40-01", NOUVEAU)
+
+
+def test_every_gpu_has_its_device_file_before_slurmd() -> None:
+    unit = text(EXAMPLE, "a40-01", "/etc/systemd/system/gpupool-gpus.service")
+    assert "ExecStart=/usr/bin/nvidia-modprobe -c0 -c1 -c2 -c3 -u\n" in unit
+    drop_in = text(EXAMPLE, "a40-01", "/etc/systemd/system/slurmd.service.d/gpupool-gpus.conf")
+    assert "After=gpupool-gpus.service" in drop_in
+
+
+def test_gpus_are_checked_where_a_person_has_installed_the_driver(tmp_path: Path) -> None:
+    text_ = (inventories.INVENTORY / "example" / "software.yml").read_text()
+    start = text_.index("  cuda:\n    where")
+    cuda = text_[start : text_.index("  # nv_gpu: users")]
+    cluster = inventories.changed(inventories.INVENTORY / "example", tmp_path, (cuda, ""))
+    node = cluster.nodes["a40-01"]
+    assert driver_for(cluster, node) is None
+    paths = {file.path for file in files_of(cluster, node, "driver")}
+    assert CHECK in paths
+    assert PINS not in paths
+    assert {"pciutils", "python3"} <= set(packages_for(cluster, node))
+
+
+def test_a_testbed_has_neither_a_driver_nor_the_check() -> None:
+    cluster = stand_in(EXAMPLE, cgroup="v2")
+    assert [file for node in cluster.nodes.values() for file in files_of(cluster, node, "driver")] == []

@@ -1,0 +1,104 @@
+"""The check of a node's GPUs as slurmd runs it, with an nvidia-smi and a lspci that say what real ones have said."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gpupool.nvidia.names import pattern
+from gpupool.programs.gpus import __main__ as program
+
+PROGRAMS = Path(program.__file__).parents[1]
+RECORDED = yaml.safe_load((Path(__file__).parent / "recorded.yml").read_text(encoding="utf-8"))
+MODULE = RECORDED["from_version"][0]["text"]
+#: Two in slots, from the recorded texts.
+SLOTS = RECORDED["from_lspci"][0]["text"]
+FIRST = "Quadro RTX 6000, GPU-86e60957-0cc5-7959-855b-28f0d7bac243, 00000000:73:00.0\n"
+SECOND = "Quadro RTX 6000, GPU-96e60957-0cc5-7959-855b-28f0d7bac243, 00000000:D5:00.0\n"
+MISMATCH = RECORDED["from_query"][3]["text"]
+LOST = (
+    "Unable to determine the device handle for GPU 0000:D5:00.0: GPU is lost. Reboot the system to recover this GPU\n"
+)
+Check = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def check(tmp_path: Path) -> Check:
+    """Run the check, on a node with two Quadro RTX 6000 by its inventory."""
+
+    def run(
+        smi: str, smi_status: int = 0, slots: str = SLOTS, module: str = MODULE, **declared: str
+    ) -> tuple[int, str]:
+        declared = declared or {"rtx_6000": "Quadro RTX 6000"}
+        gpus = {name: {"count": 2 // len(declared), "models": [pattern(model)]} for name, model in declared.items()}
+        (tmp_path / "gpus.json").write_text(json.dumps({"gpus": gpus}))
+        for name, text, status in (("nvidia-smi", smi, smi_status), ("lspci", slots, 0)):
+            (tmp_path / f"{name}.txt").write_text(text)
+            (tmp_path / name).write_text(f"#!/bin/sh\n/bin/cat {tmp_path}/{name}.txt\nexit {status}\n")
+            (tmp_path / name).chmod(0o755)
+        version = tmp_path / "proc/driver/nvidia/version"
+        version.parent.mkdir(parents=True, exist_ok=True)
+        version.write_text(module)
+        done = subprocess.run(
+            ["/usr/bin/env", "python3", "-P", "-B", "-m", "gpus", tmp_path / "gpus.json", tmp_path / "proc"],
+            env={"PYTHONPATH": str(PROGRAMS), "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.stderr == ""
+        return done.returncode, done.stdout
+
+    return run
+
+
+def test_gpus_as_declared_are_not_worth_a_word(check: Check) -> None:
+    assert check(FIRST + SECOND) == (0, "")
+
+
+@pytest.mark.promise("SKY-008")
+def test_a_gpu_that_the_driver_does_not_see_is_a_reason(check: Check) -> None:
+    assert check(FIRST) == (
+        1,
+        "gpupool: the driver 384.98 does not see TU102GL [Quadro RTX 6000/8000] at 0000:d5:00.0; "
+        "1 of 2 rtx_6000 missing\n",
+    )
+
+
+def test_a_gpu_that_fell_off_the_bus_is_a_reason_with_its_address(check: Check) -> None:
+    status, line = check(FIRST + LOST, 15)
+    assert status == 1
+    assert line.startswith("gpupool: GPU 0000:d5:00.0: GPU is lost. Reboot the system to recover this GPU; ")
+
+
+def test_a_gpu_in_no_slot_any_more_is_a_reason(check: Check) -> None:
+    one = SLOTS.splitlines()[0]
+    assert check(FIRST, slots=one) == (1, "gpupool: 1 of 2 rtx_6000 missing\n")
+
+
+def test_gpus_of_another_type_are_a_reason(check: Check) -> None:
+    line = "gpupool: 2 of 2 a40 missing; 2 Quadro RTX 6000, which is not a declared type\n"
+    assert check(FIRST + SECOND, a40="A40") == (1, line)
+
+
+def test_libraries_of_another_version_than_the_module_are_a_reason(check: Check) -> None:
+    assert check(MISMATCH, 18) == (1, f"gpupool: nvidia-smi: {MISMATCH}")
+
+
+@pytest.mark.parametrize("module", ["", "NVRM: no\n"])
+def test_no_driver_is_a_reason(check: Check, module: str) -> None:
+    assert check("", module=module) == (1, "gpupool: no NVIDIA driver is loaded\n")
+
+
+def test_it_needs_nothing_but_the_standard_library() -> None:
+    done = subprocess.run(
+        ["python3", "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(PROGRAMS)!r}); import gpus.__main__"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")

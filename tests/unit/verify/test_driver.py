@@ -1,0 +1,50 @@
+"""What the checks of a driver say of one that is not as it should be."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import inventories
+import pytest
+
+from gpupool.cluster.load import load
+from gpupool.compile.system.driver import driver_for
+from gpupool.facts.script import END
+from gpupool.verify import test_driver
+
+EXAMPLE = load(inventories.INVENTORY / "example")
+NODE = EXAMPLE.nodes["a40-01"]
+RIGHT = "550.163.01-2"
+
+
+def look(*lines: str, version: str = RIGHT, hold: str = "h") -> None:
+    """Check a node with packages of a version, which says these lines besides."""
+    wanted = driver_for(EXAMPLE, NODE)
+    assert wanted
+    packages = [f"P\t{hold}i \t{name}\t{version}" for name in wanted.held]
+    text = "\n".join([*packages, *lines, END])
+    host: Any = SimpleNamespace(run=lambda command: SimpleNamespace(stdout=text))
+    test_driver.test_driver_is_the_one_that_is_wanted_and_loaded(EXAMPLE, NODE, host)
+
+
+def test_a_driver_that_is_loaded_as_installed_passes() -> None:
+    look("M\t550.163.01")
+
+
+@pytest.mark.parametrize(
+    ("lines", "version", "hold", "why"),
+    [
+        (["M\t535.261.03"], RIGHT, "h", r"535.261.03 is loaded, 550.163.01 is installed \(reboot the node"),
+        ([], RIGHT, "h", "driver none is loaded"),
+        (["M\t550.163.01"], "535.261.03-1", "h", r"wanted is 550.\*: nvidia-kernel-dkms is 535.261.03-1"),
+        (["M\t550.163.01"], RIGHT, "i", "an upgrade of the system would change the driver: nvidia-kernel-dkms"),
+    ],
+)
+def test_another_driver_is_named(lines: list[str], version: str, hold: str, why: str) -> None:
+    with pytest.raises(AssertionError, match=why):
+        look(*lines, version=version, hold=hold)
+
+
+def test_wrong_gpus_are_named_as_slurm_is_told() -> None:
+    host: Any = SimpleNamespace(run=lambda command: SimpleNamespace(rc=1, stdout="gpupool: 1 of 4 a40 missing\n"))
+    with pytest.raises(AssertionError, match=r"^gpupool: 1 of 4 a40 missing"):
+        test_driver.test_gpus_are_those_of_the_inventory(EXAMPLE, NODE, host)
