@@ -5,6 +5,7 @@ from types import ModuleType
 from gpupool.cluster.checks import (
     drivers,
     homes,
+    jobs,
     limits,
     names,
     policy,
@@ -25,7 +26,7 @@ def _in(room: ModuleType) -> tuple[Check, ...]:
 
 
 NAMES = _in(names)
-_OTHERS = (sums, policy, limits, room, storage, spaces, zfs, system, homes, tools, drivers)
+_OTHERS = (sums, policy, limits, room, storage, spaces, zfs, system, homes, tools, jobs, drivers)
 CHECKS = (*NAMES, *(check for room in _OTHERS for check in _in(room)))
 
 
