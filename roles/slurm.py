@@ -3,6 +3,7 @@
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.slurm.conf import compute_nodes
+from gpupool.compile.slurm.jobs import TMP_CONF
 from gpupool.operations import files, slurm, trial
 
 
@@ -13,6 +14,7 @@ def keep(cluster: Cluster, node: Node) -> None:
         files=files_of(cluster, node, "slurm"),
         partitions=list(cluster.partitions),
         nodes=compute_nodes(cluster),
+        idle=[TMP_CONF],
     )
 
 

@@ -3,10 +3,11 @@
 Tried on 24.11, `scontrol reconfigure` as well as a restart. Jobs end with a partition that is removed (pending ones
 too), with their node, or when their node has other CPUs or GPUs. They live on when a node only leaves their partition,
 when a time limit gets shorter, when a partition takes their account or QoS no more, when memory or features change.
+New steps of a running job fail when /tmp becomes the job's own, or no longer is (job_container.conf(5)).
 `gpupool.operations.trial` asks slurmctld itself, just before the files are put.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from weakref import WeakSet
 
@@ -26,12 +27,16 @@ _refused: WeakSet[Any] = WeakSet()  # hosts on which this run would cost jobs
 
 
 @operation
-def refuse_job_loss(files: list[File], partitions: list[str], nodes: list[SlurmNode]) -> None:
+def refuse_job_loss(
+    files: list[File], partitions: list[str], nodes: list[SlurmNode], idle: list[str] | None = None
+) -> None:
     """Refuse to go on when jobs, running or waiting, need what slurm.conf will no longer have, or have otherwise.
 
     `partitions` and `nodes` are all that it will have; a renamed one is a new one. To be called before the
     `files` are put, on each host that gets them. Nothing is asked while slurmctld runs with just these files (what
     somebody made by hand beside them, a partition say, then lives on), and without a slurmctld that answers.
+
+    `idle` are paths, wanted or not, whose contents may change only while no job runs.
     """
     paths = [file.path for file in files]
     unit = this_host().get_fact(Unit, unit="slurmctld.service", paths=paths)
@@ -40,6 +45,9 @@ def refuse_job_loss(files: list[File], partitions: list[str], nodes: list[SlurmN
         return
     state = look(Queue, "the jobs from slurmctld")
     losses = list(_losses(state, partitions, {node.name: NodeShape(node.cpus, dict(node.gpus)) for node in nodes}))
+    if idle and (running := [job for job in state.jobs if job.running]):
+        sums = {file.path: sha256_of(file.text) for file in files}
+        losses += [(f"{path} changes", running, "nodename=ALL reason=tmp") for path in _changed(idle, sums)]
     if losses:
         count = len({job.id for _, jobs, _ in losses for job in jobs})
         told = "; ".join(f"{what}: {_named(jobs)}" for what, jobs, _ in losses[:3])
@@ -89,6 +97,12 @@ def _differ(files: list[File]) -> bool:
     sums = {file.path: sha256_of(file.text) for file in files}
     there = this_host().get_fact(Paths, paths=list(sums), shown=sums)
     return there is None or any(path not in there or there[path].sha256 != sha256 for path, sha256 in sums.items())
+
+
+def _changed(paths: list[str], sums: Mapping[str, str]) -> list[str]:
+    there = look(Paths, "the files of Slurm", paths=paths, shown={})
+    now = {path: there[path].sha256 if path in there else None for path in paths}
+    return [path for path in paths if now[path] != sums.get(path)]
 
 
 def _losses(

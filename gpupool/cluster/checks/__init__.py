@@ -7,6 +7,7 @@ from gpupool.cluster.checks import (
     docker,
     drivers,
     homes,
+    jobs,
     limits,
     modules,
     names,
@@ -47,6 +48,7 @@ _OTHERS = (
     modules,
     docker,
     singularity,
+    jobs,
 )
 CHECKS = (*NAMES, *(check for room in _OTHERS for check in _in(room)))
 

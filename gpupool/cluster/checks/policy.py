@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.checks.site import Site
-from gpupool.cluster.checks.slurm_keys import OWN_KEYS
+from gpupool.cluster.checks.slurm_keys import HEALTH_KEYS, OWN_KEYS
 from gpupool.cluster.complaints import Complaint
 from gpupool.unix import within
 
@@ -122,8 +122,10 @@ def ensure_isolated_nodes_stay_out(site: Site) -> Iterator[Complaint]:
 
 def ensure_parameters_are_free(site: Site) -> Iterator[Complaint]:
     """slurm.parameters does not set a key that gpupool writes itself."""
-    for key in site.inventory.slurm.parameters:
-        if key.lower() in OWN_KEYS:
+    slurm = site.inventory.slurm
+    own = OWN_KEYS | HEALTH_KEYS if slurm.health and slurm.health.enabled else OWN_KEYS
+    for key in slurm.parameters:
+        if key.lower() in own:
             message = f"{key} is written by gpupool from the rest of the inventory"
             yield Complaint(("slurm", "parameters", key), message, "Slurm would take the last of the two lines")
 

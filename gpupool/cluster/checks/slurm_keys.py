@@ -16,3 +16,5 @@ OWN_KEYS = frozenset(
     PropagateResourceLimitsExcept LaunchParameters NodeName PartitionName Include DownNodes FrontendName NodeSet
     """.lower().split()
 )
+#: Written only with slurm.health: a site may have a program of its own.
+HEALTH_KEYS = frozenset(("healthcheckprogram", "healthcheckinterval", "healthchecknodestate"))

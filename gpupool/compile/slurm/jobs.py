@@ -25,17 +25,16 @@ _PLACEHOLDER = re.compile(r"(\{(?:user|account|id|domain)\})")
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the programs that slurm.conf names, and what keeps logind from doing the epilog's work too early."""
-    if not node.has("compute"):
-        return
-    wanted = parameters(cluster)
-    if "TaskProlog" in wanted:
-        yield File(TASK_PROLOG, task_prolog(cluster), mode="0755")
-    if "Epilog" in wanted:
+    """Yield the programs that slurm.conf may name, and what keeps logind from doing the epilog's work too early.
+
+    All compute nodes have them, needed or not: where slurm.conf still names one that is gone, jobs end and nodes drain.
+    """
+    if node.has("compute"):
         clean = cleans(cluster, node)
         values = {"cluster": cluster, "clean": clean, "jobs": JOBS}
         yield File(PROLOG, fill("prolog", **values), mode="0755")
         yield File(EPILOG, fill("epilog", **values, tops=CLEANED, patience=PATIENCE), mode="0755")
+        yield File(TASK_PROLOG, task_prolog(cluster), mode="0755")
         if clean:
             yield File(LOGIND, fill("logind-jobs.conf", cluster=cluster))
 
@@ -44,6 +43,9 @@ def parameters(cluster: Cluster) -> dict[str, str]:
     """Return the keys of slurm.conf; the same for all nodes, so all compute nodes have the programs."""
     keys: dict[str, str] = {}
     if any(cleans(cluster, node) for node in cluster.having("compute")):
+    """Return the keys of slurm.conf, which is the same for all nodes."""
+    keys = {}
+    if any(timer.job == "shm-clean" for timer in cluster.timers):
         keys |= {"Prolog": PROLOG, "Epilog": EPILOG}
     if variables(cluster) or (cluster.gpu.device_env and cluster.gpu_types):
         keys["TaskProlog"] = TASK_PROLOG
@@ -60,11 +62,8 @@ def variables(cluster: Cluster) -> dict[str, str]:
 
 
 def cleans(cluster: Cluster, node: Node) -> bool:
-    """Return whether a user's files go when the last job ends; where users work outside of jobs they stay."""
-    if not node.has("compute") or node.has("head"):
-        return False
-    timers = (timer for timer in cluster.timers if timer.job == "shm-clean")
-    return any(node.name in cluster.select(timer.where) for timer in timers)
+    """Return whether a user's files go when the last job on the node ends."""
+    return any(timer.job == "shm-clean" and node.name in cluster.select(timer.where) for timer in cluster.timers)
 
 
 def task_prolog(cluster: Cluster) -> str:
@@ -87,7 +86,7 @@ def tmp_conf(cluster: Cluster) -> str:
 
 def watched(cluster: Cluster, node: Node) -> list[str]:
     """Return what logind has to read again when it changes; the fence's files too, as its stamp is the same."""
-    if not ("Epilog" in parameters(cluster) and cleans(cluster, node)):
+    if not cleans(cluster, node):
         return []
     return [LOGIND, *([USER_SLICE, ROOT_SLICE] if fences_sessions(cluster, node) else [])]
 

@@ -7,7 +7,7 @@ from ClusterShell.NodeSet import NodeSet
 from gpupool.cluster.model import Cluster
 
 SLURMCTLD_PORT = 6817  # Slurm's own default, slurm.conf(5)
-# below /etc/slurm: what leaves the inventory stays there until slurmctld has accepted a slurm.conf without it
+# what slurmd runs; below /etc/slurm nothing is removed before slurmctld has accepted a slurm.conf without it
 PROGRAMS = "/etc/slurm/gpupool"
 SPOOL = "/var/spool/slurmd"  # where slurmd keeps the folders of running jobs
 

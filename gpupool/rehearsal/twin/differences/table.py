@@ -21,6 +21,8 @@ INTERVAL = 2  # seconds between two looks of the arbiter at most
 KILL_WAIT = 3  # seconds from SIGTERM to SIGKILL
 FIRST_PORT = 17001  # of the slurmds, one each
 
+_PROGRAMS = ("Prolog", "Epilog", "TaskProlog", "HealthCheckProgram", "HealthCheckInterval", "HealthCheckNodeState")
+_NAMESPACES = ("JobContainerType", "NamespaceType")
 _SLURM = "/etc/slurm/slurm.conf"
 _CGROUP = "/etc/slurm/cgroup.conf"
 _DATABASE = "/etc/mysql/*"
@@ -56,6 +58,8 @@ def _whole() -> tuple[Difference, ...]:
         gone("/etc/ssh/*", "there are no logins"),
         gone("/etc/systemd/*", "daemons are started without systemd"),
         gone("/etc/default/*", "slurmd and sackd find slurm.conf beside them"),
+        gone("/etc/slurm/gpupool/*", "slurmds share a machine: the note of one node's job would be another node's"),
+        gone("/etc/slurm/job_container.conf", "a container without rights over mounts"),
         gone("/etc/tmpfiles.d/*", "device files are made once, the most that any node has"),
     )
 
@@ -104,6 +108,8 @@ def _processes() -> tuple[Difference, ...]:
         other("TaskPlugin", "task/cgroup", "task/none", fence),
         other("JobAcctGatherType", "jobacct_gather/linux", "jobacct_gather/none", "hundreds of jobs share a few cores"),
         other("PrologFlags", "Contain", None, "no step for ssh sessions: there are no logins", needed=False),
+        *(other(key, "a program", None, "this machine is no node", needed=False) for key in _PROGRAMS),
+        *(other(key, "tmpfs", None, "a container without rights over mounts", needed=False) for key in _NAMESPACES),
         Difference(
             _SLURM,
             "SlurmdParameters",

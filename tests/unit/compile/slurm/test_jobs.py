@@ -17,8 +17,6 @@ from gpupool.compile.slurm.conf import files as slurm_files
 from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.compile.template import fill
 
-SHM = "timers: [{job: shm-clean, when: job-end, where: \"@compute\"}]"
-
 
 def programs(cluster: Cluster, node: str) -> dict[str, str]:
     return {file.path: file.text for file in files_of(cluster, cluster.nodes[node], "jobs")}
@@ -106,7 +104,9 @@ def test_the_directory_of_a_user_space_is_known_in_jobs() -> None:
 
 def test_slurm_conf_names_only_what_is_there(tmp_path: Path, skynet: Cluster, stored: Cluster) -> None:
     assert jobs.parameters(stored) == {}
-    assert programs(stored, "gpu-1") == {}
+    for text in programs(stored, "gpu-1").values():
+        lines = [line for line in text.splitlines() if line and not line.startswith(("#", "PATH="))]
+        assert lines == ["exit 0"], "slurmd may not have read yet that it is named no longer"
     wanted = jobs.parameters(skynet)
     assert set(wanted) == {"Prolog", "Epilog", "TaskProlog"}
     for key, path in wanted.items():
@@ -116,12 +116,14 @@ def test_slurm_conf_names_only_what_is_there(tmp_path: Path, skynet: Cluster, st
     assert programs(skynet, "sky1") == {}
 
 
-def test_where_users_log_in_to_work_nothing_is_removed(tmp_path: Path) -> None:
-    both = changed(
-        STORED, tmp_path, ("roles: [compute]", "roles: [compute, head]"), ("scheduler:", f"{SHM}\nscheduler:")
-    )
-    assert not any(jobs.cleans(both, node) for node in both.having("compute"))
-    assert jobs.parameters(both) == {}
+def test_a_node_that_is_not_named_keeps_everything(tmp_path: Path) -> None:
+    new = "timers: [{job: shm-clean, when: job-end, where: gpu-1}]\nscheduler:"
+    one = changed(STORED, tmp_path, ("scheduler:", new))
+    assert "find" in programs(one, "gpu-1")[jobs.EPILOG]
+    assert jobs.LOGIND in programs(one, "gpu-1")
+    idle = programs(one, "gpu-2")
+    assert "find" not in idle[jobs.EPILOG], "slurm.conf is the same for all nodes"
+    assert jobs.LOGIND not in idle
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,67 @@
+"""What jobs are given on their nodes, and what nodes check of themselves: no other part of Slurm or of the site breaks."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.checks.places import export_of, is_the_systems
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.slurm_versions import has_private_tmp
+from gpupool.cluster.units import format_duration
+from gpupool.unix import within
+
+#: With another value programs would not be found, or Slurm's own commands and CUDA would be misled.
+_THE_SYSTEMS = ("BASH_ENV", "CUDA_VISIBLE_DEVICES", "ENV", "HOME", "IFS", "LOGNAME", "PATH", "PWD", "SHELL", "USER")
+_PREFIXES = ("LD_", "SLURM_", "GPUPOOL_")
+_LONGEST = 65533  # seconds, of HealthCheckInterval
+
+
+def ensure_jobs_keep_the_variables_of_others(site: Site) -> Iterator[Complaint]:
+    """Variables of jobs are not the system's, CUDA's or Slurm's, and each has one meaning."""
+    inventory = site.inventory
+    named: list[tuple[Path, str]] = [(("environment", "job", name), name) for name in inventory.environment.job]
+    named += [(("gpu", "device_env", index), name) for index, name in enumerate(inventory.gpu.device_env)]
+    for path, name in named:
+        if name in _THE_SYSTEMS or name.startswith(_PREFIXES):
+            yield Complaint(path, f"{name} is set by the system", "use another name")
+        elif path[0] == "environment" and name in inventory.gpu.device_env:
+            yield Complaint(path, f"{name} holds the GPUs of a job (gpu.device_env)", "remove one of them")
+
+
+def ensure_files_are_removed_when_jobs_end(site: Site) -> Iterator[Complaint]:
+    """shm-clean comes with the end of a job, on nodes that run jobs."""
+    for index, timer in enumerate(site.inventory.timers):
+        if timer.job != "shm-clean":
+            continue
+        if timer.every or not timer.when:
+            yield Complaint(("timers", index), "shm-clean runs when a job ends", "set `when: job-end` and no `every`")
+        for name in sorted(site.nodes_of(timer.where)):
+            roles = site.node_table.by_name[name].entry.roles
+            if "compute" not in roles or "head" in roles:
+                why = "users work there outside of jobs" if "compute" in roles else "no job runs there"
+                yield Complaint(("timers", index, "where"), f"{name}: {why}", "name compute nodes only, as @compute")
+                break
+
+
+def ensure_a_tmp_of_a_jobs_own_can_be(site: Site) -> Iterator[Complaint]:
+    """The directory is each node's own, used for nothing else, and not among those that it replaces."""
+    inventory, path = site.inventory, ("environment", "private_tmp")
+    top = inventory.environment.private_tmp
+    if top is None:
+        return
+    if not has_private_tmp(inventory.slurm.version):
+        message = f"with Slurm {inventory.slurm.version} jobs would not see mounts that are made after their start"
+        yield Complaint(path, message, "use 24.11 or later, or remove it")
+    if is_the_systems(top, whole=True) or "%" in top:
+        yield Complaint(path, f"{top} cannot be used for this", "choose a directory of its own, as /local/jobs")
+    elif key := export_of(site, top):
+        yield Complaint(path, f"{top} is on export {key}, which other nodes have too", "choose a local directory")
+    elif local := next((it.path for it in inventory.storage.local if within(it.path, top)), None):
+        yield Complaint(path, f"{top} contains {local} (storage.local)", "choose a directory below it")
+
+
+def ensure_nodes_check_themselves_at_intervals(site: Site) -> Iterator[Complaint]:
+    """The interval is one that Slurm accepts."""
+    health = site.inventory.slurm.health
+    if health and not 1 <= health.interval <= _LONGEST:
+        message = f"{format_duration(health.interval)} is not an interval that Slurm accepts"
+        yield Complaint(("slurm", "health", "interval"), message, f"1s to {_LONGEST}s")
