@@ -21,7 +21,6 @@ from gpupool.compile.system import (
     images,
     repositories,
     singularity,
-from gpupool.compile.slurm import arbiter, conf
     driver,
     spaces,
     ssh,

@@ -43,12 +43,9 @@ def test_clock_is_right(node: Node, host: Host) -> None:
 def test_packages_are_installed(cluster: Cluster, node: Node, host: Host) -> None:
     wanted = packages_for(cluster, node)
     listed = host.check_output("dpkg-query -W -f '${db:Status-Abbrev} ${Package} ${Version}\\n'")
+    # the first letter is what is wanted: i installed, h held
     there = {line.split()[1]: line.split()[2] for line in listed.splitlines() if line[1:2] == "i"}
     missing = sorted(set(wanted) - set(there))
-    listed = host.check_output("dpkg-query -W -f '${db:Status-Abbrev} ${Package}\\n'")
-    # the first letter is what is wanted: i installed, h held
-    there = {line.split()[1] for line in listed.splitlines() if line[1:2] == "i"}
-    missing = sorted(set(wanted) - there)
     assert not missing, f"missing: {', '.join(missing)}"
     versions = versions_for(cluster, node)
     wrong = [

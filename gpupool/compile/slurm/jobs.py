@@ -40,11 +40,8 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 
 def parameters(cluster: Cluster) -> dict[str, str]:
-    """Return the keys of slurm.conf; the same for all nodes, so all compute nodes have the programs."""
-    keys: dict[str, str] = {}
-    if any(cleans(cluster, node) for node in cluster.having("compute")):
     """Return the keys of slurm.conf, which is the same for all nodes."""
-    keys = {}
+    keys: dict[str, str] = {}
     if any(timer.job == "shm-clean" for timer in cluster.timers):
         keys |= {"Prolog": PROLOG, "Epilog": EPILOG}
     if variables(cluster) or (cluster.gpu.device_env and cluster.gpu_types):

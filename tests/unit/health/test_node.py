@@ -43,7 +43,10 @@ def shown(state: str, reason: str = "", by: str = "root") -> str:
         (shown("IDLE"), Known(frozenset({"IDLE"}))),
         (shown("MIXED+DRAIN", OURS), Known(frozenset({"MIXED", "DRAIN"}), OURS, "root")),
         (shown("IDLE*+DRAIN", "a [b] c", "ann"), Known(frozenset({"IDLE", "DRAIN"}), "a [b] c", "ann")),
-        (shown("DOWN*+DRAIN", "Not responding", "slurm"), Known(frozenset({"DOWN", "DRAIN"}), "Not responding", "slurm")),
+        (
+            shown("DOWN*+DRAIN", "Not responding", "slurm"),
+            Known(frozenset({"DOWN", "DRAIN"}), "Not responding", "slurm"),
+        ),
     ],
 )
 def test_what_scontrol_shows(text: str, known: Known) -> None:

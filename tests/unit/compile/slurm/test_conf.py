@@ -395,12 +395,8 @@ def test_no_file_has_a_hole(folder: str) -> None:
             assert len(paths) == len(set(paths))
             for file in files_for(it, node):
                 assert file.text.endswith("\n")
-                if file.path.startswith("/etc/") and not file.path.endswith((".lua", ".nft")):
-                is_program = file.path.endswith(".lua") or file.text.startswith("#!")
+                is_program = file.path.endswith((".lua", ".nft", ".asc")) or file.text.startswith("#!")
                 if file.path.startswith("/etc/") and not is_program:
-                    # an empty value takes a systemd setting back
-                    empty = "= " if "/systemd/" in file.path else "=$|= "
-                if file.path.startswith("/etc/") and not file.path.endswith((".lua", ".asc")):
                     # an empty value takes a systemd setting back, and Apptainer has spaces around the sign
                     empty = {"systemd": "= ", "apptainer": "=$"}.get(file.path.split("/")[2], "=$|= ")
                     assert not re.search(rf"None|True|False|\{{\{{|\{{%|{empty}|,,", file.text, re.MULTILINE), file.path
