@@ -79,8 +79,6 @@ if not served_by(cluster, node):
 login.apply(cluster, node)
 if modules_for(cluster, node) is not None:
     modules.apply(cluster, node)
-if installer_for(cluster, node):
-    conda.apply(cluster, node)
 if node == cluster.controllers[0]:
     munge.make(cluster, node)
 barrier(name="The munge key is made")
@@ -127,6 +125,9 @@ if rebooting.guards(cluster, node):
     reboot.apply(cluster, node)
 if node.has("web") and has_wiki(cluster, node):
     web.apply(cluster, node)
+# its download may fail: no daemon waits for it
+if installer_for(cluster, node):
+    conda.apply(cluster, node)
 usage.apply(cluster, node)
 # last: what has to stay because of jobs or data fails here, when all else is done
 if node.has("database"):

@@ -45,7 +45,7 @@ def printed(testbed: Testbed, user: str) -> list[str]:
     return testbed.out("sky1", "cat conda.out", user).splitlines()
 
 
-@pytest.mark.promise("SKY-100", "SKY-106", "SKY-109", "SKY-181", "GCP-023", "GCP-024")
+@pytest.mark.promise("SKY-100", "SKY-106", "SKY-109", "SKY-181", "GCP-023", "GCP-024", "GCP-028")
 def test_the_template_of_the_guide_runs_with_a_users_own_conda(idle: Testbed) -> None:
     home = idle.out("sky1", "echo ~", KIRA)
     try:

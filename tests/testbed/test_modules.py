@@ -52,7 +52,7 @@ def in_job(testbed: Testbed, script: str, options: str = "") -> str:
     return output
 
 
-@pytest.mark.promise("SDU-033", "SDU-036", "SDU-040", "SDU-041")
+@pytest.mark.promise("SDU-033", "SDU-036")
 def test_modules_are_loaded_at_a_login_and_in_a_batch_job(changed: Changed) -> None:
     testbed = changed("software.yml", NONE, MODULES)
     for node in NODES:

@@ -22,7 +22,7 @@ def test_the_wiki_and_the_short_names_are_served(skynet: Testbed) -> None:
     status, page = get(skynet, "/wiki/slurm-aliases", node="clippy")
     assert status == 200
     # the names of the page are those that a head has
-    alias = skynet.out("sky1", "bash -ic 'alias sqme' 2>/dev/null || bash -lic 'alias sqme' 2>/dev/null", "u-kira1")
+    alias = skynet.out("sky1", "bash -lic 'alias sqme' 2>/dev/null", "u-kira1")
     assert alias.startswith("alias sqme=")
     assert "alias sqme=" in page
     status, page = get(skynet, "/wiki/")

@@ -220,6 +220,7 @@ def test_a_files_order_says_nothing(tmp_path: Path) -> None:
     """One file or many, whatever they are called: the same cluster."""
     data = read(INVENTORY / "skynet").data
     (tmp_path / "all.yml").write_text(yaml.safe_dump(data, sort_keys=False))
+    shutil.copytree(INVENTORY / "skynet" / "wiki", tmp_path / "wiki")
     one, many = load(tmp_path), load(INVENTORY / "skynet")
     for name, node in many.nodes.items():
         assert files_for(one, one.nodes[name]) == files_for(many, node)
