@@ -173,7 +173,9 @@ def test_what_the_first_controller_refuses_no_other_node_gets() -> None:
         "marvin": "Slurm configuration: it is broken",
         "vicki": f"{why}, has failed in this run",
     }
-    assert not any(path.startswith("/etc/slurm/") and path.endswith(".conf") for path, *_ in empty_nodes.staged("vicki"))
+    assert not any(
+        path.startswith("/etc/slurm/") and path.endswith(".conf") for path, *_ in empty_nodes.staged("vicki")
+    )
     assert "Slurm node daemon" in done(report, "clippy")
 
 

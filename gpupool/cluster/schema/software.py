@@ -179,7 +179,7 @@ class Environment(Fact):
     job: dict[VariableName, TextOfUser] = Field(default_factory=dict)
     private_tmp: AbsolutePath | None = Field(
         None,
-        description="Directory on local disks of compute nodes: each job has a /tmp and /dev/shm of its own, removed when it ends.",
+        description="Local directory of compute nodes, in which each job has a /tmp and /dev/shm of its own.",
     )
 
 

@@ -82,7 +82,7 @@ def test_without_a_driver_gpus_have_numbers(tmp_path: Path, task: Callable[..., 
 
 
 def test_variables_of_the_inventory_are_set_once_a_job(tmp_path: Path, task: Callable[..., list[str]]) -> None:
-    new = "environment: {job: {SCRATCH: \"/s/{account}/{user}\", ODD: \"it's $HOME `id` \\\\n\"}}\nscheduler:"
+    new = 'environment: {job: {SCRATCH: "/s/{account}/{user}", ODD: "it\'s $HOME `id` \\\\n"}}\nscheduler:'
     text = programs(changed(STORED, tmp_path / "odd", ("scheduler:", new)), "gpu-1")[jobs.TASK_PROLOG]
     me = subprocess.run(["id", "-gn"], capture_output=True, text=True, check=True).stdout.strip()
     user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
@@ -131,7 +131,7 @@ def test_a_node_that_is_not_named_keeps_everything(tmp_path: Path) -> None:
     [("24.11", "JobContainerType=job_container/tmpfs"), ("26.05", "NamespaceType=namespace/tmpfs")],
 )
 def test_each_job_has_a_tmp_of_its_own(tmp_path: Path, version: str, line: str) -> None:
-    new = f"environment: {{private_tmp: /local/jobs}}\nslurm: {{version: \"{version}\"}}\nscheduler:"
+    new = f'environment: {{private_tmp: /local/jobs}}\nslurm: {{version: "{version}"}}\nscheduler:'
     cluster = changed(STORED, tmp_path, ("scheduler:", new))
     assert f"{line}\n" in slurm_conf(cluster)
     files = {file.path: file.text for file in slurm_files(cluster, cluster.controllers[0])}
