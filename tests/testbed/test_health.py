@@ -1,4 +1,4 @@
-"""A node that finds something wrong with itself takes no new jobs until it is right, and an admin's word counts more."""
+"""A node that finds something wrong with itself takes no new jobs until it is right; an admin's drain stays."""
 
 from collections.abc import Iterator
 

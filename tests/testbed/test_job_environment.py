@@ -31,9 +31,12 @@ def test_a_job_is_told_its_own_gpus_and_no_others(idle: Testbed) -> None:
     idle.out(HEAD, "rm -f gpus.out; cat > gpus.sh", KIRA, script)
     job = idle.out(HEAD, f"sbatch --parsable {ON_NODE} --gres=gpu:3 -o gpus.out gpus.sh", KIRA)
     idle.wait_for(job, "COMPLETED")
-    batch = until(
-        lambda: "done" in (text := idle.run(HEAD, "cat gpus.out", KIRA).stdout) and text, "its output is there"
-    )
+
+    def output() -> str:
+        text = idle.run(HEAD, "cat gpus.out", KIRA).stdout
+        return text if "done" in text else ""
+
+    batch = until(output, "its output is there")
     names, devices = named_and_open(batch)
     assert names == devices == ["1", "2", "3"]
     assert "step none" in batch.splitlines()
@@ -66,11 +69,11 @@ def test_new_variables_come_with_the_next_job_and_disturb_nothing(changed: Chang
     scratch.out(HEAD, "rm -f scratch.out; cat > scratch.sh", KIRA, script)
     job = scratch.out(HEAD, f"SCRATCH=/old sbatch --parsable {ON_NODE} -o scratch.out scratch.sh", KIRA)
     scratch.wait_for(job, "COMPLETED")
-    told = until(
-        lambda: len(lines := scratch.run(HEAD, "cat scratch.out", KIRA).stdout.split()) == 2 and lines,
-        "it has told both",
-    )
-    assert told == [mine, "/mine"]
+
+    def told() -> list[str]:
+        return scratch.run(HEAD, "cat scratch.out", KIRA).stdout.split()
+
+    until(lambda: told() == [mine, "/mine"], "what a script changes is kept in its steps", lambda: str(told()))
 
 
 @pytest.mark.promise("SKY-165")
@@ -80,8 +83,9 @@ def test_what_a_user_leaves_goes_with_the_last_job_on_the_node(idle: Testbed) ->
         idle.wait_for(job, "RUNNING")
     idle.out(HEAD, "echo kept > thesis", KIRA)
     leave = (
-        "for top in /dev/shm /tmp; do mkdir -p $top/$USER-dir && echo x > $top/$USER-dir/x && echo x > $top/$USER-torch; "
-        "done; ln -s ~/thesis /dev/shm/$USER-link; ln -s /etc /tmp/$USER-etc"
+        "for top in /dev/shm /tmp; do "
+        "mkdir -p $top/$USER-dir && echo x > $top/$USER-dir/x && echo x > $top/$USER-torch; done; "
+        "ln -s ~/thesis /dev/shm/$USER-link; ln -s /etc /tmp/$USER-etc"
     )
     for user, job in ((HAYS, theirs), (KIRA, jobs[0])):
         idle.out(HEAD, f"srun --overlap --jobid={job} sh -c '{leave}'", user)

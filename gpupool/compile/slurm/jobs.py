@@ -41,7 +41,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 def parameters(cluster: Cluster) -> dict[str, str]:
     """Return the keys of slurm.conf, which is the same for all nodes."""
-    keys = {}
+    keys: dict[str, str] = {}
     if any(timer.job == "shm-clean" for timer in cluster.timers):
         keys |= {"Prolog": PROLOG, "Epilog": EPILOG}
     if variables(cluster) or (cluster.gpu.device_env and cluster.gpu_types):
