@@ -209,6 +209,7 @@ class Cluster:
     attached: Mapping[str, str]
     access: Access
     policies: Policies
+    timers: tuple[Timer, ...]
     testbed: Testbed | None
     testbed_nodes: tuple[str, ...]
     drivers: Drivers

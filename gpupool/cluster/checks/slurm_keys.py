@@ -6,6 +6,7 @@ OWN_KEYS = frozenset(
     SlurmctldPidFile SlurmdPidFile SlurmctldLogFile SlurmdLogFile SlurmctldTimeout AuthType AuthInfo CredType
     SlurmctldParameters SlurmdParameters SlurmdTimeout UnkillableStepTimeout ReturnToService MaxJobCount
     RebootProgram ResumeTimeout ProctrackType TaskPlugin PrologFlags
+    RebootProgram ProctrackType TaskPlugin PrologFlags JobContainerType NamespaceType
     TaskProlog Prolog Epilog JobSubmitPlugins JobAcctGatherType AccountingStorageType AccountingStorageHost
     RebootProgram ProctrackType TaskPlugin PrologFlags
     TaskProlog Prolog Epilog JobContainerType NamespaceType JobSubmitPlugins JobAcctGatherType AccountingStorageType AccountingStorageHost
