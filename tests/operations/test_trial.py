@@ -133,3 +133,5 @@ def test_a_node_without_slurmctld_accepts_everything(etc: Path, tmp_path: Path) 
     (tmp_path / "bin" / "slurmctld").unlink()
     lay(etc, CONF + "NoSuchKey=1\n")
     assert tried(etc) == (0, "")
+    (etc / "slurm.conf").unlink()
+    assert tried(etc) == (0, ""), "its first one, too"

@@ -229,6 +229,20 @@ def test_a_cycle_asks_notes_signals_and_logs(
     assert {line.split(" in user-overcap ")[1] for line in lines} <= set(whys)
 
 
+def test_the_next_look_is_over_a_second_before_a_grace_time_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a clock that stands, a look takes no time; Slurm cuts times to seconds, so one more is waited for."""
+    squeue = json.loads((RECORDED / "24.11" / "squeue.json").read_text())
+    running = next(entry for entry in squeue["jobs"] if "RUNNING" in entry["job_state"])
+    running |= {"preempt_time": number(NOW - 52), "end_time": number(NOW + 7), "admin_comment": ""}
+    answers = {
+        "ping": f"Slurmctld(primary) at {socket.gethostname()} is UP",
+        "--json": json.dumps({"jobs": [running]}),
+    }
+    monkeypatch.setattr(service, "ask", lambda command: answers[command[-1]])
+    monkeypatch.setattr(time, "time", lambda: NOW)
+    assert service.Arbiter(RULES).cycle() == NOW + 7
+
+
 def number(value: int) -> dict[str, object]:
     """Return a number as Slurm 24.11 writes it."""
     return {"set": True, "infinite": False, "number": value}
