@@ -9,7 +9,6 @@ _READ_AGAIN = ["sh", "-c", "systemctl daemon-reload && systemctl kill --signal=H
 
 
 def apply(cluster: Cluster, node: Node) -> None:
-    """Before slurm.conf names the programs: a node whose prolog is missing would be drained. slurmd reads none of it."""
     """Before slurm.conf names the programs: without its prolog a node would be drained. slurmd reads none of it."""
     if own := files_of(cluster, node, "jobs"):
         files.put(name="Programs around jobs", files=own)

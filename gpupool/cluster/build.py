@@ -42,7 +42,6 @@ def build(site: Site) -> model.Cluster:
         attached=site.attached,
         access=inventory.access,
         policies=inventory.policies,
-        timers=inventory.timers,
         testbed=inventory.testbed,
         testbed_nodes=site.node_table.select(inventory.testbed.nodes) if inventory.testbed else (),
         drivers=model.Drivers(gpu=inventory.gpu.driver, storage=storage.driver),

@@ -209,7 +209,6 @@ class Cluster:
     attached: Mapping[str, str]
     access: Access
     policies: Policies
-    timers: tuple[Timer, ...]
     testbed: Testbed | None
     testbed_nodes: tuple[str, ...]
     drivers: Drivers

@@ -1,5 +1,3 @@
-"""What jobs are given on their nodes, and what nodes check of themselves: no other part of Slurm or of the site breaks."""
-
 """What jobs are given on their nodes, and what nodes check of themselves, is in nobody's way."""
 
 from collections.abc import Iterator

@@ -23,8 +23,7 @@ from gpupool.cluster.schema.base import (
     Word,
 )
 from gpupool.cluster.schema.machines import Role
-from gpupool.cluster.schema.modules import Conda
-from gpupool.cluster.schema.modules import Modules
+from gpupool.cluster.schema.modules import Conda, Modules
 from gpupool.cluster.units import Duration, Size
 
 # sshd takes * and ? in AcceptEnv, and does not start with what it takes for no name
@@ -212,8 +211,6 @@ class Environment(Fact):
     job: dict[VariableName, TextOfUser] = Field(default_factory=dict)
     private_tmp: AbsolutePath | None = Field(
         None,
-        description="Directory on local disks of compute nodes: each job has a /tmp and /dev/shm of its own, removed when it ends.",
-    login: dict[VariableName, Word] = Field(default_factory=dict)
         description="Local directory of compute nodes, in which each job has a /tmp and /dev/shm of its own.",
     )
 

@@ -56,7 +56,6 @@ if __name__ == "__main__":
     syslog.openlog("gpupool-health")
     try:
         main()
-    except node.NoAnswer as error:
     except node.NoAnswerError as error:
         # the next look asks again
         syslog.syslog(syslog.LOG_WARNING, str(error))

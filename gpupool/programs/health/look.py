@@ -14,7 +14,6 @@ def gpus(count: int, program: str) -> list[str]:
     """Return what is wrong with the GPUs: device files, then what the driver says where a program asks it."""
     present = sum(_is_gpu(path) for path in DEVICES.glob("nvidia*"))
     found = [f"{present} of {count} GPUs have a device file"] if present < count else []
-    if os.path.isfile(program) and os.access(program, os.X_OK):
     if Path(program).is_file() and os.access(program, os.X_OK):
         try:
             done = subprocess.run([program], capture_output=True, text=True, errors="replace", check=False, timeout=15)
@@ -33,7 +32,6 @@ def disk(paths: list[str], mib: int) -> list[str]:
     found, seen = [], set()
     for path in paths:
         try:
-            device, has = os.stat(path).st_dev, os.statvfs(path)
             device, has = Path(path).stat().st_dev, os.statvfs(path)
         except OSError:
             continue  # slurmd creates its own

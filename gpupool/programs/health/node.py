@@ -10,7 +10,6 @@ _LONGEST = 500  # characters of a reason
 _PATIENCE = 10  # seconds
 
 
-class NoAnswer(Exception):
 class NoAnswerError(Exception):
     """Slurm did not say what was asked, or did not take what was told."""
 
@@ -53,17 +52,14 @@ def _one_line(text: str) -> str:
 
 
 def ask(name: str) -> Known:
-    """Return what slurmctld knows of the node. NoAnswer when it does not say."""
     """Return what slurmctld knows of the node. NoAnswerError when it does not say."""
     return read(_scontrol("show", "node", name))
 
 
 def read(text: str) -> Known:
-    """Return a node from what `scontrol show node` prints. NoAnswer where there is no state in it."""
+    """Return a node from what `scontrol show node` prints. NoAnswerError where there is no state in it."""
     state = re.search(r"^\s*State=(\S+)", text, re.MULTILINE)
     if not state:
-        raise NoAnswer("scontrol shows no state of this node")
-    """Return a node from what `scontrol show node` prints. NoAnswerError where there is no state in it."""
         raise NoAnswerError("scontrol shows no state of this node")
     # IDLE+DRAIN, MIXED+DRAIN*; a flag may have a sign behind it
     flags = frozenset(re.sub(r"[^A-Z_+]", "", state[1]).split("+"))
@@ -72,7 +68,6 @@ def read(text: str) -> Known:
 
 
 def update(name: str, step: Step) -> None:
-    """Have slurmctld do it. NoAnswer when it does not."""
     """Have slurmctld do it. NoAnswerError when it does not."""
     _scontrol("update", f"nodename={name}", f"state={step.state}", *([f"reason={step.reason}"] if step.reason else []))
 
@@ -83,9 +78,7 @@ def _scontrol(*words: str) -> str:
             ["scontrol", *words], capture_output=True, text=True, errors="replace", check=False, timeout=_PATIENCE
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise NoAnswer(f"scontrol {words[0]}: {error}") from None
-    if done.returncode:
-        raise NoAnswer(f"scontrol {words[0]}: {done.stderr.strip() or f'exit code {done.returncode}'}")
         raise NoAnswerError(f"scontrol {words[0]}: {error}") from None
+    if done.returncode:
         raise NoAnswerError(f"scontrol {words[0]}: {done.stderr.strip() or f'exit code {done.returncode}'}")
     return done.stdout

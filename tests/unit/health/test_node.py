@@ -54,7 +54,6 @@ def test_what_scontrol_shows(text: str, known: Known) -> None:
 
 
 def test_no_state_is_no_answer() -> None:
-    with pytest.raises(node.NoAnswer):
     with pytest.raises(node.NoAnswerError):
         node.read("Node gpu-1 not found\n")
 
@@ -153,7 +152,6 @@ def test_an_admins_drain_stays(slurm: Slurm) -> None:
 
 def test_without_a_controller_the_next_look_asks_again(slurm: Slurm) -> None:
     (slurm.node.parent / "bin" / "scontrol").write_text("#!/bin/sh\necho no contact >&2; exit 1\n")
-    with pytest.raises(node.NoAnswer, match="no contact"):
     with pytest.raises(node.NoAnswerError, match="no contact"):
         run(slurm)
     assert not (program.STATE / "fine").exists()
