@@ -56,7 +56,7 @@ def test_a_user_runs_a_container_in_a_job(docker: Testbed) -> None:
     assert IMAGE in in_job(docker, "docker images\n", user=OTHER), "all users of a node share its images"
 
 
-@pytest.mark.promise("SKY-173", "SKY-174", "SKY-176", "ARA-029")
+@pytest.mark.promise("SKY-174", "SKY-176")
 def test_the_quoted_flag_gives_a_container_exactly_the_gpus_of_the_job(docker: Testbed) -> None:
     """Another job has the first GPU, so CUDA's numbers are not the node's."""
     docker.wait_for(docker.submit(OTHER, f"-p short -w {NODE} --gres=gpu:1"), "RUNNING")
@@ -122,7 +122,6 @@ def of_container(testbed: Testbed, name: str) -> str:
     return testbed.out(NODE, f"docker inspect -f '{{{{.State.Running}}}} {{{{.State.Pid}}}}' {name}")
 
 
-@pytest.mark.promise("SKY-172")
 def test_no_change_ends_a_jobs_container(changed: Changed, images: None) -> None:
     pool = "    toolkit: site\n    address_pool: 172.28.0.0/16\n"
     testbed = changed("software.yml", "    toolkit: site\n", pool)
@@ -153,7 +152,7 @@ def gone_wrong(testbed: Testbed) -> str:
     return done.stdout + done.stderr
 
 
-@pytest.mark.promise("ARA-036", "ARA-043")
+@pytest.mark.promise("ARA-043")
 def test_who_may_use_it_is_the_inventorys_matter(changed: Changed, images: None) -> None:
     members = "    toolkit: site\n    members: [kira-lab]\n    sudo: true\n"
     testbed = changed("software.yml", "    toolkit: site\n", members)

@@ -88,9 +88,9 @@ def singularity(changed: Changed, served: str) -> Testbed:
     return testbed
 
 
-def typed(testbed: Testbed, command: str, options: str = "", user: str = USER) -> str:
-    """Return what a command prints that is typed on a head."""
-    return testbed.out("sky1", f"cd ~/tried && {IN_JOB} {options} {command}", user)
+def typed(testbed: Testbed, command: str, options: str = "", text: str = "") -> str:
+    """Return what a command prints that a user types on a head; the text is for the command to read."""
+    return testbed.out("sky1", f"cd ~/tried && {IN_JOB} {options} {command}", USER, text)
 
 
 @pytest.mark.promise(
@@ -123,8 +123,17 @@ def test_what_the_guide_says_works_as_a_user(singularity: Testbed) -> None:
     definition = f"BootStrap: docker\nFrom: nvcr.io/{TENSORFLOW}\n%post\n  mkdir /made\n  id -u > /made/by\n"
     singularity.out("sky1", "cd ~/tried && cat > Singularity", USER, definition)
     typed(singularity, "singularity build --fakeroot tensorflow_keras.sif Singularity")
-    own = "singularity exec --nv -B .:/code -B output_data:/output_data tensorflow_keras.sif cat /made/by"
-    assert typed(singularity, own, "--gres=gpu:1").splitlines()[-1] == "0", "root of its own namespace has built it"
+    own = "--nv -B .:/code -B output_data:/output_data tensorflow_keras.sif"
+    by = typed(singularity, f"singularity exec {own} cat /made/by", "--gres=gpu:1").splitlines()[-1]
+    assert by == "0", "root of its own namespace has built it"
+    # a shell of the image, in which things are typed; its end is the job's
+    said = typed(singularity, f"singularity shell {own}", "--gres=gpu:1", text="bash /code/look.sh\nexit\n")
+    assert said.splitlines()[-1] == "1"
+    until(
+        lambda: singularity.out("marvin", f"squeue -h -u {USER}") == "",
+        "the job ends with the shell",
+        lambda: singularity.out("marvin", "squeue"),
+    )
 
 
 @pytest.mark.promise("AAU-038", "AAU-043")
