@@ -2,17 +2,14 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.compile.system.singularity import PACKAGE, builders_for, singularity_on
+from gpupool.compile.system.singularity import PACKAGE, builders_for, fetched_for
 from gpupool.operations import files, packages, subordinate
 
 
 def apply(cluster: Cluster, node: Node) -> None:
     """The package, if no repository has it; its settings; numbers for those who build images."""
-    singularity = singularity_on(cluster, node)
-    if singularity and singularity.package:
-        packages.fetched(
-            name="Singularity", package=PACKAGE, url=singularity.package.url, sha256=singularity.package.sha256
-        )
+    if file := fetched_for(cluster, node):
+        packages.fetched(name="Singularity", package=PACKAGE, url=file.url, sha256=file.sha256)
     files.put(name="Singularity settings", files=files_of(cluster, node, "singularity"))
     if builders := builders_for(cluster, node):
         subordinate.numbers(name="Numbers for building images", users=builders)

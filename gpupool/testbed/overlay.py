@@ -180,7 +180,7 @@ def _container(cluster: Cluster, node: Node) -> Container:
         },
         machine=vm_choice.machine_of(cluster, node) if node.name in cluster.drivers.machines else None,
         disks=(docker.data_root,) if docker and node.name not in cluster.drivers.machines else (),
-        nests=singularity.singularity_on(cluster, node) is not None,
+        nests=bool(docker or singularity.singularity_on(cluster, node)),
     )
 
 

@@ -23,7 +23,6 @@ def everything(folder: Path) -> dict[str, Any]:
             partition |= {"deny_accounts": uncapped, "lift": ["per_user"], "tier": 80}
     data["cluster"] |= {"src": "L1", "inferred": ["name"]}
     data["examples"] = ["job.sh"]
-    del data["software"]["singularity"]["package"]
     data["slurm"] |= {"state": "/srv/slurm"}
     # a user without a unix group, a purge, and a type of GPU for sbash: each is written somewhere of its own
     data["users"].append({"name": "u-optics1", "uid": 20009, "account": "physics.optics", "keys": []})

@@ -19,7 +19,7 @@ def ensure_singularity_can_be_had(site: Site) -> Iterator[Complaint]:
     if singularity is None or not singularity.enabled:
         return
     if singularity.repository and singularity.package:
-        yield Complaint((*_SINGULARITY, "package"), "has no effect beside repository", "keep one of the two")
+        yield Complaint((*_SINGULARITY, "package"), "has no effect beside repository", "remove one", "warning")
     elif not singularity.repository and not singularity.package and software.debian not in _HAVE_IT:
         hint = "set package: {url, sha256}, or repository: a key of software.repositories"
         yield Complaint(_SINGULARITY, f"Debian {software.debian} has no package apptainer", hint)

@@ -8,7 +8,6 @@ from pydantic import AfterValidator, Field
 
 from gpupool.cluster.quote import quoted
 from gpupool.cluster.schema.base import (
-    AbsolutePath,
     Count,
     CudaVersion,
     Entry,
@@ -28,6 +27,8 @@ from gpupool.cluster.units import Duration, Size
 
 # sshd takes * and ? in AcceptEnv, and does not start with what it takes for no name
 AcceptedName = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z_*?][A-Za-z0-9_*?]*$")]
+# daemon.json, systemd and a shell all take it for what it is
+PlainPath = Annotated[str, Field(strict=True, pattern=r"^(/[A-Za-z0-9._-]+)+$")]
 #: Bits of the address of a network of containers: 256 addresses each.
 CONTAINER_NETWORK = 24
 DriverBranch = Annotated[str, Field(strict=True, pattern=r"^[0-9]{3}$")]
@@ -140,7 +141,7 @@ class Docker(Fact):
     toolkit: Name | None = Field(
         None, description="Key of software.repositories that has NVIDIA's container toolkit; default: no GPUs."
     )
-    data_root: AbsolutePath = Field("/var/lib/docker", description="Images and containers, on a disk of the node.")
+    data_root: PlainPath = Field("/var/lib/docker", description="Images and containers, on a disk of the node.")
     address_pool: Annotated[str, Field(strict=True, pattern=r"^[0-9.]+/[0-9]+$")] = Field(
         "172.29.0.0/16", description="Addresses of containers; each network gets 256 of them."
     )
@@ -174,7 +175,7 @@ class Image(Fact):
     """A container image kept on the nodes."""
 
     source: Annotated[str, Field(strict=True, pattern=r"^([a-z]+://)?[A-Za-z0-9][A-Za-z0-9._:/@-]*$")]
-    at: AbsolutePath | None = Field(None, description="The file; only for singularity.")
+    at: PlainPath | None = Field(None, description="The file; only for singularity.")
     runtime: Literal["singularity", "docker"] = "singularity"
     where: Nodes | None = Field(None, description="Default: all nodes of the runtime.")
 

@@ -1,10 +1,11 @@
 """Singularity, which is Apptainer: its settings, where users keep what is temporary, numbers for those who build."""
 
 import re
+import shlex
 from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.cluster.schema.software import Singularity
+from gpupool.cluster.schema.software import Download, Singularity
 from gpupool.compile.template import fill
 from gpupool.wanted import File
 
@@ -13,6 +14,7 @@ PACKAGE = "apptainer"
 SETTINGS = "/etc/apptainer/apptainer.conf"
 SCRATCH = "/etc/profile.d/gpupool-singularity.sh"
 PIN = "/etc/apt/preferences.d/gpupool-singularity"
+_PLACEHOLDER = re.compile(r"(\{(?:user|account|id|domain)\})")
 
 
 def singularity_on(cluster: Cluster, node: Node) -> Singularity | None:
@@ -27,7 +29,7 @@ def packages(cluster: Cluster, node: Node) -> set[str]:
     singularity = singularity_on(cluster, node)
     if singularity is None:
         return set()
-    return {"uidmap", *([] if singularity.package else [PACKAGE])}
+    return {"uidmap", *([] if fetched_for(cluster, node) else [PACKAGE])}
 
 
 def repositories(cluster: Cluster, node: Node) -> Iterator[str]:
@@ -58,6 +60,12 @@ def pin(cluster: Cluster, node: Node) -> Iterator[File]:
         yield File(PIN, fill("apt-pin", package=PACKAGE, pins=pins, alone=alone))
 
 
+def fetched_for(cluster: Cluster, node: Node) -> Download | None:
+    """Return where the package of a node is, if no repository has it."""
+    singularity = singularity_on(cluster, node)
+    return singularity.package if singularity and not singularity.repository else None
+
+
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield its files; nothing where a node has none."""
     singularity = singularity_on(cluster, node)
@@ -65,7 +73,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
         return
     yield File(SETTINGS, fill("apptainer.conf", dev="minimal" if singularity.dev == "minimal" else "yes"))
     if singularity.scratch:
-        yield File(SCRATCH, fill("singularity.sh", scratch=singularity.scratch.replace("{", "${gpupool_")))
+        yield File(SCRATCH, fill("singularity.sh", scratch=_in_shell(singularity.scratch)))
 
 
 def builders_for(cluster: Cluster, node: Node) -> list[str]:
@@ -74,3 +82,9 @@ def builders_for(cluster: Cluster, node: Node) -> list[str]:
     if singularity is None or not singularity.fakeroot:
         return []
     return [user.name for user in sorted(cluster.users.values(), key=lambda it: it.uid)]
+
+
+def _in_shell(path: str) -> str:
+    """Return a path as a shell reads it: its placeholders are variables, all else is plain."""
+    parts = [part for part in _PLACEHOLDER.split(path) if part]
+    return "".join(f'"$gpupool_{part[1:-1]}"' if _PLACEHOLDER.fullmatch(part) else shlex.quote(part) for part in parts)

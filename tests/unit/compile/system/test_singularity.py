@@ -11,7 +11,7 @@ from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_of
 from gpupool.compile.system.packages import packages_for
-from gpupool.compile.system.singularity import PACKAGE, PIN, SCRATCH, SETTINGS, builders_for
+from gpupool.compile.system.singularity import PACKAGE, PIN, SCRATCH, SETTINGS, _in_shell, builders_for
 from gpupool.compile.template import fill
 from gpupool.testbed.overlay import spec_of, stand_in
 
@@ -87,8 +87,7 @@ class Shell:
         (folder / "stat").write_text('#!/bin/sh\n/usr/bin/stat "$@" | sed "s/^$OWNER\\$/2000/"\n')
         for name in ("id", "stat"):
             (folder / name).chmod(0o755)
-        placed = f"{folder}{scratch}".replace("{", "${gpupool_")
-        self.text = fill("singularity.sh", scratch=placed)
+        self.text = fill("singularity.sh", scratch=_in_shell(f"{folder}{scratch}"))
 
     def variables(self, owner: int) -> str:
         environ = {"PATH": f"{self.folder}:{os.environ['PATH']}", "OWNER": str(owner)}
@@ -99,7 +98,12 @@ class Shell:
 
 
 @pytest.mark.parametrize(
-    ("scratch", "there"), [("/raid/{id}", "/raid/ann"), ("/s/{account}/{domain}/{user}", "/s/red/a.org/ann@a.org")]
+    ("scratch", "there"),
+    [
+        ("/raid/{id}", "/raid/ann"),
+        ("/$(id)/{user}", "/$(id)/ann@a.org"),
+        ("/s/{account}/{domain}/{user}", "/s/red/a.org/ann@a.org"),
+    ],
 )
 def test_what_is_temporary_has_a_place_of_the_users_own(scratch: str, there: str, tmp_path: Path) -> None:
     shell = Shell(tmp_path, scratch)

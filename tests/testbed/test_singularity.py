@@ -1,0 +1,166 @@
+"""Singularity as users type it; its package and its images come from servers that the test runs."""
+
+from collections.abc import Iterator
+
+import pytest
+from pace import until
+
+from tests.testbed.cluster import Changed, Testbed
+from tests.testbed.containers import make_image
+
+NODE, USER, OTHER = "clippy", "u-kira1", "u-hays1"
+IN_JOB = f"srun -p short -w {NODE}"
+WEB = 8099
+LOLCOW, TENSORFLOW = "godlovedc/lolcow", "nvidia/tensorflow:20.10-tf2-py3"
+PREFETCHED = "/opt/images/lolcow.sif"
+BEFORE = "  modules: {enabled: false, src: L353}\n"
+
+#: Puts the package that Debian's next release has into a folder; $1 the folder. Prints its sha256.
+FETCH = r"""
+set -eu
+mkdir -p "$1/lists/partial" "$1/cache"; cd "$1"
+mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
+  grep -oE 'https?://[^ ]+' | grep -v security | head -n 1)
+echo "deb [trusted=yes] $mirror sid main" > sid.list
+apt() {
+  apt-get -q -o Dir::Etc::sourcelist="$PWD/sid.list" -o Dir::Etc::sourceparts=/dev/null \
+    -o Dir::State::lists="$PWD/lists" -o Dir::Cache="$PWD/cache" \
+    -o Acquire::Check-Valid-Until=false -o APT::Sandbox::User=root "$@" >&2
+}
+[ -e apptainer.deb ] || { apt update && apt download apptainer && mv apptainer_*.deb apptainer.deb; }
+rm -rf lists cache
+sha256sum apptainer.deb | cut -d ' ' -f 1
+"""
+#: Has a registry answer at port 5000, and docker.io and nvcr.io be there.
+REGISTRY = r"""
+set -eu
+export DEBIAN_FRONTEND=noninteractive
+command -v docker-registry >/dev/null ||
+  { apt-get -q update && apt-get -q -y install --no-install-recommends docker-registry; } >&2
+systemctl disable -q --now docker-registry
+mkdir -p /var/tmp/registry /etc/containers
+cat > /var/tmp/registry.yml <<END
+version: 0.1
+storage: {filesystem: {rootdirectory: /var/tmp/registry}}
+http: {addr: "127.0.0.1:5000"}
+END
+systemctl is-active -q test-registry || systemd-run -q --unit=test-registry docker-registry serve /var/tmp/registry.yml
+for name in docker.io nvcr.io; do
+  printf '[[registry]]\nprefix = "%s"\nlocation = "localhost:5000"\ninsecure = true\n' $name
+done > /etc/containers/registries.conf
+"""
+
+
+@pytest.fixture(scope="module")
+def served(skynet: Testbed) -> Iterator[str]:
+    """The package on the controller's web server, and two images in a registry on the node; gives its sha256."""
+    sha256 = skynet.out("marvin", "sh -s /var/tmp/apptainer", text=FETCH).splitlines()[-1]
+    web = f"python3 -m http.server {WEB} --directory /var/tmp/apptainer"
+    skynet.out("marvin", f"systemctl is-active -q test-web || systemd-run -q --unit=test-web {web}")
+    skynet.out(NODE, "sh -s", text=REGISTRY)
+    until(
+        lambda: skynet.run(NODE, "bash -c ': < /dev/tcp/127.0.0.1/5000'").returncode == 0,
+        "the registry answers",
+        lambda: skynet.run(NODE, "journalctl -q -o cat -u test-registry").stdout,
+    )
+    names = [f"localhost:5000/{LOLCOW}:latest", f"localhost:5000/{TENSORFLOW}"]
+    make_image(skynet, NODE, *names)
+    for name in names:
+        skynet.out(NODE, f"docker push -q {name}")
+    yield sha256
+    skynet.out("marvin", "systemctl stop test-web")
+    skynet.out(NODE, f"systemctl stop test-registry; rm -rf /etc/containers/registries.conf {PREFETCHED}")
+    skynet.out(NODE, "apt-get -q -y purge docker-registry apptainer >/dev/null 2>&1; rm -rf /var/tmp/registry*")
+
+
+@pytest.fixture
+def singularity(changed: Changed, served: str) -> Testbed:
+    """SkyNet with singularity on one node, and an image that it fetches."""
+    package = f'{{url: "http://marvin:{WEB}/apptainer.deb", sha256: {served}}}'
+    text = f"""  singularity: {{where: {NODE}, package: {package}, fakeroot: true, dev: minimal}}
+  images: [{{source: "docker://{LOLCOW}", at: {PREFETCHED}}}]
+"""
+    testbed = changed("software.yml", BEFORE, f"{BEFORE}{text}")
+    done = testbed.apply("--limit", NODE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert testbed.plan("--limit", NODE) == (0, {})
+    testbed.out("sky1", "rm -rf ~/tried && mkdir -p ~/tried", USER)
+    return testbed
+
+
+def typed(testbed: Testbed, command: str, options: str = "", text: str = "") -> str:
+    """Return what a command prints that a user types on a head; the text is for the command to read."""
+    return testbed.out("sky1", f"cd ~/tried && {IN_JOB} {options} {command}", USER, text)
+
+
+@pytest.mark.promise(
+    *("AAU-037", "AAU-039", "AAU-040", "AAU-041", "AAU-042", "AAU-044", "AAU-046", "AAU-047", "AAU-048")
+)
+def test_what_the_guide_says_works_as_a_user(singularity: Testbed) -> None:
+    assert "exec" in typed(singularity, "singularity -h")
+    assert "--fakeroot" in typed(singularity, "singularity help build")
+
+    typed(singularity, f"singularity pull docker://{LOLCOW}")
+    assert singularity.out("sky1", "stat -c %U ~/tried/lolcow_latest.sif", USER) == USER
+    assert typed(singularity, "singularity run lolcow_latest.sif").endswith("moo")
+    typed(singularity, f"singularity pull docker://nvcr.io/{TENSORFLOW}")
+    image = "tensorflow_20.10-tf2-py3.sif"
+
+    uid = singularity.out("sky1", "id -u", USER)
+    assert typed(singularity, f"singularity exec {image} id -u").splitlines()[-1] == uid
+    script = "mkdir -p mnist-data output_data && echo 'echo $1 >/output_data/made' > example.sh"
+    singularity.out("sky1", f"cd ~/tried && {script}", USER)
+    binds = "--nv -B .:/code -B mnist-data/:/data -B output_data:/output_data"
+    typed(singularity, f"singularity exec {binds} {image} sh /code/example.sh 10", "--gres=gpu:1")
+    assert singularity.out("sky1", "cat ~/tried/output_data/made", USER) == "10"
+
+    # of the GPUs that --nv brings in, the job's own fence opens one; without it there are none
+    look = "for gpu in /dev/nvidia[0-9]*; do { exec 3<$gpu; } 2>&1; done | grep -c 'No such device' || :"
+    singularity.out("sky1", "cd ~/tried && cat > look.sh", USER, f"{look}\n")
+    assert typed(singularity, f"singularity exec --nv -B .:/code {image} bash /code/look.sh", "--gres=gpu:1")[-1] == "1"
+    assert "nvidia" not in typed(singularity, f"singularity exec {image} ls /dev", "--gres=gpu:1")
+
+    definition = f"BootStrap: docker\nFrom: nvcr.io/{TENSORFLOW}\n%post\n  mkdir /made\n  id -u > /made/by\n"
+    singularity.out("sky1", "cd ~/tried && cat > Singularity", USER, definition)
+    typed(singularity, "singularity build --fakeroot tensorflow_keras.sif Singularity")
+    own = "--nv -B .:/code -B output_data:/output_data tensorflow_keras.sif"
+    by = typed(singularity, f"singularity exec {own} cat /made/by", "--gres=gpu:1").splitlines()[-1]
+    assert by == "0", "root of its own namespace has built it"
+    # a shell of the image, in which things are typed; its end is the job's
+    said = typed(singularity, f"singularity shell {own}", "--gres=gpu:1", text="bash /code/look.sh\nexit\n")
+    assert said.splitlines()[-1] == "1"
+    until(
+        lambda: singularity.out("marvin", f"squeue -h -u {USER}") == "",
+        "the job ends with the shell",
+        lambda: singularity.out("marvin", "squeue"),
+    )
+
+
+@pytest.mark.promise("AAU-038", "AAU-043")
+def test_images_of_the_inventory_are_there_for_all_users(singularity: Testbed) -> None:
+    until(
+        lambda: singularity.run(NODE, f"test -s {PREFETCHED}").returncode == 0,
+        "the node has fetched its image",
+        lambda: singularity.out(NODE, "journalctl -q -o cat -u gpupool-images"),
+    )
+    assert singularity.out(NODE, f"stat -c '%U %a' {PREFETCHED}") == "root 644"
+    for user in (USER, OTHER):
+        said = singularity.out("sky1", f"{IN_JOB} singularity run {PREFETCHED}", user)
+        assert said.endswith("moo")
+    singularity.out(NODE, "systemctl start gpupool-images")
+    fetched = singularity.out(NODE, "journalctl -q -o cat -u gpupool-images")
+    assert fetched.count(f"fetched {PREFETCHED}") == 1
+
+
+def test_numbers_for_builds_are_given_once(singularity: Testbed) -> None:
+    before = singularity.out(NODE, "cat /etc/subuid /etc/subgid")
+    assert before.count(f"{USER}:") == 2
+    singularity.out(NODE, f"sed -i '/^{OTHER}:/d' /etc/subgid && echo '{OTHER}:100000:10' >> /etc/subgid")
+    assert singularity.apply("--limit", NODE).returncode == 0
+    after = singularity.out(NODE, "cat /etc/subuid /etc/subgid")
+    assert set(before.splitlines()) - set(after.splitlines()) <= {
+        line for line in before.splitlines() if line.startswith(f"{OTHER}:")
+    }
+    assert f"{OTHER}:100000:10" in after.splitlines(), "a range that exists is never changed"
+    assert after.count(f"{OTHER}:") == 3
+    assert singularity.plan("--limit", NODE) == (0, {})
