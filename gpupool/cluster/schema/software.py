@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from gpupool.cluster.quote import quoted
 from gpupool.cluster.schema.base import (
+    AbsolutePath,
     Count,
     CudaVersion,
     Entry,
