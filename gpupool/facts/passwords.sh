@@ -1,6 +1,6 @@
 #!/bin/sh
-# $1 a user. Prints what kind of password there is in shadow(5): none, first (it has to be changed at the next login),
-# own; nothing where there is no such user. The hash is not printed.
+# Prints what kind of password the user $1 has in shadow(5): none, first (it has to be changed at the next login), own;
+# nothing where there is no such user. The hash is not printed.
 
 getent -s files shadow "$1" | while IFS=: read -r _ hash changed _; do
   case $hash in
