@@ -17,6 +17,7 @@ from gpupool.facts import sources as fact
 from gpupool.facts.record import RECORD
 from gpupool.operations import sources
 
+HERE = "127.0.0.1"
 COMPONENTS = ("main", "contrib", "non-free", "non-free-firmware")
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="apt-get update is root's")
 
@@ -46,12 +47,12 @@ def repository(tmp_path: Path) -> Iterator[str]:
         f"Date: Thu, 01 Jan 2026 00:00:00 UTC\nSHA256:\n{lists}"
     )
     (top / "dists/trixie/InRelease").write_text(gpg(home, "--clearsign", text=release))
-    command = [sys.executable, "-u", "-m", "http.server", "--bind", "127.0.0.1", "--directory", str(top), "0"]
+    command = [sys.executable, "-u", "-m", "http.server", "--bind", HERE, "--directory", str(top), "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
         assert server.stdout
         port = re.search(r" port (\d+)", server.stdout.readline())
         assert port
-        yield f"http://127.0.0.1:{port[1]}"
+        yield f"http://{HERE}:{port[1]}"
         server.kill()
     subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "all"], check=False)
 
@@ -114,7 +115,7 @@ def test_what_another_key_has_signed_is_refused(files: list[str], tmp_path: Path
 
 def test_a_server_that_is_away_is_named(files: list[str]) -> None:
     source = Path(files[1])
-    source.write_text(source.read_text().replace("127.0.0.1", "127.0.0.1:9").replace(":9:", ":9/"))
+    source.write_text(source.read_text().replace(HERE, f"{HERE}:9").replace(":9:", ":9/"))
     (done,) = do(sources.refreshed, files)
     assert done.returncode == 1
     assert "gpupool-site.sources cannot be read: " in done.stderr.splitlines()[-1]

@@ -63,7 +63,6 @@ def versions(testbed: Testbed) -> dict[str, str]:
     return {name: f"{state[0]} {version}" for state, name, version in rows}
 
 
-@pytest.mark.promise("SKY-182")
 def test_the_pinned_driver_is_installed_and_held(bare: Testbed) -> None:
     report = applied(bare)
     assert not report.failures, report.failures

@@ -9,7 +9,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.programs import HOME, program
 from gpupool.compile.system import driver_packages
 from gpupool.compile.template import fill
-from gpupool.nvidia.names import pattern
+from gpupool.nvidia.names import of_model, pattern
 from gpupool.unix import UNITS
 from gpupool.wanted import File, GpuDriver
 
@@ -65,8 +65,10 @@ def repositories(cluster: Cluster, node: Node) -> Iterator[str]:
 def settings(cluster: Cluster, node: Node) -> str:
     """Return what the check reads: GPUs by type, and the patterns of the names that they have by themselves."""
     gpus = {
-        name: {"count": count, "models": [pattern(model) for model in cluster.gpu_types[name].models]}
+        # a model that is in no table may have any name by itself
+        name: {"count": count, "models": [pattern(model) if of_model(model) else ".*" for model in models or ("",)]}
         for name, count in node.gpus.items()
+        for models in [cluster.gpu_types[name].models]
     }
     about = f"Written by gpupool from the inventory of {cluster.name}; changes made here are undone by the next apply."
     return json.dumps({"about": about, "gpus": gpus}, indent=1) + "\n"

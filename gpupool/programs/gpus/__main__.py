@@ -14,7 +14,7 @@ from . import answers
 from .declared import differences
 
 MARK = "gpupool: "
-_PATIENCE = 30  # seconds; slurmd ends a health check after 60
+_PATIENCE = 15  # seconds; slurmd ends a health check after 60, and others are made, too
 _FIELDS = ("name", "uuid", "pci.bus_id")
 
 

@@ -60,7 +60,6 @@ def test_gpus_as_declared_are_not_worth_a_word(check: Check) -> None:
     assert check(FIRST + SECOND) == (0, "")
 
 
-@pytest.mark.promise("SKY-008")
 def test_a_gpu_that_the_driver_does_not_see_is_a_reason(check: Check) -> None:
     assert check(FIRST) == (
         1,

@@ -1,5 +1,6 @@
 """The packages and pins of a node's driver."""
 
+import json
 from pathlib import Path
 
 import inventories
@@ -8,10 +9,10 @@ import pytest
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_of
-from gpupool.compile.system.driver import CHECK, NOUVEAU, PINS, driver_for
+from gpupool.compile.system.driver import CHECK, NOUVEAU, PINS, SETTINGS, driver_for
 from gpupool.compile.system.driver_packages import from_debian, from_repository
 from gpupool.compile.system.packages import packages_for
-from gpupool.nvidia.tables import distributions
+from gpupool.nvidia.tables import branches, distributions
 from gpupool.testbed.overlay import stand_in
 
 EXAMPLE = load(inventories.INVENTORY / "example")
@@ -59,6 +60,18 @@ def test_nvidias_own_repository_has_its_own_names() -> None:
 
 def test_a_branch_is_pinned_above_whatever_is_installed() -> None:
     assert "Pin: version 550.*\nPin-Priority: 1001\n" in text(EXAMPLE, "a40-01", PINS)
+
+
+@pytest.mark.promise("SKY-182")
+def test_skynets_pin_is_the_driver_of_cuda_11_2() -> None:
+    assert "Pin: version 460.*\n" in text(load(inventories.INVENTORY / "skynet"), "a40-01", PINS)
+    assert branches()["460"].cuda == "11.2"
+
+
+def test_of_a_model_that_is_in_no_table_only_the_number_is_compared(tmp_path: Path) -> None:
+    cluster = inventories.changed(inventories.SMALL, tmp_path, ("models: [A40]", "models: [Trial Board 7]"))
+    settings = json.loads(text(cluster, "gpu-1", SETTINGS))
+    assert settings["gpus"] == {"a40": {"count": 8, "models": [".*"]}}
 
 
 def test_an_exact_version_is_pinned_above_the_rest_of_its_branch(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from gpupool.cluster.load import load
 from gpupool.compile.system.driver import driver_for
 from gpupool.facts.script import END
-from gpupool.verify import test_driver
+from gpupool.verify import test_node_driver
 
 EXAMPLE = load(inventories.INVENTORY / "example")
 NODE = EXAMPLE.nodes["a40-01"]
@@ -23,7 +23,7 @@ def look(*lines: str, version: str = RIGHT, hold: str = "h") -> None:
     packages = [f"P\t{hold}i \t{name}\t{version}" for name in wanted.held]
     text = "\n".join([*packages, *lines, END])
     host: Any = SimpleNamespace(run=lambda command: SimpleNamespace(stdout=text))
-    test_driver.test_driver_is_the_one_that_is_wanted_and_loaded(EXAMPLE, NODE, host)
+    test_node_driver.test_driver_is_the_one_that_is_wanted_and_loaded(EXAMPLE, NODE, host)
 
 
 def test_a_driver_that_is_loaded_as_installed_passes() -> None:
@@ -47,4 +47,4 @@ def test_another_driver_is_named(lines: list[str], version: str, hold: str, why:
 def test_wrong_gpus_are_named_as_slurm_is_told() -> None:
     host: Any = SimpleNamespace(run=lambda command: SimpleNamespace(rc=1, stdout="gpupool: 1 of 4 a40 missing\n"))
     with pytest.raises(AssertionError, match=r"^gpupool: 1 of 4 a40 missing"):
-        test_driver.test_gpus_are_those_of_the_inventory(EXAMPLE, NODE, host)
+        test_node_driver.test_gpus_are_those_of_the_inventory(EXAMPLE, NODE, host)
