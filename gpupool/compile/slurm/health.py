@@ -14,7 +14,7 @@ from gpupool.wanted import File
 PROGRAM = f"{PROGRAMS}/health"
 SETTINGS = "/etc/gpupool/health.json"
 #: Looks at a node's GPUs through their driver, where there is one; prints what is wrong.
-GPUS = f"{HOME}/gpus"
+GPUS = "/usr/libexec/gpupool/gpus"
 
 
 def wanted(cluster: Cluster) -> bool:

@@ -17,17 +17,17 @@ STATE = Path("/run/gpupool/health")
 
 
 def problems(settings: dict[str, object], state: Path) -> list[str]:
-    """Return everything that is wrong, in a fixed order; mounts take 10 s at most, GPUs 15, the clock 5."""
-    found = []
+    """Return everything that is wrong, in a fixed order; mounts take 10 s at most, GPUs 20, the clock 5."""
+    wrong = []
     if isinstance(gpus := settings.get("gpus"), dict):
-        found += look.gpus(gpus["count"], gpus["program"])
+        wrong += look.gpus(gpus["count"], gpus["program"], state)
     if isinstance(paths := settings.get("mounts"), list):
-        found += mounts.problems(paths, state)
+        wrong += mounts.problems(paths, state)
     if isinstance(disk := settings.get("disk"), dict):
-        found += look.disk(disk["paths"], disk["mib"])
+        wrong += look.disk(disk["paths"], disk["mib"])
     if settings.get("clock"):
-        found += look.clock()
-    return found
+        wrong += look.clock()
+    return wrong
 
 
 def main() -> None:

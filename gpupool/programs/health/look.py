@@ -4,23 +4,30 @@ import os
 import re
 import stat
 import subprocess
+import time
 from pathlib import Path
+
+from .bounded import Bounded
 
 DEVICES = Path("/dev")
 _MIB = 1 << 20
+PATIENCE = 20.0  # seconds that the driver has; one that has lost a GPU may never answer
 
 
-def gpus(count: int, program: str) -> list[str]:
-    """Return what is wrong with the GPUs: device files, then what the driver says where a program asks it."""
+def gpus(count: int, program: str, state: Path) -> list[str]:
+    """Return what is wrong with the GPUs: device files, then what the driver says where a program asks it.
+
+    `state` is a directory for its lock.
+    """
     present = sum(_is_gpu(path) for path in DEVICES.glob("nvidia*"))
-    found = [f"{present} of {count} GPUs have a device file"] if present < count else []
+    wrong = [f"{present} of {count} GPUs have a device file"] if present < count else []
     if Path(program).is_file() and os.access(program, os.X_OK):
-        try:
-            done = subprocess.run([program], capture_output=True, text=True, errors="replace", check=False, timeout=15)
-        except subprocess.TimeoutExpired:
-            return [*found, "the GPU driver does not answer within 15 s"]
-        found += [line.strip() for line in done.stdout.splitlines() if line.strip()]
-    return found
+        asked = Bounded([program], state / "gpus.lock")
+        if asked.code(time.monotonic() + PATIENCE) is None:
+            return [*wrong, f"the GPU driver does not answer within {PATIENCE:.0f} s"]
+        # it may say who speaks, as this program does itself
+        wrong += [line.removeprefix("gpupool: ") for line in asked.lines()]
+    return wrong
 
 
 def _is_gpu(path: Path) -> bool:
@@ -29,7 +36,7 @@ def _is_gpu(path: Path) -> bool:
 
 def disk(paths: list[str], mib: int) -> list[str]:
     """Return which file systems have less than `mib` MiB free, or no file left to create; each once."""
-    found, seen = [], set()
+    wrong, seen = [], set()
     for path in paths:
         try:
             device, has = Path(path).stat().st_dev, os.statvfs(path)
@@ -40,10 +47,10 @@ def disk(paths: list[str], mib: int) -> list[str]:
         seen.add(device)
         free = has.f_bavail * has.f_frsize // _MIB
         if free < mib:
-            found.append(f"{path} has {free} MiB free, less than {mib}")
+            wrong.append(f"{path} has {free} MiB free, less than {mib}")
         elif has.f_files and not has.f_favail:
-            found.append(f"{path} has no free inodes")
-    return found
+            wrong.append(f"{path} has no free inodes")
+    return wrong
 
 
 def clock() -> list[str]:

@@ -76,12 +76,29 @@ def test_gpus_are_counted_and_their_driver_is_asked(tmp_path: Path, monkeypatch:
     (tmp_path / "nvidia0").write_text("no device")
     (tmp_path / "nvidiactl").symlink_to("/dev/null")
     program = tmp_path / "gpus"
-    assert look.gpus(0, str(program)) == []
-    assert look.gpus(8, str(program)) == ["0 of 8 GPUs have a device file"]
-    program.write_text("#!/bin/sh\necho GPU 3 has fallen off the bus\necho\necho GPU 4 is an A40\nexit 1\n")
-    assert look.gpus(0, str(program)) == [], "it is not to be run yet"
+    assert look.gpus(0, str(program), tmp_path) == []
+    assert look.gpus(8, str(program), tmp_path) == ["0 of 8 GPUs have a device file"]
+    program.write_text("#!/bin/sh\necho gpupool: GPU 3 has fallen off the bus\necho\necho GPU 4 is an A40\nexit 1\n")
+    assert look.gpus(0, str(program), tmp_path) == [], "it is not to be run yet"
     program.chmod(0o755)
-    assert look.gpus(0, str(program)) == ["GPU 3 has fallen off the bus", "GPU 4 is an A40"]
+    assert look.gpus(0, str(program), tmp_path) == ["GPU 3 has fallen off the bus", "GPU 4 is an A40"]
+
+
+def test_a_driver_that_hangs_is_a_problem_and_holds_one_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An unkillable nvidia-smi is what a GPU that was lost leaves behind."""
+    monkeypatch.setattr(look, "DEVICES", tmp_path)
+    monkeypatch.setattr(look, "PATIENCE", 1.0)
+    program = tmp_path / "gpus"
+    program.write_text("#!/bin/sh\nexec sleep infinity\n")
+    program.chmod(0o755)
+    assert look.gpus(0, str(program), tmp_path) == ["the GPU driver does not answer within 1 s"]
+    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/started\n")
+    with (tmp_path / "gpus.lock").open("w") as hanging:
+        fcntl.flock(hanging, fcntl.LOCK_EX)
+        assert look.gpus(0, str(program), tmp_path) == ["the GPU driver does not answer within 1 s"]
+    assert not (tmp_path / "started").exists()
 
 
 # disks and the clock
