@@ -186,7 +186,9 @@ def test_no_file_holds_a_secret_or_is_open_by_mistake(folder: str) -> None:
         for file in files_for(cluster, node):
             assert not re.search(r"PRIVATE KEY|StoragePass|password\s*=", file.text, re.IGNORECASE)
             # commands are for everybody to run, or for admins
-            command = file.path.startswith(("/usr/local/bin/", "/usr/local/sbin/", "/usr/libexec/gpupool/"))
+            command = file.path.startswith(
+                ("/usr/local/bin/", "/usr/local/sbin/", "/usr/libexec/gpupool/", "/etc/slurm/gpupool/")
+            )
             # sudo wants its own
             usual = ("0440",) if file.path.startswith("/etc/sudoers.d/") else ("0644", "0600")
             assert file.mode == "0755" if command else file.mode in usual, file.path
