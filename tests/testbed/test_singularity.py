@@ -10,6 +10,7 @@ from tests.testbed.containers import make_image
 
 NODE, USER, OTHER = "clippy", "u-kira1", "u-hays1"
 IN_JOB = f"srun -p short -w {NODE}"
+SERVER = "marvin"
 WEB = 8099
 LOLCOW, TENSORFLOW = "godlovedc/lolcow", "nvidia/tensorflow:20.10-tf2-py3"
 PREFETCHED = "/opt/images/lolcow.sif"
@@ -76,7 +77,7 @@ def served(skynet: Testbed) -> Iterator[str]:
 @pytest.fixture
 def singularity(changed: Changed, served: str) -> Testbed:
     """SkyNet with singularity on one node, and an image that it fetches."""
-    package = f'{{url: "http://marvin:{WEB}/apptainer.deb", sha256: {served}}}'
+    package = f'{{url: "http://{SERVER}:{WEB}/apptainer.deb", sha256: {served}}}'
     text = f"""  singularity: {{where: {NODE}, package: {package}, fakeroot: true, dev: minimal}}
   images: [{{source: "docker://{LOLCOW}", at: {PREFETCHED}}}]
 """

@@ -108,7 +108,7 @@ def test_what_has_no_effect_yet_is_said_of_keys_that_exist() -> None:
     table = (DOCS / "concepts.md").read_text().partition("## What this version applies")[2]
     rows = " ".join(row.split("|")[1] for row in table.splitlines() if row.startswith("| `"))
     keys = set(re.findall(r"`(\w+)`", rows))
-    assert "policies" in keys
+    assert "storage" in keys
     assert keys <= {field.alias or name for name, field in Inventory.model_fields.items()}
 
 
