@@ -185,7 +185,7 @@ def test_no_file_holds_a_secret_or_is_open_by_mistake(folder: str) -> None:
     for node in cluster.nodes.values():
         for file in files_for(cluster, node):
             assert not re.search(r"PRIVATE KEY|StoragePass|password\s*=", file.text, re.IGNORECASE)
-            # commands are for everybody to run, or for admins
-            command = file.path.startswith(("/usr/local/bin/", "/usr/local/sbin/"))
+            # commands are for everybody to run, or for admins, or for slurmd
+            command = file.path.startswith(("/usr/local/bin/", "/usr/local/sbin/", "/etc/slurm/gpupool/"))
             assert file.mode == "0755" if command else file.mode in ("0644", "0600"), file.path
             assert (file.mode == "0600") == (file.path == "/etc/slurm/slurmdbd.conf")
