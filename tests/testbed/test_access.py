@@ -87,7 +87,7 @@ def test_without_a_job_a_user_is_refused_and_with_one_is_part_of_it(allocated: T
 @pytest.mark.promise("SDU-050")
 def test_a_session_of_an_exclusive_job_has_all_gpus_of_the_node(allocated: Testbed) -> None:
     """Without a request for any; a step of srun has none then."""
-    allocated.wait_for(allocated.submit(USER, f"-w {NODE} -p short --exclusive"), "RUNNING")
+    allocated.wait_for(allocated.submit(USER, f"-w {NODE} -p overcap -A overcap --exclusive"), "RUNNING")
     said = login(allocated, NODE, "bash -s", text=PROBE).stdout.splitlines()
     assert [line.split()[0] for line in said] == ["ENXIO"] * allocated.cluster.nodes[NODE].gpu_count
 

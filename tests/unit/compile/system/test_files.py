@@ -192,7 +192,4 @@ def test_no_file_holds_a_secret_or_is_open_by_mistake(folder: str) -> None:
             # sudo wants its own
             usual = ("0440",) if file.path.startswith("/etc/sudoers.d/") else ("0644", "0600")
             assert file.mode == "0755" if command else file.mode in usual, file.path
-            # commands are for everybody to run, or for admins, or for slurmd
-            command = file.path.startswith(("/usr/local/bin/", "/usr/local/sbin/", "/etc/slurm/gpupool/"))
-            assert file.mode == "0755" if command else file.mode in ("0644", "0600"), file.path
             assert (file.mode == "0600") == (file.path == "/etc/slurm/slurmdbd.conf")
