@@ -8,7 +8,7 @@ from pace import until
 from tests.testbed.cluster import Changed, Testbed
 from tests.testbed.containers import make_image
 
-NODE, USER, OTHER = "clippy", "u-kira1", "u-hays1"
+NODE, SERVER, USER, OTHER = "clippy", "marvin", "u-kira1", "u-hays1"
 IN_JOB = f"srun -p short -w {NODE}"
 SERVER = "marvin"
 WEB = 8099
@@ -55,9 +55,9 @@ done > /etc/containers/registries.conf
 @pytest.fixture(scope="module")
 def served(skynet: Testbed) -> Iterator[str]:
     """The package on the controller's web server, and two images in a registry on the node; gives its sha256."""
-    sha256 = skynet.out("marvin", "sh -s /var/tmp/apptainer", text=FETCH).splitlines()[-1]
+    sha256 = skynet.out(SERVER, "sh -s /var/tmp/apptainer", text=FETCH).splitlines()[-1]
     web = f"python3 -m http.server {WEB} --directory /var/tmp/apptainer"
-    skynet.out("marvin", f"systemctl is-active -q test-web || systemd-run -q --unit=test-web {web}")
+    skynet.out(SERVER, f"systemctl is-active -q test-web || systemd-run -q --unit=test-web {web}")
     skynet.out(NODE, "sh -s", text=REGISTRY)
     until(
         lambda: skynet.run(NODE, "bash -c ': < /dev/tcp/127.0.0.1/5000'").returncode == 0,
@@ -69,7 +69,7 @@ def served(skynet: Testbed) -> Iterator[str]:
     for name in names:
         skynet.out(NODE, f"docker push -q {name}")
     yield sha256
-    skynet.out("marvin", "systemctl stop test-web")
+    skynet.out(SERVER, "systemctl stop test-web")
     skynet.out(NODE, f"systemctl stop test-registry; rm -rf /etc/containers/registries.conf {PREFETCHED}")
     skynet.out(NODE, "apt-get -q -y purge docker-registry apptainer >/dev/null 2>&1; rm -rf /var/tmp/registry*")
 
