@@ -17,6 +17,7 @@ _PAIR = re.compile(r'\s*([A-Za-z0-9_.]+)\s*([-*+/]?)=\s*(?:"([^"]*)"|(\S+))(?:\s
 _LUA = re.compile(r"""--[^\n]*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\w+|\S""", re.DOTALL)
 _QUOTES = ("'", '"')
 _PEOPLE = "u-vision1 u-optics1"
+_IDENTITY = 'id() { case $1 in -u) echo 1000;; -un) echo "$WHO";; -gn) echo group;; esac; }'
 
 
 def parsed(file: File, folder: Path) -> list[str]:
@@ -33,7 +34,9 @@ def _reader(path: str) -> Callable[[str, Path], Iterator[str]]:
         return _unit
     if path == "/entities":
         return lambda text, _: iter(re.split(r"([,:{} ])", text))
-    if path.startswith("/etc/slurm/"):
+    if path == "/etc/slurm/gpupool/task_prolog":
+        return _task_prolog
+    if path.startswith("/etc/slurm/") and not path.startswith("/etc/slurm/gpupool/"):
         return _slurm
     if path == "/usr/local/bin/sbash":
         return _sbash
@@ -119,13 +122,22 @@ def _program(folder: Path, name: str, text: str) -> str:
 def _shell(text: str, folder: Path) -> Iterator[str]:
     file = _program(folder, "file", text)
     _run(["bash", "-n", file], folder)
-    identity = 'id() { case $1 in -u) echo 1000;; -un) echo "$WHO";; -gn) echo group;; esac; }'
     for who in _PEOPLE.split():
-        output = _run(["bash", "-c", f'{identity}; set -a; . "$0"; env -0', file], folder, WHO=who, LC_ALL="C.UTF-8")
+        output = _run(["bash", "-c", f'{_IDENTITY}; set -a; . "$0"; env -0', file], folder, WHO=who, LC_ALL="C.UTF-8")
         for word in output.split("\0"):
             if word and not re.match("(PATH|PWD|SHLVL|OLDPWD|_|BASH_FUNC_.*)=", word):
                 yield f"{who} {word}"
     yield from ["left " + it.name for it in folder.iterdir() if it.name not in ("file", "sbash", "srun")]
+
+
+def _task_prolog(text: str, folder: Path) -> Iterator[str]:
+    """The variables that slurmstepd takes from what it prints."""
+    file = _program(folder, "file", text)
+    _run(["bash", "-n", file], folder)
+    for who in _PEOPLE.split():
+        output = _run(["bash", "-c", f'{_IDENTITY}; . "$0"', file], folder, WHO=who, SLURM_JOB_ID="7", LC_ALL="C.UTF-8")
+        yield from (f"{who} {line}" for line in output.split("\n"))
+    yield from ["left " + it.name for it in folder.iterdir() if it.name != "file"]
 
 
 def _sbash(text: str, folder: Path) -> Iterator[str]:

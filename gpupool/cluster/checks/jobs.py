@@ -51,7 +51,7 @@ def ensure_a_tmp_of_a_jobs_own_can_be(site: Site) -> Iterator[Complaint]:
     if not has_private_tmp(inventory.slurm.version):
         message = f"with Slurm {inventory.slurm.version} jobs would not see mounts that are made after their start"
         yield Complaint(path, message, "use 24.11 or later, or remove it")
-    if is_the_systems(top, whole=True) or "%" in top:
+    if is_the_systems(top, whole=True):
         yield Complaint(path, f"{top} cannot be used for this", "choose a directory of its own, as /local/jobs")
     elif key := export_of(site, top):
         yield Complaint(path, f"{top} is on export {key}, which other nodes have too", "choose a local directory")

@@ -32,6 +32,7 @@ Domain = Annotated[
     ),
 ]
 AbsolutePath = Annotated[str, Field(strict=True, pattern=r"^/[^\s]*$"), AfterValidator(one_line)]
+# systemd, a shell and a slurm.conf all take it for what it is
 PlainPath = Annotated[str, Field(strict=True, pattern=r"^(/[A-Za-z0-9_+][A-Za-z0-9_.+-]*)+$")]
 
 _FILLED_IN = re.compile(r"\{(user|account|domain|id)\}")

@@ -8,7 +8,6 @@ from pydantic import AfterValidator, Field
 
 from gpupool.cluster.quote import quoted
 from gpupool.cluster.schema.base import (
-    AbsolutePath,
     Count,
     CudaVersion,
     Entry,
@@ -18,6 +17,7 @@ from gpupool.cluster.schema.base import (
     Name,
     Nodes,
     PathOfUser,
+    PlainPath,
     TextOfUser,
     VariableName,
     Word,
@@ -28,8 +28,6 @@ from gpupool.cluster.units import Duration, Size
 
 # sshd takes * and ? in AcceptEnv, and does not start with what it takes for no name
 AcceptedName = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z_*?][A-Za-z0-9_*?]*$")]
-# daemon.json, systemd and a shell all take it for what it is
-PlainPath = Annotated[str, Field(strict=True, pattern=r"^(/[A-Za-z0-9._-]+)+$")]
 #: Bits of the address of a network of containers: 256 addresses each.
 CONTAINER_NETWORK = 24
 DriverBranch = Annotated[str, Field(strict=True, pattern=r"^[0-9]{3}$")]
@@ -78,7 +76,7 @@ RepositoryKey = Annotated[str, Field(strict=True), AfterValidator(_repository_ke
 class Repository(Fact):
     """A repository of Debian packages besides the distribution's own."""
 
-    url: Annotated[str, Field(strict=True, pattern=r"^https?://[!-~]+$")]
+    url: Annotated[str, Field(strict=True, pattern=r"^https?://[!\"$-~]+$")]
     suite: Annotated[
         str,
         Field(
@@ -99,7 +97,7 @@ class DriverChoice(Fact):
         None, description="NVIDIA's open kernel module, for Turing and later GPUs; default: proprietary."
     )
     repository: Name | None = Field(None, description="Key of software.repositories; default: the distribution.")
-    version: Annotated[str, Field(strict=True, pattern=r"^[0-9][A-Za-z0-9.+~-]*$")] | None = Field(
+    version: Annotated[str, Field(strict=True, pattern=r"^[0-9][A-Za-z0-9.+~]*(-[A-Za-z0-9.+~]+)?$")] | None = Field(
         None, description="Exact version of the packages, such as 550.163.01-2; default: the newest of the branch."
     )
     cuda: CudaVersion | None = Field(
@@ -211,7 +209,7 @@ class Environment(Fact):
     accept_env: AcceptEnv | None = None
     login: dict[VariableName, TextOfUser] = Field(default_factory=dict)
     job: dict[VariableName, TextOfUser] = Field(default_factory=dict)
-    private_tmp: AbsolutePath | None = Field(
+    private_tmp: PlainPath | None = Field(
         None,
         description="Local directory of compute nodes, in which each job has a /tmp and /dev/shm of its own.",
     )
