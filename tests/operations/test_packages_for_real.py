@@ -19,11 +19,13 @@ case " $* " in
   *) echo "install $*" >> "$STATE/asked"; [ -e "$STATE/lists" ] && [ ! -e "$STATE/unknown" ] && exit 0
     echo "E: Unable to locate package cowsay"; exit 100;;
 esac""",
-    "dpkg": "exit 0",
-    "dpkg-query": "exit 0",
+    "dpkg": '[ "$1" != --audit ] || [ ! -e "$STATE/torn" ] || echo "cowsay is half there"',
+    "dpkg-query": '[ ! -e "$STATE/torn" ] || printf "%s\\n" "reinstreq cowsay:amd64" "ok bash:amd64"',
     "flock": "exit 0",
     "find": "exit 0",  # no lists, or old ones
 }
+
+MEND = '[ -z "$(dpkg --audit)" ] || mend'
 
 
 def installed(tmp_path: Path, *states: str, call: str = "fresh || update || :\nget cowsay") -> tuple[int, str]:
@@ -37,6 +39,8 @@ def installed(tmp_path: Path, *states: str, call: str = "fresh || update || :\ng
         (tmp_path / state).touch()
     script = f"{packages._PRELUDE.strip()}\n{call}"
     for path in ("/usr/sbin/policy-rc.d", "/var/log/", "/var/lib/gpupool-", "/usr/lib/apt/"):
+    script = f"{packages._PRELUDE.strip()}\nfresh || update || :\n{MEND}\nget cowsay"
+    for path in ("/usr/sbin/policy-rc.d", "/var/log/", "/var/lib/gpupool-"):
         script = script.replace(path, f"{tmp_path}/{path.rpartition('/')[2]}")
     environ = {
         **os.environ,
@@ -88,3 +92,11 @@ def test_a_package_comes_from_its_address(states: tuple[str, ...], said: str, tm
     if not said:
         assert f"SHA256:{SUM}" in (tmp_path / "fetched").read_text()
         assert "--allow-downgrades -- " in (tmp_path / "asked").read_text()
+def test_a_package_that_was_torn_is_installed_again_first(tmp_path: Path) -> None:
+    assert installed(tmp_path, "up", "torn") == (0, "")
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert [line.partition("Use-Pty=0 ")[2] for line in asked] == [
+        "install --reinstall -- cowsay:amd64",
+        "-f install",
+        "install --no-install-recommends -- cowsay",
+    ]
