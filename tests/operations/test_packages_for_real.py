@@ -28,7 +28,7 @@ esac""",
 MEND = '[ -z "$(dpkg --audit)" ] || mend'
 
 
-def installed(tmp_path: Path, *states: str, call: str = "fresh || update || :\nget cowsay") -> tuple[int, str]:
+def installed(tmp_path: Path, *states: str, call: str = f"fresh || update || :\n{MEND}\nget cowsay") -> tuple[int, str]:
     """Install a package, and give the exit status and the last line said."""
     programs = tmp_path / "bin"
     programs.mkdir()
@@ -39,8 +39,6 @@ def installed(tmp_path: Path, *states: str, call: str = "fresh || update || :\ng
         (tmp_path / state).touch()
     script = f"{packages._PRELUDE.strip()}\n{call}"
     for path in ("/usr/sbin/policy-rc.d", "/var/log/", "/var/lib/gpupool-", "/usr/lib/apt/"):
-    script = f"{packages._PRELUDE.strip()}\nfresh || update || :\n{MEND}\nget cowsay"
-    for path in ("/usr/sbin/policy-rc.d", "/var/log/", "/var/lib/gpupool-"):
         script = script.replace(path, f"{tmp_path}/{path.rpartition('/')[2]}")
     environ = {
         **os.environ,
@@ -92,6 +90,8 @@ def test_a_package_comes_from_its_address(states: tuple[str, ...], said: str, tm
     if not said:
         assert f"SHA256:{SUM}" in (tmp_path / "fetched").read_text()
         assert "--allow-downgrades -- " in (tmp_path / "asked").read_text()
+
+
 def test_a_package_that_was_torn_is_installed_again_first(tmp_path: Path) -> None:
     assert installed(tmp_path, "up", "torn") == (0, "")
     asked = (tmp_path / "asked").read_text().splitlines()

@@ -109,8 +109,8 @@ def test_what_a_user_leaves_goes_with_the_last_job_on_the_node(idle: Testbed) ->
     assert "/dev/shm/u-kira1-torch" in log
 
 
-#: Has slurmd run on a CPU from which this works: Linux 6.18 numbers namespaces by CPU, and keeps one only in one with a lower
-#: number, which not all CPUs give then.
+#: Has slurmd run on a CPU from which this works: Linux 6.18 numbers namespaces by CPU, and keeps one in another only
+#: where its number is higher.
 ON_ONE_CPU = """
 mkdir -p /run/kept && mount --bind /run/kept /run/kept && mount --make-private /run/kept && touch /run/kept/one
 for cpu in $(seq 0 $(($(nproc --all) - 1))); do
