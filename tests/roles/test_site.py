@@ -15,6 +15,7 @@ from first_apply import TARGETS, kept, steps
 from pyinfra import host
 from pyinfra.api import Host, State
 from pyinfra.api.exceptions import ConnectError
+from pyinfra.api.facts import get_fact
 
 from gpupool.cli.running import SITE
 from gpupool.engine.drive import Report, run
@@ -158,16 +159,15 @@ def test_a_source_without_a_key_is_asked_again_by_the_next_node() -> None:
 def test_a_source_is_asked_for_its_munge_key_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not by each of the cluster's nodes: they take turns at it."""
     asked: list[str] = []
-    ask = munge.get_fact
 
     def counted(state: State, node: Host, *arguments: Any, **named: Any) -> Any:
         asked.append(node.name)
-        return ask(state, node, *arguments, **named)
+        return get_fact(state, node, *arguments, **named)
 
     def deploy() -> None:
         munge.key(name="Munge key", source=None if host.name == "control" else "control")
 
-    monkeypatch.setattr(munge, "get_fact", counted)
+    monkeypatch.setattr("gpupool.operations.munge.get_fact", counted)
     empty_nodes.TOLD["control"] = empty_nodes.Told(has_key=True)
     report = run(empty_nodes.testbed("example").hosts, deploy, execute=True)
     assert (report.failures, asked) == ({}, ["control"])
