@@ -11,6 +11,7 @@ refresh() { # source: its lists alone, those of all others stay as they are
 note() { # file...: what apt has read, besides what it had read before
   rm -f -- "$stamp".*.gpupool-new; new=$stamp.$$.gpupool-new
   for path in "$@"; do printf '%s\t%s\n' "$(sha256sum <"$path" | cut -c-64)" "$path"; done >"$new"
+  # shellcheck disable=SC2094 # the new one is read before anything is written
   [ ! -e "$stamp" ] || awk -F '\t' 'NR == FNR { new[$2]; next } !($2 in new)' "$new" "$stamp" >>"$new"
   sync -- "$new"; mv -fT -- "$new" "$stamp"
 }
