@@ -3,9 +3,12 @@
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,7 +22,10 @@ from gpupool.operations import sources
 
 HERE = "127.0.0.1"
 COMPONENTS = ("main", "contrib", "non-free", "non-free-firmware")
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="apt-get update is root's")
+pytestmark = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="apt-get update is root's"),
+    pytest.mark.skipif(not shutil.which("gpg"), reason="gnupg is not installed"),
+]
 
 
 def gpg(home: Path, *words: str, text: str = "") -> str:
@@ -27,11 +33,25 @@ def gpg(home: Path, *words: str, text: str = "") -> str:
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
 
 
+@contextmanager
+def gpg_home() -> Iterator[Path]:
+    """A folder for gpg: the path of its agent's socket may have 107 characters."""
+    with tempfile.TemporaryDirectory(dir="/tmp", prefix="gpupool-") as folder:
+        yield Path(folder)
+        subprocess.run(["gpgconf", "--homedir", folder, "--kill", "all"], check=False)
+
+
 @pytest.fixture
-def repository(tmp_path: Path) -> Iterator[str]:
+def home() -> Iterator[Path]:
+    """Where the key of the repository is."""
+    with gpg_home() as folder:
+        yield folder
+
+
+@pytest.fixture
+def repository(tmp_path: Path, home: Path) -> Iterator[str]:
     """A signed repository like Debian's behind a web server; gives its address, its key is `key.asc`."""
-    home, top = tmp_path / "gnupg", tmp_path / "www"
-    home.mkdir(mode=0o700)
+    top = tmp_path / "www"
     lists = ""
     for component in COMPONENTS:
         # there is often nothing in the others, and then apt does not tell of them
@@ -54,7 +74,6 @@ def repository(tmp_path: Path) -> Iterator[str]:
         assert port
         yield f"http://{HERE}:{port[1]}"
         server.kill()
-    subprocess.run(["gpgconf", "--homedir", str(home), "--kill", "all"], check=False)
 
 
 @pytest.fixture
@@ -101,12 +120,10 @@ def test_it_is_read_again_when_its_key_changes(files: list[str]) -> None:
 
 
 def test_what_another_key_has_signed_is_refused(files: list[str], tmp_path: Path) -> None:
-    other = tmp_path / "other"
-    other.mkdir(mode=0o700)
-    gpg(other, "--passphrase", "", "--quick-generate-key", "packages@example.org", "ed25519")
-    Path(files[0]).write_text(gpg(other, "--armor", "--export"))
+    with gpg_home() as other:
+        gpg(other, "--passphrase", "", "--quick-generate-key", "packages@example.org", "ed25519")
+        Path(files[0]).write_text(gpg(other, "--armor", "--export"))
     (done,) = do(sources.refreshed, files)
-    subprocess.run(["gpgconf", "--homedir", str(other), "--kill", "all"], check=False)
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith(f"{files[1]} cannot be read: ")
     assert "is not signed" in done.stderr.splitlines()[-1]
