@@ -51,7 +51,7 @@ def test_the_guides_ssh_config_brings_the_variable_and_the_agent(idle: Testbed, 
     assert "ED25519" in said("ssh-add -l")
     # another head takes it too, a compute node takes no variables
     words = ssh_command(idle.target.testbed, "clippy", USER, ["echo ${SKY_VSC_LAUNCH-unset}"])
-    words[1:1] = ["-o", f"SetEnv=SKY_VSC_LAUNCH={LAUNCH}"]
+    words[1:1] = ["-o", f'SetEnv=SKY_VSC_LAUNCH="{LAUNCH}"']
     assert subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip() == "unset"
 
 

@@ -54,8 +54,8 @@ def outside(server: Testbed) -> Iterator[Testbed]:
 @pytest.fixture
 def theirs(idle: Testbed) -> Iterator[str]:
     """A table of somebody else on the node."""
-    table = "table inet theirs { chain c { type filter hook input priority 5; policy accept; counter; } }"
-    idle.out(NODE, "nft -f -", text=f"{table}\n")
+    chain = "type filter hook input priority 5; policy accept\ncounter"
+    idle.out(NODE, "nft -f -", text=f"table inet theirs {{\nchain c {{\n{chain}\n}}\n}}\n")
     yield "table inet theirs"
     idle.out(NODE, "nft delete table inet theirs")
 
