@@ -19,11 +19,13 @@ case " $* " in
   *) echo "install $*" >> "$STATE/asked"; [ -e "$STATE/lists" ] && [ ! -e "$STATE/unknown" ] && exit 0
     echo "E: Unable to locate package cowsay"; exit 100;;
 esac""",
-    "dpkg": "exit 0",
-    "dpkg-query": "exit 0",
+    "dpkg": '[ "$1" != --audit ] || [ ! -e "$STATE/torn" ] || echo "cowsay is half there"',
+    "dpkg-query": '[ ! -e "$STATE/torn" ] || printf "%s\\n" "reinstreq cowsay:amd64" "ok bash:amd64"',
     "flock": "exit 0",
     "find": "exit 0",  # no lists, or old ones
 }
+
+MEND = '[ -z "$(dpkg --audit)" ] || mend'
 
 
 def installed(tmp_path: Path, *states: str) -> tuple[int, str]:
@@ -35,7 +37,7 @@ def installed(tmp_path: Path, *states: str) -> tuple[int, str]:
         (programs / name).chmod(stat.S_IRWXU)
     for state in states:
         (tmp_path / state).touch()
-    script = f"{packages._PRELUDE.strip()}\nfresh || update || :\nget cowsay"
+    script = f"{packages._PRELUDE.strip()}\nfresh || update || :\n{MEND}\nget cowsay"
     for path in ("/usr/sbin/policy-rc.d", "/var/log/", "/var/lib/gpupool-"):
         script = script.replace(path, f"{tmp_path}/{path.rpartition('/')[2]}")
     environ = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "STATE": str(tmp_path)}
@@ -55,3 +57,13 @@ def test_lists_that_are_there_will_do(tmp_path: Path, states: tuple[str, ...]) -
 
 def test_a_package_that_no_mirror_has_is_named(tmp_path: Path) -> None:
     assert installed(tmp_path, "up", "unknown") == (1, "apt-get install: E: Unable to locate package cowsay")
+
+
+def test_a_package_that_was_torn_is_installed_again_first(tmp_path: Path) -> None:
+    assert installed(tmp_path, "up", "torn") == (0, "")
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert [line.partition("Use-Pty=0 ")[2] for line in asked] == [
+        "install --reinstall -- cowsay:amd64",
+        "-f install",
+        "install --no-install-recommends -- cowsay",
+    ]

@@ -61,6 +61,25 @@ def test_two_labs_share_an_export_by_acl_and_what_they_make_is_their_own_groups(
     assert shown(top) == (0, 0, "1775")
 
 
+@pytest.mark.parametrize(
+    ("why", "told"),
+    [
+        ("Operation not supported", "its file system does not support ACLs (on ZFS: zfs set acltype=posixacl)"),
+        ("Disk quota exceeded", "setfacl: Disk quota exceeded"),
+    ],
+)
+def test_an_acl_that_cannot_be_set_is_said_with_the_reason(
+    place: Path, monkeypatch: pytest.MonkeyPatch, why: str, told: str
+) -> None:
+    """A stand-in for setfacl fails."""
+    (place / "bin").mkdir()
+    (place / "bin" / "setfacl").write_text(f"#!/bin/sh\necho 'setfacl: {why}' >&2; exit 1\n")
+    (place / "bin" / "setfacl").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{place}/bin", prepend=":")
+    (done,) = do(spaces.tops, [Space(f"{place}/top", 0, "1775", (LAB, OTHER))])
+    assert (done.returncode, done.stderr) == (1, f"{place}/top: {told}\n")
+
+
 def test_a_real_file_at_a_tops_place_is_refused_and_stays(place: Path) -> None:
     (place / "top").write_text("mine")
     with pytest.raises(Exception, match="is a file, in the place of a directory; move it away"):

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the script gives its 
 STAND_INS = {
     "slurmctld": r"""
 conf=$3; grep -q '^State.*/state' "$conf" || exit 3
+[ -z "${SEEN-}" ] || (cd "${conf%/*}/state" && find hash.* -type f) > "$SEEN"
 if line=$(grep -n '^NoSuchKey' "$conf"); then
   echo "${AS-slurmctld: }error: _parse_next_key: Parsing error at unrecognized key: NoSuchKey"
   echo "${AS-slurmctld: }fatal: Unable to process configuration file"; exit 1
@@ -86,6 +87,20 @@ def test_what_slurmctld_refuses_is_said_with_its_line(etc: Path, monkeypatch: py
     assert tried(etc) == (1, f"slurmctld would not start with it: {said}")
 
 
+def test_jobs_keep_their_scripts_or_slurmctld_would_end_them(
+    etc: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripts = ["hash.7/job.7/script", "hash.8/job.18/script"]
+    for script in scripts:
+        (tmp_path / "state" / script).parent.mkdir(parents=True)
+        (tmp_path / "state" / script).write_text("#!/bin/sh\n")
+    for now in (etc / "slurm.conf", etc / f"slurm.conf{NEW}"):
+        now.write_text(CONF.replace("/nowhere", f"{tmp_path}/state"))
+    monkeypatch.setenv("SEEN", f"{tmp_path}/seen")
+    assert tried(etc) == (0, "")
+    assert sorted((tmp_path / "seen").read_text().splitlines()) == scripts
+
+
 def test_jobs_that_would_end_are_named(etc: Path) -> None:
     lay(etc, CONF.replace("PartitionName=long", "PartitionName=other"))
     words = "slurmctld would end 2 of the jobs with it: 7 (u-kira1, short), 8 (u-hays1, long)"
@@ -133,3 +148,5 @@ def test_a_node_without_slurmctld_accepts_everything(etc: Path, tmp_path: Path) 
     (tmp_path / "bin" / "slurmctld").unlink()
     lay(etc, CONF + "NoSuchKey=1\n")
     assert tried(etc) == (0, "")
+    (etc / "slurm.conf").unlink()
+    assert tried(etc) == (0, ""), "its first one, too"

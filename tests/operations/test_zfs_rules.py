@@ -54,7 +54,7 @@ def machines(draw: some.DrawFn) -> Zfs:
 
 
 def carry_out(zfs: Zfs, wanted: list[nouns.Dataset]) -> None:
-    work = work_on_datasets(wanted, zfs.state())
+    work = work_on_datasets(wanted, zfs.state({it.name for it in wanted}))
     assert not work.obstacles
     assert bool(work.lines) == bool(work.changes)
     for line in work.lines:
@@ -65,7 +65,7 @@ def carry_out(zfs: Zfs, wanted: list[nouns.Dataset]) -> None:
 def test_a_second_run_has_nothing_to_do_and_loses_nothing(zfs: Zfs, wanted: list[nouns.Dataset]) -> None:
     before = deepcopy(zfs.datasets)
     carry_out(zfs, wanted)
-    after = work_on_datasets(wanted, zfs.state())
+    after = work_on_datasets(wanted, zfs.state({it.name for it in wanted}))
     assert (after.lines, after.changes) == ([], {})
     assert set(before) <= set(zfs.datasets), "a dataset went away"
     for name, it in zfs.datasets.items():
@@ -89,11 +89,21 @@ def test_what_was_wanted_and_is_no_more_leaves_no_trace(
     carry_out(by_way, first)
     carry_out(by_way, second)
     carry_out(straight, second)
-    shown, expected = by_way.state().datasets, straight.state().datasets
+    shown, expected = by_way.state(names).datasets, straight.state(names).datasets
     for name in expected:
         assert {key: it.value for key, it in shown[name].items()} == {
             key: it.value for key, it in expected[name].items()
         }
+
+
+def test_what_is_no_longer_wanted_stays_and_is_said_with_what_is_in_it() -> None:
+    zfs = Zfs({"tank": Dataset()})
+    wanted = [nouns.Dataset(name, f"/{name}") for name in ("tank", "tank/a")]
+    carry_out(zfs, wanted)
+    zfs.datasets["tank/a"].used = 3 * G
+    work = work_on_datasets(wanted[:1], zfs.state({"tank"}))
+    assert (work.lines, list(work.stays)) == ([], ["tank/a"])
+    assert "it is kept, with 3.0G in it" in work.stays["tank/a"]
 
 
 @given(some.integers(0, 2**62))

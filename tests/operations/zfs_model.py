@@ -1,10 +1,12 @@
 """A small model of zfs: datasets with properties of their own, inheritance, quotas; it refuses what zfs refuses."""
 
 import shlex
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from gpupool.facts.zfs import DatasetsState, Use
 from gpupool.facts.zfs_disks import Property
+from gpupool.operations.zfs.datasets import GLANCE
 
 INHERITED = {"compression": "on", "atime": "on", "recordsize": "131072"}
 OWN = {"quota": "0", "refquota": "0", "reservation": "0"}
@@ -27,8 +29,8 @@ class Zfs:
     def __init__(self, datasets: dict[str, Dataset]) -> None:
         self.datasets = datasets
 
-    def state(self) -> DatasetsState:
-        """What the fact would read."""
+    def state(self, named: Collection[str]) -> DatasetsState:
+        """What the fact would read: all properties of those that are named, of the others what is glanced at."""
         found = DatasetsState({})
         for name, it in self.datasets.items():
             rows = {key: self._effective(name, key, default) for key, default in INHERITED.items()}
@@ -42,7 +44,7 @@ class Zfs:
             rows["canmount"] = Property("on", "default")
             rows["mountpoint"] = Property(self._place(name), "default")
             rows["used"] = rows["referenced"] = Property(str(it.used), "-")
-            found.datasets[name] = rows
+            found.datasets[name] = {key: row for key, row in rows.items() if name in named or key in GLANCE}
             found.places[self._place(name)] = "mounted" if it.mounted else ""
             found.users[name] = {uid: Use(it.uses.get(uid, 0), it.quotas.get(uid, 0)) for uid in {*it.uses, *it.quotas}}
         return found

@@ -7,12 +7,15 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import empty_nodes
 import pytest
 from first_apply import TARGETS, kept, steps
 from pyinfra import host
+from pyinfra.api import Host, State
 from pyinfra.api.exceptions import ConnectError
+from pyinfra.api.facts import get_fact
 
 from gpupool.cli.running import SITE
 from gpupool.engine.drive import Report, run
@@ -151,6 +154,23 @@ def test_a_source_without_a_key_is_asked_again_by_the_next_node() -> None:
     why = "Munge key: there is no munge key here, and control, which has it, has no munge key"
     assert report.failures == {"login1": why}
     assert (done(report, "control"), done(report, "rtx-01")) == (["Munge key"], ["Munge key"])
+
+
+def test_a_source_is_asked_for_its_munge_key_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not by each of the cluster's nodes: they take turns at it."""
+    asked: list[str] = []
+
+    def counted(state: State, node: Host, *arguments: Any, **named: Any) -> Any:
+        asked.append(node.name)
+        return get_fact(state, node, *arguments, **named)
+
+    def deploy() -> None:
+        munge.key(name="Munge key", source=None if host.name == "control" else "control")
+
+    monkeypatch.setattr("gpupool.operations.munge.get_fact", counted)
+    empty_nodes.TOLD["control"] = empty_nodes.Told(has_key=True)
+    report = run(empty_nodes.testbed("example").hosts, deploy, execute=True)
+    assert (report.failures, asked) == ({}, ["control"])
 
 
 def test_a_fileserver_that_fails_keeps_nobody_from_the_next_stages(monkeypatch: pytest.MonkeyPatch) -> None:

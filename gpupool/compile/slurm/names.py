@@ -16,7 +16,8 @@ def folded(names: Iterable[str]) -> str:
     rest: list[str] = []
     for name in names:
         (numbered if name[-1:].isdigit() and "." not in name else rest).append(name)
-    return ",".join([*([str(NodeSet.fromlist(numbered))] if len(numbered) > 1 else numbered), *rest])
+    hostlist = [str(NodeSet.fromlist(numbered))] if numbered else []
+    return ",".join([*hostlist, *rest])
 
 
 def minutes(seconds: int) -> int:

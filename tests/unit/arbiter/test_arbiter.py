@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import signal
 import socket
 import time
 from pathlib import Path
@@ -229,6 +230,20 @@ def test_a_cycle_asks_notes_signals_and_logs(
     assert {line.split(" in user-overcap ")[1] for line in lines} <= set(whys)
 
 
+def test_the_next_look_is_over_a_second_before_a_grace_time_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a clock that stands, a look takes no time; Slurm cuts times to seconds, so one more is waited for."""
+    squeue = json.loads((RECORDED / "24.11" / "squeue.json").read_text())
+    running = next(entry for entry in squeue["jobs"] if "RUNNING" in entry["job_state"])
+    running |= {"preempt_time": number(NOW - 52), "end_time": number(NOW + 7), "admin_comment": ""}
+    answers = {
+        "ping": f"Slurmctld(primary) at {socket.gethostname()} is UP",
+        "--json": json.dumps({"jobs": [running]}),
+    }
+    monkeypatch.setattr(service, "ask", lambda command: answers[command[-1]])
+    monkeypatch.setattr(time, "time", lambda: NOW)
+    assert service.Arbiter(RULES).cycle() == NOW + 7
+
+
 def number(value: int) -> dict[str, object]:
     """Return a number as Slurm 24.11 writes it."""
     return {"set": True, "infinite": False, "number": value}
@@ -267,6 +282,46 @@ def test_the_service_says_what_it_watches_and_once_why_it_does_nothing(
         "partitions preempted by labmates: user-overcap; checking every 15 s",
         "doing nothing: scontrol: no answer",
     ]
+
+
+def test_with_nothing_to_do_the_service_says_so_and_sleeps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """systemd would start a service that ends again and again."""
+
+    def pause() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(signal, "pause", pause)
+    monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("it began to look"))
+    file = tmp_path / "arbiter.json"
+    file.write_text(json.dumps({"labmates": [], "grace": {}}))
+    with pytest.raises(KeyboardInterrupt):
+        service.main(str(file))
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line == "nothing to do: no partition is preempted by labmates, and none has a grace time"
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        (["sh", "-c", "echo one; echo two >&2; exit 1"], "sh -c echo one; echo two >&2; exit 1: two"),
+        (["sh", "-c", "echo one; exit 1"], "sh -c echo one; exit 1: one"),
+        (["sh", "-c", "exit 3"], "sh -c exit 3: exit 3"),
+        (["/nowhere/squeue", "--json"], "/nowhere/squeue: No such file or directory"),
+    ],
+)
+def test_a_command_that_fails_makes_it_unsure_with_the_reason(command: list[str], why: str) -> None:
+    with pytest.raises(UnsureError) as raised:
+        service.ask(command)
+    assert str(raised.value) == why
+    assert service.answer(command) == ""
+
+
+def test_a_command_that_does_not_end_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "SLOW", 0.01)
+    with pytest.raises(UnsureError, match=r"^sleep infinity: no answer within 0\.01 s$"):
+        service.ask(["sleep", "infinity"])
 
 
 def test_the_active_controller_is_the_first_that_is_up() -> None:

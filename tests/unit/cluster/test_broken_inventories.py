@@ -126,6 +126,16 @@ def test_two_people_of_one_id_do_not_share_a_home(check: Callable[[str], list[st
     assert "storage.home.path: /home/ann would be the directory of both ann@a.org and ann@b.org" in said
 
 
+@pytest.mark.parametrize(("kind", "least"), [("mirror", 2), ("raidz1", 2), ("raidz2", 3), ("raidz3", 4)])
+def test_a_group_of_disks_has_at_least_what_zfs_needs(kind: str, least: int, check: Callable[[str], list[str]]) -> None:
+    def said(many: int) -> list[str]:
+        vdev = f"{{kind: {kind}, disks: [{', '.join(f'/dev/disk/by-id/x{n}' for n in range(many))}]}}"
+        return check(STORED.replace("at: /zfs/fast}", f"at: /zfs/fast, vdevs: [{vdev}]}}"))
+
+    assert said(least) == []
+    assert f"{kind} needs {least} disks, but has {least - 1}" in said(least - 1)[0]
+
+
 @pytest.mark.parametrize(
     "name",
     [

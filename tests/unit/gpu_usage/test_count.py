@@ -213,3 +213,5 @@ def test_what_does_not_fit_into_a_terminal_is_left_out() -> None:
         widths[width] = ("█" in "".join(lines), "v100" in lines[0])
         assert max(map(len, lines)) <= width
     assert widths == {200: (True, True), 62: (False, True), 50: (False, False)}
+    whole = table.lines(rows, everything, "lab", ["a40", "v100"], table.Look())
+    assert table.lines(rows, everything, "lab", ["a40", "v100"], table.Look(len(whole[0]))) == whole

@@ -24,6 +24,7 @@ PYTHON = [sys.executable, "-P", "-B", "-m"]
 SQUEUE = """#!/bin/sh
 echo "$* $SLURM_BITSTR_LEN ${SQUEUE_USERS-}" >>"$FOLDER/asked"
 [ -e "$FOLDER/down" ] && { echo "slurm_load_jobs error: Unable to contact slurm controller" >&2; exit 1; }
+[ -e "$FOLDER/killed" ] && exit 137
 cat "$FOLDER/squeue.json"
 """
 
@@ -149,6 +150,13 @@ def test_a_controller_that_is_away_is_said_plainly_and_not_asked_by_each(served:
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr == f"gpu_usage: cannot read the queue: {why}\n"
     assert len(served.asked) == 1
+
+
+def test_a_squeue_that_fails_with_no_output_is_said_by_its_exit_code(served: Head) -> None:
+    (served.folder / "killed").touch()
+    done = served.run("-l")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "gpu_usage: cannot read the queue: squeue: exit code 137\n"
 
 
 def test_who_holds_connections_and_says_much_stops_nobody(served: Head) -> None:

@@ -163,6 +163,31 @@ def test_what_a_directory_takes_only_later_is_waited_for(space: Path, monkeypatc
         pytest.skip("directories do not grow on this file system")
 
 
+def test_a_figure_that_cannot_be_corrected_is_said_with_its_directory(
+    space: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The directory takes more by now, and its disk is full."""
+    grown: list[Path] = []
+    size, put = note.size, note.put
+
+    def grow(_: float) -> None:
+        grown.append(space / "u-two")
+
+    def larger(fd: int, file: str) -> int:
+        return size(fd, file) + (8 if Path(tree.path_of(fd)) in grown else 0)
+
+    def full(fd: int, file: str, blocks: int, now: float) -> int:
+        if grown:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return put(fd, file, blocks, now)
+
+    monkeypatch.setattr(tree, "file_system", lambda fd: "zfs")
+    monkeypatch.setattr(time, "sleep", grow)
+    monkeypatch.setattr(note, "size", larger)
+    monkeypatch.setattr(note, "put", full)
+    assert run(space) == (False, [f"{space}/u-two: {FILE} is not written: No space left on device"])
+
+
 #: What people may have under a name that the program uses.
 OWN: dict[str, tuple[Callable[[Path], object], str]] = {
     "a_file": (lambda path: (path.write_text("mine"), os.chown(path, 54011, 54001)), "a file"),

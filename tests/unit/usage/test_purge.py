@@ -177,6 +177,9 @@ def test_homes_that_lie_in_the_tree_stay(scratch: Path, tmp_path: Path) -> None:
         (scratch / "deep" / name / "below" / "thesis").write_text("x")
     (tmp_path / "lab").symlink_to(scratch / "deep" / "lab")
     places = (scratch / "deep" / "home", tmp_path / "lab", tmp_path / "way" / "deep" / "state", tmp_path / "none")
+    listed: list[str] = []
+    purge.purge(spared(scratch, *places), time.time() + LATER, listed.append, dry=True)
+    assert not [line for line in listed if "/deep" in line], "what stays is not listed, nor what holds it"
     purge.purge(spared(scratch, *places), time.time() + LATER, lambda _: None)
     kept = {f"deep/{name}{rest}" for name in ("home", "lab", "state") for rest in ("", "/below", "/below/thesis")}
     assert names(scratch) == {"deep", *kept}

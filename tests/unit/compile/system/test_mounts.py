@@ -6,8 +6,11 @@ from shutil import which
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from inventories import INVENTORY
 
+from gpupool.cluster.load import load
 from gpupool.compile.system.mounts import unit_name, with_units
+from gpupool.compile.system.storage import mounts_for
 from gpupool.wanted import Mount
 
 
@@ -27,7 +30,7 @@ def test_units_of_different_paths_have_different_names(parts: list[str]) -> None
 
 
 @pytest.mark.skipif(which("systemd-escape") is None, reason="needs systemd-escape")
-@pytest.mark.parametrize("path", ["/coc/pskynet1", "/srv/sha-re 4", "/a/.b/c", "/.a", "/ü", "/a_b:c%d"])
+@pytest.mark.parametrize("path", ["/coc/pskynet1", "/srv/sha-re 4", "/a/.b/c", "/.a", "/ü", "/a_b:c%d", "/"])
 def test_systemd_calls_mount_units_the_same(path: str) -> None:
     said = subprocess.run(
         ["systemd-escape", "--path", "--suffix=mount", path], capture_output=True, text=True, check=True
@@ -45,6 +48,12 @@ def test_nothing_of_a_boot_waits_for_a_server() -> None:
     # df is to show it, from boot on
     assert "Wants=coc-a\\x20b.mount\n" in automount
     assert "TimeoutIdleSec" not in automount
+
+
+def test_ceph_is_mounted_at_first_access_too() -> None:
+    cluster = load(INVENTORY / "aau-ai-cloud")
+    mounts = [it for node in cluster.nodes.values() for it in mounts_for(cluster, node) if it.fstype == "ceph"]
+    assert {(it.path, it.automount) for it in mounts} == {("/user", True)}
 
 
 def test_log_ins_do_not_wait_for_homes_at_boot() -> None:

@@ -107,6 +107,11 @@ def test_accounts_share_a_quota_by_their_tier(stored: Cluster) -> None:
     assert found["fast/homes"].user_quotas == {"20001": 30 * GIB, "20002": 30 * GIB}
 
 
+def test_accounts_of_a_tier_without_a_quota_have_none(tmp_path: Path) -> None:
+    cluster = changed(STORED, tmp_path, ("quota: {standard: 25T, premium: 50T}", "quota: {premium: 50T}"))
+    assert datasets(cluster, "fs2")["fast"].group_quotas == {"5002": 50 * TIB}
+
+
 @pytest.mark.promise("SKY-089")
 def test_a_node_has_local_datasets_on_its_own_pool(stored: Cluster) -> None:
     assert [it.mountpoint for it in datasets(stored, "gpu-2").values()] == ["/zfs/local", "/zfs/local/own"]

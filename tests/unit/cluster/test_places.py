@@ -1,0 +1,36 @@
+"""Which places are the system's own: no inventory may mount, export or purge there."""
+
+import pytest
+
+from gpupool.cluster.checks.places import is_the_systems
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/lost+found", "/proc", "/root", "/run", "/sbin", "/sys"),
+        *("/tmp", "/usr", "/usr/lib", "/usr/share", "/var", "/var/cache", "/var/lib", "/var/log", "/var/spool"),
+        *("/usr/local", "/usr/local/bin", "/usr/local/lib", "/usr/local/sbin", "/usr/local/share"),
+        *("/var/lib/apt", "/var/lib/dbus", "/var/lib/dpkg", "/var/lib/gpupool", "/var/lib/munge", "/var/lib/mysql"),
+        *("/var/lib/nfs", "/var/lib/pam", "/var/lib/private", "/var/lib/systemd"),
+        *("/var/spool/cron", "/var/spool/mail", "/var/spool/slurmd"),
+    ],
+)
+def test_what_debian_and_its_packages_have_is_the_systems(path: str) -> None:
+    assert is_the_systems(path)
+
+
+@pytest.mark.parametrize("path", ["/var/spool/cron/crontabs", "/var/lib/dpkg/info", "/usr/local/bin/x", "/etc/x"])
+def test_so_is_what_is_below(path: str) -> None:
+    assert is_the_systems(path)
+
+
+@pytest.mark.parametrize("path", ["/raid", "/etcetera", "/srv/x", "/usr/local/site", "/var/lib/site", "/var/spool/x"])
+def test_other_places_are_for_all_uses(path: str) -> None:
+    assert not is_the_systems(path, whole=True)
+
+
+@pytest.mark.parametrize("path", ["/home", "/media", "/mnt", "/opt", "/srv"])
+def test_a_top_directory_is_shared_by_several_uses(path: str) -> None:
+    assert not is_the_systems(path)
+    assert is_the_systems(path, whole=True)
