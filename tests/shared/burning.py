@@ -9,7 +9,9 @@ Run = Callable[..., str]
 _LOOPS = 4
 _BURN = f"for i in $(seq {_LOOPS}); do setsid sh -c 'while :; do :; done' burn >/dev/null 2>&1 & done"
 _LOOK = """cd /sys/fs/cgroup/user.slice/user-$(id -u {user}).slice && for i in 1 2; do
-  sed -n 's/^usage_usec //p' cpu.stat; cut -d' ' -f1 /proc/uptime; sed -n 's/^nr_throttled //p' cpu.stat
+  awk '$1 == "usage_usec" {{ print $2 }}' cpu.stat; cut -d' ' -f1 /proc/uptime
+  # not there as long as nobody has a share
+  awk '$1 == "nr_throttled" {{ count = $2 }} END {{ print count + 0 }}' cpu.stat
   [ $i = 2 ] || sleep 5
 done"""
 
