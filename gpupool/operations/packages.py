@@ -7,6 +7,8 @@ from gpupool.operations.work import Work
 from gpupool.shell import shell_file, values
 
 _PRELUDE = values(mark=POLICY_MARK) + shell_file(__package__, "packages.sh")
+# an earlier run may still be at work: what it left is known only now, under the lock
+_FIRST = ("fresh || update || :", '[ -z "$(dpkg --audit)" ] || mend')
 
 
 @operation
@@ -27,9 +29,7 @@ def installed(packages: list[str]) -> Commands:
     if state.leftover:
         work.changes["/usr/sbin/policy-rc.d"] = "will be removed: left by a run that was killed\n"
     if state.unfinished or missing:
-        work.lines.append("fresh || update || :")
-        # an earlier run may still be at work: what it left is known only now, under the lock
-        work.lines.append('[ -z "$(dpkg --audit)" ] || mend')
+        work.lines += _FIRST
     if missing:
         work.run("get", *missing)
     yield from work.carry_out(f"packages {', '.join(packages)}: installed", _PRELUDE)

@@ -25,8 +25,6 @@ esac""",
     "find": "exit 0",  # no lists, or old ones
 }
 
-MEND = '[ -z "$(dpkg --audit)" ] || mend'
-
 
 def installed(tmp_path: Path, *states: str) -> tuple[int, str]:
     """Install a package, and give the exit status and the last line said."""
@@ -37,7 +35,7 @@ def installed(tmp_path: Path, *states: str) -> tuple[int, str]:
         (programs / name).chmod(stat.S_IRWXU)
     for state in states:
         (tmp_path / state).touch()
-    script = f"{packages._PRELUDE.strip()}\nfresh || update || :\n{MEND}\nget cowsay"
+    script = "\n".join([packages._PRELUDE.strip(), *packages._FIRST, "get cowsay"])
     for path in ("/usr/sbin/policy-rc.d", "/var/log/", "/var/lib/gpupool-"):
         script = script.replace(path, f"{tmp_path}/{path.rpartition('/')[2]}")
     environ = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "STATE": str(tmp_path)}
