@@ -88,7 +88,8 @@ def marked() -> dict[str, list[Shown]]:
     """Return promise: tests that name it, by collecting tests without running any. SystemExit if that fails."""
     collector, output = Collector(), StringIO()
     # only files that have the mark: to collect them all takes twice as long
-    files = [str(path) for path in sorted((ROOT / "tests").rglob("test_*.py")) if "mark.promise(" in path.read_text()]
+    every = sorted((ROOT / "tests").rglob("test_*.py"))
+    files = [str(path) for path in every if "mark.promise(" in path.read_text(encoding="utf-8")]
     with redirect_stdout(output):
         quiet = ["-q", "--collect-only", "-p", "no:cacheprovider", "--rootdir", str(ROOT), *files]
         # all tests, also those that are not run unless one asks for them

@@ -31,7 +31,7 @@ def installed(driver: GpuDriver, node: str, patterns: list[str]) -> Commands:
         late, beside = {}, []  # `settled` says so
     work.changes |= late | dict.fromkeys(beside)
     if late or beside:
-        work.lines += ["fresh || update || :", '[ -z "$(dpkg --audit)" ] || mend']
+        work.lines += packages.FIRST
     if late:
         # in one command: what is beside the driver would bring the libraries of another one
         work.run("offered", *driver.held)

@@ -11,6 +11,8 @@ FETCHED = "/var/lib/gpupool/packages"
 #: What every script begins with that has apt-get do something.
 APT = values(mark=POLICY_MARK) + shell_file(__package__, "packages.sh")
 _PRELUDE = APT
+#: Before packages are changed: an earlier run may still be at work: what it left is known only now, under the lock
+FIRST = ("fresh || update || :", '[ -z "$(dpkg --audit)" ] || mend')
 
 
 @operation
@@ -38,9 +40,7 @@ def installed(packages: list[str], versions: dict[str, str] | None = None) -> Co
     if state.leftover:
         work.changes["/usr/sbin/policy-rc.d"] = "will be removed: left by a run that was killed\n"
     if state.unfinished or missing:
-        work.lines.append("fresh || update || :")
-        # an earlier run may still be at work: what it left is known only now, under the lock
-        work.lines.append('[ -z "$(dpkg --audit)" ] || mend')
+        work.lines += FIRST
     if missing:
         work.run("get", *missing)
     yield from work.carry_out(f"packages {', '.join(packages)}: installed", _PRELUDE)

@@ -25,10 +25,8 @@ esac""",
     "find": "exit 0",  # no lists, or old ones
 }
 
-MEND = '[ -z "$(dpkg --audit)" ] || mend'
 
-
-def installed(tmp_path: Path, *states: str, call: str = f"fresh || update || :\n{MEND}\nget cowsay") -> tuple[int, str]:
+def installed(tmp_path: Path, *states: str, call: str = "\n".join((*packages.FIRST, "get cowsay"))) -> tuple[int, str]:
     """Install a package, and give the exit status and the last line said."""
     programs = tmp_path / "bin"
     programs.mkdir()

@@ -93,7 +93,7 @@ def test_an_editor_on_a_head_has_no_gpu_and_its_launcher_leads_into_a_job_that_h
         idle.out(HEAD, "cat ~/.ssh/editor.pub >> ~/.ssh/authorized_keys", KIRA)
         told = dict(word.split("=") for word in idle.out(HEAD, f"{ssh} '{seen}'", KIRA).split())
     finally:
-        idle.out(HEAD, "mv ~/.ssh/kept ~/.ssh/authorized_keys; rm -f ~/.ssh/editor*", KIRA)
+        idle.out(HEAD, "mv ~/.ssh/kept ~/.ssh/authorized_keys; rm -f ~/.ssh/editor* ~/.ssh/gpupool-vscode*", KIRA)
     assert re.fullmatch(r"\d+", told["gpus"]), told
     ended = idle.wait_for(told["job"], "COMPLETED")
     assert (ended["NodeList"], ended["Account"]) == (told["at"], "kira-lab")

@@ -12,9 +12,9 @@ from pathlib import Path
 from pace import until
 
 from gpupool.target import find_target
-from gpupool.testbed import image, vm
+from gpupool.testbed import docker, image, vm
 from gpupool.testbed.look import ssh_command
-from tests.testbed.cluster import ROOT, Testbed, docker, gpupool, hang_up
+from tests.testbed.cluster import ROOT, Testbed, gpupool, hang_up
 
 INVENTORY = Path(__file__).parent / "inventory"
 NETWORK = os.environ.get("GPUPOOL_TESTBED_NETWORK", "10.168.0.0/16")
@@ -50,8 +50,10 @@ class Stores(Testbed):
         until(lambda: self.boot(node), f"{node} is up", lambda: self._console(node))
 
     def _console(self, node: str) -> str:
+        # a container that has ended has no processes: docker's complaint is told then
         box = self.container(node)
-        return f"{docker('logs', '--tail', '20', box)[-2000:]}\n{docker('top', box, '-o', 'pid,pcpu,time,stat,comm')}"
+        asked = (["logs", "--tail", "20", box], ["top", box, "-o", "pid,pcpu,time,stat,comm"])
+        return "\n".join((done.stdout + done.stderr)[-2000:] for done in map(docker.attempt, asked))
 
     def pull_plug(self, node: str) -> None:
         """Switch a machine off as a power cut does."""
@@ -62,9 +64,9 @@ class Stores(Testbed):
     def start(self, node: str, wait: bool = True) -> None:
         """Switch a machine on again, and wait until it lets us in.
 
-        Emulating four processors on two busy cores, QEMU 10 loses the timer of one now and then, and the boot stands
-        still. So a machine that does not come is switched off and on once more, with a warning; what keeps it from
-        booting otherwise does so again.
+        Twice a boot stood still on two busy cores. Once it was seen why: QEMU 10, emulating four processors, never
+        fired the timer of one. So a machine that runs and does not come is switched off and on once more, with a
+        warning that holds its console. What keeps every boot from ending fails all the same.
         """
         self.switch_on(node)
         if not wait:

@@ -4,13 +4,13 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.programs import HOME
 from gpupool.compile.system import exports
 from gpupool.compile.system.zfs import datasets_for, pools_for
 from gpupool.compile.template import fill
 from gpupool.unix import UNITS
 from gpupool.wanted import File
 
-HOME = "/usr/local/lib/gpupool"
 SNAPSHOTS = "gpupool-snapshots"
 SCRUB = "gpupool-scrub"
 HEALTH = "gpupool-zfs-health"
