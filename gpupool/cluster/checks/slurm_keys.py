@@ -4,8 +4,8 @@ OWN_KEYS = frozenset(
     """
     ClusterName SlurmctldHost SlurmUser SlurmctldPort SlurmdPort SlurmdUser StateSaveLocation SlurmdSpoolDir
     SlurmctldPidFile SlurmdPidFile SlurmctldLogFile SlurmdLogFile SlurmctldTimeout AuthType AuthInfo CredType
-    SlurmctldParameters SlurmdParameters SlurmdTimeout UnkillableStepTimeout ReturnToService MaxJobCount
-    RebootProgram ResumeTimeout ProctrackType TaskPlugin PrologFlags JobContainerType NamespaceType
+    SlurmctldParameters SlurmdParameters SlurmdTimeout UnkillableStepTimeout UnkillableStepProgram ReturnToService
+    MaxJobCount RebootProgram ResumeTimeout ProctrackType TaskPlugin PrologFlags JobContainerType NamespaceType
     TaskProlog Prolog Epilog JobSubmitPlugins JobAcctGatherType AccountingStorageType AccountingStorageHost
     AccountingStorageTRES AccountingStorageEnforce AccountingStoreFlags PriorityType PriorityWeightPartition
     PriorityWeightQOS PriorityWeightAge PriorityWeightFairshare PriorityWeightJobSize PrivateData SelectType

@@ -14,7 +14,11 @@ from gpupool.compile.system.devices import ROOT_SLICE, USER_SLICE, fences_sessio
 from gpupool.compile.template import fill
 from gpupool.wanted import File
 
-PROLOG, EPILOG, TASK_PROLOG = (f"{PROGRAMS}/{name}" for name in ("prolog", "epilog", "task_prolog"))
+PROLOG, EPILOG, TASK_PROLOG, UNKILLABLE = (
+    f"{PROGRAMS}/{name}" for name in ("prolog", "epilog", "task_prolog", "unkillable")
+)
+#: Seconds from SIGKILL until slurmstepd gives a step up and drains its node: to leave a GPU may take minutes.
+UNKILLABLE_AFTER = 180
 TMP_CONF = "/etc/slurm/job_container.conf"
 LOGIND = "/etc/systemd/logind.conf.d/gpupool-jobs.conf"
 #: Where the prolog notes each job of a node, below its user's number.
@@ -35,13 +39,14 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
         yield File(PROLOG, fill("prolog", **values), mode="0755")
         yield File(EPILOG, fill("epilog", **values, tops=CLEANED, patience=PATIENCE), mode="0755")
         yield File(TASK_PROLOG, task_prolog(cluster), mode="0755")
+        yield File(UNKILLABLE, fill("unkillable", cluster=cluster, timeout=UNKILLABLE_AFTER), mode="0755")
         if clean:
             yield File(LOGIND, fill("logind-jobs.conf", cluster=cluster))
 
 
 def parameters(cluster: Cluster) -> dict[str, str]:
     """Return the keys of slurm.conf, which is the same for all nodes."""
-    keys: dict[str, str] = {}
+    keys = {"UnkillableStepTimeout": str(UNKILLABLE_AFTER), "UnkillableStepProgram": UNKILLABLE}
     if any(timer.job == "shm-clean" for timer in cluster.timers):
         keys |= {"Prolog": PROLOG, "Epilog": EPILOG}
     if variables(cluster) or (cluster.gpu.device_env and cluster.gpu_types):

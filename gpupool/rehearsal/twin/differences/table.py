@@ -21,7 +21,10 @@ INTERVAL = 2  # seconds between two looks of the arbiter at most
 KILL_WAIT = 3  # seconds from SIGTERM to SIGKILL
 FIRST_PORT = 17001  # of the slurmds, one each
 
-_PROGRAMS = ("Prolog", "Epilog", "TaskProlog", "HealthCheckProgram", "HealthCheckInterval", "HealthCheckNodeState")
+_PROGRAMS = (
+    *("Prolog", "Epilog", "TaskProlog", "UnkillableStepProgram"),
+    *("HealthCheckProgram", "HealthCheckInterval", "HealthCheckNodeState"),
+)
 _NAMESPACES = ("JobContainerType", "NamespaceType")
 _SLURM = "/etc/slurm/slurm.conf"
 _CGROUP = "/etc/slurm/cgroup.conf"

@@ -103,14 +103,15 @@ def test_the_directory_of_a_user_space_is_known_in_jobs() -> None:
 
 
 def test_slurm_conf_names_only_what_is_there(tmp_path: Path, skynet: Cluster, stored: Cluster) -> None:
-    assert jobs.parameters(stored) == {}
-    for text in programs(stored, "gpu-1").values():
+    always = {"UnkillableStepTimeout", "UnkillableStepProgram"}
+    assert set(jobs.parameters(stored)) == always
+    for text in (text for path, text in programs(stored, "gpu-1").items() if path != jobs.UNKILLABLE):
         lines = [line for line in text.splitlines() if line and not line.startswith(("#", "PATH="))]
         assert lines == ["exit 0"], "slurmd may not have read yet that it is named no longer"
     wanted = jobs.parameters(skynet)
-    assert set(wanted) == {"Prolog", "Epilog", "TaskProlog"}
-    for key, path in wanted.items():
-        assert f"{key}={path}\n" in slurm_conf(skynet)
+    assert set(wanted) == {"Prolog", "Epilog", "TaskProlog", *always}
+    assert all(f"{key}={value}\n" in slurm_conf(skynet) for key, value in wanted.items())
+    for path in (value for key, value in wanted.items() if key != "UnkillableStepTimeout"):
         for node in skynet.having("compute"):
             assert path in programs(skynet, node.name), "slurmd drains a node whose prolog is missing"
     assert programs(skynet, "sky1") == {}
