@@ -10,7 +10,7 @@ for name in dev etc home proc root sys tmp; do mkdir "$1/$name"; done
 chmod 1777 "$1/tmp" "$1/var/tmp"
 ln -s usr/bin usr/lib usr/lib64 "$1/"
 for name in sh bash ls cat id touch env sleep nproc grep mkdir chmod rm true; do
-  program=$(command -v $name); cp -L "$program" "$1/usr/bin/"
+  program=/usr/bin/$name; cp -L "$program" "$1/usr/bin/"
   for library in $(ldd "$program" | grep -o '/[^ ]*'); do
     to=$1/usr${library#/usr}; mkdir -p "${to%/*}"; cp -Ln "$library" "$to"
   done

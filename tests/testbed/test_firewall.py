@@ -79,6 +79,16 @@ def test_ports_of_users_are_open_inside_and_closed_outside(outside: Testbed) -> 
         tunnel.kill()
 
 
+@pytest.mark.promise("SKY-167")
+def test_who_finds_a_port_taken_uses_the_next(server: Testbed) -> None:
+    taken = server.run(HEAD, f"srun -p short -w {NODE} python3 -m http.server {PORT}", "u-kira1")
+    assert taken.returncode
+    assert "Address already in use" in taken.stderr
+    job = server.submit("u-kira1", f"-p short -w {NODE}", f"exec python3 -m http.server {PORT + 1}")
+    server.wait_for(job, "RUNNING")
+    until(lambda: reaches(server, INSIDE, NODE, PORT + 1), "colleagues inside reach the job's server")
+
+
 def test_from_outside_one_comes_to_heads_alone(outside: Testbed) -> None:
     assert reaches(outside, OUTSIDER, HEAD, 22)
     assert not reaches(outside, OUTSIDER, NODE, 22)

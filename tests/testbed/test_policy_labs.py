@@ -15,7 +15,7 @@ PASSWORD = "correct horse battery"
 MACHINES = ("sky1", "sky2", "clippy", "multivac")  # heads, a compute node, a fileserver
 
 
-@pytest.mark.promise("SKY-037")
+@pytest.mark.promise("SKY-028", "SKY-037")
 def test_every_lab_gets_every_type_of_gpu(idle: Testbed) -> None:
     users = {user.account: user.name for user in idle.cluster.users.values()}
     kinds = list(idle.cluster.gpu_types)

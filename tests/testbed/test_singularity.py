@@ -10,7 +10,6 @@ from tests.testbed.containers import make_image
 
 NODE, SERVER, USER, OTHER = "clippy", "marvin", "u-kira1", "u-hays1"
 IN_JOB = f"srun -p short -w {NODE}"
-SERVER = "marvin"
 WEB = 8099
 LOLCOW, TENSORFLOW = "godlovedc/lolcow", "nvidia/tensorflow:20.10-tf2-py3"
 PREFETCHED = "/opt/images/lolcow.sif"

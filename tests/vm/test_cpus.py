@@ -40,7 +40,7 @@ def test_nothing_is_claimed_that_is_not_there(stores: Stores) -> None:
     assert stores.out("node01", "stat -fc %T /sys/fs/cgroup") == "cgroup2fs"
 
 
-@pytest.mark.promise("SKY-145")
+@pytest.mark.promise("SKY-145", "SKY-168")
 def test_a_job_gets_one_logical_cpu_and_cannot_take_more(stores: Stores) -> None:
     cpus, after_asking_for_all = _job(stores, "", SEEN)
     assert cpus in {"0", "1", "2", "3"}
@@ -53,6 +53,16 @@ def test_three_cpus_are_three_and_not_two_cores(stores: Stores) -> None:
     assert cpus != "0-3"
 
 
+@pytest.mark.promise("SKY-152")
+def test_each_process_of_a_step_has_cpus_of_its_own(stores: Stores) -> None:
+    own = _job(stores, "-n 4 -c 1", "taskset -cp $$ | cut -d: -f2")
+    assert sorted(own) == ["0", "1", "2", "3"]
+    pairs = _job(stores, "-n 2 -c 2", "taskset -cp $$ | cut -d: -f2")
+    assert len(set(pairs)) == 2
+    assert all(len(pair) == 3 for pair in pairs), "two CPUs each"
+
+
+@pytest.mark.promise("SKY-168")
 def test_four_jobs_stand_side_by_side_on_a_cpu_each(stores: Stores) -> None:
     script = f"{SEEN}; sleep 600"
     numbers = [

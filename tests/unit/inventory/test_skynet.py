@@ -130,6 +130,25 @@ def test_the_typical_node(inventory: Inventory, cluster: Cluster) -> None:
     assert {node.cpus for node in cluster.having("compute") if "a40" in node.gpus} == {128}
 
 
+@pytest.mark.promise("SKY-199", "SKY-200")
+def test_not_all_nodes_have_eight_gpus_and_56_or_128_cpus(cluster: Cluster) -> None:
+    """The guide's two totals do not allow it, nor many A40 nodes: there are others, with fewer CPUs."""
+    cpus, gpus = 2056, 284
+    fits = [(a, (cpus - 56 * a) // 128) for a in range(cpus // 56 + 1) if (cpus - 56 * a) % 128 == 0]
+    assert max(8 * (a + b) for a, b in fits) == 232 < gpus
+    counts = Counter(node.cpus for node in cluster.having("compute"))
+    assert counts[128] == 4
+    assert set(counts) - {56, 128} == {24, 32}
+
+
+@pytest.mark.promise("SKY-201")
+def test_each_gpu_keeps_the_golden_ratio_of_cpus_and_on_an_a40_15(inventory: Inventory, cluster: Cluster) -> None:
+    """The newer 7 of the guide is allowed; kept for each GPU, it would leave jobs without GPUs next to nothing."""
+    kept = {name: shape.cpus_kept_per_gpu for name, shape in inventory.hardware.items() if shape.gpu_slots}
+    assert (kept["chassis-28c"], kept["a40-64c"]) == (6, 15)
+    assert cluster.scheduler.warn_cpus_per_gpu == {"default": 7, "a40": 15}
+
+
 @pytest.mark.promise("SKY-004", "SKY-189")
 def test_gpu_types_are_features(inventory: Inventory, cluster: Cluster) -> None:
     assert set(inventory.gpu_types) == {"titan_x", "2080_ti", "rtx_6000", "a40"}
@@ -147,6 +166,12 @@ def test_infrastructure(cluster: Cluster) -> None:
     assert "rtx_6000" in cluster.nodes["clippy"].gpus
 
 
+@pytest.mark.promise("SKY-196")
+def test_sky2_is_a_head_as_the_guide_says_elsewhere(cluster: Cluster) -> None:
+    assert cluster.nodes["sky2"].roles == cluster.nodes["sky1"].roles
+    assert cluster.nodes["sky2"].has("head")
+
+
 @pytest.mark.promise("SKY-001")
 def test_names_and_addresses(cluster: Cluster) -> None:
     network = ipaddress.ip_network(cluster.entry.network)
@@ -162,6 +187,14 @@ def test_two_fileservers_are_given_in_full(inventory: Inventory, name: str, memo
     server = entry(inventory, name)
     shape = inventory.hardware[server.hardware or ""]
     assert (shape.cpus, shape.memory, server.capacity) == (40, parse_size(memory), parse_size(capacity))
+
+
+@pytest.mark.promise("SKY-009")
+def test_three_units_of_spinning_disks_are_given_in_full(inventory: Inventory) -> None:
+    servers = [entry(inventory, name) for name in FILESERVERS]
+    given = [server for server in servers if "capacity" not in (server.inferred or ())]
+    assert [server.media for server in given] == ["hdd"] * 3
+    assert all(parse_size("160T") <= (server.capacity or 0) <= parse_size("360T") for server in given)
 
 
 @pytest.mark.promise("SKY-014")
@@ -285,6 +318,21 @@ def test_mounts(cluster: Cluster, source: str, at: str, terabytes: int) -> None:
     assert mount.size == pytest.approx(parse_size(f"{terabytes}T"), rel=0.05)
     users = {node.name for node in cluster.having("head", "compute", "controller", "backup-controller", "web")}
     assert set(mount.nodes) == users
+
+
+@pytest.mark.promise("SKY-193")
+def test_the_share_is_mounted_as_df_shows_it_and_not_as_the_guide_misspells_it(cluster: Cluster) -> None:
+    assert cluster.links["/srv/share"] == "/coc/pskynet1"
+    assert not {link for link in (*cluster.links, *cluster.links.values()) if "psknet" in link or link == "/srv/share1"}
+
+
+@pytest.mark.promise("SKY-204")
+def test_the_memory_beside_a_gpu_has_a_figure(cluster: Cluster) -> None:
+    """The guide's template leaves `<quota>` open: a job may name up to this, and eight such jobs fit on each node."""
+    most = cluster.scheduler.max_memory.per_gpu
+    assert most == parse_size("44G")
+    eight = [node for node in cluster.having("compute") if sum(node.gpus.values()) == 8]
+    assert all(8 * most <= node.memory for node in eight)
 
 
 @pytest.mark.promise("SKY-088")
