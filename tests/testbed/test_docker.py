@@ -159,6 +159,8 @@ def test_who_may_use_it_is_the_inventorys_matter(changed: Changed, images: None)
     done = testbed.apply("--limit", NODE)
     assert done.returncode == 0, done.stdout + done.stderr
     assert in_job(testbed, f"docker run --rm {IMAGE}; sudo docker run --rm {IMAGE}\n") == "Hello world\nHello world"
+    testbed.out(NODE, "systemctl restart slurmd")  # it remembers groups of users for ten minutes
+    until(lambda: testbed.out("sky1", f"sinfo -h -o %t -n {NODE}") == "idle", "the node is back")
     refused = testbed.run("sky1", f"{IN_JOB} docker ps", OTHER)
     assert refused.returncode
     assert "permission denied" in refused.stderr

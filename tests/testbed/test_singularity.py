@@ -31,24 +31,26 @@ apt() {
 rm -rf lists cache
 sha256sum apptainer.deb | cut -d ' ' -f 1
 """
-#: Has a registry answer at port 5000, and docker.io and nvcr.io be there.
+#: Has a registry answer as docker.io and nvcr.io do: by their names (which need a line in /etc/hosts), with a certificate.
 REGISTRY = r"""
 set -eu
 export DEBIAN_FRONTEND=noninteractive
 command -v docker-registry >/dev/null ||
-  { apt-get -q update && apt-get -q -y install --no-install-recommends docker-registry; } >&2
+  { apt-get -q update && apt-get -q -y install --no-install-recommends docker-registry openssl; } >&2
 systemctl disable -q --now docker-registry
-mkdir -p /var/tmp/registry /etc/containers
-cat > /var/tmp/registry.yml <<END
+mkdir -p /var/tmp/registry && cd /var/tmp/registry
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=test-registry -keyout key.pem -out cert.pem \
+  -addext 'subjectAltName=DNS:index.docker.io,DNS:registry-1.docker.io,DNS:nvcr.io' 2> /dev/null
+cp cert.pem /usr/local/share/ca-certificates/test-registry.crt && update-ca-certificates > /dev/null 2>&1
+cat > config.yml <<END
 version: 0.1
-storage: {filesystem: {rootdirectory: /var/tmp/registry}}
-http: {addr: "127.0.0.1:5000"}
+storage: {filesystem: {rootdirectory: /var/tmp/registry/images}}
+http: {addr: "127.0.0.1:443", tls: {certificate: /var/tmp/registry/cert.pem, key: /var/tmp/registry/key.pem}}
 END
-systemctl is-active -q test-registry || systemd-run -q --unit=test-registry docker-registry serve /var/tmp/registry.yml
-for name in docker.io nvcr.io; do
-  printf '[[registry]]\nprefix = "%s"\nlocation = "localhost:5000"\ninsecure = true\n' $name
-done > /etc/containers/registries.conf
+systemctl is-active -q test-registry ||
+  systemd-run -q --unit=test-registry docker-registry serve /var/tmp/registry/config.yml
 """
+HOSTS = "127.0.0.1 index.docker.io registry-1.docker.io nvcr.io"
 
 
 @pytest.fixture(scope="module")
@@ -59,22 +61,23 @@ def served(skynet: Testbed) -> Iterator[str]:
     skynet.out(SERVER, f"systemctl is-active -q test-web || systemd-run -q --unit=test-web {web}")
     skynet.out(NODE, "sh -s", text=REGISTRY)
     until(
-        lambda: skynet.run(NODE, "bash -c ': < /dev/tcp/127.0.0.1/5000'").returncode == 0,
+        lambda: skynet.run(NODE, "bash -c ': < /dev/tcp/127.0.0.1/443'").returncode == 0,
         "the registry answers",
         lambda: skynet.run(NODE, "journalctl -q -o cat -u test-registry").stdout,
     )
-    names = [f"localhost:5000/{LOLCOW}:latest", f"localhost:5000/{TENSORFLOW}"]
+    names = [f"localhost:443/{LOLCOW}:latest", f"localhost:443/{TENSORFLOW}"]
     make_image(skynet, NODE, *names)
     for name in names:
         skynet.out(NODE, f"docker push -q {name}")
     yield sha256
     skynet.out(SERVER, "systemctl stop test-web")
-    skynet.out(NODE, f"systemctl stop test-registry; rm -rf /etc/containers/registries.conf {PREFETCHED}")
-    skynet.out(NODE, "apt-get -q -y purge docker-registry apptainer >/dev/null 2>&1; rm -rf /var/tmp/registry*")
+    skynet.out(NODE, f"systemctl stop test-registry; rm -rf /var/tmp/registry {PREFETCHED}")
+    skynet.out(NODE, "rm /usr/local/share/ca-certificates/test-registry.crt; update-ca-certificates >/dev/null 2>&1")
+    skynet.out(NODE, "apt-get -q -y purge docker-registry apptainer >/dev/null 2>&1")
 
 
 @pytest.fixture
-def singularity(changed: Changed, served: str) -> Testbed:
+def singularity(changed: Changed, served: str) -> Iterator[Testbed]:
     """SkyNet with singularity on one node, and an image that it fetches."""
     package = f'{{url: "http://{SERVER}:{WEB}/apptainer.deb", sha256: {served}}}'
     text = f"""  singularity: {{where: {NODE}, package: {package}, fakeroot: true, dev: minimal}}
@@ -85,7 +88,10 @@ def singularity(changed: Changed, served: str) -> Testbed:
     assert done.returncode == 0, done.stdout + done.stderr
     assert testbed.plan("--limit", NODE) == (0, {})
     testbed.out("sky1", "rm -rf ~/tried && mkdir -p ~/tried", USER)
-    return testbed
+    testbed.out(NODE, f"echo '{HOSTS}' >> /etc/hosts && systemctl restart gpupool-images")
+    yield testbed
+    # apply leaves it to people to remove a file that has replaced one of a package
+    testbed.out(NODE, "rm /etc/apptainer/apptainer.conf")
 
 
 def typed(testbed: Testbed, command: str, options: str = "", text: str = "") -> str:
