@@ -31,7 +31,7 @@ apt() {
 rm -rf lists cache
 sha256sum apptainer.deb | cut -d ' ' -f 1
 """
-#: Has a registry answer as docker.io and nvcr.io do: by their names (which need a line in /etc/hosts), with a certificate.
+#: Has a registry answer by the names of docker.io and nvcr.io, which need a line in /etc/hosts, with a certificate.
 REGISTRY = r"""
 set -eu
 export DEBIAN_FRONTEND=noninteractive
