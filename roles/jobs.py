@@ -5,8 +5,6 @@ from gpupool.compile import files_of
 from gpupool.compile.slurm.jobs import watched
 from gpupool.operations import files, service
 
-_READ_AGAIN = ["sh", "-c", "systemctl daemon-reload && systemctl kill --signal=HUP systemd-logind"]
-
 
 def apply(cluster: Cluster, node: Node) -> None:
     """Before slurm.conf names the programs: without its prolog a node would be drained. slurmd reads none of it."""
@@ -14,5 +12,9 @@ def apply(cluster: Cluster, node: Node) -> None:
         files.put(name="Programs around jobs", files=own)
     if paths := watched(cluster, node):
         service.running(
-            name="Memory of jobs", unit="systemd-logind", enabled=None, reload_if=paths, reload_command=_READ_AGAIN
+            name="Memory of jobs",
+            unit="systemd-logind",
+            enabled=None,
+            reload_if=paths,
+            reload_command=service.READ_SHARES,
         )

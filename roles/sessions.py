@@ -5,9 +5,6 @@ from gpupool.compile import files_of
 from gpupool.compile.system.sessions import watched
 from gpupool.operations import files, service
 
-# a share holds at once, for open sessions too; logind reads its own file when it gets this signal
-_READ_AGAIN = ["sh", "-c", "systemctl daemon-reload && systemctl kill --signal=HUP systemd-logind"]
-
 
 def apply(cluster: Cluster, node: Node) -> None:
     """Nothing where the inventory has no such policy. No session ends because of it."""
@@ -15,5 +12,9 @@ def apply(cluster: Cluster, node: Node) -> None:
         files.put(name="Sessions", files=own)
     if paths := watched(cluster, node):
         service.running(
-            name="Shares of users", unit="systemd-logind", enabled=None, reload_if=paths, reload_command=_READ_AGAIN
+            name="Shares of users",
+            unit="systemd-logind",
+            enabled=None,
+            reload_if=paths,
+            reload_command=service.READ_SHARES,
         )

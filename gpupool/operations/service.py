@@ -32,6 +32,15 @@ _ENABLED = ("enabled", "enabled-runtime", "static", "alias", "indirect", "genera
 _PRELUDE = values(stamps=STAMPS) + shell_file(__package__, "service.sh")
 
 
+#: Has settings of slices and of logind hold at once. systemd reads those of a slice that runs, but gives them to the
+#: kernel only when the next unit of `user.slice` starts; logind reads its own file when it gets this signal.
+READ_SHARES = [
+    *("sh", "-c"),
+    "systemctl daemon-reload && systemctl kill --signal=HUP systemd-logind && "
+    "systemd-run --quiet --scope --slice=user.slice true",
+]
+
+
 @operation
 def running(
     unit: str,
