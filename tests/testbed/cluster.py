@@ -66,6 +66,11 @@ class Testbed:
     def cluster(self) -> Cluster:
         return self.target.cluster
 
+    @property
+    def controller(self) -> str:
+        """Return the node that slurmctld runs on first."""
+        return self.cluster.controllers[0].name
+
     def container(self, node: str) -> str:
         """Return docker's name of a node."""
         assert self.target.testbed
@@ -115,7 +120,7 @@ class Testbed:
 
     def job(self, number: str) -> dict[str, str]:
         """Return what slurmctld knows of a job."""
-        text = self.out("marvin", f"scontrol -o show job {number}")
+        text = self.out(self.controller, f"scontrol -o show job {number}")
         return dict(word.split("=", 1) for word in text.split() if "=" in word)
 
     def wait_for(self, number: str, state: str, reason: str = "") -> dict[str, str]:

@@ -1,30 +1,73 @@
 """A small container image made of a node's own programs: there is no registry to have one from."""
 
+import shlex
+from collections.abc import Mapping
+
 from tests.testbed.cluster import Testbed
 
-#: A folder with what a shell needs, as an image has it; $1 the folder. Empty files are for what is mounted over them.
+#: A folder with what a shell needs, as an image has it; $1 the folder, $2 "python" for that too. Empty files are for
+#: what is mounted over them.
 _ROOT = r"""
 set -eu
-rm -rf "$1"; mkdir -p "$1/usr/bin" "$1/usr/lib" "$1/usr/lib64" "$1/var/tmp" "$1/workspace"
-for name in dev etc home proc root sys tmp; do mkdir "$1/$name"; done
-chmod 1777 "$1/tmp" "$1/var/tmp"
-ln -s usr/bin usr/lib usr/lib64 "$1/"
-for name in sh bash ls cat id touch env sleep nproc grep mkdir chmod rm true; do
-  program=/usr/bin/$name; cp -L "$program" "$1/usr/bin/"
-  for library in $(ldd "$program" | grep -o '/[^ ]*'); do
-    to=$1/usr${library#/usr}; mkdir -p "${to%/*}"; cp -Ln "$library" "$to"
+root=$1
+rm -rf "$root"
+mkdir -p "$root/usr/bin" "$root/usr/lib" "$root/usr/lib64" "$root/var/tmp" "$root/workspace"
+for name in dev etc home proc root sys tmp; do mkdir "$root/$name"; done
+chmod 1777 "$root/tmp" "$root/var/tmp"
+ln -s usr/bin usr/lib usr/lib64 "$root/"
+libraries() {
+  for library in $(ldd "$@" | grep -o ' /[^ ]*' | sort -u); do
+    to=$root/usr${library#/usr}; mkdir -p "${to%/*}"; cp -Ln "$library" "$to"
   done
+}
+for name in sh bash ls cat id touch env sleep nproc grep mkdir chmod rm true ${2:+python3}; do
+  cp -L "/usr/bin/$name" "$root/usr/bin/"; libraries "/usr/bin/$name"
 done
-for file in hosts resolv.conf localtime; do : > "$1/etc/$file"; done
-echo 'root:x:0:0:root:/root:/bin/sh' > "$1/etc/passwd"
-echo 'root:x:0:' > "$1/etc/group"
+if [ "${2-}" ]; then
+  folder=$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')
+  mkdir -p "$root$folder"; cp -rL "$folder/." "$root$folder/"
+  libraries "$folder"/lib-dynload/*.so
+fi
+for file in hosts resolv.conf localtime; do : > "$root/etc/$file"; done
+echo 'root:x:0:0:root:/root:/bin/sh' > "$root/etc/passwd"
+echo 'root:x:0:' > "$root/etc/group"
+"""
+#: Serves a page to those who have its token, as Jupyter does.
+JUPYTER = """#!/usr/bin/python3
+import argparse, http.server, secrets
+parser = argparse.ArgumentParser()
+parser.add_argument("command", choices=["notebook"])
+parser.add_argument("--ip", required=True)
+parser.add_argument("--port", type=int, required=True)
+parser.add_argument("--no-browser", action="store_true")
+asked = parser.parse_args()
+token = secrets.token_hex(24)
+class Page(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if self.path.endswith("token=" + token) else 403)
+        self.end_headers()
+        self.wfile.write(b"Jupyter")
+server = http.server.ThreadingHTTPServer((asked.ip, asked.port), Page)
+print(f"http://127.0.0.1:{asked.port}/?token={token}", flush=True)
+server.serve_forever()
 """
 
 
-def make_image(testbed: Testbed, node: str, *names: str, command: str = "echo moo") -> None:
-    """Give the docker of a node an image under some names; it starts in /workspace."""
-    testbed.out(node, "sh -s /var/tmp/image", text=_ROOT)
+def make_image(
+    testbed: Testbed,
+    node: str,
+    *names: str,
+    command: str = "echo moo",
+    python: bool = False,
+    programs: Mapping[str, str] | None = None,
+) -> None:
+    """Give the docker of a node an image under some names; it starts in /workspace, and has more programs by name."""
+    root = "/var/tmp/image"
+    testbed.out(node, f"sh -s {root} {'python' if python else ''}", text=_ROOT)
+    for name, text in (programs or {}).items():
+        to = shlex.quote(f"{root}/usr/bin/{name}")
+        testbed.out(node, f"cat > {to} && chmod 755 {to}", text=text)
     changes = f"--change 'WORKDIR /workspace' --change 'CMD {command}'"
-    testbed.out(node, f"tar -C /var/tmp/image -c . | docker import {changes} - {names[0]}")
+    testbed.out(node, f"tar -C {root} -c . | docker import {changes} - {names[0]}")
     for name in names[1:]:
         testbed.out(node, f"docker tag {names[0]} {name}")

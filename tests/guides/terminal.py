@@ -1,0 +1,74 @@
+"""A user's terminal on a node: what is typed, and what is printed."""
+
+import re
+import subprocess
+import threading
+from types import TracebackType
+
+from pace import until
+
+from gpupool.testbed.look import ssh_command
+from tests.testbed.cluster import Testbed
+
+_ENTER, _END = "\n", "\x04"
+#: Sequences that move the cursor, colour, or name the window.
+_CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b\][^\x07]*\x07|\r")
+
+
+class Terminal:
+    """A log-in on a node, with a terminal, as a person has one. It ends with the test."""
+
+    def __init__(self, testbed: Testbed, node: str, user: str) -> None:
+        assert testbed.target.testbed
+        first, *rest = ssh_command(testbed.target.testbed, node, user)
+        self._ssh = subprocess.Popen(
+            [first, "-tt", *rest], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        )
+        self._text, self._seen = "", 0
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self.wait_for(r"\$ \Z")
+
+    def __enter__(self) -> "Terminal":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._ssh.kill()
+        self._ssh.wait()
+        self._reader.join()
+
+    def type(self, line: str, shown: str = r"\$ \Z") -> str:
+        """Type a line; return what is printed from then on, up to what ends in this, which is a prompt as a rule."""
+        self._seen = len(self._text)
+        self._put(line + _ENTER)
+        return self.wait_for(shown)
+
+    def press_ctrl_d(self, shown: str = r"\$ \Z") -> str:
+        """End the shell or program that reads."""
+        self._seen = len(self._text)
+        self._put(_END)
+        return self.wait_for(shown)
+
+    def wait_for(self, shown: str) -> str:
+        """Wait until this is printed, a regular expression; return all that came since the last line was typed."""
+        until(
+            lambda: re.search(shown, self._new()) or self._ssh.poll() is not None,
+            f"the terminal shows {shown!r}",
+            self._new,
+        )
+        new = self._new()
+        assert re.search(shown, new), f"the log-in has ended: {new}"
+        return new
+
+    def _new(self) -> str:
+        return _CONTROL.sub("", self._text[self._seen :])
+
+    def _put(self, text: str) -> None:
+        assert self._ssh.stdin
+        self._ssh.stdin.write(text.encode())
+        self._ssh.stdin.flush()
+
+    def _read(self) -> None:
+        assert self._ssh.stdout
+        while piece := self._ssh.stdout.read1(65536):  # type: ignore[attr-defined]
+            self._text += piece.decode(errors="replace")
