@@ -162,7 +162,7 @@ def test_packages_of_pip_stay_in_scratch(dumont: Testbed) -> None:
     where = mine(dumont, f"srun -p nvidia_dev -w {K40} python3 -m site --user-site")
     assert where.startswith(f"{SCRATCH}/.local/lib/python3")
     mine(dumont, f"srun -p nvidia_dev -w {K40} sh -c 'mkdir -p {where} && echo made=7 > {where}/fixture.py'")
-    assert mine(dumont, f"srun -p sequana_gpu python3 -c 'import fixture; print(fixture.made)'") == "7"
+    assert mine(dumont, "srun -p sequana_gpu python3 -c 'import fixture; print(fixture.made)'") == "7"
 
 
 BATCH = """#!/bin/bash
@@ -208,7 +208,7 @@ def test_the_queue_for_deep_models(dumont: Testbed, login: Terminal) -> None:
     login.type("exit", rf"@{LOGIN}:[\s\S]*\$ \Z")
     login.type("exit", ENDED)
 
-    script = f"""#!/bin/bash
+    script = """#!/bin/bash
 #SBATCH --nodes=1
 #SBATCH --ntasks-per-node=1
 #SBATCH --ntasks=1

@@ -1,0 +1,38 @@
+"""docs/clusters.md, which sets the five clusters side by side, says what their inventories say."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from inventories import INVENTORY
+
+PAGE = Path(__file__).parents[3] / "docs" / "clusters.md"
+CLUSTERS = ("skynet", "aau-ai-cloud", "gcp-slurm", "arandu", "santos-dumont")
+ROWS = [line.strip("| \n").split(" | ") for line in PAGE.read_text().splitlines() if " | `" in line]
+
+
+def _inventory(name: str) -> dict[str, Any]:
+    merged: dict[str, Any] = {}
+    for file in (INVENTORY / name).glob("*.yml"):
+        merged |= yaml.safe_load(file.read_text())
+    return merged
+
+
+def _has(value: Any, keys: list[str]) -> bool:
+    """Return whether there is such a key, in one of the items where there are several."""
+    if isinstance(value, list):
+        return any(_has(item, keys) for item in value)
+    return not keys or (isinstance(value, dict) and keys[0] in value and _has(value[keys[0]], keys[1:]))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[1])
+def test_a_dash_is_where_the_inventory_has_no_such_key(row: list[str]) -> None:
+    _, key, *cells = row
+    assert len(cells) == len(CLUSTERS)
+    for cluster, cell in zip(CLUSTERS, cells, strict=True):
+        assert _has(_inventory(cluster), key.strip("`").split(".")) is (cell != "–"), cluster
+
+
+def test_the_page_has_its_rows() -> None:
+    assert len(ROWS) > 40
