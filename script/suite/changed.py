@@ -33,6 +33,7 @@ _DEPLOY = ("gpupool.cli.testbed", "gpupool.cli.apply", "gpupool.cli.plan", "gpup
 STARTS: Mapping[str, tuple[str, ...]] = {
     "roles": ("deploys.site",),
     "testbed": (*_DEPLOY, "gpupool.cli.storage", "gpupool.cli.render"),
+    "driver": ("gpupool.cli.testbed",),
     "deploy": (*_DEPLOY, "gpupool.cli.init"),
     "molecule": _DEPLOY,
     "vm": _DEPLOY,
@@ -47,6 +48,7 @@ READS: Mapping[str, tuple[str, ...]] = {
     "rehearsal": ("tests/rehearsal/", "inventory/example/", "templates/", "gpupool/programs/arbiter/"),
     "fullsize": ("tests/rehearsal/test_skynet.py", "inventory/skynet/", "templates/", "gpupool/programs/arbiter/"),
     "testbed": ("tests/testbed/", "inventory/skynet/", "templates/", *_PROGRAMS),
+    "driver": ("tests/driver/", "templates/"),
     "deploy": ("tests/deploy/", "inventory/example/", "templates/", *_PROGRAMS),
     "molecule": ("molecule/", "tests/molecule/", "templates/", *_PROGRAMS),
     "vm": ("tests/vm/", "templates/", *_PROGRAMS),

@@ -53,6 +53,7 @@ LAYERS = (
     ),
     Layer("fullsize", (_pytest("tests/rehearsal/test_skynet.py"),), 0.8, ("docker", "twin-24.11")),
     Layer("testbed", (_pytest("tests/testbed"),), 0.5, ("docker",)),
+    Layer("driver", (_pytest("tests/driver"),), 1, ("docker",)),
     Layer("deploy", (_pytest("tests/deploy"),), 0.7, ("docker",)),
     Layer("molecule", (_pytest("tests/molecule"), ("molecule", "test")), 0.7, ("docker",)),
     Layer("vm", (_pytest("tests/vm"),), 1.3, ("docker", "machines")),
@@ -61,5 +62,5 @@ LAYERS = (
 #: In the order in which they begin, each as soon as there is room: what takes longest first, what tells most next.
 BEGIN = (
     *("testbed", "lint", "unit", "operations", "roles"),
-    *("vm", "rehearsal", "fullsize", "deploy", "molecule", "fuzz", "wheel"),
+    *("vm", "rehearsal", "fullsize", "driver", "deploy", "molecule", "fuzz", "wheel"),
 )

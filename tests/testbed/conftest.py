@@ -5,8 +5,10 @@ Kept after the tests where GPUPOOL_TEST_KEEP is set, and found again by the next
 
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -38,9 +40,24 @@ def cleared(testbed: Testbed) -> bool:
     return testbed.out("marvin", f"squeue -h; {cancel}; sinfo -h -o %t | sort -u") == "idle"
 
 
+@dataclass(frozen=True)
+class _Noting(Testbed):
+    """A testbed that notes on which nodes an inventory was applied; "" for all of them."""
+
+    applied_on: set[str] = field(default_factory=set)
+
+    def apply(self, *words: str) -> subprocess.CompletedProcess[str]:
+        limited = dict(pairwise(words)).get("--limit", "")
+        self.applied_on.update(limited.split(","))
+        return super().apply(*words)
+
+
 @pytest.fixture
 def changed(idle: Testbed, tmp_path: Path) -> Iterator[Changed]:
-    """Return the same testbed as another inventory sees it: a copy in which one text of one file is another."""
+    """Return the same testbed as another inventory sees it: a copy in which one text of one file is another.
+
+    Where the copy was applied, the testbed's own inventory is applied again when the test is over.
+    """
     assert idle.target.testbed
     copy = shutil.copytree(idle.inventory, tmp_path / "skynet")
     seen = replace(idle.target.testbed, id=f"{idle.target.testbed.id}-changed", inventory=str(copy))
@@ -51,10 +68,13 @@ def changed(idle: Testbed, tmp_path: Path) -> Iterator[Changed]:
         text = (copy / file).read_text()
         assert old in text
         (copy / file).write_text(text.replace(old, new))
-        return Testbed(copy, idle.target)
+        return _Noting(copy, idle.target, applied_on)
 
+    applied_on: set[str] = set()
     yield change
     state.forget(seen.id)
     # jobs of a partition that the inventory has again must not hold up the way back
     idle.out("marvin", "squeue -h -o %A | sort -u | xargs -r scancel")
-    assert idle.apply().returncode == 0
+    # commands of a test's own may have been anywhere
+    limit = ["--limit", ",".join(applied_on)] if applied_on and "" not in applied_on else []
+    assert idle.apply(*limit).returncode == 0

@@ -64,8 +64,8 @@ def test_its_value_is_a_request_that_slurm_takes(idle: Testbed) -> None:
 
 @pytest.mark.promise("SKY-048")
 def test_an_editor_may_live_in_the_users_directory_on_flash(idle: Testbed) -> None:
-    folder = f"/srv/hoffman-lab/flash9/{HOFFMAN}/editor"
-    idle.out(HEAD, f"mkdir -p {folder} && cp /bin/true {folder}/ && {folder}/true && rm -r {folder}", HOFFMAN)
+    own = f"/srv/hoffman-lab/flash9/{HOFFMAN}"
+    idle.out(HEAD, f"mkdir -p {own}/editor && cp /bin/true {own}/editor/ && {own}/editor/true && rm -r {own}", HOFFMAN)
 
 
 @pytest.mark.promise("SKY-049")

@@ -97,7 +97,7 @@ def test_the_line_with_taskset_restricts_the_cpus_of_a_container(docker: Testbed
 def test_files_are_shared_and_belong_to_the_user_who_says_so(docker: Testbed) -> None:
     script = f"""
 set -e
-mkdir -p ~/project && cd ~/project && chmod 755 ~ . && rm -rf -- *
+mkdir -p ~/project && cd ~/project && chmod 755 . && rm -rf -- *
 printf 'FROM {TORCH}\\nCOPY . .\\nENTRYPOINT ["sh", "hello.sh"]\\n' > Dockerfile
 echo 'echo hello from $PWD' > hello.sh
 docker build . -t mine >/dev/null 2>&1
