@@ -38,8 +38,10 @@ def arandu() -> Iterator[Testbed]:
 
 @pytest.fixture
 def master(arandu: Testbed) -> Iterator[Terminal]:
-    """A log-in on the master: `ssh myuser@c4aiscm1`. No job of before is left."""
+    """A log-in on the master: `ssh myuser@c4aiscm1`. No job of before is left, and no container, which has its ports."""
     until(lambda: not arandu.out(MASTER, "squeue -h -o %A | tee /dev/stderr | xargs -r scancel"), "all jobs have ended")
+    for node in (DGX, *WORKSTATIONS):
+        arandu.out(node, "docker ps -aq | xargs -r docker rm -f")
     with Terminal(arandu, MASTER, ME) as terminal:
         yield terminal
 
@@ -68,7 +70,7 @@ def test_the_home_is_everywhere_and_the_output_folder_on_each_worker_alone(arand
         said = arandu.out(MASTER, f"srun -p {_partition(node)} -w {node} sh -c 'pwd; cat ~/here; ls /output'", ME)
         assert said.split()[:2] == [f"/home/{ME}", "mine"]
         assert arandu.out(node, f"stat -c '%U %a' /output/{ME}") == f"{ME} 700"
-        arandu.out(node, f"touch /output/{ME}/of_{node}", ME)
+        arandu.out(MASTER, f"srun -p {_partition(node)} -w {node} touch /output/{ME}/of_{node}", ME)
     assert arandu.out(DGX, f"ls /output/{ME}") == f"of_{DGX}"
     assert arandu.run(MASTER, f"ls /output/{ME}").returncode
     for node in (DGX, *WORKSTATIONS):
@@ -175,7 +177,8 @@ def dgx(master: Terminal) -> Terminal:
 
 @pytest.mark.promise("ARA-024", "ARA-025", "ARA-027")
 def test_a_container_opens_in_the_workspace_without_gpus(arandu: Testbed, dgx: Terminal) -> None:
-    assert "/workspace" in dgx.type(f"docker run -it --rm {PYTORCH}", r"[#$] \Z")
+    dgx.type(f"docker run -it --rm {PYTORCH}", r"# \Z")
+    assert "\n/workspace\n" in dgx.type("pwd", r"# \Z")
     assert "nvidia" not in dgx.type("ls /dev", r"[#$] \Z").partition("ls /dev")[2]
     dgx.press_ctrl_d(rf"@{DGX}:~\$ \Z")
     assert arandu.out(DGX, "docker ps -aq") == ""

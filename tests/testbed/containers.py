@@ -16,7 +16,7 @@ for name in dev etc home proc root sys tmp; do mkdir "$root/$name"; done
 chmod 1777 "$root/tmp" "$root/var/tmp"
 ln -s usr/bin usr/lib usr/lib64 "$root/"
 libraries() {
-  for library in $(ldd "$@" | grep -o ' /[^ ]*' | sort -u); do
+  for library in $(ldd "$@" | grep -oE '[[:space:]]/[^ ]+' | sort -u); do
     to=$root/usr${library#/usr}; mkdir -p "${to%/*}"; cp -Ln "$library" "$to"
   done
 }
