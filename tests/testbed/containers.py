@@ -32,24 +32,24 @@ for file in hosts resolv.conf localtime; do : > "$root/etc/$file"; done
 echo 'root:x:0:0:root:/root:/bin/sh' > "$root/etc/passwd"
 echo 'root:x:0:' > "$root/etc/group"
 """
-#: Serves a page to those who have its token, as Jupyter does.
+#: Serves a page to those who have its token, as Jupyter does; with no more of Python than nodes have.
 JUPYTER = """#!/usr/bin/python3
-import argparse, http.server, secrets
+import argparse, os, socket
 parser = argparse.ArgumentParser()
 parser.add_argument("command", choices=["notebook"])
 parser.add_argument("--ip", required=True)
 parser.add_argument("--port", type=int, required=True)
 parser.add_argument("--no-browser", action="store_true")
 asked = parser.parse_args()
-token = secrets.token_hex(24)
-class Page(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(200 if self.path.endswith("token=" + token) else 403)
-        self.end_headers()
-        self.wfile.write(b"Jupyter")
-server = http.server.ThreadingHTTPServer((asked.ip, asked.port), Page)
+token = os.urandom(24).hex()
+server = socket.create_server((asked.ip, asked.port))
 print(f"http://127.0.0.1:{asked.port}/?token={token}", flush=True)
-server.serve_forever()
+while True:
+    reader = server.accept()[0]
+    wanted = reader.recv(4096).decode().split(" ")[1]
+    answer = "200 OK" if wanted.endswith("token=" + token) else "403 Forbidden"
+    reader.sendall(f"HTTP/1.0 {answer}\\r\\n\\r\\nJupyter".encode())
+    reader.close()
 """
 
 
