@@ -71,7 +71,7 @@ def test_a_project_has_an_account_a_group_and_folders(dumont: Testbed) -> None:
 
 @pytest.mark.promise("SDU-010", "SDU-011", "SDU-012", "SDU-058")
 def test_files_go_to_scratch_and_logs_come_back(dumont: Testbed, login: Terminal) -> None:
-    dumont.out(LOGIN, "rm -rf ~/* $SCRATCH/*; mkdir experiments && touch experiments/job.py experiments/old", ME)
+    dumont.out(LOGIN, f"rm -rf ~/* {SCRATCH}/*; mkdir experiments && touch experiments/job.py experiments/old", ME)
     login.type("rsync -rUv --delete experiments/ $SCRATCH/experiments/", r"total size is[\s\S]*\$ \Z")
     dumont.out(LOGIN, "rm experiments/old", ME)
     login.type("rsync -rUv --delete experiments/ $SCRATCH/experiments/", r"total size is[\s\S]*\$ \Z")
