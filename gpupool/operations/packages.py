@@ -11,7 +11,7 @@ FETCHED = "/var/lib/gpupool/packages"
 #: What every script begins with that has apt-get do something.
 APT = values(mark=POLICY_MARK) + shell_file(__package__, "packages.sh")
 _PRELUDE = APT
-#: Before packages are changed: an earlier run may still be at work: what it left is known only now, under the lock
+#: What comes before packages are changed: what an earlier run has left is known only now, under the lock.
 FIRST = ("fresh || update || :", '[ -z "$(dpkg --audit)" ] || mend')
 
 

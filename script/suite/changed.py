@@ -48,7 +48,7 @@ READS: Mapping[str, tuple[str, ...]] = {
     "rehearsal": ("tests/rehearsal/", "inventory/example/", "templates/", "gpupool/programs/arbiter/"),
     "fullsize": ("tests/rehearsal/test_skynet.py", "inventory/skynet/", "templates/", "gpupool/programs/arbiter/"),
     "testbed": ("tests/testbed/", "inventory/skynet/", "templates/", *_PROGRAMS),
-    "driver": ("tests/driver/", "templates/"),
+    "driver": ("tests/driver/", "tests/unit/small/", "templates/"),
     "deploy": ("tests/deploy/", "inventory/example/", "templates/", *_PROGRAMS),
     "molecule": ("molecule/", "tests/molecule/", "templates/", *_PROGRAMS),
     "vm": ("tests/vm/", "templates/", *_PROGRAMS),

@@ -7,8 +7,10 @@ from pace import until
 
 from tests.vm.cluster import Stores
 
-#: What a job prints: the CPUs that it may use, and those it may use after it has asked for all of them.
-SEEN = "taskset -cp $$ | cut -d: -f2; taskset -c 0-3 nproc"
+#: What a process prints: the CPUs that it may use.
+OWN = "taskset -cp $$ | cut -d: -f2"
+#: The same, and how many it may use after it has asked for all of them.
+SEEN = f"{OWN}; taskset -c 0-3 nproc"
 
 
 def _job(stores: Stores, options: str, script: str, user: str = "ann") -> list[str]:
@@ -55,9 +57,9 @@ def test_three_cpus_are_three_and_not_two_cores(stores: Stores) -> None:
 
 @pytest.mark.promise("SKY-152")
 def test_each_process_of_a_step_has_cpus_of_its_own(stores: Stores) -> None:
-    own = _job(stores, "-n 4 -c 1", "taskset -cp $$ | cut -d: -f2")
+    own = _job(stores, "-n 4 -c 1", OWN)
     assert sorted(own) == ["0", "1", "2", "3"]
-    pairs = _job(stores, "-n 2 -c 2", "taskset -cp $$ | cut -d: -f2")
+    pairs = _job(stores, "-n 2 -c 2", OWN)
     assert len(set(pairs)) == 2
     assert all(len(pair) == 3 for pair in pairs), "two CPUs each"
 

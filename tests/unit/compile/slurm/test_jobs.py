@@ -42,6 +42,10 @@ def task(tmp_path: Path) -> Callable[..., list[str]]:
             f"Model: \t\t NVIDIA A40\nIRQ:   \t\t 90\nGPU UUID: \t GPU-0000000{2 - minor}-aaaa-bbbb-cccc-dddddddddddd\n"
             f"Video BIOS: \t 94.02\nDevice Minor: \t {2 - minor}\nGPU Excluded:\t No\n"
         )
+    # not yet woken, and not what a driver says
+    for minor, name in ((4, "GPU-????????-????-????-????-????????????"), (5, "00000005-aaaa-bbbb-cccc-dddddddddddd")):
+        (proc / f"0000:0{minor}:00.0").mkdir()
+        (proc / f"0000:0{minor}:00.0" / "information").write_text(f"GPU UUID: \t {name}\nDevice Minor: \t {minor}\n")
 
     def run(text: str, title: str = "slurmstepd: [7.0]", **environment: str) -> list[str]:
         program = shell(tmp_path, text.replace("/proc/driver/nvidia/gpus", str(proc)))
@@ -72,6 +76,8 @@ def test_a_task_without_gpus_is_told_of_none(skynet: Cluster, task: Callable[...
     assert task(text, SLURM_JOB_GPUS="0", NV_GPU="GPU-0") == ["unset NV_GPU"], "a step of a job that has some"
     unknown = task(text, SLURM_STEP_GPUS="0,3", CUDA_VISIBLE_DEVICES="0,1")
     assert unknown == ["unset NV_GPU"], "the driver does not know the last one, and docker must not get another"
+    for minor in ("4", "5"):
+        assert task(text, SLURM_STEP_GPUS=minor, CUDA_VISIBLE_DEVICES="0") == ["unset NV_GPU"]
 
 
 def test_without_a_driver_gpus_have_numbers(tmp_path: Path, task: Callable[..., list[str]]) -> None:

@@ -27,11 +27,11 @@ class Step:
         for path in (logger, self.program):
             path.chmod(0o755)
 
-    def process(self, pid: int, groups: str, *, state: str = "D (disk sleep)", parent: int = 1) -> None:
+    def process(self, pid: int, groups: str, *, state: str = "D (disk sleep)") -> None:
         """Have a process in these control groups."""
         (self.proc / str(pid)).mkdir()
         (self.proc / str(pid) / "cgroup").write_text(groups)
-        (self.proc / str(pid) / "status").write_text(f"Name:\tpython\nState:\t{state}\nPid:\t{pid}\nPPid:\t{parent}\n")
+        (self.proc / str(pid) / "status").write_text(f"Name:\tpython\nState:\t{state}\nPid:\t{pid}\nPPid:\t1\n")
 
     def given_up(self, title: str = "slurmstepd: [7.extern]", job: str = "7") -> int:
         """Return how the slurmstepd ends that runs the program: killed, or on its own."""
