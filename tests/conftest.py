@@ -1,9 +1,14 @@
-"""What every layer does: it notes what its tests took, and gives no example of hypothesis a bound in seconds."""
+"""What every layer does: it notes what its tests took, gives no example of hypothesis a bound in seconds, and names
+its containers otherwise than those of a demo.
+"""
+
+import os
 
 import pytest
 import times
 from hypothesis import HealthCheck, settings
 
+os.environ.setdefault("GPUPOOL_TESTBED_PREFIX", "gpupool-test")
 # hypothesis' own is 200 ms an example
 settings.register_profile("no bound", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.load_profile("no bound")

@@ -54,6 +54,8 @@ LAYERS = (
     Layer("fullsize", (_pytest("tests/rehearsal/test_skynet.py"),), 0.8, ("docker", "twin-24.11")),
     Layer("testbed", (_pytest("tests/testbed"),), 0.5, ("docker",)),
     Layer("driver", (_pytest("tests/driver"),), 1, ("docker",)),
+    # a worker for each cluster: what its tests do most is wait for Slurm
+    Layer("guides", (_pytest("-n", "4", "--dist", "loadfile", "tests/guides"),), 1, ("docker",)),
     Layer("deploy", (_pytest("tests/deploy"),), 0.7, ("docker",)),
     Layer("molecule", (_pytest("tests/molecule"), ("molecule", "test")), 0.7, ("docker",)),
     Layer("vm", (_pytest("tests/vm"),), 1.3, ("docker", "machines")),
@@ -62,5 +64,5 @@ LAYERS = (
 #: In the order in which they begin, each as soon as there is room: what takes longest first, what tells most next.
 BEGIN = (
     *("testbed", "lint", "unit", "operations", "roles"),
-    *("vm", "rehearsal", "fullsize", "driver", "deploy", "molecule", "fuzz", "wheel"),
+    *("vm", "rehearsal", "fullsize", "guides", "driver", "deploy", "molecule", "fuzz", "wheel"),
 )

@@ -2,7 +2,6 @@
 
 import atexit
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,6 @@ ROOT = Path(__file__).parents[2]
 SKYNET = ROOT / "inventory" / "skynet"
 # not the inventory's own networks: a demo may stand beside the tests
 NETWORK = "10.166.0.0/16"
-os.environ.setdefault("GPUPOOL_TESTBED_PREFIX", "gpupool-test")
 
 # A new connection costs ten times what most commands do.
 _CONNECTIONS = tempfile.TemporaryDirectory(prefix="ssh-")

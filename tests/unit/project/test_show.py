@@ -1,7 +1,7 @@
 """What the demo says at its end is so."""
 
 import pytest
-from show import ran_before
+from show.overcap import ran_before
 
 
 @pytest.mark.parametrize(
