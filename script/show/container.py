@@ -1,7 +1,7 @@
 """A container opens the GPUs of its job and no others."""
 
 from gpupool.cluster.model import Cluster
-from show.shell import Shell, title
+from show.shell import Shell, title, until
 from tests.testbed.containers import make_image
 
 
@@ -11,17 +11,22 @@ def fits(cluster: Cluster) -> bool:
 
 
 def show(cluster: Cluster, shell: Shell) -> None:
-    """Have a job with one GPU start a container, beside another job that has the first GPU."""
+    """Have a job with one GPU start a container, beside another job that has the first GPU of the node."""
     title("A container opens the GPUs of its job and no others")
+    partition, node = most_gpus(cluster)
     image = next(image.source for image in cluster.software.images if image.runtime == "docker")
-    first = shell.run(f"sbatch --parsable -o /dev/null {shell.gpu_job()} --wrap 'sleep 900'").strip()
+    make_image(shell.testbed, node, image)  # a testbed reaches no registry
+    where = f"-p {partition} -w {node} --gres=gpu:1"
+    first = shell.run(f"sbatch --parsable -o /dev/null {where} --wrap 'sleep 900'").strip()
     try:
-        node = ""
-        while not node:
-            node = shell.run(f"squeue -h -t R -j {first} -o %N").strip()
-        make_image(shell.testbed, node, image)  # a testbed reaches no registry
-        where = f"{shell.gpu_job()} -w {node}"
+        until(lambda: shell.run(f"squeue -h -t R -j {first}") != "", "the first job runs")
         docker = f'docker run --rm --gpus "device=$CUDA_VISIBLE_DEVICES" {image} ls /dev'
-        shell.type(f"srun {where} sh -c '{docker}' | grep nvidia", says=f"job {first} has the first GPU of {node}")
+        shell.type(f"srun {where} sh -c '{docker}' | grep nvidia", says="another job has the node's first GPU")
     finally:
         shell.run("scancel -u $USER")
+
+
+def most_gpus(cluster: Cluster) -> tuple[str, str]:
+    """Return the partition and name of the node with the most GPUs."""
+    places = ((name, node) for name, partition in cluster.partitions.items() for node in partition.nodes)
+    return max(places, key=lambda place: cluster.nodes[place[1]].gpu_count)

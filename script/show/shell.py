@@ -31,8 +31,8 @@ class Shell:
     def type(self, command: str, text: str = "", says: str = "") -> None:
         """Show a command, with a word on what it does, and what it prints."""
         out.print(f"[bold cyan]{self.user}@{self.head}$[/] ", end="")
-        out.print(command + (f"   # {says}" if says else ""), markup=False)
-        out.print(self.run(command, text).rstrip(), markup=False)
+        out.print(command + (f"   # {says}" if says else ""), markup=False, soft_wrap=True)
+        out.print(self.run(command, text).rstrip(), markup=False, soft_wrap=True)
 
     def gpu_job(self) -> str:
         """Return the options of a short job with one GPU, wherever this user's jobs may have one."""

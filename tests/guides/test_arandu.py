@@ -11,6 +11,7 @@ import pytest
 from inventories import INVENTORY
 from pace import until
 
+from tests.guides.stands import Stands
 from tests.guides.terminal import Terminal
 from tests.testbed.cluster import Testbed, gpupool, up
 from tests.testbed.containers import JUPYTER, make_image
@@ -34,6 +35,15 @@ def arandu() -> Iterator[Testbed]:
         make_image(testbed, node, PYTORCH, command="bash", python=True, programs={"jupyter": JUPYTER})
     yield testbed
     gpupool("testbed", "down", inventory)
+
+
+@pytest.fixture(scope="module")
+def testbed(arandu: Testbed) -> Testbed:
+    return arandu
+
+
+class TestItStands(Stands):
+    """It is what the inventory says."""
 
 
 @pytest.fixture

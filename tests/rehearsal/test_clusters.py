@@ -1,0 +1,19 @@
+"""Four clusters that promise little of what labs are promised: what they promise is kept, and the rest is not tried."""
+
+import pytest
+from rehearsing import outcomes, told, tried
+
+PROMISED = {
+    "aau-ai-cloud": {"per-user", "timeout", "walls"},
+    "arandu": {"timeout"},
+    "gcp-slurm": {"timeout"},
+    "santos-dumont": {"timeout", "walls"},
+}
+
+
+@pytest.mark.parametrize("name", PROMISED)
+def test_what_a_cluster_promises_is_kept_and_the_rest_is_not_tried(name: str) -> None:
+    rehearsal = tried(name)
+    assert not outcomes(rehearsal, "broken", "void"), told(rehearsal)
+    assert outcomes(rehearsal, "kept") == PROMISED[name]
+    assert all(finding.tried == "nothing" for finding in rehearsal.findings if finding.outcome == "not made")
