@@ -7,6 +7,7 @@ printed and shown to fail, and then in the form that works.
 import re
 from collections.abc import Iterator
 
+import paramiko
 import pytest
 from inventories import INVENTORY
 from pace import until
@@ -68,6 +69,25 @@ def test_people_log_in_on_the_master_which_is_the_controller_and_no_worker(arand
     assert MASTER in master.type("hostname")
     assert arandu.out(MASTER, "systemctl is-active slurmctld") == "active"
     assert MASTER not in arandu.out(MASTER, "sinfo -h -N -o %N").split()
+
+
+def logged_in(arandu: Testbed, password: str) -> paramiko.SSHClient:
+    """Return a log-in of the colleague's on the master, by this password and no key."""
+    client = paramiko.SSHClient()
+    client.load_host_keys(str(arandu.target.ssh["ssh_known_hosts_file"]))
+    address = str(arandu.cluster.nodes[MASTER].address)
+    client.connect(address, username=COLLEAGUE, password=password, look_for_keys=False, allow_agent=False)
+    return client
+
+
+@pytest.mark.promise("ARA-005")
+def test_the_log_in_asks_for_a_password(arandu: Testbed) -> None:
+    arandu.out(MASTER, "chpasswd", text=f"{COLLEAGUE}:right-Horse-9\n")
+    with pytest.raises(paramiko.AuthenticationException):
+        logged_in(arandu, "wrong-Horse-9")
+    with logged_in(arandu, "right-Horse-9") as client:
+        assert client.exec_command("hostname")[1].read().decode().strip() == MASTER
+    arandu.out(MASTER, f"usermod -p '!' {COLLEAGUE}")
 
 
 # File systems
