@@ -43,7 +43,7 @@ parser.add_argument("--no-browser", action="store_true")
 asked = parser.parse_args()
 token = os.urandom(24).hex()
 server = socket.create_server((asked.ip, asked.port))
-print(f"http://127.0.0.1:{asked.port}/?token={token}", flush=True)
+print(f"http://localhost:{asked.port}/?token={token}", flush=True)
 while True:
     reader = server.accept()[0]
     wanted = reader.recv(4096).decode().split(" ")[1]
