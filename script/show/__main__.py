@@ -9,7 +9,7 @@ from pathlib import Path
 from gpupool.cluster.model import Cluster, User
 from gpupool.errors import GpupoolError
 from gpupool.target import find_target
-from show import container, fence, overcap
+from show import asleep, budget, container, fairshare, fence, overcap
 from show.shell import Shell, out
 from tests.testbed.cluster import Testbed
 
@@ -40,7 +40,7 @@ def main() -> None:
     out.print()
     shell.type("sinfo -o '%20P %5a %.10l %6D %t'")
     shell.type('sinfo -o "%f %N"')
-    for part in (fence, container, overcap):
+    for part in (asleep, fence, container, overcap, fairshare, budget):
         if part.fits(cluster):
             part.show(cluster, shell)
 

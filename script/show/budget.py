@@ -1,0 +1,26 @@
+"""A job is charged the price of its queue, and one that costs more than what is left is refused."""
+
+from gpupool.cluster.model import Cluster
+from show.shell import Shell, title, until
+
+
+def fits(cluster: Cluster) -> bool:
+    """Return whether accounts have budgets."""
+    return any(account.budget is not None for account in cluster.accounts.values())
+
+
+def show(cluster: Cluster, shell: Shell) -> None:
+    """Have a job charged a whole node, and another refused."""
+    account = cluster.accounts[cluster.users[shell.user].account]
+    title(f"A job costs what its queue costs, and {account.name} has a budget")
+    longest = max(cluster.partitions.values(), key=lambda partition: partition.max_time or 0)
+    before = _used(shell, account.name)
+    shell.type(f"srun -p {longest.name} --exclusive -N 1 -n 1 -t 5 sleep 60", says="one task, charged a whole node")
+    until(lambda: _used(shell, account.name) != before, "Slurm has charged the job")
+    shell.type(f"budget -A {account.name}")
+    dear = f"sbatch -p {longest.name} --exclusive --array=1-1000 --wrap hostname"
+    shell.type(f"{dear} 2>&1 || true")
+
+
+def _used(shell: Shell, account: str) -> str:
+    return shell.run(f"budget -A {account}")
