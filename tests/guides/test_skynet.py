@@ -139,11 +139,11 @@ def test_a_batch_job_in_overcap_names_partition_and_account(idle: Testbed, head:
         ("#SBATCH --partition=overcap\n", "Invalid account or account/partition combination"),
         ("#SBATCH --partition=overcap\n#SBATCH --account=overcap\n", "Submitted batch job"),
     ):
-        idle.out(HEAD, "cat > job.sh", ME, f"#!/bin/bash\n{lines}sleep 600\n")
-        said = head.type("sbatch job.sh")
+        idle.out(HEAD, "cat > job.sh", ME, f"#!/bin/bash\n{lines}true\n")
+        said = head.type("sbatch -o /dev/null job.sh")
         assert says in said
-    running = idle.wait_for(submitted(said), "RUNNING")
-    assert (running["Partition"], running["Account"]) == ("overcap", "overcap")
+    ended = idle.wait_for(submitted(said), "COMPLETED")
+    assert (ended["Partition"], ended["Account"]) == ("overcap", "overcap")
 
 
 # Some more nuanced things to know about sbatch jobs
@@ -159,13 +159,15 @@ def test_cpus_are_multiplied_by_tasks_and_seen_in_squeue(idle: Testbed, head: Te
         f"--cpus-per-task={gpus * 7} --gpus-per-node=2080_ti:{gpus}": 7 * gpus,
     }
     sbatch = "sbatch -o /dev/null -p overcap -A overcap"  # the lab's cap is smaller on a testbed
-    jobs = {submitted(head.type(f"{sbatch} {words} --wrap 'sleep 600'")): asked[words] for words in asked}
+    wait = "--wrap 'until [ -e go ]; do sleep 0.2; done'"
+    jobs = {submitted(head.type(f"{sbatch} {words} {wait}")): asked[words] for words in asked}
     for job in jobs:
         idle.wait_for(job, "RUNNING")
     shown = head.type('squeue -o"%.7i %.9P %.8j %.8u %.2t %.10M %.6D %C"')
     assert re.search(r"(?m)^ +JOBID PARTITION +NAME +USER ST +TIME +NODES CPUS$", shown)
     rows = re.findall(r"(?m)^ +(\d+) .* R +\S+ +1 (\d+)$", shown)
     assert {job: int(cpus) for job, cpus in rows} == jobs
+    head.type("touch go")
 
 
 # Storage
@@ -246,7 +248,10 @@ def test_srv_shows_what_leads_where(head: Terminal) -> None:
 
 REQUESTS = {
     "--gres=gpu:2": r"\S+",
+    "--gres=gpu:titan_x:2": "(titanx-01|vicki)",
     "--constraint=titan_x --gpus-per-node=2": "(titanx-01|vicki)",
+    "--constraint=2080_ti --gpus-per-node=2": "rtx2080ti-01",
+    '--constraint="2080_ti|rtx_6000"': "(rtx2080ti-01|clippy)",
     "--gpus-per-task=1 --ntasks=2": r"\S+",
     "--gres=gpu:1 -c 6": r"\S+",
     "--gres=gpu:2 --ntasks-per-node=2 -c 6": r"\S+",
@@ -278,6 +283,8 @@ def test_a_job_in_tmux_outlives_the_connection(idle: Testbed, head: Terminal) ->
         assert head.type("squeue -h --me -o '%j %P %t'").splitlines()[1] == "test debug R"
         head.type("touch go")
         assert until(lambda: idle.run(HEAD, "cat ended", ME).stdout, "the program ends of itself") == "0"
+        head.type("tmux send-keys -t test exit Enter")
+        until(lambda: idle.out(HEAD, "squeue -h --me", ME) == "", "the job ends with its shell")
     finally:
         idle.run(HEAD, "tmux kill-session -t test", ME)
 
