@@ -22,7 +22,7 @@ SUBMITTED = r"Submitted batch job (\d+)"
 
 @pytest.fixture
 def head(idle: Testbed) -> Iterator[Terminal]:
-    """A log-in on the head node, with no files of before."""
+    """A log-in on the head node, with no files of before: `ssh <headnode>`."""
     clean = f"rm -rf {FLASH} ~/flash ~/codebase ~/miniconda3 ~/job.sh ~/train.* ~/main.py ~/started ~/go ~/ended ~/full"
     idle.out(HEAD, clean, ME)
     with Terminal(idle, HEAD, ME) as terminal:
@@ -135,14 +135,11 @@ def test_an_option_needs_two_plain_dashes(idle: Testbed, head: Terminal) -> None
 
 @pytest.mark.promise("SKY-119", "SKY-120", "SKY-205")
 def test_a_batch_job_in_overcap_names_partition_and_account(idle: Testbed, head: Terminal) -> None:
-    for lines, says in (
-        ("#SBATCH --partition=overcap\n", "Invalid account or account/partition combination"),
-        ("#SBATCH --partition=overcap\n#SBATCH --account=overcap\n", "Submitted batch job"),
-    ):
-        idle.out(HEAD, "cat > job.sh", ME, f"#!/bin/bash\n{lines}true\n")
-        said = head.type("sbatch -o /dev/null job.sh")
-        assert says in said
-    ended = idle.wait_for(submitted(said), "COMPLETED")
+    partition, account = "#SBATCH --partition=overcap\n", "#SBATCH --account=overcap\n"
+    idle.out(HEAD, "cat > job.sh", ME, f"#!/bin/bash\n{partition}true\n")
+    assert "Invalid account or account/partition combination" in head.type("sbatch -o /dev/null job.sh")
+    idle.out(HEAD, "cat > job.sh", ME, f"#!/bin/bash\n{partition}{account}true\n")
+    ended = idle.wait_for(submitted(head.type("sbatch -o /dev/null job.sh")), "COMPLETED")
     assert (ended["Partition"], ended["Account"]) == ("overcap", "overcap")
 
 
@@ -160,7 +157,7 @@ def test_cpus_are_multiplied_by_tasks_and_seen_in_squeue(idle: Testbed, head: Te
     }
     sbatch = "sbatch -o /dev/null -p overcap -A overcap"  # the lab's cap is smaller on a testbed
     wait = "--wrap 'until [ -e go ]; do sleep 0.2; done'"
-    jobs = {submitted(head.type(f"{sbatch} {words} {wait}")): asked[words] for words in asked}
+    jobs = {submitted(head.type(f"{sbatch} {options} {wait}")): cpus for options, cpus in asked.items()}
     for job in jobs:
         idle.wait_for(job, "RUNNING")
     shown = head.type('squeue -o"%.7i %.9P %.8j %.8u %.2t %.10M %.6D %C"')
@@ -168,6 +165,7 @@ def test_cpus_are_multiplied_by_tasks_and_seen_in_squeue(idle: Testbed, head: Te
     rows = re.findall(r"(?m)^ +(\d+) .* R +\S+ +1 (\d+)$", shown)
     assert {job: int(cpus) for job, cpus in rows} == jobs
     head.type("touch go")
+    until(lambda: idle.out(HEAD, "squeue -h --me", ME) == "", "the jobs end")
 
 
 # Storage
