@@ -1,6 +1,7 @@
 """Says which lines that a user types in a guide are in no row of tests/guides/commands.tsv.
 
-usage: guides.py FOLDER, where the guides lie as NAME.md. Exits 1 when there are such lines.
+usage: guides.py FOLDER, where the guides lie as NAME.md. Exits 1 when there are such lines. What is typed is in blocks
+of code, and in sentences as code of two words or more: `sbatch job.sh`, but not `sbatch`, `--mem 4G` or `<your name>`.
 """
 
 import re
@@ -8,11 +9,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+CODE = re.compile(r"(`+)(.+?)\1")
+COMMAND = re.compile(r"[a-z]\S* .+")
 ROWS = Path(__file__).parents[1] / "tests" / "guides" / "commands.tsv"
 
 
 def lines_of(text: str) -> Iterator[tuple[int, str]]:
-    """Yield number and text of each line of a guide's blocks of code."""
+    """Yield number and text of each line of a guide that has what a user types."""
     inside = False
     for number, line in enumerate(text.splitlines(), 1):
         fence = line.lstrip().startswith("```")
@@ -20,6 +23,8 @@ def lines_of(text: str) -> Iterator[tuple[int, str]]:
             inside = not inside
         elif inside and line.strip():
             yield number, line.strip()
+        elif not inside and (commands := [code for _, code in CODE.findall(line) if COMMAND.fullmatch(code)]):
+            yield number, "; ".join(commands)
 
 
 def rows(guide: str) -> set[int]:

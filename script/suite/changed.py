@@ -28,6 +28,7 @@ DATA = ("inventory/", "templates/")
 _TABLES = ("gpupool/cli/app.py",)
 #: Programs that run on nodes and are sent there as they are.
 _PROGRAMS = ("gpupool/programs/arbiter/", "gpupool/programs/usage/")
+_SKYNETS_GUIDE = ("tests/guides/test_skynet.py", "tests/guides/terminal.py")
 _DEPLOY = ("gpupool.cli.testbed", "gpupool.cli.apply", "gpupool.cli.plan", "gpupool.cli.verify", "deploys.site")
 #: What a layer runs in processes of its own, so that its tests need not import it; and the files that it reads.
 STARTS: Mapping[str, tuple[str, ...]] = {
@@ -48,7 +49,7 @@ READS: Mapping[str, tuple[str, ...]] = {
     "wheel": ("tests/wheel/", "README.md", "LICENSE", "CHANGELOG.md", *CODE, *DATA),
     "rehearsal": ("tests/rehearsal/", "inventory/example/", "templates/", "gpupool/programs/arbiter/"),
     "fullsize": ("tests/rehearsal/test_skynet.py", "inventory/skynet/", "templates/", "gpupool/programs/arbiter/"),
-    "testbed": ("tests/testbed/", "inventory/skynet/", "templates/", *_PROGRAMS),
+    "testbed": ("tests/testbed/", *_SKYNETS_GUIDE, "inventory/skynet/", "templates/", *_PROGRAMS),
     "driver": ("tests/driver/", "tests/unit/small/", "templates/"),
     "guides": ("tests/guides/", *DATA, *_PROGRAMS),
     "deploy": ("tests/deploy/", "inventory/example/", "templates/", *_PROGRAMS),

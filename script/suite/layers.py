@@ -31,6 +31,7 @@ def _pytest(*arguments: str) -> tuple[str, ...]:
 
 
 _REHEARSALS = ("-n", str(WORKERS), "--dist", "worksteal", "--ignore", "tests/rehearsal/test_skynet.py")
+_GUIDES = ("-n", "4", "--dist", "loadfile", "--ignore", "tests/guides/test_skynet.py")
 
 #: In the order in which they are reported.
 LAYERS = (
@@ -52,10 +53,11 @@ LAYERS = (
         ("docker", "twin-24.11", "twin-22.05", "twin-26.05", "chromium"),
     ),
     Layer("fullsize", (_pytest("tests/rehearsal/test_skynet.py"),), 0.8, ("docker", "twin-24.11")),
-    Layer("testbed", (_pytest("tests/testbed"),), 0.5, ("docker",)),
+    # SkyNet's guide is typed on the testbed that this layer deploys
+    Layer("testbed", (_pytest("tests/testbed", "tests/guides/test_skynet.py"),), 0.5, ("docker",)),
     Layer("driver", (_pytest("tests/driver"),), 1, ("docker",)),
     # a worker for each cluster: what its tests do most is wait for Slurm
-    Layer("guides", (_pytest("-n", "4", "--dist", "loadfile", "tests/guides"),), 1, ("docker",)),
+    Layer("guides", (_pytest(*_GUIDES, "tests/guides"),), 1, ("docker",)),
     Layer("deploy", (_pytest("tests/deploy"),), 0.7, ("docker",)),
     Layer("molecule", (_pytest("tests/molecule"), ("molecule", "test")), 0.7, ("docker",)),
     Layer("vm", (_pytest("tests/vm"),), 1.3, ("docker", "machines")),

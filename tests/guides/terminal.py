@@ -1,5 +1,6 @@
 """A user's terminal on a node: what is typed, and what is printed."""
 
+import os
 import re
 import subprocess
 import threading
@@ -22,7 +23,11 @@ class Terminal:
         assert testbed.target.testbed
         first, *rest = ssh_command(testbed.target.testbed, node, user)
         self._ssh = subprocess.Popen(
-            [first, "-tt", *rest], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            [first, "-tt", *rest],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "TERM": "xterm"},  # ssh tells the node
         )
         self._text, self._seen = "", 0
         self._reader = threading.Thread(target=self._read, daemon=True)

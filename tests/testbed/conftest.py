@@ -1,9 +1,5 @@
-"""A cluster in containers for the tests of this folder: SkyNet's testbed, deployed once for all of them.
+"""Other inventories of the testbed that tests of this folder share."""
 
-Kept after the tests where GPUPOOL_TEST_KEEP is set, and found again by the next run.
-"""
-
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -12,32 +8,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from pace import until
 
 from gpupool.testbed import state
-from tests.testbed.cluster import NETWORK, SKYNET, Changed, Testbed, gpupool, up
+from tests.testbed.cluster import Changed, Testbed
 
 
-@pytest.fixture(scope="session")
-def skynet() -> Iterator[Testbed]:
-    """SkyNet, deployed."""
-    yield up(SKYNET, NETWORK)
-    if not os.environ.get("GPUPOOL_TEST_KEEP"):
-        gpupool("testbed", "down", SKYNET)
-
-
-@pytest.fixture
-def idle(skynet: Testbed) -> Iterator[Testbed]:
-    """SkyNet without any job; those that a test leaves are cancelled when it is over."""
-    until(lambda: cleared(skynet), "all jobs are gone and all nodes are idle")
-    yield skynet
-    cleared(skynet)
-
-
-def cleared(testbed: Testbed) -> bool:
-    """Cancel what there is; tell whether there was nothing, on idle nodes. A job that is being requeued comes back."""
-    cancel = "squeue -h -o %A | sort -u | xargs -r scancel"
-    return testbed.out("marvin", f"squeue -h; {cancel}; sinfo -h -o %t | sort -u") == "idle"
+def pytest_configure(config: pytest.Config) -> None:
+    """Have SkyNet's testbed."""
+    config.pluginmanager.import_plugin("tests.testbed.skynet")
 
 
 @dataclass(frozen=True)

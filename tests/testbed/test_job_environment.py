@@ -4,7 +4,7 @@ import pytest
 from pace import until
 
 from tests.testbed.cluster import Changed, Testbed
-from tests.testbed.conftest import cleared
+from tests.testbed.skynet import cleared
 from tests.testbed.test_jobs import PROBE
 
 HEAD, NODE = "sky1", "clippy"

@@ -247,7 +247,7 @@ def test_df_shows_the_guides_mounts(idle: Testbed) -> None:
     assert len(found) == len([mount for mount in idle.cluster.mounts if mount.at.startswith("/coc/")])
 
 
-@pytest.mark.promise("SKY-085", "SKY-086", "SKY-087", "SKY-192")
+@pytest.mark.promise("SKY-085", "SKY-086", "SKY-087", "SKY-159", "SKY-192")
 def test_srv_has_the_links_of_both_styles(idle: Testbed) -> None:
     for path, target in {
         "/srv/datasets": "/coc/dataset",

@@ -29,6 +29,14 @@ def version(testbed: Testbed, node: str) -> str:
     return testbed.out(node, "dpkg-query -W -f '${Version}' gpupool-fixture")
 
 
+@pytest.mark.promise("SKY-170")
+def test_code_is_kept_in_git_on_all_nodes(skynet: Testbed) -> None:
+    for node in skynet.target.nodes:
+        assert "nothing to commit" in skynet.out(
+            node.name, "cd $(mktemp -d) && git init -q && git status; rm -r $PWD", "u-kira1"
+        )
+
+
 @pytest.mark.promise("SKY-026", "SKY-027")
 def test_one_line_installs_a_version_on_all_nodes_of_a_role_and_it_stays(changed: Changed) -> None:
     testbed = changed("software.yml", OF_HEADS, "head: [screen, xauth, gpupool-fixture=1.0]")

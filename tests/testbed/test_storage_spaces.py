@@ -59,6 +59,15 @@ def test_members_of_every_lab_have_all_their_spaces(skynet: Testbed) -> None:
             skynet.run("sky1", f"rm -rf {place}")
 
 
+@pytest.mark.promise("SKY-074")
+def test_a_space_without_a_server_has_its_name_and_takes_nothing(skynet: Testbed) -> None:
+    """The guide says neither server nor size: a folder made there would fill the disk of a head."""
+    for node in ("sky1", "clippy"):
+        assert skynet.out(node, "readlink /srv/wu-lab/flash12") == "/coc/flash12"
+        refused = skynet.run(node, "mkdir /srv/wu-lab/flash12/u-wu1", "u-wu1")
+        assert "No such file or directory" in refused.stderr
+
+
 @pytest.mark.promise("SKY-056", "SKY-062", "SKY-090")
 def test_two_labs_on_one_export_leave_each_others_folders_alone(skynet: Testbed) -> None:
     users = {user.account: user.name for user in skynet.cluster.users.values()}

@@ -31,6 +31,13 @@ def test_the_wiki_and_the_short_names_are_served(skynet: Testbed) -> None:
     assert {get(skynet, f"/wiki/{link}")[0] for link in links} == {200}
 
 
+@pytest.mark.promise("SKY-029")
+def test_pages_for_users_lead_to_pages_that_users_can_read(skynet: Testbed) -> None:
+    links = re.findall(r'href="([^"]+)"', get(skynet, "/wiki/skynet")[1])
+    assert links
+    assert [link for link in links if get(skynet, f"/wiki/{link}")[0] != 200] == []
+
+
 def test_nothing_but_the_pages_is_served_and_nothing_is_run(skynet: Testbed) -> None:
     _, answer = get(skynet, "/wiki/skynet")
     headers = answer.partition("\r\n\r\n")[0].lower()

@@ -22,6 +22,12 @@ def read(folder: str) -> Inventory:
 DAY = 86400
 
 
+@pytest.mark.promise("SKY-011")
+def test_what_raid_boxes_back_up_is_said_and_deploys_nothing() -> None:
+    exports = read("skynet").storage.exports
+    assert {name for name, export in exports.items() if export.backed_up} == {f"pskynet{n}" for n in (1, 2, 3, 4, 5)}
+
+
 @pytest.mark.promise("AAU-020", "AAU-063")
 @pytest.mark.parametrize(
     ("qos", "cpus", "gpus", "wall"),

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import guides
 import pytest
 
 TESTS = Path(__file__).parents[2]
@@ -24,6 +25,20 @@ def test_a_command_of_a_guide_is_typed_by_a_test(row: list[str]) -> None:
 def test_no_line_is_in_two_rows() -> None:
     lines = [(guide, line) for guide, where, *_ in ROWS for line in _lines(where)]
     assert len(lines) == len(set(lines))
+
+
+GUIDE = """\
+Run `vim file`, `sbatch` or `sbatch job.sh`.
+Use `--gres=gpu:2 -c 6` for `<ngpus * 7>` CPUs.
+```
+srun hostname
+
+```
+"""
+
+
+def test_what_a_user_types_is_in_blocks_and_in_sentences() -> None:
+    assert list(guides.lines_of(GUIDE)) == [(1, "vim file; sbatch job.sh"), (4, "srun hostname")]
 
 
 def _lines(where: str) -> range:
