@@ -3,6 +3,7 @@
 Singularity's chapter is typed on another cluster's node (tests/testbed/test_singularity.py), in the same words.
 """
 
+import os
 import re
 from collections.abc import Iterator
 
@@ -23,7 +24,8 @@ def cloud() -> Iterator[Testbed]:
     """The cluster."""
     inventory = INVENTORY / "aau-ai-cloud"
     yield up(inventory, NETWORK)
-    gpupool("testbed", "down", inventory)
+    if not os.environ.get("GPUPOOL_TEST_KEEP"):
+        gpupool("testbed", "down", inventory)
 
 
 @pytest.fixture
