@@ -45,7 +45,9 @@ def stand_in(
     vm_choice.ensure_fit(cluster, nodes, machines, cgroup)
     emulated = all(node.name in machines for node in nodes.values() if node.has("compute"))
     pool = sum(node.gpu_count for node in nodes.values() if node.has("compute"))
-    slurm = cluster.slurm.model_copy(update={"controller_timeout": overlay.controller_timeout})
+    parameters = {**_recount(cluster), **cluster.slurm.parameters}
+    quicker = {"controller_timeout": overlay.controller_timeout, "parameters": parameters}
+    slurm = cluster.slurm.model_copy(update=quicker)
     most = cluster.policies.nofile
     policies = cluster.policies.model_copy(update={"nofile": min(most, OPEN_FILES) if most else None})
     preemption = cluster.preemption.model_copy(update={"requeue_delay": overlay.requeue_delay})
@@ -81,6 +83,11 @@ def stand_in(
             cpus="real" if vm_choice.true_cpus(nodes, machines) else "claimed",
         ),
     )
+
+
+def _recount(cluster: Cluster) -> dict[str, str]:
+    """Return how often shares are counted anew, in minutes: less than one Slurm does not do."""
+    return {"PriorityCalcPeriod": "1"} if cluster.scheduler.fairshare == "accounts" else {}
 
 
 def _software(software: Software, overlay: Testbed) -> Software:

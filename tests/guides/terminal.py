@@ -10,7 +10,7 @@ from pace import until
 from gpupool.testbed.look import ssh_command
 from tests.testbed.cluster import Testbed
 
-_ENTER, _END = "\n", "\x04"
+_ENTER, _END, _INTERRUPT = "\n", "\x04", "\x03"
 #: Sequences that move the cursor, colour, or name the window.
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b\][^\x07]*\x07|\r")
 
@@ -18,7 +18,7 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b\][^\x07]*\x07|\r")
 class Terminal:
     """A log-in on a node, with a terminal, as a person has one. It ends with the test."""
 
-    def __init__(self, testbed: Testbed, node: str, user: str) -> None:
+    def __init__(self, testbed: Testbed, node: str, user: str, prompt: str = r"\$ \Z") -> None:
         assert testbed.target.testbed
         first, *rest = ssh_command(testbed.target.testbed, node, user)
         self._ssh = subprocess.Popen(
@@ -27,7 +27,7 @@ class Terminal:
         self._text, self._seen = "", 0
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self.wait_for(r"\$ \Z")
+        self.wait_for(prompt)
 
     def __enter__(self) -> "Terminal":
         return self
@@ -47,6 +47,12 @@ class Terminal:
         """End the shell or program that reads."""
         self._seen = len(self._text)
         self._put(_END)
+        return self.wait_for(shown)
+
+    def press_ctrl_c(self, shown: str = r"\$ \Z") -> str:
+        """Interrupt what runs."""
+        self._seen = len(self._text)
+        self._put(_INTERRUPT)
         return self.wait_for(shown)
 
     def wait_for(self, shown: str) -> str:

@@ -12,8 +12,8 @@ class Testbed(Fact):
     __test__ = False  # pytest would take the name for a test class
 
     nodes: Nodes = Field(
-        description="Nodes to start; the others are only checked and rendered. One with `managed: false` is set up by its "
-        "roles here."
+        description="Nodes to start; the others are only checked and rendered. Those with `managed: false` are set up "
+        "by their roles, too."
     )
     # below 10: jobs that leave 10 to 30 s after their signal keep their GPUs for up to 10 s more (docs/preemption.md)
     grace: Duration = Field(8, description="Grace time of preemptable partitions in the testbed.")
@@ -28,8 +28,8 @@ class Testbed(Fact):
     )
     singularity_suite: Word | None = Field(
         None,
-        description="Suite of Debian, such as sid, that the nodes' images get Singularity (apptainer) from, in place of "
-        "software.singularity's own package.",
+        description="Suite of Debian, such as sid, from which the nodes' images have Singularity, in place of the "
+        "package or repository of software.singularity.",
     )
     network: Word | None = Field(
         None, description="Network of the testbed, if the cluster's own cannot be used on this machine."

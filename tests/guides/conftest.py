@@ -1,0 +1,35 @@
+"""What several files of guides share: the testbed of AAU AI Cloud."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from inventories import INVENTORY
+
+from tests.guides.aau import ME, PILOT, USERS, clear
+from tests.guides.terminal import Terminal
+from tests.testbed.cluster import Testbed, gpupool, up
+
+#: A key of the user's own for the way from one node to another, as ssh-keygen makes it.
+_OWN_KEY = """cd ~/.ssh && { [ -e id_ed25519 ] || ssh-keygen -q -t ed25519 -N '' -f id_ed25519; } &&
+{ grep -qxFf id_ed25519.pub authorized_keys || cat id_ed25519.pub >> authorized_keys; }"""
+
+
+@pytest.fixture(scope="session")
+def cloud() -> Iterator[Testbed]:
+    """AAU AI Cloud; its users have keys of their own."""
+    inventory = INVENTORY / "aau-ai-cloud"
+    testbed = up(inventory, "10.177.0.0/16")
+    for user in USERS:
+        testbed.out(PILOT, _OWN_KEY, user)
+    yield testbed
+    if not os.environ.get("GPUPOOL_TEST_KEEP"):
+        gpupool("testbed", "down", inventory)
+
+
+@pytest.fixture
+def front(cloud: Testbed) -> Iterator[Terminal]:
+    """A log-in on its front-end. No job of before is left."""
+    clear(cloud)
+    with Terminal(cloud, PILOT, ME) as terminal:
+        yield terminal
