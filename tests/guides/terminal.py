@@ -58,13 +58,17 @@ class Terminal:
     def wait_for(self, shown: str) -> str:
         """Wait until this is printed, a regular expression; return all that came since the last line was typed."""
         until(
-            lambda: re.search(shown, self._new()) or self._ssh.poll() is not None,
+            lambda: self.shows(shown) or self._ssh.poll() is not None,
             f"the terminal shows {shown!r}",
             self._new,
         )
         new = self._new()
         assert re.search(shown, new), f"the log-in has ended: {new}"
         return new
+
+    def shows(self, shown: str) -> bool:
+        """Return whether this was printed, a regular expression, since the last line was typed."""
+        return re.search(shown, self._new()) is not None
 
     def _new(self) -> str:
         return _CONTROL.sub("", self._text[self._seen :])

@@ -12,7 +12,7 @@ from pace import until
 
 from tests.guides.aau import COLLEAGUE, ME, NEWCOMER, NODE, OTHER_NODE, PILOT, clear, long_name
 from tests.guides.terminal import Terminal
-from tests.testbed.cluster import Testbed
+from tests.testbed.cluster import Testbed, gpupool
 
 NODES = (NODE, OTHER_NODE)
 GATEWAY = "sshgw"
@@ -20,8 +20,23 @@ GATEWAY = "sshgw"
 LAPTOP, LAPTOPS = "storage", r"# \Z"
 ADDRESS = "192.0.2.7"  # of a network for documents, RFC 5737: nobody's
 PASSCODE = "corr3ct-Horse-9"
-GRANTED = r"Granted job allocation[\s\S]*\$ \Z"
+DROP_IN = "/etc/ssh/sshd_config.d/gpupool.conf"
 RELINQUISHED = r"Relinquishing job allocation[\s\S]*\$ \Z"
+
+
+def allocate(cloud: Testbed, front: Terminal) -> None:
+    """Type the guide's salloc, and return with its shell's prompt.
+
+    Slurm's salloc gives its shell the terminal when that has begun already: on a busy machine the shell has stopped by
+    then, and waits for somebody to continue it.
+    """
+    front.type(f"salloc --time=20:00 --nodelist={NODE}.srv.aau.dk", "are ready for job")
+
+    def prompts() -> bool:
+        cloud.run(PILOT, "pkill -CONT -x bash", ME)
+        return front.shows(r"ready for job[\s\S]*\$ \Z")
+
+    until(prompts, "the shell of salloc shows its prompt")
 
 
 # Background
@@ -188,8 +203,8 @@ def test_srun_gives_a_shell_on_a_node_and_salloc_one_on_the_front_end(cloud: Tes
     job = cloud.job(cloud.out(PILOT, "squeue -h -o %A"))
     assert (job["TimeLimit"], job["Partition"], job["QOS"], job["Account"]) == ("00:20:00", "batch", "normal", "es.shj")
     front.type("exit")
-    shown = front.type(f"salloc --time=20:00 --nodelist={NODE}.srv.aau.dk", GRANTED)
-    assert f"@{PILOT}:" in shown
+    allocate(cloud, front)
+    assert PILOT in front.type("hostname").splitlines()
     front.type("exit", RELINQUISHED)
 
 
@@ -197,7 +212,7 @@ def test_srun_gives_a_shell_on_a_node_and_salloc_one_on_the_front_end(cloud: Tes
 def test_ssh_into_a_node_needs_a_job_there(cloud: Testbed, front: Terminal) -> None:
     line = f"ssh {NODE}.srv.aau.dk"
     assert "Access denied by pam_slurm_adopt: you have no active jobs on this node" in front.type(line)
-    front.type(f"salloc --time=20:00 --nodelist={NODE}.srv.aau.dk", GRANTED)
+    allocate(cloud, front)
     assert f"@{NODE}:" in front.type(line)
     job = cloud.out(PILOT, "squeue -h -o %A")
     assert f"job_{job}/" in front.type("cat /proc/self/cgroup"), "the session is part of the job"
@@ -242,18 +257,45 @@ def test_looking_things_up_and_cancelling(cloud: Testbed, front: Terminal) -> No
     cloud.wait_for(job, "CANCELLED")
 
 
-@pytest.mark.promise("AAU-030", "AAU-031", "AAU-061")
-def test_accounting_commands(cloud: Testbed, front: Terminal) -> None:
+@pytest.mark.promise("AAU-030", "AAU-061")
+def test_sacct_knows_the_fields_of_the_guide(cloud: Testbed, front: Terminal) -> None:
+    """As printed there, a blank begins the second line, and sacct takes it for an argument of its own."""
     job = cloud.submit(ME, "--gres=gpu:1", "true")
     cloud.wait_for(job, "COMPLETED")
-    fields = "User,JobID,Jobname,partition,state%30,time,start,end,elapsed,qos,ReqMem,AllocGRES"
-    line = f"sacct -j {job} --format={fields}"
+    first, second = "User,JobID,Jobname,partition,", "state%30,time,start,end,elapsed,qos,ReqMem,AllocGRES"
+    assert "Unknown arguments" in front.type(f"sacct -j {job} --format={first}\\\n  {second}")
+    line = f"sacct -j {job} --format={first}{second}"
     until(lambda: "COMPLETED" in cloud.out(PILOT, line, ME), "slurmdbd knows of the end")
-    shown = front.type(line)
-    assert re.search(r"normal +10000M +\S*gres/gpu=1", shown), shown
-    assert 'Invalid field requested: "AllocGRES"' in front.type(f"/usr/bin/{line}"), "Slurm's own has it no longer"
-    shown = front.type('sreport -tminper cluster utilization --tres="gres/gpu" start=9/01/20')
-    assert re.search(r"aicloud +gres/gpu +\d+\(", shown), shown
+    assert re.search(r"normal +10000M +\S*gres/gpu=1", front.type(line))
+    assert "AllocGRES has been removed, please use AllocTRES" in front.type(f"/usr/bin/{line}"), "by Slurm's own"
+
+
+#: Has slurmdbd keep a job of now as one of two hours, days ago, on a cluster that is older than that: reports
+#: end with the day before. $1 the job.
+AGED = """
+tables=aicloud day=86400
+mariadb slurm_acct_db <<END
+update ${tables}_event_table set time_start = time_start - 3 * $day where node_name = '';
+update ${tables}_last_ran_table set hourly_rollup = hourly_rollup - 3 * $day, daily_rollup = daily_rollup - 3 * $day;
+update ${tables}_job_table set time_submit = time_submit - 2 * $day, time_eligible = time_submit,
+  time_start = time_submit, time_end = time_submit + 7200 where id_job = $1;
+END
+systemctl restart slurmdbd
+"""
+
+
+@pytest.mark.promise("AAU-031")
+def test_sreport_tells_how_many_minutes_gpus_were_used(cloud: Testbed, front: Terminal) -> None:
+    job = cloud.submit(ME, "--gres=gpu:1", "true")
+    cloud.wait_for(job, "COMPLETED")
+    until(lambda: "COMPLETED" in cloud.out(PILOT, f"sacct -nX -j {job} -o state"), "slurmdbd knows of the end")
+    cloud.out(PILOT, f"sh -s {job}", text=AGED)
+    line = 'sreport -tminper cluster utilization --tres="gres/gpu" start=9/01/20'
+    until(lambda: re.search("aicloud +gres/gpu", cloud.run(PILOT, line, ME).stdout), "slurmdbd has added it up")
+    # allocated minutes: two hours of one GPU of 32
+    minutes = re.search(r"aicloud +gres/gpu +(\d+)\(", front.type(line.replace("start", "\\\n  start")))
+    assert minutes
+    assert int(minutes[1]) >= 120
 
 
 @pytest.mark.promise("AAU-018", "AAU-032", "AAU-033")
@@ -369,3 +411,19 @@ def test_a_job_with_a_gpu_may_wait_for_memory(cloud: Testbed, front: Terminal) -
     clear(cloud)
     larger = cloud.submit(ME, "--gres=gpu:1 --mem=64G")
     assert "mem=64G" in cloud.wait_for(larger, "RUNNING")["AllocTRES"]
+
+
+# The cluster itself
+
+
+def test_a_change_by_hand_is_named_and_undone(cloud: Testbed) -> None:
+    clear(cloud)
+    assert cloud.plan() == (0, {})
+    done = gpupool("verify", cloud.inventory, "--on", "testbed")
+    assert done.returncode == 0, done.stdout
+    cloud.out(GATEWAY, f"echo '# by hand' >> {DROP_IN}")
+    cloud.out(PILOT, "sacctmgr -i modify qos short set MaxTRESPU=gres/gpu=5")
+    assert cloud.plan() == (3, {PILOT: ["Account limits | QoS short"], GATEWAY: [f"SSH | {DROP_IN}"]})
+    done = cloud.apply()
+    assert done.returncode == 0, done.stdout
+    assert cloud.plan() == (0, {})

@@ -27,7 +27,7 @@ def keep(data, kind):
 plain = io.BytesIO()
 with tarfile.open(fileobj=plain, mode="w") as tar:
     tar.add(root, arcname=".")
-config = {"architecture": "amd64", "os": "linux", "config": {"Cmd": ["echo", "moo"], "WorkingDir": "/workspace"}}
+config = {"architecture": "amd64", "os": "linux", "config": {"Cmd": ["sh", "-c", "echo moo"]}}
 config["rootfs"] = {"type": "layers", "diff_ids": [digest(plain.getvalue())]}
 manifest = {"schemaVersion": 2, "mediaType": "application/vnd.docker.distribution.manifest.v2+json"}
 manifest["config"] = keep(json.dumps(config).encode(), "container.image.v1+json")

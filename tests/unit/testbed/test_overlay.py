@@ -161,6 +161,7 @@ def test_storage_of_others_has_homes_in_a_testbed() -> None:
     assert [(home.path, home.keys[-1]) for home in homes] == [
         ("/ai/aicloud/student.aau.dk/u1", "ssh-ed25519 AAAA here"),
         ("/ai/aicloud/cs.aau.dk/u2", "ssh-ed25519 AAAA here"),
+        ("/ai/aicloud/es.aau.dk/u3", "ssh-ed25519 AAAA here"),
     ]
 
 
