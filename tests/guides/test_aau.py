@@ -54,14 +54,14 @@ def test_a_department_that_used_much_stands_behind_one_that_used_little(cloud: T
     """What a group has used counts for its department: a colleague in `es` who never ran a job waits behind `cs`."""
     cloud.out(PILOT, "sacctmgr -i modify account cs,es,es.shj set RawUsage=0")
     until(lambda: used(cloud, "es")[0] == 0, "the usage of before is forgotten")
-    much = cloud.submit(ME, "-c 20", "sleep 10")
-    cloud.wait_for(much, "COMPLETED")
+    much = cloud.submit(ME, "-c 14 --gres=gpu:1", "sleep 10")
+    assert "billing=20" in cloud.wait_for(much, "COMPLETED")["AllocTRES"], "a GPU counts as much as six CPUs"
     recorded = f"sacct -nXP -j {much} -o Account,CPUTimeRAW"
-    until(lambda: re.fullmatch(r"es\.shj\|[2-9]\d\d+", cloud.out(PILOT, recorded)), "slurmdbd has what was used")
+    until(lambda: re.fullmatch(r"es\.shj\|1\d\d", cloud.out(PILOT, recorded)), "slurmdbd has what was used")
 
     def behind() -> bool:
         shares = [used(cloud, *whose)[1] for whose in (("cs", COLLEAGUE), ("es", NEWCOMER), ("es.shj", ME))]
-        return used(cloud, "es")[0] >= 100 > used(cloud, "cs")[0] and shares == sorted(set(shares), reverse=True)
+        return used(cloud, "es")[0] >= 180 > used(cloud, "cs")[0] and shares == sorted(set(shares), reverse=True)
 
     until(behind, "the shares are counted anew", lambda: cloud.out(PILOT, "sshare -a"))
     whole = f"-w {long_name(NODE)} --mem=0"
