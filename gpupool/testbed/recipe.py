@@ -129,10 +129,10 @@ def trust(certificates: Mapping[str, str]) -> str:
 
 def install(exports: Mapping[str, str], packages: Iterable[str]) -> str:
     """Return the shell text that installs packages and starts nothing; `NAME/SUITE` is one of another suite."""
-    lines = "".join(f"export {values(**{name: value})}" for name, value in sorted(exports.items()))
-    own, others = [], []
-    for package in sorted(packages):
-        (others if "/" in package else own).append(package)
+    lines = "".join(f"export {values(**{variable: value})}" for variable, value in sorted(exports.items()))
+    names = sorted(packages)
+    own = [name for name in names if "/" not in name]
+    others = [name for name in names if "/" in name]
     more = values(others=" ".join(others)) + _OTHER_SUITE if others else ""
     return lines + values(packages=" ".join(own)) + _INSTALL + more
 

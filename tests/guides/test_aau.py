@@ -386,6 +386,8 @@ def test_raid_is_a_disk_of_each_node(cloud: Testbed, front: Terminal) -> None:
         cloud.out(PILOT, f"srun -w {long_name(node)} sh -c 'mkdir -p /raid/u1 && hostname > /raid/u1/where'", ME)
     for node in NODES:
         assert cloud.out(PILOT, f"srun -w {long_name(node)} cat /raid/u1/where", ME) == node
+    cache = cloud.out(PILOT, "srun bash -lc 'echo $APPTAINER_CACHEDIR'", ME)
+    assert cache == "/raid/u1/.singularity/cache", "Singularity uses it, too"
     assert cloud.run(PILOT, "ls /raid", ME).returncode
 
 
