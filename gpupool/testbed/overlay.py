@@ -11,6 +11,7 @@ from typing import Literal
 from gpupool.cluster.model import Account, Cluster, Drivers, Mount, Node
 from gpupool.cluster.schema.scheduling import LabShare
 from gpupool.cluster.schema.software import Software
+from gpupool.cluster.schema.testbed import Testbed
 from gpupool.cluster.units import format_size
 from gpupool.compile.system import singularity
 from gpupool.compile.system.docker import docker_on
@@ -44,7 +45,9 @@ def stand_in(
     vm_choice.ensure_fit(cluster, nodes, machines, cgroup)
     emulated = all(node.name in machines for node in nodes.values() if node.has("compute"))
     pool = sum(node.gpu_count for node in nodes.values() if node.has("compute"))
-    slurm = cluster.slurm.model_copy(update={"controller_timeout": overlay.controller_timeout})
+    parameters = {**_recount(cluster), **cluster.slurm.parameters}
+    quicker = {"controller_timeout": overlay.controller_timeout, "parameters": parameters}
+    slurm = cluster.slurm.model_copy(update=quicker)
     most = cluster.policies.nofile
     policies = cluster.policies.model_copy(update={"nofile": min(most, OPEN_FILES) if most else None})
     preemption = cluster.preemption.model_copy(update={"requeue_delay": overlay.requeue_delay})
@@ -68,7 +71,7 @@ def stand_in(
             for it in cluster.mounts
         ),
         slurm=slurm,
-        software=_without_software(cluster.software),
+        software=_software(cluster.software, overlay),
         preemption=preemption,
         policies=policies,
         drivers=Drivers(
@@ -82,18 +85,26 @@ def stand_in(
     )
 
 
-def _without_software(software: Software) -> Software:
-    """Return the software of a testbed: module files lead to what a site has installed, and a testbed has not."""
-    modules = software.modules
-    if modules is None:
-        return software
-    listed = tuple(module.model_copy(update={"provides": ()}) for module in modules.list)
-    return software.model_copy(update={"modules": modules.model_copy(update={"list": listed})})
+def _recount(cluster: Cluster) -> dict[str, str]:
+    """Return how often shares are counted anew, in minutes: less than one Slurm does not do."""
+    return {"PriorityCalcPeriod": "1"} if cluster.scheduler.fairshare == "accounts" else {}
+
+
+def _software(software: Software, overlay: Testbed) -> Software:
+    """Return the software of a testbed: what the site itself keeps is not here."""
+    modules, singularity = software.modules, software.singularity
+    if modules:
+        # module files lead to what a site has installed
+        listed = tuple(module.model_copy(update={"provides": ()}) for module in modules.list)
+        modules = modules.model_copy(update={"list": listed})
+    if singularity and overlay.singularity_suite:
+        singularity = singularity.model_copy(update={"package": None, "repository": None})
+    return software.model_copy(update={"modules": modules, "singularity": singularity})
 
 
 def _moved(cluster: Cluster, network: str | None) -> dict[str, Node]:
-    # none is elastic: the containers are there all the time
-    kept = {name: replace(cluster.nodes[name], elastic=False) for name in cluster.testbed_nodes}
+    # none is elastic: the containers are there all the time. All are managed: there are no others who would
+    kept = {name: replace(cluster.nodes[name], elastic=False, managed=True) for name in cluster.testbed_nodes}
     if homeless := [name for name, node in kept.items() if node.address is None]:
         raise TestbedError(f"{', '.join(homeless)}: a node of a testbed needs an address in the inventory")
     if network is None:
@@ -187,7 +198,9 @@ def _container(cluster: Cluster, node: Node) -> Container:
 def _packages(cluster: Cluster, node: Node) -> tuple[str, ...]:
     # an image is made of the distribution's; what another repository has, apply installs
     elsewhere = {singularity.PACKAGE} if any(singularity.repositories(cluster, node)) else set()
-    return tuple(package for package in packages_for(cluster, node) if package not in elsewhere)
+    suite = cluster.testbed.singularity_suite if cluster.testbed else None
+    from_suite = {singularity.PACKAGE: f"{singularity.PACKAGE}/{suite}"} if suite else {}
+    return tuple(from_suite.get(name, name) for name in packages_for(cluster, node) if name not in elsewhere)
 
 
 def _volume(cluster: Cluster, mount: Mount) -> Volume:

@@ -88,6 +88,8 @@ UNCONFIGURED_UNITS = (
 
 _INSTALL = shell_file(__package__, "recipe_install.sh")
 
+_OTHER_SUITE = shell_file(__package__, "recipe_other_suite.sh")
+
 _CHRONY = shell_file(__package__, "recipe_chrony.sh")
 
 _DOCKER = values(
@@ -126,9 +128,13 @@ def trust(certificates: Mapping[str, str]) -> str:
 
 
 def install(exports: Mapping[str, str], packages: Iterable[str]) -> str:
-    """Return the shell text that installs packages and starts nothing."""
-    lines = "".join(f"export {values(**{name: value})}" for name, value in sorted(exports.items()))
-    return lines + values(packages=" ".join(sorted(packages))) + _INSTALL
+    """Return the shell text that installs packages and starts nothing; `NAME/SUITE` is one of another suite."""
+    lines = "".join(f"export {values(**{variable: value})}" for variable, value in sorted(exports.items()))
+    names = sorted(packages)
+    own = [name for name in names if "/" not in name]
+    others = [name for name in names if "/" in name]
+    more = values(others=" ".join(others)) + _OTHER_SUITE if others else ""
+    return lines + values(packages=" ".join(own)) + _INSTALL + more
 
 
 def tidy() -> str:

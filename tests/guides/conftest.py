@@ -7,5 +7,6 @@ pytest.register_assert_rewrite("tests.guides.stands")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have SkyNet's testbed, the one that tests/testbed uses too: a run of both deploys it once."""
-    config.pluginmanager.import_plugin("tests.testbed.skynet")
+    """Have the testbeds that several files use; SkyNet's is that of tests/testbed, too: a run deploys each once."""
+    for name in ("tests.testbed.skynet", "tests.guides.aau"):
+        config.pluginmanager.import_plugin(name)

@@ -11,7 +11,7 @@ from pace import until
 from gpupool.testbed.look import ssh_command
 from tests.testbed.cluster import Testbed
 
-_ENTER, _END = "\n", "\x04"
+_ENTER, _END, _INTERRUPT = "\n", "\x04", "\x03"
 #: Sequences that move the cursor, colour, or name the window.
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b\][^\x07]*\x07|\r")
 
@@ -19,7 +19,7 @@ _CONTROL = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b\][^\x07]*\x07|\r")
 class Terminal:
     """A log-in on a node, with a terminal, as a person has one. It ends with the test."""
 
-    def __init__(self, testbed: Testbed, node: str, user: str) -> None:
+    def __init__(self, testbed: Testbed, node: str, user: str, prompt: str = r"\$ \Z") -> None:
         assert testbed.target.testbed
         first, *rest = ssh_command(testbed.target.testbed, node, user)
         self._ssh = subprocess.Popen(
@@ -32,7 +32,7 @@ class Terminal:
         self._text, self._seen = "", 0
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        self.wait_for(r"\$ \Z")
+        self.wait_for(prompt)
 
     def __enter__(self) -> "Terminal":
         return self
@@ -54,16 +54,26 @@ class Terminal:
         self._put(_END)
         return self.wait_for(shown)
 
+    def press_ctrl_c(self, shown: str = r"\$ \Z") -> str:
+        """Interrupt what runs."""
+        self._seen = len(self._text)
+        self._put(_INTERRUPT)
+        return self.wait_for(shown)
+
     def wait_for(self, shown: str) -> str:
         """Wait until this is printed, a regular expression; return all that came since the last line was typed."""
         until(
-            lambda: re.search(shown, self._new()) or self._ssh.poll() is not None,
+            lambda: self.shows(shown) or self._ssh.poll() is not None,
             f"the terminal shows {shown!r}",
             self._new,
         )
         new = self._new()
         assert re.search(shown, new), f"the log-in has ended: {new}"
         return new
+
+    def shows(self, shown: str) -> bool:
+        """Return whether this was printed, a regular expression, since the last line was typed."""
+        return re.search(shown, self._new()) is not None
 
     def _new(self) -> str:
         return _CONTROL.sub("", self._text[self._seen :])

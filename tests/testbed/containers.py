@@ -62,12 +62,18 @@ def make_image(
     programs: Mapping[str, str] | None = None,
 ) -> None:
     """Give the docker of a node an image under some names; it starts in /workspace, and has more programs by name."""
+    root = make_root(testbed, node, python=python, programs=programs)
+    changes = f"--change 'WORKDIR /workspace' --change 'CMD {command}'"
+    testbed.out(node, f"tar -C {root} -c . | docker import {changes} - {names[0]}")
+    for name in names[1:]:
+        testbed.out(node, f"docker tag {names[0]} {name}")
+
+
+def make_root(testbed: Testbed, node: str, *, python: bool = False, programs: Mapping[str, str] | None = None) -> str:
+    """Make a folder on a node with what an image has, and return its path."""
     root = "/var/tmp/image"
     testbed.out(node, f"sh -s {root} {'python' if python else ''}", text=_ROOT)
     for name, text in (programs or {}).items():
         to = shlex.quote(f"{root}/usr/bin/{name}")
         testbed.out(node, f"cat > {to} && chmod 755 {to}", text=text)
-    changes = f"--change 'WORKDIR /workspace' --change 'CMD {command}'"
-    testbed.out(node, f"tar -C {root} -c . | docker import {changes} - {names[0]}")
-    for name in names[1:]:
-        testbed.out(node, f"docker tag {names[0]} {name}")
+    return root

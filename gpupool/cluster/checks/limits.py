@@ -90,6 +90,18 @@ def ensure_limits_can_bind(site: Site) -> Iterator[Complaint]:
                 yield Complaint((*path, key), message, severity="warning")
 
 
+def ensure_fair_shares_count_gpus(site: Site) -> Iterator[Complaint]:
+    """Where accounts have fair shares, what they have used of GPUs counts, too."""
+    if site.inventory.scheduler.fairshare == "none":
+        return
+    for path, partition in site.partitions():
+        if site.gpus_of(frozenset({partition.nodes})) and "gpu" not in partition.billing:
+            message = (
+                "the partition has GPUs, but a job's use of them does not count for fair shares: Slurm counts CPUs"
+            )
+            yield Complaint((*path, "billing"), message, "set billing: {cpu: 1.0, gpu: 8.0}", "warning")
+
+
 def ensure_caps_are_not_hidden(site: Site) -> Iterator[Complaint]:
     """A group limit in a job's or a partition's QoS replaces an account's limit on the same resource."""
     capped: dict[str, set[str]] = {"group": {"gpu"} if site.accounts_of_kind("lab") else set(), "group_minutes": set()}

@@ -21,6 +21,7 @@ Count = Annotated[int, Field(strict=True, ge=0)]
 Flag = Annotated[bool, Field(strict=True)]
 Word = Annotated[str, Field(strict=True, min_length=1), AfterValidator(one_line)]
 Name = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.@-]*$")]
+SacctField = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z]+(%-?[0-9]{1,3})?$")]
 CudaVersion = Annotated[str, Field(strict=True, pattern=r"^[0-9]{1,3}\.[0-9]{1,3}$")]
 VariableName = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Domain = Annotated[

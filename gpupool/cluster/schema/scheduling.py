@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, Word
+from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, SacctField, Word
 from gpupool.cluster.units import Duration, Size
 
 ParameterKey = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
@@ -95,7 +95,10 @@ class Scheduler(Fact):
     private_data: tuple[PrivateData, ...] = ()
     fairshare: Literal["none", "accounts"] = "none"
     refuse_submit_from: tuple[AbsolutePath, ...] = ()
-    sacct_fields: dict[Name, Name] = Field(default_factory=dict, description="Old column names and their replacements.")
+    sacct_fields: dict[Name, SacctField] = Field(
+        default_factory=dict,
+        description="Old column names and their replacements, with a width if Slurm's own is too small: AllocTRES%50.",
+    )
 
 
 class Arbiter(Fact):

@@ -11,7 +11,10 @@ class Testbed(Fact):
 
     __test__ = False  # pytest would take the name for a test class
 
-    nodes: Nodes = Field(description="Nodes to start; the others are only checked and rendered.")
+    nodes: Nodes = Field(
+        description="Nodes to start; the others are only checked and rendered. Those with `managed: false` are set up "
+        "by their roles, too."
+    )
     # below 10: jobs that leave 10 to 30 s after their signal keep their GPUs for up to 10 s more (docs/preemption.md)
     grace: Duration = Field(8, description="Grace time of preemptable partitions in the testbed.")
     requeue_delay: Duration = Field(5, description="Replaces preemption.requeue_delay.")
@@ -22,6 +25,11 @@ class Testbed(Fact):
     )
     threads: dict[Name, int] = Field(
         default_factory=dict, description="Threads per core of virtual machines, by node; default: 1."
+    )
+    singularity_suite: Word | None = Field(
+        None,
+        description="Suite of Debian, such as sid, from which the nodes' images have Singularity, in place of the "
+        "package or repository of software.singularity.",
     )
     network: Word | None = Field(
         None, description="Network of the testbed, if the cluster's own cannot be used on this machine."

@@ -29,7 +29,9 @@ def packages(cluster: Cluster, node: Node) -> set[str]:
     singularity = singularity_on(cluster, node)
     if singularity is None:
         return set()
-    return {"uidmap", *([] if fetched_for(cluster, node) else [PACKAGE])}
+    # Debian's does not ask for squashfuse, and without it unpacks the whole image each time that one is run
+    mounts = [] if cluster.drivers.contained(node.name) else ["squashfuse"]
+    return {"uidmap", *mounts, *([] if fetched_for(cluster, node) else [PACKAGE])}
 
 
 def repositories(cluster: Cluster, node: Node) -> Iterator[str]:

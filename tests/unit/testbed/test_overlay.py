@@ -12,6 +12,8 @@ from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm.accounting import entities
 from gpupool.compile.system.packages import packages_for
+from gpupool.compile.system.singularity import fetched_for
+from gpupool.compile.system.spaces import homes_for
 from gpupool.errors import TestbedError, UsageError
 from gpupool.testbed.overlay import SHARED, shared_out, spec_of, stand_in
 
@@ -56,7 +58,7 @@ def test_names_stay(folder: str) -> None:
     twin = stand_in(cluster, cgroup="v2")
     assert tuple(twin.nodes) == cluster.testbed_nodes
     for name, node in twin.nodes.items():
-        assert node == replace(cluster.nodes[name], elastic=False)
+        assert node == replace(cluster.nodes[name], elastic=False, managed=True)
     assert set(twin.partitions) <= set(cluster.partitions)
     assert all(twin.partitions[name].nodes for name in twin.partitions)
     assert (twin.qos, twin.users.keys()) == (cluster.qos, cluster.users.keys())
@@ -147,3 +149,29 @@ def test_a_mount_holds_what_lies_on_it_and_nothing_beside(skynet: Cluster) -> No
     assert mount.holds("/coc/pskynet1")
     assert mount.holds("/coc/pskynet1/slurm")
     assert not mount.holds("/coc/pskynet12")
+
+
+def test_storage_of_others_has_homes_in_a_testbed() -> None:
+    cluster = load(INVENTORY / "aau-ai-cloud")
+    server = cluster.nodes["storage"]
+    assert not server.managed
+    twin = stand_in(cluster, cgroup="v2", keys=("ssh-ed25519 AAAA here",))
+    assert twin.nodes["storage"].managed
+    homes = homes_for(twin, twin.nodes["storage"])
+    assert [(home.path, home.keys[-1]) for home in homes] == [
+        ("/ai/aicloud/student.aau.dk/u1", "ssh-ed25519 AAAA here"),
+        ("/ai/aicloud/cs.aau.dk/u2", "ssh-ed25519 AAAA here"),
+        ("/ai/aicloud/es.aau.dk/u3", "ssh-ed25519 AAAA here"),
+    ]
+
+
+def test_singularity_is_of_another_suite_where_the_testbed_says_so() -> None:
+    cluster = load(INVENTORY / "aau-ai-cloud")
+    twin = stand_in(cluster, cgroup="v2")
+    node = twin.nodes["nv-ai-01"]
+    assert fetched_for(cluster, node)
+    assert fetched_for(twin, node) is None
+    assert "apptainer" in packages_for(twin, node)
+    boxes = {box.name: box.packages for box in spec_of(twin).containers}
+    assert "apptainer/sid" in boxes["nv-ai-01"]
+    assert not [name for name in boxes["ai-pilot"] if "/" in name]

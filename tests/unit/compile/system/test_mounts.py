@@ -50,6 +50,7 @@ def test_nothing_of_a_boot_waits_for_a_server() -> None:
     assert "TimeoutIdleSec" not in automount
 
 
+@pytest.mark.promise("AAU-053")
 def test_ceph_is_mounted_at_first_access_too() -> None:
     cluster = load(INVENTORY / "aau-ai-cloud")
     mounts = [it for node in cluster.nodes.values() for it in mounts_for(cluster, node) if it.fstype == "ceph"]

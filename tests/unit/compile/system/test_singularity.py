@@ -32,8 +32,10 @@ def test_it_is_where_the_inventory_wants_it() -> None:
         "mount dev = minimal",
     ]
     packages = packages_for(AAU, AAU.nodes["nv-ai-01"])
-    assert "uidmap" in packages
+    assert {"uidmap", "squashfuse"} <= set(packages)
     assert PACKAGE not in packages, "it comes from its address"
+    twin = stand_in(AAU, cgroup="v2")
+    assert "squashfuse" not in packages_for(twin, twin.nodes["nv-ai-01"]), "a container cannot use it"
 
 
 def test_who_builds_images_is_in_the_order_of_their_numbers() -> None:

@@ -194,10 +194,10 @@ def test_vscode_without_options(launch: Path, tmp_path: Path, options: str, why:
 @pytest.mark.parametrize(
     ("given", "asked"),
     [
-        ("-j 82563 --format=User,state%30,AllocGRES", "-j 82563 --format=User,state%30,AllocTRES"),
+        ("-j 82563 --format=User,state%30,AllocGRES", "-j 82563 --format=User,state%30,AllocTRES%50"),
         ("--format User,allocgres%20", "--format User,AllocTRES%20"),
-        ("-X -oReqGRES,User", "-X -oReqTRES,User"),
-        ("-nXo jobid,AllocGRES -P", "-nXo jobid,AllocTRES -P"),
+        ("-X -oReqGRES,User", "-X -oReqTRES%50,User"),
+        ("-nXo jobid,AllocGRES -P", "-nXo jobid,AllocTRES%50 -P"),
         ("-j 1 --user=AllocGRES", "-j 1 --user=AllocGRES"),
         ("--format", "--format"),
         ("", ""),

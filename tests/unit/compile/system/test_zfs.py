@@ -107,6 +107,14 @@ def test_accounts_share_a_quota_by_their_tier(stored: Cluster) -> None:
     assert found["fast/homes"].user_quotas == {"20001": 30 * GIB, "20002": 30 * GIB}
 
 
+@pytest.mark.promise("AAU-016")
+def test_a_user_with_a_domain_has_a_quota_too(tmp_path: Path) -> None:
+    """By number: zfs would take such a name for one of Windows."""
+    cluster = changed(STORED, tmp_path, ("name: ann,", "name: ann@red.example.org,"))
+    assert "ann@red.example.org" in cluster.users
+    assert datasets(cluster, "fs2")["fast/homes"].user_quotas == {"20001": 30 * GIB, "20002": 30 * GIB}
+
+
 def test_accounts_of_a_tier_without_a_quota_have_none(tmp_path: Path) -> None:
     cluster = changed(STORED, tmp_path, ("quota: {standard: 25T, premium: 50T}", "quota: {premium: 50T}"))
     assert datasets(cluster, "fs2")["fast"].group_quotas == {"5002": 50 * TIB}

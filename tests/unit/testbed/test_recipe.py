@@ -1,0 +1,42 @@
+"""Images of nodes: packages of the own suite, and single ones of another."""
+
+import subprocess
+from pathlib import Path
+
+from gpupool.testbed import recipe
+
+#: Notes what it is asked for; a download is a file.
+APT = """#!/bin/sh
+for word; do last=$word; done
+case " $* " in
+*" download "*) : > "${last}_1.0_amd64.deb" && action=download ;;
+*" update "*) action="update $(cat "$(echo "$*" | grep -o '/[^ ]*sources.list')")" ;;
+*) action="install $last" && [ -e "$last" ] || exit 9 ;;
+esac
+echo "$action" >> "$NOTES"
+"""
+
+
+def test_a_package_of_another_suite_is_named_apart() -> None:
+    text = recipe.layer({}, ["uidmap", "apptainer/sid"])
+    assert "packages=uidmap\n" in text
+    assert "others=apptainer/sid\n" in text
+    assert "others=" not in recipe.layer({}, ["uidmap"])
+
+
+def test_it_is_downloaded_from_that_suite_and_installed_from_its_file(tmp_path: Path) -> None:
+    apt = tmp_path / "apt-get"
+    apt.write_text(APT)
+    apt.chmod(0o755)
+    (tmp_path / "tmp").mkdir()
+    _, name, rest = recipe.install({}, ["apptainer/sid"]).partition("others=")
+    script = f"set -eu\n{name}{rest}"
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "NOTES": str(tmp_path / "notes"), "TMPDIR": str(tmp_path / "tmp")}
+    done = subprocess.run(["sh", "-s"], input=script, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    first, second, third = (tmp_path / "notes").read_text().splitlines()
+    assert first.startswith("update deb ")
+    assert first.endswith(" sid main")
+    assert second == "download"
+    assert third.endswith("/apptainer_1.0_amd64.deb")
+    assert list((tmp_path / "tmp").iterdir()) == []
