@@ -18,15 +18,15 @@ def show(cluster: Cluster, busy: Shell) -> None:
     quiet = replace(busy, user=other.name)
     title(f"{mine} uses much, so {quiet.user} of {other.account} goes first")
     busy.type("srun -c 14 sleep 20")
-    until(lambda: _used(busy, mine) > _used(busy, other.account), "Slurm has counted what was used")
-    busy.type("sshare -o Account%20,NormShares,RawUsage,FairShare")
+    until(lambda: _share(quiet) > _share(busy), "Slurm has counted what was used")
+    busy.type("sshare -a -o Account%20,User%20,NormShares,RawUsage,FairShare")
     node = cluster.having("compute")[0].slurm_name
     whole = f"sbatch --parsable -o /dev/null -w {node} --mem=0"
     holds = busy.run(f"{whole} -J holds --wrap 'sleep 900'").strip()
     until(lambda: busy.run(f"squeue -h -t R -j {holds}") != "", "the node is full")
     try:
         jobs = {shell.user: shell.run(f"{whole} --wrap 'sleep 2'").strip() for shell in (busy, quiet)}
-        busy.type("sprio -o '%.8i %.15r %.12u %.10Y'", says=f"{busy.user} asked first")
+        busy.type("sprio -o '%.8i %.15r %.20u %.10Y'", says=f"{busy.user} asked first")
     finally:
         busy.run(f"scancel {holds}")
     both = ",".join(jobs.values())
@@ -42,6 +42,7 @@ def _department(cluster: Cluster, account: str) -> str:
     return _department(cluster, parent) if parent in cluster.accounts else account
 
 
-def _used(shell: Shell, account: str) -> int:
-    """Return what an account has used, in seconds of billing."""
-    return int(shell.run(f"sshare -nP -A {account} -o RawUsage | head -n 1"))
+def _share(shell: Shell) -> float:
+    """Return a user's factor of fair share: 1 goes first, 0 last."""
+    account = shell.testbed.cluster.users[shell.user].account
+    return float(shell.run(f"sshare -nP -A {account} -u {shell.user} -o User,FairShare | sed -n 's/^{shell.user}|//p'"))
