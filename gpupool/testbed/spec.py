@@ -45,9 +45,10 @@ class Machine:
 class Container:
     """One node: its name in the inventory, where it is, what is in it.
 
-    `volumes` maps a volume's key to a path; `roles` are words for people, who see them in a status. `disks` are paths
-    that are no layers of the image, so that containers in it can have theirs there; `nests` lets its users have
-    namespaces of their own. With a `machine` the container holds QEMU, and the node is the virtual machine in it.
+    `packages` are names, or `NAME/SUITE` of another suite of Debian. `volumes` maps a volume's key to a path; `roles`
+    are words for people, who see them in a status. `disks` are paths that are no layers of the image, so that
+    containers in it can have theirs there; `nests` lets its users have namespaces of their own. With a `machine` the
+    container holds QEMU, and the node is the virtual machine in it.
     """
 
     name: str
@@ -89,8 +90,8 @@ class Spec:
         return f"{self.id}-{name}"
 
     def bare(self) -> "Spec":
-        """Return the same with nodes that hold the base image's packages only."""
-        return replace(self, containers=tuple(replace(box, packages=()) for box in self.containers))
+        """Return the same with nodes that hold the base image's packages only, and those of other suites of Debian."""
+        return replace(self, containers=tuple(replace(box, packages=_of_other_suites(box)) for box in self.containers))
 
     @property
     def machines(self) -> tuple[Container, ...]:
@@ -101,6 +102,10 @@ class Spec:
     def gateway(self) -> str:
         """Return the bridge's own address: the last one, which inventories hardly ever use."""
         return str(ipaddress.ip_network(self.network)[-2])
+
+
+def _of_other_suites(box: Container) -> tuple[str, ...]:
+    return tuple(package for package in box.packages if "/" in package)
 
 
 def _complaints(spec: Spec) -> list[str]:

@@ -175,3 +175,5 @@ def test_singularity_is_of_another_suite_where_the_testbed_says_so() -> None:
     boxes = {box.name: box.packages for box in spec_of(twin).containers}
     assert "apptainer/sid" in boxes["nv-ai-01"]
     assert not [name for name in boxes["ai-pilot"] if "/" in name]
+    bare = {box.name: box.packages for box in spec_of(twin).bare().containers}
+    assert (bare["nv-ai-01"], bare["ai-pilot"]) == (("apptainer/sid",), ()), "no node could get it by itself"
