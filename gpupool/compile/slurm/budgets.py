@@ -41,7 +41,7 @@ def prices(cluster: Cluster) -> dict[str, dict[str, Any]]:
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the program on heads and controllers, and on controllers what asks it every minute; none without budgets."""
+    """Yield the program on heads and controllers, and on controllers what asks it every minute."""
     controls = node.has("controller", "backup-controller")
     if not has_budgets(cluster) or not (controls or node.has("head")):
         return
