@@ -1,5 +1,7 @@
 """The cluster of one guide, for both files of tests on it, and what users have there."""
 
+from pace import until
+
 from tests.testbed.cluster import Testbed
 
 LOGIN, CONTROLLER, SERVER = "login", "sdumont-ctl", "sdumont-fs"
@@ -29,3 +31,18 @@ def install(testbed: Testbed, node: str) -> None:
 def mine(testbed: Testbed, command: str, text: str = "", user: str = ME) -> str:
     """Return what a command prints in the user's scratch."""
     return testbed.out(LOGIN, f"cd /scratch/*/{user} && {command}", user, text)
+
+
+def to_the_past(testbed: Testbed) -> None:
+    """Let all that has happened have happened two hours earlier: sreport shows whole hours of the past."""
+    open_jobs = "sacct -anXP -S 2021-06-01 -s R,PD -o jobid"
+    until(lambda: not testbed.out(CONTROLLER, open_jobs), "slurmdbd knows of all ends")
+    times = ", ".join(f"time_{name} = IF(time_{name}, time_{name} - 7200, 0)" for name in ("eligible", "start", "end"))
+    day = 86400  # the cluster and its accounts have to be older than their jobs
+    changes = (
+        f"sdumont_job_table SET {times}",
+        f"sdumont_assoc_table SET creation_time = creation_time - {day}",
+        f"sdumont_event_table SET time_start = time_start - {day} WHERE node_name = ''",
+    )
+    testbed.out(CONTROLLER, "mysql slurm_acct_db", text="".join(f"UPDATE {change};\n" for change in changes))
+    testbed.out(CONTROLLER, 'sacctmgr -i rollup "$(date -d "-2 days" +%F)" "$(date +%FT%H:00:00)"')

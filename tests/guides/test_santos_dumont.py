@@ -12,7 +12,20 @@ import pytest
 from logging_in import change_password, connected
 from pace import until
 
-from tests.guides.dumont import COLLEAGUE, CONTROLLER, GDL, K40, LOGIN, ME, PROJECT, SCRATCH, SERVER, STRANGER, mine
+from tests.guides.dumont import (
+    COLLEAGUE,
+    CONTROLLER,
+    GDL,
+    K40,
+    LOGIN,
+    ME,
+    PROJECT,
+    SCRATCH,
+    SERVER,
+    STRANGER,
+    mine,
+    to_the_past,
+)
 from tests.guides.terminal import Terminal
 from tests.testbed.cluster import Testbed, gpupool
 from tests.testbed.test_jobs import PROBE
@@ -174,6 +187,25 @@ def test_an_interactive_job_is_entered_by_ssh(dumont: Testbed, login: Terminal) 
     until(lambda: dumont.run(LOGIN, f"ssh {row[1]} true", ME).returncode, "no user gets in after the job")
 
 
+@pytest.mark.promise("SDU-031")
+def test_a_head_says_who_its_users_are_and_no_user_can(dumont: Testbed) -> None:
+    """ssh from the head asks for no password, since nodes have neither homes nor keys."""
+    job = mine(dumont, "sbatch --parsable -p nvidia -N 2 -o /dev/null --wrap 'sleep 600'", user=COLLEAGUE)
+    nodes = dumont.wait_for(job, "RUNNING")
+    assert nodes["NumNodes"] == "2"
+    try:
+        ssh = "ssh -o BatchMode=yes"
+        assert dumont.out(LOGIN, f"{ssh} {K40} hostname", COLLEAGUE) == K40
+        for other in (COLLEAGUE, "root"):
+            refused = dumont.run(LOGIN, f"{ssh} {other}@{K40} true", ME)
+            assert "Permission denied" in refused.stderr, refused
+        # a node's word counts for nothing
+        refused = dumont.run(LOGIN, f"{ssh} {K40} {ssh} -o HostbasedAuthentication=yes sdumont3001 true", COLLEAGUE)
+        assert "Permission denied" in refused.stderr, refused
+    finally:
+        dumont.out(LOGIN, f"scancel {job}", COLLEAGUE)
+
+
 @pytest.mark.promise("SDU-050")
 def test_an_exclusive_job_sees_all_gpus_and_a_step_those_that_it_asks_for(dumont: Testbed) -> None:
     mine(dumont, "cat > probe.sh && chmod 755 probe.sh", f"#!/bin/bash\n{PROBE}\n")
@@ -308,6 +340,8 @@ def test_reports_of_a_project(dumont: Testbed, login: Terminal) -> None:
     until(lambda: "TIMEOUT" in login.type(command), "slurmdbd knows of the end")
     listed = login.type(command)
     assert re.search(r"JobID +JobName +Partition +Account +AllocCPUS +State +ExitCode", listed)
+    assert not re.search(rf"^{bad} ", listed, re.M), "as printed it lists one's own jobs; all of the project's are -a"
+    listed = login.type(f"{command} -a")
     for job, queue, cpus, state in (
         (good, r"nvidia_lo\+", 1, r"COMPLETED +0:0"),
         (bad, r"nvidia_lo\+", 1, r"FAILED +1:0"),
@@ -315,5 +349,8 @@ def test_reports_of_a_project(dumont: Testbed, login: Terminal) -> None:
         (late, "nvidia_dev", 24, r"TIMEOUT +0:0"),
     ):
         assert re.search(rf"{job} +wrap +{queue} +{PROJECT} +{cpus} +{state}", listed), listed
+    to_the_past(dumont)
     report = login.type("sreport -t hours cluster AccountUtilizationByUser start=$START end=$END Accounts=$PROJECT")
     assert re.search(r"Cluster +Account +Login +Proper Name +Used +Energy", report)
+    rows = re.findall(rf"sdumont +{PROJECT}( +usuario\d +User \w+)? +\d+ +0\s", report)
+    assert [row.split() for row in rows] == [[], [ME, "User", "One"], [COLLEAGUE, "User", "Two"]], report

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from pace import until
 
-from tests.guides.dumont import COLLEAGUE, CONTROLLER, LOGIN, ME, PROJECT, SCRATCH, mine
+from tests.guides.dumont import COLLEAGUE, CONTROLLER, LOGIN, ME, PROJECT, SCRATCH, mine, to_the_past
 from tests.testbed.cluster import Testbed
 
 HOUR = 3600
@@ -195,14 +195,7 @@ def test_sreport_and_our_table_agree_to_the_hundredth(dumont: Testbed) -> None:
     for user, command in ((ME, f"{NODE} -t 5"), (COLLEAGUE, "-p gdl --exclusive -t 5 -o /dev/null")):
         job = mine(dumont, f"sbatch --parsable {command} --wrap 'sleep 20'", user=user)
         dumont.wait_for(job, "COMPLETED")
-    open_jobs = "sacct -anXP -S 2021-06-01 -s R,PD -o jobid"
-    until(lambda: not dumont.out(CONTROLLER, open_jobs), "slurmdbd knows of all ends")
-    # sreport shows whole hours of the past: what has happened is moved there
-    times = ", ".join(
-        f"time_{it} = IF(time_{it}, time_{it} - 7200, 0)" for it in ("submit", "eligible", "start", "end")
-    )
-    dumont.out(CONTROLLER, "mysql slurm_acct_db", text=f"UPDATE sdumont_job_table SET {times}")
-    dumont.out(CONTROLLER, 'sacctmgr -i rollup "$(date -d "-2 days" +%F)" "$(date +%FT%H:00:00)"')
+    to_the_past(dumont)
     command = "sreport -nP -t seconds -T billing cluster AccountUtilizationByUser start=2021-06-01 end=now"
     rows = [line.split("|") for line in dumont.out(LOGIN, f"{command} Accounts={PROJECT}", ME).splitlines()]
     assert [row[:4] for row in rows if row[2]] == [

@@ -3,15 +3,10 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.checks.site import Site
+from gpupool.cluster.checks.slurm_keys import BUDGET_KEYS
 from gpupool.cluster.complaints import Complaint
 from gpupool.cluster.schema.labs import Account
 from gpupool.cluster.slurm_versions import tells_shares
-
-# what a slurm.conf with budgets says, as time Slurm reads; everything else forgets what was used
-_KEPT = {
-    "prioritydecayhalflife": ("0", "00:00", "00:00:00", "0-0"),
-    "priorityusageresetperiod": ("NONE",),
-}
 
 
 def _budgets(site: Site) -> Iterator[tuple[int, Account]]:
@@ -20,10 +15,9 @@ def _budgets(site: Site) -> Iterator[tuple[int, Account]]:
 
 def ensure_budgets_do_not_come_back(site: Site) -> Iterator[Complaint]:
     """Slurm forgets usage by half in a week unless told otherwise: a budget is used once."""
-    for key, value in site.inventory.slurm.parameters.items():
-        kept = _KEPT.get(key.lower())
-        if kept and str(value).upper() not in kept and any(_budgets(site)):
-            message = f"with {key}={value} accounts would get back what they have used of their budgets"
+    for key in site.inventory.slurm.parameters if any(_budgets(site)) else ():
+        if key.lower() in BUDGET_KEYS:
+            message = f"with a {key} of its own accounts could get back what they have used of their budgets"
             yield Complaint(("slurm", "parameters", key), message, "remove it, or the budgets")
 
 

@@ -12,7 +12,10 @@ import pytest
 ROOT = Path(__file__).parents[3]
 #: As on a node: nothing of gpupool but the programs, and nothing but the standard library.
 PYTHON = [sys.executable, "-P", "-B", "-m"]
-SSHARE = '#!/bin/sh\n[ -e "$FOLDER/down" ] && { echo "Unable to contact slurm controller" >&2; exit 1; }\ncat "$FOLDER/json"\n'
+SSHARE = """#!/bin/sh
+[ -e "$FOLDER/down" ] && { echo "Unable to contact slurm controller" >&2; exit 1; }
+cat "$FOLDER/json"
+"""
 
 
 def share(
