@@ -11,4 +11,11 @@ def apply(cluster: Cluster, node: Node) -> None:
     own = files_of(cluster, node, "budgets")
     files.put(name="Budgets", files=own)
     if node.has("controller", "backup-controller"):
-        service.running(name="Budgets timer", unit=TIMER.rpartition("/")[2], restart_if=[TIMER, SERVICE])
+        service.running(
+            name="Budgets timer",
+            unit=TIMER.rpartition("/")[2],
+            restart_if=[TIMER],
+            # the service runs for a moment only
+            reload_if=[SERVICE],
+            reload_command=["systemctl", "daemon-reload"],
+        )

@@ -24,12 +24,12 @@ def ensure_budgets_do_not_come_back(site: Site) -> Iterator[Complaint]:
 def ensure_budgets_are_charged(site: Site) -> Iterator[Complaint]:
     """A budget needs prices, and jobs that end."""
     for index, account in _budgets(site):
-        path = ("accounts", index, "budget")
+        here = ("accounts", index, "budget")
         if account.limits.group_minutes.billing is not None:
-            yield Complaint(path, "is defined twice: limits.group_minutes.billing is the same limit", "keep one")
+            yield Complaint(here, "is defined twice: limits.group_minutes.billing is the same limit", "keep one")
         if not tells_shares(site.inventory.slurm.version):
             message = f"Slurm {site.inventory.slurm.version} does not say what is used of a budget"
-            yield Complaint(path, message, "use slurm.version 24.11 or later")
+            yield Complaint(here, message, "use slurm.version 24.11 or later")
     for path, partition in site.partitions() if any(_budgets(site)) else ():
         if partition.max_time is None:
             message = "a job without an end has no price, so it could never start with a budget"

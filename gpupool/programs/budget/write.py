@@ -1,10 +1,12 @@
 """`python3 -m budget.write FILE`: the budgets as the submit plugin reads them.
 
-A line for each budget that an account's jobs are charged to, and for each user's own: account, user or nothing, whose
-budget it is, its limit, what is used, what running jobs may still use, with tabs between and in seconds of billing.
+First a line with the time, in seconds since 1970. Then a line for each budget that an account's jobs are charged to,
+and for each user's own: account, user or nothing, whose budget it is, its limit, what is used, what running jobs may
+still use, with tabs between and in seconds of billing.
 """
 
 import sys
+import time
 from pathlib import Path
 
 from .shares import Share, SharesError, above, ask, read
@@ -28,7 +30,7 @@ def main(path: str) -> int:
     """Replace the file as a whole; 1 where sshare fails, and the file stays as it is."""
     file = Path(path)
     try:
-        text = "".join(f"{line}\n" for line in lines(read(ask())))
+        text = "".join(f"{line}\n" for line in [int(time.time()), *lines(read(ask()))])
     except SharesError as why:
         print(f"gpupool-budgets: {why}", file=sys.stderr)
         return 1

@@ -1,5 +1,6 @@
 """Budgets: the submit plugin in a real Lua, what slurm.conf and slurmdbd get, and which nodes have what."""
 
+import time
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,16 +18,18 @@ from gpupool.compile.slurm.submit import job_submit_lua
 
 PARTITIONS = {"nvidia": 2880, "nvidia_dev": 20, "gdl": 2880}
 WHOLE = {"shared": 0}
+#: 10 UA are left of 100, of which running jobs may need 4; bob has a part of 2.
+LINES = "\n".join(
+    ["red\t\tred\t360000\t324000\t14400", "red\tbob\tbob\t7200\t0\t0", "part\t\tred\t360000\t324000\t14400"]
+)
 
 
 @pytest.fixture(params=LUAS, ids=lambda it: it.__name__.rpartition(".")[2])
 def project(request: pytest.FixtureRequest, tmp_path: Path) -> Plugin:
-    """The plugin of a cluster with prices; the project has 10 UA left of 100, of which running jobs may need 4."""
+    """The plugin of a cluster with prices, which is told of these budgets."""
     lua: ModuleType = request.param
     file = tmp_path / "budgets"
-    file.write_text(
-        "red\t\tred\t360000\t324000\t14400\nred\tbob\tbob\t7200\t0\t0\npart\t\tred\t360000\t324000\t14400\n"
-    )
+    file.write_text(f"{int(time.time())}\n{LINES}")
     text = job_submit_lua(load(INVENTORY / "santos-dumont"))
     assert text is not None
     return Plugin(text.replace(FILE, str(file)), lua, PARTITIONS)
@@ -110,8 +113,8 @@ def test_a_change_is_priced_and_a_running_job_is_left_alone(project: Plugin) -> 
     assert project.modify({"time_limit": 30}, record, uid=0).accepted
 
 
-@pytest.mark.parametrize("text", [None, "", "red\t\n", "red\t\tred\tx\ty\tz\n"])
-def test_without_a_file_slurm_itself_has_to_do(project: Plugin, tmp_path: Path, text: str | None) -> None:
+@pytest.mark.parametrize("text", [None, "", "red\t\n", LINES, f"1\n{LINES}"])
+def test_without_a_fresh_file_slurm_itself_has_to_do(project: Plugin, tmp_path: Path, text: str | None) -> None:
     (tmp_path / "budgets").unlink()
     if text is not None:
         (tmp_path / "budgets").write_text(text)
