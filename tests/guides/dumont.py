@@ -34,15 +34,19 @@ def mine(testbed: Testbed, command: str, text: str = "", user: str = ME) -> str:
 
 
 def to_the_past(testbed: Testbed) -> None:
-    """Let all that has happened have happened two hours earlier: sreport shows whole hours of the past."""
+    """Let all jobs have run two hours earlier: sreport shows whole hours of the past."""
     open_jobs = "sacct -anXP -S 2021-06-01 -s R,PD -o jobid"
     until(lambda: not testbed.out(CONTROLLER, open_jobs), "slurmdbd knows of all ends")
-    times = ", ".join(f"time_{name} = IF(time_{name}, time_{name} - 7200, 0)" for name in ("eligible", "start", "end"))
+    # a slurmctld that starts again tells slurmdbd again when jobs ended, not when they began; none is that long
+    again = "7200 * ROUND((time_end - time_start) / 7200)"
     day = 86400  # the cluster and its accounts have to be older than their jobs
     changes = (
-        f"sdumont_job_table SET {times}",
-        f"sdumont_assoc_table SET creation_time = creation_time - {day}",
-        f"sdumont_event_table SET time_start = time_start - {day} WHERE node_name = ''",
+        f"UPDATE sdumont_job_table SET time_start = time_start + {again} WHERE time_end - time_start > 3600",
+        "UPDATE sdumont_job_table SET time_eligible = time_eligible - 7200, time_start = time_start - 7200, "
+        "time_end = time_end - 7200 WHERE time_start AND time_end > UNIX_TIMESTAMP() - 7200",
+        f"UPDATE sdumont_assoc_table SET creation_time = creation_time - {day}",
+        f"UPDATE sdumont_event_table SET time_start = time_start - {day} WHERE node_name = ''",
+        *(f"DELETE FROM sdumont_assoc_usage_{each}_table" for each in ("hour", "day", "month")),
     )
-    testbed.out(CONTROLLER, "mysql slurm_acct_db", text="".join(f"UPDATE {change};\n" for change in changes))
+    testbed.out(CONTROLLER, "mysql slurm_acct_db", text="".join(f"{change};\n" for change in changes))
     testbed.out(CONTROLLER, 'sacctmgr -i rollup "$(date -d "-2 days" +%F)" "$(date +%FT%H:00:00)"')
