@@ -3,6 +3,7 @@
 One call a line, never a loop over roles: pyinfra knows an operation by the line that calls it.
 """
 
+from gpupool.compile.slurm import budgets as table
 from gpupool.compile.slurm import conf
 from gpupool.compile.system import firewall as refusals
 from gpupool.compile.system import reaper as strays
@@ -23,6 +24,7 @@ from gpupool.roles import (
     accounts,
     arbiter,
     base,
+    budgets,
     compute,
     conda,
     controller,
@@ -116,6 +118,8 @@ if node.has("compute"):
     compute.apply(cluster, node)
 if node.has("head"):
     head.apply(cluster, node)
+if table.files(cluster, node):
+    budgets.apply(cluster, node)
 if programs.files(cluster, node):
     tools.apply(cluster, node)
 sessions.apply(cluster, node)

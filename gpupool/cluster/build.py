@@ -86,6 +86,7 @@ def _account(account: Account, inventory: Inventory) -> model.Account:
         gid=account.gid,
         parent=account.parent or "root",
         limits=limits,
+        budget=account.budget,
         everybody=account.members == "all",
         fairshare=account.fairshare,
         coordinators=tuple(user.name for user in inventory.users if user.coordinator and user.account == account.name),

@@ -62,6 +62,7 @@ class Account:
     gid: int | None
     parent: str
     limits: Limits
+    budget: int | None
     everybody: bool
     fairshare: int | None
     coordinators: tuple[str, ...]

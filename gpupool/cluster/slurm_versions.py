@@ -11,6 +11,11 @@ def has_preempt_parameters(version: str) -> bool:
     return version != "22.05"
 
 
+def tells_shares(version: str) -> bool:
+    """Whether `sshare --json` says what accounts have used, to the second; it came with 23.02."""
+    return version != "22.05"
+
+
 def has_sackd(version: str) -> bool:
     """Whether nodes without slurmd can ask the controller for the configuration; sackd came with 23.11."""
     return version != "22.05"

@@ -1,47 +1,39 @@
 """The guide of Santos Dumont, in its order: what a user types, as it is printed there, and what comes of it.
 
-What modules bring is a stand-in of the test; the modules are the inventory's.
+What modules bring is a stand-in of the test; the modules are the inventory's. What a project may use is in
+test_santos_dumont_budget.py, on the same cluster.
 """
 
 import re
 from collections.abc import Iterator
 
+import paramiko
 import pytest
-from inventories import INVENTORY
+from logging_in import change_password, connected
 from pace import until
 
-from tests.guides.terminal import Terminal
-from tests.testbed.cluster import Testbed, gpupool, up
-
-LOGIN, CONTROLLER = "login", "sdumont-ctl"
-K40, GDL = "sdumont3000", "sdumont4000"
-ME, COLLEAGUE, STRANGER, PROJECT = "usuario1", "usuario2", "usuario3", "projeto"
-SCRATCH = f"/scratch/{PROJECT}/{ME}"
-NETWORK = "10.178.0.0/16"
-#: Programs that say a version, and else are the node's own: file below /opt/sdumont, version, what they run.
-PROGRAMS = (
-    ("gcc/7.4/bin/gcc", "gcc (GCC) 7.4.0", "false"),
-    ("python/3.9.1/bin/python", "Python 3.9.1", "python3"),
-    ("python/3.9.1/bin/python3.9", "Python 3.9.1", "python3"),
-    ("python/3.9.1/bin/pip", "pip 21.0", "python3 -m pip"),
-    ("deepl/deeplearn-py3.7/bin/python", "Python 3.7.12", "python3"),
+from tests.guides.dumont import (
+    COLLEAGUE,
+    CONTROLLER,
+    GDL,
+    K40,
+    LOGIN,
+    ME,
+    PROJECT,
+    SCRATCH,
+    SERVER,
+    STRANGER,
+    mine,
+    to_the_past,
 )
+from tests.guides.terminal import Terminal
+from tests.testbed.cluster import Testbed, gpupool
+from tests.testbed.test_jobs import PROBE
+
+pytestmark = pytest.mark.xdist_group("santos-dumont")
+
 GRANTED, ENDED = r"Granted job allocation \d+[\s\S]*\$ \Z", r"Relinquishing job allocation \d+[\s\S]*\$ \Z"
-
-
-@pytest.fixture(scope="module")
-def dumont() -> Iterator[Testbed]:
-    """The cluster, with what the modules of the guide stand for on two of its nodes."""
-    inventory = INVENTORY / "santos-dumont"
-    testbed = up(inventory, NETWORK)
-    for node in (K40, GDL):
-        for path, version, runs in PROGRAMS:
-            file = f"/opt/sdumont/{path}"
-            text = f'#!/bin/sh\n[ "$1" != --version ] || {{ echo "{version}"; exit; }}\nexec {runs} "$@"\n'
-            testbed.out(node, f"mkdir -p {file.rpartition('/')[0]} && cat > {file} && chmod 755 {file}", text=text)
-        testbed.out(node, "mkdir -p /opt/sdumont/cudnn/8.2_cuda-11.1/lib64")
-    yield testbed
-    gpupool("testbed", "down", inventory)
+BACK = rf"@{LOGIN}:[\s\S]*\$ \Z"
 
 
 @pytest.fixture
@@ -52,21 +44,42 @@ def login(dumont: Testbed) -> Iterator[Terminal]:
         yield terminal
 
 
-def mine(dumont: Testbed, command: str, text: str = "", user: str = ME) -> str:
-    """Return what a command prints in the user's scratch."""
-    return dumont.out(LOGIN, f"cd /scratch/*/{user} && {command}", user, text)
+def submitted(text: str) -> str:
+    """Return the number of a job that sbatch has taken."""
+    job = re.search(r"Submitted batch job (\d+)", text)
+    assert job, text
+    return job[1]
 
 
-# Access and storage
+# First access
 
 
-@pytest.mark.promise("SDU-002", "SDU-015")
-def test_a_project_has_an_account_a_group_and_folders(dumont: Testbed) -> None:
+@pytest.mark.promise("SDU-002", "SDU-006", "SDU-007", "SDU-013", "SDU-015")
+def test_a_project_has_an_account_a_group_and_folders(dumont: Testbed, login: Terminal) -> None:
     assert f"{PROJECT}|{ME}" in dumont.out(LOGIN, "sacctmgr -nP show assoc format=account,user", ME).split()
-    assert PROJECT in dumont.out(LOGIN, "id -Gn", ME).split()
-    assert dumont.out(LOGIN, "echo ~ $SCRATCH", ME) == f"/prj/{PROJECT}/{ME} {SCRATCH}"
-    assert dumont.out(LOGIN, f"stat -c %U {SCRATCH} ~", ME).split() == [ME, ME]
-    assert "nvidia_dev" in dumont.out(LOGIN, "sinfo", ME)
+    assert dumont.out(CONTROLLER, f"sacctmgr -nP show account {PROJECT} withcoord format=coord") == ME
+    assert PROJECT in login.type("id -Gn").split()
+    assert f"/prj/{PROJECT}/{ME} {SCRATCH}\n" in login.type("echo ~ $SCRATCH")
+    assert dumont.out(LOGIN, f"stat -c '%U %G' {SCRATCH} ~", ME).splitlines() == [f"{ME} {PROJECT}"] * 2
+    assert "nvidia_dev" in login.type("sinfo")
+
+
+@pytest.mark.promise("SDU-004", "SDU-005")
+def test_the_first_password_is_changed_at_the_first_login(dumont: Testbed) -> None:
+    new = "corr3ct-Horse-9"
+    dumont.out(LOGIN, f"usermod -p '!' {STRANGER}")
+    done = gpupool("password", dumont.inventory, STRANGER, "--on", "testbed", "--limit", LOGIN)
+    assert done.returncode == 0, done.stderr
+    first = done.stdout.strip()
+    with connected(dumont, LOGIN, STRANGER, first) as client:
+        change_password(client, first, new)
+    with connected(dumont, LOGIN, STRANGER, new) as client:
+        assert client.exec_command("id -un")[1].read().decode().strip() == STRANGER
+    with pytest.raises(paramiko.AuthenticationException):
+        connected(dumont, LOGIN, STRANGER, first)
+
+
+# Storage
 
 
 @pytest.mark.promise("SDU-010", "SDU-011", "SDU-012", "SDU-058")
@@ -76,94 +89,146 @@ def test_files_go_to_scratch_and_logs_come_back(dumont: Testbed, login: Terminal
     dumont.out(LOGIN, "rm experiments/old", ME)
     login.type("rsync -rUv --delete experiments/ $SCRATCH/experiments/", r"total size is[\s\S]*\$ \Z")
     assert mine(dumont, "ls experiments") == "job.py"
-    assert mine(dumont, f"srun -p nvidia_dev -w {K40} ls experiments") == "job.py"
-    assert mine(dumont, f"srun -p nvidia_dev -w {K40} sh -c 'ls /prj/{PROJECT} || echo none'") == "none"
+    assert mine(dumont, "srun -p nvidia_dev ls experiments") == "job.py"
+    for queue in ("nvidia_dev", "sequana_gpu_dev", "gdl"):
+        assert mine(dumont, f"srun -p {queue} sh -c 'ls /prj/{PROJECT} || echo none'") == "none"
     mine(dumont, "mkdir -p logs && touch logs/made")
     login.type("rsync -rUv $SCRATCH/logs logs", r"total size is[\s\S]*\$ \Z")
     assert dumont.out(LOGIN, "ls logs/logs", ME) == "made"
 
 
+@pytest.mark.promise("SDU-009")
+def test_old_files_leave_scratch_and_homes_stay(dumont: Testbed) -> None:
+    # sixty days are five seconds now: no user can set back when a file was changed
+    settings = "/etc/gpupool/usage.json"
+    dumont.out(SERVER, f'rm -f /var/lib/gpupool/purge/*; sed -i.kept \'s/"seconds": 5184000/"seconds": 5/\' {settings}')
+    try:
+        mine(dumont, "mkdir -p aged && touch aged/old && touch ~/precious && sleep 6 && touch aged/new")
+        listed = dumont.out(SERVER, "gpupool-purge --dry")
+        assert re.search(r"would remove .*/aged/old$", listed, re.M), listed
+        for names in (["new", "old"], ["new"]):
+            mine(dumont, "touch aged/new")
+            dumont.out(SERVER, "systemctl start gpupool-purge")
+            assert mine(dumont, "ls aged").split() == names, "the first run only lists"
+        assert dumont.out(LOGIN, "ls ~/precious", ME)
+        assert mine(dumont, "pwd") == SCRATCH, "a user's directory stays"
+    finally:
+        dumont.out(SERVER, f"mv {settings}.kept {settings}")
+
+
 # Queues
 
 QUEUES = (
-    ("SDU-016", "nvidia_dev", "00:20:00", 1, K40),
-    ("SDU-017", "nvidia_small", "01:00:00", 1, K40),
-    ("SDU-018", "nvidia_long", "31-00:00:00", 1, K40),
-    ("SDU-019", "nvidia_scal", "18:00:00", 51, K40),
-    ("SDU-020", "nvidia", "2-00:00:00", 21, K40),
-    ("SDU-021", "sequana_gpu", "4-00:00:00", 1, "sdumont8000"),
-    ("SDU-022", "sequana_gpu_dev", "00:20:00", 1, "sdumont8000"),
-    ("SDU-023", "sequana_gpu_long", "31-00:00:00", 1, "sdumont8000"),
-    ("SDU-024", "gdl", "2-00:00:00", 1, GDL),
+    ("SDU-016", "nvidia_dev", "00:20:00", 1, K40, "24 gpu:k40:2"),
+    ("SDU-017", "nvidia_small", "01:00:00", 1, K40, "24 gpu:k40:2"),
+    ("SDU-018", "nvidia_long", "31-00:00:00", 1, K40, "24 gpu:k40:2"),
+    ("SDU-019", "nvidia_scal", "18:00:00", 51, K40, "24 gpu:k40:2"),
+    ("SDU-020", "nvidia", "2-00:00:00", 21, K40, "24 gpu:k40:2"),
+    ("SDU-021", "sequana_gpu", "4-00:00:00", 1, "sdumont8000", "48 gpu:v100:4"),
+    ("SDU-022", "sequana_gpu_dev", "00:20:00", 1, "sdumont8000", "48 gpu:v100:4"),
+    ("SDU-023", "sequana_gpu_long", "31-00:00:00", 1, "sdumont8000", "48 gpu:v100:4"),
+    ("SDU-024", "gdl", "2-00:00:00", 1, GDL, "40 gpu:v100:8"),
 )
 
 
 @pytest.mark.parametrize(
-    ("queue", "wall", "nodes", "node"),
+    ("queue", "wall", "nodes", "node", "has"),
     [pytest.param(*row[1:], id=row[1], marks=pytest.mark.promise(row[0])) for row in QUEUES],
 )
-def test_a_queue_has_its_wall_size_and_price(dumont: Testbed, queue: str, wall: str, nodes: int, node: str) -> None:
+def test_a_queue_has_its_wall_size_and_nodes(
+    dumont: Testbed, queue: str, wall: str, nodes: int, node: str, has: str
+) -> None:
     shown = dumont.out(LOGIN, f"scontrol -o show partition {queue}", ME)
     assert f" MaxTime={wall} " in shown
     assert f" MaxNodes={nodes} " in shown
-    assert f" TRESBillingWeights=cpu={2.0 if queue == 'gdl' else 1.5}" in shown
+    assert dumont.out(LOGIN, f"sinfo -h -p {queue} -n {node} -o '%c %G'", ME) == has
     assert mine(dumont, f"srun -p {queue} -w {node} hostname") == node
-
-
-@pytest.mark.promise("SDU-026", "SDU-039")
-@pytest.mark.parametrize(
-    ("queue", "cpus", "gpus", "price"), [("nvidia_dev", 24, 2, 1.5), ("sequana_gpu", 48, 4, 1.5), ("gdl", 40, 8, 2.0)]
-)
-def test_an_exclusive_job_has_and_pays_the_whole_node(
-    dumont: Testbed, queue: str, cpus: int, gpus: int, price: float
-) -> None:
-    job = mine(dumont, f"sbatch --parsable -p {queue} --exclusive -o /dev/null --wrap 'true'")
-    tres = dumont.wait_for(job, "COMPLETED")["AllocTRES"]
-    for part in (f"cpu={cpus}", f"billing={int(cpus * price)}", f"gres/gpu={gpus}"):
-        assert part in tres.split(","), tres
-
-
-# Jobs
+    refused = dumont.run(LOGIN, f"cd {SCRATCH} && sbatch -p {queue} -N {nodes + 1} --wrap true", ME)
+    assert re.search("Node count specification invalid|More processors requested", refused.stderr), refused.stderr
 
 
 @pytest.mark.promise("SDU-028")
-def test_a_job_must_name_its_queue(dumont: Testbed) -> None:
-    refused = dumont.run(LOGIN, f"cd {SCRATCH} && sbatch --wrap true", ME)
-    assert refused.returncode
-    assert "-p" in refused.stderr, refused.stderr
-
-
-@pytest.mark.promise("SDU-031", "SDU-032", "SDU-033", "SDU-043")
-def test_an_interactive_job_is_entered_by_ssh(dumont: Testbed, login: Terminal) -> None:
-    holds = mine(dumont, f"sbatch --parsable -p nvidia -w {K40} --exclusive -o /dev/null --wrap 'sleep 600'")
-    dumont.wait_for(holds, "RUNNING")
+def test_a_job_must_name_its_queue(dumont: Testbed, login: Terminal) -> None:
     login.type("cd $SCRATCH")
-    said = login.type(f"salloc --nodes=1 -p nvidia_dev -w {K40} -J mine --exclusive", "queued and waiting")
-    assert re.search(r"salloc: Pending job allocation (\d+)", said)
+    refused = login.type("sbatch --wrap true")
+    assert "Specify a partition with --partition (-p): nvidia_dev, nvidia_small, " in refused
+    assert "Submitted" not in refused
+
+
+# Interactive access
+
+
+@pytest.mark.promise("SDU-013", "SDU-031", "SDU-032", "SDU-033", "SDU-043")
+def test_an_interactive_job_is_entered_by_ssh(dumont: Testbed, login: Terminal) -> None:
+    holds = mine(dumont, "sbatch --parsable -p nvidia -N 2 --exclusive -o /dev/null --wrap 'sleep 600'")
+    dumont.wait_for(holds, "RUNNING")
+    mine(dumont, "cat > experiment.py", "print('it ran')\n")
+    login.type("cd $SCRATCH")
+    pending = login.type("salloc --nodes=1 -p nvidia_dev -J mine --exclusive", "queued and waiting for resources")
+    assert re.search(r"salloc: Pending job allocation (\d+)", pending)
     dumont.out(LOGIN, f"scancel {holds}", ME)
-    said = login.wait_for(GRANTED)
-    assert "has been allocated resources" in said
-    job = re.search(r"Granted job allocation (\d+)", said)
+    granted = login.wait_for(GRANTED)
+    assert "has been allocated resources" in granted
+    job = re.search(r"Granted job allocation (\d+)", granted)
     assert job
-    assert re.search(rf"{job[1]} +nvidia_de +mine +{ME} +R .* {K40}", login.type(f"squeue -j {job[1]}"))
-    assert f"@{K40}:" in login.type(f"ssh {K40}")
+    listed = login.type(f"squeue -j {job[1]}")
+    assert re.search(r"JOBID PARTITION     NAME     USER ST       TIME  NODES NODELIST\(REASON\)", listed)
+    row = re.search(rf"{job[1]} +nvidia_de +mine +{ME} +R +\S+ +1 (sdumont300\d)", listed)
+    assert row, listed
+    assert f"@{row[1]}:" in login.type(f"ssh {row[1]}")
+    assert f"\n{SCRATCH}\n" in login.type("echo $SCRATCH")
+    login.type("cd $SCRATCH")
     login.type("module load gcc/7.4 python/3.9.1 cudnn/8.2_cuda-11.1")
     assert "Python 3.9.1" in login.type("python --version")
     assert "7.4.0" in login.type("gcc --version")
     assert "/cudnn/8.2_cuda-11.1/lib64" in login.type("echo $LD_LIBRARY_PATH")
-    login.type("exit", rf"@{LOGIN}:[\s\S]*\$ \Z")
+    assert "\nit ran\n" in login.type("python experiment.py")
+    login.type("exit", BACK)
     login.type("exit", ENDED)
-    until(lambda: dumont.run(LOGIN, f"ssh {K40} true", ME).returncode, "nobody gets in after the job")
+    until(lambda: not dumont.out(LOGIN, "squeue -h"), "the job has ended")
+    until(lambda: dumont.run(LOGIN, f"ssh {row[1]} true", ME).returncode, "no user gets in after the job")
+
+
+@pytest.mark.promise("SDU-031")
+def test_a_head_says_who_its_users_are_and_no_user_can(dumont: Testbed) -> None:
+    """ssh from the head asks for no password, since nodes have neither homes nor keys."""
+    job = mine(dumont, "sbatch --parsable -p nvidia -N 2 -o /dev/null --wrap 'sleep 600'", user=COLLEAGUE)
+    nodes = dumont.wait_for(job, "RUNNING")
+    assert nodes["NumNodes"] == "2"
+    try:
+        ssh = "ssh -o BatchMode=yes"
+        assert dumont.out(LOGIN, f"{ssh} {K40} hostname", COLLEAGUE) == K40
+        for other in (COLLEAGUE, "root"):
+            refused = dumont.run(LOGIN, f"{ssh} {other}@{K40} true", ME)
+            assert "Permission denied" in refused.stderr, refused
+        # a node's word counts for nothing
+        refused = dumont.run(LOGIN, f"{ssh} {K40} {ssh} -o HostbasedAuthentication=yes sdumont3001 true", COLLEAGUE)
+        assert "Permission denied" in refused.stderr, refused
+    finally:
+        dumont.out(LOGIN, f"scancel {job}", COLLEAGUE)
+
+
+@pytest.mark.promise("SDU-050")
+def test_an_exclusive_job_sees_all_gpus_and_a_step_those_that_it_asks_for(dumont: Testbed) -> None:
+    mine(dumont, "cat > probe.sh && chmod 755 probe.sh", f"#!/bin/bash\n{PROBE}\n")
+    steps = "./probe.sh; echo step; srun -n 1 ./probe.sh; echo asked; srun -n 1 --gres=gpu:1 ./probe.sh"
+    job = mine(dumont, f"sbatch --parsable -p gdl --exclusive -o probed --wrap '{steps}'")
+    dumont.wait_for(job, "COMPLETED")
+    batch, step, asked = re.split(r"step|asked", mine(dumont, "cat probed"))
+    for text, opened in ((batch, 8), (step, 0), (asked, 1)):
+        assert [line.split()[0] for line in text.split("\n") if line].count("ENXIO") == opened, text
 
 
 @pytest.mark.promise("SDU-014", "SDU-057")
 def test_packages_of_pip_stay_in_scratch(dumont: Testbed) -> None:
     """Without a package of the world: a module laid where pip puts a user's own."""
-    where = mine(dumont, f"srun -p nvidia_dev -w {K40} python3 -m site --user-site")
+    where = mine(dumont, "srun -p nvidia_dev python3 -m site --user-site")
     assert where.startswith(f"{SCRATCH}/.local/lib/python3")
-    mine(dumont, f"srun -p nvidia_dev -w {K40} sh -c 'mkdir -p {where} && echo made=7 > {where}/fixture.py'")
+    mine(dumont, f"srun -p nvidia_dev sh -c 'mkdir -p {where} && echo made=7 > {where}/fixture.py'")
     assert mine(dumont, "srun -p sequana_gpu python3 -c 'import fixture; print(fixture.made)'") == "7"
 
+
+# Enqueueing experiments
 
 BATCH = """#!/bin/bash
 #SBATCH --nodes=1
@@ -172,80 +237,122 @@ BATCH = """#!/bin/bash
 #SBATCH -p nvidia_long
 #SBATCH -J ml_train_multi_gpu
 #SBATCH --exclusive
+
 nodeset -e $SLURM_JOB_NODELIST
+
 module load gcc/7.4 python/3.9.1 cudnn/8.2_cuda-11.1
+
 cd ./experiments/
+
 python3.9 cityscapes/train.py with dataset=cityscapes extra=true
 python3.9 cityscapes/evaluate.py with dataset=cityscapes extra=true
 """
 
 
-@pytest.mark.promise("SDU-036", "SDU-037", "SDU-038")
-def test_an_experiment_is_queued(dumont: Testbed, login: Terminal) -> None:
-    mine(dumont, "rm -rf *; mkdir -p runners experiments/cityscapes; cat > runners/cityscapes.sh", BATCH)
+@pytest.mark.promise("SDU-013", "SDU-036", "SDU-037", "SDU-038", "SDU-042")
+def test_an_experiment_is_queued_from_scratch(dumont: Testbed, login: Terminal) -> None:
+    dumont.out(
+        LOGIN,
+        f"rm -rf ~/* {SCRATCH}/*; mkdir -p runners experiments/cityscapes; cat > runners/cityscapes.sh",
+        ME,
+        BATCH,
+    )
     for name in ("train", "evaluate"):
-        mine(dumont, f"cat > experiments/cityscapes/{name}.py", f"import sys\nprint('{name}', *sys.argv[1:])\n")
+        dumont.out(
+            LOGIN, f"cat > experiments/cityscapes/{name}.py", ME, f"import sys\nprint('{name}', *sys.argv[1:])\n"
+        )
+    login.type("cd")
+    # the guide does not say where: nodes have no homes
+    refused = login.type("sbatch runners/cityscapes.sh")
+    assert "Compute nodes do not have /prj: submit from another directory, or set one with --chdir." in refused
+    assert "Submitted" not in refused
+    login.type("rsync -rUv runners experiments $SCRATCH/", r"total size is[\s\S]*\$ \Z")
     login.type("cd $SCRATCH")
-    # the modules are there on one of the two nodes
-    job = re.search(r"Submitted batch job (\d+)", login.type(f"sbatch -w {K40} runners/cityscapes.sh"))
-    assert job
-    dumont.wait_for(job[1], "COMPLETED")
-    printed = mine(dumont, f"cat slurm-{job[1]}.out").splitlines()
+    job = submitted(login.type("sbatch runners/cityscapes.sh"))
+    node = dumont.wait_for(job, "COMPLETED")["NodeList"]
     rest = "with dataset=cityscapes extra=true"
-    assert printed == [K40, f"train {rest}", f"evaluate {rest}"]
+    assert mine(dumont, f"cat slurm-{job}.out").splitlines() == [node, f"train {rest}", f"evaluate {rest}"]
+    assert mine(dumont, "srun -p nvidia_dev nodeset -e 'sdumont[4000-4001]'") == "sdumont4000 sdumont4001"
 
 
-@pytest.mark.promise("SDU-040", "SDU-041")
-def test_the_queue_for_deep_models(dumont: Testbed, login: Terminal) -> None:
-    mine(dumont, "mkdir -p teste-gdl; cat > teste-gdl/script.py", "print('very deep')\n")
-    login.type("cd $SCRATCH")
-    login.type("salloc --nodes=1 -p gdl -J GDL-teste --exclusive", GRANTED)
-    login.type(f"ssh {GDL}")
-    login.type(f"cd {SCRATCH}/teste-gdl")
-    login.type("module load deepl/deeplearn-py3.7")
-    assert "Python 3.7" in login.type("python --version")
-    assert "\nvery deep\n" in login.type("python script.py")
-    login.type("exit", rf"@{LOGIN}:[\s\S]*\$ \Z")
-    login.type("exit", ENDED)
+# The queue gdl
 
-    script = """#!/bin/bash
+EXPERIMENT = """#!/bin/bash
 #SBATCH --nodes=1
 #SBATCH --ntasks-per-node=1
 #SBATCH --ntasks=1
 #SBATCH -p gdl
 #SBATCH -J GDL-teste-script
 #SBATCH --exclusive
+
+#Exibe os nos alocados para o Job
 echo $SLURM_JOB_NODELIST
 nodeset -e $SLURM_JOB_NODELIST
+
 cd $SLURM_SUBMIT_DIR
+
+#Configura o módulo de Deep Learning
 module load deepl/deeplearn-py3.7
+
+#acessa o diretório onde o script está localizado
 cd $SCRATCH/teste-gdl
-python script.py
+
+#executa o script
+python experiment.py
 """
-    mine(dumont, "cat > experiment.srm", script)
-    job = re.search(r"Submitted batch job (\d+)", login.type("sbatch experiment.srm"))
-    assert job
-    dumont.wait_for(job[1], "COMPLETED")
-    assert mine(dumont, f"cat slurm-{job[1]}.out").splitlines() == [GDL, GDL, "very deep"]
+
+
+@pytest.mark.promise("SDU-040", "SDU-041")
+def test_the_queue_for_deep_models(dumont: Testbed, login: Terminal) -> None:
+    for name in ("script", "experiment"):
+        mine(dumont, f"mkdir -p teste-gdl; cat > teste-gdl/{name}.py", "print('very deep')\n")
+    login.type("cd $SCRATCH")
+    granted = login.type("salloc --nodes=1 -p gdl -J GDL-teste --exclusive", GRANTED)
+    job = re.findall(r"Granted job allocation (\d+)", granted)[0]
+    assert re.search(rf"{job} +gdl +GDL-test +{ME} +R +\S+ +1 {GDL}", login.type(f"squeue -j {job}"))
+    login.type(f"ssh {GDL}")
+    login.type(f"cd {SCRATCH}/teste-gdl")
+    login.type("module load deepl/deeplearn-py3.7")
+    assert "Python 3.7" in login.type("python --version")
+    assert "\nvery deep\n" in login.type("python script.py")
+    login.type("exit", BACK)
+    login.type("exit", ENDED)
+    mine(dumont, "cat > experiment.srm", EXPERIMENT)
+    job = submitted(login.type("sbatch experiment.srm"))
+    dumont.wait_for(job, "COMPLETED")
+    assert mine(dumont, f"cat slurm-{job}.out").splitlines() == [GDL, GDL, "very deep"]
 
 
 # Reports
 
 
-@pytest.mark.promise("SDU-044", "SDU-046", "SDU-048")
+@pytest.mark.promise("SDU-044", "SDU-046", "SDU-047", "SDU-048")
 def test_reports_of_a_project(dumont: Testbed, login: Terminal) -> None:
+    late = mine(dumont, "sbatch --parsable -p nvidia_dev -t 1 --exclusive -o /dev/null --wrap 'sleep 600'")
     good = mine(dumont, "sbatch --parsable -p nvidia_long -o /dev/null --wrap true")
     bad = mine(dumont, "sbatch --parsable -p nvidia_long -o /dev/null --wrap false", user=COLLEAGUE)
-    gone = mine(dumont, "sbatch --parsable -p nvidia_long -o /dev/null --wrap 'sleep 600'")
-    dumont.wait_for(gone, "RUNNING")
-    dumont.out(LOGIN, f"scancel {gone}", ME)
-    for job, state in ((good, "COMPLETED"), (bad, "FAILED"), (gone, "CANCELLED")):
+    stopped = mine(dumont, "sbatch --parsable -p nvidia_long -o /dev/null --wrap 'sleep 600'")
+    dumont.wait_for(stopped, "RUNNING")
+    dumont.out(LOGIN, f"scancel {stopped}", ME)
+    for job, state in ((good, "COMPLETED"), (bad, "FAILED"), (stopped, "CANCELLED"), (late, "TIMEOUT")):
         dumont.wait_for(job, state)
-    line = f"sacct -S 2021-06-01 -E now -X -A {PROJECT}"
-    until(lambda: "CANCELLED" in dumont.out(LOGIN, line, ME), "slurmdbd knows of the end")
-    listed = login.type(line)
+    for line in (f"PROJECT={PROJECT}", "START=2021-06-01", "END=now"):
+        login.type(line)
+    command = "sacct -S $START -E $END -X -A $PROJECT"
+    until(lambda: "TIMEOUT" in login.type(command), "slurmdbd knows of the end")
+    listed = login.type(command)
     assert re.search(r"JobID +JobName +Partition +Account +AllocCPUS +State +ExitCode", listed)
-    for job, state in ((good, r"COMPLETED +0:0"), (bad, r"FAILED +1:0"), (gone, r"CANCELLED\+ +0:0")):
-        assert re.search(rf"{job} +wrap +nvidia_lo\+ +{PROJECT} +1 +{state}", listed), listed
-    report = f"sreport -t hours cluster AccountUtilizationByUser start=2021-06-01 end=now Accounts={PROJECT}"
-    assert re.search(r"Cluster +Account +Login +Proper Name +Used +Energy", login.type(report))
+    assert not re.search(rf"^{bad} ", listed, re.M), "as printed it lists one's own jobs; all of the project's are -a"
+    listed = login.type(f"{command} -a")
+    for job, queue, cpus, state in (
+        (good, r"nvidia_lo\+", 1, r"COMPLETED +0:0"),
+        (bad, r"nvidia_lo\+", 1, r"FAILED +1:0"),
+        (stopped, r"nvidia_lo\+", 1, r"CANCELLED\+ +0:0"),
+        (late, "nvidia_dev", 24, r"TIMEOUT +0:0"),
+    ):
+        assert re.search(rf"{job} +wrap +{queue} +{PROJECT} +{cpus} +{state}", listed), listed
+    to_the_past(dumont)
+    report = login.type("sreport -t hours cluster AccountUtilizationByUser start=$START end=$END Accounts=$PROJECT")
+    assert re.search(r"Cluster +Account +Login +Proper Name +Used +Energy", report)
+    rows = re.findall(rf"sdumont +{PROJECT}( +usuario\d +User \w+)? +\d+ +0\s", report)
+    assert [row.split() for row in rows] == [[], [ME, "User", "One"], [COLLEAGUE, "User", "Two"]], report

@@ -4,30 +4,12 @@ from pathlib import Path
 
 import paramiko
 import pytest
+from logging_in import change_password, connected
 
-from tests.testbed.cluster import Changed, Testbed, gpupool
+from tests.testbed.cluster import Changed, gpupool
 
 USER, HEAD, OTHER = "u-kira1", "sky1", "sky2"
 NEW = "corr3ct-Horse-9"
-
-
-def connected(testbed: Testbed, password: str) -> paramiko.SSHClient:
-    client = paramiko.SSHClient()
-    client.load_host_keys(str(testbed.target.ssh["ssh_known_hosts_file"]))
-    address = testbed.cluster.nodes[HEAD].address
-    assert address
-    client.connect(address, username=USER, password=password, look_for_keys=False, allow_agent=False)
-    return client
-
-
-def answer(channel: paramiko.Channel, prompt: str, text: str) -> None:
-    """Wait for a prompt and answer it."""
-    seen = ""
-    while prompt not in seen:
-        data = channel.recv(4096).decode()
-        assert data, f"it hung up: {seen}"
-        seen += data
-    channel.sendall(f"{text}\n".encode())
 
 
 @pytest.mark.promise("SDU-004", "SDU-005")
@@ -42,15 +24,12 @@ def test_a_first_password_is_changed_at_the_first_login(changed: Changed, tmp_pa
     try:
         assert testbed.out(HEAD, f"getent shadow {USER}").split(":")[2] == "0"
         assert testbed.out(OTHER, f"getent shadow {USER}").split(":")[1].startswith("!"), "it was for one node"
-        with connected(testbed, first) as client:
-            channel = client.invoke_shell()
-            for prompt, text in (("urrent password:", first), ("New password:", NEW), ("Retype new password:", NEW)):
-                answer(channel, prompt, text)
-            assert channel.recv_exit_status() == 0, "it hangs up when the password is changed"
-        with connected(testbed, NEW) as client:
+        with connected(testbed, HEAD, USER, first) as client:
+            change_password(client, first, NEW)
+        with connected(testbed, HEAD, USER, NEW) as client:
             assert client.exec_command("id -un")[1].read().decode().strip() == USER
         with pytest.raises(paramiko.AuthenticationException):
-            connected(testbed, first)
+            connected(testbed, HEAD, USER, first)
         # it is the user's own now
         again = gpupool(*words)
         assert (again.returncode, again.stdout) == (1, "")

@@ -4,6 +4,7 @@ from types import ModuleType
 
 from gpupool.cluster.checks import (
     access,
+    budgets,
     docker,
     drivers,
     homes,
@@ -35,6 +36,7 @@ _OTHERS = (
     sums,
     policy,
     limits,
+    budgets,
     room,
     storage,
     spaces,

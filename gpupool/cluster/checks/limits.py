@@ -112,6 +112,7 @@ def ensure_caps_are_not_hidden(site: Site) -> Iterator[Complaint]:
             keys |= {key for key, value in getattr(account.limits, kind) if value}
         # on an account, they become group limits of each user's own association
         capped["group"] |= {key for key, value in account.limits.per_user if value}
+        capped["group_minutes"] |= {"billing"} if account.budget is not None else set()
     for path, limits, _ in _all_limits(site):
         if path[0] == "accounts":
             continue

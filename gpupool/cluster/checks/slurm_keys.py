@@ -16,3 +16,5 @@ OWN_KEYS = frozenset(
 )
 #: Written only with slurm.health: a site may have a program of its own.
 HEALTH_KEYS = frozenset(("healthcheckprogram", "healthcheckinterval", "healthchecknodestate"))
+#: Written only where accounts have budgets: another half-life would give back what they have used.
+BUDGET_KEYS = frozenset(("prioritydecayhalflife", "priorityusageresetperiod", "prioritycalcperiod"))

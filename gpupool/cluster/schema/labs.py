@@ -63,6 +63,9 @@ class Account(Fact):
     contributed_gpus: Count | None = None
     members: Literal["own", "all"] = Field("own", description="all: every user of the cluster is a member.")
     limits: Limits = Field(default_factory=Limits)
+    budget: Count | None = Field(
+        None, description="Hours of billing (partitions.billing) that it may use in all, with the accounts below it."
+    )
     fairshare: Count | None = None
     listed: Flag = Field(True, description="False: not in the table of accounts of the user guide.")
     tier: Literal["standard", "premium"] | None = None

@@ -94,6 +94,7 @@ class Scheduler(Fact):
     )
     private_data: tuple[PrivateData, ...] = ()
     fairshare: Literal["none", "accounts"] = "none"
+    billing_unit: Word = Field("billing hours", description="What users call an hour of billing, of which budgets are.")
     refuse_submit_from: tuple[AbsolutePath, ...] = ()
     sacct_fields: dict[Name, SacctField] = Field(
         default_factory=dict,

@@ -260,6 +260,10 @@ class Access(Fact):
         "admins", description="Users on controllers and the database's node: always, never."
     )
     password_login: Flag = False
+    host_based: Flag = Field(
+        False,
+        description="Users on a head log in to compute nodes without a password or a key: the head says who they are.",
+    )
     agent_forwarding: Flag = False
     outside: tuple[Literal[Role, "vpn"], ...] = Field(
         (),

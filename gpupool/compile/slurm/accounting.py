@@ -3,7 +3,7 @@
 from datetime import date
 from typing import Any
 
-from gpupool.cluster.model import Cluster, Partition, User
+from gpupool.cluster.model import Account, Cluster, Partition, User
 from gpupool.cluster.schema.labs import Amounts, Limits
 from gpupool.compile.slurm.names import wall
 
@@ -22,6 +22,7 @@ def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
                 "parent": account.parent,
                 "coordinators": list(account.coordinators),
                 **_limits(account.limits),
+                **_budget(account),
                 **({"Fairshare": account.fairshare} if account.fairshare is not None else {}),
             }
             for account in cluster.accounts.values()
@@ -85,6 +86,12 @@ def _limits(limits: Limits, max_wall: int | None = None) -> dict[str, Any]:
         "GrpWall": _wall(limits.group.wall),
         "MaxWall": _wall(limits.per_job.wall if max_wall is None else max_wall),
     }
+
+
+def _budget(account: Account) -> dict[str, Any]:
+    if account.budget is None:
+        return {}
+    return {"GrpTRESMins": {**_tres(account.limits.group_minutes), "billing": account.budget * 60}}
 
 
 def _wall(seconds: int | None) -> str | None:

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node, Partition
 from gpupool.cluster.slurm_versions import has_preempt_parameters, has_sackd, limits_rpcs
-from gpupool.compile.slurm import health, jobs, priority, submit
+from gpupool.compile.slurm import budgets, health, jobs, priority, submit
 from gpupool.compile.slurm.accounting import partition_qos
 from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
 from gpupool.compile.slurm.limits import most_jobs
@@ -57,6 +57,7 @@ def slurm_conf(cluster: Cluster) -> str:
         memory_key=_default_memory(cluster),
         most_jobs=most_jobs(cluster),
         submit_plugin=submit.wanted(cluster),
+        has_budgets=budgets.has_budgets(cluster),
         weights=priority.weights(cluster),
         scheduler_parameters=",".join(_scheduler_parameters(cluster)),
         preempt_parameters=has_preempt_parameters(cluster.slurm.version),
@@ -128,6 +129,9 @@ def _partition_line(cluster: Cluster, entry: Partition, hostlist: str) -> str:
     parts = [f"PartitionName={entry.name}", f"Nodes={hostlist}"]
     parts.append(f"Default={'YES' if entry.default else 'NO'}")
     parts.append(f"MaxTime={minutes(entry.max_time) if entry.max_time else 'UNLIMITED'}")
+    if entry.max_time and budgets.has_budgets(cluster):
+        # a job without --time would have no price, and never start
+        parts.append(f"DefaultTime={minutes(entry.max_time)}")
     if entry.max_nodes:
         parts.append(f"MaxNodes={entry.max_nodes}")
     parts.append(f"PriorityTier={entry.tier}")

@@ -7,6 +7,7 @@ from typing import Any
 
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.units import format_size
+from gpupool.compile.slurm.budgets import FILE, prices
 from gpupool.compile.slurm.names import minutes
 from gpupool.compile.slurm.priority import step_down
 from gpupool.compile.template import fill
@@ -33,6 +34,7 @@ _RULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "cpus": ("cpus_per_gpu", ()),
     "alone": ("step_down", ()),
     "rank": ("step_down", ()),
+    "budget": ("prices", ("time_limit", "partition", "account", "shared", *_TRES, *_MEMORY, *_CPUS, *_SPREAD)),
     "mail": ("no_mail", ()),
 }
 
@@ -49,7 +51,7 @@ def job_submit_lua(cluster: Cluster) -> str | None:
     rules = {name: fields for name, (asked, fields) in _RULES.items() if any(data[key] for key in asked.split())}
     if not rules.keys() - {"mail"}:
         return None
-    counts = bool({"default_memory", "memory", "cpus", "rank"} & set(rules))
+    counts = bool({"default_memory", "memory", "cpus", "rank", "budget"} & set(rules))
     return fill(
         "job_submit.lua",
         cluster=cluster,
@@ -93,6 +95,9 @@ def _data(cluster: Cluster) -> dict[str, Any]:
         },
         "cpus_per_gpu": scheduler.warn_cpus_per_gpu,
         "step_down": step_down(cluster),
+        "prices": prices(cluster),
+        "budgets_file": FILE,
+        "billing_unit": scheduler.billing_unit,
         "no_mail": "mailprog" not in map(str.lower, cluster.slurm.parameters),
     }
 

@@ -4,6 +4,7 @@ import argparse
 import textwrap
 from dataclasses import dataclass
 
+from gpupool.programs.budget import options as budget
 from gpupool.programs.gpu_usage import options as gpu_usage
 
 FOLDER = "/usr/local/share/man/man1"
@@ -88,6 +89,16 @@ GPU_USAGE = Page(
         ("watch gpu_usage -l", "the same again and again"),
     ),
     (("0", "printed"), ("1", "the queue cannot be read"), ("2", "the command line is wrong")),
+)
+
+BUDGET = Page(
+    budget.PROG,
+    budget.SUMMARY,
+    "[-A NAME] [--json]",
+    budget.ABOUT,
+    _of_parser(budget.parser()),
+    (("budget", "all accounts that have one"), ("budget -A NAME", "what the jobs of an account are charged to")),
+    (("0", "printed"), ("1", "the budgets cannot be read"), ("2", "the command line is wrong")),
 )
 
 SBASH = Page(

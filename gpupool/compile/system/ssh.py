@@ -8,6 +8,9 @@ from gpupool.compile.system import access
 from gpupool.compile.template import fill
 from gpupool.wanted import File
 
+#: The hosts whose word sshd takes for who their users are.
+TRUSTED_HOSTS = "/etc/ssh/shosts.equiv"
+
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield the stack of PAM that the drop-in of /etc/ssh/sshd_config.d names, then the drop-in."""
@@ -16,8 +19,24 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
     names = accept.names if accept and node.name in cluster.select(accept.where) else ()
     yield File(
         "/etc/ssh/sshd_config.d/gpupool.conf",
-        _text(cluster, names, access.entry(cluster, node), access.forwards_to(cluster, node)),
+        _text(
+            cluster,
+            names,
+            access.entry(cluster, node),
+            access.forwards_to(cluster, node),
+            cluster.access.host_based and node.has("compute"),
+        ),
     )
+    if cluster.access.host_based and node.has("compute"):
+        yield File(TRUSTED_HOSTS, _trusted(cluster))
+    if cluster.access.host_based and node.has("head"):
+        yield File("/etc/ssh/ssh_config.d/gpupool.conf", fill("ssh.conf", cluster=cluster))
+
+
+def _trusted(cluster: Cluster) -> str:
+    # sshd looks for the address
+    names = (name for node in cluster.having("head") for name in (node.address, node.name, node.fqdn) if name)
+    return "".join(f"{name}\n" for name in names)
 
 
 @lru_cache(maxsize=4)
@@ -31,7 +50,9 @@ def names_of_nodes(cluster: Cluster) -> dict[str, str]:
 
 
 @lru_cache(maxsize=16)
-def _text(cluster: Cluster, names: tuple[str, ...], entry: access.Entry, forwards_to: tuple[str, ...]) -> str:
+def _text(
+    cluster: Cluster, names: tuple[str, ...], entry: access.Entry, forwards_to: tuple[str, ...], trusts_heads: bool
+) -> str:
     return fill(
         "sshd.conf",
         cluster=cluster,
@@ -41,6 +62,7 @@ def _text(cluster: Cluster, names: tuple[str, ...], entry: access.Entry, forward
         group=access.ADMIN_GROUP,
         only_admins=entry == "admins",
         forwards_to=forwards_to,
+        trusts_heads=trusts_heads,
         # OpenSSH has penalties since 9.8
         never_penalised=[] if cluster.software.debian == "bookworm" else _own_networks(cluster),
     )

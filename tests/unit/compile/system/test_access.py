@@ -14,6 +14,7 @@ from gpupool.cluster.model import Cluster
 from gpupool.compile import files_of
 from gpupool.compile.system.access import PAM, SERVICE, entry, forwards_to
 from gpupool.compile.system.packages import packages_for
+from gpupool.compile.system.ssh import TRUSTED_HOSTS
 
 DROP_IN = "/etc/ssh/sshd_config.d/gpupool.conf"
 # users of every Debian; each is in the group of its own name
@@ -144,6 +145,22 @@ def test_the_module_is_told_that_it_is_meant() -> None:
         assert f"service={SERVICE}" in words
         assert {"action_no_jobs=deny", "action_generic_failure=deny", "action_adopt_failure=deny"} <= set(words)
         assert [word for word in words if word.startswith("nodename=")] == ([f"nodename={name}"] if name else [])
+
+
+@pytest.mark.promise("SDU-031")
+def test_compute_nodes_take_the_word_of_heads_where_the_inventory_says_so() -> None:
+    cluster = load(INVENTORY / "santos-dumont")
+    settings = text_of(cluster, "sdumont4000", DROP_IN).splitlines()
+    assert {"HostbasedAuthentication yes", "IgnoreRhosts yes", "IgnoreUserKnownHosts yes"} <= set(settings)
+    assert text_of(cluster, "sdumont4000", TRUSTED_HOSTS).split() == ["10.70.1.1", "login", "login.sdumont.lncc.br"]
+    client = "/etc/ssh/ssh_config.d/gpupool.conf"
+    assert "EnableSSHKeysign yes\n" in text_of(cluster, "login", client)
+    for node in ("login", "sdumont-ctl", "sdumont-fs"):
+        assert "Hostbased" not in text_of(cluster, node, DROP_IN)
+        assert not text_of(cluster, node, TRUSTED_HOSTS)
+    others = load(INVENTORY / "skynet")
+    assert not [node for node in others.nodes if "Hostbased" in text_of(others, node, DROP_IN)]
+    assert not text_of(others, "sky1", client)
 
 
 @pytest.mark.skipif(not shutil.which("sshd"), reason="needs sshd")

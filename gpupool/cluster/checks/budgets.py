@@ -1,0 +1,53 @@
+"""Budgets that Slurm would forget, or that jobs without an end could never be charged to."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.checks.slurm_keys import BUDGET_KEYS
+from gpupool.cluster.complaints import Complaint
+from gpupool.cluster.schema.labs import Account
+from gpupool.cluster.slurm_versions import tells_shares
+
+
+def _budgets(site: Site) -> Iterator[tuple[int, Account]]:
+    return ((index, it) for index, it in enumerate(site.inventory.accounts) if it.budget is not None)
+
+
+def ensure_budgets_do_not_come_back(site: Site) -> Iterator[Complaint]:
+    """Slurm forgets usage by half in a week unless told otherwise: a budget is used once."""
+    for key in site.inventory.slurm.parameters if any(_budgets(site)) else ():
+        if key.lower() in BUDGET_KEYS:
+            message = f"with a {key} of its own accounts could get back what they have used of their budgets"
+            yield Complaint(("slurm", "parameters", key), message, "remove it, or the budgets")
+
+
+def ensure_budgets_are_charged(site: Site) -> Iterator[Complaint]:
+    """A budget needs prices, and jobs that end."""
+    for index, account in _budgets(site):
+        here = ("accounts", index, "budget")
+        if account.limits.group_minutes.billing is not None:
+            yield Complaint(here, "is defined twice: limits.group_minutes.billing is the same limit", "keep one")
+        if not tells_shares(site.inventory.slurm.version):
+            message = f"Slurm {site.inventory.slurm.version} does not say what is used of a budget"
+            yield Complaint(here, message, "use slurm.version 24.11 or later")
+    for path, partition in site.partitions() if any(_budgets(site)) else ():
+        if partition.max_time is None:
+            message = "a job without an end has no price, so it could never start with a budget"
+            yield Complaint((*path, "max_time"), message, "set max_time")
+        if not partition.billing:
+            message = f"partition {partition.name} has no price, so Slurm charges 1 for an hour of a CPU"
+            yield Complaint((*path, "billing"), message, "set billing", "warning")
+
+
+def ensure_budgets_have_an_effect(site: Site) -> Iterator[Complaint]:
+    """A budget above that of an account above it limits nothing."""
+    by_name = {account.name: account for account in site.inventory.accounts}
+    for index, account in _budgets(site):
+        parent, seen = by_name.get(account.parent or ""), {account.name}
+        while parent and parent.name not in seen:
+            seen.add(parent.name)
+            if parent.budget is not None and (account.budget or 0) > parent.budget:
+                message = f"is {account.budget}, but {parent.name} above it has {parent.budget}: it has no effect"
+                yield Complaint(("accounts", index, "budget"), message, severity="warning")
+                break
+            parent = by_name.get(parent.parent or "")

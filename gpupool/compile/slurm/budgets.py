@@ -1,0 +1,53 @@
+"""Budgets of accounts: what jobs may cost, the table for users, and the file that tells the submit plugin."""
+
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.programs import HOME, program
+from gpupool.compile.system import manual
+from gpupool.compile.template import fill
+from gpupool.unix import UNITS
+from gpupool.wanted import File
+
+COMMAND = "/usr/local/bin/budget"
+_FOLDER = "gpupool-budgets"
+FILE = f"/run/{_FOLDER}/budgets"
+SERVICE, TIMER = f"{UNITS}/gpupool-budgets.service", f"{UNITS}/gpupool-budgets.timer"
+
+
+def has_budgets(cluster: Cluster) -> bool:
+    """Return whether an account has a budget: then usage never decays, and every job has a time limit."""
+    return any(account.budget is not None for account in cluster.accounts.values())
+
+
+def prices(cluster: Cluster) -> dict[str, dict[str, Any]]:
+    """Return the price of an hour in each partition by resource, and the most that one of its nodes has of it.
+
+    Memory is in MiB. Empty without a budget.
+    """
+    return {
+        partition.name: {
+            # without prices Slurm charges CPUs
+            "price": dict(partition.billing or {"cpu": 1}),
+            "cpu": max(cluster.nodes[name].cpus for name in partition.nodes),
+            "gpu": max(cluster.nodes[name].gpu_count for name in partition.nodes),
+            "mem": max(cluster.nodes[name].memory for name in partition.nodes),
+        }
+        for partition in (cluster.partitions.values() if has_budgets(cluster) else ())
+        if partition.nodes
+    }
+
+
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield the program on heads and controllers, and on controllers what asks it every minute."""
+    controls = node.has("controller", "backup-controller")
+    if not has_budgets(cluster) or not (controls or node.has("head")):
+        return
+    yield from program("budget")
+    yield File(COMMAND, fill("budget", home=HOME, unit=shlex.quote(cluster.scheduler.billing_unit)), mode="0755")
+    yield File(manual.BUDGET.path, manual.roff(manual.BUDGET))
+    if controls:
+        yield File(SERVICE, fill("budgets.service", cluster=cluster, home=HOME, file=FILE, folder=_FOLDER))
+        yield File(TIMER, fill("budgets.timer"))

@@ -1,0 +1,93 @@
+"""What slurmctld counts for accounts and users, from `sshare --json`. Amounts are in seconds of billing."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+# seconds that sshare may take
+PATIENCE = 30
+
+
+class SharesError(Exception):
+    """What is used cannot be told; the message says why."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """An account, or a user in one: `limit` is None without a budget, `running` what running jobs may still use."""
+
+    account: str
+    user: str
+    parent: str
+    limit: float | None
+    used: float
+    running: float
+
+    @property
+    def left(self) -> float:
+        """What is not used yet; below 0 where a budget was made smaller than what is used."""
+        return (self.limit or 0.0) - self.used
+
+
+def ask() -> str:
+    """Return what sshare says of all accounts and users; SharesError where it fails or is slow."""
+    command = ["sshare", "--all", "--json"]
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
+    except subprocess.TimeoutExpired as slow:
+        raise SharesError(f"sshare: no answer within {PATIENCE} s") from slow
+    except OSError as wrong:
+        raise SharesError(f"sshare: {wrong.strerror}") from wrong
+    if done.returncode:
+        last = (done.stderr or done.stdout).strip().splitlines()
+        raise SharesError(last[-1] if last else f"sshare: exit code {done.returncode}")
+    return done.stdout
+
+
+def read(text: str) -> list[Share]:
+    """Return accounts and their users in sshare's order; SharesError where a field is missing or of another kind."""
+    try:
+        return [_share(entry) for entry in json.loads(text)["shares"]["shares"] if not entry["partition"]]
+    except (ValueError, KeyError, TypeError) as wrong:
+        raise SharesError(f"sshare --json: {type(wrong).__name__}: {wrong}") from wrong
+
+
+def above(share: Share, shares: list[Share]) -> Iterator[Share]:
+    """Yield the budgets that a share's jobs are charged to: its own, then those of the accounts above it."""
+    accounts = {each.account: each for each in shares if not each.user}
+    if share.user:
+        if share.limit is not None:
+            yield share
+        share = accounts.get(share.account, share)
+    seen: set[str] = set()
+    while share.account not in seen:
+        seen.add(share.account)
+        if share.limit is not None and not share.user:
+            yield share
+        share = accounts.get(share.parent, share)
+
+
+def _share(entry: dict[str, Any]) -> Share:
+    is_user = "USER" in entry["type"]
+    limit = _billing(entry["tres"]["group_minutes"])
+    return Share(
+        account=_plain(entry["parent"] if is_user else entry["name"]),
+        user=_plain(entry["name"]) if is_user else "",
+        parent="" if is_user else _plain(entry["parent"]),
+        limit=limit["number"] * 60.0 if limit["set"] else None,
+        used=float(_billing(entry["tres"]["usage"])),
+        running=float(_billing(entry["tres"]["run_seconds"])["number"]),
+    )
+
+
+def _billing(amounts: list[dict[str, Any]]) -> Any:
+    return next(amount["value"] for amount in amounts if amount["name"] == "billing")
+
+
+def _plain(name: object) -> str:
+    """Return a name that neither a terminal nor a line of fields takes for anything else."""
+    return "".join(sign if sign.isprintable() else "?" for sign in str(name))

@@ -1,0 +1,25 @@
+"""Budgets are known to those who ask: users, and the submit plugin."""
+
+import pytest
+from testinfra.host import Host
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.slurm.budgets import COMMAND, FILE, has_budgets
+
+_OLD = 10  # minutes; it is replaced every minute
+
+
+@pytest.mark.role("head", "controller", "backup-controller")
+def test_the_budgets_can_be_read(cluster: Cluster, node: Node, host: Host) -> None:
+    if not has_budgets(cluster):
+        return
+    done = host.run(COMMAND)
+    assert done.rc == 0, done.stderr.strip()
+
+
+@pytest.mark.role("controller", "backup-controller")
+def test_the_submit_plugin_is_told_of_budgets(cluster: Cluster, node: Node, host: Host) -> None:
+    if not has_budgets(cluster):
+        return
+    fresh = host.run(f"find {FILE} -mmin -{_OLD}").stdout.strip()
+    assert fresh, f"{FILE} is missing or older than {_OLD} minutes: see journalctl -u gpupool-budgets"

@@ -1,0 +1,21 @@
+"""Budgets: the table of what is used, and what tells the submit plugin every minute."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile import files_of
+from gpupool.compile.slurm.budgets import SERVICE, TIMER
+from gpupool.operations import files, service
+
+
+def apply(cluster: Cluster, node: Node) -> None:
+    """The program wherever it is; the timer on every controller, so that a backup knows as soon as it takes over."""
+    own = files_of(cluster, node, "budgets")
+    files.put(name="Budgets", files=own)
+    if node.has("controller", "backup-controller"):
+        service.running(
+            name="Budgets timer",
+            unit=TIMER.rpartition("/")[2],
+            restart_if=[TIMER],
+            # the service runs for a moment only
+            reload_if=[SERVICE],
+            reload_command=["systemctl", "daemon-reload"],
+        )

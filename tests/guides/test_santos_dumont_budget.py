@@ -1,0 +1,214 @@
+"""What jobs cost on Santos Dumont, and what a project may use in all: nobody gets more than its budget."""
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+from pace import until
+
+from tests.guides.dumont import COLLEAGUE, CONTROLLER, LOGIN, ME, PROJECT, SCRATCH, mine, to_the_past
+from tests.testbed.cluster import Testbed
+
+pytestmark = pytest.mark.xdist_group("santos-dumont")
+
+HOUR = 3600
+#: A node of the queue nvidia costs 36 UA an hour.
+NODE = "-p nvidia --exclusive -o /dev/null"
+REFUSED = r"Account projeto has (\S+) UA left of its budget of (\S+) UA, and this job may cost up to (\S+) UA: request"
+
+
+def table(dumont: Testbed, account: str = PROJECT, user: str = "") -> dict[str, float]:
+    """Return what `budget` says of an account, in UA."""
+    rows = json.loads(dumont.out(LOGIN, "budget --json", ME))["budgets"]
+    row = next(it for it in rows if (it["account"], it["user"]) == (account, user))
+    return {key: row[key] / HOUR for key in ("limit", "used", "running", "left")}
+
+
+def refresh(dumont: Testbed) -> None:
+    """What the timer does every minute."""
+    dumont.out(CONTROLLER, "systemctl start gpupool-budgets")
+
+
+def leave(dumont: Testbed, hours: int) -> None:
+    """Let the project have so many UA left, to the minute."""
+    minutes = -int(-table(dumont)["used"] * 60 // 1) + hours * 60
+    dumont.out(CONTROLLER, f"sacctmgr -i modify account {PROJECT} set GrpTRESMins=billing={minutes}")
+    until(lambda: hours <= table(dumont)["left"] < hours + 0.02, "slurmctld knows of the budget")
+    refresh(dumont)
+
+
+def refused(dumont: Testbed, command: str, user: str = ME) -> str:
+    """Return why a command of a user is refused."""
+    done = dumont.run(LOGIN, f"cd /scratch/*/{user} && {command}", user)
+    assert done.returncode, done.stdout
+    return done.stderr
+
+
+@pytest.fixture
+def ten(dumont: Testbed) -> Iterator[Testbed]:
+    """The cluster with 10 UA left for the project, and no jobs. Afterwards the project has its budget again."""
+    until(lambda: not dumont.out(LOGIN, "squeue -h -o %A | tee /dev/stderr | xargs -r scancel"), "all jobs have ended")
+    leave(dumont, 10)
+    yield dumont
+    dumont.out(CONTROLLER, "squeue -h -o %A | xargs -r scancel")
+    dumont.out(CONTROLLER, f"sacctmgr -i modify account {PROJECT} set GrpTRESMins=billing={100_000 * 60}")
+    refresh(dumont)
+
+
+@pytest.mark.promise("SDU-025", "SDU-026", "SDU-039")
+@pytest.mark.parametrize(
+    ("queue", "cpus", "gpus", "price"), [("nvidia_dev", 24, 2, 36), ("sequana_gpu", 48, 4, 72), ("gdl", 40, 8, 80)]
+)
+def test_an_exclusive_job_has_and_pays_the_whole_node(
+    dumont: Testbed, queue: str, cpus: int, gpus: int, price: int
+) -> None:
+    before = table(dumont)["used"]
+    job = mine(dumont, f"sbatch --parsable -p {queue} --exclusive -o /dev/null --wrap 'true'")
+    tres = dumont.wait_for(job, "COMPLETED")["AllocTRES"]
+    for part in (f"cpu={cpus}", f"billing={price}", f"gres/gpu={gpus}"):
+        assert part in tres.split(","), tres
+    ran = f"sacct -nXP -j {job} -o State,ElapsedRaw"
+    until(lambda: dumont.out(LOGIN, ran, ME).startswith("COMPLETED"), "slurmdbd knows of the end")
+    seconds = int(dumont.out(LOGIN, ran, ME).partition("|")[2])
+    until(lambda: round((table(dumont)["used"] - before) * HOUR) == seconds * price, "it is charged to the second")
+
+
+@pytest.mark.promise("SDU-027")
+def test_ten_left_are_enough_for_nine_and_not_for_eleven(ten: Testbed) -> None:
+    # 18 minutes of a node are 10.8 UA
+    said = re.search(REFUSED, refused(ten, f"sbatch {NODE} -t 19 --wrap true"))
+    assert said
+    assert (round(float(said[1])), float(said[3])) == (10, 11.4)
+    job = mine(ten, f"sbatch --parsable {NODE} -t 15 --wrap 'sleep 600'")
+    ten.wait_for(job, "RUNNING")
+    assert table(ten)["running"] + table(ten)["used"] == pytest.approx(9 + ten_used(ten), abs=0.02)
+    refresh(ten)
+    # what runs may end early: the next one is told, and waits
+    waits = ten.run(LOGIN, f"cd {SCRATCH} && sbatch {NODE} -t 15 --wrap true", ME)
+    assert re.search(r"has \S+ UA left, of which running jobs may need \S+ UA: this job may wait", waits.stderr)
+    other = waits.stdout.split()[-1]
+    ten.wait_for(other, "PENDING", "AssocGrpBillingMinutes")
+    ten.out(LOGIN, f"scancel {job}", ME)
+    ten.wait_for(other, "COMPLETED")
+
+
+def ten_used(dumont: Testbed) -> float:
+    """Return what was used before the 10 UA that are left now."""
+    return table(dumont)["limit"] - 10
+
+
+@pytest.mark.promise("SDU-025", "SDU-027")
+@pytest.mark.parametrize(
+    ("options", "cost"),
+    [
+        ("-p gdl --exclusive -t 8", 10.67),
+        ("-p nvidia --exclusive -N 2 -t 9", 10.8),
+        ("-p nvidia --exclusive -n 25 -t 9", 10.8),
+        ("-p nvidia --exclusive -N 1-2 -t 9", 10.8),
+        ("-p nvidia_dev -n 24 -t 17", 10.2),
+        ("-p nvidia_dev -n 3 -t 20 --array=1-8", 10.67),
+        ("-p nvidia_dev,gdl --exclusive -t 8", 10.67),
+        ("-p nvidia_small --exclusive", 36.0),
+    ],
+)
+def test_the_most_that_a_job_may_cost_counts(ten: Testbed, options: str, cost: float) -> None:
+    said = re.search(REFUSED, refused(ten, f"sbatch -o /dev/null {options} --wrap true"))
+    assert said
+    assert float(said[3]) == cost
+
+
+@pytest.mark.promise("SDU-027")
+def test_no_change_of_a_job_gets_around_the_budget(ten: Testbed) -> None:
+    """A change that the plugin cannot price, as that of an exclusive job, is taken, and the job never starts."""
+    shared = mine(ten, "sbatch --parsable -H -p nvidia -n 24 -t 10 -o /dev/null --wrap true")
+    assert re.search(REFUSED, refused(ten, f"scontrol update job={shared} timelimit=40"))
+    whole = mine(ten, f"sbatch --parsable -H {NODE} -t 10 --wrap true")
+    mine(ten, f"scontrol update job={whole} timelimit=40")
+    mine(ten, f"scontrol release {whole}")
+    ten.wait_for(whole, "PENDING", "AssocGrpBillingMinutes")
+
+
+@pytest.mark.promise("SDU-027")
+def test_slurm_itself_keeps_the_budget_when_nothing_tells_the_plugin(ten: Testbed) -> None:
+    ten.out(CONTROLLER, "systemctl stop gpupool-budgets.timer && rm /run/gpupool-budgets/budgets")
+    try:
+        job = mine(ten, f"sbatch --parsable {NODE} -t 19 --wrap true")
+        ten.wait_for(job, "PENDING", "AssocGrpBillingMinutes")
+    finally:
+        ten.out(CONTROLLER, "systemctl start gpupool-budgets.timer")
+
+
+@pytest.mark.promise("SDU-002", "SDU-027")
+def test_a_coordinator_divides_the_budget_and_cannot_raise_it(ten: Testbed) -> None:
+    for attempt in (
+        f"modify account {PROJECT} set GrpTRESMins=billing=60000",
+        f"modify account {PROJECT} set GrpTRESMins=billing=-1",
+        f"modify account {PROJECT} set RawUsage=0",
+        f"modify user {ME} where account={PROJECT} set RawUsage=0",
+        "add account mine parent=premiumproj",
+    ):
+        used = table(ten)
+        refused(ten, f"sacctmgr -i {attempt}")
+        assert table(ten) == used, attempt
+    share = f"sacctmgr -i modify user {COLLEAGUE} where account={PROJECT} set GrpTRESMins=billing="
+    mine(ten, f"sacctmgr -i add account part parent={PROJECT}; sacctmgr -i add user {ME} account=part")
+    try:
+        mine(ten, f"{share}{-int(-table_used(ten, COLLEAGUE) * 60 // 1) + 120}")
+        refresh(ten)
+        assert "User usuario2 has 2.0" in refused(ten, f"sbatch {NODE} -t 5 --wrap true", COLLEAGUE)
+        # an account below the project's is charged to the project, too
+        assert re.search(REFUSED, refused(ten, f"sbatch -A part {NODE} -t 19 --wrap true"))
+        used = table(ten)["used"]
+        ten.wait_for(mine(ten, f"sbatch --parsable -A part {NODE} -t 1 --wrap 'sleep 3'"), "COMPLETED")
+        until(lambda: table(ten)["used"] > used, "the job is charged to the project")
+        used = table(ten)["used"]
+    finally:
+        ten.out(CONTROLLER, f"sacctmgr -i delete user {ME} account=part; sacctmgr -i delete account part; {share}-1")
+    # nor do those come back who have left, nor what they used with them
+    ten.out(CONTROLLER, "systemctl restart slurmctld")
+    until(lambda: ten.run(CONTROLLER, "scontrol ping").returncode == 0, "slurmctld runs again")
+    assert table(ten)["used"] == used
+
+
+def table_used(dumont: Testbed, user: str) -> float:
+    """Return what a user of the project has used, in UA."""
+    shares = json.loads(dumont.out(CONTROLLER, "sshare --all --json"))["shares"]["shares"]
+    usage = next(it for it in shares if (it["name"], it["parent"]) == (user, PROJECT))["tres"]["usage"]
+    return float(next(it["value"] for it in usage if it["name"] == "billing")) / HOUR
+
+
+@pytest.mark.promise("SDU-027")
+def test_a_budget_is_raised_by_the_inventory(ten: Testbed) -> None:
+    refused(ten, f"sbatch {NODE} -t 19 --wrap true")
+    code, changes = ten.plan("--limit", CONTROLLER)
+    assert (code, changes) == (3, {CONTROLLER: [f"Account limits | account {PROJECT}"]})
+    done = ten.apply("--limit", CONTROLLER)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert table(ten)["limit"] == 100_000
+    refresh(ten)
+    ten.wait_for(mine(ten, f"sbatch --parsable {NODE} -t 19 --wrap true"), "COMPLETED")
+    assert ten.plan("--limit", CONTROLLER) == (0, {})
+
+
+@pytest.mark.promise("SDU-025", "SDU-044")
+def test_sreport_and_our_table_agree_to_the_hundredth(dumont: Testbed) -> None:
+    until(lambda: not dumont.out(LOGIN, "squeue -h -o %A | tee /dev/stderr | xargs -r scancel"), "all jobs have ended")
+    both = ((ME, f"{NODE} -t 5"), (COLLEAGUE, "-p gdl --exclusive -t 5 -o /dev/null"))
+    for job in [mine(dumont, f"sbatch --parsable {command} --wrap 'sleep 20'", user=user) for user, command in both]:
+        dumont.wait_for(job, "COMPLETED")
+    to_the_past(dumont)
+    command = "sreport -nP -t seconds -T billing cluster AccountUtilizationByUser start=2021-06-01 end=now"
+    rows = [line.split("|") for line in dumont.out(LOGIN, f"{command} Accounts={PROJECT}", ME).splitlines()]
+    # users of an account that has left have lines, too
+    users = [row for row in rows if row[2]]
+    assert [row[:4] for row in users if row[1] == PROJECT] == [
+        ["sdumont", PROJECT, ME, "User One"],
+        ["sdumont", PROJECT, COLLEAGUE, "User Two"],
+    ]
+    total = next(int(row[5]) for row in rows if row[1] == PROJECT and not row[2])
+    assert total == sum(int(row[5]) for row in users), "the project's line is the sum"
+    assert f"{total / HOUR:.2f}" == f"{table(dumont)['used']:.2f}"
+    shown = dumont.out(LOGIN, f"budget -A {PROJECT}", ME).splitlines()[1].split()
+    assert shown[:4] == [PROJECT, "-", "100000.00", f"{total / HOUR:.2f}"]
+    assert shown[-1] == "UA"

@@ -1,0 +1,150 @@
+"""Budgets: the submit plugin in a real Lua, what slurm.conf and slurmdbd get, and which nodes have what."""
+
+import time
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from inventories import INVENTORY
+from submitted import LUAS, NO_VAL, Plugin
+
+from gpupool.cluster.load import load
+from gpupool.compile import files_of
+from gpupool.compile.slurm.accounting import entities
+from gpupool.compile.slurm.budgets import COMMAND, FILE, SERVICE, TIMER
+from gpupool.compile.slurm.conf import slurm_conf
+from gpupool.compile.slurm.submit import job_submit_lua
+
+PARTITIONS = {"nvidia": 2880, "nvidia_dev": 20, "gdl": 2880}
+WHOLE = {"shared": 0}
+#: 10 UA are left of 100, of which running jobs may need 4; bob has a part of 2.
+LINES = "\n".join(
+    ["red\t\tred\t360000\t324000\t14400", "red\tbob\tbob\t7200\t0\t0", "part\t\tred\t360000\t324000\t14400"]
+)
+
+
+@pytest.fixture(params=LUAS, ids=lambda it: it.__name__.rpartition(".")[2])
+def project(request: pytest.FixtureRequest, tmp_path: Path) -> Plugin:
+    """The plugin of a cluster with prices, which is told of these budgets."""
+    lua: ModuleType = request.param
+    file = tmp_path / "budgets"
+    file.write_text(f"{int(time.time())}\n{LINES}")
+    text = job_submit_lua(load(INVENTORY / "santos-dumont"))
+    assert text is not None
+    return Plugin(text.replace(FILE, str(file)), lua, PARTITIONS)
+
+
+def ask(project: Plugin, **fields: Any) -> tuple[bool, str]:
+    answer = project.submit(**{"work_dir": "/scratch", "partition": "nvidia", **fields})
+    assert answer.logged == []
+    return answer.accepted, " ".join(answer.told)
+
+
+@pytest.mark.promise("SDU-027")
+def test_the_refusal_names_the_budget_and_the_price(project: Plugin) -> None:
+    assert ask(project, time_limit=10, **WHOLE) == (True, "")
+    accepted, told = ask(project, time_limit=17, **WHOLE)
+    assert not accepted
+    assert told == (
+        "Account red has 10.00 UA left of its budget of 100.00 UA, and this job may cost up to 10.20 UA: "
+        "request less time (--time) or less of the cluster."
+    )
+
+
+@pytest.mark.promise("SDU-027")
+def test_who_may_have_to_wait_for_running_jobs_is_told(project: Plugin) -> None:
+    accepted, told = ask(project, time_limit=15, **WHOLE)
+    assert accepted
+    assert (
+        told
+        == "Account red has 10.00 UA left, of which running jobs may need 4.00 UA: this job may wait until they end."
+    )
+
+
+@pytest.mark.promise("SDU-025", "SDU-026")
+@pytest.mark.parametrize(
+    ("fields", "cost"),
+    [
+        ({"time_limit": 60, **WHOLE}, "36.00"),
+        ({"time_limit": 60, "partition": "gdl", **WHOLE}, "80.00"),
+        ({"time_limit": 20, "partition": "nvidia,gdl", **WHOLE}, "26.67"),
+        ({"partition": "nvidia_dev", **WHOLE}, "12.00"),
+        ({"time_limit": 30, "min_nodes": 1, "max_nodes": 3, **WHOLE}, "54.00"),
+        ({"time_limit": 30, "num_tasks": 25, **WHOLE}, "36.00"),
+        ({"time_limit": 30, "num_tasks": 4, "ntasks_per_node": 2, **WHOLE}, "36.00"),
+        ({"time_limit": 60, "num_tasks": 3, "cpus_per_task": 5}, "22.00"),
+        ({"time_limit": 60, "min_nodes": 8, "max_nodes": 8}, "12.00"),
+        ({"time_limit": 60, "array_inx": "1-11"}, "11.00"),
+        ({"time_limit": 60, "array_inx": "0-40:4,50%2"}, "12.00"),
+    ],
+)
+def test_a_job_is_priced_by_the_most_that_it_may_get(project: Plugin, fields: dict[str, Any], cost: str) -> None:
+    accepted, told = ask(project, **fields)
+    assert not accepted
+    assert f"may cost up to {cost} UA" in told
+
+
+def test_a_part_for_a_user_is_for_that_user(project: Plugin) -> None:
+    assert ask(project, time_limit=5, **WHOLE) == (True, "")
+    accepted, told = ask(project, time_limit=5, user_name="bob", **WHOLE)
+    assert not accepted
+    assert told.startswith("User bob has 2.00 UA left of its budget of 2.00 UA")
+
+
+def test_an_account_below_is_charged_to_the_one_above_and_others_to_none(project: Plugin) -> None:
+    assert "Account red has" in ask(project, account="Part", time_limit=30, **WHOLE)[1]
+    assert ask(project, account="blue", time_limit=2880, **WHOLE) == (True, "")
+
+
+def test_a_change_is_priced_and_a_running_job_is_left_alone(project: Plugin) -> None:
+    record = {
+        "account": "red",
+        "partition": "nvidia",
+        "num_tasks": 24,
+        "time_limit": 10,
+        "job_state": 0,
+        "user_name": "ann",
+    }
+    assert project.modify({"time_limit": 5}, record).accepted
+    assert not project.modify({"time_limit": 30}, record).accepted
+    assert not project.modify({"partition": "gdl", "time_limit": 15}, record).accepted
+    assert project.modify({"time_limit": 30}, {**record, "job_state": 1}).accepted
+    assert project.modify({"time_limit": 30}, record, uid=0).accepted
+
+
+@pytest.mark.parametrize("text", [None, "", "red\t\n", LINES, f"1\n{LINES}"])
+def test_without_a_fresh_file_slurm_itself_has_to_do(project: Plugin, tmp_path: Path, text: str | None) -> None:
+    (tmp_path / "budgets").unlink()
+    if text is not None:
+        (tmp_path / "budgets").write_text(text)
+    assert ask(project, time_limit=2880, **WHOLE) == (True, "")
+
+
+def test_a_job_without_an_end_is_refused(project: Plugin) -> None:
+    assert not ask(project, time_limit=0xFFFFFFFF)[0]
+    assert not ask(project, time_limit=NO_VAL, **WHOLE)[0], "two days of a node"
+
+
+@pytest.mark.promise("SDU-027")
+def test_slurm_never_forgets_what_was_used_and_every_job_has_an_end() -> None:
+    cluster = load(INVENTORY / "santos-dumont")
+    text = slurm_conf(cluster)
+    for line in ("PriorityDecayHalfLife=0", "PriorityUsageResetPeriod=NONE", "PriorityCalcPeriod=1"):
+        assert f"\n{line}\n" in text
+    assert "PartitionName=nvidia_dev " in text
+    assert text.count(" DefaultTime=") == len(cluster.partitions)
+    assert " MaxTime=20 DefaultTime=20 " in text
+    assert entities(cluster)["accounts"]["projeto"]["GrpTRESMins"] == {"billing": 100_000 * 60}
+    others = slurm_conf(load(INVENTORY / "skynet"))
+    assert "Decay" not in others
+    assert "DefaultTime" not in others
+
+
+def test_heads_have_the_table_and_controllers_what_tells_the_plugin() -> None:
+    cluster = load(INVENTORY / "santos-dumont")
+    paths = {name: {file.path for file in files_of(cluster, node, "budgets")} for name, node in cluster.nodes.items()}
+    assert COMMAND in paths["login"]
+    assert not {SERVICE, TIMER} & paths["login"]
+    assert {COMMAND, SERVICE, TIMER} <= paths["sdumont-ctl"]
+    assert not paths["sdumont3000"] | paths["sdumont-fs"]
