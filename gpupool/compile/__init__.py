@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.slurm import arbiter, conf, health, jobs
+from gpupool.compile.slurm import arbiter, conf, elastic, health, jobs
 from gpupool.compile.system import (
     base,
     conda,
@@ -43,6 +43,7 @@ FILES: Mapping[str, Generator] = {
     "slurm": conf.files,
     "controller": daemons.controller,
     "arbiter": arbiter.files,
+    "elastic": elastic.files,
     "jobs": jobs.files,
     "health": health.files,
     "compute": daemons.compute,

@@ -6,6 +6,7 @@ from gpupool.cluster.checks import (
     access,
     docker,
     drivers,
+    elastic,
     homes,
     jobs,
     limits,
@@ -49,6 +50,7 @@ _OTHERS = (
     docker,
     singularity,
     jobs,
+    elastic,
 )
 CHECKS = (*NAMES, *(check for room in _OTHERS for check in _in(room)))
 

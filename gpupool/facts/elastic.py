@@ -1,0 +1,21 @@
+"""What slurmctld keeps of each node as its `Extra`."""
+
+from pyinfra.api.command import StringCommand
+
+from gpupool.facts.look import Look
+from gpupool.facts.script import ask
+from gpupool.shell import shell_file
+
+_LOOK = shell_file(__package__, "elastic.sh")
+
+
+class Stamps(Look[dict[str, str]]):
+    """The `Extra` of each node that has one, by the node's name in Slurm; nothing while no slurmctld answers."""
+
+    def command(self) -> StringCommand:
+        """Ask slurmctld."""
+        return ask(_LOOK)
+
+    def read(self, lines: list[str]) -> dict[str, str]:
+        """Read the answer."""
+        return dict(line.split(" ", 1) for line in lines)
