@@ -13,17 +13,9 @@ LOG_OPTIONS = ("--log-driver", "json-file", "--log-opt", "max-size=1m")
 def shape(spec: Spec, box: Container) -> str:
     """Return a digest of what cannot be changed in a standing container; its image is not part of it."""
     volumes = {volume.key: [volume.source, volume.size, volume.kind] for volume in spec.volumes}
+    own = [*box.disks, box.nests, *(["switches"] if box.switches else [])]
     facts = [
-        [
-            spec.network,
-            spec.suite,
-            box.address,
-            box.hostname,
-            box.gpus,
-            *box.disks,
-            box.nests,
-            *([True] if box.switches else []),
-        ],
+        [spec.network, spec.suite, box.address, box.hostname, box.gpus, *own],
         sorted([path, key, *volumes[key]] for key, path in box.volumes.items()),
     ]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]

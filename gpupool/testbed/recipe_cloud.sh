@@ -6,6 +6,7 @@
 packages=/usr/lib/python3/dist-packages
 printf '%s' "$driver" > $packages/testbed_cloud.py
 printf '{}\n' > $packages/testbed_cloud.json
+chgrp slurm $packages/testbed_cloud.json && chmod 640 $packages/testbed_cloud.json
 printf '%s' "$switch" > /usr/local/sbin/testbed-switch
 chmod 755 /usr/local/sbin/testbed-switch
 cat > /etc/systemd/system/testbed-switch.socket <<'END'

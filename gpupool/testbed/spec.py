@@ -47,7 +47,8 @@ class Container:
 
     `volumes` maps a volume's key to a path; `roles` are words for people, who see them in a status. `disks` are paths
     that are no layers of the image, so that containers in it can have theirs there; `nests` lets its users have
-    namespaces of their own. One that `switches` may switch all of them on and off. With a `machine` the container holds QEMU, and the node is the virtual machine in it.
+    namespaces of their own. One that `switches` may switch all of them on and off. With a `machine` the container
+    holds QEMU, and the node is the virtual machine in it.
     """
 
     name: str

@@ -25,6 +25,9 @@ Address = Annotated[
     str, Field(strict=True, description="IPv4 address, or a range of the same length as the name's: 10.66.1.[1-4]")
 ]
 
+# of libcloud, or module and class of a driver that Python finds on the controllers
+Provider = Annotated[str, Field(strict=True, pattern=r"^[a-z][a-z0-9_]*$|^[a-z][a-z0-9_.]*:[A-Za-z][A-Za-z0-9_]*$")]
+
 
 class Totals(Fact):
     """Totals of the whole cluster; only used to check the inventory."""
@@ -67,9 +70,7 @@ class Hardware(Fact):
 class Cloud(Fact):
     """Where elastic nodes are started and stopped, by Apache Libcloud on the controllers."""
 
-    driver: Annotated[
-        str, Field(strict=True, pattern=r"^[a-z][a-z0-9_]*$|^[a-z][a-z0-9_.]*:[A-Za-z][A-Za-z0-9_]*$")
-    ] = Field(
+    driver: Provider = Field(
         description="Libcloud's name of the provider, such as gce, openstack or ec2; MODULE:CLASS of a site's own."
     )
     arguments: dict[VariableName, Word] = Field(

@@ -32,7 +32,7 @@ class Progress:
 
 
 class Wishes:
-    """The folder of the wishes. It is beside slurmctld's state: what is in it outlives both, and a backup has it too."""
+    """The folder of the wishes. It is beside slurmctld's state: a backup has it too, and no restart loses it."""
 
     def __init__(self, folder: str) -> None:
         self.folder = Path(folder)
