@@ -11,7 +11,7 @@ _SECRETS = ("key", "secret", "password", "token", "credential")
 def ensure_elastic_nodes_can_be_switched(site: Site) -> Iterator[Complaint]:
     """They are in a cloud, and nothing but jobs is on them; whoever serves others is always on."""
     storage = site.inventory.storage
-    servers = {entry.server for entry in (*storage.exports.values(), *storage.pools.values()) if entry.server}
+    servers = {export.server for export in storage.exports.values()} | {pool.server for pool in storage.pools.values()}
     for index, node in enumerate(site.inventory.nodes):
         path = ("nodes", index, "elastic")
         if not node.elastic:

@@ -22,8 +22,12 @@ def states(host: str) -> dict[str, set[str]]:
 
 
 def mark_down(node: str, reason: str) -> None:
-    """Set a node down: its jobs are requeued, and it gets none until it registers, or an admin resumes it."""
+    """Set a node down, which requeues its jobs, and have slurmctld wish it off: it waits for the node no more.
+
+    The node gets no job until an admin resumes it.
+    """
     _ask("scontrol", "update", f"NodeName={node}", "State=DOWN", f"Reason=gpupool: elastic: {reason}")
+    _ask("scontrol", "update", f"NodeName={node}", "State=POWER_DOWN")
 
 
 def _ask(*command: str) -> str:
