@@ -120,6 +120,8 @@ if node.elastic:
     elastic.check(cluster, node)
 if node.has("compute"):
     compute.apply(cluster, node)
+if node.elastic:
+    elastic.join(cluster, node)
 if node.has("head"):
     head.apply(cluster, node)
 if programs.files(cluster, node):

@@ -19,6 +19,11 @@ def check(cluster: Cluster, node: Node) -> None:
     files.put(name="Elastic check", files=files_of(cluster, node, "elastic"))
 
 
+def join(cluster: Cluster, node: Node) -> None:
+    """On a node that sleeps, when its slurmd runs: slurmctld may have missed that it is on."""
+    elastic.joined(name="Elastic node is on", node=node.slurm_name)
+
+
 def finish(cluster: Cluster, node: Node) -> None:
     """On a node that sleeps, when all else is done: it is now what the inventory says."""
     files.put(name="Elastic stamp", files=[stamp(cluster, node)])

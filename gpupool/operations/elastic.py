@@ -1,8 +1,20 @@
-"""What Slurm keeps of nodes that sleep: the digest of what each shall be, in its `Extra`."""
+"""What Slurm knows of nodes that sleep: that one is on, and the digest of what each shall be, in its `Extra`."""
 
-from gpupool.facts.elastic import Stamps
+from gpupool.facts.elastic import OwnState, Stamps
 from gpupool.operations.frame import Commands, look, operation
 from gpupool.operations.work import Work
+
+
+@operation
+def joined(node: str) -> Commands:
+    """Have slurmctld know that this node is on.
+
+    It does not hear a slurmd that starts while the node is being switched off, and then takes it for off.
+    """
+    work = Work()
+    if "POWERED_DOWN" in look(OwnState, "the node's state from slurmctld", node=node):
+        work.do("restart slurmd.service", "slurmctld takes the node for off", "systemctl", "restart", "slurmd")
+    yield from work.carry_out("slurmctld knows that the node is on")
 
 
 @operation

@@ -76,6 +76,9 @@ def switch_off(mlmini: Testbed) -> None:
 def asked_off(mlmini: Testbed) -> bool:
     """Ask Slurm to switch off those that are not off; False, so that one looks again."""
     awake = [node for node, state in states(mlmini).items() if state == {"IDLE", "CLOUD"}]
+    for node, state in states(mlmini).items():
+        if "POWERED_DOWN" in state and is_on(mlmini, node):
+            mlmini.switch_off(node)  # `testbed up` has started it while it was being switched off
     if awake:
         mlmini.out(CONTROLLER, f"scontrol update nodename={','.join(awake)} state=power_down")
     return True
@@ -310,9 +313,8 @@ def test_nodes_that_are_off_are_no_error_for_the_admin(off: Testbed) -> None:
 
 def test_a_node_that_wakes_older_than_the_inventory_is_named_and_runs_nothing(off: Testbed) -> None:
     mlmini = off
-    labs = mlmini.inventory / "labs.yml"
-    new = "  - {name: user_new_example_org, uid: 20009, account: research, partitions: [g2], default_partition: g2}\n"
-    labs.write_text(labs.read_text() + new)
+    file, zone = mlmini.inventory / "cluster.yml", "Europe/Berlin"
+    file.write_text(file.read_text().replace("  network:", f"  timezone: {zone}\n  network:"))
     done = mlmini.apply()
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"asleep: {', '.join(ALL)}" in done.stdout
@@ -320,13 +322,13 @@ def test_a_node_that_wakes_older_than_the_inventory_is_named_and_runs_nothing(of
     first = WORKERS[0]
     until(lambda: STALE in reason(mlmini, first), "the node is named", lambda: reason(mlmini, first))
     until(lambda: mlmini.job(job)["JobState"] == "PENDING", "its job waits")
-    assert mlmini.run(first, "id user_new_example_org").returncode
+    assert not mlmini.out(first, "readlink /etc/localtime").endswith(zone)
     # it is on, and waits for this
     done = mlmini.apply()
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"asleep: {', '.join(ALL[1:])}" in done.stdout
     assert ended(mlmini, job)["NodeList"] == first
-    assert mlmini.out(first, "id -u user_new_example_org") == "20009"
+    assert mlmini.out(first, "readlink /etc/localtime").endswith(zone)
     # the others are woken for it by hand
     mlmini.out(CONTROLLER, f"scontrol update nodename={','.join(ALL[1:])} state=power_up")
     for node in ALL[1:]:
