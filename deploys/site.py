@@ -5,6 +5,7 @@ One call a line, never a loop over roles: pyinfra knows an operation by the line
 
 from gpupool.compile.slurm import budgets as table
 from gpupool.compile.slurm import conf
+from gpupool.compile.slurm.elastic import sleepers
 from gpupool.compile.system import firewall as refusals
 from gpupool.compile.system import reaper as strays
 from gpupool.compile.system import reboot as rebooting
@@ -31,6 +32,7 @@ from gpupool.roles import (
     database,
     docker,
     driver,
+    elastic,
     fileserver,
     firewall,
     gpu,
@@ -98,6 +100,8 @@ if singularity_on(cluster, node):
     singularity.apply(cluster, node)
 if images_for(cluster, node):
     images.apply(cluster, node)
+if sleepers(cluster) and node.has("controller", "backup-controller"):
+    elastic.apply(cluster, node)
 if node == cluster.controllers[0]:
     slurm.apply(cluster, node)
 barrier(name="The configuration is tried")
@@ -114,8 +118,12 @@ if node.has("backup-controller"):
     controller.apply(cluster, node)
 if node.has("controller", "backup-controller"):
     arbiter.apply(cluster, node)
+if node.elastic:
+    elastic.check(cluster, node)
 if node.has("compute"):
     compute.apply(cluster, node)
+if node.elastic:
+    elastic.join(cluster, node)
 if node.has("head"):
     head.apply(cluster, node)
 if table.files(cluster, node):
@@ -146,3 +154,9 @@ if docker_on(cluster, node):
 base.finish(cluster, node)
 if node.gpus:
     driver.look(cluster, node)
+if node.elastic:
+    elastic.finish(cluster, node)
+if sleepers(cluster):
+    barrier(name="Nodes are what the inventory says")
+if sleepers(cluster) and node == cluster.controllers[0]:
+    elastic.tell(cluster, node)

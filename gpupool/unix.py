@@ -4,6 +4,8 @@ import re
 
 #: The folder of unit files that an admin, or gpupool, writes.
 UNITS = "/etc/systemd/system"
+#: Held by whoever applies to a node, as long as that lasts.
+APPLY_LOCK = "/run/gpupool-apply.lock"
 
 GROUP = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
 # people of a directory service have their domain in the name

@@ -2,6 +2,7 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_for, files_of, links_for
+from gpupool.compile.slurm.elastic import STAMP
 from gpupool.compile.system.driver import driver_for
 from gpupool.compile.system.names import links
 from gpupool.compile.system.packages import packages_for, versions_for
@@ -38,5 +39,5 @@ def finish(cluster: Cluster, node: Node) -> None:
 
 def paths(cluster: Cluster, node: Node) -> list[str]:
     """Return every path where a role puts a file or a link."""
-    known_there = [KNOWN, *([COMPONENTS] if driver_for(cluster, node) else [])]
+    known_there = [KNOWN, *([COMPONENTS] if driver_for(cluster, node) else []), *([STAMP] if node.elastic else [])]
     return [*(file.path for file in files_for(cluster, node)), *links_for(cluster, node), *known_there]

@@ -1,10 +1,12 @@
 """What `plan` and `apply` share: the target, the deploy, and how a report looks."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rich.table import Table
 
+from gpupool.asleep import asleep, stay_awake
 from gpupool.cli.screen import stderr
 from gpupool.engine.report import Change, Report
 from gpupool.errors import UsageError
@@ -41,8 +43,15 @@ def run(target: Target, *, execute: bool, limit: str | None, log: Path | None = 
     from gpupool.engine.drive import run as drive
     from gpupool.engine.progress import shown
 
+    names = chosen(target, limit)
+    resting = asleep(target, names)
+    if resting:
+        names = {node.name for node in target.nodes if names is None or node.name in names} - set(resting)
+    if execute:
+        stay_awake(target, names)
     with shown(stderr) as progress:
-        report = drive(target.hosts, SITE, execute=execute, progress=progress, limit=chosen(target, limit), log=log)
+        report = drive(target.hosts, SITE, execute=execute, progress=progress, limit=names, log=log)
+    report = replace(report, asleep=resting)
     if report.log_failure:
         stderr.print(f"--log {log}: {report.log_failure}: the end of this run is not in it", style="yellow")
     return report
@@ -102,7 +111,12 @@ def planned(report: Report) -> str:
     else:
         parts = [f"nothing to change on {good}"] if good else []
     summary = ", ".join([*parts, *([f"{failed} failed"] if failed else [])])
-    return f"{counted(len(report.hosts), 'node')}: {summary}"
+    return f"{counted(len(report.hosts), 'node')}: {summary}{passed_over(report.asleep)}"
+
+
+def passed_over(names: Sequence[str]) -> str:
+    """Return the end of a summary: which nodes are off and were passed over; "" without any."""
+    return f"; asleep: {', '.join(names)}" if names else ""
 
 
 def applied(report: Report) -> str:
@@ -118,7 +132,7 @@ def applied(report: Report) -> str:
         summary += f"; {len(failures)} failed: {', '.join(failures)}"
         if any(report.hosts[name].commands for name in failures):
             summary += "; changes of failed steps are not counted"
-    return summary
+    return summary + passed_over(report.asleep)
 
 
 def end_badly(report: Report) -> None:

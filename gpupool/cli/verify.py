@@ -1,6 +1,7 @@
 """`gpupool verify`: is it so? Read-only checks on the live nodes."""
 
-from gpupool.cli.running import announced_target, chosen, counted
+from gpupool.asleep import asleep
+from gpupool.cli.running import announced_target, chosen, counted, passed_over
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stderr, stdout
 from gpupool.terminal import styled
 
@@ -19,16 +20,17 @@ def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as
             seen.append(outcome)
             status.update(styled(f"{len(seen)} checks; {outcome.node}: {outcome.check}"))
 
-        outcomes = run(target, chosen(target, limit), tell)
+        names = chosen(target, limit) or {node.name for node in target.nodes}
+        resting = asleep(target, names)
+        outcomes = run(target, names - set(resting), tell)
     failed = [it for it in outcomes if not it.ok]
     if as_json:
-        print_json({"ok": not failed, "checks": [it.as_dict() for it in outcomes]})
+        print_json({"ok": not failed, "asleep": list(resting), "checks": [it.as_dict() for it in outcomes]})
     else:
         for it in failed:
             stdout.print(styled((it.node, "red"), f": {it.check}: {it.why}"))
         words = f"{counted(len(outcomes), 'check')} on {counted(len({it.node for it in outcomes}), 'node')}: "
-        stdout.print(
-            words + (f"{len(failed)} failed" if failed else "all pass"), style="bold red" if failed else "bold green"
-        )
+        words += (f"{len(failed)} failed" if failed else "all pass") + passed_over(resting)
+        stdout.print(words, style="bold red" if failed else "bold green")
     if failed:
         raise SystemExit(1)

@@ -30,6 +30,7 @@ def build(site: Site) -> model.Cluster:
         links={**storage.links, **space_links(site)},
         links_on=frozenset(site.node_table.select(links_on) if links_on else ()),
         gpu=inventory.gpu,
+        cloud=inventory.cloud,
         slurm=inventory.slurm,
         scheduler=inventory.scheduler,
         preemption=inventory.preemption,
@@ -69,7 +70,7 @@ def _nodes(site: Site) -> Iterator[model.Node]:
             cpus_kept=shape.cpus_kept_per_gpu if shape and entry.gpus and keeps_cpus(inventory.slurm.version) else 0,
             features=(*entry.gpus, *entry.features),
             managed=entry.managed,
-            elastic=entry.elastic is not None,
+            elastic=entry.elastic,
         )
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 from gpupool.cluster.schema.labs import Grant, Limits, Qos
-from gpupool.cluster.schema.machines import ClusterEntry, Gpu, GpuType
+from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
 from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Timer, Tool
 from gpupool.cluster.schema.storage import Storage
@@ -198,6 +198,7 @@ class Cluster:
     links: Mapping[str, str]
     links_on: frozenset[str]
     gpu: Gpu
+    cloud: Cloud | None
     slurm: Slurm
     scheduler: Scheduler
     preemption: Preemption

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.slurm import arbiter, budgets, conf, health, jobs
+from gpupool.compile.slurm import arbiter, budgets, conf, elastic, health, jobs
 from gpupool.compile.system import (
     base,
     conda,
@@ -44,6 +44,7 @@ FILES: Mapping[str, Generator] = {
     "controller": daemons.controller,
     "arbiter": arbiter.files,
     "budgets": budgets.files,
+    "elastic": elastic.files,
     "jobs": jobs.files,
     "health": health.files,
     "compute": daemons.compute,

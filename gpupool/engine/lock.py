@@ -18,8 +18,8 @@ import gevent
 from paramiko import Channel, SSHException, Transport
 
 from gpupool.shell import shell_file
+from gpupool.unix import APPLY_LOCK
 
-LOCK = "/run/gpupool-apply.lock"
 BEAT_SECONDS = 15.0
 LEASE_SECONDS = 120  # of silence, after which the node is free again
 WAIT_SECONDS = 10.0  # for one who has just ended, or was killed: sshd may not have noticed yet
@@ -77,7 +77,7 @@ def greet(transport: Transport, lock: bool, lost: Callable[[], None]) -> tuple[G
     `lost` is called when a lock that was held is gone. LockError when the node gives no answer to that.
     """
     act = "lock" if lock else "look"
-    arguments = [act, LOCK, f"{time.time():.0f} {whoami()}", str(LEASE_SECONDS), str(WAIT_SECONDS)]
+    arguments = [act, APPLY_LOCK, f"{time.time():.0f} {whoami()}", str(LEASE_SECONDS), str(WAIT_SECONDS)]
     began = time.time()
     try:
         with gevent.Timeout(WAIT_SECONDS + _ANSWER_SECONDS):

@@ -55,13 +55,15 @@ class HostReport:
 class Report:
     """A whole run: every node that was asked for, in inventory order.
 
-    `interrupted` when Ctrl-C ended it early; `log_failure` says why the log could not be written to its end.
+    `interrupted` when Ctrl-C ended it early; `log_failure` says why the log could not be written to its end. `asleep`
+    are nodes that were passed over because they are off.
     """
 
     hosts: Mapping[str, HostReport]
     seconds: float
     interrupted: bool = False
     log_failure: str | None = None
+    asleep: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -84,5 +86,6 @@ class Report:
             "ok": self.ok,
             "interrupted": self.interrupted,
             "seconds": round(self.seconds, 3),
+            "asleep": list(self.asleep),
             "hosts": {name: host.as_dict() for name, host in self.hosts.items()},
         }

@@ -11,7 +11,7 @@ NVIDIA_CONTROL = 255
 _SCRIPT = shell_file(__package__, "boot.sh")
 
 
-def script(*, cgroups: str, gpus: int, nameservers: tuple[str, ...], public_key: str) -> str:
+def script(*, cgroups: str, gpus: int, nameservers: tuple[str, ...], public_key: str, testbed: str = "") -> str:
     """Return the shell text that a container starts with, each time it starts."""
     assignments = values(
         resolv="".join(f"nameserver {address}\n" for address in nameservers),
@@ -20,6 +20,7 @@ def script(*, cgroups: str, gpus: int, nameservers: tuple[str, ...], public_key:
         controllers=" ".join(V1_CONTROLLERS) if cgroups == "v1" else "",
         major=str(MAJOR),
         devices=" ".join(_devices(gpus)),
+        testbed=testbed,
     )
     return assignments + _SCRIPT
 

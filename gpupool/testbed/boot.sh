@@ -1,7 +1,8 @@
 #!/bin/sh
 # What a container does before systemd, each time it starts: it turns docker's surroundings into those of a machine.
 # $resolv text of resolv.conf ("" for docker's), $login public key that root logs in with, $controllers of cgroup v1 (or
-# none) to be mounted below $v1, $devices NAME:MINOR of GPUs, $major their device number.
+# none) to be mounted below $v1, $devices NAME:MINOR of GPUs, $major their device number, $testbed the testbed that it
+# may switch on and off ("" for none).
 # shellcheck disable=SC2154 # these are set before it
 
 # A private cgroup2 tree, so that systemd can move processes about in it.
@@ -40,4 +41,5 @@ grep -qsF -- "$login" /root/.ssh/authorized_keys || echo "$login" >> /root/.ssh/
 for device in $devices; do
   [ -e "/dev/${device%:*}" ] || mknod -m 666 "/dev/${device%:*}" c "$major" "${device#*:}"
 done
+[ -z "$testbed" ] || echo "$testbed" > /root/testbed
 exec /lib/systemd/systemd

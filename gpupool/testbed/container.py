@@ -4,7 +4,7 @@ import hashlib
 import json
 
 from gpupool.compile.system.devices import MAJOR
-from gpupool.testbed import boot
+from gpupool.testbed import boot, docker
 from gpupool.testbed.spec import ANCHOR, LABEL, NODE_LABEL, SHAPE_LABEL, Container, Spec
 
 LOG_OPTIONS = ("--log-driver", "json-file", "--log-opt", "max-size=1m")
@@ -13,8 +13,9 @@ LOG_OPTIONS = ("--log-driver", "json-file", "--log-opt", "max-size=1m")
 def shape(spec: Spec, box: Container) -> str:
     """Return a digest of what cannot be changed in a standing container; its image is not part of it."""
     volumes = {volume.key: [volume.source, volume.size, volume.kind] for volume in spec.volumes}
+    own = [*box.disks, box.nests, *(["switches"] if box.switches else [])]
     facts = [
-        [spec.network, spec.suite, box.address, box.hostname, box.gpus, *box.disks, box.nests],
+        [spec.network, spec.suite, box.address, box.hostname, box.gpus, *own],
         sorted([path, key, *volumes[key]] for key, path in box.volumes.items()),
     ]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
@@ -25,7 +26,8 @@ def create(
 ) -> list[str]:
     """Return the docker arguments that create this container without starting it."""
     host, _, domain = box.hostname.partition(".")
-    start = boot.script(cgroups=cgroups, gpus=box.gpus, nameservers=nameservers, public_key=public_key)
+    testbed = spec.id if box.switches else ""
+    start = boot.script(cgroups=cgroups, gpus=box.gpus, nameservers=nameservers, public_key=public_key, testbed=testbed)
     return [
         "create",
         *("--name", spec.part(box.name)),
@@ -38,6 +40,8 @@ def create(
         *(word for key, path in box.volumes.items() for word in ("--volume", f"{spec.part(key)}:{path}")),
         # docker removes those without a name together with the container
         *(word for path in box.disks for word in ("--volume", path)),
+        # /root is root's alone
+        *(("--mount", f"type=bind,source={docker.socket()},target=/root/docker.sock") if box.switches else ()),
         # users' namespaces get a /proc of their own only where nothing covers parts of it
         *(("--security-opt", "systempaths=unconfined") if box.nests else ()),
         *LOG_OPTIONS,

@@ -52,6 +52,12 @@ def attempt(
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
+def socket() -> str:
+    """Return the path of dockerd's socket on this machine."""
+    kind, _, path = os.environ.get("DOCKER_HOST", "").partition("://")
+    return path if kind == "unix" else "/var/run/docker.sock"
+
+
 def stop_waiting() -> None:
     """End every docker command that is under way, so that those who wait for one can tidy up and go."""
     for process in tuple(_running):

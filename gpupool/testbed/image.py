@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,7 +35,7 @@ class Line:
     repository: str
     what: str
     base: Callable[[Mapping[str, str], Mapping[str, str]], str]
-    layer: Callable[[Mapping[str, str], Iterable[str]], str]
+    layer: Callable[[Mapping[str, str], Collection[str]], str]
     before: str = ""
     on: "Line | None" = None
 

@@ -9,10 +9,12 @@ from dataclasses import replace
 from typing import Literal
 
 from gpupool.cluster.model import Account, Cluster, Drivers, Mount, Node
+from gpupool.cluster.schema.machines import Cloud
 from gpupool.cluster.schema.scheduling import LabShare
 from gpupool.cluster.schema.software import Software
 from gpupool.cluster.schema.testbed import Testbed
 from gpupool.cluster.units import format_size
+from gpupool.compile.slurm.elastic import sleepers
 from gpupool.compile.system import singularity
 from gpupool.compile.system.docker import docker_on
 from gpupool.compile.system.packages import packages_for
@@ -21,6 +23,7 @@ from gpupool.testbed.spec import Container, Spec, Volume
 from gpupool.testbed.vm import choice as vm_choice
 
 OPEN_FILES = 4096  # a container cannot have more than its host, and a limit above that would refuse all logins
+CLOUD_CREDENTIALS = "/usr/lib/python3/dist-packages/testbed_cloud.json"  # none are needed; recipe_cloud.sh puts it
 SHARED = "/testbed"  # where a node finds the directories that it shares with others
 
 
@@ -42,6 +45,9 @@ def stand_in(
     if overlay is None:
         raise TestbedError(f"the inventory of {cluster.name} has no testbed: set its nodes (testbed: nodes:)")
     nodes = _moved(cluster, network or overlay.network)
+    if any(node.name in machines for node in cluster.controllers):
+        # a machine has no way to docker, which would have to switch the others
+        nodes = {name: replace(node, elastic=False) for name, node in nodes.items()}
     vm_choice.ensure_fit(cluster, nodes, machines, cgroup)
     emulated = all(node.name in machines for node in nodes.values() if node.has("compute"))
     pool = sum(node.gpu_count for node in nodes.values() if node.has("compute"))
@@ -70,6 +76,7 @@ def stand_in(
             replace(it, nodes=tuple(n for n in it.nodes if n in nodes and vm_choice.joined(it, n, machines)))
             for it in cluster.mounts
         ),
+        cloud=_cloud(cluster, overlay) if any(node.elastic for node in nodes.values()) else None,
         slurm=slurm,
         software=_software(cluster.software, overlay),
         preemption=preemption,
@@ -83,6 +90,13 @@ def stand_in(
             cpus="real" if vm_choice.true_cpus(nodes, machines) else "claimed",
         ),
     )
+
+
+def _cloud(cluster: Cluster, overlay: Testbed) -> Cloud | None:
+    """Return the cloud whose machines are the containers, and which is quicker."""
+    times = {key: getattr(overlay, key) for key in ("idle_after", "boot_timeout", "shutdown_timeout")}
+    own = {"driver": "testbed_cloud:Containers", "arguments": {}, "credentials": CLOUD_CREDENTIALS}
+    return cluster.cloud.model_copy(update={**own, **times}) if cluster.cloud else None
 
 
 def _recount(cluster: Cluster) -> dict[str, str]:
@@ -103,8 +117,8 @@ def _software(software: Software, overlay: Testbed) -> Software:
 
 
 def _moved(cluster: Cluster, network: str | None) -> dict[str, Node]:
-    # none is elastic: the containers are there all the time. All are managed: there are no others who would
-    kept = {name: replace(cluster.nodes[name], elastic=False, managed=True) for name in cluster.testbed_nodes}
+    # all are managed: there are no others who would
+    kept = {name: replace(cluster.nodes[name], managed=True) for name in cluster.testbed_nodes}
     if homeless := [name for name, node in kept.items() if node.address is None]:
         raise TestbedError(f"{', '.join(homeless)}: a node of a testbed needs an address in the inventory")
     if network is None:
@@ -191,6 +205,7 @@ def _container(cluster: Cluster, node: Node) -> Container:
         },
         machine=vm_choice.machine_of(cluster, node) if node.name in cluster.drivers.machines else None,
         disks=(docker.data_root,) if docker and node.name not in cluster.drivers.machines else (),
+        switches=node.has("controller", "backup-controller") and bool(sleepers(cluster)),
         nests=bool(docker or singularity.singularity_on(cluster, node)),
     )
 

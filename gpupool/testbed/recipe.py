@@ -2,7 +2,8 @@
 
 import hashlib
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from importlib import resources
 
 from gpupool.shell import shell_file, values
 
@@ -96,6 +97,14 @@ _DOCKER = values(
     start=shell_file(__package__, "recipe_docker_start.sh"), hook=shell_file(__package__, "recipe_docker_hook.sh")
 ) + shell_file(__package__, "recipe_docker.sh")
 
+#: What brings libcloud, and needs a cloud in a testbed.
+CLOUD_PACKAGE = "python3-libcloud"
+
+_CLOUD = values(
+    driver=resources.files(__package__).joinpath("cloud_driver.py").read_text(encoding="utf-8"),
+    switch=resources.files(__package__).joinpath("cloud_switch.py").read_text(encoding="utf-8"),
+) + shell_file(__package__, "recipe_cloud.sh")
+
 _TIDY = shell_file(__package__, "recipe_tidy.sh")
 
 _BASE = shell_file(__package__, "recipe_base.sh")
@@ -108,9 +117,10 @@ def base(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
     return trust(certificates) + install(exports, BASE_PACKAGES) + late + masks + _CHRONY + tidy()
 
 
-def layer(exports: Mapping[str, str], packages: Iterable[str]) -> str:
+def layer(exports: Mapping[str, str], packages: Collection[str]) -> str:
     """Return the shell text that puts packages on top of the base, without starting or configuring any of them."""
-    return install(exports, packages) + _CHRONY + _DOCKER + tidy()
+    cloud = _CLOUD if CLOUD_PACKAGE in packages else ""
+    return install(exports, packages) + _CHRONY + _DOCKER + cloud + tidy()
 
 
 def key(*parts: str) -> str:

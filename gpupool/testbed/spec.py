@@ -47,8 +47,9 @@ class Container:
 
     `packages` are names, or `NAME/SUITE` of another suite of Debian. `volumes` maps a volume's key to a path; `roles`
     are words for people, who see them in a status. `disks` are paths that are no layers of the image, so that
-    containers in it can have theirs there; `nests` lets its users have namespaces of their own. With a `machine` the
-    container holds QEMU, and the node is the virtual machine in it.
+    containers in it can have theirs there; `nests` lets its users have namespaces of their own. One that `switches` may
+    switch all of them on and off. With a `machine` the container holds QEMU, and the node is the virtual machine in
+    it.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Container:
     machine: Machine | None = None
     disks: tuple[str, ...] = ()
     nests: bool = False
+    switches: bool = False
 
 
 @dataclass(frozen=True)

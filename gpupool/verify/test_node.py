@@ -26,8 +26,7 @@ def test_node_finds_all_others_by_name(cluster: Cluster, node: Node, host: Host)
 
 
 def test_host_keys_of_all_nodes_are_known(cluster: Cluster, node: Node, host: Host) -> None:
-    # machines that come and go have new keys each time
-    wanted = [it.name for it in cluster.nodes.values() if it.managed and it.address and not it.elastic]
+    wanted = [it.name for it in cluster.nodes.values() if it.managed and it.address]
     there = known_in(host.run(f"cat {KNOWN}").stdout.splitlines())
     missing = [name for name in wanted if name not in there]
     assert not missing, f"no host key in {KNOWN} of: {', '.join(missing)}"

@@ -8,6 +8,7 @@ import pytest
 from gpupool.cli.running import SITE
 from gpupool.cluster.load import load
 from gpupool.compile import files_for
+from gpupool.compile.slurm.elastic import STAMP
 from gpupool.engine.drive import run
 from gpupool.facts.host_keys import KNOWN
 from gpupool.target import Target
@@ -28,4 +29,4 @@ def test_all_nodes_come_through(inventory: Path, kind: str) -> None:
     assert list(report.hosts) == [node.name for node in target.nodes]
     for node in target.nodes:
         put = {it[0] for it in empty_nodes.staged(node.name)}
-        assert put == {KNOWN, *(file.path for file in files_for(cluster, node))}
+        assert put == {KNOWN, *(file.path for file in files_for(cluster, node)), *([STAMP] if node.elastic else [])}

@@ -1,13 +1,19 @@
 #!/bin/sh
-# Stands for the installer of Miniforge or Miniconda, with its interface: -b asks nothing, -p is where. Like theirs it
-# refuses a place where something is, and knows its own path ever after. What it installs creates and activates environments; their python says where it is.
+# Stands for the installer of Miniforge or Miniconda, with its interface: -b asks nothing, -p is where, and without them
+# it asks. Like theirs it refuses a place where something is, and knows its own path ever after. What it installs
+# creates and activates environments; their python says where it is.
 
 set -eu
 batch='' prefix=
 while getopts bp: option; do
   case $option in b) batch=1;; p) prefix=$OPTARG;; *) exit 2;; esac
 done
-[ "$batch" ] || { echo 'this stand-in asks no questions: use -b' >&2; exit 2; }
+if [ -z "$batch" ]; then
+  printf 'Please, press ENTER to continue\n>>> '; read -r _
+  printf 'Do you accept the license terms? [yes|no]\n>>> '; read -r accepted; [ "$accepted" = yes ] || exit 2
+  printf 'Miniconda3 will now be installed into this location:\n[%s] >>> ' "$HOME/miniconda3"; read -r prefix
+  prefix=${prefix:-$HOME/miniconda3}
+fi
 [ ! -e "$prefix" ] || { echo "ERROR: File or directory already exists: '$prefix'" >&2; exit 1; }
 mkdir -p "$prefix/bin" "$prefix/etc/profile.d" "$prefix/envs"
 echo "installing to $prefix, HOME is $HOME"

@@ -7,6 +7,7 @@ from gpupool.cluster.checks import (
     budgets,
     docker,
     drivers,
+    elastic,
     homes,
     jobs,
     limits,
@@ -51,6 +52,7 @@ _OTHERS = (
     docker,
     singularity,
     jobs,
+    elastic,
 )
 CHECKS = (*NAMES, *(check for room in _OTHERS for check in _in(room)))
 

@@ -116,7 +116,7 @@ def ensure_addresses_lie_in_the_network(site: Site) -> Iterator[Complaint]:
     for node in site.node_table.nodes:
         path: Path = (*node.path, "address")
         if node.address is None:
-            if node.entry.managed and not node.entry.elastic:
+            if node.entry.managed:
                 yield Complaint(node.path, f"{node.name} has no address", "add one, or managed: false")
             continue
         try:

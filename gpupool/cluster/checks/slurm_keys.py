@@ -5,7 +5,9 @@ OWN_KEYS = frozenset(
     ClusterName SlurmctldHost SlurmUser SlurmctldPort SlurmdPort SlurmdUser StateSaveLocation SlurmdSpoolDir
     SlurmctldPidFile SlurmdPidFile SlurmctldLogFile SlurmdLogFile SlurmctldTimeout AuthType AuthInfo CredType
     SlurmctldParameters SlurmdParameters SlurmdTimeout UnkillableStepTimeout UnkillableStepProgram ReturnToService
-    MaxJobCount RebootProgram ResumeTimeout ProctrackType TaskPlugin PrologFlags JobContainerType NamespaceType
+    SuspendTime SuspendTimeout SuspendRate SuspendProgram SuspendExcNodes SuspendExcParts SuspendExcStates
+    ResumeTimeout ResumeRate ResumeProgram ResumeFailProgram RebootProgram
+    MaxJobCount ProctrackType TaskPlugin PrologFlags JobContainerType NamespaceType
     TaskProlog Prolog Epilog JobSubmitPlugins JobAcctGatherType AccountingStorageType AccountingStorageHost
     AccountingStorageTRES AccountingStorageEnforce AccountingStoreFlags PriorityType PriorityWeightPartition
     PriorityWeightQOS PriorityWeightAge PriorityWeightFairshare PriorityWeightJobSize PrivateData SelectType

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from gpupool.cluster.schema.base import Entry, Name, Word
 from gpupool.cluster.schema.labs import Account, Partition, Qos, User
-from gpupool.cluster.schema.machines import ClusterEntry, Gpu, GpuType, Hardware, NodeEntry
+from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType, Hardware, NodeEntry
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
 from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Timer, Tool
 from gpupool.cluster.schema.storage import Storage
@@ -22,6 +22,7 @@ class Inventory(Entry):
     hardware: dict[Name, Hardware] = Field(default_factory=dict)
     nodes: tuple[NodeEntry, ...] = Field(min_length=1)
     gpu: Gpu = Field(default_factory=Gpu)
+    cloud: Cloud | None = None
     accounts: tuple[Account, ...] = ()
     users: tuple[User, ...] = ()
     qos: dict[Name, Qos] = Field(default_factory=dict)

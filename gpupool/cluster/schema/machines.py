@@ -4,7 +4,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gpupool.cluster.schema.base import Count, CudaVersion, Domain, Fact, Flag, Name, Nodes, VariableName, Word
+from gpupool.cluster.schema.base import (
+    Count,
+    CudaVersion,
+    Domain,
+    Fact,
+    Flag,
+    Name,
+    Nodes,
+    PlainPath,
+    VariableName,
+    Word,
+)
 from gpupool.cluster.units import Duration, Size
 
 Role = Literal[
@@ -13,6 +24,9 @@ Role = Literal[
 Address = Annotated[
     str, Field(strict=True, description="IPv4 address, or a range of the same length as the name's: 10.66.1.[1-4]")
 ]
+
+# of libcloud, or module and class of a driver that Python finds on the controllers
+Provider = Annotated[str, Field(strict=True, pattern=r"^[a-z][a-z0-9_]*$|^[a-z][a-z0-9_.]*:[A-Za-z][A-Za-z0-9_]*$")]
 
 
 class Totals(Fact):
@@ -53,13 +67,28 @@ class Hardware(Fact):
     )
 
 
-class Elastic(Fact):
-    """A node that is only powered on when a job needs it."""
+class Cloud(Fact):
+    """Where elastic nodes are started and stopped, by Apache Libcloud on the controllers."""
 
-    driver: Literal["gcp", "docker"]
-    idle_after: Duration = 300
-    boot_timeout: Duration = 300
-    shutdown_timeout: Duration = 120
+    driver: Provider = Field(
+        description="Libcloud's name of the provider, such as gce, openstack or ec2; MODULE:CLASS of a site's own."
+    )
+    arguments: dict[VariableName, Word] = Field(
+        default_factory=dict, description="What the driver is told besides the credentials, by its own names."
+    )
+    credentials: PlainPath = Field(
+        "/etc/gpupool/cloud-credentials.json",
+        description=(
+            "File on the controllers with the driver's secret arguments, a JSON object that slurm can read. An admin "
+            "puts it there."
+        ),
+    )
+    starting: Annotated[int, Field(strict=True, ge=1)] | None = Field(
+        None, description="How many nodes may be starting at once; default: all of them."
+    )
+    idle_after: Duration = Field(300, description="How long a node is idle before it is switched off.")
+    boot_timeout: Duration = Field(300, description="How long a node may take from its start to its first job.")
+    shutdown_timeout: Duration = Field(120, description="How long a node may take to switch off.")
 
 
 class NodeEntry(Fact):
@@ -73,7 +102,7 @@ class NodeEntry(Fact):
     gpus: dict[Name, Count] = Field(default_factory=dict)
     features: tuple[Name, ...] = ()
     managed: Flag = Field(True, description="False: gpupool only knows its name and address, and never logs in.")
-    elastic: Elastic | None = None
+    elastic: Flag = Field(False, description="Switched on when a job needs it, and off when idle (see `cloud`).")
     model: Word | None = None
     capacity: Size | None = Field(None, description="Storage capacity of a fileserver.")
     media: Literal["hdd", "ssd", "nvme"] | None = None

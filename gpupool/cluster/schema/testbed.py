@@ -19,6 +19,9 @@ class Testbed(Fact):
     grace: Duration = Field(8, description="Grace time of preemptable partitions in the testbed.")
     requeue_delay: Duration = Field(5, description="Replaces preemption.requeue_delay.")
     controller_timeout: Duration = Field(20, description="Replaces slurm.controller_timeout.")
+    idle_after: Duration = Field(30, description="Replaces cloud.idle_after.")
+    boot_timeout: Duration = Field(90, description="Replaces cloud.boot_timeout.")
+    shutdown_timeout: Duration = Field(20, description="Replaces cloud.shutdown_timeout.")
     disks: dict[Name, tuple[Size, ...]] = Field(
         default_factory=dict,
         description="Disks of virtual machines, by node: /dev/disk/by-id/virtio-<NODE>-1, ….",

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node, Partition
 from gpupool.cluster.slurm_versions import has_preempt_parameters, has_sackd, limits_rpcs
-from gpupool.compile.slurm import budgets, health, jobs, priority, submit
+from gpupool.compile.slurm import budgets, elastic, health, jobs, priority, submit
 from gpupool.compile.slurm.accounting import partition_qos
 from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
 from gpupool.compile.slurm.limits import most_jobs
@@ -65,6 +65,8 @@ def slurm_conf(cluster: Cluster) -> str:
         controller_parameters=",".join(_controller_parameters(cluster)),
         nodes=[_node_line(node) for node in compute],
         partitions=list(_partition_lines(cluster)),
+        sleep=elastic.parameters(cluster),
+        private_data=_private_data(cluster),
         programs={**jobs.parameters(cluster), **health.parameters(cluster)},
         docker=any(docker_on(cluster, node) for node in compute),
     )
@@ -78,6 +80,14 @@ def _controller_parameters(cluster: Cluster) -> Iterator[str]:
     preempting = any(partition.preemptable for partition in cluster.partitions.values())
     if preempting and cluster.preemption.send_user_signal and not has_preempt_parameters(cluster.slurm.version):
         yield "preempt_send_user_signal"
+    if elastic.sleepers(cluster):
+        # they have their addresses while they are off, too: no client needs to be told
+        yield "cloud_dns"
+
+
+def _private_data(cluster: Cluster) -> list[str]:
+    # else users do not see nodes that are off
+    return [*cluster.scheduler.private_data, *(["cloud"] if elastic.sleepers(cluster) else [])]
 
 
 def _scheduler_parameters(cluster: Cluster) -> Iterator[str]:

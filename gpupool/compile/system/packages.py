@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.slurm_versions import has_sackd
-from gpupool.compile.slurm import arbiter, health
+from gpupool.compile.slurm import arbiter, elastic, health
 from gpupool.compile.system import access, conda, docker, firewall, manual, modules, reaper, singularity, tools, web
 from gpupool.compile.system.driver import has_check
 from gpupool.compile.system.exports import exports_for
@@ -27,6 +27,8 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
         wanted.add("slurmctld")
         if arbiter.settings(cluster):
             wanted.add("python3")
+        if elastic.sleepers(cluster):
+            wanted |= {"python3", "python3-libcloud"}
     if node.has("compute"):
         wanted.add("slurmd")
         if health.wanted(cluster):

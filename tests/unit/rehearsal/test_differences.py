@@ -131,6 +131,7 @@ def test_elastic_nodes_are_there() -> None:
     twin = applied(production.files, table)
     assert "State=CLOUD" in production.files[CONF]
     assert "State=CLOUD" not in twin[CONF]
+    assert "\nSuspend" not in twin[CONF]
 
 
 def test_another_slurm_gets_only_what_it_knows() -> None:

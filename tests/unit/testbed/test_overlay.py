@@ -58,7 +58,7 @@ def test_names_stay(folder: str) -> None:
     twin = stand_in(cluster, cgroup="v2")
     assert tuple(twin.nodes) == cluster.testbed_nodes
     for name, node in twin.nodes.items():
-        assert node == replace(cluster.nodes[name], elastic=False, managed=True)
+        assert node == replace(cluster.nodes[name], managed=True)
     assert set(twin.partitions) <= set(cluster.partitions)
     assert all(twin.partitions[name].nodes for name in twin.partitions)
     assert (twin.qos, twin.users.keys()) == (cluster.qos, cluster.users.keys())

@@ -25,6 +25,10 @@ _PROGRAMS = (
     *("Prolog", "Epilog", "TaskProlog", "UnkillableStepProgram"),
     *("HealthCheckProgram", "HealthCheckInterval", "HealthCheckNodeState"),
 )
+_SLEEP = (
+    *("SuspendTime", "SuspendTimeout", "SuspendRate", "SuspendExcNodes", "SuspendProgram", "ResumeFailProgram"),
+    *("ResumeRate", "ResumeProgram"),
+)
 _NAMESPACES = ("JobContainerType", "NamespaceType")
 _SLURM = "/etc/slurm/slurm.conf"
 _CGROUP = "/etc/slurm/cgroup.conf"
@@ -112,6 +116,7 @@ def _processes() -> tuple[Difference, ...]:
         other("JobAcctGatherType", "jobacct_gather/linux", "jobacct_gather/none", "hundreds of jobs share a few cores"),
         other("PrologFlags", "Contain", None, "no step for ssh sessions: there are no logins", needed=False),
         *(other(key, "a program", None, "this machine is no node", needed=False) for key in _PROGRAMS),
+        *(other(key, "of elastic nodes", None, "all nodes are always powered on", needed=False) for key in _SLEEP),
         *(other(key, "tmpfs", None, "a container without rights over mounts", needed=False) for key in _NAMESPACES),
         Difference(
             _SLURM,

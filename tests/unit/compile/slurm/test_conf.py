@@ -281,13 +281,6 @@ def test_nodes_by_their_full_names(tmp_path: Path) -> None:
     assert cluster.select("gpu-1") == {"gpu-1"}
 
 
-def test_elastic_nodes_are_cloud_nodes_and_never_so_in_a_testbed() -> None:
-    cluster = load(INVENTORY / "gcp-slurm")
-    assert {row["State"] for row in rows(slurm_conf(cluster), "NodeName").values()} == {"CLOUD"}
-    twin = stand_in(cluster, cgroup="v2")
-    assert {row["State"] for row in rows(slurm_conf(twin), "NodeName").values()} == {"UNKNOWN"}
-
-
 def test_without_preemptable_partitions_nothing_speaks_of_it(tmp_path: Path) -> None:
     text = slurm_conf(changed(SMALL, tmp_path))
     assert "Preempt" not in text

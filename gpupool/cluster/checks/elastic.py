@@ -1,0 +1,46 @@
+"""Nodes that are switched on when a job wants them: where they are, what they may be, and no secret in an inventory."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Complaint
+
+_SECRETS = ("key", "secret", "password", "token", "credential")
+
+
+def ensure_elastic_nodes_can_be_switched(site: Site) -> Iterator[Complaint]:
+    """They are in a cloud, and nothing but jobs is on them; whoever serves others is always on."""
+    storage = site.inventory.storage
+    servers = {export.server for export in storage.exports.values()} | {pool.server for pool in storage.pools.values()}
+    for index, node in enumerate(site.inventory.nodes):
+        path = ("nodes", index, "elastic")
+        if not node.elastic:
+            continue
+        if site.inventory.cloud is None:
+            yield Complaint(path, f"{node.name}: nothing says which cloud it is in", "add the section `cloud`")
+        if node.roles != ("compute",):
+            message = f"{node.name}: only a node whose one role is compute can be off while it is idle"
+            yield Complaint(path, message, "remove the other roles, or elastic")
+        if not node.managed:
+            yield Complaint(path, f"{node.name}: gpupool does not manage it", "remove managed: false, or elastic")
+    for expanded in site.node_table.nodes:
+        if expanded.entry.elastic and expanded.name in servers:
+            message = f"{expanded.name} serves an export or a pool, which must not be off"
+            yield Complaint((*expanded.path, "elastic"), message, "name another server")
+    if site.inventory.cloud and not any(node.elastic for node in site.inventory.nodes):
+        yield Complaint(("cloud",), "no node is elastic: nothing is switched", severity="warning")
+
+
+def ensure_the_cloud_is_told_no_secret(site: Site) -> Iterator[Complaint]:
+    """Credentials are in a file on the controllers; durations are ones that Slurm takes."""
+    cloud = site.inventory.cloud
+    if cloud is None:
+        return
+    for name in cloud.arguments:
+        if any(word in name.lower() for word in _SECRETS):
+            message = f"{name} is a secret: an inventory holds none"
+            hint = f"write it into {cloud.credentials} on the controllers, as a JSON object"
+            yield Complaint(("cloud", "arguments", name), message, hint)
+    for key in ("idle_after", "boot_timeout", "shutdown_timeout"):
+        if getattr(cloud, key) < 1:
+            yield Complaint(("cloud", key), "0s is no time: Slurm would never switch a node", "write 5m")

@@ -1,0 +1,65 @@
+#!/usr/bin/python3
+"""Switches the containers of this testbed on and off, for the one who is let in by the socket of its unit.
+
+It reads a line, `list`, `on NODE` or `off NODE`, and prints a JSON object: nodes and docker's words for their states,
+or `error`. It is root's in a controller of a testbed: docker's socket is its alone, and it does no more than this.
+"""
+
+import http.client
+import json
+import socket
+import sys
+import urllib.parse
+from pathlib import Path
+
+SOCKET, TESTBED = "/root/docker.sock", "/root/testbed"
+_LABEL, _NODE = "gpupool.testbed", "gpupool.testbed.node"
+_SHUTDOWN = 60  # seconds until a container that does not stop is killed
+
+
+class Docker(http.client.HTTPConnection):
+    """docker's API on its socket."""
+
+    def connect(self) -> None:
+        """Open the socket."""
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(SOCKET)
+
+
+def ask(method: str, path: str) -> bytes:
+    """Return docker's answer; OSError with its own words where it says no."""
+    way = Docker("docker")
+    way.request(method, path)
+    answer = way.getresponse()
+    text = answer.read()
+    if answer.status >= http.client.BAD_REQUEST:
+        raise OSError(json.loads(text).get("message", answer.reason))
+    return text
+
+
+def containers() -> dict[str, tuple[str, str]]:
+    """Return docker's id and state of each node of this testbed."""
+    label = f"{_LABEL}={Path(TESTBED).read_text().strip()}"
+    filters = urllib.parse.quote(json.dumps({"label": [label]}))
+    listed = json.loads(ask("GET", f"/containers/json?all=1&filters={filters}"))
+    return {it["Labels"][_NODE]: (it["Id"], it["State"]) for it in listed if _NODE in it["Labels"]}
+
+
+def main(line: str) -> dict[str, str]:
+    """Do what a line says; return what is to be printed."""
+    act, _, node = line.strip().partition(" ")
+    there = containers()
+    if act == "list":
+        return {name: state for name, (_, state) in there.items()}
+    if node not in there:
+        return {"error": f"there is no container {node}"}
+    path = {"on": "start", "off": f"stop?t={_SHUTDOWN}"}[act]
+    ask("POST", f"/containers/{there[node][0]}/{path}")
+    return {}
+
+
+if __name__ == "__main__":
+    try:
+        print(json.dumps(main(sys.stdin.readline())))
+    except (OSError, http.client.HTTPException) as error:
+        print(json.dumps({"error": str(error)}))

@@ -1,0 +1,40 @@
+"""Nodes that are off while idle: what switches them works, and Slurm knows which of them are on."""
+
+import pytest
+from testinfra.host import Host
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.programs import HOME
+from gpupool.compile.slurm.elastic import SETTINGS, UNIT, sleepers
+from gpupool.compile.stamp import stamps
+
+
+@pytest.mark.role("controller", "backup-controller")
+def test_elastic_nodes_can_be_switched(cluster: Cluster, node: Node, host: Host) -> None:
+    if not sleepers(cluster):
+        return
+    unit = UNIT.rpartition("/")[2]
+    assert host.run(f"systemctl is-active {unit}").stdout.strip() == "active", f"{unit} does not run"
+    asks = f"PYTHONPATH={HOME} timeout 60 python3 -P -B -m elastic --check {SETTINGS}"
+    said = host.run(f"runuser -u slurm -- env {asks}")
+    assert said.rc == 0, (said.stdout or said.stderr).strip() or "the cloud does not answer within 60 s"
+
+
+@pytest.mark.role("controller", "backup-controller")
+def test_credentials_of_the_cloud_are_slurms_alone(cluster: Cluster, node: Node, host: Host) -> None:
+    if not sleepers(cluster) or cluster.cloud is None:
+        return
+    path = cluster.cloud.credentials
+    mode = host.run(f"stat -L -c %a {path}").stdout.strip()
+    assert mode, f"there is no {path}: put it there, readable by slurm alone"
+    assert mode.endswith("0"), f"{path} has mode {mode}: chmod o= it"
+
+
+@pytest.mark.role("compute")
+def test_slurm_knows_that_the_node_is_on_and_what_it_is(cluster: Cluster, node: Node, host: Host) -> None:
+    if not node.elastic:
+        return
+    shown = host.check_output(f"scontrol -o show node {node.slurm_name}")
+    assert "POWERED_DOWN" not in shown, "Slurm takes the node for switched off: systemctl restart slurmd"
+    wanted = stamps(cluster)[node.slurm_name]
+    assert f" Extra={wanted} " in f"{shown} ", "Slurm keeps another stamp than the inventory's: run gpupool apply"

@@ -1,0 +1,34 @@
+"""Nodes that are off while idle: what switches them, and the note of what they shall be when they wake."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile import files_of
+from gpupool.compile.slurm.elastic import UNIT
+from gpupool.compile.stamp import stamp, stamps
+from gpupool.operations import elastic, files, service
+
+
+def apply(cluster: Cluster, node: Node) -> None:
+    """On controllers, before slurmctld reads of the programs; the service waits until it answers."""
+    own = files_of(cluster, node, "elastic")
+    files.put(name="Elastic nodes", files=own)
+    service.running(name="Elastic service", unit=UNIT.rpartition("/")[2], restart_if=[file.path for file in own])
+
+
+def check(cluster: Cluster, node: Node) -> None:
+    """On a node that sleeps, before its slurmd: from the next start on it looks whether it is up to date."""
+    files.put(name="Elastic check", files=files_of(cluster, node, "elastic"))
+
+
+def join(cluster: Cluster, node: Node) -> None:
+    """On a node that sleeps, when its slurmd runs: slurmctld may have missed that it is on."""
+    elastic.joined(name="Elastic node is on", node=node.slurm_name)
+
+
+def finish(cluster: Cluster, node: Node) -> None:
+    """On a node that sleeps, when all else is done: it is now what the inventory says."""
+    files.put(name="Elastic stamp", files=[stamp(cluster, node)])
+
+
+def tell(cluster: Cluster, node: Node) -> None:
+    """On the first controller: Slurm keeps what each node shall be, also of those that are off."""
+    elastic.stamped(name="Elastic stamps", stamps=dict(stamps(cluster)))

@@ -1,0 +1,75 @@
+"""What slurmd waits for on a node that sleeps, run for real with a scontrol that answers what a test says."""
+
+import fcntl
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from inventories import INVENTORY
+
+from gpupool.cluster.load import load
+from gpupool.compile import files_of
+from gpupool.compile.slurm.elastic import CHECK, STALE, STAMP
+from gpupool.unix import APPLY_LOCK
+
+NODE = "mlmini-g2-ghpc-0"
+Run = Callable[[str], int]
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Path:
+    """A node in a folder that was applied to as `aa11`."""
+    cluster = load(INVENTORY / "gcp-slurm")
+    text = next(it.text for it in files_of(cluster, cluster.nodes[NODE], "elastic") if it.path == CHECK)
+    for path, name in ((STAMP, "stamp"), (APPLY_LOCK, "lock"), ("/var/spool/slurmd/conf-cache/slurm.conf", "conf")):
+        assert path in text
+        text = text.replace(path, str(tmp_path / name))
+    (tmp_path / "check").write_text(text.replace("PATH=/usr", f"PATH={tmp_path}:/usr"))
+    (tmp_path / "stamp").write_text("aa11\n")
+    (tmp_path / "conf").touch()
+    return tmp_path
+
+
+def starts(node: Path, slurm: str, answers: bool = True) -> tuple[bool, str]:
+    """Return whether slurmd may start, and what Slurm was told."""
+    scontrol = node / "scontrol"
+    shown = f"NodeName={NODE} State={slurm}"
+    scontrol.write_text(
+        f'#!/bin/sh\n[ "$1" = -o ] && {{ echo "{shown}"; exit {int(not answers)}; }}\necho "$*" >> {node}/told\n'
+    )
+    scontrol.chmod(0o755)
+    (node / "told").write_text("")
+    done = subprocess.run(["sh", str(node / "check")], capture_output=True, check=False)
+    return done.returncode == 0, (node / "told").read_text().strip()
+
+
+def test_a_node_that_is_as_it_shall_be_starts(node: Path) -> None:
+    assert starts(node, "MIXED+CLOUD+POWERING_UP  Comment=x Extra=aa11 ") == (True, "")
+
+
+def test_one_that_is_older_is_marked_once_and_does_not_start(node: Path) -> None:
+    marked = f"update nodename={NODE} state=down reason={STALE}"
+    assert starts(node, "MIXED+CLOUD+POWERING_UP Extra=bb22") == (False, marked)
+    assert starts(node, f"DOWN+CLOUD+POWERING_UP Reason={STALE} [root@now] Extra=bb22") == (False, "")
+
+
+def test_while_an_apply_is_there_it_starts(node: Path) -> None:
+    with (node / "lock").open("w") as lock:
+        assert starts(node, "MIXED+CLOUD Extra=bb22")[0] is False, "one that has ended holds nothing"
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert starts(node, "MIXED+CLOUD Extra=bb22") == (True, "")
+
+
+def test_it_waits_for_a_controller(node: Path) -> None:
+    assert starts(node, "", answers=False) == (False, "")
+
+
+@pytest.mark.parametrize("missing", ["stamp", "conf"])
+def test_one_that_was_never_applied_to_starts(node: Path, missing: str) -> None:
+    (node / missing).unlink()
+    assert starts(node, "MIXED+CLOUD Extra=bb22") == (True, "")
+
+
+def test_nothing_is_wanted_of_one_that_slurm_does_not_know_yet(node: Path) -> None:
+    assert starts(node, "IDLE+CLOUD ") == (True, "")
