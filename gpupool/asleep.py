@@ -4,8 +4,10 @@ import re
 import socket
 import subprocess
 import tempfile
-from collections.abc import Collection, Sequence
+import threading
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 from gpupool.cluster.model import Node
@@ -14,6 +16,7 @@ from gpupool.target import Target
 
 _ANSWER_SECONDS = 5.0  # for a connection to a node that is on; one without an answer may still be on, and slow
 _SLURM_SECONDS = 60.0
+_OFTEN = 3  # times within cloud.idle_after
 _STATE = re.compile(r"^NodeName=(\S+) .*?\bState=(\S+)", re.MULTILINE)
 _OFF = frozenset(("POWERED_DOWN", "POWERING_DOWN"))
 
@@ -26,9 +29,30 @@ def asleep(target: Target, names: Collection[str] | None = None) -> tuple[str, .
     return tuple(node.name for node in silent if states.get(node.slurm_name, frozenset()) & _OFF)
 
 
-def stay_awake(target: Target, names: Collection[str] | None) -> None:
-    """Have Slurm count from now how long these nodes are idle: none is switched off in the midst of an apply."""
-    nodes = _elastic(target, names)
+@contextmanager
+def awake(target: Target, names: Collection[str] | None) -> Iterator[None]:
+    """Keep these nodes from being switched off meanwhile, as an apply changes them."""
+    cloud, nodes = target.cluster.cloud, _elastic(target, names)
+    if cloud is None or not nodes:
+        yield
+        return
+    over = threading.Event()
+
+    def keep() -> None:
+        _count_anew(target, nodes)
+        while not over.wait(cloud.idle_after / _OFTEN):
+            _count_anew(target, nodes)
+
+    keeper = threading.Thread(target=keep, daemon=True)
+    keeper.start()
+    try:
+        yield
+    finally:
+        over.set()
+
+
+def _count_anew(target: Target, nodes: Sequence[Node]) -> None:
+    """Have Slurm count from now how long these nodes are idle; others than idle ones are left as they are."""
     states = _states(target, nodes)
     idle = [node.slurm_name for node in nodes if states.get(node.slurm_name, frozenset()) == {"IDLE", "CLOUD"}]
     if idle:

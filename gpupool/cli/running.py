@@ -1,12 +1,13 @@
 """What `plan` and `apply` share: the target, the deploy, and how a report looks."""
 
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 from rich.table import Table
 
-from gpupool.asleep import asleep, stay_awake
+from gpupool.asleep import asleep, awake
 from gpupool.cli.screen import stderr
 from gpupool.engine.report import Change, Report
 from gpupool.errors import UsageError
@@ -47,9 +48,7 @@ def run(target: Target, *, execute: bool, limit: str | None, log: Path | None = 
     resting = asleep(target, names)
     if resting:
         names = {node.name for node in target.nodes if names is None or node.name in names} - set(resting)
-    if execute:
-        stay_awake(target, names)
-    with shown(stderr) as progress:
+    with shown(stderr) as progress, awake(target, names) if execute else nullcontext():
         report = drive(target.hosts, SITE, execute=execute, progress=progress, limit=names, log=log)
     report = replace(report, asleep=resting)
     if report.log_failure:

@@ -23,6 +23,10 @@ def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as
         names = chosen(target, limit) or {node.name for node in target.nodes}
         resting = asleep(target, names)
         outcomes = run(target, names - set(resting), tell)
+        # one that was switched off meanwhile is not wrong, either
+        failing = {it.node for it in outcomes if not it.ok}
+        resting = (*resting, *asleep(target, failing))
+        outcomes = [it for it in outcomes if it.node not in resting]
     failed = [it for it in outcomes if not it.ok]
     if as_json:
         print_json({"ok": not failed, "asleep": list(resting), "checks": [it.as_dict() for it in outcomes]})

@@ -337,5 +337,7 @@ def test_a_node_that_wakes_older_than_the_inventory_is_named_and_runs_nothing(of
     assert done.returncode == 0, done.stdout + done.stderr
     assert "asleep" not in done.stdout
     until(lambda: not any("DOWN" in state for state in states(mlmini).values()), "all may get jobs")
+    done = gpupool("verify", mlmini.inventory, "--on", "testbed")
+    assert done.returncode == 0, done.stdout
     switch_off(mlmini)
     assert mlmini.out(LOGIN, f"srun -p g2 -w {WORKERS[1]} hostname", ME) == WORKERS[1]

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from inventories import INVENTORY
+from pace import until
 
-from gpupool.asleep import asleep, stay_awake
+from gpupool.asleep import asleep, awake
 from gpupool.cli.running import applied, passed_over, planned
 from gpupool.cluster.load import load
 from gpupool.engine.report import HostReport, Report
@@ -61,9 +62,9 @@ def test_nothing_is_asked_where_all_are_on(target: Target, tmp_path: Path) -> No
 
 def test_idle_nodes_stay_on_for_an_apply(target: Target, tmp_path: Path) -> None:
     slurm(tmp_path, **{ON: "IDLE+CLOUD", OFF: "IDLE+CLOUD+POWERED_DOWN", OTHER: "MIXED+CLOUD"})
-    stay_awake(target, None)
-    told = (tmp_path / "asked").read_text().splitlines()[-1]
-    assert told.endswith(f"mlmini-controller scontrol update nodename={ON} state=idle")
+    told = f"mlmini-controller scontrol update nodename={ON} state=idle"
+    with awake(target, None):
+        until(lambda: (tmp_path / "asked").exists() and told in (tmp_path / "asked").read_text(), "Slurm counts anew")
 
 
 def test_a_summary_names_them() -> None:
