@@ -3,8 +3,8 @@
 One call a line, never a loop over roles: pyinfra knows an operation by the line that calls it.
 """
 
-from gpupool.compile.slurm import budgets as table
 from gpupool.compile.slurm import conf
+from gpupool.compile.slurm.budgets import tells_budgets
 from gpupool.compile.system import firewall as refusals
 from gpupool.compile.system import reaper as strays
 from gpupool.compile.system import reboot as rebooting
@@ -118,7 +118,7 @@ if node.has("compute"):
     compute.apply(cluster, node)
 if node.has("head"):
     head.apply(cluster, node)
-if table.files(cluster, node):
+if tells_budgets(cluster, node):
     budgets.apply(cluster, node)
 if programs.files(cluster, node):
     tools.apply(cluster, node)
