@@ -3,8 +3,8 @@
 One call a line, never a loop over roles: pyinfra knows an operation by the line that calls it.
 """
 
-from gpupool.compile.slurm import budgets as table
 from gpupool.compile.slurm import conf
+from gpupool.compile.slurm.budgets import tells_budgets
 from gpupool.compile.slurm.elastic import sleepers
 from gpupool.compile.system import firewall as refusals
 from gpupool.compile.system import reaper as strays
@@ -126,7 +126,7 @@ if node.elastic:
     elastic.join(cluster, node)
 if node.has("head"):
     head.apply(cluster, node)
-if table.files(cluster, node):
+if tells_budgets(cluster, node):
     budgets.apply(cluster, node)
 if programs.files(cluster, node):
     tools.apply(cluster, node)

@@ -326,7 +326,7 @@ def test_the_queue_for_deep_models(dumont: Testbed, login: Terminal) -> None:
 # Reports
 
 
-@pytest.mark.promise("SDU-044", "SDU-046", "SDU-047", "SDU-048")
+@pytest.mark.promise("SDU-044", "SDU-046", "SDU-047", "SDU-048", "SDU-060", "SDU-061")
 def test_reports_of_a_project(dumont: Testbed, login: Terminal) -> None:
     late = mine(dumont, "sbatch --parsable -p nvidia_dev -t 1 --exclusive -o /dev/null --wrap 'sleep 600'")
     good = mine(dumont, "sbatch --parsable -p nvidia_long -o /dev/null --wrap true")

@@ -22,6 +22,11 @@ def has_budgets(cluster: Cluster) -> bool:
     return any(account.budget is not None for account in cluster.accounts.values())
 
 
+def tells_budgets(cluster: Cluster, node: Node) -> bool:
+    """Return whether a node has the table of budgets."""
+    return has_budgets(cluster) and node.has("head", "controller", "backup-controller")
+
+
 def prices(cluster: Cluster) -> dict[str, dict[str, Any]]:
     """Return the price of an hour in each partition by resource, and the most that one of its nodes has of it.
 
@@ -42,12 +47,11 @@ def prices(cluster: Cluster) -> dict[str, dict[str, Any]]:
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield the program on heads and controllers, and on controllers what asks it every minute."""
-    controls = node.has("controller", "backup-controller")
-    if not has_budgets(cluster) or not (controls or node.has("head")):
+    if not tells_budgets(cluster, node):
         return
     yield from program("budget")
     yield File(COMMAND, fill("budget", home=HOME, unit=shlex.quote(cluster.scheduler.billing_unit)), mode="0755")
     yield File(manual.BUDGET.path, manual.roff(manual.BUDGET))
-    if controls:
+    if node.has("controller", "backup-controller"):
         yield File(SERVICE, fill("budgets.service", cluster=cluster, home=HOME, file=FILE, folder=_FOLDER))
         yield File(TIMER, fill("budgets.timer"))

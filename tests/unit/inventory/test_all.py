@@ -84,13 +84,15 @@ def test_arandu() -> None:
     assert not cluster.nodes["c4aiscm1"].has("compute")
 
 
-@pytest.mark.promise("SDU-025", "SDU-029", "SDU-030", "SDU-045", "SDU-053", "SDU-055")
+@pytest.mark.promise("SDU-025", "SDU-029", "SDU-030", "SDU-045", "SDU-051", "SDU-053", "SDU-054", "SDU-055")
 def test_santos_dumont() -> None:
     cluster = cluster_of("santos-dumont")
     assert cluster.name == "sdumont"
     assert len(nodes_with(cluster, "k40")) == 51
     assert {(cpus, gpus) for _, cpus, gpus in nodes_with(cluster, "k40")} == {(24, 2)}
     assert ("sdumont4000", 40, 8) in nodes_with(cluster, "v100")
+    assert cluster.partitions["gdl"].nodes == ("sdumont4000",)
+    assert 60 * 1024 < cluster.nodes["sdumont3000"].memory < 64 * 1024, "64 GB, less what the system keeps"
     assert {name: partition.billing["cpu"] for name, partition in cluster.partitions.items()} == {
         **dict.fromkeys(QUEUES, 1.5),
         "gdl": 2.0,

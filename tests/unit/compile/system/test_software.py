@@ -35,7 +35,7 @@ def dumont() -> Cluster:
     return load(INVENTORY / "santos-dumont")
 
 
-@pytest.mark.promise("SDU-033", "SDU-056")
+@pytest.mark.promise("SDU-033", "SDU-035", "SDU-056")
 def test_santos_dumont_has_the_modules_of_its_guide(dumont: Cluster) -> None:
     for name in ("login", "sdumont4000"):
         files = {file.path: file.text for file in files_of(dumont, dumont.nodes[name], "modules")}
