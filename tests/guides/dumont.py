@@ -41,8 +41,8 @@ def to_the_past(testbed: Testbed) -> None:
     again = "7200 * ROUND((time_end - time_start) / 7200)"
     day = 86400  # the cluster and its accounts have to be older than their jobs
     changes = (
-        f"UPDATE sdumont_job_table SET time_start = time_start + {again} WHERE time_end - time_start > 3600",
-        "UPDATE sdumont_job_table SET time_eligible = time_eligible - 7200, time_start = time_start - 7200, "
+        f"UPDATE sdumont_job_table SET time_start = time_start + {again} WHERE time_end > time_start + 3600",
+        "UPDATE sdumont_job_table SET time_start = time_start - 7200, time_eligible = time_start, "
         "time_end = time_end - 7200 WHERE time_start AND time_end > UNIX_TIMESTAMP() - 7200",
         f"UPDATE sdumont_assoc_table SET creation_time = creation_time - {day}",
         f"UPDATE sdumont_event_table SET time_start = time_start - {day} WHERE node_name = ''",
