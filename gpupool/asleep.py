@@ -83,8 +83,8 @@ def _states(target: Target, nodes: Sequence[Node]) -> dict[str, frozenset[str]]:
     """Return the words of the nodes' states, by their names in Slurm; nothing where no slurmctld answers."""
     if not nodes:
         return {}
-    said = _ask(target, f"scontrol -o show node {folded(node.slurm_name for node in nodes)}")
-    return {name: frozenset(state.rstrip("*").split("+")) for name, state in _STATE.findall(said)}
+    shown = _ask(target, f"scontrol -o show node {folded(node.slurm_name for node in nodes)}")
+    return {name: frozenset(state.rstrip("*").split("+")) for name, state in _STATE.findall(shown)}
 
 
 def _ask(target: Target, command: str) -> str:

@@ -26,8 +26,8 @@ class Containers(NodeDriver):  # type: ignore[misc]  # libcloud is not on the ma
 
     def list_nodes(self) -> list[Any]:
         """Return all nodes of the testbed, on or off."""
-        there = _ask("list").items()
-        return [Node(name, name, _STATES.get(state, NodeState.PENDING), [], [], self) for name, state in there]
+        states = _ask("list").items()
+        return [Node(name, name, _STATES.get(state, NodeState.PENDING), [], [], self) for name, state in states]
 
     def start_node(self, node: Any) -> bool:
         """Switch a container on; an error of docker's is raised."""

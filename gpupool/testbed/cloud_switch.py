@@ -48,13 +48,13 @@ def containers() -> dict[str, tuple[str, str]]:
 def main(line: str) -> dict[str, str]:
     """Do what a line says; return what is to be printed."""
     act, _, node = line.strip().partition(" ")
-    there = containers()
+    nodes = containers()
     if act == "list":
-        return {name: state for name, (_, state) in there.items()}
-    if node not in there:
+        return {name: state for name, (_, state) in nodes.items()}
+    if node not in nodes:
         return {"error": f"there is no container {node}"}
     path = {"on": "start", "off": f"stop?t={_SHUTDOWN}"}[act]
-    ask("POST", f"/containers/{there[node][0]}/{path}")
+    ask("POST", f"/containers/{nodes[node][0]}/{path}")
     return {}
 
 

@@ -16,8 +16,8 @@ def test_elastic_nodes_can_be_switched(cluster: Cluster, node: Node, host: Host)
     unit = UNIT.rpartition("/")[2]
     assert host.run(f"systemctl is-active {unit}").stdout.strip() == "active", f"{unit} does not run"
     asks = f"PYTHONPATH={HOME} timeout 60 python3 -P -B -m elastic --check {SETTINGS}"
-    said = host.run(f"runuser -u slurm -- env {asks}")
-    assert said.rc == 0, (said.stdout or said.stderr).strip() or "the cloud does not answer within 60 s"
+    answer = host.run(f"runuser -u slurm -- env {asks}")
+    assert answer.rc == 0, (answer.stdout or answer.stderr).strip() or "the cloud does not answer within 60 s"
 
 
 @pytest.mark.role("controller", "backup-controller")

@@ -16,7 +16,7 @@ from .wishes import Progress, Wish, Wishes
 
 #: Seconds between two looks at the wishes, and while one is open at the cloud.
 LOOK, CLOUD_LOOK = 1.0, 3.0
-_CALLS = 16  # machines that are switched at the same time: the cloud may take minutes for each
+_CALLS = 64  # machines that are switched at the same time: the cloud may take minutes for each
 
 
 def say(message: str) -> None:
@@ -134,11 +134,11 @@ def check(path: str) -> int:
     """Print what keeps nodes from being switched, and return 1; nothing and 0 where the cloud has all machines."""
     settings = json.loads(Path(path).read_text())
     try:
-        there = Cloud(settings["driver"], settings["arguments"], settings["credentials"]).machines()
+        known = Cloud(settings["driver"], settings["arguments"], settings["credentials"]).machines()
     except CloudError as why:
         say(str(why))
         return 1
-    missing = sorted(set(settings["machines"].values()) - there.keys())
+    missing = sorted(set(settings["machines"].values()) - known.keys())
     if missing:
         say(f"the cloud has no machine {', '.join(missing)}")
     return int(bool(missing))
