@@ -31,8 +31,7 @@ def _pytest(*arguments: str) -> tuple[str, ...]:
 
 
 _REHEARSALS = ("-n", str(WORKERS), "--dist", "worksteal", "--ignore", "tests/rehearsal/test_skynet.py")
-# files on the same cluster are of one group, which one worker has
-_GUIDES = ("-n", "4", "--dist", "loadgroup", "--ignore", "tests/guides/test_skynet.py")
+_GUIDES = ("-n", "4", "--dist", "loadscope", "--ignore", "tests/guides/test_skynet.py")
 
 #: In the order in which they are reported.
 LAYERS = (

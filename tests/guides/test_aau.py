@@ -14,8 +14,6 @@ from tests.guides.aau import COLLEAGUE, ME, NEWCOMER, NODE, OTHER_NODE, PILOT, c
 from tests.guides.terminal import Terminal
 from tests.testbed.cluster import Testbed, gpupool
 
-pytestmark = pytest.mark.xdist_group("aau")
-
 NODES = (NODE, OTHER_NODE)
 GATEWAY = "sshgw"
 #: The storage plays a user's laptop, too: nothing else of the cluster goes by its network.

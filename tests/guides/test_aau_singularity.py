@@ -12,8 +12,6 @@ from tests.testbed.cluster import Testbed
 from tests.testbed.containers import make_root
 from tests.testbed.registry import serving
 
-pytestmark = pytest.mark.xdist_group("aau")
-
 LOLCOW, TENSORFLOW = "godlovedc/lolcow:latest", "nvidia/tensorflow:20.10-tf2-py3"
 COPY = "/user/share/singularity/images/tensorflow_20.10-tf2-py3.sif"
 PROMPT = r"(Singularity|Apptainer)> \Z"

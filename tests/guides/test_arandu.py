@@ -17,8 +17,6 @@ from tests.guides.terminal import Terminal
 from tests.testbed.cluster import Testbed, gpupool, up
 from tests.testbed.containers import JUPYTER, make_image
 
-pytestmark = pytest.mark.xdist_group("arandu")
-
 MASTER, DGX = "c4aiscm1", "dgx01"
 WORKSTATIONS = ("c4aiscw1", "c4aiscw2")
 ME, COLLEAGUE = "u-c4ai1", "u-c4ai2"

@@ -17,8 +17,6 @@ from pace import until
 from tests.guides.terminal import Terminal
 from tests.testbed.cluster import Testbed, docker, gpupool, up
 
-pytestmark = pytest.mark.xdist_group("gcp")
-
 LOGIN, CONTROLLER = "mlmini-login-0", "mlmini-controller"
 WORKERS = ("mlmini-g2-ghpc-0", "mlmini-g2-ghpc-1")
 OTHER = "mlmini-cpu-ghpc-0"

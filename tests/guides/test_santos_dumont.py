@@ -30,8 +30,6 @@ from tests.guides.terminal import Terminal
 from tests.testbed.cluster import Testbed, gpupool
 from tests.testbed.test_jobs import PROBE
 
-pytestmark = pytest.mark.xdist_group("santos-dumont")
-
 GRANTED, ENDED = r"Granted job allocation \d+[\s\S]*\$ \Z", r"Relinquishing job allocation \d+[\s\S]*\$ \Z"
 BACK = rf"@{LOGIN}:[\s\S]*\$ \Z"
 

@@ -10,8 +10,6 @@ from pace import until
 from tests.guides.dumont import COLLEAGUE, CONTROLLER, LOGIN, ME, PROJECT, SCRATCH, mine, to_the_past
 from tests.testbed.cluster import Testbed
 
-pytestmark = pytest.mark.xdist_group("santos-dumont")
-
 HOUR = 3600
 #: A node of the queue nvidia costs 36 UA an hour.
 NODE = "-p nvidia --exclusive -o /dev/null"
