@@ -4,7 +4,7 @@ from tests.testbed.cluster import Testbed, gpupool
 
 
 class Stands:
-    """Tests of a cluster that is the module's fixture `testbed`."""
+    """Tests of a cluster that is the fixture `testbed` of whoever has them."""
 
     def test_a_second_apply_changes_nothing(self, testbed: Testbed) -> None:
         assert testbed.plan() == (0, {})
@@ -13,20 +13,19 @@ class Stands:
         assert "nothing to change" in done.stdout
 
     def test_a_change_by_hand_is_named_and_put_back(self, testbed: Testbed) -> None:
-        cluster = testbed.cluster
-        database = next(node.name for node in testbed.target.nodes if node.has("database"))
-        worker = next(node.name for node in testbed.target.nodes if node.has("compute"))
-        account = next(name for name in cluster.accounts)
-        testbed.out(database, f"sacctmgr -iQ add user mallory account={account}")
-        testbed.out(worker, "echo 10.6.6.6 mallory >> /etc/hosts")
-        assert testbed.plan() == (
-            3,
-            {database: [f"Account limits | user mallory in account {account}"], worker: ["Names | /etc/hosts"]},
+        database, head = (
+            next(node.name for node in testbed.target.nodes if node.has(role)) for role in ("database", "head")
         )
+        account = next(iter(testbed.cluster.accounts))
+        testbed.out(database, f"sacctmgr -iQ add user mallory account={account}")
+        testbed.out(head, "echo 10.6.6.6 mallory >> /etc/hosts")
+        named: dict[str, list[str]] = {head: ["Names | /etc/hosts"]}
+        named.setdefault(database, []).append(f"Account limits | user mallory in account {account}")
+        assert testbed.plan() == (3, named)
         assert testbed.apply().returncode == 0
         assert testbed.plan() == (0, {})
 
     def test_verify_holds(self, testbed: Testbed) -> None:
         done = gpupool("verify", testbed.inventory, "--on", "testbed")
         assert done.returncode == 0, done.stdout + done.stderr
-        assert done.stdout.rstrip().endswith("all pass")
+        assert "all pass" in done.stdout

@@ -11,8 +11,9 @@ import pytest
 from pace import until
 
 from tests.guides.aau import COLLEAGUE, ME, NEWCOMER, NODE, OTHER_NODE, PILOT, clear, long_name
+from tests.guides.stands import Stands
 from tests.guides.terminal import Terminal
-from tests.testbed.cluster import Testbed, gpupool
+from tests.testbed.cluster import Testbed
 
 NODES = (NODE, OTHER_NODE)
 GATEWAY = "sshgw"
@@ -20,7 +21,6 @@ GATEWAY = "sshgw"
 LAPTOP, LAPTOPS = "storage", r"# \Z"
 ADDRESS = "192.0.2.7"  # of a network for documents, RFC 5737: nobody's
 PASSCODE = "corr3ct-Horse-9"
-DROP_IN = "/etc/ssh/sshd_config.d/gpupool.conf"
 RELINQUISHED = r"Relinquishing job allocation[\s\S]*\$ \Z"
 
 
@@ -418,14 +418,7 @@ def test_a_job_with_a_gpu_may_wait_for_memory(cloud: Testbed, front: Terminal) -
 # The cluster itself
 
 
-def test_a_change_by_hand_is_named_and_undone(cloud: Testbed) -> None:
-    clear(cloud)
-    assert cloud.plan() == (0, {})
-    done = gpupool("verify", cloud.inventory, "--on", "testbed")
-    assert done.returncode == 0, done.stdout
-    cloud.out(GATEWAY, f"echo '# by hand' >> {DROP_IN}")
-    cloud.out(PILOT, "sacctmgr -i modify qos short set MaxTRESPU=gres/gpu=5")
-    assert cloud.plan() == (3, {PILOT: ["Account limits | QoS short"], GATEWAY: [f"SSH | {DROP_IN}"]})
-    done = cloud.apply()
-    assert done.returncode == 0, done.stdout
-    assert cloud.plan() == (0, {})
+class TestItStands(Stands):
+    @pytest.fixture
+    def testbed(self, cloud: Testbed) -> Testbed:
+        return cloud

@@ -38,13 +38,10 @@ def arandu() -> Iterator[Testbed]:
     gpupool("testbed", "down", inventory)
 
 
-@pytest.fixture(scope="module")
-def testbed(arandu: Testbed) -> Testbed:
-    return arandu
-
-
 class TestItStands(Stands):
-    """It is what the inventory says."""
+    @pytest.fixture
+    def testbed(self, arandu: Testbed) -> Testbed:
+        return arandu
 
 
 @pytest.fixture

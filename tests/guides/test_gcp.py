@@ -14,6 +14,7 @@ import pytest
 from inventories import INVENTORY
 from pace import until
 
+from tests.guides.stands import Stands
 from tests.guides.terminal import Terminal
 from tests.testbed.cluster import Testbed, docker, gpupool, up
 
@@ -309,6 +310,14 @@ def test_nodes_that_are_off_are_no_error_for_the_admin(off: Testbed) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
         assert f"asleep: {', '.join(ALL)}" in done.stdout
     assert not any(is_on(off, node) for node in ALL)
+
+
+class TestItStands(Stands):
+    """So it does while its nodes sleep."""
+
+    @pytest.fixture
+    def testbed(self, off: Testbed) -> Testbed:
+        return off
 
 
 def test_a_node_that_wakes_older_than_the_inventory_is_named_and_runs_nothing(off: Testbed) -> None:

@@ -26,6 +26,7 @@ from tests.guides.dumont import (
     mine,
     to_the_past,
 )
+from tests.guides.stands import Stands
 from tests.guides.terminal import Terminal
 from tests.testbed.cluster import Testbed, gpupool
 from tests.testbed.test_jobs import PROBE
@@ -354,3 +355,12 @@ def test_reports_of_a_project(dumont: Testbed, login: Terminal) -> None:
     assert re.search(r"Cluster +Account +Login +Proper Name +Used +Energy", report)
     rows = re.findall(rf"sdumont +{PROJECT}( +usuario\d +User \w+)? +\d+ +0\s", report)
     assert [row.split() for row in rows] == [[], [ME, "User", "One"], [COLLEAGUE, "User", "Two"]], report
+
+
+# The cluster itself
+
+
+class TestItStands(Stands):
+    @pytest.fixture
+    def testbed(self, dumont: Testbed) -> Testbed:
+        return dumont
