@@ -21,6 +21,7 @@ class Terminal:
 
     def __init__(self, testbed: Testbed, node: str, user: str, prompt: str = r"\$ \Z") -> None:
         assert testbed.target.testbed
+        self._testbed, self._node, self._user = testbed, node, user
         first, *rest = ssh_command(testbed.target.testbed, node, user)
         self._ssh = subprocess.Popen(
             [first, "-tt", *rest],
@@ -70,6 +71,20 @@ class Terminal:
         new = self._new()
         assert re.search(shown, new), f"the log-in has ended: {new}"
         return new
+
+    def wait_for_salloc(self) -> str:
+        """Wait for the prompt of a salloc's shell; return all that came since the last line was typed.
+
+        salloc gives its shell the terminal when that has begun already: on a busy machine the shell has stopped by
+        then, and waits for somebody to continue it.
+        """
+
+        def prompts() -> bool:
+            self._testbed.run(self._node, "pkill -CONT -x bash", self._user)
+            return self.shows(r"Granted job allocation \d+[\s\S]*\$ \Z")
+
+        until(prompts, "the shell of salloc shows its prompt", self._new)
+        return self._new()
 
     def shows(self, shown: str) -> bool:
         """Return whether this was printed, a regular expression, since the last line was typed."""

@@ -24,19 +24,10 @@ PASSCODE = "corr3ct-Horse-9"
 RELINQUISHED = r"Relinquishing job allocation[\s\S]*\$ \Z"
 
 
-def allocate(cloud: Testbed, front: Terminal) -> None:
-    """Type the guide's salloc, and return with its shell's prompt.
-
-    Slurm's salloc gives its shell the terminal when that has begun already: on a busy machine the shell has stopped by
-    then, and waits for somebody to continue it.
-    """
+def allocate(front: Terminal) -> None:
+    """Type the guide's salloc, and return with its shell's prompt."""
     front.type(f"salloc --time=20:00 --nodelist={NODE}.srv.aau.dk", "are ready for job")
-
-    def prompts() -> bool:
-        cloud.run(PILOT, "pkill -CONT -x bash", ME)
-        return front.shows(r"ready for job[\s\S]*\$ \Z")
-
-    until(prompts, "the shell of salloc shows its prompt")
+    front.wait_for_salloc()
 
 
 # Background
@@ -203,7 +194,7 @@ def test_srun_gives_a_shell_on_a_node_and_salloc_one_on_the_front_end(cloud: Tes
     job = cloud.job(cloud.out(PILOT, "squeue -h -o %A"))
     assert (job["TimeLimit"], job["Partition"], job["QOS"], job["Account"]) == ("00:20:00", "batch", "normal", "es.shj")
     front.type("exit")
-    allocate(cloud, front)
+    allocate(front)
     assert PILOT in front.type("hostname").splitlines()
     front.type("exit", RELINQUISHED)
 
@@ -212,7 +203,7 @@ def test_srun_gives_a_shell_on_a_node_and_salloc_one_on_the_front_end(cloud: Tes
 def test_ssh_into_a_node_needs_a_job_there(cloud: Testbed, front: Terminal) -> None:
     line = f"ssh {NODE}.srv.aau.dk"
     assert "Access denied by pam_slurm_adopt: you have no active jobs on this node" in front.type(line)
-    allocate(cloud, front)
+    allocate(front)
     assert f"@{NODE}:" in front.type(line)
     job = cloud.out(PILOT, "squeue -h -o %A")
     assert f"job_{job}/" in front.type("cat /proc/self/cgroup"), "the session is part of the job"

@@ -31,7 +31,7 @@ from tests.guides.terminal import Terminal
 from tests.testbed.cluster import Testbed, gpupool
 from tests.testbed.test_jobs import PROBE
 
-GRANTED, ENDED = r"Granted job allocation \d+[\s\S]*\$ \Z", r"Relinquishing job allocation \d+[\s\S]*\$ \Z"
+ENDED = r"Relinquishing job allocation \d+[\s\S]*\$ \Z"
 BACK = rf"@{LOGIN}:[\s\S]*\$ \Z"
 
 
@@ -166,7 +166,7 @@ def test_an_interactive_job_is_entered_by_ssh(dumont: Testbed, login: Terminal) 
     pending = login.type("salloc --nodes=1 -p nvidia_dev -J mine --exclusive", "queued and waiting for resources")
     assert re.search(r"salloc: Pending job allocation (\d+)", pending)
     dumont.out(LOGIN, f"scancel {holds}", ME)
-    granted = login.wait_for(GRANTED)
+    granted = login.wait_for_salloc()
     assert "has been allocated resources" in granted
     job = re.search(r"Granted job allocation (\d+)", granted)
     assert job
@@ -306,7 +306,8 @@ def test_the_queue_for_deep_models(dumont: Testbed, login: Terminal) -> None:
     for name in ("script", "experiment"):
         mine(dumont, f"mkdir -p teste-gdl; cat > teste-gdl/{name}.py", "print('very deep')\n")
     login.type("cd $SCRATCH")
-    granted = login.type("salloc --nodes=1 -p gdl -J GDL-teste --exclusive", GRANTED)
+    login.type("salloc --nodes=1 -p gdl -J GDL-teste --exclusive", "Granted job allocation")
+    granted = login.wait_for_salloc()
     job = re.findall(r"Granted job allocation (\d+)", granted)[0]
     assert re.search(rf"{job} +gdl +GDL-test +{ME} +R +\S+ +1 {GDL}", login.type(f"squeue -j {job}"))
     login.type(f"ssh {GDL}")
