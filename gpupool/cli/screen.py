@@ -12,7 +12,7 @@ from gpupool.terminal import Screen
 stdout = Screen()
 stderr = Screen(stderr=True)
 
-Inventory = Annotated[Path, typer.Argument(help="Folder of YAML files, such as inventory/skynet.", show_default=False)]
+Inventory = Annotated[Path, typer.Argument(help="Folder of YAML files, such as inventory/example.", show_default=False)]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Limit = Annotated[
     str | None,
