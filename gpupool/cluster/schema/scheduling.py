@@ -10,6 +10,8 @@ from gpupool.cluster.units import Duration, Size
 ParameterKey = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 # slurm.conf ends a value at a blank, where another key may begin, and a line at #; " and \\ are its own
 ParameterValue = Annotated[Word, Field(pattern=r"^[^\s#\"\\]+$")]
+# a shell, Lua and a terminal all take it for what it is
+Unit = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9]+([ _-][A-Za-z0-9]+)*$", max_length=30)]
 PrivateData = Annotated[str, Field(strict=True, pattern=r"^[a-z]+$")]
 SlurmVersion = Literal["22.05", "24.11", "26.05"]
 
@@ -94,7 +96,7 @@ class Scheduler(Fact):
     )
     private_data: tuple[PrivateData, ...] = ()
     fairshare: Literal["none", "accounts"] = "none"
-    billing_unit: Word = Field("billing hours", description="What users call an hour of billing, of which budgets are.")
+    billing_unit: Unit = Field("billing hours", description="What users call an hour of billing, of which budgets are.")
     refuse_submit_from: tuple[AbsolutePath, ...] = ()
     sacct_fields: dict[Name, SacctField] = Field(
         default_factory=dict,

@@ -1,6 +1,5 @@
 """Budgets of accounts: what jobs may cost, the table for users, and the file that tells the submit plugin."""
 
-import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,7 +49,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
     if not tells_budgets(cluster, node):
         return
     yield from program("budget")
-    yield File(COMMAND, fill("budget", home=HOME, unit=shlex.quote(cluster.scheduler.billing_unit)), mode="0755")
+    yield File(COMMAND, fill("budget", home=HOME, unit=cluster.scheduler.billing_unit), mode="0755")
     yield File(manual.BUDGET.path, manual.roff(manual.BUDGET))
     if node.has("controller", "backup-controller"):
         yield File(SERVICE, fill("budgets.service", cluster=cluster, home=HOME, file=FILE, folder=_FOLDER))
