@@ -33,8 +33,8 @@ def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as
     else:
         for it in failed:
             stdout.print(styled((it.node, "red"), f": {it.check}: {it.why}"))
-        words = f"{counted(len(outcomes), 'check')} on {counted(len({it.node for it in outcomes}), 'node')}: "
-        words += (f"{len(failed)} failed" if failed else "all pass") + passed_over(resting)
-        stdout.print(words, style="bold red" if failed else "bold green")
+        summary = f"{counted(len(outcomes), 'check')} on {counted(len({it.node for it in outcomes}), 'node')}: "
+        summary += (f"{len(failed)} failed" if failed else "all pass") + passed_over(resting)
+        stdout.print(summary, style="bold red" if failed else "bold green")
     if failed:
         raise SystemExit(1)

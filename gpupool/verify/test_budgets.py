@@ -4,9 +4,9 @@ import pytest
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.slurm.budgets import COMMAND, FILE, has_budgets
+from gpupool.compile.slurm.budgets import COMMAND, FILE, TOO_OLD, has_budgets
 
-_OLD = 10  # minutes; it is replaced every minute
+_OLD = TOO_OLD // 60  # minutes; it is replaced every minute
 
 
 @pytest.mark.role("head", "controller", "backup-controller")

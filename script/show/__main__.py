@@ -46,4 +46,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except GpupoolError as error:
+        sys.exit(str(error))

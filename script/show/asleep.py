@@ -1,24 +1,19 @@
 """A node that is off is started for a job, and is off again when it is idle."""
 
-import time
-
 from gpupool.cluster.model import Cluster
-from show.shell import Shell, out, title, until
+from gpupool.compile.slurm.elastic import sleepers
+from show.shell import Shell, stopwatch, title, until
 
 
 def fits(cluster: Cluster) -> bool:
     """Return whether nodes sleep."""
-    return any(node.elastic for node in cluster.nodes.values())
+    return bool(sleepers(cluster))
 
 
 def show(cluster: Cluster, shell: Shell) -> None:
     """Have a job wake a node, and look until it is off again."""
     title("A node that is off is started when a job wants it")
-    began = time.monotonic()
-
-    def tell(what: str) -> None:
-        out.print(f"  {time.monotonic() - began:5.1f} s  {what}")
-
+    tell = stopwatch()
     asleep = "sinfo -h -N -t POWERED_DOWN -o %N | sort -u"
     until(lambda: shell.run(asleep) != "", "idle nodes are off")
     shell.type("sinfo")

@@ -1,12 +1,13 @@
 """A job is charged the price of its queue, and one that costs more than what is left is refused."""
 
 from gpupool.cluster.model import Cluster
+from gpupool.compile.slurm.budgets import has_budgets
 from show.shell import Shell, title, until
 
 
 def fits(cluster: Cluster) -> bool:
     """Return whether accounts have budgets."""
-    return any(account.budget is not None for account in cluster.accounts.values())
+    return has_budgets(cluster)
 
 
 def show(cluster: Cluster, shell: Shell) -> None:

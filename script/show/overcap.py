@@ -1,10 +1,9 @@
 """A lab's owner comes while others borrow its GPUs."""
 
-import time
 from dataclasses import replace
 
 from gpupool.cluster.model import Cluster
-from show.shell import Shell, out, title, until
+from show.shell import Shell, stopwatch, title, until
 
 
 def fits(cluster: Cluster) -> bool:
@@ -23,10 +22,7 @@ def show(cluster: Cluster, owner: Shell) -> None:
     borrow = f"--partition=overcap --account=overcap --gres=gpu:1 -J borrow --array=1-{gpus}"
     array = guest.run(f"sbatch --parsable {borrow} -o /dev/null --requeue --wrap 'sleep 900'").strip()
     running = f"squeue -h -r -j {array} -t R | wc -l"
-    began = time.monotonic()
-
-    def tell(what: str) -> None:
-        out.print(f"  {time.monotonic() - began:5.1f} s  {what}")
+    tell = stopwatch()
 
     try:
         until(lambda: int(guest.run(running)) == gpus, "overcap jobs fill the pool")

@@ -50,6 +50,12 @@ def title(text: str) -> None:
     out.print(f"\n[bold]{text}[/]")
 
 
+def stopwatch() -> Callable[[str], None]:
+    """Return what prints a line with the seconds since now before it."""
+    began = time.monotonic()
+    return lambda what: out.print(f"  {time.monotonic() - began:5.1f} s  {what}")
+
+
 def until(true: Callable[[], bool], what: str) -> None:
     """Wait until it is so; GpupoolError when it takes too long."""
     deadline = time.monotonic() + PATIENCE

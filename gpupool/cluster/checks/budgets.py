@@ -10,7 +10,7 @@ from gpupool.cluster.slurm_versions import tells_shares
 
 
 def _budgets(site: Site) -> Iterator[tuple[int, Account]]:
-    return ((index, it) for index, it in enumerate(site.inventory.accounts) if it.budget is not None)
+    return ((index, account) for index, account in enumerate(site.inventory.accounts) if account.budget is not None)
 
 
 def ensure_budgets_do_not_come_back(site: Site) -> Iterator[Complaint]:

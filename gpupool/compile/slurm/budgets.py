@@ -13,6 +13,8 @@ from gpupool.wanted import File
 COMMAND = "/usr/local/bin/budget"
 _FOLDER = "gpupool-budgets"
 FILE = f"/run/{_FOLDER}/budgets"
+#: Seconds after which the file is not to be believed, or a budget that was raised would not count.
+TOO_OLD = 600
 SERVICE, TIMER = f"{UNITS}/gpupool-budgets.service", f"{UNITS}/gpupool-budgets.timer"
 
 

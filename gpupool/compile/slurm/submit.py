@@ -7,7 +7,7 @@ from typing import Any
 
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.units import format_size
-from gpupool.compile.slurm.budgets import FILE, prices
+from gpupool.compile.slurm.budgets import FILE, TOO_OLD, prices
 from gpupool.compile.slurm.names import minutes
 from gpupool.compile.slurm.priority import step_down
 from gpupool.compile.template import fill
@@ -97,6 +97,7 @@ def _data(cluster: Cluster) -> dict[str, Any]:
         "step_down": step_down(cluster),
         "prices": prices(cluster),
         "budgets_file": FILE,
+        "too_old": TOO_OLD,
         "billing_unit": scheduler.billing_unit,
         "no_mail": "mailprog" not in map(str.lower, cluster.slurm.parameters),
     }

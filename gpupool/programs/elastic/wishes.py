@@ -60,5 +60,5 @@ class Wishes:
     def keep(self, progress: dict[str, Progress]) -> None:
         """Write it down, whole or not at all."""
         new = self.folder / f"{_KEPT}.new"
-        new.write_text(json.dumps({name: asdict(it) for name, it in progress.items()}))
+        new.write_text(json.dumps({node: asdict(each) for node, each in progress.items()}))
         new.replace(self.folder / _KEPT)
