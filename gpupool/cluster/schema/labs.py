@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, field_validator
 
 from gpupool.cluster.quote import quoted
-from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, Nodes, Word, one_line
-from gpupool.cluster.units import Day, Duration, Size
+from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, Nodes, Several, Word, one_line
+from gpupool.cluster.units import Day, Duration, Size, Span
 
 UnixId = Annotated[int, Field(strict=True, ge=1000, le=60000)]
 Weight = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
@@ -113,7 +113,7 @@ class Qos(Fact):
         (), description="QoS these users could ask for to avoid this one; their jobs get this one instead."
     )
     everybody: Flag = Field(True, description="False: only users whose entry lists it may use it.")
-    max_wall: Duration | None = None
+    max_wall: Span | None = None
     over_limit: OverLimit | None = Field(
         None, description="Jobs with this QoS that could never start; default: scheduler.over_limit."
     )
@@ -127,11 +127,11 @@ class Partition(Fact):
     name: Word
     for_each: AccountKind | None = None
     nodes: Nodes
-    max_time: Duration | None = None
-    default_time: Duration | None = Field(
+    max_time: Span | None = None
+    default_time: Span | None = Field(
         None, description="Time limit of jobs without --time; default: scheduler.default_time, else max_time."
     )
-    max_nodes: Count | None = None
+    max_nodes: Several | None = None
     tier: Count = Field(
         1, description="Slurm's PriorityTier: jobs of a higher tier start first, and may preempt those of a lower one."
     )

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, SacctField, Word
 from gpupool.cluster.schema.labs import OverLimit
-from gpupool.cluster.units import Duration, Size
+from gpupool.cluster.units import Duration, Size, Span
 
 ParameterKey = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 # slurm.conf ends a value at a blank, where another key may begin, and a line at #; " and \\ are its own
@@ -91,7 +91,7 @@ class Scheduler(Fact):
         default_factory=dict, description="By GPU type; `default` for all others."
     )
     rpc_limit: RpcLimit | None = None
-    default_time: Duration | None = Field(
+    default_time: Span | None = Field(
         None, description="Time limit of jobs without --time in partitions without a default_time; default: max_time."
     )
     over_limit: OverLimit = Field(
