@@ -71,7 +71,14 @@ def _nodes(site: Site) -> Iterator[model.Node]:
             features=(*entry.gpus, *entry.features),
             managed=entry.managed,
             elastic=entry.elastic,
+            parameters=node_parameters(shape.parameters if shape else {}, entry.parameters),
         )
+
+
+def node_parameters(hardware: Mapping[str, str], own: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the further keys of a node's line: its own, and those of its hardware that it does not say itself."""
+    said = {key.lower() for key in own}
+    return {**{key: value for key, value in hardware.items() if key.lower() not in said}, **own}
 
 
 def _account(account: Account, inventory: Inventory) -> model.Account:
@@ -92,6 +99,7 @@ def _account(account: Account, inventory: Inventory) -> model.Account:
         fairshare=account.fairshare,
         coordinators=tuple(user.name for user in inventory.users if user.coordinator and user.account == account.name),
         tier=account.tier or "standard",
+        parameters=account.parameters,
     )
 
 
@@ -146,6 +154,7 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
         lift_per_user="per_user" in entry.lift,
         billing=entry.billing,
         assigned=entry.users == "assigned",
+        parameters=entry.parameters,
     )
 
 

@@ -37,6 +37,7 @@ class Node:
     features: tuple[str, ...]
     managed: bool
     elastic: bool
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
     def has(self, *roles: str) -> bool:
         """Return whether the node has any of these roles."""
@@ -67,6 +68,7 @@ class Account:
     fairshare: int | None
     coordinators: tuple[str, ...]
     tier: Literal["standard", "premium"] = "standard"
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,7 @@ class Partition:
     lift_per_user: bool
     billing: Mapping[Literal["cpu", "gpu", "mem"], float]
     assigned: bool
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,6 @@ _NOWHERE = {
     "per_user": ("wall",),
     "per_job": ("jobs",),
 }
-# keys of slurm.conf that are free, yet would undo what the inventory promises
-_UNDOING = {
-    "jobrequeue": "preempted jobs would be lost instead of requeued",
-    "overtimelimit": "jobs would run past their time limits",
-    "maxmempercpu": "GPU jobs without a memory request would be refused",
-    "maxmempernode": "whole-node jobs would be refused: use scheduler.max_memory",
-    "defaultqos": "the default QoS is set in `qos`",
-}
 
 
 def _all_limits(site: Site) -> Iterator[tuple[Path, Limits, str]]:
@@ -195,10 +187,3 @@ def ensure_default_time_fits(site: Site) -> Iterator[Complaint]:
         if wall and partition.max_time and wall != partition.max_time:
             message = f"differs from max_time, which is {format_duration(partition.max_time)}"
             yield Complaint((*path, "limits", "per_job", "wall"), message, "jobs without --time could never run")
-
-
-def ensure_parameters_undo_nothing(site: Site) -> Iterator[Complaint]:
-    """slurm.parameters has no key that takes back what the rest of the inventory promises."""
-    for key in site.inventory.slurm.parameters:
-        if why := _UNDOING.get(key.lower()):
-            yield Complaint(("slurm", "parameters", key), why, "remove it")

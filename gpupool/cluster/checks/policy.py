@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.checks.site import Site
-from gpupool.cluster.checks.slurm_keys import HEALTH_KEYS, OWN_KEYS
 from gpupool.cluster.complaints import Complaint
 from gpupool.unix import within
 
@@ -118,16 +117,6 @@ def ensure_isolated_nodes_stay_out(site: Site) -> Iterator[Complaint]:
         for name in chosen:
             if "compute" not in site.node_table.by_name[name].entry.roles:
                 yield Complaint((*path, "nodes"), f"{name} is not a compute node")
-
-
-def ensure_parameters_are_free(site: Site) -> Iterator[Complaint]:
-    """slurm.parameters does not set a key that gpupool writes itself."""
-    slurm = site.inventory.slurm
-    own = OWN_KEYS | HEALTH_KEYS if slurm.health and slurm.health.enabled else OWN_KEYS
-    for key in slurm.parameters:
-        if key.lower() in own:
-            message = f"{key} is written by gpupool from the rest of the inventory"
-            yield Complaint(("slurm", "parameters", key), message, "Slurm would take the last of the two lines")
 
 
 def ensure_testbed_can_stand(site: Site) -> Iterator[Complaint]:

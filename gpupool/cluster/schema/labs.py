@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field, field_validator
 
 from gpupool.cluster.quote import quoted
 from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, Nodes, Word, one_line
+from gpupool.cluster.schema.parameters import Parameters
 from gpupool.cluster.units import Day, Duration, Size
 
 UnixId = Annotated[int, Field(strict=True, ge=1000, le=60000)]
@@ -69,6 +70,10 @@ class Account(Fact):
     fairshare: Count | None = None
     listed: Flag = Field(True, description="False: not in the table of accounts of the user guide.")
     tier: Literal["standard", "premium"] | None = None
+    parameters: Parameters = Field(
+        default_factory=dict,
+        description="Further limits of the account, as sacctmgr calls them: MaxJobs.",
+    )
 
 
 class Grant(Fact):
@@ -111,6 +116,9 @@ class Qos(Fact):
     max_wall: Duration | None = None
     priority: Count = 0
     limits: Limits = Field(default_factory=Limits)
+    parameters: Parameters = Field(
+        default_factory=dict, description="Further settings of the QoS, as sacctmgr calls them: UsageFactor, Flags."
+    )
 
 
 class Partition(Fact):
@@ -135,6 +143,9 @@ class Partition(Fact):
     billing: dict[Literal["cpu", "gpu", "mem"], Weight] = Field(default_factory=dict)
     users: Literal["all", "assigned"] = Field(
         "all", description="assigned: only users whose entry lists the partition may submit to it."
+    )
+    parameters: Parameters = Field(
+        default_factory=dict, description="Further keys of the partition's line in slurm.conf, as OverSubscribe or LLN."
     )
 
     @field_validator("name")

@@ -16,6 +16,7 @@ from gpupool.cluster.schema.base import (
     VariableName,
     Word,
 )
+from gpupool.cluster.schema.parameters import Parameters
 from gpupool.cluster.units import Duration, Size
 
 Role = Literal[
@@ -65,6 +66,9 @@ class Hardware(Fact):
     cpus_kept_per_gpu: Count = Field(
         0, description="CPUs reserved for each GPU, for jobs that use this GPU (RestrictedCoresPerGPU)."
     )
+    parameters: Parameters = Field(
+        default_factory=dict, description="Further keys of these nodes' lines in slurm.conf, as Weight or TmpDisk."
+    )
 
 
 class Cloud(Fact):
@@ -107,6 +111,9 @@ class NodeEntry(Fact):
     capacity: Size | None = Field(None, description="Storage capacity of a fileserver.")
     media: Literal["hdd", "ssd", "nvme"] | None = None
     profile: Word | None = None
+    parameters: Parameters = Field(
+        default_factory=dict, description="Further keys of the node's line in slurm.conf; they replace the hardware's."
+    )
 
 
 class Gpu(Fact):

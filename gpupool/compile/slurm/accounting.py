@@ -6,6 +6,7 @@ from typing import Any
 from gpupool.cluster.model import Account, Cluster, Partition, User
 from gpupool.cluster.schema.labs import Amounts, Limits
 from gpupool.compile.slurm.names import wall
+from gpupool.compile.slurm.parameters import in_sacctmgrs_words
 
 # more than any cluster has: a partition's QoS with it frees jobs of the limit in their own QoS
 UNBOUNDED = 1_000_000
@@ -24,6 +25,7 @@ def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
                 **_limits(account.limits),
                 **_budget(account),
                 **({"Fairshare": account.fairshare} if account.fairshare is not None else {}),
+                **in_sacctmgrs_words("association", account.parameters),
             }
             for account in cluster.accounts.values()
         },
@@ -67,13 +69,16 @@ def _qos(cluster: Cluster) -> dict[str, dict[str, Any]]:
         by_name[name] = {"Priority": qos.priority, **_limits(qos.limits, qos.max_wall), **_per_user(qos.limits)}
         # coordinators can lift the limit on a user of theirs, not this one
         by_name[name]["MaxSubmitPU"] = cluster.scheduler.max_submitted_jobs
+        by_name[name] |= in_sacctmgrs_words("qos", qos.parameters)
     for partition in cluster.partitions.values():
         if own := partition_qos(partition):
             by_name[own] = {"Priority": 0, **_limits(partition.limits), **_per_user(partition.limits)}
             if partition.lift_per_user:
                 by_name[own]["MaxTRESPU"] = {"cpu": UNBOUNDED, "gres/gpu": UNBOUNDED}
     # a job that alone is above a limit could never start: it is refused, and does not wait for ever
-    return {name: {**fields, "Flags": ["DenyOnLimit"]} for name, fields in by_name.items()}
+    return {
+        name: {**fields, "Flags": sorted({"DenyOnLimit", *fields.get("Flags", ())})} for name, fields in by_name.items()
+    }
 
 
 def _limits(limits: Limits, max_wall: int | None = None) -> dict[str, Any]:

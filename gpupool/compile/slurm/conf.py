@@ -10,6 +10,7 @@ from gpupool.compile.slurm.accounting import partition_qos
 from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
 from gpupool.compile.slurm.limits import most_jobs
 from gpupool.compile.slurm.names import SPOOL, folded, minutes
+from gpupool.compile.slurm.parameters import merged, on_line, pairs
 from gpupool.compile.system.docker import docker_on
 from gpupool.compile.template import fill
 from gpupool.wanted import File, SlurmNode
@@ -47,7 +48,7 @@ def compute_nodes(cluster: Cluster) -> list[SlurmNode]:
 def slurm_conf(cluster: Cluster) -> str:
     """Return slurm.conf, the same on every node that has one."""
     compute = cluster.having("compute")
-    return fill(
+    text = fill(
         "slurm.conf",
         cluster=cluster,
         spool=SPOOL,
@@ -69,7 +70,9 @@ def slurm_conf(cluster: Cluster) -> str:
         private_data=_private_data(cluster),
         programs={**jobs.parameters(cluster), **health.parameters(cluster)},
         docker=any(docker_on(cluster, node) for node in compute),
+        parameters=pairs(cluster.slurm.parameters),
     )
+    return merged(text, cluster.slurm.parameters)
 
 
 def _controller_parameters(cluster: Cluster) -> Iterator[str]:
@@ -124,7 +127,7 @@ def _node_line(node: Node) -> str:
     if node.features:
         parts.append("Feature=" + ",".join(node.features))
     parts.append("State=CLOUD" if node.elastic else "State=UNKNOWN")
-    return " ".join(parts)
+    return on_line(parts, node.parameters)
 
 
 def _partition_lines(cluster: Cluster) -> Iterator[str]:
@@ -162,4 +165,4 @@ def _partition_line(cluster: Cluster, entry: Partition, hostlist: str) -> str:
             "TRESBillingWeights=" + ",".join(f"{_BILLING[key]}={weight}" for key, weight in entry.billing.items())
         )
     parts.append("State=UP")
-    return " ".join(parts)
+    return on_line(parts, entry.parameters)
