@@ -13,6 +13,7 @@ from gpupool.cluster.checks import (
     limits,
     modules,
     names,
+    ownership,
     policies,
     policy,
     room,
@@ -35,6 +36,7 @@ def _in(room: ModuleType) -> tuple[Check, ...]:
 NAMES = _in(names)
 _OTHERS = (
     sums,
+    ownership,
     policy,
     limits,
     budgets,
