@@ -94,6 +94,7 @@ def _account(account: Account, site: Site) -> model.Account:
         ),
         tier=account.tier or "standard",
         nodes=tuple(name for name in site.node_table.by_name if name in owned),
+        owns=account.owns if isinstance(account.owns, dict) else {},
     )
 
 

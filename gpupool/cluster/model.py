@@ -55,7 +55,10 @@ class Node:
 
 @dataclass(frozen=True)
 class Account:
-    """A Slurm account with all its limits, a lab's cap among them. `nodes` are those that it owns, by name."""
+    """A Slurm account with all its limits, a lab's cap among them.
+
+    `nodes` are those that it owns, by name; `owns` is how much it owns of a GPU type, or of `cpu`.
+    """
 
     name: str
     kind: str
@@ -68,6 +71,7 @@ class Account:
     coordinators: tuple[str, ...]
     tier: Literal["standard", "premium"] = "standard"
     nodes: tuple[str, ...] = ()
+    owns: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from math import inf
 
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.ownership import CPUS, Owner
-from gpupool.cluster.schema.labs import Account, Partition
+from gpupool.cluster.schema.labs import Account, Amounts, Partition
 
 ANY = "gpu"  # GPUs of any type; beside the names of types, and CPUS
 
@@ -36,7 +36,7 @@ class Stakes:
 
     @cached_property
     def certain(self) -> bool:
-        """Whether it can be told: not while nodes, selectors or accounts are wrong, which is complained of elsewhere."""
+        """Whether it can be told: not while names or selectors are wrong, which is complained of elsewhere."""
         table = self.site.node_table
         try:
             for _, partition in self.site.partitions():
@@ -105,10 +105,13 @@ class Stakes:
             return shape.cpus if shape else 0
         return sum(entry.gpus.values()) if what == ANY else entry.gpus.get(what, 0)
 
+    def _group(self, account: Account) -> Amounts:
+        owner = self._owners.get(account.name)
+        return self.site.ownership.limits(owner) if owner else account.limits.group
+
     def limit(self, account: Account, what: str) -> float:
         """Return the most of a resource that the account's own limit lets it hold; infinity without one."""
-        owner = self._owners.get(account.name)
-        group = self.site.ownership.limits(owner) if owner else account.limits.group
+        group = self._group(account)
         amounts = [group.cpu] if what == CPUS else [group.gpu, *([] if what == ANY else [group.gpus.get(what)])]
         return min((it for it in amounts if it is not None), default=inf)
 
@@ -138,5 +141,11 @@ class Stakes:
         mine = self.reach(account.name) & where
         reached = mine.union(*(nodes for _, nodes in below))
         held = (inf if mine else 0) + sum(amount for amount, _ in below)
-        limit = self.limit(account, what)
+        limit, types = self.limit(account, what), self._group(account).gpus
+        if what == ANY and types:
+            limit = min(limit, sum(min(types.get(it, inf), self.amount(reached, it)) for it in self._types))
         return (held if limit == inf else min(held, limit, self.amount(reached, what))), reached
+
+    @property
+    def _types(self) -> tuple[str, ...]:
+        return self.site.ownership.gpu_types
