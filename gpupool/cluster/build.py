@@ -22,7 +22,7 @@ def build(site: Site) -> model.Cluster:
     return model.Cluster(
         entry=inventory.cluster,
         nodes=nodes,
-        accounts={account.name: _account(account, inventory) for account in inventory.accounts},
+        accounts={account.name: _account(account, site) for account in inventory.accounts},
         users={user.name: _user(user, inventory) for user in inventory.users},
         qos=inventory.qos,
         partitions={partition.name: partition for partition in _partitions(site)},
@@ -81,13 +81,12 @@ def node_parameters(hardware: Mapping[str, str], own: Mapping[str, str]) -> Mapp
     return {**{key: value for key, value in hardware.items() if key.lower() not in said}, **own}
 
 
-def _account(account: Account, inventory: Inventory) -> model.Account:
-    limits = account.limits
+def _account(account: Account, site: Site) -> model.Account:
+    limits, owned = account.limits, frozenset[str]()
     if account.kind == "lab":
-        gpus, group, share = account.contributed_gpus or 0, limits.group, inventory.scheduler.lab_share
-        shares = {key: each * gpus for key, each in share if each is not None and getattr(group, key) is None}
-        group = group.model_copy(update={"gpu": gpus, **shares})
-        limits = limits.model_copy(update={"group": group})
+        owner = next(it for it in site.ownership.owners if it.name == account.name)
+        limits = limits.model_copy(update={"group": site.ownership.limits(owner)})
+        owned = owner.nodes
     return model.Account(
         name=account.name,
         kind=account.kind,
@@ -97,9 +96,13 @@ def _account(account: Account, inventory: Inventory) -> model.Account:
         budget=account.budget,
         everybody=account.members == "all",
         fairshare=account.fairshare,
-        coordinators=tuple(user.name for user in inventory.users if user.coordinator and user.account == account.name),
+        coordinators=tuple(
+            user.name for user in site.inventory.users if user.coordinator and user.account == account.name
+        ),
         tier=account.tier or "standard",
         parameters=account.parameters,
+        nodes=tuple(name for name in site.node_table.by_name if name in owned),
+        owns=account.owns if isinstance(account.owns, dict) else {},
     )
 
 

@@ -56,7 +56,10 @@ class Node:
 
 @dataclass(frozen=True)
 class Account:
-    """A Slurm account with all its limits, a lab's GPU cap among them."""
+    """A Slurm account with all its limits, a lab's cap among them.
+
+    `nodes` are those that it owns, by name; `owns` is how much it owns of a GPU type, or of `cpu`.
+    """
 
     name: str
     kind: str
@@ -69,6 +72,8 @@ class Account:
     coordinators: tuple[str, ...]
     tier: Literal["standard", "premium"] = "standard"
     parameters: Mapping[str, str] = field(default_factory=dict)
+    nodes: tuple[str, ...] = ()
+    owns: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -263,6 +268,12 @@ class Cluster:
         """The GPU types that compute nodes have; an inventory may name more."""
         have = {gpu for node in self.having("compute") for gpu in node.gpus}
         return {name: gpu for name, gpu in self._gpu_types.items() if name in have}
+
+    def owned_gpus(self, account: Account) -> int | None:
+        """GPUs that an account has a cap of, or on nodes of its own; None where it has neither."""
+        if account.limits.group.gpu is None and account.nodes:
+            return sum(self.nodes[name].gpu_count for name in account.nodes if name in self.nodes)
+        return account.limits.group.gpu
 
     @cached_property
     def total_gpus(self) -> int:

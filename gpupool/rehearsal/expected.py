@@ -1,5 +1,6 @@
 """What an inventory promises, worked out from the Cluster alone: the rehearsal never asks what was compiled from it."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -17,6 +18,23 @@ class Lab:
     cap: int
     members: tuple[User, ...]
     group: Amounts
+    partition: str
+
+
+@dataclass(frozen=True)
+class Estate:
+    """What a lab with people owns otherwise: nodes, each with a partition for it; GPUs by type; logical CPUs.
+
+    `partition` is where jobs go that claim GPUs or CPUs.
+    """
+
+    name: str
+    members: tuple[User, ...]
+    group: Amounts
+    nodes: tuple[str, ...]
+    partitions: Mapping[str, str]
+    types: Mapping[str, int]
+    cpus: int | None
     partition: str
 
 
@@ -77,11 +95,37 @@ class Expected:
         turn = 0
         for account in self.cluster.accounts.values():
             cap = account.limits.group.gpu
-            members = tuple(user for user in self.cluster.users.values() if user.account == account.name)
+            members = self._members(account)
             open_to = [it for it in self.owners if self.admits(it, account.name)]
-            if cap and members and open_to:
+            if cap and members and open_to and not account.owns:
                 yield Lab(account.name, cap, members, account.limits.group, self._home(account, open_to, turn))
                 turn += 1
+
+    @cached_property
+    def estates(self) -> tuple[Estate, ...]:
+        """Labs with people that own nodes, GPUs of a type or CPUs."""
+        return tuple(self._estates())
+
+    def _estates(self) -> Iterator[Estate]:
+        for account in self.cluster.accounts.values():
+            members = self._members(account)
+            open_to = [it for it in self.owners if self.admits(it, account.name)]
+            nodes = tuple(name for name in account.nodes if name in self.cluster.nodes)
+            if not (members and open_to and (nodes or any(account.owns.values()))):
+                continue
+            types = {gpu: number for gpu, number in account.owns.items() if gpu in self.cluster.gpu_types and number}
+            partitions = {name: it.name for it in reversed(open_to) for name in nodes if name in it.nodes}
+            yield Estate(account.name, members, account.limits.group, nodes, partitions, types,
+                         account.owns.get("cpu"), self._home(account, open_to, 0))  # fmt: skip
+
+    def _members(self, account: Account) -> tuple[User, ...]:
+        return tuple(user for user in self.cluster.users.values() if user.account == account.name)
+
+    @cached_property
+    def shared(self) -> tuple[Node, ...]:
+        """Nodes that run jobs and that no lab owns."""
+        owned = {name for account in self.cluster.accounts.values() for name in account.nodes}
+        return tuple(node for node in self.compute if node.name not in owned)
 
     def _home(self, account: Account, open_to: list[Partition], turn: int) -> str:
         # of the largest, none with a limit for each user; every second lab has its own, the others the common one
@@ -180,10 +224,16 @@ class Expected:
         """Whether a job must name the type of its GPUs."""
         return self.cluster.scheduler.untyped_gpus == "refuse"
 
-    @property
-    def gpu_type(self) -> str | None:
-        """The type that a job for any GPU names; None where it need name none."""
-        return next(iter(self.cluster.gpu_types), None) if self.typed else None
+    def type_in(self, partition: str) -> str | None:
+        """Return the type that a job for any GPU names in a partition; None where it need name none."""
+        return next(iter(self.types_in(partition)), None) if self.typed else None
+
+    def types_in(self, partition: str) -> Counter[str]:
+        """GPUs of a partition's nodes by type."""
+        counts: Counter[str] = Counter()
+        for name in self.cluster.partitions[partition].nodes:
+            counts.update(dict(self.cluster.nodes[name].gpus))
+        return counts
 
     @property
     def cancels(self) -> bool:

@@ -15,6 +15,7 @@ from gpupool.cluster.checks import (
     modules,
     names,
     parameters,
+    ownership,
     policies,
     policy,
     room,
@@ -38,6 +39,7 @@ NAMES = _in(names)
 _OTHERS = (
     sums,
     parameters,
+    ownership,
     policy,
     limits,
     dead_ends,

@@ -96,9 +96,11 @@ def ensure_fair_shares_count_gpus(site: Site) -> Iterator[Complaint]:
 
 def ensure_caps_are_not_hidden(site: Site) -> Iterator[Complaint]:
     """A group limit in a job's or a partition's QoS replaces an account's limit on the same resource."""
-    capped: dict[str, set[str]] = {"group": {"gpu"} if site.accounts_of_kind("lab") else set(), "group_minutes": set()}
-    if site.accounts_of_kind("lab"):
-        capped["group"] |= {key for key, each in site.inventory.scheduler.lab_share if each is not None}
+    owned = map(site.ownership.limits, site.ownership.owners)
+    capped: dict[str, set[str]] = {
+        "group": {key for amounts in owned for key, value in amounts if value not in (None, {})},
+        "group_minutes": set(),
+    }
     for account in site.inventory.accounts:
         for kind, keys in capped.items():
             keys |= {key for key, value in getattr(account.limits, kind) if value}

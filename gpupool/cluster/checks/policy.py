@@ -81,17 +81,6 @@ def ensure_the_arbiter_spares_owners(site: Site) -> Iterator[Complaint]:
             yield Complaint(path, f"{name} is not preemptable, so the arbiter must not end its jobs", "remove it")
 
 
-def ensure_overcap_stays_preemptable(site: Site) -> Iterator[Complaint]:
-    """An account without a cap may submit to preemptable partitions only, wherever others have one."""
-    for account in site.inventory.accounts:
-        if site.capped(account) or not (account.members == "all" or site.accounts_of_kind("lab")):
-            continue
-        for path, partition in site.partitions():
-            if not partition.preemptable and site.admits(partition, account.name):
-                message = f"jobs of {account.name}, which has no cap, could hold GPUs of labs here"
-                yield Complaint(path, message, f"set deny_accounts: [{account.name}]")
-
-
 def ensure_accounts_rule_is_single(site: Site) -> Iterator[Complaint]:
     """A partition lists whom it allows or whom it denies, not both (Slurm ignores the second)."""
     for path, partition in site.partitions():

@@ -55,13 +55,20 @@ class Limits(Entry):
 
 
 class Account(Fact):
-    """A Slurm account. If its kind is lab, its GPU cap is the number of GPUs it contributed."""
+    """A Slurm account. If its kind is lab, its cap is what it owns: `contributed_gpus`, or `owns`."""
 
     name: Name
     kind: AccountKind
     gid: UnixId | None = Field(None, description="Creates a unix group with this gid for the account on every node.")
     parent: Name | None = None
     contributed_gpus: Count | None = None
+    owns: Nodes | Annotated[dict[Name, Count], Field(min_length=1)] | None = Field(
+        None,
+        description=(
+            "What a lab owns where it is not a number of GPUs of any type: nodes (`dm[01-02]`), or GPUs by type and "
+            "CPUs (`{a100: 8, cpu: 128}`)."
+        ),
+    )
     members: Literal["own", "all"] = Field("own", description="all: every user of the cluster is a member.")
     limits: Limits = Field(default_factory=Limits)
     budget: Count | None = Field(
