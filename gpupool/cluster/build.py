@@ -6,6 +6,7 @@ from gpupool.cluster import model
 from gpupool.cluster.checks.places import at, space_links
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.checks.sums import real_memory
+from gpupool.cluster.checks.times import default_time
 from gpupool.cluster.pools import dataset_of, pools_on
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.base import of_user
@@ -139,10 +140,16 @@ def _partitions(site: Site) -> Iterator[model.Partition]:
 
 def _partition(site: Site, entry: Partition, name: str, account: str) -> model.Partition:
     labs = [lab.name for lab in site.accounts_of_kind("lab")] if entry.allow_lab_accounts else []
+    limits = entry.limits
+    if entry.without_gpu and not limits.per_job_least.gpu:
+        # slurmctld holds what the submit plugin says, however a job comes here
+        least = limits.per_job_least.model_copy(update={"gpu": 1})
+        limits = limits.model_copy(update={"per_job_least": least})
     return model.Partition(
         name=name,
         nodes=site.node_table.select(entry.nodes),
         max_time=entry.max_time,
+        default_time=default_time(entry, site.inventory.scheduler),
         max_nodes=entry.max_nodes,
         tier=entry.tier,
         default=site.inventory.scheduler.default_partition == name,
@@ -153,11 +160,12 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
         ),
         deny_accounts=tuple(it.replace("{account}", account) for it in entry.deny_accounts),
         allow_qos=entry.qos,
-        limits=entry.limits,
+        limits=limits,
         lift_per_user="per_user" in entry.lift,
         billing=entry.billing,
         assigned=entry.users == "assigned",
         parameters=entry.parameters,
+        without_gpu=entry.without_gpu.replace("{account}", account) if entry.without_gpu else None,
     )
 
 

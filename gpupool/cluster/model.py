@@ -108,11 +108,16 @@ class User:
 
 @dataclass(frozen=True)
 class Partition:
-    """A partition with its nodes by name. `max_time` and `grace` in seconds. `assigned`: for users who list it."""
+    """A partition with its nodes by name. Times are in seconds. `assigned`: for users who list it.
+
+    `default_time` is None where jobs without --time get all of `max_time`; `without_gpu` is `refuse`, or where jobs
+    without GPUs go.
+    """
 
     name: str
     nodes: tuple[str, ...]
     max_time: int | None
+    default_time: int | None
     max_nodes: int | None
     tier: int
     default: bool
@@ -126,6 +131,7 @@ class Partition:
     billing: Mapping[Literal["cpu", "gpu", "mem"], float]
     assigned: bool
     parameters: Mapping[str, str] = field(default_factory=dict)
+    without_gpu: str | None = None
 
 
 @dataclass(frozen=True)

@@ -204,6 +204,16 @@ class Expected:
         first = next((it for it in asked if it is not None), None)  # Slurm takes the nearest to the job
         return min((it for it in (partition.max_time, first) if it is not None), default=None)
 
+    def unasked(self, partition: Partition, qos: str | None, account: str) -> int | None:
+        """Return the time of a job without --time there, in seconds; None without an end."""
+        both = (partition.default_time, self.wall(partition, qos, account))
+        return min((it for it in both if it is not None), default=None)
+
+    def least_gpus(self, partition: Partition, qos: str | None = None) -> int:
+        """Return how many GPUs a job there must ask for, with a QoS or its user's default."""
+        of_qos = self.cluster.qos.get(qos or "")
+        return partition.limits.per_job_least.gpu or (of_qos and of_qos.limits.per_job_least.gpu) or 0
+
     def qos_for(self, user: User, partition: Partition) -> tuple[str, ...]:
         """Return the QoS that the user may ask for in the partition."""
         today = date.today()

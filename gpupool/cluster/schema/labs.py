@@ -12,6 +12,7 @@ from gpupool.cluster.units import Day, Duration, Size, Span
 
 UnixId = Annotated[int, Field(strict=True, ge=1000, le=60000)]
 Weight = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+OverLimit = Literal["refuse", "wait"]
 AccountKind = Literal["lab", "shared", "department", "group", "project"]
 _KEY = re.compile(
     r"(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-(ssh-ed25519|ecdsa-sha2-nistp256)@openssh\.com)"
@@ -41,7 +42,8 @@ class Amounts(Entry):
     mem: Size | None = None
     nodes: Count | None = None
     billing: Count | None = None
-    jobs: Count | None = None
+    jobs: Count | None = Field(None, description="Running jobs.")
+    submitted: Count | None = Field(None, description="Pending and running jobs; every array task counts.")
     wall: Duration | None = Field(None, description="Run time: of each job (per_job), or of all jobs together (group).")
 
 
@@ -52,6 +54,9 @@ class Limits(Entry):
     group_minutes: Amounts = Field(default_factory=Amounts, description="All jobs together, in resource minutes.")
     per_user: Amounts = Field(default_factory=Amounts, description="All jobs of one user together.")
     per_job: Amounts = Field(default_factory=Amounts)
+    per_job_least: Amounts = Field(
+        default_factory=Amounts, description="What each job must request at least; on QoS and partitions."
+    )
 
 
 class Account(Fact):
@@ -121,6 +126,9 @@ class Qos(Fact):
     )
     everybody: Flag = Field(True, description="False: only users whose entry lists it may use it.")
     max_wall: Span | None = None
+    over_limit: OverLimit | None = Field(
+        None, description="Jobs with this QoS that could never start; default: scheduler.over_limit."
+    )
     priority: Count = 0
     limits: Limits = Field(default_factory=Limits)
     parameters: Parameters = Field(
@@ -135,6 +143,9 @@ class Partition(Fact):
     for_each: AccountKind | None = None
     nodes: Nodes
     max_time: Span | None = None
+    default_time: Span | None = Field(
+        None, description="Time limit of jobs without --time; default: scheduler.default_time, else max_time."
+    )
     max_nodes: Several | None = None
     tier: Count = Field(
         1, description="Slurm's PriorityTier: jobs of a higher tier start first, and may preempt those of a lower one."
@@ -146,6 +157,9 @@ class Partition(Fact):
     allow_lab_accounts: Flag = Field(False, description="Every lab's account, in addition to allow_accounts.")
     qos: tuple[Name, ...] = Field((), description="QoS that may be used; empty: all.")
     limits: Limits = Field(default_factory=Limits)
+    without_gpu: Word | None = Field(
+        None, description="Jobs that request no GPU: `refuse`, or the partition that they go to instead."
+    )
     lift: tuple[Literal["per_user"], ...] = Field((), description="Limits of the job's QoS that do not apply here.")
     billing: dict[Literal["cpu", "gpu", "mem"], Weight] = Field(default_factory=dict)
     users: Literal["all", "assigned"] = Field(

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, SacctField, Word
+from gpupool.cluster.schema.labs import OverLimit
 from gpupool.cluster.schema.parameters import Parameters
 from gpupool.cluster.units import Duration, Size
 
@@ -103,6 +104,12 @@ class Scheduler(Fact):
         default_factory=dict, description="By GPU type; `default` for all others."
     )
     rpc_limit: RpcLimit | None = None
+    default_time: Duration | None = Field(
+        None, description="Time limit of jobs without --time in partitions without a default_time; default: max_time."
+    )
+    over_limit: OverLimit = Field(
+        "refuse", description="Jobs that alone exceed a limit and could never start: `refuse` them, or let them `wait`."
+    )
     max_submitted_jobs: Annotated[int, Field(strict=True, ge=1)] | None = Field(
         None,
         description="Most jobs of a user in each account and each QoS, pending and running; every array task counts.",

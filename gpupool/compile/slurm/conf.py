@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node, Partition
 from gpupool.cluster.slurm_versions import has_preempt_parameters, has_sackd, limits_rpcs
-from gpupool.compile.slurm import budgets, elastic, health, jobs, priority, submit
+from gpupool.compile.slurm import budgets, elastic, health, jobs, priority, submit, times
 from gpupool.compile.slurm.accounting import partition_qos
 from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
 from gpupool.compile.slurm.limits import most_jobs
@@ -142,9 +142,8 @@ def _partition_line(cluster: Cluster, entry: Partition, hostlist: str) -> str:
     parts = [f"PartitionName={entry.name}", f"Nodes={hostlist}"]
     parts.append(f"Default={'YES' if entry.default else 'NO'}")
     parts.append(f"MaxTime={minutes(entry.max_time) if entry.max_time else 'UNLIMITED'}")
-    if entry.max_time and budgets.has_budgets(cluster):
-        # a job without --time would have no price, and never start
-        parts.append(f"DefaultTime={minutes(entry.max_time)}")
+    if default := times.default_time(cluster, entry):
+        parts.append(f"DefaultTime={default}")
     if entry.max_nodes:
         parts.append(f"MaxNodes={entry.max_nodes}")
     parts.append(f"PriorityTier={entry.tier}")

@@ -401,3 +401,16 @@ def test_the_arbiter_has_memory_for_all_jobs_that_slurmctld_takes(skynet: Cluste
 def test_a_feature_that_is_the_gpus_name_stands_once(tmp_path: Path) -> None:
     cluster = changed(SMALL, tmp_path, ("gpus: {a40: 8}", "gpus: {a40: 8}, features: [a40, big]"))
     assert "Feature=a40,big " in slurm_conf(cluster)
+
+
+def test_a_partitions_default_time_goes_before_the_clusters(tmp_path: Path) -> None:
+    own = ("tier: 10", "tier: 10\n    default_time: 1h")
+    lines = slurm_conf(changed(SMALL, tmp_path, own, ("scheduler: {", "scheduler: {default_time: 3h, "))).splitlines()
+    times = {line.split()[0]: line for line in lines if line.startswith("PartitionName=")}
+    assert " MaxTime=2880 DefaultTime=180 " in times["PartitionName=all"]
+    assert " MaxTime=240 DefaultTime=60 " in times["PartitionName=red"]
+
+
+def test_the_clusters_default_time_ends_where_a_partition_ends(tmp_path: Path) -> None:
+    text = slurm_conf(changed(SMALL, tmp_path, ("scheduler: {", "scheduler: {default_time: 1d, ")))
+    assert " MaxTime=240 DefaultTime=240 " in text
