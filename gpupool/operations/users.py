@@ -97,7 +97,7 @@ def _compare(user: User, state: AccountState, managed: list[str], work: Work) ->
         if group not in member and group != user.group:
             work.lines.append(f"gpasswd -a {name} {shlex.quote(group)} >/dev/null")
             work.changes[f"user {user.name} in group {group}"] = None
-    for group in sorted(member & set(managed) - set(user.groups)):
+    for group in sorted(member & set(managed) - {user.group, *user.groups}):
         work.lines.append(f"gpasswd -d {name} {shlex.quote(group)} >/dev/null")
         work.changes[f"user {user.name} no longer in group {group}"] = None
 
