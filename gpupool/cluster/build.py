@@ -132,6 +132,7 @@ def _user(user: User, inventory: Inventory) -> model.User:
         keys=user.keys,
         home=of_user(inventory.storage.home.path, user.name, user.account),
         first_password=user.first_password is not None,
+        until=user.until,
     )
 
 

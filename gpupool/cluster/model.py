@@ -77,7 +77,8 @@ class User:
     `accounts` are all that jobs may be on, `own_accounts` those of the user's entry, both with the default one first.
     `qos` are good in each of them, `account_qos` in one.
     `partitions` are those of `users: assigned` that are theirs, `default_partition` where jobs go that name none.
-    `grants` are further QoS, each until a day. `first_password`: an admin creates one, and the user has to change it.
+    `grants` are further QoS, each until a day; `until` is the last day of all access. `first_password`: an admin
+    creates one, and the user has to change it.
     """
 
     name: str
@@ -97,6 +98,11 @@ class User:
     keys: tuple[str, ...]
     home: str
     first_password: bool
+    until: date | None = None
+
+    def ended_on(self, day: date) -> bool:
+        """Return whether the user has no access any more on a day."""
+        return self.until is not None and day > self.until
 
     def qos_on(self, day: date, account: str) -> tuple[str, ...]:
         """Return the QoS that the user has on a day for jobs of an account, granted ones among them."""

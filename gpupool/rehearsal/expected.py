@@ -127,7 +127,9 @@ class Expected:
 
     def may(self, user: User, partition: Partition, account: str) -> bool:
         """Return whether this user may submit there with this account."""
-        return self.cluster.let_in(partition, user) and account in user.accounts and self.admits(partition, account)
+        if user.ended_on(date.today()) or account not in user.accounts:
+            return False
+        return self.cluster.let_in(partition, user) and self.admits(partition, account)
 
     def people(self, partition: Partition) -> Iterator[tuple[User, str]]:
         """Return those who may submit to the partition, each with an account to do so."""

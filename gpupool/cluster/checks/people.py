@@ -2,6 +2,7 @@
 
 import difflib
 from collections.abc import Iterable, Iterator
+from datetime import date
 
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
@@ -35,8 +36,9 @@ def ensure_memberships_are_known(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_accounts_have_no_more_members(site: Site) -> Iterator[Complaint]:
-    """An account has no more members than `most_members`."""
-    users = site.inventory.users
+    """An account has no more members than `most_members`; those whose access has ended do not count."""
+    today = date.today()
+    users = [user for user in site.inventory.users if not (user.until and user.until < today)]
     for index, account in enumerate(site.inventory.accounts):
         if account.most_members is None:
             continue

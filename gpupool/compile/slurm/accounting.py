@@ -20,7 +20,7 @@ def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
         "accounts": {
             account.name: {
                 "parent": account.parent,
-                "coordinators": list(account.coordinators),
+                "coordinators": [name for name in account.coordinators if not cluster.users[name].ended_on(day)],
                 **_limits(account.limits),
                 **_budget(account),
                 **({"Fairshare": account.fairshare} if account.fairshare is not None else {}),
@@ -34,7 +34,8 @@ def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
                     account: {
                         **_qos_of(cluster, user, day, account),
                         **_each_users(cluster.accounts[account].limits),
-                        "MaxSubmit": cluster.scheduler.max_submitted_jobs,
+                        # with 0 nothing can be submitted; what was before goes on, and so does the account of it
+                        "MaxSubmit": 0 if user.ended_on(day) else cluster.scheduler.max_submitted_jobs,
                     }
                     for account in user.accounts
                 },

@@ -1,5 +1,7 @@
 """Users and groups of a node."""
 
+from datetime import timedelta
+
 from gpupool.cluster.model import PEOPLE_GID, Cluster, Node
 from gpupool.compile.system import docker
 from gpupool.wanted import User
@@ -26,6 +28,7 @@ def people_for(cluster: Cluster, node: Node) -> list[User]:
             home=user.home if has_homes else f"/home/{user.name}",
             shell=user.shell,
             comment=user.full_name,
+            ends=(user.until + timedelta(days=1)).isoformat() if user.until else "",
         )
         for user in cluster.users.values()
     ]
