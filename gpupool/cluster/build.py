@@ -68,7 +68,7 @@ def _nodes(site: Site) -> Iterator[model.Node]:
             memory=real_memory(shape.memory, inventory.slurm.memory_reserve) if shape else 0,
             gpus=entry.gpus,
             cpus_kept=shape.cpus_kept_per_gpu if shape and entry.gpus and keeps_cpus(inventory.slurm.version) else 0,
-            features=(*entry.gpus, *entry.features),
+            features=tuple(dict.fromkeys((*entry.gpus, *entry.features))),
             managed=entry.managed,
             elastic=entry.elastic,
         )
@@ -123,7 +123,6 @@ def _user(user: User, inventory: Inventory) -> model.User:
             )
             for name in accounts
         },
-        default_qos={name: defaults[name] for name in accounts if name in defaults},
         grants=user.grants,
         partitions=user.partitions,
         default_partition=user.default_partition,

@@ -72,7 +72,7 @@ class Account:
 
 @dataclass(frozen=True)
 class User:
-    """A person, with every account and QoS; an account without one in `default_qos` has the cluster's.
+    """A person, with every account and QoS.
 
     `accounts` are all that jobs may be on, `own_accounts` those of the user's entry, both with the default one first.
     `qos` are good in each of them, `account_qos` in one.
@@ -89,7 +89,6 @@ class User:
     accounts: tuple[str, ...]
     qos: tuple[str, ...]
     account_qos: Mapping[str, tuple[str, ...]]
-    default_qos: Mapping[str, str]
     grants: tuple[Grant, ...]
     partitions: tuple[str, ...]
     default_partition: str | None
@@ -277,6 +276,10 @@ class Cluster:
     def home_export(self) -> Mount | None:
         """The export that holds the homes; None where homes are each node's own."""
         return next((mount for mount in self.mounts if mount.export == self.storage.home.export), None)
+
+    def qos_of(self, account: str) -> str | None:
+        """Return the QoS that users have by default in an account; None for the cluster's default."""
+        return next((name for name, qos in self.qos.items() if account in qos.default_for), None)
 
     @cached_property
     def gpu_types(self) -> Mapping[str, GpuType]:

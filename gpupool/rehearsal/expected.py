@@ -144,7 +144,7 @@ class Expected:
 
     def default_qos(self, user: User, account: str) -> str | None:
         """Return the QoS of a job that names none; None where the inventory has no QoS."""
-        return user.default_qos.get(account) or self.cluster.default_qos
+        return self.cluster.qos_of(account) or self.cluster.default_qos
 
     def room(self, user: User, partition: Partition, account: str, qos: str | None = None) -> Room:
         """Return what the user may hold in the partition: its own limit, or else the QoS', and the account's."""

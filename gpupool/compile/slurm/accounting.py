@@ -57,7 +57,7 @@ def _qos_of(cluster: Cluster, user: User, day: date, account: str) -> dict[str, 
     # an inventory without QoS leaves people what slurmdbd gives them: its own `normal`
     if not qos:
         return {}
-    default = user.default_qos.get(account) or cluster.default_qos or "normal"
+    default = cluster.qos_of(account) or cluster.default_qos or "normal"
     return {"qos": sorted(qos), **({"default_qos": default} if default in qos else {})}
 
 
