@@ -84,6 +84,7 @@ def _account(account: Account, inventory: Inventory) -> model.Account:
     return model.Account(
         name=account.name,
         kind=account.kind,
+        qos=account.qos,
         gid=account.gid,
         parent=account.parent or "root",
         limits=limits,
@@ -91,7 +92,6 @@ def _account(account: Account, inventory: Inventory) -> model.Account:
         everybody=account.members == "all",
         fairshare=account.fairshare,
         coordinators=tuple(user.name for user in inventory.users if user.coordinator and user.account == account.name),
-        qos=account.qos,
         tier=account.tier or "standard",
     )
 
