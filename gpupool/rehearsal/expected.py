@@ -95,11 +95,32 @@ class Expected:
         turn = 0
         for account in self.cluster.accounts.values():
             cap = account.limits.group.gpu
-            members = self._members(account)
-            open_to = [it for it in self.owners if self.admits(it, account.name)]
-            if cap and members and open_to and not account.owns:
-                yield Lab(account.name, cap, members, account.limits.group, self._home(account, open_to, turn))
+            # GPUs of a type are an estate
+            if account.owns or not cap:
+                continue
+            home = self._claims_in(account, turn)
+            if home and (members := self._members(account.name, home)):
+                yield Lab(account.name, cap, members, account.limits.group, home.name)
                 turn += 1
+
+    def _claims_in(self, account: Account, turn: int) -> Partition | None:
+        """Return the partition where an account's people claim what is theirs; None where nobody may."""
+        open_to = [
+            it for it in self.owners if any(self.may(user, it, account.name) for user in self._own(account.name))
+        ]
+        return self.cluster.partitions[self._home(account, open_to, turn)] if open_to else None
+
+    def _own(self, account: str) -> list[User]:
+        return [user for user in self.cluster.users.values() if account in user.own_accounts]
+
+    def _members(self, account: str, home: Partition) -> tuple[User, ...]:
+        """Return who claims for a lab: those who have it as their default; else guests whom no limit of a user stops.
+
+        A limit of a user counts in all accounts together, so that nobody can reach it for two labs at once.
+        """
+        here = [user for user in self._own(account) if self.may(user, home, account)]
+        own = tuple(user for user in here if user.account == account)
+        return own or tuple(user for user in here if self.room(user, home, account) == Room())
 
     @cached_property
     def estates(self) -> tuple[Estate, ...]:
@@ -108,18 +129,16 @@ class Expected:
 
     def _estates(self) -> Iterator[Estate]:
         for account in self.cluster.accounts.values():
-            members = self._members(account)
-            open_to = [it for it in self.owners if self.admits(it, account.name)]
             nodes = tuple(name for name in account.nodes if name in self.cluster.nodes)
-            if not (members and open_to and (nodes or any(account.owns.values()))):
+            home = self._claims_in(account, 0) if nodes or any(account.owns.values()) else None
+            members = self._members(account.name, home) if home else ()
+            if home is None or not members:
                 continue
             types = {gpu: number for gpu, number in account.owns.items() if gpu in self.cluster.gpu_types and number}
+            open_to = [it for it in self.owners if self.admits(it, account.name)]
             partitions = {name: it.name for it in reversed(open_to) for name in nodes if name in it.nodes}
             yield Estate(account.name, members, account.limits.group, nodes, partitions, types,
-                         account.owns.get("cpu"), self._home(account, open_to, 0))  # fmt: skip
-
-    def _members(self, account: Account) -> tuple[User, ...]:
-        return tuple(user for user in self.cluster.users.values() if user.account == account.name)
+                         account.owns.get("cpu"), home.name)  # fmt: skip
 
     @cached_property
     def shared(self) -> tuple[Node, ...]:
@@ -159,8 +178,9 @@ class Expected:
 
     def may(self, user: User, partition: Partition, account: str) -> bool:
         """Return whether this user may submit there with this account."""
-        mine = not partition.assigned or partition.name in user.partitions
-        return mine and account in user.accounts and self.admits(partition, account)
+        if user.ended_on(date.today()) or account not in user.accounts:
+            return False
+        return self.cluster.let_in(partition, user) and self.admits(partition, account)
 
     def people(self, partition: Partition) -> Iterator[tuple[User, str]]:
         """Return those who may submit to the partition, each with an account to do so."""
@@ -175,8 +195,7 @@ class Expected:
 
     def default_qos(self, user: User, account: str) -> str | None:
         """Return the QoS of a job that names none; None where the inventory has no QoS."""
-        default = next((name for name, qos in self.cluster.qos.items() if qos.default), None)
-        return self.cluster.qos_of(account) or default
+        return self.cluster.qos_of(account) or self.cluster.default_qos
 
     def room(self, user: User, partition: Partition, account: str, qos: str | None = None) -> Room:
         """Return what the user may hold in the partition: its own limit, or else the QoS', and the account's."""
@@ -214,10 +233,10 @@ class Expected:
         of_qos = self.cluster.qos.get(qos or "")
         return partition.limits.per_job_least.gpu or (of_qos and of_qos.limits.per_job_least.gpu) or 0
 
-    def qos_for(self, user: User, partition: Partition) -> tuple[str, ...]:
-        """Return the QoS that the user may ask for in the partition."""
+    def qos_for(self, user: User, partition: Partition, account: str) -> tuple[str, ...]:
+        """Return the QoS that the user may ask for in the partition, for a job of the account."""
         today = date.today()
-        return tuple(it for it in user.qos_on(today) if not partition.allow_qos or it in partition.allow_qos)
+        return tuple(it for it in user.qos_on(today, account) if not partition.allow_qos or it in partition.allow_qos)
 
     @cached_property
     def cpus_per_gpu(self) -> Mapping[str, int]:
