@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from gpupool.cluster import model
 from gpupool.cluster.checks.places import at, space_links
 from gpupool.cluster.checks.site import Site
-from gpupool.cluster.checks.sums import real_memory
 from gpupool.cluster.pools import dataset_of, pools_on
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.base import of_user
@@ -65,12 +64,13 @@ def _nodes(site: Site) -> Iterator[model.Node]:
             address=expanded.address,
             roles=entry.roles,
             cpus=shape.cpus if shape else 0,
-            memory=real_memory(shape.memory, inventory.slurm.memory_reserve) if shape else 0,
+            memory=shape.slurm_memory(inventory.slurm.memory_reserve) if shape else 0,
             gpus=entry.gpus,
             cpus_kept=shape.cpus_kept_per_gpu if shape and entry.gpus and keeps_cpus(inventory.slurm.version) else 0,
-            features=(*entry.gpus, *entry.features),
+            features=(*entry.gpus, *entry.features, *([shape.arch] if shape and shape.arch else [])),
             managed=entry.managed,
             elastic=entry.elastic,
+            hardware=shape,
         )
 
 

@@ -8,6 +8,7 @@ from gpupool.cluster.checks import (
     docker,
     drivers,
     elastic,
+    hardware,
     homes,
     jobs,
     limits,
@@ -34,6 +35,7 @@ def _in(room: ModuleType) -> tuple[Check, ...]:
 
 NAMES = _in(names)
 _OTHERS = (
+    hardware,
     sums,
     policy,
     limits,
