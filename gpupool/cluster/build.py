@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping
 from gpupool.cluster import model
 from gpupool.cluster.checks.places import at, space_links
 from gpupool.cluster.checks.site import Site
-from gpupool.cluster.checks.sums import real_memory
 from gpupool.cluster.checks.times import default_time
 from gpupool.cluster.pools import dataset_of, pools_on
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.base import of_user
 from gpupool.cluster.schema.labs import Account, Partition, User
+from gpupool.cluster.schema.machines import Hardware
 from gpupool.cluster.slurm_versions import keeps_cpus
 
 
@@ -66,14 +66,21 @@ def _nodes(site: Site) -> Iterator[model.Node]:
             address=expanded.address,
             roles=entry.roles,
             cpus=shape.cpus if shape else 0,
-            memory=real_memory(shape.memory, inventory.slurm.memory_reserve) if shape else 0,
+            memory=shape.slurm_memory(inventory.slurm.memory_reserve) if shape else 0,
             gpus=entry.gpus,
             cpus_kept=shape.cpus_kept_per_gpu if shape and entry.gpus and keeps_cpus(inventory.slurm.version) else 0,
-            features=tuple(dict.fromkeys((*entry.gpus, *entry.features))),
+            features=tuple(
+                dict.fromkeys((*entry.gpus, *entry.features, *([shape.arch] if shape and shape.arch else [])))
+            ),
             managed=entry.managed,
             elastic=entry.elastic,
             parameters=node_parameters(shape.parameters if shape else {}, entry.parameters),
+            hardware=shape,
         )
+
+
+def _arch(shape: Hardware | None) -> tuple[str, ...]:
+    return (shape.arch,) if shape and shape.arch else ()
 
 
 def node_parameters(hardware: Mapping[str, str], own: Mapping[str, str]) -> Mapping[str, str]:

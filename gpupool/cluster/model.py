@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 from gpupool.cluster.schema.labs import Grant, Limits, Qos
-from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType
+from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType, Hardware
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
 from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Timer, Tool
 from gpupool.cluster.schema.storage import Storage
@@ -21,6 +21,7 @@ PEOPLE_GID = 5000  # of the group `people`, for users whose account has no gid
 class Node:
     """A machine. `memory` is what Slurm is told of, in MiB; `cpus` are logical CPUs; `gpus` counts by type.
 
+    `hardware` is all that is said of its model; None where it is of none, and has neither CPUs nor memory.
     `cpus_kept` is how many CPUs each GPU keeps for the job that has it; 0 where this Slurm cannot keep any.
     Selectors and roles go by `name`; `slurm_name` is what Slurm calls the node where it runs jobs.
     """
@@ -38,6 +39,7 @@ class Node:
     managed: bool
     elastic: bool
     parameters: Mapping[str, str] = field(default_factory=dict)
+    hardware: Hardware | None = None
 
     def has(self, *roles: str) -> bool:
         """Return whether the node has any of these roles."""
@@ -47,6 +49,16 @@ class Node:
     def gpu_count(self) -> int:
         """GPUs of all types."""
         return sum(self.gpus.values())
+
+    @property
+    def job_cpus(self) -> int:
+        """Logical CPUs that jobs can get."""
+        return self.hardware.job_cpus if self.hardware else self.cpus
+
+    @property
+    def job_memory(self) -> int:
+        """Memory in MiB that jobs can get."""
+        return max(0, self.memory - self.hardware.memory_kept) if self.hardware else self.memory
 
     @property
     def runs_slurm(self) -> bool:

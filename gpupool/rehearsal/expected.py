@@ -245,7 +245,7 @@ class Expected:
         return {
             gpu: min([told.get(gpu, told.get("default", share)), share])
             for gpu in self.cluster.gpu_types
-            if (share := min(node.cpus // node.gpu_count for node in self.compute if gpu in node.gpus))
+            if (share := min(node.job_cpus // node.gpu_count for node in self.compute if gpu in node.gpus))
         }
 
     @property

@@ -49,6 +49,9 @@ def stand_in(
         # a machine has no way to docker, which would have to switch the others
         nodes = {name: replace(node, elastic=False) for name, node in nodes.items()}
     vm_choice.ensure_fit(cluster, nodes, machines, cgroup)
+    true_cpus = vm_choice.true_cpus(nodes, machines)
+    if true_cpus:
+        nodes = {name: _with_its_own_disk(node) for name, node in nodes.items()}
     emulated = all(node.name in machines for node in nodes.values() if node.has("compute"))
     pool = sum(node.gpu_count for node in nodes.values() if node.has("compute"))
     parameters = {**_recount(cluster), **cluster.slurm.parameters}
@@ -87,9 +90,16 @@ def stand_in(
             cgroup="v2" if emulated else cgroup,
             shared=SHARED,
             machines=frozenset(machines),
-            cpus="real" if vm_choice.true_cpus(nodes, machines) else "claimed",
+            cpus="real" if true_cpus else "claimed",
         ),
     )
+
+
+def _with_its_own_disk(node: Node) -> Node:
+    """Return a node without the disk that the inventory claims: slurmd measures a machine's own, which is smaller."""
+    if node.hardware is None or node.hardware.local_disk is None:
+        return node
+    return replace(node, hardware=node.hardware.model_copy(update={"local_disk": None}))
 
 
 def _cloud(cluster: Cluster, overlay: Testbed) -> Cloud | None:

@@ -9,6 +9,7 @@ from gpupool.cluster.checks import (
     docker,
     drivers,
     elastic,
+    hardware,
     homes,
     jobs,
     least,
@@ -40,6 +41,7 @@ def _in(room: ModuleType) -> tuple[Check, ...]:
 
 NAMES = _in(names)
 _OTHERS = (
+    hardware,
     sums,
     parameters,
     ownership,

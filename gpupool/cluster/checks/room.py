@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.checks.stakes import ANY, Stakes
-from gpupool.cluster.checks.sums import real_memory
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.ownership import Owner
 from gpupool.cluster.slurm_versions import keeps_cpus
@@ -20,14 +19,13 @@ def ensure_kept_cpus_are_there(site: Site) -> Iterator[Complaint]:
         if kept and not keeps_cpus(version):
             message = f"Slurm {version} cannot reserve CPUs for GPUs: other jobs may take all of them"
             yield Complaint(path, message, "use 24.11 or later", "warning")
-        elif kept * gpus > shape.cpus:
-            yield Complaint(
-                path, f"{gpus} x {kept} CPUs reserved for the GPUs of {entry.name}, which has {shape.cpus} CPUs"
-            )
+        elif kept * gpus > shape.job_cpus:
+            there = f"{shape.job_cpus} CPUs" + (" for jobs" if shape.cores_kept else "")
+            yield Complaint(path, f"{gpus} x {kept} CPUs reserved for the GPUs of {entry.name}, which has {there}")
         if kept and len(entry.gpus) > 1:
             message = f"{entry.name} has {' and '.join(entry.gpus)}: Slurm can reserve CPUs for only one type per node"
             yield Complaint(path, message, "give this node its own hardware entry, without cpus_kept_per_gpu")
-    if site.machines and all(shape.cpus_kept_per_gpu * gpus == shape.cpus for _, shape, gpus in site.machines):
+    if site.machines and all(shape.cpus_kept_per_gpu * gpus == shape.job_cpus for _, shape, gpus in site.machines):
         message = "all CPUs of all nodes are reserved for GPUs: a job without GPUs can never run"
         yield Complaint(("hardware",), message, "reserve fewer", "warning")
 
@@ -66,8 +64,8 @@ def ensure_neighbours_leave_room(site: Site) -> Iterator[Complaint]:
         yield Complaint(path, message, "set per_gpu, and per_cpu for jobs without GPUs", "warning")
         return
     for entry, shape, gpus in site.machines:
-        memory = real_memory(shape.memory, inventory.slurm.memory_reserve)
-        free = max(0, shape.cpus - gpus * shape.cpus_kept_per_gpu) if shape.cpus_kept_per_gpu else 0
+        memory = shape.job_memory(inventory.slurm.memory_reserve)
+        free = max(0, shape.job_cpus - gpus * shape.cpus_kept_per_gpu) if shape.cpus_kept_per_gpu else 0
         worst = (gpus - 1) * max(most.per_gpu, default) + free * most.per_cpu
         if worst + default > memory:
             message = (
@@ -108,7 +106,7 @@ def _lab(site: Site, owner: Owner, default: int) -> Iterator[Complaint]:
     types = {gpu for entry, _, _ in site.machines for gpu in entry.gpus}
     # Slurm counts a job that waits and names no memory as a whole node's against this limit
     reserve = site.inventory.slurm.memory_reserve
-    node = max((real_memory(shape.memory, reserve) for _, shape, _ in site.machines), default=0)
+    node = max((shape.job_memory(reserve) for _, shape, _ in site.machines), default=0)
     typed = sum(group.gpus.values()) if types and types <= group.gpus.keys() else None
     needs = {
         "cpu": (group.cpu, cap),

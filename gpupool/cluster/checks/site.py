@@ -95,8 +95,8 @@ class Site:
         shapes = [shape for entry in entries if (shape := self.inventory.hardware.get(entry.hardware or ""))]
         return {
             "gpu": sum(sum(entry.gpus.values()) for entry in entries),
-            "cpu": sum(shape.cpus for shape in shapes),
-            "mem": sum(shape.memory for shape in shapes),
+            "cpu": sum(shape.job_cpus for shape in shapes),
+            "mem": sum(shape.nominal_memory for shape in shapes),
             "nodes": len(entries),
         }
 

@@ -8,11 +8,6 @@ from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.units import format_size
 
 
-def real_memory(nominal: int, reserve: str) -> int:
-    """Return the MiB of a node that Slurm is told of, from its nominal MiB and `slurm.memory_reserve` (`3%`)."""
-    return nominal * (100 - int(reserve.rstrip("%"))) // 100
-
-
 def _compute(site: Site) -> list[Any]:
     return [node for node in site.node_table.nodes if "compute" in node.entry.roles]
 
@@ -21,7 +16,7 @@ def ensure_gpus_have_slots(site: Site) -> Iterator[Complaint]:
     """A node has no more GPUs than its hardware has slots."""
     for index, node in enumerate(site.inventory.nodes):
         shape, gpus = site.inventory.hardware.get(node.hardware or ""), sum(node.gpus.values())
-        if shape and gpus > shape.gpu_slots:
+        if shape and shape.gpu_slots is not None and gpus > shape.gpu_slots:
             message = f"{gpus} GPUs, but {node.hardware} has {shape.gpu_slots} slots"
             yield Complaint(("nodes", index, "gpus"), message)
 
@@ -53,8 +48,8 @@ def ensure_default_memory_fits(site: Site) -> Iterator[Complaint]:
         shape = hardware.get(node.entry.hardware or "")
         if shape is None:
             continue
-        gpus, memory = sum(node.entry.gpus.values()), real_memory(shape.memory, site.inventory.slurm.memory_reserve)
-        for key, times in (("per_gpu", gpus), ("per_cpu", shape.cpus), ("per_node", max(1, gpus))):
+        gpus, memory = sum(node.entry.gpus.values()), shape.job_memory(site.inventory.slurm.memory_reserve)
+        for key, times in (("per_gpu", gpus), ("per_cpu", shape.job_cpus), ("per_node", max(1, gpus))):
             each = given.get(key)
             if each is None or each * times <= memory or (key, node.entry.hardware, gpus) in reported:
                 continue

@@ -98,6 +98,16 @@ class Scheduler(Fact):
     untyped_gpus: Literal["allow", "refuse"] = Field(
         "allow", description="refuse: jobs must name the type of their GPUs, so that limits on a type are effective."
     )
+    allocate: Literal["thread", "core"] = Field(
+        "thread",
+        description=(
+            "The least that a job gets: a hardware thread, or a whole core with all its threads, which needs the "
+            "sockets, cores and threads of nodes."
+        ),
+    )
+    one_task_per_core: Flag = Field(
+        False, description="With whole cores: one task for each core, not one for each thread (CR_ONE_TASK_PER_CORE)."
+    )
     enforce_limits: Literal["any", "all"] = Field("any", description="How many of a job's partitions must admit it.")
     export_fix: Flag = Field(False, description="Keep PATH in the steps of jobs submitted with `sbatch --export=a=1`.")
     warn_cpus_per_gpu: dict[Name, Count] = Field(

@@ -8,6 +8,7 @@ from gpupool.cluster.slurm_versions import has_preempt_parameters, has_sackd, li
 from gpupool.compile.slurm import budgets, elastic, health, jobs, priority, submit, times
 from gpupool.compile.slurm.accounting import partition_qos
 from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
+from gpupool.compile.slurm.hardware import Unit, cpu_words, other_words, select_parameters
 from gpupool.compile.slurm.limits import most_jobs
 from gpupool.compile.slurm.names import SPOOL, folded, minutes
 from gpupool.compile.slurm.parameters import merged, on_line, pairs
@@ -64,7 +65,8 @@ def slurm_conf(cluster: Cluster) -> str:
         preempt_parameters=has_preempt_parameters(cluster.slurm.version),
         preempting=any(partition.preemptable for partition in cluster.partitions.values()),
         controller_parameters=",".join(_controller_parameters(cluster)),
-        nodes=[_node_line(node) for node in compute],
+        nodes=[_node_line(node, cluster.scheduler.allocate) for node in compute],
+        select=select_parameters(cluster),
         partitions=list(_partition_lines(cluster)),
         sleep=elastic.parameters(cluster),
         private_data=_private_data(cluster),
@@ -108,20 +110,16 @@ def _default_memory(cluster: Cluster) -> str | None:
     return None
 
 
-def _node_line(node: Node) -> str:
+def _node_line(node: Node, unit: Unit) -> str:
     parts = [f"NodeName={node.slurm_name}"]
     if node.slurm_name != node.name:
         # slurmd looks its own name up by the machine's host name, which is the short one
         parts.append(f"NodeHostname={node.name}")
     if node.address:
         parts.append(f"NodeAddr={node.address}")
-    # sockets, cores and threads are left out on purpose: Slurm then allocates single logical CPUs
-    parts.append(f"CPUs={node.cpus}")
-    if node.cpus_kept:
-        # Slurm keeps the CPUs of a GPU within one socket
-        parts += ["Sockets=1", f"CoresPerSocket={node.cpus}", "ThreadsPerCore=1"]
-        parts.append(f"RestrictedCoresPerGPU={node.cpus_kept}")
+    parts += cpu_words(node, unit)
     parts.append(f"RealMemory={node.memory}")
+    parts += other_words(node)
     if node.gpus:
         parts.append("Gres=" + ",".join(f"gpu:{gpu}:{count}" for gpu, count in node.gpus.items()))
     if node.features:
