@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 from ClusterShell.NodeSet import NodeSet
+from hostlists import as_slurm_reads
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hostlists import as_slurm_reads
 from inventories import SMALL
 
 from gpupool.cluster.load import load
