@@ -59,6 +59,11 @@ def _names(before: str, inside: str) -> Iterator[str]:
             yield f"{before}{number:0{len(first)}}"
 
 
+def by_number(name: str) -> tuple[list[str | int], str]:
+    """Return what a name is sorted by so that a2 stands before a10."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)], name
+
+
 def node_lines(lines: Iterable[str]) -> list[str]:
     """Fold lines of one node each that follow each other and differ in name, host name and address only."""
     return [_folded(list(run)) for _, run in groupby(map(_split, lines), key=_alike)]
@@ -77,6 +82,6 @@ def _alike(node: tuple[str, ...]) -> tuple[bool, bool, str]:
 
 def _folded(nodes: list[tuple[str, ...]]) -> str:
     keys = ("NodeName", "NodeHostname", "NodeAddr")
-    *lists, rests = zip(*nodes, strict=True)
-    words = [f"{key}={hostlist(names)}" for key, names in zip(keys, lists, strict=True) if names[0]]
-    return " ".join(words) + rests[0]
+    lists = [[node[place] for node in nodes] for place in range(len(keys))]
+    words = [f"{key}={hostlist(values)}" for key, values in zip(keys, lists, strict=True) if values[0]]
+    return " ".join(words) + nodes[0][-1]
