@@ -5,6 +5,7 @@ from types import ModuleType
 from gpupool.cluster.checks import (
     access,
     budgets,
+    dead_ends,
     docker,
     drivers,
     elastic,
@@ -37,6 +38,7 @@ _OTHERS = (
     sums,
     policy,
     limits,
+    dead_ends,
     budgets,
     room,
     storage,
