@@ -124,7 +124,7 @@ def test_init_leaves_a_folder_alone_that_is_not_empty(site: Installed) -> None:
 def test_render_writes_every_file(site: Installed) -> None:
     site.good("gpupool", "render", "my-site", "--out", "files")
     assert "ClusterName=example" in (site.home / "files" / "control" / "etc/slurm/slurm.conf").read_text()
-    assert (site.home / "files" / "accounting.json").exists()
+    assert (site.home / "files" / "accounting.cfg").exists()
 
 
 def test_schema_and_version(installed: Installed) -> None:

@@ -7,6 +7,7 @@ from gpupool.cluster.model import Cluster, Node, Partition
 from gpupool.cluster.slurm_versions import has_preempt_parameters, has_sackd, limits_rpcs
 from gpupool.compile.slurm import budgets, elastic, health, jobs, priority, submit, times
 from gpupool.compile.slurm.accounting import partition_qos
+from gpupool.compile.slurm.fold import node_lines
 from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
 from gpupool.compile.slurm.hardware import Unit, cpu_words, other_words, select_parameters
 from gpupool.compile.slurm.limits import most_jobs
@@ -65,7 +66,7 @@ def slurm_conf(cluster: Cluster) -> str:
         preempt_parameters=has_preempt_parameters(cluster.slurm.version),
         preempting=any(partition.preemptable for partition in cluster.partitions.values()),
         controller_parameters=",".join(_controller_parameters(cluster)),
-        nodes=[_node_line(node, cluster.scheduler.allocate) for node in compute],
+        nodes=node_lines(_node_line(node, cluster.scheduler.allocate) for node in compute),
         select=select_parameters(cluster),
         partitions=list(_partition_lines(cluster)),
         sleep=elastic.parameters(cluster),

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from hostlists import each
 from inventories import INVENTORY, SMALL, changed
 
 from gpupool.cluster.load import load
@@ -32,12 +33,11 @@ def settings(text: str) -> dict[str, str]:
 
 
 def rows(text: str, key: str) -> dict[str, dict[str, str]]:
-    """Return the lines of `NodeName=` or `PartitionName=` as mappings, by their first value."""
+    """Return what stands in lines of `NodeName=` or `PartitionName=` as mappings, by node or partition."""
     found = {}
     for line in text.splitlines():
         if line.startswith(f"{key}="):
-            row = dict(word.split("=", 1) for word in line.split())
-            found[row.pop(key)] = row
+            found |= {row.pop(key): row for row in each(line)}
     return found
 
 

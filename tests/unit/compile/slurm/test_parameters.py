@@ -45,8 +45,8 @@ def test_partitions_and_nodes_have_further_keys_on_their_lines(tmp_path: Path) -
         SMALL,
         tmp_path,
         ("max_time: 2d", "max_time: 2d\n    parameters: {OverSubscribe: EXCLUSIVE, LLN: true, State: DRAIN}"),
-        ("cpus_kept_per_gpu: 6}", "cpus_kept_per_gpu: 6, parameters: {Weight: 7, TmpDisk: 900}}"),
-        ("hardware: box,", "hardware: box, parameters: {weight: 9},"),
+        ("cpus_kept_per_gpu: 6}", "cpus_kept_per_gpu: 6, parameters: {Port: 7001, CpuBind: core}}"),
+        ("hardware: box,", "hardware: box, parameters: {port: 7002},"),
     )
     text = slurm_conf(cluster)
     (partition,) = (line for line in text.splitlines() if line.startswith("PartitionName=all"))
@@ -54,7 +54,7 @@ def test_partitions_and_nodes_have_further_keys_on_their_lines(tmp_path: Path) -
     assert "State=UP" not in partition
     nodes = [line for line in text.splitlines() if line.startswith("NodeName=gpu")]
     assert nodes
-    assert all(line.endswith(" State=UNKNOWN TmpDisk=900 weight=9") for line in nodes)
+    assert all(line.endswith(" State=UNKNOWN CpuBind=core port=7002") for line in nodes)
 
 
 def test_cgroup_and_slurmdbd_have_further_keys(tmp_path: Path) -> None:
