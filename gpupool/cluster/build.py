@@ -91,6 +91,7 @@ def _account(account: Account, inventory: Inventory) -> model.Account:
     return model.Account(
         name=account.name,
         kind=account.kind,
+        qos=account.qos,
         gid=account.gid,
         parent=account.parent or "root",
         limits=limits,
@@ -104,19 +105,32 @@ def _account(account: Account, inventory: Inventory) -> model.Account:
 
 
 def _user(user: User, inventory: Inventory) -> model.User:
-    lent = [account.name for account in inventory.accounts if account.members == "all" and account.name != user.account]
-    own = next(account for account in inventory.accounts if account.name == user.account)
-    instead = next((name for name, qos in inventory.qos.items() if user.account in qos.default_for), None)
+    own = tuple(dict.fromkeys((user.account, *user.accounts)))
+    by_name = {account.name: account for account in inventory.accounts}
+    accounts = dict.fromkeys((*own, *(it.name for it in inventory.accounts if it.members == "all")))
+    defaults = {account: name for name, qos in inventory.qos.items() for account in qos.default_for}
     everybodys = [name for name, qos in inventory.qos.items() if qos.everybody and not qos.default_for]
-    qos = dict.fromkeys([*everybodys, *([instead] if instead else []), *user.qos])
     return model.User(
         name=user.name,
         uid=user.uid,
         account=user.account,
-        gid=own.gid,
-        accounts=(user.account, *lent),
-        qos=tuple(qos),
-        default_qos=instead,
+        gid=by_name[user.account].gid,
+        own_accounts=own,
+        accounts=tuple(accounts),
+        qos=tuple(dict.fromkeys([*everybodys, *user.qos])),
+        account_qos={
+            name: tuple(
+                dict.fromkeys(
+                    [
+                        *([defaults[name]] if name in defaults else []),
+                        # what a user has at home is good on borrowed nodes, too
+                        *([defaults[user.account]] if name not in own and user.account in defaults else []),
+                        *by_name[name].qos,
+                    ]
+                )
+            )
+            for name in accounts
+        },
         grants=user.grants,
         partitions=user.partitions,
         default_partition=user.default_partition,
@@ -125,6 +139,7 @@ def _user(user: User, inventory: Inventory) -> model.User:
         keys=user.keys,
         home=of_user(inventory.storage.home.path, user.name, user.account),
         first_password=user.first_password is not None,
+        until=user.until,
     )
 
 
@@ -149,6 +164,7 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
             dict.fromkeys([*(it.replace("{account}", account) for it in entry.allow_accounts), *labs])
         ),
         deny_accounts=tuple(it.replace("{account}", account) for it in entry.deny_accounts),
+        allow_groups=entry.allow_groups,
         allow_qos=entry.qos,
         limits=entry.limits,
         lift_per_user="per_user" in entry.lift,

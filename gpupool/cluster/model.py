@@ -67,25 +67,30 @@ class Account:
     everybody: bool
     fairshare: int | None
     coordinators: tuple[str, ...]
+    qos: tuple[str, ...] = ()
     tier: Literal["standard", "premium"] = "standard"
     parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class User:
-    """A person, with every account and QoS; `default_qos` None leaves the cluster's.
+    """A person, with every account and QoS.
 
+    `accounts` are all that jobs may be on, `own_accounts` those of the user's entry, both with the default one first.
+    `qos` are good in each of them, `account_qos` in one.
     `partitions` are those of `users: assigned` that are theirs, `default_partition` where jobs go that name none.
-    `grants` are further QoS, each until a day. `first_password`: an admin creates one, and the user has to change it.
+    `grants` are further QoS, each until a day; `until` is the last day of all access. `first_password`: an admin
+    creates one, and the user has to change it.
     """
 
     name: str
     uid: int
     account: str
     gid: int | None
+    own_accounts: tuple[str, ...]
     accounts: tuple[str, ...]
     qos: tuple[str, ...]
-    default_qos: str | None
+    account_qos: Mapping[str, tuple[str, ...]]
     grants: tuple[Grant, ...]
     partitions: tuple[str, ...]
     default_partition: str | None
@@ -94,11 +99,16 @@ class User:
     keys: tuple[str, ...]
     home: str
     first_password: bool
+    until: date | None = None
 
-    def qos_on(self, day: date) -> tuple[str, ...]:
-        """Return the QoS that the user has on a day, granted ones among them."""
+    def ended_on(self, day: date) -> bool:
+        """Return whether the user has no access any more on a day."""
+        return self.until is not None and day > self.until
+
+    def qos_on(self, day: date, account: str) -> tuple[str, ...]:
+        """Return the QoS that the user has on a day for jobs of an account, granted ones among them."""
         granted = (grant.qos for grant in self.grants if day <= grant.until)
-        return tuple(dict.fromkeys((*self.qos, *granted)))
+        return tuple(dict.fromkeys((*self.qos, *self.account_qos[account], *granted)))
 
 
 @dataclass(frozen=True)
@@ -115,6 +125,7 @@ class Partition:
     grace: int
     allow_accounts: tuple[str, ...]
     deny_accounts: tuple[str, ...]
+    allow_groups: tuple[str, ...]
     allow_qos: tuple[str, ...]
     limits: Limits
     lift_per_user: bool
@@ -227,6 +238,21 @@ class Cluster:
         if selector not in self._selected:
             self._selected[selector] = frozenset(name for name in self._select(selector) if name in self.nodes)
         return self._selected[selector]
+
+    @property
+    def default_qos(self) -> str | None:
+        """The QoS of jobs that name none, in accounts without one of their own; None where the inventory says none."""
+        return next((name for name, qos in self.qos.items() if qos.default), None)
+
+    def groups_of(self, user: User) -> tuple[str, ...]:
+        """Return the unix groups of a user that the inventory makes, the primary one first."""
+        return (*(() if user.gid else ("people",)), *(it for it in user.own_accounts if self.accounts[it].gid))
+
+    def let_in(self, partition: Partition, user: User) -> bool:
+        """Return whether `users` and `allow_groups` of a partition let a user submit; who is not known is not."""
+        if partition.assigned and partition.name not in user.partitions:
+            return False
+        return not partition.allow_groups or not {*partition.allow_groups}.isdisjoint(self.groups_of(user))
 
     @property
     def name(self) -> str:

@@ -77,11 +77,23 @@ class Expected:
         turn = 0
         for account in self.cluster.accounts.values():
             cap = account.limits.group.gpu
-            members = tuple(user for user in self.cluster.users.values() if user.account == account.name)
-            open_to = [it for it in self.owners if self.admits(it, account.name)]
-            if cap and members and open_to:
-                yield Lab(account.name, cap, members, account.limits.group, self._home(account, open_to, turn))
+            people = [user for user in self.cluster.users.values() if account.name in user.own_accounts]
+            open_to = [it for it in self.owners if any(self.may(user, it, account.name) for user in people)]
+            if not (cap and open_to):
+                continue
+            home = self._home(account, open_to, turn)
+            if members := self._members(account.name, people, self.cluster.partitions[home]):
+                yield Lab(account.name, cap, members, account.limits.group, home)
                 turn += 1
+
+    def _members(self, account: str, people: list[User], home: Partition) -> tuple[User, ...]:
+        """Return who claims for a lab: those who have it as their default; else guests whom no limit of a user stops.
+
+        A limit of a user counts in all accounts together, so that nobody can reach it for two labs at once.
+        """
+        here = [user for user in people if self.may(user, home, account)]
+        own = tuple(user for user in here if user.account == account)
+        return own or tuple(user for user in here if self.room(user, home, account) == Room())
 
     def _home(self, account: Account, open_to: list[Partition], turn: int) -> str:
         # of the largest, none with a limit for each user; every second lab has its own, the others the common one
@@ -115,8 +127,9 @@ class Expected:
 
     def may(self, user: User, partition: Partition, account: str) -> bool:
         """Return whether this user may submit there with this account."""
-        mine = not partition.assigned or partition.name in user.partitions
-        return mine and account in user.accounts and self.admits(partition, account)
+        if user.ended_on(date.today()) or account not in user.accounts:
+            return False
+        return self.cluster.let_in(partition, user) and self.admits(partition, account)
 
     def people(self, partition: Partition) -> Iterator[tuple[User, str]]:
         """Return those who may submit to the partition, each with an account to do so."""
@@ -131,8 +144,7 @@ class Expected:
 
     def default_qos(self, user: User, account: str) -> str | None:
         """Return the QoS of a job that names none; None where the inventory has no QoS."""
-        default = next((name for name, qos in self.cluster.qos.items() if qos.default), None)
-        return self.cluster.qos_of(account) or default
+        return self.cluster.qos_of(account) or self.cluster.default_qos
 
     def room(self, user: User, partition: Partition, account: str, qos: str | None = None) -> Room:
         """Return what the user may hold in the partition: its own limit, or else the QoS', and the account's."""
@@ -160,10 +172,10 @@ class Expected:
         first = next((it for it in asked if it is not None), None)  # Slurm takes the nearest to the job
         return min((it for it in (partition.max_time, first) if it is not None), default=None)
 
-    def qos_for(self, user: User, partition: Partition) -> tuple[str, ...]:
-        """Return the QoS that the user may ask for in the partition."""
+    def qos_for(self, user: User, partition: Partition, account: str) -> tuple[str, ...]:
+        """Return the QoS that the user may ask for in the partition, for a job of the account."""
         today = date.today()
-        return tuple(it for it in user.qos_on(today) if not partition.allow_qos or it in partition.allow_qos)
+        return tuple(it for it in user.qos_on(today, account) if not partition.allow_qos or it in partition.allow_qos)
 
     @cached_property
     def cpus_per_gpu(self) -> Mapping[str, int]:

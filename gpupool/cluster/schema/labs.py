@@ -63,6 +63,8 @@ class Account(Fact):
     parent: Name | None = None
     contributed_gpus: Count | None = None
     members: Literal["own", "all"] = Field("own", description="all: every user of the cluster is a member.")
+    most_members: Count | None = Field(None, description="`gpupool check` complains of more members than this.")
+    qos: tuple[Name, ...] = Field((), description="QoS of all its users, for their jobs in this account.")
     limits: Limits = Field(default_factory=Limits)
     budget: Count | None = Field(
         None, description="Hours of billing (partitions.billing) that it may use in all, with the accounts below it."
@@ -88,13 +90,17 @@ class User(Fact):
 
     name: Name
     uid: UnixId
-    account: Name
+    account: Name = Field(description="Default account, of jobs without --account; its group is the user's own.")
+    accounts: tuple[Name, ...] = Field((), description="Further accounts of the user, for jobs with --account.")
     full_name: Word | None = None
     coordinator: Flag = Field(False, description="Slurm coordinator of the account: may manage its members.")
     keys: tuple[PublicKey, ...] = Field((), description="Public SSH keys, one line each.")
     shell: AbsolutePath = "/bin/bash"
     qos: tuple[Name, ...] = Field((), description="QoS in addition to those that all users have.")
     grants: tuple[Grant, ...] = Field((), description="QoS until a day, that day included.")
+    until: Day | None = Field(
+        None, description="Last day of access; after it no job may be submitted and nobody logs in. Files stay."
+    )
     partitions: tuple[Name, ...] = Field((), description="Partitions with `users: assigned` that the user may use.")
     default_partition: Name | None = None
     first_password: Literal["must_change"] | None = Field(
@@ -136,6 +142,7 @@ class Partition(Fact):
     grace: Duration | None = Field(None, description="Time between the signal and the end of a preempted job.")
     allow_accounts: tuple[Word, ...] = Field((), description="Accounts that may submit; empty: all.")
     deny_accounts: tuple[Word, ...] = ()
+    allow_groups: tuple[Name, ...] = Field((), description="Unix groups whose members may submit; empty: all.")
     allow_lab_accounts: Flag = Field(False, description="Every lab's account, in addition to allow_accounts.")
     qos: tuple[Name, ...] = Field((), description="QoS that may be used; empty: all.")
     limits: Limits = Field(default_factory=Limits)

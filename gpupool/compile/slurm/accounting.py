@@ -21,7 +21,7 @@ def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
         "accounts": {
             account.name: {
                 "parent": account.parent,
-                "coordinators": list(account.coordinators),
+                "coordinators": [name for name in account.coordinators if not cluster.users[name].ended_on(day)],
                 **_limits(account.limits),
                 **_budget(account),
                 **({"Fairshare": account.fairshare} if account.fairshare is not None else {}),
@@ -36,7 +36,8 @@ def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
                     account: {
                         **_qos_of(cluster, user, day, account),
                         **_each_users(cluster.accounts[account].limits),
-                        "MaxSubmit": cluster.scheduler.max_submitted_jobs,
+                        # with 0 nothing can be submitted; what was before goes on, and so does the account of it
+                        "MaxSubmit": 0 if user.ended_on(day) else cluster.scheduler.max_submitted_jobs,
                     }
                     for account in user.accounts
                 },
@@ -54,12 +55,11 @@ def partition_qos(partition: Partition) -> str | None:
 
 
 def _qos_of(cluster: Cluster, user: User, day: date, account: str) -> dict[str, Any]:
-    own = cluster.qos_of(account)
-    qos = {*user.qos_on(day), *([own] if own else [])}
+    qos = user.qos_on(day, account)
     # an inventory without QoS leaves people what slurmdbd gives them: its own `normal`
     if not qos:
         return {}
-    default = own or next((name for name, qos in cluster.qos.items() if qos.default), "normal")
+    default = cluster.qos_of(account) or cluster.default_qos or "normal"
     return {"qos": sorted(qos), **({"default_qos": default} if default in qos else {})}
 
 

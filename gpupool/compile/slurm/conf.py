@@ -156,6 +156,8 @@ def _partition_line(cluster: Cluster, entry: Partition, hostlist: str) -> str:
         parts.append("AllowAccounts=" + ",".join(entry.allow_accounts))
     if entry.deny_accounts:
         parts.append("DenyAccounts=" + ",".join(entry.deny_accounts))
+    if entry.allow_groups:
+        parts.append("AllowGroups=" + ",".join(entry.allow_groups))
     if entry.allow_qos:
         parts.append("AllowQos=" + ",".join(entry.allow_qos))
     if qos := partition_qos(entry):

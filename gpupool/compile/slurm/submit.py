@@ -113,7 +113,9 @@ def _fitting(cluster: Cluster) -> Iterator[dict[str, Any]]:
         # never send a job to a preemptable partition that it did not ask for
         if not partition.preemptable:
             only, never = (dict.fromkeys(names, True) for names in (partition.allow_accounts, partition.deny_accounts))
-            users = _assigned(cluster, partition.name) if partition.assigned else None
+            users = None
+            if partition.assigned or partition.allow_groups:
+                users = {user.name: True for user in cluster.users.values() if cluster.let_in(partition, user)}
             yield {"name": partition.name, "only": only, "never": never, "users": users}
 
 

@@ -15,7 +15,9 @@ def _try(stage: Stage) -> Verdict:
     for loan in expected.loans:
         where = loan.partition.name
         for lab in expected.labs:
-            own = lab.members[0]
+            own = next((it for it in lab.members if expected.may(it, loan.partition, loan.account)), None)
+            if own is None:
+                continue
             must.append(Wish(lab.name, own.name, loan.account, where, more=_HELD))
             if not expected.admits(loan.partition, lab.name):
                 may_not.append(Wish(lab.name, own.name, lab.name, where, more=_HELD))

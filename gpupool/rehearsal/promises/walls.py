@@ -38,7 +38,7 @@ def _cases(expected: Expected) -> Iterator[_Case]:
         for qos in (None, *named):
             who = next(
                 ((user, account) for user, account in expected.people(partition)
-                 if qos is None or qos in expected.qos_for(user, partition)), None,
+                 if qos is None or qos in expected.qos_for(user, partition, account)), None,
             )  # fmt: skip
             if who is None:
                 continue
