@@ -21,8 +21,6 @@ def ensure_default_times_fit(site: Site) -> Iterator[Complaint]:
     """A job without --time gets no more than its partition, its QoS and its account let it have."""
     scheduler = site.inventory.scheduler
     said: set[tuple[Path, str]] = set()
-    if scheduler.default_time == 0:
-        yield Complaint(("scheduler", "default_time"), "jobs without --time would have no time", "at least 1m")
     for path, partition in site.partitions():
         default = default_time(partition, scheduler)
         if default is None:
@@ -30,8 +28,6 @@ def ensure_default_times_fit(site: Site) -> Iterator[Complaint]:
         here: Path = ("scheduler", "default_time")
         if partition.default_time is not None:
             here = (*path, "default_time")
-            if not default:
-                yield Complaint(here, "jobs without --time would have no time", "at least 1m")
         for what, wall in _walls(site, partition):
             if default > wall and (here, what) not in said:
                 said.add((here, what))

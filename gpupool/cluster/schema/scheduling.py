@@ -7,7 +7,7 @@ from pydantic import Field
 from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, SacctField, Word
 from gpupool.cluster.schema.labs import OverLimit
 from gpupool.cluster.schema.parameters import Parameters
-from gpupool.cluster.units import Duration, Size
+from gpupool.cluster.units import Duration, Size, Span
 
 # a shell, Lua and a terminal all take it for what it is
 Unit = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9]+([ _-][A-Za-z0-9]+)*$", max_length=30)]
@@ -114,7 +114,7 @@ class Scheduler(Fact):
         default_factory=dict, description="By GPU type; `default` for all others."
     )
     rpc_limit: RpcLimit | None = None
-    default_time: Duration | None = Field(
+    default_time: Span | None = Field(
         None, description="Time limit of jobs without --time in partitions without a default_time; default: max_time."
     )
     over_limit: OverLimit = Field(
