@@ -5,6 +5,7 @@ from types import ModuleType
 from gpupool.cluster.checks import (
     access,
     budgets,
+    dead_ends,
     docker,
     drivers,
     elastic,
@@ -39,6 +40,7 @@ _OTHERS = (
     sums,
     policy,
     limits,
+    dead_ends,
     budgets,
     room,
     storage,

@@ -13,12 +13,12 @@ from gpupool.cluster.schema.base import (
     Name,
     Nodes,
     PlainPath,
+    Several,
     VariableName,
     Word,
 )
 from gpupool.cluster.units import Duration, Size
 
-Positive = Annotated[int, Field(strict=True, ge=1)]
 # slurmctld adds some of its own above 2^31
 Weight = Annotated[int, Field(strict=True, ge=0, le=1_000_000_000)]
 
@@ -63,12 +63,12 @@ class GpuType(Fact):
 class Hardware(Fact):
     """A hardware model of nodes."""
 
-    cpus: Count = Field(description="Logical CPUs, as Slurm counts them.")
-    sockets: Positive | None = Field(None, description="Sockets of a node; default: 1 where `cores` is set.")
-    cores: Positive | None = Field(
+    cpus: Several = Field(description="Logical CPUs, as Slurm counts them.")
+    sockets: Several | None = Field(None, description="Sockets of a node; default: 1 where `cores` is set.")
+    cores: Several | None = Field(
         None, description="Cores of each socket; cpus is then sockets times cores times threads."
     )
-    threads: Positive | None = Field(None, description="Threads of each core; default: 1 where `cores` is set.")
+    threads: Several | None = Field(None, description="Threads of each core; default: 1 where `cores` is set.")
     memory: Size | None = Field(
         None, description="Nominal memory; Slurm is told this minus slurm.memory_reserve, unless real_memory is set."
     )
@@ -159,7 +159,7 @@ class NodeEntry(Fact):
     hardware: Name | None = Field(
         None, description="An entry of `hardware`; default for compute nodes: the only one, where there is one."
     )
-    gpus: dict[Name, Count] = Field(default_factory=dict)
+    gpus: dict[Name, Several] = Field(default_factory=dict)
     features: tuple[Name, ...] = ()
     managed: Flag = Field(True, description="False: gpupool only knows its name and address, and never logs in.")
     elastic: Flag = Field(False, description="Switched on when a job needs it, and off when idle (see `cloud`).")
