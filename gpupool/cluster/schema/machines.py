@@ -20,7 +20,6 @@ from gpupool.cluster.schema.base import (
 from gpupool.cluster.schema.parameters import Parameters
 from gpupool.cluster.units import Duration, Size
 
-Positive = Annotated[int, Field(strict=True, ge=1)]
 # slurmctld adds some of its own above 2^31
 Weight = Annotated[int, Field(strict=True, ge=0, le=1_000_000_000)]
 
@@ -66,11 +65,11 @@ class Hardware(Fact):
     """A hardware model of nodes."""
 
     cpus: Several = Field(description="Logical CPUs, as Slurm counts them.")
-    sockets: Positive | None = Field(None, description="Sockets of a node; default: 1 where `cores` is set.")
-    cores: Positive | None = Field(
+    sockets: Several | None = Field(None, description="Sockets of a node; default: 1 where `cores` is set.")
+    cores: Several | None = Field(
         None, description="Cores of each socket; cpus is then sockets times cores times threads."
     )
-    threads: Positive | None = Field(None, description="Threads of each core; default: 1 where `cores` is set.")
+    threads: Several | None = Field(None, description="Threads of each core; default: 1 where `cores` is set.")
     memory: Size | None = Field(
         None, description="Nominal memory; Slurm is told this minus slurm.memory_reserve, unless real_memory is set."
     )
