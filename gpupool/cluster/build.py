@@ -85,6 +85,7 @@ def _account(account: Account, inventory: Inventory) -> model.Account:
         name=account.name,
         kind=account.kind,
         qos=account.qos,
+        exact=account.exact and inventory.slurm.exact_accounting,
         gid=account.gid,
         parent=account.parent or "root",
         limits=limits,

@@ -67,6 +67,7 @@ class Account:
     fairshare: int | None
     coordinators: tuple[str, ...]
     qos: tuple[str, ...] = ()
+    exact: bool = True
     tier: Literal["standard", "premium"] = "standard"
 
 

@@ -52,6 +52,21 @@ def ensure_accounts_have_no_more_members(site: Site) -> Iterator[Complaint]:
             yield Complaint(path, message, "remove some from it, or set another number")
 
 
+def ensure_accounts_of_another_system_pass_no_cap(site: Site) -> Iterator[Complaint]:
+    """Where another system makes accounts and labs have caps, no partition of owners is open to whatever it makes."""
+    if not site.accounts_of_kind("lab"):
+        return
+    whole = not site.inventory.slurm.exact_accounting
+    for path, partition in site.partitions():
+        if partition.preemptable or partition.allow_accounts:
+            continue
+        loose = next((it.name for it in site.inventory.accounts if not it.exact and not site.capped(it)), None)
+        if whole or loose:
+            who = "another system makes (slurm.exact_accounting)" if whole else f"another system makes below {loose}"
+            message = f"accounts that {who} have no cap, and could hold GPUs of labs here"
+            yield Complaint(path, message, "set allow_accounts, with allow_lab_accounts for all labs")
+
+
 def ensure_groups_of_partitions_are_known(site: Site) -> Iterator[Complaint]:
     """Each group of `allow_groups` is an account's, or one that `access.other_groups` says is there."""
     inventory = site.inventory

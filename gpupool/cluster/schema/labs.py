@@ -69,6 +69,11 @@ class Account(Fact):
         None, description="Hours of billing (partitions.billing) that it may use in all, with the accounts below it."
     )
     fairshare: Count | None = None
+    exact: Flag = Field(
+        True,
+        description="False: another system keeps this account in slurmdbd, too; its other members, limits and "
+        "accounts below it are left alone.",
+    )
     listed: Flag = Field(True, description="False: not in the table of accounts of the user guide.")
     tier: Literal["standard", "premium"] | None = None
 
