@@ -89,7 +89,7 @@ class User:
     own_accounts: tuple[str, ...]
     accounts: tuple[str, ...]
     qos: tuple[str, ...]
-    account_qos: Mapping[str, tuple[str, ...]]
+    account_qos: Mapping[str, tuple[str, ...]] = field(hash=False)
     grants: tuple[Grant, ...]
     partitions: tuple[str, ...]
     default_partition: str | None

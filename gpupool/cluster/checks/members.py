@@ -32,7 +32,7 @@ def ensure_memberships_are_known(site: Site) -> Iterator[Complaint]:
             if qos is None:
                 yield _unknown(path, "QoS", name, site.inventory.qos)
             elif qos.everybody and not qos.default_for:
-                yield Complaint(path, f"all users have {name}", f"set everybody: false in qos.{name}", "warning")
+                yield Complaint(path, f"all users have {name}", f"set `everybody: false` in qos.{name}", "warning")
 
 
 def ensure_accounts_have_no_more_members(site: Site) -> Iterator[Complaint]:
@@ -90,7 +90,7 @@ def ensure_groups_of_partitions_are_known(site: Site) -> Iterator[Complaint]:
         members = {user.name for user in inventory.users for it in (user.account, *user.accounts)
                    if it in partition.allow_groups and it in own}  # fmt: skip
         if not members and not set(partition.allow_groups) - known:
-            message = "none of these groups has a member, so nobody can submit here"
+            message = "none of these groups has a member, so no user can submit here"
             yield Complaint((*path, "allow_groups"), message, severity="warning")
     for number, name in enumerate(inventory.access.other_groups):
         if name in site.account_names or name == "people":

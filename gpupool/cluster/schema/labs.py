@@ -99,7 +99,7 @@ class User(Fact):
     qos: tuple[Name, ...] = Field((), description="QoS in addition to those that all users have.")
     grants: tuple[Grant, ...] = Field((), description="QoS until a day, that day included.")
     until: Day | None = Field(
-        None, description="Last day of access; after it no job may be submitted and nobody logs in. Files stay."
+        None, description="Last day of access; after it the user cannot submit jobs or log in. Files stay."
     )
     partitions: tuple[Name, ...] = Field((), description="Partitions with `users: assigned` that the user may use.")
     default_partition: Name | None = None
