@@ -85,7 +85,9 @@ def _data(cluster: Cluster) -> dict[str, Any]:
         "queues": _queues(cluster) if where == "per_user" or _says_none(cluster) else None,
         "refused_folders": [folder.rstrip("/") for folder in scheduler.refuse_submit_from],
         "gpu_types": list(cluster.gpu_types) if scheduler.untyped_gpus == "refuse" else [],
-        "accounts": {name.lower(): True for name in ("root", *cluster.accounts)} if replaced else {},
+        "accounts": {name.lower(): True for name in ("root", *cluster.accounts)}
+        if replaced and cluster.slurm.exact_accounting
+        else {},
         "spread": bool(cluster.gpu_types),
         "preemptable": {name: True for name, it in cluster.partitions.items() if it.preemptable},
         "replaced": replaced,
