@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 from gpupool.cluster.schema.labs import Grant, Limits, Qos
-from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType
+from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType, Hardware
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
 from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Timer, Tool
 from gpupool.cluster.schema.storage import Storage
@@ -21,6 +21,7 @@ PEOPLE_GID = 5000  # of the group `people`, for users whose account has no gid
 class Node:
     """A machine. `memory` is what Slurm is told of, in MiB; `cpus` are logical CPUs; `gpus` counts by type.
 
+    `hardware` is all that is said of its model; None where it is of none, and has neither CPUs nor memory.
     `cpus_kept` is how many CPUs each GPU keeps for the job that has it; 0 where this Slurm cannot keep any.
     Selectors and roles go by `name`; `slurm_name` is what Slurm calls the node where it runs jobs.
     """
@@ -37,6 +38,8 @@ class Node:
     features: tuple[str, ...]
     managed: bool
     elastic: bool
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    hardware: Hardware | None = None
 
     def has(self, *roles: str) -> bool:
         """Return whether the node has any of these roles."""
@@ -48,6 +51,16 @@ class Node:
         return sum(self.gpus.values())
 
     @property
+    def job_cpus(self) -> int:
+        """Logical CPUs that jobs can get."""
+        return self.hardware.job_cpus if self.hardware else self.cpus
+
+    @property
+    def job_memory(self) -> int:
+        """Memory in MiB that jobs can get."""
+        return max(0, self.memory - self.hardware.memory_kept) if self.hardware else self.memory
+
+    @property
     def runs_slurm(self) -> bool:
         """Whether any part of Slurm runs here, if only its commands."""
         return self.has("head", "controller", "backup-controller", "database", "compute")
@@ -55,7 +68,10 @@ class Node:
 
 @dataclass(frozen=True)
 class Account:
-    """A Slurm account with all its limits, a lab's GPU cap among them."""
+    """A Slurm account with all its limits, a lab's cap among them.
+
+    `nodes` are those that it owns, by name; `owns` is how much it owns of a GPU type, or of `cpu`.
+    """
 
     name: str
     kind: str
@@ -69,6 +85,9 @@ class Account:
     qos: tuple[str, ...] = ()
     exact: bool = True
     tier: Literal["standard", "premium"] = "standard"
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    nodes: tuple[str, ...] = ()
+    owns: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -112,11 +131,16 @@ class User:
 
 @dataclass(frozen=True)
 class Partition:
-    """A partition with its nodes by name. `max_time` and `grace` in seconds. `assigned`: for users who list it."""
+    """A partition with its nodes by name. Times are in seconds. `assigned`: for users who list it.
+
+    `default_time` is None where jobs without --time get all of `max_time`; `without_gpu` is `refuse`, or where jobs
+    without GPUs go.
+    """
 
     name: str
     nodes: tuple[str, ...]
     max_time: int | None
+    default_time: int | None
     max_nodes: int | None
     tier: int
     default: bool
@@ -130,6 +154,8 @@ class Partition:
     lift_per_user: bool
     billing: Mapping[Literal["cpu", "gpu", "mem"], float]
     assigned: bool
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    without_gpu: str | None = None
 
 
 @dataclass(frozen=True)
@@ -287,6 +313,12 @@ class Cluster:
         """The GPU types that compute nodes have; an inventory may name more."""
         have = {gpu for node in self.having("compute") for gpu in node.gpus}
         return {name: gpu for name, gpu in self._gpu_types.items() if name in have}
+
+    def owned_gpus(self, account: Account) -> int | None:
+        """GPUs that an account has a cap of, or on nodes of its own; None where it has neither."""
+        if account.limits.group.gpu is None and account.nodes:
+            return sum(self.nodes[name].gpu_count for name in account.nodes if name in self.nodes)
+        return account.limits.group.gpu
 
     @cached_property
     def total_gpus(self) -> int:

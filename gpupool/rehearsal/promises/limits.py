@@ -73,7 +73,7 @@ def _case(
 
     def wish(partition: str, number: int, cpus: int | None) -> Wish:
         gpus = 1 if what == "gpu" else 0
-        kind = expected.gpu_type if gpus else None
+        kind = expected.type_in(partition) if gpus else None
         return Wish(user.account, user.name, account, partition, number, gpus, cpus, kind, more=(*named, *_MEM))
 
     sizes = [1] * limit if what != "cpu" else [*[_PIECE] * (limit // _PIECE), *[limit % _PIECE] * (limit % _PIECE > 0)]
