@@ -29,6 +29,7 @@ from gpupool.cluster.checks import (
     system,
     times,
     tools,
+    topology,
     zfs,
 )
 from gpupool.cluster.checks.site import Check, Site
@@ -45,6 +46,7 @@ _OTHERS = (
     sums,
     parameters,
     ownership,
+    topology,
     policy,
     limits,
     dead_ends,
