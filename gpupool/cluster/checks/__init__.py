@@ -9,12 +9,16 @@ from gpupool.cluster.checks import (
     docker,
     drivers,
     elastic,
+    hardware,
     homes,
     jobs,
     least,
     limits,
+    members,
     modules,
     names,
+    ownership,
+    parameters,
     policies,
     policy,
     room,
@@ -25,6 +29,7 @@ from gpupool.cluster.checks import (
     system,
     times,
     tools,
+    topology,
     zfs,
 )
 from gpupool.cluster.checks.site import Check, Site
@@ -37,7 +42,11 @@ def _in(room: ModuleType) -> tuple[Check, ...]:
 
 NAMES = _in(names)
 _OTHERS = (
+    hardware,
     sums,
+    parameters,
+    ownership,
+    topology,
     policy,
     limits,
     dead_ends,
@@ -54,6 +63,7 @@ _OTHERS = (
     drivers,
     policies,
     access,
+    members,
     modules,
     docker,
     singularity,

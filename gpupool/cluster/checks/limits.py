@@ -13,14 +13,6 @@ _NOWHERE = {
     "per_user": ("wall",),
     "per_job": ("jobs", "submitted"),
 }
-# keys of slurm.conf that are free, yet would undo what the inventory promises
-_UNDOING = {
-    "jobrequeue": "preempted jobs would be lost instead of requeued",
-    "overtimelimit": "jobs would run past their time limits",
-    "maxmempercpu": "GPU jobs without a memory request would be refused",
-    "maxmempernode": "whole-node jobs would be refused: use scheduler.max_memory",
-    "defaultqos": "the default QoS is set in `qos`",
-}
 
 
 def _all_limits(site: Site) -> Iterator[tuple[Path, Limits, str]]:
@@ -119,9 +111,11 @@ def ensure_fair_shares_count_gpus(site: Site) -> Iterator[Complaint]:
 
 def ensure_caps_are_not_hidden(site: Site) -> Iterator[Complaint]:
     """A group limit in a job's or a partition's QoS replaces an account's limit on the same resource."""
-    capped: dict[str, set[str]] = {"group": {"gpu"} if site.accounts_of_kind("lab") else set(), "group_minutes": set()}
-    if site.accounts_of_kind("lab"):
-        capped["group"] |= {key for key, each in site.inventory.scheduler.lab_share if each is not None}
+    owned = map(site.ownership.limits, site.ownership.owners)
+    capped: dict[str, set[str]] = {
+        "group": {key for amounts in owned for key, value in amounts if value not in (None, {})},
+        "group_minutes": set(),
+    }
     for account in site.inventory.accounts:
         for kind, keys in capped.items():
             keys |= {key for key, value in getattr(account.limits, kind) if value}
@@ -182,10 +176,3 @@ def _higher(one: Amounts, other: Amounts) -> Iterator[tuple[str, object, object]
         there = getattr(other, key)
         if isinstance(here, int) and isinstance(there, int) and here > there:
             yield key, here, there
-
-
-def ensure_parameters_undo_nothing(site: Site) -> Iterator[Complaint]:
-    """slurm.parameters has no key that takes back what the rest of the inventory promises."""
-    for key in site.inventory.slurm.parameters:
-        if why := _UNDOING.get(key.lower()):
-            yield Complaint(("slurm", "parameters", key), why, "remove it")

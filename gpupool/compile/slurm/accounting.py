@@ -1,11 +1,13 @@
 """What slurmdbd shall hold: cluster, QoS, accounts, users and their limits, as plain data."""
 
+from collections.abc import Iterable
 from datetime import date
 from typing import Any
 
 from gpupool.cluster.model import Account, Cluster, Partition, User
 from gpupool.cluster.schema.labs import Amounts, Limits
 from gpupool.compile.slurm.names import wall
+from gpupool.compile.slurm.parameters import in_sacctmgrs_words
 
 # more than any cluster has: a partition's QoS with it frees jobs of the limit in their own QoS
 UNBOUNDED = 1_000_000
@@ -14,16 +16,17 @@ UNBOUNDED = 1_000_000
 def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
     """Return every accounting entity as `gpupool.operations.accounting` takes it, with the grants of a day."""
     day = today or date.today()
-    return {
+    wanted = {
         "cluster": cluster.name,
         "qos": _qos(cluster),
         "accounts": {
             account.name: {
                 "parent": account.parent,
-                "coordinators": list(account.coordinators),
+                "coordinators": [name for name in account.coordinators if not cluster.users[name].ended_on(day)],
                 **_limits(account.limits),
                 **_budget(account),
                 **({"Fairshare": account.fairshare} if account.fairshare is not None else {}),
+                **in_sacctmgrs_words("association", account.parameters),
             }
             for account in cluster.accounts.values()
         },
@@ -34,7 +37,8 @@ def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
                     account: {
                         **_qos_of(cluster, user, day, account),
                         **_each_users(cluster.accounts[account].limits),
-                        "MaxSubmit": cluster.scheduler.max_submitted_jobs,
+                        # with 0 nothing can be submitted; what was before goes on, and so does the account of it
+                        "MaxSubmit": 0 if user.ended_on(day) else cluster.scheduler.max_submitted_jobs,
                     }
                     for account in user.accounts
                 },
@@ -42,6 +46,7 @@ def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
             for user in cluster.users.values()
         },
     }
+    return _less_exact(cluster, wanted)
 
 
 def partition_qos(partition: Partition) -> str | None:
@@ -52,12 +57,11 @@ def partition_qos(partition: Partition) -> str | None:
 
 
 def _qos_of(cluster: Cluster, user: User, day: date, account: str) -> dict[str, Any]:
-    own = cluster.qos_of(account)
-    qos = {*user.qos_on(day), *([own] if own else [])}
+    qos = user.qos_on(day, account)
     # an inventory without QoS leaves people what slurmdbd gives them: its own `normal`
     if not qos:
         return {}
-    default = own or next((name for name, qos in cluster.qos.items() if qos.default), "normal")
+    default = cluster.qos_of(account) or cluster.default_qos or "normal"
     return {"qos": sorted(qos), **({"default_qos": default} if default in qos else {})}
 
 
@@ -70,6 +74,7 @@ def _qos(cluster: Cluster) -> dict[str, dict[str, Any]]:
         by_name[name] = {"Priority": qos.priority, **_limits(qos.limits, qos.max_wall), **_of_a_qos(qos.limits)}
         # coordinators can lift the limit on a user of theirs, not this one
         by_name[name]["MaxSubmitPU"] = _most_submitted(cluster, qos.limits)
+        by_name[name] |= in_sacctmgrs_words("qos", qos.parameters)
     for partition in cluster.partitions.values():
         if own := partition_qos(partition):
             by_name[own] = {"Priority": 0, **_limits(partition.limits), **_of_a_qos(partition.limits)}
@@ -79,12 +84,14 @@ def _qos(cluster: Cluster) -> dict[str, dict[str, Any]]:
             if partition.lift_per_user:
                 by_name[own]["MaxTRESPU"] = {"cpu": UNBOUNDED, "gres/gpu": UNBOUNDED}
     # a job that alone is above a limit could never start: it is refused, and does not wait for ever
-    return {name: {**fields, "Flags": _flags(cluster, name)} for name, fields in by_name.items()}
+    flags = {name: _flags(cluster, name, fields.get("Flags", ())) for name, fields in by_name.items()}
+    return {name: {**fields, "Flags": flags[name]} for name, fields in by_name.items()}
 
 
-def _flags(cluster: Cluster, name: str) -> list[str]:
+def _flags(cluster: Cluster, name: str, more: Iterable[str]) -> list[str]:
     own = cluster.qos[name].over_limit if name in cluster.qos else None
-    return [] if (own or cluster.scheduler.over_limit) == "wait" else ["DenyOnLimit"]
+    deny = [] if (own or cluster.scheduler.over_limit) == "wait" else ["DenyOnLimit"]
+    return sorted({*deny, *more})
 
 
 def _limits_jobs(cluster: Cluster) -> bool:
@@ -111,13 +118,42 @@ def _limits(limits: Limits, max_wall: int | None = None) -> dict[str, Any]:
 
 
 def _said(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value not in (None, {})}
+    return {name: value for name, value in fields.items() if value not in (None, {}, [])}
 
 
 def _budget(account: Account) -> dict[str, Any]:
     if account.budget is None:
         return {}
     return {"GrpTRESMins": {**_tres(account.limits.group_minutes), "billing": account.budget * 60}}
+
+
+def _less_exact(cluster: Cluster, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what the inventory does not say of that which another system keeps, too."""
+    open_ = {name for name, account in cluster.accounts.items() if not account.exact}
+    if not open_:
+        return wanted
+    whole = not cluster.slurm.exact_accounting
+    accounts = {
+        name: {**_said(given), **({} if whole else {"exact": False})} if name in open_ else given
+        for name, given in wanted["accounts"].items()
+    }
+    users = {
+        name: {
+            **given,
+            "accounts": {
+                # who had an end of access may submit again
+                it: {**(_said(values) if it in open_ else values), **_most(cluster.users[name], values)}
+                for it, values in given["accounts"].items()
+            },
+        }
+        for name, given in wanted["users"].items()
+    }
+    qos = {name: _said(given) if whole else given for name, given in wanted["qos"].items()}
+    return {**wanted, **({"exact": False} if whole else {}), "qos": qos, "accounts": accounts, "users": users}
+
+
+def _most(user: User, values: dict[str, Any]) -> dict[str, Any]:
+    return {"MaxSubmit": values["MaxSubmit"]} if user.until else {}
 
 
 def _wall(seconds: int | None) -> str | None:

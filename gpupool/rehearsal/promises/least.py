@@ -17,7 +17,7 @@ def _wishes(expected: Expected) -> Iterator[Wish]:
         who = next(iter(expected.people(partition)), None)
         if least and who:
             user, account = who
-            kind = expected.gpu_type if least > 1 else None
+            kind = expected.type_in(partition.name) if least > 1 else None
             gpus, more = least - 1, ("--mem=10M",)
             yield Wish(user.account, user.name, account, partition.name, 1, gpus, gpu_type=kind, more=more)
 

@@ -43,7 +43,7 @@ def _cases(expected: Expected) -> Iterator[_Case]:
         for qos in (None, *others):
             who = next(
                 ((user, account) for user, account in expected.people(partition)
-                 if qos is None or qos in expected.qos_for(user, partition)), None,
+                 if qos is None or qos in expected.qos_for(user, partition, account)), None,
             )  # fmt: skip
             if who is None:
                 continue
@@ -56,7 +56,7 @@ def _cases(expected: Expected) -> Iterator[_Case]:
                 default = partition.default_time
                 named = of_qos and (of_qos > wall if default is None else default > wall)
                 gpus = expected.least_gpus(partition, asked)
-                kind = expected.gpu_type if gpus else None
+                kind = expected.type_in(partition.name) if gpus else None
                 wish = Wish(user.account, user.name, account, partition.name, gpus=gpus, gpu_type=kind, more=more)
                 yield _Case(wish, qos, wall, unasked, (f"--time={wall // _MINUTE}",) if named else ())
 
