@@ -1,11 +1,11 @@
-"""Files of an inventory that are put on nodes as they are: example jobs, and pages of the wiki."""
+"""Files of an inventory that are put on nodes as they are: example jobs, pages of the wiki, certificates."""
 
 import re
 from pathlib import Path
 
 from gpupool.cluster.complaints import Complaint, Located, Place
 
-EXAMPLES, WIKI = "examples", "wiki"
+EXAMPLES, WIKI, CERTIFICATES = "examples", "wiki", "certificates"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _LARGEST = 1_000_000  # bytes of one file: each is sent to nodes, and shown by `render`
 _MOST = 200  # files of one folder
@@ -15,7 +15,7 @@ def attachments(inventory: Path) -> tuple[dict[str, str], list[Located]]:
     """Return the files by `folder/name`, and a complaint for each that cannot be read. A single YAML file has none."""
     files: dict[str, str] = {}
     located: list[Located] = []
-    for folder in (inventory / EXAMPLES, inventory / WIKI):
+    for folder in (inventory / EXAMPLES, inventory / WIKI, inventory / CERTIFICATES):
         entries = sorted(folder.iterdir()) if folder.is_dir() else []
         if len(entries) > _MOST:
             located.append(_complaint(folder, f"{len(entries)} files: the maximum is {_MOST}"))

@@ -24,6 +24,12 @@ def build(site: Site) -> model.Cluster:
         nodes=nodes,
         accounts={account.name: _account(account, inventory) for account in inventory.accounts},
         users={user.name: _user(user, inventory) for user in inventory.users},
+        directory=inventory.directory,
+        newcomers={
+            account.name: _user(User(name="newcomer", uid=60000, account=account.name), inventory)
+            for account in inventory.accounts
+            if account.members_from and inventory.directory
+        },
         qos=inventory.qos,
         partitions={partition.name: partition for partition in _partitions(site)},
         mounts=tuple(_mounts(site, nodes)),
@@ -92,6 +98,7 @@ def _account(account: Account, inventory: Inventory) -> model.Account:
         fairshare=account.fairshare,
         coordinators=tuple(user.name for user in inventory.users if user.coordinator and user.account == account.name),
         tier=account.tier or "standard",
+        members_from=account.members_from,
     )
 
 

@@ -5,6 +5,7 @@ from types import ModuleType
 from gpupool.cluster.checks import (
     access,
     budgets,
+    directory,
     docker,
     drivers,
     elastic,
@@ -38,6 +39,7 @@ _OTHERS = (
     policy,
     limits,
     budgets,
+    directory,
     room,
     storage,
     spaces,

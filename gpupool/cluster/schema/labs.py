@@ -62,6 +62,9 @@ class Account(Fact):
     parent: Name | None = None
     contributed_gpus: Count | None = None
     members: Literal["own", "all"] = Field("own", description="all: every user of the cluster is a member.")
+    members_from: Name | None = Field(
+        None, description="Group of the `directory` whose members are users of this account, too."
+    )
     limits: Limits = Field(default_factory=Limits)
     budget: Count | None = Field(
         None, description="Hours of billing (partitions.billing) that it may use in all, with the accounts below it."
