@@ -5,6 +5,7 @@ from types import ModuleType
 from gpupool.cluster.checks import (
     access,
     budgets,
+    dead_ends,
     directory,
     docker,
     drivers,
@@ -38,6 +39,7 @@ _OTHERS = (
     sums,
     policy,
     limits,
+    dead_ends,
     budgets,
     directory,
     room,

@@ -80,6 +80,6 @@ def ensure_the_certificate_is_one(site: Site) -> Iterator[Complaint]:
 def ensure_homes_can_be_named(site: Site) -> Iterator[Complaint]:
     """sssd makes the path of a home from the user's name alone."""
     pattern = site.inventory.storage.home.path
-    if site.inventory.directory and any(sign in pattern for sign in ("{account}", "{domain}", "{id}")):
+    if site.inventory.directory and "{" in pattern.replace("{user}", ""):
         message = f"{pattern}: users of the directory have a home by their name alone"
         yield Complaint(("storage", "home", "path"), message, "use {user}")

@@ -13,6 +13,7 @@ from gpupool.cluster.schema.base import (
     Name,
     Nodes,
     PlainPath,
+    Several,
     VariableName,
     Word,
 )
@@ -59,7 +60,7 @@ class GpuType(Fact):
 class Hardware(Fact):
     """A hardware model of nodes."""
 
-    cpus: Count = Field(description="Logical CPUs, as Slurm counts them.")
+    cpus: Several = Field(description="Logical CPUs, as Slurm counts them.")
     memory: Size = Field(description="Nominal memory; Slurm is told this minus slurm.memory_reserve.")
     gpu_slots: Count = 0
     cpus_kept_per_gpu: Count = Field(
@@ -99,7 +100,7 @@ class NodeEntry(Fact):
     domain: Domain | None = Field(None, description="Only if it differs from the cluster's.")
     roles: tuple[Role, ...] = Field(min_length=1)
     hardware: Name | None = None
-    gpus: dict[Name, Count] = Field(default_factory=dict)
+    gpus: dict[Name, Several] = Field(default_factory=dict)
     features: tuple[Name, ...] = ()
     managed: Flag = Field(True, description="False: gpupool only knows its name and address, and never logs in.")
     elastic: Flag = Field(False, description="Switched on when a job needs it, and off when idle (see `cloud`).")
