@@ -1,12 +1,15 @@
 """Users and groups of a node, as its name service knows them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyinfra.api.command import StringCommand
 
 from gpupool.facts.look import Look
 from gpupool.facts.script import ask
+
+#: Ends of access that gpupool has set, one a line: NAME:DAYS. Another's are left alone.
+ENDS = "/var/lib/gpupool/ends"
 
 
 @dataclass(frozen=True)
@@ -30,10 +33,15 @@ class GroupState:
 
 @dataclass(frozen=True)
 class AccountState:
-    """Users and groups by name."""
+    """Users and groups by name; `ends` are users' first days without log-in, `set_ends` those that we have set.
+
+    Both count days since 1970, as shadow(5) does.
+    """
 
     users: dict[str, UserState]
     groups: dict[str, GroupState]
+    ends: dict[str, int] = field(default_factory=dict)
+    set_ends: dict[str, int] = field(default_factory=dict)
 
 
 class Accounts(Look[AccountState]):
@@ -45,7 +53,10 @@ class Accounts(Look[AccountState]):
         return ask(
             'cut=$1; shift; n=0; for key in "$@"; do shift; n=$((n+1)); if [ $n -le "$cut" ]; then '
             'set -- "$@" "$key"; else group="${group-} $key"; fi; done\n'
-            "getent passwd root \"$@\" | sed 's/^/u:/'; getent group root ${group-} | sed 's/^/g:/'",
+            "getent passwd root \"$@\" | sed 's/^/u:/'; getent group root ${group-} | sed 's/^/g:/'\n"
+            # no hash of a password leaves the node
+            "getent shadow root \"$@\" | cut -d: -f1,8 | sed 's/^/s:/'\n"
+            f"[ ! -e {ENDS} ] || sed 's/^/e:/' {ENDS}",
             str(len(users)), *users, *groups,
         )  # fmt: skip
 
@@ -53,10 +64,14 @@ class Accounts(Look[AccountState]):
         """Read the answer."""
         users: dict[str, UserState] = {}
         groups: dict[str, GroupState] = {}
+        ends: dict[str, dict[str, int]] = {"s": {}, "e": {}}
         for line in lines:
             kind, name, *rest = line.split(":")
-            if kind == "u":
+            if kind in ends:
+                if rest[0]:
+                    ends[kind][name] = int(rest[0])
+            elif kind == "u":
                 users[name] = UserState(int(rest[1]), int(rest[2]), rest[3], rest[4], rest[5])
             else:
                 groups[name] = GroupState(int(rest[1]), tuple(member for member in rest[2].split(",") if member))
-        return AccountState(users, groups)
+        return AccountState(users, groups, ends["s"], ends["e"])

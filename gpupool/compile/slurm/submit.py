@@ -10,6 +10,7 @@ from gpupool.cluster.units import format_size
 from gpupool.compile.slurm.budgets import FILE, TOO_OLD, prices
 from gpupool.compile.slurm.names import minutes
 from gpupool.compile.slurm.priority import step_down
+from gpupool.compile.slurm.times import plugin_times
 from gpupool.compile.template import fill
 
 _TRES = ("tres_per_job", "tres_per_node", "tres_per_task", "tres_per_socket")
@@ -22,12 +23,14 @@ _RULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "environment": ("export_fix", ()),
     "partition": ("default_partition fitting", ()),
     "queue": ("queues", ()),
+    "without_gpu": ("without_gpu", ("partition", *_TRES)),
     "assigned": ("assigned", ("partition",)),
     "folder": ("refused_folders", ("work_dir",)),
     "account": ("accounts", ("account",)),
     "spread": ("spread", ("bitflags",)),
     "components": ("preemptable", ("partition",)),
     "gpu_type": ("gpu_types", _TRES),
+    "time": ("default_times", ()),
     "qos": ("replaced", ("qos", "account")),
     "default_memory": ("memory_per_cpu", ()),
     "memory": ("most_memory", (*_MEMORY, *_TRES, *_CPUS, *_SPREAD)),
@@ -58,7 +61,7 @@ def job_submit_lua(cluster: Cluster) -> str | None:
         lua=lua,
         **data,
         counts_gpus=counts,
-        looks_at_gpus=counts or "gpu_type" in rules,
+        looks_at_gpus=counts or bool({"gpu_type", "without_gpu"} & set(rules)),
         at_submit=list(rules),
         at_change={name: fields for name, fields in rules.items() if fields},
     )
@@ -86,6 +89,8 @@ def _data(cluster: Cluster) -> dict[str, Any]:
         "spread": bool(cluster.gpu_types),
         "preemptable": {name: True for name, it in cluster.partitions.items() if it.preemptable},
         "replaced": replaced,
+        "without_gpu": {name: it.without_gpu for name, it in cluster.partitions.items() if it.without_gpu},
+        "default_times": plugin_times(cluster),
         "walls": {name: minutes(qos.max_wall) for name, qos in cluster.qos.items() if qos.max_wall is not None},
         "memory_per_cpu": default.per_cpu if default.per_gpu is not None else None,
         "most_memory": {
@@ -113,7 +118,9 @@ def _fitting(cluster: Cluster) -> Iterator[dict[str, Any]]:
         # never send a job to a preemptable partition that it did not ask for
         if not partition.preemptable:
             only, never = (dict.fromkeys(names, True) for names in (partition.allow_accounts, partition.deny_accounts))
-            users = _assigned(cluster, partition.name) if partition.assigned else None
+            users = None
+            if partition.assigned or partition.allow_groups:
+                users = {user.name: True for user in cluster.users.values() if cluster.let_in(partition, user)}
             yield {"name": partition.name, "only": only, "never": never, "users": users}
 
 
