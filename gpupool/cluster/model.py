@@ -84,6 +84,7 @@ class Account:
     fairshare: int | None
     coordinators: tuple[str, ...]
     qos: tuple[str, ...] = ()
+    exact: bool = True
     tier: Literal["standard", "premium"] = "standard"
     members_from: str | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
@@ -109,7 +110,7 @@ class User:
     own_accounts: tuple[str, ...]
     accounts: tuple[str, ...]
     qos: tuple[str, ...]
-    account_qos: Mapping[str, tuple[str, ...]]
+    account_qos: Mapping[str, tuple[str, ...]] = field(hash=False)
     grants: tuple[Grant, ...]
     partitions: tuple[str, ...]
     default_partition: str | None

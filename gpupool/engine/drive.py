@@ -135,16 +135,19 @@ class _Run:
                 pass  # Ctrl-C while disconnecting: all work is done
             ticker.kill()
         return Report(
-            {track.name: self._host_report(track, changes.get(host, ())) for host, track in self.tracks.items()},
+            {
+                track.name: self._host_report(track, changes.get(host, ()), diffs.notes(host))
+                for host, track in self.tracks.items()
+            },
             time.monotonic() - began,
             self.interrupted,
             recorder.log_failure,
         )
 
-    def _host_report(self, track: Track, changes: tuple[Change, ...]) -> HostReport:
+    def _host_report(self, track: Track, changes: tuple[Change, ...], notes: tuple[str, ...]) -> HostReport:
         if self.interrupted and track.failure is None:
             track.failure = "stopped before it finished"
-        return HostReport(track.failure is None, track.failure, changes, track.wire.commands, track.seconds)
+        return HostReport(track.failure is None, track.failure, changes, track.wire.commands, track.seconds, notes)
 
     # Connect
 

@@ -7,9 +7,11 @@ from pyinfra.api.command import StringCommand
 
 from gpupool.facts.look import Look
 from gpupool.facts.script import ask
+from gpupool.shell import shell_file, values
 
 #: Ends of access that gpupool has set, one a line: NAME:DAYS. Another's are left alone.
 ENDS = "/var/lib/gpupool/ends"
+_LOOK = values(ends=ENDS) + shell_file(__package__, "users.sh")
 
 
 @dataclass(frozen=True)
@@ -49,16 +51,7 @@ class Accounts(Look[AccountState]):
 
     def command(self, users: Sequence[str] = (), groups: Sequence[str] = ()) -> StringCommand:
         """Ask for all at once; a number finds whoever has that number."""
-        # getent without keys would list everybody: "root" is always there and always asked for
-        return ask(
-            'cut=$1; shift; n=0; for key in "$@"; do shift; n=$((n+1)); if [ $n -le "$cut" ]; then '
-            'set -- "$@" "$key"; else group="${group-} $key"; fi; done\n'
-            "getent passwd root \"$@\" | sed 's/^/u:/'; getent group root ${group-} | sed 's/^/g:/'\n"
-            # no hash of a password leaves the node
-            "getent shadow root \"$@\" | cut -d: -f1,8 | sed 's/^/s:/'\n"
-            f"[ ! -e {ENDS} ] || sed 's/^/e:/' {ENDS}",
-            str(len(users)), *users, *groups,
-        )  # fmt: skip
+        return ask(_LOOK, str(len(users)), *users, *groups)
 
     def read(self, lines: list[str]) -> AccountState:
         """Read the answer."""

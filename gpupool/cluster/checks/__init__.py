@@ -30,6 +30,7 @@ from gpupool.cluster.checks import (
     system,
     times,
     tools,
+    topology,
     zfs,
 )
 from gpupool.cluster.checks.site import Check, Site
@@ -46,6 +47,7 @@ _OTHERS = (
     sums,
     parameters,
     ownership,
+    topology,
     policy,
     limits,
     dead_ends,

@@ -32,7 +32,7 @@ def ensure_memberships_are_known(site: Site) -> Iterator[Complaint]:
             if qos is None:
                 yield _unknown(path, "QoS", name, site.inventory.qos)
             elif qos.everybody and not qos.default_for:
-                yield Complaint(path, f"all users have {name}", f"set everybody: false in qos.{name}", "warning")
+                yield Complaint(path, f"all users have {name}", f"set `everybody: false` in qos.{name}", "warning")
 
 
 def ensure_accounts_have_no_more_members(site: Site) -> Iterator[Complaint]:
@@ -50,6 +50,21 @@ def ensure_accounts_have_no_more_members(site: Site) -> Iterator[Complaint]:
         if count > account.most_members:
             message = f"members of {account.name}: {count}, and at most {account.most_members} are allowed"
             yield Complaint(path, message, "remove some from it, or set another number")
+
+
+def ensure_accounts_of_another_system_pass_no_cap(site: Site) -> Iterator[Complaint]:
+    """Where another system makes accounts and labs have caps, no partition of owners is open to whatever it makes."""
+    if not site.accounts_of_kind("lab"):
+        return
+    whole = not site.inventory.slurm.exact_accounting
+    for path, partition in site.partitions():
+        if partition.preemptable or partition.allow_accounts:
+            continue
+        loose = next((it.name for it in site.inventory.accounts if not it.exact and not site.capped(it)), None)
+        if whole or loose:
+            who = "another system makes (slurm.exact_accounting)" if whole else f"another system makes below {loose}"
+            message = f"accounts that {who} have no cap, and could hold GPUs of labs here"
+            yield Complaint(path, message, "set allow_accounts, with allow_lab_accounts for all labs")
 
 
 def ensure_groups_of_partitions_are_known(site: Site) -> Iterator[Complaint]:
@@ -75,7 +90,7 @@ def ensure_groups_of_partitions_are_known(site: Site) -> Iterator[Complaint]:
         members = {user.name for user in inventory.users for it in (user.account, *user.accounts)
                    if it in partition.allow_groups and it in own}  # fmt: skip
         if not members and not set(partition.allow_groups) - known:
-            message = "none of these groups has a member, so nobody can submit here"
+            message = "none of these groups has a member, so no user can submit here"
             yield Complaint((*path, "allow_groups"), message, severity="warning")
     for number, name in enumerate(inventory.access.other_groups):
         if name in site.account_names or name == "people":

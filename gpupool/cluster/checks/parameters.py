@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping
 
+from gpupool.cluster.attachments import SLURM
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.facts.limits import parse
@@ -100,6 +101,8 @@ def _holds(site: Site) -> set[str]:
         "budgets": any(account.budget is not None for account in inventory.accounts),
         "memory": any(it is not None for it in (memory.per_gpu, memory.per_cpu, memory.per_node)),
         "memory_per_gpu": memory.per_gpu is not None,
+        "prolog_files": any(path.startswith(f"{SLURM}/prolog-") for path in site.attached),
+        "epilog_files": any(path.startswith(f"{SLURM}/epilog-") for path in site.attached),
         "requeue": inventory.preemption.action == "requeue" and any(it.preemptable for it in inventory.partitions),
     }
     return {"", *(name for name, is_so in found.items() if is_so)}

@@ -85,6 +85,11 @@ class Account(Fact):
         None, description="Hours of billing (partitions.billing) that it may use in all, with the accounts below it."
     )
     fairshare: Count | None = None
+    exact: Flag = Field(
+        True,
+        description="False: another system keeps this account in slurmdbd, too; its other members, limits and "
+        "accounts below it are left alone.",
+    )
     listed: Flag = Field(True, description="False: not in the table of accounts of the user guide.")
     tier: Literal["standard", "premium"] | None = None
     parameters: Parameters = Field(
@@ -114,7 +119,7 @@ class User(Fact):
     qos: tuple[Name, ...] = Field((), description="QoS in addition to those that all users have.")
     grants: tuple[Grant, ...] = Field((), description="QoS until a day, that day included.")
     until: Day | None = Field(
-        None, description="Last day of access; after it no job may be submitted and nobody logs in. Files stay."
+        None, description="Last day of access; after it the user cannot submit jobs or log in. Files stay."
     )
     partitions: tuple[Name, ...] = Field((), description="Partitions with `users: assigned` that the user may use.")
     default_partition: Name | None = None

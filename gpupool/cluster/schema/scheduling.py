@@ -51,6 +51,9 @@ class Slurm(Fact):
     )
     controller_timeout: Duration = Field(120, description="Time after which the backup controller takes over.")
     health: Health | None = None
+    exact_accounting: Flag = Field(
+        True, description="False: another system fills slurmdbd, too; what the inventory does not name is left alone."
+    )
     parameters: Parameters = Field(
         default_factory=dict,
         description="Further keys of slurm.conf. Options of a list, as SchedulerParameters, come beside gpupool's.",

@@ -16,7 +16,7 @@ UNBOUNDED = 1_000_000
 def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
     """Return every accounting entity as `gpupool.operations.accounting` takes it, with the grants of a day."""
     day = today or date.today()
-    return {
+    wanted = {
         "cluster": cluster.name,
         "qos": _qos(cluster),
         "accounts": {
@@ -32,6 +32,7 @@ def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
         },
         "users": {user.name: entity_of(cluster, user, day) for user in cluster.users.values()},
     }
+    return _less_exact(cluster, wanted)
 
 
 def entity_of(cluster: Cluster, user: User, day: date) -> dict[str, Any]:
@@ -126,6 +127,39 @@ def _budget(account: Account) -> dict[str, Any]:
     if account.budget is None:
         return {}
     return {"GrpTRESMins": {**_tres(account.limits.group_minutes), "billing": account.budget * 60}}
+
+
+def _less_exact(cluster: Cluster, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what the inventory does not say of that which another system keeps, too."""
+    open_ = {name for name, account in cluster.accounts.items() if not account.exact}
+    if not open_:
+        return wanted
+    whole = not cluster.slurm.exact_accounting
+    accounts = {
+        name: {**_said(given), **({} if whole else {"exact": False})} if name in open_ else given
+        for name, given in wanted["accounts"].items()
+    }
+    users = {
+        name: {
+            **given,
+            "accounts": {
+                # who had an end of access may submit again
+                it: {**(_said(values) if it in open_ else values), **_most(cluster.users[name], values)}
+                for it, values in given["accounts"].items()
+            },
+        }
+        for name, given in wanted["users"].items()
+    }
+    qos = {name: _said(given) if whole else given for name, given in wanted["qos"].items()}
+    return {**wanted, **({"exact": False} if whole else {}), "qos": qos, "accounts": accounts, "users": users}
+
+
+def _said(given: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in given.items() if value not in (None, {}, [])}
+
+
+def _most(user: User, values: dict[str, Any]) -> dict[str, Any]:
+    return {"MaxSubmit": values["MaxSubmit"]} if user.until else {}
 
 
 def _wall(seconds: int | None) -> str | None:

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node, Partition
 from gpupool.cluster.slurm_versions import has_preempt_parameters, has_sackd, limits_rpcs
-from gpupool.compile.slurm import budgets, elastic, health, jobs, priority, submit, times
+from gpupool.compile.slurm import budgets, elastic, health, jobs, priority, site, submit, times
 from gpupool.compile.slurm.accounting import partition_qos
 from gpupool.compile.slurm.fold import node_lines
 from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
@@ -26,8 +26,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
         yield File("/etc/slurm/slurm.conf", slurm_conf(cluster))
         yield File("/etc/slurm/gres.conf", gres_conf(cluster))
         yield File("/etc/slurm/cgroup.conf", cgroup_conf(cluster))
-        # Debian's own includes a pattern, of which Slurm complains at every command
-        yield File("/etc/slurm/plugstack.conf", "# no SPANK plugins\n")
+        yield from site.files(cluster)
         if cluster.environment.private_tmp:
             yield File(jobs.TMP_CONF, jobs.tmp_conf(cluster))
     if node.has("controller", "backup-controller") and (plugin := submit.job_submit_lua(cluster)):

@@ -7,6 +7,7 @@ from typing import Any
 
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.units import format_size
+from gpupool.compile.slurm import site
 from gpupool.compile.slurm.budgets import FILE, TOO_OLD, prices
 from gpupool.compile.slurm.names import minutes
 from gpupool.compile.slurm.priority import step_down
@@ -52,7 +53,8 @@ def job_submit_lua(cluster: Cluster) -> str | None:
     """Return the plugin's text, None where the inventory asks for none of its pieces."""
     data = _data(cluster)
     rules = {name: fields for name, (asked, fields) in _RULES.items() if any(data[key] for key in asked.split())}
-    if not rules.keys() - {"mail"}:
+    fragment = site.fragment(cluster)
+    if not rules.keys() - {"mail"} and fragment is None:
         return None
     counts = bool({"default_memory", "memory", "cpus", "rank", "budget"} & set(rules))
     return fill(
@@ -60,6 +62,7 @@ def job_submit_lua(cluster: Cluster) -> str | None:
         cluster=cluster,
         lua=lua,
         **data,
+        fragment=fragment,
         counts_gpus=counts,
         looks_at_gpus=counts or bool({"gpu_type", "without_gpu"} & set(rules)),
         at_submit=list(rules),
@@ -85,7 +88,9 @@ def _data(cluster: Cluster) -> dict[str, Any]:
         "queues": _queues(cluster) if where == "per_user" or _says_none(cluster) else None,
         "refused_folders": [folder.rstrip("/") for folder in scheduler.refuse_submit_from],
         "gpu_types": list(cluster.gpu_types) if scheduler.untyped_gpus == "refuse" else [],
-        "accounts": {name.lower(): True for name in ("root", *cluster.accounts)} if replaced else {},
+        "accounts": {name.lower(): True for name in ("root", *cluster.accounts)}
+        if replaced and cluster.slurm.exact_accounting
+        else {},
         "spread": bool(cluster.gpu_types),
         "preemptable": {name: True for name, it in cluster.partitions.items() if it.preemptable},
         "replaced": replaced,

@@ -20,7 +20,7 @@ from gpupool.facts.directory import Members, MembersState
 from gpupool.facts.limits import ASSOC_FIELDS, QOS_FIELDS, parse
 from gpupool.operations import diffs
 from gpupool.operations.accounting.difference import difference
-from gpupool.operations.accounting.removal import held
+from gpupool.operations.accounting.removal import held, left
 from gpupool.operations.accounting.steps import Step, script, told
 from gpupool.operations.accounting.wanted import normal, tres_of
 from gpupool.operations.ambient import executing, this_host
@@ -31,6 +31,7 @@ from gpupool.wanted import Roster
 
 __all__ = ["Step", "ask_text", "difference", "entities", "held", "normal", "read", "script", "tres_of"]
 
+_SHOWN = 5  # names of what is left to another system
 PATIENCE = 30  # seconds that a slurmdbd which was just started gets to answer
 # what an earlier step of the same plan will have added, by host
 _foreseen: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
@@ -41,7 +42,8 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, ro
     """Make slurmdbd hold `wanted` (the shape is `gpupool.facts.accounting`'s) for the cluster that it names.
 
     `exact`: fields that are not named get Slurm's own values, and what is not named is removed, never root, the
-    QoS normal, or anything of another cluster. Without it both are left alone. `limits` False adds the names of
+    QoS normal, or anything of another cluster. Without it both are left alone; so they are of an account with
+    `exact: False`, its users and the accounts below it, and what is left is noted. `limits` False adds the names of
     cluster, QoS and accounts alone: slurmdbd knows gres/gpu only after slurmctld has started once, and slurmctld
     needs its QoS before.
 
@@ -59,10 +61,10 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, ro
     if state.trouble and executing():
         raise Refused(f"cannot query slurmdbd: {state.trouble}")
     asked: MembersState | None = None
-    left: dict[str, str] = {}
+    unsure: dict[str, str] = {}
     if roster and roster.groups:
         asked = look(Members, "the directory", domain=roster.domain, groups=list(dict.fromkeys(roster.groups.values())))
-        everyone, left = with_members(wanted, roster, asked, state.entities)
+        everyone, unsure = with_members(wanted, roster, asked, state.entities)
         clean = normal(everyone, limits, exact)
     unknown = sorted(tres_of(clean) - set(state.tres)) if executing() else []
     if unknown:
@@ -80,10 +82,16 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, ro
         trouble_told
         | told(steps)
         | {f"{what} cannot be removed yet": f"{why}\n" for what, why in stays.items()}
-        | {what: f"{why}\n" for what, why in left.items()}
-        | {f"member {name!r} is no user": f"{why}\n" for name, why in odd.items()}
+        | {what: f"{why}\n" for what, why in unsure.items()}
     )
-    if not steps and not stays and not left:
+    if odd:
+        named = "; ".join(f"{name!r}: {why}" for name, why in list(odd.items())[:_SHOWN])
+        more = f"; and {len(odd) - _SHOWN} more" if len(odd) > _SHOWN else ""
+        diffs.note(f"members of groups of the directory who cannot be users: {named}{more}")
+    if others := left(now, clean):
+        shown = ", ".join(others[:_SHOWN]) + (f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else "")
+        diffs.note(f"left in slurmdbd, as another system keeps it, too: {shown}")
+    if not steps and not stays and not unsure:
         this_host().noop(f"accounting of {name}: as wanted")
     if steps:
         yield StringCommand("sh -s", _stdin=script(steps))
@@ -91,7 +99,7 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, ro
     if stays:
         named = "; ".join(f"{what} ({why})" for what, why in stays.items())
         complaints.append(f"not in the inventory, and not removed: {named}")
-    complaints += [f"{what}: {why}" for what, why in left.items()]
+    complaints += [f"{what}: {why}" for what, why in unsure.items()]
     if complaints:
         yield failure("; ".join(complaints))
 
