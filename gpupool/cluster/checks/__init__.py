@@ -8,6 +8,7 @@ from gpupool.cluster.checks import (
     docker,
     drivers,
     elastic,
+    gpus,
     hardware,
     homes,
     jobs,
@@ -36,6 +37,7 @@ def _in(room: ModuleType) -> tuple[Check, ...]:
 NAMES = _in(names)
 _OTHERS = (
     hardware,
+    gpus,
     sums,
     policy,
     limits,
