@@ -73,7 +73,7 @@ def _nodes(site: Site) -> Iterator[model.Node]:
             memory=shape.slurm_memory(inventory.slurm.memory_reserve) if shape else 0,
             gpus=entry.gpus,
             cpus_kept=shape.cpus_kept_per_gpu if shape and entry.gpus and keeps_cpus(inventory.slurm.version) else 0,
-            features=(*entry.gpus, *entry.features, *_features(entry, shape)),
+            features=tuple(dict.fromkeys((*entry.gpus, *entry.features, *_features(entry, shape)))),
             managed=entry.managed,
             elastic=entry.elastic,
             hardware=shape,

@@ -272,6 +272,10 @@ class Cluster:
         """The export that holds the homes; None where homes are each node's own."""
         return next((mount for mount in self.mounts if mount.export == self.storage.home.export), None)
 
+    def qos_of(self, account: str) -> str | None:
+        """Return the QoS that users have by default in an account; None for the cluster's default."""
+        return next((name for name, qos in self.qos.items() if account in qos.default_for), None)
+
     @cached_property
     def gpu_types(self) -> Mapping[str, GpuType]:
         """The GPU types that compute nodes have; an inventory may name more."""

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 from typing import get_args
 
 from ClusterShell.NodeSet import NodeSet, NodeSetException
@@ -16,6 +17,8 @@ from gpupool.cluster.schema.machines import NodeEntry, Role
 
 _GROUP = re.compile(r"@(?:([\w-]+):)?([\w*.-]+)")
 _RANGE = re.compile(r"(\d+)-(\d+)")
+_SETS = re.compile(r"[,!&^](?![^\[]*\])")  # between sets of nodes, not within brackets
+_BRACKETS = re.compile(r"\[([^\]]*)\]?")
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*")
 _RESERVED = ("localhost", "all", "default")  # words of /etc/hosts and slurm.conf
 _MOST = 100_000  # nodes of one range: more is a slip of the pen, and would take all memory
@@ -49,13 +52,17 @@ def _plain(error: Exception) -> str:
 
 
 def _bounded(text: str) -> None:
-    size = 1
-    for first, last in _RANGE.findall(text):
-        if len(first) > 9 or len(last) > 9:
-            raise ValueError(f"{text!r} is not a range of nodes: its numbers are too long")
-        size *= max(1, int(last) - int(first) + 1)
+    if any(len(number) > 9 for pair in _RANGE.findall(text) for number in pair):
+        raise ValueError(f"{text!r} is not a range of nodes: its numbers are too long")
+    size = sum(prod(map(_count, _BRACKETS.findall(part))) for part in _SETS.split(text))
     if size > _MOST:
         raise ValueError(f"{text!r} is a range of {size} nodes; the maximum is {_MOST}")
+
+
+def _count(bracket: str) -> int:
+    """Return how many numbers stand in brackets: `1-50,60` are 51."""
+    ranges = (_RANGE.search(part) for part in bracket.split(","))
+    return sum(max(1, int(it[2]) - int(it[1]) + 1) if it else 1 for it in ranges)
 
 
 @dataclass(frozen=True)
@@ -107,6 +114,11 @@ class NodeTable:
                 raise ValueError(f"{selector!r}: there is no {source or 'role'} {group!r}; known: {', '.join(groups)}")
         if selector in self.by_name:
             return (selector,)
+        if again := re.search(r"!.*?,(?![^\[]*\])(.*)", selector):
+            raise ValueError(
+                f"{selector!r}: the comma after ! adds {again[1] or 'nothing'}: write ! before each that is left out, "
+                "or what is added first"
+            )
         names: set[str] | list[str]
         if (whole := _GROUP.fullmatch(selector)) and "*" not in selector:
             names = self._groups[whole[1] or "role"][whole[2]]  # most selectors are one group: no parsing

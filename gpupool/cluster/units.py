@@ -5,7 +5,7 @@ from contextlib import suppress
 from datetime import date
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from gpupool.cluster.quote import quoted
 
@@ -45,6 +45,12 @@ def parse_duration(text: Any) -> int:
     return seconds
 
 
+def _lasting(seconds: int) -> int:
+    if not seconds:
+        raise ValueError("must be longer than 0s (leave it out for no limit)")
+    return seconds
+
+
 def parse_day(text: Any) -> date:
     """Take a day such as `2030-01-31` and give it. ValueError when it is not one."""
     if isinstance(text, str) and _DAY.fullmatch(text):
@@ -73,4 +79,5 @@ Size = Annotated[int, BeforeValidator(parse_size), WithJsonSchema({"type": "stri
 Duration = Annotated[
     int, BeforeValidator(parse_duration), WithJsonSchema({"type": "string", "pattern": f"^{_DURATION.pattern}$"})
 ]
+Span = Annotated[Duration, AfterValidator(_lasting)]
 Day = Annotated[date, BeforeValidator(parse_day), WithJsonSchema({"type": "string", "format": "date"})]

@@ -131,9 +131,8 @@ class Expected:
 
     def default_qos(self, user: User, account: str) -> str | None:
         """Return the QoS of a job that names none; None where the inventory has no QoS."""
-        if user.default_qos and account == user.account:
-            return user.default_qos
-        return next((name for name, qos in self.cluster.qos.items() if qos.default), None)
+        default = next((name for name, qos in self.cluster.qos.items() if qos.default), None)
+        return self.cluster.qos_of(account) or default
 
     def room(self, user: User, partition: Partition, account: str, qos: str | None = None) -> Room:
         """Return what the user may hold in the partition: its own limit, or else the QoS', and the account's."""

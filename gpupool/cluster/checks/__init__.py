@@ -5,6 +5,7 @@ from types import ModuleType
 from gpupool.cluster.checks import (
     access,
     budgets,
+    dead_ends,
     docker,
     drivers,
     elastic,
@@ -41,6 +42,7 @@ _OTHERS = (
     sums,
     policy,
     limits,
+    dead_ends,
     budgets,
     room,
     storage,

@@ -16,7 +16,8 @@ def ensure_nobody_shares_a_directory(site: Site) -> Iterator[Complaint]:
     named += [(("storage", "user_spaces", i, "path"), it.path) for i, it in enumerate(storage.user_spaces)]
     for path, pattern in named:
         if "{user}" not in pattern and "{id}" not in pattern:
-            yield Complaint(path, f"{pattern} is the same directory for all users", "use {user} in it")
+            whose_too = "several users" if "[0]" in pattern else "all users"
+            yield Complaint(path, f"{pattern} is the same directory for {whose_too}", "use {user} in it")
             continue
         whose: dict[str, str] = {}
         for user in site.inventory.users:

@@ -201,6 +201,7 @@ def ensure_partitions_are_known(site: Site) -> Iterator[Complaint]:
     """Partitions named by users, the arbiter and the scheduler exist; each name stands once."""
     inventory = site.inventory
     names: dict[str, Path] = {}
+    folded: dict[str, str] = {}
     for path, partition in site.partitions():
         if (partition.for_each is not None) != ("{account}" in partition.name):
             yield Complaint((*path, "name"), "for_each needs {account} in the name, and {account} needs for_each")
@@ -209,6 +210,11 @@ def ensure_partitions_are_known(site: Site) -> Iterator[Complaint]:
                 yield Complaint(
                     (*path, "name"), f"the partition {name} is defined twice; first in partitions[{names[name][1]}]"
                 )
+            elif (other := folded.setdefault(name.lower(), name)) != name:
+                message = (
+                    f"{name} and {other} differ in case only, and the QoS of their limits would be one and the same"
+                )
+                yield Complaint((*path, "name"), message, "rename one of them")
             names.setdefault(name, path)
     named: list[tuple[Path, str]] = []
     named += [
@@ -259,6 +265,13 @@ def ensure_slurm_takes_the_names(site: Site) -> Iterator[Complaint]:
             yield Complaint(path, f"Slurm stores {what} names in lower case", f"write {name.lower()}")
         if what != "QoS" and name in _TAKEN:
             yield Complaint(path, f"{name} is a system user or group on every node", "choose another name")
+    limited = {
+        f"partition-{name.lower()}": name for _, each in site.partitions() for name, _ in site.partition_names(each)
+    }
+    for name in it.qos:
+        if name in limited:
+            message = f"{name} is what gpupool calls the QoS with the limits of partition {limited[name]}"
+            yield Complaint(("qos", name), message, "choose another name")
     for path, partition in site.partitions():
         if partition.name.lower() == "default":
             yield Complaint((*path, "name"), f"{partition.name} has a special meaning in slurm.conf")

@@ -18,6 +18,7 @@ def one_line(word: str) -> str:
 
 
 Count = Annotated[int, Field(strict=True, ge=0)]
+Several = Annotated[int, Field(strict=True, ge=1)]
 Flag = Annotated[bool, Field(strict=True)]
 Word = Annotated[str, Field(strict=True, min_length=1), AfterValidator(one_line)]
 Name = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.@-]*$")]
@@ -36,33 +37,37 @@ AbsolutePath = Annotated[str, Field(strict=True, pattern=r"^/[^\s]*$"), AfterVal
 # systemd, a shell and a slurm.conf all take it for what it is
 PlainPath = Annotated[str, Field(strict=True, pattern=r"^(/[A-Za-z0-9_+][A-Za-z0-9_.+-]*)+$")]
 
-_FILLED_IN = re.compile(r"\{(user|account|domain|id)\}")
+#: What is filled in for each user, or with [0] its first letter.
+PLACEHOLDER = re.compile(r"\{(user|account|domain|id)(\[0\])?\}")
 
 
 def filled(path: str) -> str:
     """Return a path as it is for a user whose every name is `x`."""
-    return _FILLED_IN.sub("x", path)
+    return PLACEHOLDER.sub("x", path)
 
 
 def of_user(path: str, name: str, account: str) -> str:
     """Return a path as it is for a user of an account; of `ann@example.org` the id is ann and the domain the rest."""
     own, _, domain = name.partition("@")
-    return path.format(user=name, account=account, id=own, domain=domain)
+    values = {"user": name, "account": account, "id": own, "domain": domain}
+    return PLACEHOLDER.sub(lambda it: values[it[1]][:1] if it[2] else values[it[1]], path)
 
 
 def _of_a_user(path: str) -> str:
     now = filled(path)
     if "{" in now or "}" in now:
-        raise ValueError(f"{quoted(path)}: the only placeholders are {{user}}, {{account}}, {{domain}} and {{id}}")
+        words = "the only placeholders are {user}, {account}, {domain} and {id}, and with [0] their first letters"
+        raise ValueError(f"{quoted(path)}: {words}: {{user[0]}}")
     if not now.startswith("/") or any(c.isspace() for c in now):
         raise ValueError(f"{quoted(path)} is not an absolute path without spaces")
     return one_line(path)
 
 
 def _text_of_a_user(text: str) -> str:
-    rest = text.replace("{user}", "").replace("{account}", "")
+    rest = PLACEHOLDER.sub(lambda it: "" if it[1] in ("user", "account") else it[0], text)
     if "{" in rest or "}" in rest:
-        raise ValueError(f"{quoted(text)}: the only placeholders are {{user}} and {{account}}")
+        words = "the only placeholders are {user} and {account}, and with [0] their first letters"
+        raise ValueError(f"{quoted(text)}: {words}: {{user[0]}}")
     return one_line(text)
 
 

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, field_validator
 
 from gpupool.cluster.quote import quoted
-from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, Nodes, Word, one_line
-from gpupool.cluster.units import Day, Duration, Size
+from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, Nodes, Several, Word, one_line
+from gpupool.cluster.units import Day, Duration, Size, Span
 
 UnixId = Annotated[int, Field(strict=True, ge=1000, le=60000)]
 Weight = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
@@ -108,7 +108,7 @@ class Qos(Fact):
         (), description="QoS these users could ask for to avoid this one; their jobs get this one instead."
     )
     everybody: Flag = Field(True, description="False: only users whose entry lists it may use it.")
-    max_wall: Duration | None = None
+    max_wall: Span | None = None
     priority: Count = 0
     limits: Limits = Field(default_factory=Limits)
 
@@ -119,8 +119,8 @@ class Partition(Fact):
     name: Word
     for_each: AccountKind | None = None
     nodes: Nodes
-    max_time: Duration | None = None
-    max_nodes: Count | None = None
+    max_time: Span | None = None
+    max_nodes: Several | None = None
     tier: Count = Field(
         1, description="Slurm's PriorityTier: jobs of a higher tier start first, and may preempt those of a lower one."
     )

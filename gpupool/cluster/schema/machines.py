@@ -14,6 +14,7 @@ from gpupool.cluster.schema.base import (
     Name,
     Nodes,
     PlainPath,
+    Several,
     VariableName,
     Word,
 )
@@ -25,7 +26,6 @@ DeviceFiles = Annotated[
     str, Field(strict=True, pattern=r"^/dev(/[A-Za-z0-9_][A-Za-z0-9_-]*)+(,/dev(/[A-Za-z0-9_][A-Za-z0-9_-]*)+)*$")
 ]
 GresName = Annotated[str, Field(strict=True, pattern=r"^[a-z][a-z0-9_]*$", max_length=30)]
-Positive = Annotated[int, Field(strict=True, ge=1)]
 # slurmctld adds some of its own above 2^31
 Weight = Annotated[int, Field(strict=True, ge=0, le=1_000_000_000)]
 
@@ -86,12 +86,12 @@ class GpuType(Fact):
 class Hardware(Fact):
     """A hardware model of nodes."""
 
-    cpus: Count = Field(description="Logical CPUs, as Slurm counts them.")
-    sockets: Positive | None = Field(None, description="Sockets of a node; default: 1 where `cores` is set.")
-    cores: Positive | None = Field(
+    cpus: Several = Field(description="Logical CPUs, as Slurm counts them.")
+    sockets: Several | None = Field(None, description="Sockets of a node; default: 1 where `cores` is set.")
+    cores: Several | None = Field(
         None, description="Cores of each socket; cpus is then sockets times cores times threads."
     )
-    threads: Positive | None = Field(None, description="Threads of each core; default: 1 where `cores` is set.")
+    threads: Several | None = Field(None, description="Threads of each core; default: 1 where `cores` is set.")
     memory: Size | None = Field(
         None, description="Nominal memory; Slurm is told this minus slurm.memory_reserve, unless real_memory is set."
     )
@@ -182,7 +182,7 @@ class NodeEntry(Fact):
     hardware: Name | None = Field(
         None, description="An entry of `hardware`; default for compute nodes: the only one, where there is one."
     )
-    gpus: dict[Name, Count] = Field(default_factory=dict)
+    gpus: dict[Name, Several] = Field(default_factory=dict)
     devices: dict[Name, tuple[DeviceFiles, ...]] = Field(
         default_factory=dict,
         description=(
@@ -194,7 +194,7 @@ class NodeEntry(Fact):
         default_factory=dict,
         description="Memory of one GPU by type, where types differ in it; a feature, such as a100_80g.",
     )
-    gres: dict[GresName, Positive] = Field(
+    gres: dict[GresName, Several] = Field(
         default_factory=dict, description="Generic resources of your own, that Slurm counts and nothing more."
     )
     features: tuple[Name, ...] = ()

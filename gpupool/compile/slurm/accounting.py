@@ -32,7 +32,7 @@ def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
                 "default_account": user.account,
                 "accounts": {
                     account: {
-                        **_qos_of(cluster, user, day, at_home=account == user.account),
+                        **_qos_of(cluster, user, day, account),
                         **_each_users(cluster.accounts[account].limits),
                         "MaxSubmit": cluster.scheduler.max_submitted_jobs,
                     }
@@ -51,12 +51,12 @@ def partition_qos(partition: Partition) -> str | None:
     return f"partition-{partition.name.lower()}" if limited or partition.lift_per_user else None
 
 
-def _qos_of(cluster: Cluster, user: User, day: date, *, at_home: bool) -> dict[str, Any]:
-    qos = user.qos_on(day)
+def _qos_of(cluster: Cluster, user: User, day: date, account: str) -> dict[str, Any]:
+    own = cluster.qos_of(account)
+    qos = {*user.qos_on(day), *([own] if own else [])}
     # an inventory without QoS leaves people what slurmdbd gives them: its own `normal`
     if not qos:
         return {}
-    own = user.default_qos if at_home else None
     default = own or next((name for name, qos in cluster.qos.items() if qos.default), "normal")
     return {"qos": sorted(qos), **({"default_qos": default} if default in qos else {})}
 

@@ -3,12 +3,11 @@
 slurmd runs these programs by their paths, which slurm.conf has: what they do may change without slurmd noticing.
 """
 
-import re
-import shlex
 from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.slurm_versions import namespace_plugin
+from gpupool.compile.of_user import in_shell
 from gpupool.compile.slurm.names import PROGRAMS
 from gpupool.compile.system.devices import ROOT_SLICE, USER_SLICE, fences_sessions
 from gpupool.compile.template import fill
@@ -25,7 +24,6 @@ LOGIND = "/etc/systemd/logind.conf.d/gpupool-jobs.conf"
 JOBS = "/run/gpupool/jobs"
 #: What the epilog empties, and how many seconds it may take: the node is completing for so long.
 CLEANED, PATIENCE = ("/dev/shm", "/tmp"), 60
-_PLACEHOLDER = re.compile(r"(\{(?:user|account|id|domain)\})")
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
@@ -70,14 +68,14 @@ def cleans(cluster: Cluster, node: Node) -> bool:
 
 def task_prolog(cluster: Cluster) -> str:
     """Return the program whose output slurmd takes as a task's variables."""
-    values = {name: _shell(text) for name, text in variables(cluster).items()}
+    values = {name: in_shell(text) for name, text in variables(cluster).items()}
     return fill(
         "task_prolog",
         cluster=cluster,
         numbers=cluster.drivers.gpu == "fake",
         gpus=cluster.gpu.device_env if cluster.gpu_types else (),
         values=values,
-        asks=any("$gpupool_" in value for value in values.values()),
+        asks=any("gpupool_" in value for value in values.values()),
     )
 
 
@@ -91,9 +89,3 @@ def watched(cluster: Cluster, node: Node) -> list[str]:
     if not cleans(cluster, node):
         return []
     return [LOGIND, *([USER_SLICE, ROOT_SLICE] if fences_sessions(cluster, node) else [])]
-
-
-def _shell(text: str) -> str:
-    """Return a text as a shell reads it: its placeholders are variables, all else is plain."""
-    parts = [part for part in _PLACEHOLDER.split(text) if part]
-    return "".join(f'"$gpupool_{part[1:-1]}"' if _PLACEHOLDER.fullmatch(part) else shlex.quote(part) for part in parts)

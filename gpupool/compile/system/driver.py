@@ -82,7 +82,6 @@ def _cards(node: Node) -> dict[str, tuple[str, int]]:
     for device in node.devices:
         if device.vendor == "nvidia":
             cards.setdefault(device.card, (device.gpu, set()))[1].update(device.minors)
-    cards |= {gpu: (gpu, set()) for gpu, count in node.gpus.items() if not count}
     return {card: (gpu, len(found)) for card, (gpu, found) in cards.items()}
 
 

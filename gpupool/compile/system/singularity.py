@@ -1,11 +1,11 @@
 """Singularity, which is Apptainer: its settings, where users keep what is temporary, numbers for those who build."""
 
 import re
-import shlex
 from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.schema.software import Download, Singularity
+from gpupool.compile.of_user import in_shell
 from gpupool.compile.template import fill
 from gpupool.wanted import File
 
@@ -14,7 +14,6 @@ PACKAGE = "apptainer"
 SETTINGS = "/etc/apptainer/apptainer.conf"
 SCRATCH = "/etc/profile.d/gpupool-singularity.sh"
 PIN = "/etc/apt/preferences.d/gpupool-singularity"
-_PLACEHOLDER = re.compile(r"(\{(?:user|account|id|domain)\})")
 
 
 def singularity_on(cluster: Cluster, node: Node) -> Singularity | None:
@@ -75,7 +74,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
         return
     yield File(SETTINGS, fill("apptainer.conf", dev="minimal" if singularity.dev == "minimal" else "yes"))
     if singularity.scratch:
-        yield File(SCRATCH, fill("singularity.sh", scratch=_in_shell(singularity.scratch)))
+        yield File(SCRATCH, fill("singularity.sh", scratch=in_shell(singularity.scratch)))
 
 
 def builders_for(cluster: Cluster, node: Node) -> list[str]:
@@ -84,9 +83,3 @@ def builders_for(cluster: Cluster, node: Node) -> list[str]:
     if singularity is None or not singularity.fakeroot:
         return []
     return [user.name for user in sorted(cluster.users.values(), key=lambda it: it.uid)]
-
-
-def _in_shell(path: str) -> str:
-    """Return a path as a shell reads it: its placeholders are variables, all else is plain."""
-    parts = [part for part in _PLACEHOLDER.split(path) if part]
-    return "".join(f'"$gpupool_{part[1:-1]}"' if _PLACEHOLDER.fullmatch(part) else shlex.quote(part) for part in parts)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from gpupool.cluster.model import PEOPLE_GID, Cluster, Mount, Node, User
 from gpupool.cluster.schema.base import of_user
+from gpupool.compile.of_user import in_quotes
 from gpupool.compile.template import fill
 from gpupool.wanted import File, Folder, Space
 
@@ -64,11 +65,13 @@ def _parts(cluster: Cluster, node: Node) -> Iterator[tuple[str, str]]:
     """Return (path on the server, account) of what lies between an export and the users' own folders."""
     for space in cluster.storage.user_spaces:
         above = space.path.rpartition("/")[0]
-        if "{account}" not in above or "{user}" in above or "{id}" in above:
+        # letters of names are no places of their own
+        while (last := above.rpartition("/"))[2] in ("{user[0]}", "{id[0]}"):
+            above = last[0]
+        if "{account}" not in above or "{user" in above or "{id" in above:
             continue
         for account in dict.fromkeys(user.account for user in cluster.users.values()):
-            at = above.replace("{account}", account).replace("{domain}", "")
-            if path := _here(cluster, node, at):
+            if path := _here(cluster, node, of_user(above, "", account)):
                 yield path, account
 
 
@@ -121,7 +124,11 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
     """Return the file by which login shells get the variables of user spaces, where people work."""
     mounted = [mount for mount in cluster.mounts if node.name in mount.clients]
     named = [(space.env, space.path) for space in cluster.storage.user_spaces if space.env]
-    here = [it for it in named if any(mount.holds(it[1].partition("{")[0].rstrip("/")) for mount in mounted)]
+    here = [
+        (name, in_quotes(path))
+        for name, path in named
+        if any(mount.holds(path.partition("{")[0].rstrip("/")) for mount in mounted)
+    ]
     if here:
         yield File(VARIABLES, fill("spaces.sh", cluster=cluster, spaces=here))
 

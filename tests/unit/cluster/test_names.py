@@ -55,6 +55,24 @@ def test_a_range_keeps_its_zeros() -> None:
     assert expand("r[1-2]n[1-2],x") == ["r1n1", "r1n2", "r2n1", "r2n2", "x"]
 
 
+@pytest.mark.parametrize(
+    ("text", "many"),
+    [
+        ("n[1-50,60-110,120-170]", 152),
+        ("a[1-82],b[1-48],c[1-48],d[1-32]", 210),
+        ("a[1-20000],b[1-20000],c[1-20000]", 60000),
+        ("r[1-20,31-40]n[1-3]", 90),
+    ],
+)
+def test_a_range_with_commas_is_added_up(text: str, many: int) -> None:
+    assert len(expand(text)) == many
+
+
+def test_a_range_that_is_too_large_is_told_its_size() -> None:
+    with pytest.raises(ValueError, match="is a range of 200100 nodes; the maximum is 100000"):
+        expand("a[1-1000]b[1-200],c[1-100]")
+
+
 def refusal(attempt: Callable[[], object]) -> str | None:
     """Return the words of a ValueError, None where there is none; any other error comes through."""
     try:
@@ -100,6 +118,17 @@ def test_a_selector_is_nodes_or_words(text: str) -> None:
 def test_selectors(words: str, names: str) -> None:
     assert CLUSTER.select(words) == set(names.split())
     assert CLUSTER.select(words) is CLUSTER.select(words)
+
+
+@pytest.mark.parametrize("words", ["@compute!gpu-1,gpu-2", "@compute!gpu-[1,2],ctl", "ctl,@compute!gpu-1,"])
+def test_a_comma_after_what_is_left_out_is_refused(words: str) -> None:
+    with pytest.raises(ValueError, match="the comma after ! adds"):
+        CLUSTER.select(words)
+
+
+def test_each_node_that_is_left_out_has_its_own_mark() -> None:
+    assert CLUSTER.select("@*!gpu-1!ctl") == {"gpu-2"}
+    assert CLUSTER.select("@*!gpu-[1,2]") == {"ctl"}
 
 
 def test_what_is_selected_stands_in_the_inventorys_order() -> None:

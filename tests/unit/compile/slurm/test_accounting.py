@@ -218,3 +218,14 @@ def test_jobs_that_a_user_may_have_submitted_are_limited_in_each_account_and_qos
     assert {account["MaxSubmit"] for account in accounts} == {each}
     assert {wanted["qos"][name]["MaxSubmitPU"] for name in skynet.qos} == {each}
     assert f"MaxJobCount={20 * each}" in slurm_conf(skynet).splitlines()
+
+
+def test_a_qos_of_an_account_of_everybody_is_everybodys_there_and_nowhere_else(tmp_path: Path) -> None:
+    guest = (
+        "  - {name: blue,",
+        "  - {name: guest, kind: shared, members: all, limits: {group: {gpu: 2}}}\n  - {name: blue,",
+    )
+    cluster = changed(SMALL, tmp_path, guest, ("{default: true}", "{default: true}\n  short: {default_for: [guest]}"))
+    accounts = entities(cluster)["users"]["ann"]["accounts"]
+    assert (accounts["guest"]["qos"], accounts["guest"]["default_qos"]) == (["normal", "short"], "short")
+    assert (accounts["red"]["qos"], accounts["red"]["default_qos"]) == (["normal"], "normal")

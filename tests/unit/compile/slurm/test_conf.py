@@ -404,3 +404,8 @@ def test_the_arbiter_has_memory_for_all_jobs_that_slurmctld_takes(skynet: Cluste
     (mib,) = re.findall(r"^MemoryMax=(\d+)M$", unit, re.MULTILINE)
     (jobs,) = re.findall(r"^MaxJobCount=(\d+)$", conf, re.MULTILINE)
     assert int(mib) * 1024 // int(jobs) >= 80
+
+
+def test_a_feature_that_is_the_gpus_name_stands_once(tmp_path: Path) -> None:
+    cluster = changed(SMALL, tmp_path, ("gpus: {a40: 8}", "gpus: {a40: 8}, features: [a40, big]"))
+    assert "Feature=a40,big " in slurm_conf(cluster)

@@ -1,0 +1,55 @@
+"""Ways that lead nowhere: partitions and defaults with which no job could ever run."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Complaint
+from gpupool.cluster.units import format_size
+
+
+def ensure_somebody_has_the_qos_of_partitions(site: Site) -> Iterator[Complaint]:
+    """Of the QoS that a partition allows, one is a user's, if only by a grant."""
+    inventory = site.inventory
+    had = {name for user in inventory.users for name in (*user.qos, *(grant.qos for grant in user.grants))}
+    accounts = {user.account for user in inventory.users} | {
+        it.name for it in inventory.accounts if it.members == "all"
+    }
+    for name, qos in inventory.qos.items():
+        if (qos.everybody and not qos.default_for) or accounts & set(qos.default_for):
+            had.add(name)
+    for path, partition in site.partitions():
+        known = partition.qos and set(partition.qos) <= inventory.qos.keys()
+        if inventory.users and known and not had & set(partition.qos):
+            message = f"no user has {' or '.join(partition.qos)}, so no job can run here"
+            yield Complaint((*path, "qos"), message, "list it in `users`, or allow another QoS here", "warning")
+
+
+def ensure_the_default_partition_takes_the_default_qos(site: Site) -> Iterator[Complaint]:
+    """A job that names neither partition nor QoS is not refused for the one of them by the other."""
+    inventory = site.inventory
+    default = next((name for name, qos in inventory.qos.items() if qos.default), "normal")
+    own = {account: name for name, qos in reversed(inventory.qos.items()) for account in qos.default_for}
+    for path, partition in site.partitions():
+        names = [name for name, _ in site.partition_names(partition)]
+        known = partition.qos and set(partition.qos) <= inventory.qos.keys()
+        if not known or inventory.scheduler.default_partition not in names:
+            continue
+        theirs = {own.get(it.name, default) for it in inventory.accounts if site.admits(partition, it.name)}
+        if refused := sorted(theirs - set(partition.qos)):
+            message = f"{' and '.join(refused)} may not be used here, in the default partition, and is a default QoS"
+            hint = "jobs without --partition and --qos would be refused: add it"
+            yield Complaint((*path, "qos"), message, hint, "warning" if theirs & set(partition.qos) else "error")
+
+
+def ensure_default_memory_fits_the_limits_of_partitions(site: Site) -> Iterator[Complaint]:
+    """A job that names no memory gets no more than one job, or one user, may have in a partition."""
+    for path, partition in site.partitions():
+        for key, each in site.inventory.scheduler.default_memory:
+            if each is None or (key == "per_gpu" and not site.gpus_of(frozenset({partition.nodes}))):
+                continue
+            for kind in ("per_job", "per_user", "group"):
+                most = getattr(partition.limits, kind).mem
+                if most is not None and most < each:
+                    message = f"{format_size(most)} is less than scheduler.default_memory.{key}, {format_size(each)}"
+                    hint = "jobs without --mem could never run here: raise it"
+                    yield Complaint((*path, "limits", kind, "mem"), message, hint)
