@@ -26,7 +26,8 @@ SLICE = "h100_1g.10gb: {models: [H100], mig: {of: h100, profile: 1g.10gb}"
 
 def inventory(folder: Path, types: str, gpus: str) -> Cluster:
     """Return the small cluster with other GPUs."""
-    cluster = changed(SMALL, folder, (PLAIN, ""), (TYPE, types), (GPUS, gpus))
+    few = [(f"contributed_gpus: {it}", "contributed_gpus: 1") for it in (10, 6)]
+    cluster = changed(SMALL, folder, (PLAIN, ""), (TYPE, types), (GPUS, gpus), *few)
     assert not examine(folder).errors
     return cluster
 
