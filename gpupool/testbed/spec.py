@@ -57,13 +57,13 @@ class Container:
     hostname: str
     packages: tuple[str, ...] = ()
     gpus: int = 0
-    devices: int = 0
     volumes: Mapping[str, str] = field(default_factory=dict)
     roles: tuple[str, ...] = ()
     machine: Machine | None = None
     disks: tuple[str, ...] = ()
     nests: bool = False
     switches: bool = False
+    devices: int = 0
 
 
 @dataclass(frozen=True)
