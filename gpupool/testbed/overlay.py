@@ -112,7 +112,8 @@ def _cloud(cluster: Cluster, overlay: Testbed) -> Cloud | None:
 
 def _recount(cluster: Cluster) -> dict[str, str]:
     """Return how often shares are counted anew, in minutes: less than one Slurm does not do."""
-    return {"PriorityCalcPeriod": "1"} if cluster.scheduler.fairshare == "accounts" else {}
+    said = any(key.lower() == "prioritycalcperiod" for key in cluster.slurm.parameters)
+    return {"PriorityCalcPeriod": "1"} if cluster.scheduler.fairshare == "accounts" and not said else {}
 
 
 def _software(software: Software, overlay: Testbed) -> Software:

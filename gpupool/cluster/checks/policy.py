@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.checks.site import Site
-from gpupool.cluster.checks.slurm_keys import HEALTH_KEYS, OWN_KEYS
 from gpupool.cluster.complaints import Complaint
 from gpupool.unix import within
 
@@ -82,17 +81,6 @@ def ensure_the_arbiter_spares_owners(site: Site) -> Iterator[Complaint]:
             yield Complaint(path, f"{name} is not preemptable, so the arbiter must not end its jobs", "remove it")
 
 
-def ensure_overcap_stays_preemptable(site: Site) -> Iterator[Complaint]:
-    """An account without a cap may submit to preemptable partitions only, wherever others have one."""
-    for account in site.inventory.accounts:
-        if site.capped(account) or not (account.members == "all" or site.accounts_of_kind("lab")):
-            continue
-        for path, partition in site.partitions():
-            if not partition.preemptable and site.admits(partition, account.name):
-                message = f"jobs of {account.name}, which has no cap, could hold GPUs of labs here"
-                yield Complaint(path, message, f"set deny_accounts: [{account.name}]")
-
-
 def ensure_accounts_rule_is_single(site: Site) -> Iterator[Complaint]:
     """A partition lists whom it allows or whom it denies, not both (Slurm ignores the second)."""
     for path, partition in site.partitions():
@@ -118,16 +106,6 @@ def ensure_isolated_nodes_stay_out(site: Site) -> Iterator[Complaint]:
         for name in chosen:
             if "compute" not in site.node_table.by_name[name].entry.roles:
                 yield Complaint((*path, "nodes"), f"{name} is not a compute node")
-
-
-def ensure_parameters_are_free(site: Site) -> Iterator[Complaint]:
-    """slurm.parameters does not set a key that gpupool writes itself."""
-    slurm = site.inventory.slurm
-    own = OWN_KEYS | HEALTH_KEYS if slurm.health and slurm.health.enabled else OWN_KEYS
-    for key in slurm.parameters:
-        if key.lower() in own:
-            message = f"{key} is written by gpupool from the rest of the inventory"
-            yield Complaint(("slurm", "parameters", key), message, "Slurm would take the last of the two lines")
 
 
 def ensure_testbed_can_stand(site: Site) -> Iterator[Complaint]:

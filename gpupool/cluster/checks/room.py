@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.checks.site import Site
+from gpupool.cluster.checks.stakes import ANY, Stakes
 from gpupool.cluster.complaints import Complaint, Path
-from gpupool.cluster.schema.labs import Account
+from gpupool.cluster.ownership import Owner
 from gpupool.cluster.slurm_versions import keeps_cpus
 from gpupool.cluster.units import format_size
 
@@ -90,13 +91,15 @@ def ensure_labs_can_use_their_gpus(site: Site) -> Iterator[Complaint]:
     if share.cpu is not None and 1 <= share.cpu < most:
         message = f"a lab whose jobs use the {most} CPUs per GPU that warn_cpus_per_gpu allows cannot use all its GPUs"
         yield Complaint(("scheduler", "lab_share", "cpu"), message, severity="warning")
-    for index, lab in enumerate(inventory.accounts):
-        if lab.kind == "lab" and lab.contributed_gpus:
-            yield from _lab(site, index, lab, lab.contributed_gpus, default)
+    for owner in site.ownership.owners:
+        if owner.gpus:
+            yield from _lab(site, owner, default)
 
 
-def _lab(site: Site, index: int, lab: Account, cap: int, default: int) -> Iterator[Complaint]:
+def _lab(site: Site, owner: Owner, default: int) -> Iterator[Complaint]:
+    lab, index, cap = owner.account, owner.index, owner.gpus
     path: Path = ("accounts", index, "limits", "group")
+    said: Path = ("accounts", index, "contributed_gpus" if owner.number else "owns")
     group, share = lab.limits.group, site.inventory.scheduler.lab_share
     memory = cap * share.mem if group.mem is None and share.mem is not None else group.mem
     most = max((gpus for _, _, gpus in site.machines), default=0)
@@ -121,13 +124,13 @@ def _lab(site: Site, index: int, lab: Account, cap: int, default: int) -> Iterat
         message = (
             f"{lab.name} could not use its {cap} GPUs: its parent {above.name} is limited to {above.limits.group.gpu}"
         )
-        yield Complaint(("accounts", index, "contributed_gpus"), message)
-    own = {it.nodes for _, it in site.partitions() if not it.preemptable and site.admits(it, lab.name)}
-    gpus = site.gpus_of(frozenset(own))
-    if gpus is not None and gpus < cap:
-        message = (
-            f"{lab.name} has contributed {cap} GPUs, but the partitions where its jobs are not preempted have {gpus}"
-        )
-        yield Complaint(
-            ("accounts", index, "contributed_gpus"), message, "allow it in a partition that is not preemptable"
-        )
+        yield Complaint(said, message)
+    stakes = Stakes(site)
+    for what, own in (owner.types or {ANY: cap}).items() if stakes.certain else ():
+        there = stakes.amount(stakes.reach(lab.name) & stakes.pool, what)
+        if there < own:
+            verb, noun = ("owns", f"{what} GPUs") if owner.types else ("has contributed", "GPUs")
+            message = (
+                f"{lab.name} {verb} {own} {noun}, but the partitions where its jobs are not preempted have {there}"
+            )
+            yield Complaint(said, message, "allow it in a partition that is not preemptable")

@@ -12,27 +12,6 @@ def _compute(site: Site) -> list[Any]:
     return [node for node in site.node_table.nodes if "compute" in node.entry.roles]
 
 
-def ensure_caps_fit_the_pool(site: Site) -> Iterator[Complaint]:
-    """Labs' contributed GPUs add up to the GPUs of the compute nodes."""
-    labs = site.accounts_of_kind("lab")
-    if not labs:
-        return
-    gpus = sum(sum(node.entry.gpus.values()) for node in _compute(site))
-    caps = sum(lab.contributed_gpus or 0 for lab in labs)
-    if caps > gpus:
-        message = f"the labs' contributed_gpus add up to {caps}, but the compute nodes have {gpus} GPUs"
-        yield Complaint(("accounts",), message, "more GPUs are promised than exist")
-    elif caps < gpus:
-        message = f"the labs' contributed_gpus add up to {caps} of {gpus} GPUs; the rest have no owner"
-        yield Complaint(("accounts",), message, severity="warning")
-    for index, account in enumerate(site.inventory.accounts):
-        if account.kind == "lab" and account.contributed_gpus is None:
-            yield Complaint(("accounts", index), f"the lab {account.name} has no contributed_gpus", "0 if it has none")
-        if account.kind == "lab" and account.limits.group.gpu is not None:
-            message = "a lab's GPU cap comes from contributed_gpus"
-            yield Complaint(("accounts", index, "limits", "group", "gpu"), message, "remove it here")
-
-
 def ensure_gpus_have_slots(site: Site) -> Iterator[Complaint]:
     """A node has no more GPUs than its hardware has slots."""
     for index, node in enumerate(site.inventory.nodes):

@@ -18,6 +18,7 @@ from gpupool.cluster.schema.base import (
     VariableName,
     Word,
 )
+from gpupool.cluster.schema.parameters import Parameters
 from gpupool.cluster.units import Duration, Size
 
 MigProfile = Annotated[str, Field(strict=True, pattern=r"^[1-7]g\.[0-9]{1,3}gb([+-](me|gfx)(\.all)?)?$")]
@@ -116,6 +117,9 @@ class Hardware(Fact):
         None,
         description="Nodes with a lower weight are used first; Slurm's default: 1.",
     )
+    parameters: Parameters = Field(
+        default_factory=dict, description="Further keys of these nodes' lines in slurm.conf, such as CpuBind."
+    )
 
     @property
     def threads_per_core(self) -> int:
@@ -204,6 +208,9 @@ class NodeEntry(Fact):
     capacity: Size | None = Field(None, description="Storage capacity of a fileserver.")
     media: Literal["hdd", "ssd", "nvme"] | None = None
     profile: Word | None = None
+    parameters: Parameters = Field(
+        default_factory=dict, description="Further keys of the node's line in slurm.conf; they replace the hardware's."
+    )
 
 
 class Gpu(Fact):

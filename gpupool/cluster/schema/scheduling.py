@@ -5,11 +5,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, SacctField, Word
-from gpupool.cluster.units import Duration, Size
+from gpupool.cluster.schema.labs import OverLimit
+from gpupool.cluster.schema.parameters import Parameters
+from gpupool.cluster.units import Duration, Size, Span
 
-ParameterKey = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
-# slurm.conf ends a value at a blank, where another key may begin, and a line at #; " and \\ are its own
-ParameterValue = Annotated[Word, Field(pattern=r"^[^\s#\"\\]+$")]
 # a shell, Lua and a terminal all take it for what it is
 Unit = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9]+([ _-][A-Za-z0-9]+)*$", max_length=30)]
 PrivateData = Annotated[str, Field(strict=True, pattern=r"^[a-z]+$")]
@@ -27,6 +26,18 @@ class Health(Entry):
     disk_free: Size = Field(1024, description="Least free space on /, /tmp and slurmd's spool directory.")
 
 
+class Cgroup(Entry):
+    """What cgroup.conf has besides."""
+
+    parameters: Parameters = Field(default_factory=dict, description="Further keys of cgroup.conf.")
+
+
+class Slurmdbd(Entry):
+    """What slurmdbd.conf has besides."""
+
+    parameters: Parameters = Field(default_factory=dict, description="Further keys of slurmdbd.conf.")
+
+
 class Slurm(Fact):
     """The Slurm daemons and their state."""
 
@@ -40,9 +51,15 @@ class Slurm(Fact):
     )
     controller_timeout: Duration = Field(120, description="Time after which the backup controller takes over.")
     health: Health | None = None
-    parameters: dict[ParameterKey, ParameterValue] = Field(
-        default_factory=dict, description="Further keys of slurm.conf, copied as they are."
+    exact_accounting: Flag = Field(
+        True, description="False: another system fills slurmdbd, too; what the inventory does not name is left alone."
     )
+    parameters: Parameters = Field(
+        default_factory=dict,
+        description="Further keys of slurm.conf. Options of a list, as SchedulerParameters, come beside gpupool's.",
+    )
+    cgroup: Cgroup = Field(default_factory=Cgroup)
+    slurmdbd: Slurmdbd = Field(default_factory=Slurmdbd)
 
 
 class DefaultMemory(Entry):
@@ -100,6 +117,12 @@ class Scheduler(Fact):
         default_factory=dict, description="By GPU type; `default` for all others."
     )
     rpc_limit: RpcLimit | None = None
+    default_time: Span | None = Field(
+        None, description="Time limit of jobs without --time in partitions without a default_time; default: max_time."
+    )
+    over_limit: OverLimit = Field(
+        "refuse", description="Jobs that alone exceed a limit and could never start: `refuse` them, or let them `wait`."
+    )
     max_submitted_jobs: Annotated[int, Field(strict=True, ge=1)] | None = Field(
         None,
         description="Most jobs of a user in each account and each QoS, pending and running; every array task counts.",

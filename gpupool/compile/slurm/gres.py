@@ -10,6 +10,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.slurm_versions import cgroup_plugin
 from gpupool.compile.slurm.hardware import cores as cores_of
 from gpupool.compile.slurm.names import folded
+from gpupool.compile.slurm.parameters import merged, pairs
 from gpupool.compile.template import fill
 
 # where the v1 controllers of a hybrid host are mounted for Slurm, which refuses the mixture at its usual place
@@ -80,4 +81,7 @@ def _folded_files(paths: list[str]) -> str:
 @lru_cache(maxsize=4)
 def cgroup_conf(cluster: Cluster) -> str:
     """Return cgroup.conf."""
-    return fill("cgroup.conf", cluster=cluster, v1_mount=V1_MOUNT, plugin=cgroup_plugin(cluster.slurm.version))
+    said = cluster.slurm.cgroup.parameters
+    plugin = cgroup_plugin(cluster.slurm.version)
+    text = fill("cgroup.conf", cluster=cluster, v1_mount=V1_MOUNT, plugin=plugin, parameters=pairs(said))
+    return merged(text, said)
