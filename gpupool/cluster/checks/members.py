@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 
 from gpupool.cluster.checks.site import Site
+from gpupool.cluster.checks.stakes import ANY, Stakes
 from gpupool.cluster.complaints import Complaint, Path
 
 
@@ -56,11 +57,11 @@ def ensure_accounts_of_another_system_pass_no_cap(site: Site) -> Iterator[Compla
     """Where another system makes accounts and labs have caps, no partition of owners is open to whatever it makes."""
     if not site.accounts_of_kind("lab"):
         return
-    whole = not site.inventory.slurm.exact_accounting
+    whole, stakes = not site.inventory.slurm.exact_accounting, Stakes(site)
     for path, partition in site.partitions():
         if partition.preemptable or partition.allow_accounts:
             continue
-        loose = next((it.name for it in site.inventory.accounts if not it.exact and not site.capped(it)), None)
+        loose = next((it.name for it in site.inventory.accounts if not it.exact and not stakes.capped(it, ANY)), None)
         if whole or loose:
             who = "another system makes (slurm.exact_accounting)" if whole else f"another system makes below {loose}"
             message = f"accounts that {who} have no cap, and could hold GPUs of labs here"

@@ -117,10 +117,6 @@ def _limits(limits: Limits, max_wall: int | None = None) -> dict[str, Any]:
     }
 
 
-def _said(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value not in (None, {})}
-
-
 def _budget(account: Account) -> dict[str, Any]:
     if account.budget is None:
         return {}

@@ -16,7 +16,6 @@ from weakref import WeakKeyDictionary
 from pyinfra.api.command import StringCommand
 
 from gpupool.facts.accounting import Accounting, AccountingState, ask_text, read
-from gpupool.facts.limits import ASSOC_FIELDS, QOS_FIELDS, parse
 from gpupool.operations import diffs
 from gpupool.operations.accounting.difference import difference
 from gpupool.operations.accounting.removal import held, left
@@ -25,6 +24,7 @@ from gpupool.operations.accounting.wanted import normal, tres_of
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.refusal import failure
+from gpupool.slurm_keys.limits import ASSOC_FIELDS, QOS_FIELDS, parse
 
 __all__ = ["Step", "ask_text", "difference", "entities", "held", "normal", "read", "script", "tres_of"]
 
