@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 from gpupool.cluster.gpu_devices import Device, minors
+from gpupool.cluster.schema.directory import Directory
 from gpupool.cluster.schema.labs import Grant, Limits, Qos
 from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType, Hardware
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
@@ -94,6 +95,7 @@ class Account:
     qos: tuple[str, ...] = ()
     exact: bool = True
     tier: Literal["standard", "premium"] = "standard"
+    members_from: str | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
     nodes: tuple[str, ...] = ()
     owns: Mapping[str, int] = field(default_factory=dict)
@@ -232,6 +234,9 @@ class Drivers:
 class Cluster:
     """One cluster, whole. Mappings keep the order of the inventory; `attached` are its files that are not YAML.
 
+    `newcomers` are users by account, one for each whose members come from the directory: what any of them would have,
+    without a name and a number of its own.
+
     It equals itself only, so that what is worked out from it can be kept by it.
     """
 
@@ -239,6 +244,8 @@ class Cluster:
     nodes: Mapping[str, Node]
     accounts: Mapping[str, Account]
     users: Mapping[str, User]
+    directory: Directory | None
+    newcomers: Mapping[str, User]
     qos: Mapping[str, Qos]
     partitions: Mapping[str, Partition]
     mounts: tuple[Mount, ...]

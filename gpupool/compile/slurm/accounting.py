@@ -30,23 +30,25 @@ def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
             }
             for account in cluster.accounts.values()
         },
-        "users": {
-            user.name: {
-                "default_account": user.account,
-                "accounts": {
-                    account: {
-                        **_qos_of(cluster, user, day, account),
-                        **_each_users(cluster.accounts[account].limits),
-                        # with 0 nothing can be submitted; what was before goes on, and so does the account of it
-                        "MaxSubmit": 0 if user.ended_on(day) else cluster.scheduler.max_submitted_jobs,
-                    }
-                    for account in user.accounts
-                },
-            }
-            for user in cluster.users.values()
-        },
+        "users": {user.name: entity_of(cluster, user, day) for user in cluster.users.values()},
     }
     return _less_exact(cluster, wanted)
+
+
+def entity_of(cluster: Cluster, user: User, day: date) -> dict[str, Any]:
+    """Return what slurmdbd shall hold of a user on a day."""
+    return {
+        "default_account": user.account,
+        "accounts": {
+            account: {
+                **_qos_of(cluster, user, day, account),
+                **_each_users(cluster.accounts[account].limits),
+                # with 0 nothing can be submitted; what was before goes on, and so does the account of it
+                "MaxSubmit": 0 if user.ended_on(day) else cluster.scheduler.max_submitted_jobs,
+            }
+            for account in user.accounts
+        },
+    }
 
 
 def partition_qos(partition: Partition) -> str | None:
@@ -117,6 +119,10 @@ def _limits(limits: Limits, max_wall: int | None = None) -> dict[str, Any]:
     }
 
 
+def _said(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value not in (None, {}, [])}
+
+
 def _budget(account: Account) -> dict[str, Any]:
     if account.budget is None:
         return {}
@@ -146,10 +152,6 @@ def _less_exact(cluster: Cluster, wanted: dict[str, Any]) -> dict[str, Any]:
     }
     qos = {name: _said(given) if whole else given for name, given in wanted["qos"].items()}
     return {**wanted, **({"exact": False} if whole else {}), "qos": qos, "accounts": accounts, "users": users}
-
-
-def _said(given: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in given.items() if value not in (None, {}, [])}
 
 
 def _most(user: User, values: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node, Partition
 from gpupool.cluster.slurm_versions import has_preempt_parameters, has_sackd, limits_rpcs
-from gpupool.compile.slurm import budgets, elastic, health, jobs, priority, site, submit, times
+from gpupool.compile.slurm import budgets, elastic, health, jobs, priority, site, submit
 from gpupool.compile.slurm.accounting import partition_qos
 from gpupool.compile.slurm.fold import node_lines
 from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
@@ -69,6 +69,7 @@ def slurm_conf(cluster: Cluster) -> str:
         select=select_parameters(cluster),
         partitions=list(_partition_lines(cluster)),
         sleep=elastic.parameters(cluster),
+        reboot_seconds=elastic.REBOOT_SECONDS,
         private_data=_private_data(cluster),
         programs={**jobs.parameters(cluster), **health.parameters(cluster)},
         docker=any(docker_on(cluster, node) for node in compute),
@@ -147,7 +148,7 @@ def _partition_line(cluster: Cluster, entry: Partition, hostlist: str) -> str:
     parts = [f"PartitionName={entry.name}", f"Nodes={hostlist}"]
     parts.append(f"Default={'YES' if entry.default else 'NO'}")
     parts.append(f"MaxTime={minutes(entry.max_time) if entry.max_time else 'UNLIMITED'}")
-    if default := times.default_time(cluster, entry):
+    if default := budgets.default_time(cluster, entry):
         parts.append(f"DefaultTime={default}")
     if entry.max_nodes:
         parts.append(f"MaxNodes={entry.max_nodes}")
