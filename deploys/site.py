@@ -132,7 +132,7 @@ if node.has("head"):
     head.apply(cluster, node)
 if tells_budgets(cluster, node):
     budgets.apply(cluster, node)
-if programs.files(cluster, node):
+if any(programs.files(cluster, node)):
     tools.apply(cluster, node)
 sessions.apply(cluster, node)
 if strays.kinds(cluster, node):

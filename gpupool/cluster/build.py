@@ -105,7 +105,7 @@ def _account(account: Account, site: Site) -> model.Account:
         name=account.name,
         kind=account.kind,
         qos=account.qos,
-        exact=account.exact and inventory.slurm.exact_accounting,
+        exact=account.exact and site.inventory.slurm.exact_accounting,
         gid=account.gid,
         parent=account.parent or "root",
         limits=limits,

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 
 from gpupool.cluster.checks.site import Site
+from gpupool.cluster.checks.stakes import Stakes, rights
 from gpupool.cluster.complaints import Complaint, Path
 
 
@@ -54,13 +55,15 @@ def ensure_accounts_have_no_more_members(site: Site) -> Iterator[Complaint]:
 
 def ensure_accounts_of_another_system_pass_no_cap(site: Site) -> Iterator[Complaint]:
     """Where another system makes accounts and labs have caps, no partition of owners is open to whatever it makes."""
-    if not site.accounts_of_kind("lab"):
-        return
-    whole = not site.inventory.slurm.exact_accounting
+    stakes, whole = Stakes(site), not site.inventory.slurm.exact_accounting
+    claims = [(it, what) for it in site.ownership.owners for what in rights(it)] if stakes.certain else []
+    at_stake = frozenset(site.ownership.of_nodes).union(*(stakes.at_stake(it, what) for it, what in claims))
+    kinds = {what for _, what in claims}
+    others = [it for it in site.inventory.accounts if not it.exact]
+    loose = next((it.name for it in others if not all(stakes.capped(it, what) for what in kinds)), None)
     for path, partition in site.partitions():
-        if partition.preemptable or partition.allow_accounts:
+        if partition.preemptable or partition.allow_accounts or not site.nodes_of(partition.nodes) & at_stake:
             continue
-        loose = next((it.name for it in site.inventory.accounts if not it.exact and not site.capped(it)), None)
         if whole or loose:
             who = "another system makes (slurm.exact_accounting)" if whole else f"another system makes below {loose}"
             message = f"accounts that {who} have no cap, and could hold GPUs of labs here"

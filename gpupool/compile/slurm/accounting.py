@@ -120,7 +120,7 @@ def _limits(limits: Limits, max_wall: int | None = None) -> dict[str, Any]:
 
 
 def _said(fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if value not in (None, {})}
+    return {name: value for name, value in fields.items() if value not in (None, {}, [])}
 
 
 def _budget(account: Account) -> dict[str, Any]:
@@ -152,10 +152,6 @@ def _less_exact(cluster: Cluster, wanted: dict[str, Any]) -> dict[str, Any]:
     }
     qos = {name: _said(given) if whole else given for name, given in wanted["qos"].items()}
     return {**wanted, **({"exact": False} if whole else {}), "qos": qos, "accounts": accounts, "users": users}
-
-
-def _said(given: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in given.items() if value not in (None, {}, [])}
 
 
 def _most(user: User, values: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from pyinfra.api.command import StringCommand
 
 from gpupool.facts.accounting import Accounting, AccountingState, ask_text, read
 from gpupool.facts.directory import Members, MembersState
-from gpupool.facts.limits import ASSOC_FIELDS, QOS_FIELDS, parse
 from gpupool.operations import diffs
 from gpupool.operations.accounting.difference import difference
 from gpupool.operations.accounting.removal import held, left
@@ -27,6 +26,7 @@ from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.members import people, with_members
 from gpupool.operations.refusal import failure
+from gpupool.slurm_keys.limits import ASSOC_FIELDS, QOS_FIELDS, parse
 from gpupool.wanted import Roster
 
 __all__ = ["Step", "ask_text", "difference", "entities", "held", "normal", "read", "script", "tres_of"]

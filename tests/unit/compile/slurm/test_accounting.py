@@ -223,7 +223,7 @@ def test_jobs_that_a_user_may_have_submitted_are_limited_in_each_account_and_qos
 def test_a_qos_of_an_account_of_everybody_is_everybodys_there_and_nowhere_else(tmp_path: Path) -> None:
     guest = (
         "  - {name: blue,",
-        "  - {name: guest, kind: shared, members: all, limits: {group: {gpu: 2}}}\n  - {name: blue,",
+        "  - {name: guest, kind: shared, members: all, limits: {group: {gpu: 0}}}\n  - {name: blue,",
     )
     cluster = changed(SMALL, tmp_path, guest, ("{default: true}", "{default: true}\n  short: {default_for: [guest]}"))
     accounts = entities(cluster)["users"]["ann"]["accounts"]

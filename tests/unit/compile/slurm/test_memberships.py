@@ -54,7 +54,7 @@ def test_each_account_has_the_default_qos_that_is_for_it(tmp_path: Path) -> None
 
 
 def test_an_account_of_all_users_may_have_a_default_qos(tmp_path: Path) -> None:
-    lent = "contributed_gpus: 6}\n  - {name: lent, kind: shared, members: all, limits: {group: {gpu: 4}}}"
+    lent = "contributed_gpus: 6}\n  - {name: lent, kind: shared, members: all, limits: {group: {gpu: 0}}}"
     idle = "  normal: {default: true}\n  idle: {default_for: [lent]}"
     cluster = small(tmp_path, ("contributed_gpus: 6}", lent), ("  normal: {default: true}", idle))
     ann = entities(cluster)["users"]["ann"]["accounts"]
