@@ -16,6 +16,7 @@ from gpupool.cluster.schema.base import (
     Several,
     VariableName,
     Word,
+    spelt,
 )
 from gpupool.cluster.units import Duration, Size
 
@@ -27,7 +28,10 @@ Address = Annotated[
 ]
 
 # of libcloud, or module and class of a driver that Python finds on the controllers
-Provider = Annotated[str, Field(strict=True, pattern=r"^[a-z][a-z0-9_]*$|^[a-z][a-z0-9_.]*:[A-Za-z][A-Za-z0-9_]*$")]
+Provider = Annotated[
+    str,
+    spelt(r"^[a-z][a-z0-9_]*$|^[a-z][a-z0-9_.]*:[A-Za-z][A-Za-z0-9_]*$", "write gce, openstack, ec2, or module:Class"),
+]
 
 
 class Totals(Fact):
@@ -40,7 +44,14 @@ class Totals(Fact):
 class ClusterEntry(Fact):
     """The cluster's name, network and location."""
 
-    name: Annotated[str, Field(strict=True, pattern=r"^[a-z][a-z0-9_-]*$", description="Slurm's ClusterName.")]
+    name: Annotated[
+        str,
+        spelt(
+            r"^[a-z][a-z0-9_-]*$",
+            "a cluster's name has small letters, digits and _ -, and begins with a letter",
+            description="Slurm's ClusterName.",
+        ),
+    ]
     domain: Domain | None = Field(None, description="Appended to each node's name, unless node_names is fqdn.")
     node_names: Literal["short", "fqdn"] = Field("short", description="The form of node names in Slurm.")
     network: Word = Field(description="The network of all node addresses, such as 10.66.0.0/16.")

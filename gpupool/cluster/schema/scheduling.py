@@ -4,15 +4,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, SacctField, Word
+from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, SacctField, Word, spelt
 from gpupool.cluster.units import Duration, Size
 
-ParameterKey = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+ParameterKey = Annotated[str, spelt(r"^[A-Za-z][A-Za-z0-9_]*$", "a key of slurm.conf has letters, digits and _")]
 # slurm.conf ends a value at a blank, where another key may begin, and a line at #; " and \\ are its own
-ParameterValue = Annotated[Word, Field(pattern=r"^[^\s#\"\\]+$")]
+ParameterValue = Annotated[Word, spelt(r"^[^\s#\"\\]+$", "a value has no spaces, no #, no quotes and no backslash")]
 # a shell, Lua and a terminal all take it for what it is
-Unit = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9]+([ _-][A-Za-z0-9]+)*$", max_length=30)]
-PrivateData = Annotated[str, Field(strict=True, pattern=r"^[a-z]+$")]
+Unit = Annotated[str, spelt(r"^[A-Za-z0-9]+([ _-][A-Za-z0-9]+)*$", "write plain words", max_length=30)]
+PrivateData = Annotated[str, spelt(r"^[a-z]+$", "a kind of data is a word of small letters, such as jobs")]
 SlurmVersion = Literal["22.05", "24.11", "26.05"]
 
 
@@ -35,7 +35,7 @@ class Slurm(Fact):
         "/var/spool/slurmctld",
         description="State directory of slurmctld; with several controllers, on a mount they share.",
     )
-    memory_reserve: Annotated[str, Field(strict=True, pattern=r"^\d{1,2}%$")] = Field(
+    memory_reserve: Annotated[str, spelt(r"^\d{1,2}%$", "write a share such as 3%")] = Field(
         "3%", description="Share of a node's nominal memory that Slurm is not told about: firmware and kernel use some."
     )
     controller_timeout: Duration = Field(120, description="Time after which the backup controller takes over.")
