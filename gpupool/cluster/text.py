@@ -98,14 +98,14 @@ def _read_file(file: FilePath, text: Text) -> None:
         if id(node) in known:
             return known[id(node)]
         own = [(key, value) for key, value in node.value if not _merges(key)]
-        names = {key.value for key, _ in own if isinstance(key, yaml.ScalarNode)}
+        names = {str(key.value) for key, _ in own}
         for key, value in node.value:
             for source in (value.value if isinstance(value, yaml.SequenceNode) else [value]) if _merges(key) else ():
                 if not isinstance(source, yaml.MappingNode):
                     complain(key.start_mark.line + 1, "<< takes a mapping (*name), or a list of them", None, path)
                     continue
-                more = [pair for pair in merged(source, path) if pair[0].value not in names]
-                names |= {name.value for name, _ in more}
+                more = [pair for pair in merged(source, path) if str(pair[0].value) not in names]
+                names |= {str(name.value) for name, _ in more}
                 own += more
                 taken += len(source.value)
                 if taken > _MOST:
