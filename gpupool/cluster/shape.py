@@ -15,6 +15,7 @@ from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.base import in_words
 
 MISSING = "is missing"
+_FEW = 16  # keys that a hint can name
 
 
 def validated(data: dict[str, Any]) -> tuple[Inventory | None, list[Complaint]]:
@@ -103,10 +104,10 @@ def _complaint(kind: str, path: Path, item: Any) -> Complaint:
 
 
 def _has(path: Path) -> str | None:
-    """Return which keys there are in a place."""
+    """Return which keys there are in a place, if these are few."""
     keys = [key for key in _keys_at(path) if key not in ("src", "inferred")]
     of = next((step for step in reversed(path) if isinstance(step, str)), "an inventory")
-    return f"{of} has {', '.join(keys)}" if keys else None
+    return f"{of} has {', '.join(keys)}" if 0 < len(keys) <= _FEW else None
 
 
 def _expected(context: dict[str, Any]) -> list[str]:
