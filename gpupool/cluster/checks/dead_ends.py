@@ -58,4 +58,4 @@ def ensure_default_memory_fits_the_limits_of_partitions(site: Site) -> Iterator[
 def ensure_somebody_may_submit(site: Site) -> Iterator[Complaint]:
     """slurmctld refuses jobs of whom slurmdbd does not know (AccountingStorageEnforce)."""
     if not site.inventory.users:
-        yield Complaint(("users",), "there is none, so nobody may submit a job", "add `users:`", "warning")
+        yield Complaint(("users",), "there are none, so no job can be submitted", "add `users:`", "warning")

@@ -21,14 +21,14 @@ _WORDS: dict[str, str] = {}
 
 
 def spelt(pattern: str, words: str, **more: Any) -> Any:
-    """Return the field of a string that has a pattern, which a complaint says in words."""
+    """Return the field of a string with a pattern, and keep the words for it."""
     _WORDS[pattern] = words
     return Field(strict=True, pattern=pattern, **more)
 
 
 def in_words(pattern: str, value: str) -> str:
     """Return what a string of a pattern looks like, and which sign of a value is none of it."""
-    words = _WORDS.get(pattern, "this key takes no such text")
+    words = _WORDS.get(pattern, "not a valid value here")
     if not re.search(pattern, "aaa"):
         return words
     odd = next((sign for sign in value if not re.search(pattern, f"a{sign}a")), None)

@@ -374,7 +374,7 @@ def test_where_there_are_no_gpus_no_job_stands_lower(
 
 
 def test_a_job_fits_where_an_account_above_its_own_may_go(tmp_path: Path) -> None:
-    below = {"  - {name: overcap,": "  - {name: phd, kind: group, parent: red}\n  - {name: overcap,"}
+    below = {"  - {name: overcap, kind": "  - {name: phd, kind: group, parent: red}\n  - {name: overcap, kind"}
     asked = plugin(tmp_path, where="fit", instead=below)
     assert "red-only" in asked.submit(account="phd").set["partition"]
     assert "red-only" not in asked.submit(account="blue").set["partition"]
