@@ -105,7 +105,10 @@ class Dataset:
 
 @dataclass(frozen=True)
 class User:
-    """A user of a node: `group` is the primary group's name, `groups` are further ones; home and shell by path."""
+    """A user of a node: `group` is the primary group's name, `groups` are further ones; home and shell by path.
+
+    `ends` is the first day (2030-01-31) on which nobody logs in as this user any more; empty without an end.
+    """
 
     name: str
     uid: int
@@ -114,6 +117,7 @@ class User:
     home: str = "/nonexistent"
     shell: str = "/usr/sbin/nologin"
     comment: str = ""
+    ends: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,9 @@
 """`gpupool render`: every file that a node would get, with no network."""
 
-import json
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from typing import Annotated
@@ -13,12 +15,25 @@ from gpupool.cli.screen import Inventory, stdout
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import FILES, files_for, files_of
+from gpupool.compile.programs import HOME
 from gpupool.compile.slurm.accounting import entities
-from gpupool.compile.slurm.names import folded
+from gpupool.compile.slurm.fold import by_number, hostlist
+from gpupool.compile.slurm.sacctmgr import written
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.wanted import File
 
 _LARGE = 65536  # characters
+_ACCOUNTING = "accounting.cfg"
+_OTHER = 2  # the rank of what is not Slurm's
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """A file, the role that puts it, and the nodes that get it."""
+
+    role: str
+    file: File
+    nodes: list[str]
 
 
 def command(
@@ -26,39 +41,80 @@ def command(
     node: Annotated[
         str | None, typer.Argument(help="One node; default: all.", show_default=False, autocompletion=complete.node)
     ] = None,
+    file: Annotated[
+        str | None,
+        typer.Option("--file", metavar="NAME", help="Only files of this name or path, programs too; * is any text."),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write the files to this folder, in one subfolder per node.")
     ] = None,
 ) -> None:
-    """Print every file that gpupool would write, and the accounting entities. Identical files are printed once.
+    """Print every file that gpupool would write, and the accounting entities: Slurm's first, each once.
 
-    With --out, write them to a folder instead.
+    Of the programs that gpupool brings along only name and size. With --out, write all of it to a folder instead.
     """
     cluster = load(inventory)
     nodes = _chosen(cluster, node)
-    accounting = json.dumps(entities(cluster), indent=2, sort_keys=True) + "\n"
-    if out is None:
-        whose: dict[tuple[str, File], list[str]] = {}
+    accounting = None
+    if (node is None or cluster.nodes[node].has("database") or out) and _asked(f"/{_ACCOUNTING}", file):
+        accounting = written(entities(cluster))
+    count = _print(cluster, nodes, file, accounting) if out is None else _write_all(cluster, nodes, file, out)
+    if not count and accounting is None:
+        raise UsageError(f"no file is called {file}; without --file all of them are shown")
+    if out is not None:
+        beside = ""
+        if accounting is not None:
+            _write(out / _ACCOUNTING, accounting, {})
+            beside = f", and {_ACCOUNTING},"
+        stdout.print(f"{count} files of {len(nodes)} nodes{beside} in {out}")
+
+
+def _print(cluster: Cluster, nodes: list[Node], name: str | None, accounting: str | None) -> int:
+    found = sorted(_found(cluster, nodes, name), key=_rank)
+    folded = cache(hostlist)
+    whole = [it for it in found if name is not None or not _is_program(it)]
+    slurms = sum(_rank(it) < _OTHER for it in whole)
+    for it in whole[:slurms]:
+        _show(it, folded(tuple(it.nodes)))
+    if accounting is not None:
+        print(_bold("==> slurmdbd: QoS, accounts, users and their limits (role accounts) <=="), accounting, sep="\n")
+    for it in whole[slurms:]:
+        _show(it, folded(tuple(it.nodes)))
+    if len(whole) < len(found):
+        print(_bold("==> programs of gpupool, in bytes; --file NAME prints one <=="))
+    for it in found[len(whole) :]:
+        print(f"{len(it.file.text.encode()):>7} {it.file.path} {folded(tuple(it.nodes))}")
+    return len(found)
+
+
+def _rank(it: _Shown) -> int:
+    """Return the place of a file among all: Slurm's own first, programs last, host names before them."""
+    if it.file.path.rpartition("/")[0] == "/etc/slurm":
+        return 0 if it.role == "slurm" else 1
+    return _OTHER + 2 if _is_program(it) else _OTHER + (it.file.path == "/etc/hostname")
+
+
+def _is_program(it: _Shown) -> bool:
+    return it.file.path.startswith(f"{HOME}/") and it.file.path.endswith(".py")
+
+
+def _found(cluster: Cluster, nodes: list[Node], name: str | None) -> Iterable[_Shown]:
+    shown: dict[tuple[str, File], _Shown] = {}
+    for role in FILES:
         for each in nodes:
-            for role in FILES:
-                for file in files_of(cluster, each, role):
-                    whose.setdefault((role, file), []).append(each.name)
-        hostlist = cache(folded)
-        for (role, file), names in whose.items():
-            rights = f"({file.owner}:{file.group} {file.mode}, role {role})"
-            print(_bold(f"==> {hostlist(tuple(names))}:{file.path} {rights} <=="), file.text, sep="\n")
-        if node is None or cluster.nodes[node].has("database"):
-            stdout.print("==> slurmdbd: QoS, accounts, users and their limits (role accounts) <==", style="bold")
-            print(accounting)
-        return
-    written = 0
-    large: dict[str, Path] = {}
-    for each in nodes:
-        for file in files_for(cluster, each):
-            _write(out / each.name / file.path.lstrip("/"), file.text, large)
-            written += 1
-    _write(out / "accounting.json", accounting, large)
-    stdout.print(f"{written} files of {len(nodes)} nodes, and accounting.json, in {out}")
+            for file in files_of(cluster, each, role):
+                if _asked(file.path, name):
+                    shown.setdefault((role, file), _Shown(role, file, [])).nodes.append(each.name)
+    return shown.values()
+
+
+def _show(it: _Shown, nodes: str) -> None:
+    rights = f"({it.file.owner}:{it.file.group} {it.file.mode}, role {it.role})"
+    print(_bold(f"==> {nodes}:{it.file.path} {rights} <=="), it.file.text, sep="\n")
+
+
+def _asked(path: str, name: str | None) -> bool:
+    return name is None or fnmatchcase(path, name) or fnmatchcase(path.rpartition("/")[2], name)
 
 
 def _bold(line: str) -> str:
@@ -68,10 +124,24 @@ def _bold(line: str) -> str:
 
 def _chosen(cluster: Cluster, name: str | None) -> list[Node]:
     if name is None:
-        return [node for node in cluster.nodes.values() if node.managed]
+        return sorted((node for node in cluster.nodes.values() if node.managed), key=lambda node: by_number(node.name))
     if name not in cluster.nodes:
         raise UsageError(f"there is no node {name} in {cluster.name}; see `gpupool check`")
     return [cluster.nodes[name]]
+
+
+def _write_all(cluster: Cluster, nodes: list[Node], name: str | None, out: Path) -> int:
+    count = 0
+    large: dict[str, Path] = {}
+    for each, file in _asked_of(cluster, nodes, name):
+        _write(out / each.name / file.path.lstrip("/"), file.text, large)
+        count += 1
+    return count
+
+
+def _asked_of(cluster: Cluster, nodes: list[Node], name: str | None) -> Iterator[tuple[Node, File]]:
+    for each in nodes:
+        yield from ((each, file) for file in files_for(cluster, each) if _asked(file.path, name))
 
 
 def _write(path: Path, text: str, large: dict[str, Path]) -> None:

@@ -94,8 +94,11 @@ def _count_changes(console: Screen, report: Report) -> None:
 
 
 def show(console: Screen, report: Report, *, diffs: bool) -> None:
-    """Print what changes, and one line a node that failed."""
+    """Print what changes, what is to be known, and one line a node that failed."""
     _show_changes(console, report, diffs=diffs)
+    for name, host in report.hosts.items():
+        for text in host.notes:
+            console.print(styled((name, "bold"), ": ", text))
     for name, why in report.failures.items():
         console.print(styled((name, "red"), ": ", why))
 

@@ -1,11 +1,12 @@
-"""Files of an inventory that are put on nodes as they are: example jobs, and pages of the wiki."""
+"""Files of an inventory that are put on nodes as they are: example jobs, pages of the wiki, what is Slurm's."""
 
 import re
 from pathlib import Path
 
 from gpupool.cluster.complaints import Complaint, Located, Place
+from gpupool.cluster.slurm_files import troubles
 
-EXAMPLES, WIKI = "examples", "wiki"
+EXAMPLES, WIKI, SLURM = "examples", "wiki", "slurm"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _LARGEST = 1_000_000  # bytes of one file: each is sent to nodes, and shown by `render`
 _MOST = 200  # files of one folder
@@ -15,29 +16,34 @@ def attachments(inventory: Path) -> tuple[dict[str, str], list[Located]]:
     """Return the files by `folder/name`, and a complaint for each that cannot be read. A single YAML file has none."""
     files: dict[str, str] = {}
     located: list[Located] = []
-    for folder in (inventory / EXAMPLES, inventory / WIKI):
+    for folder in (inventory / EXAMPLES, inventory / WIKI, inventory / SLURM):
         entries = sorted(folder.iterdir()) if folder.is_dir() else []
         if len(entries) > _MOST:
             located.append(_complaint(folder, f"{len(entries)} files: the maximum is {_MOST}"))
             continue
         for entry in entries:
             try:
-                files[f"{folder.name}/{entry.name}"] = _text(entry)
+                text = files[f"{folder.name}/{entry.name}"] = _text(entry)
             except (OSError, ValueError) as error:
                 reason = error.strerror if isinstance(error, OSError) else str(error)
                 located.append(_complaint(entry, f"cannot be read: {reason}"))
+                continue
+            for line, message, hint in troubles(entry.name, text) if folder.name == SLURM else ():
+                located.append(Located(Place(str(entry), line), Complaint((), message, hint)))
     return files, located
 
 
 def _text(file: Path) -> str:
     if not _NAME.fullmatch(file.name):
         raise ValueError("its name has other characters than letters, digits, `_`, `.` and `-`")
+    if file.is_symlink() and not file.resolve().is_relative_to(file.parents[1].resolve()):
+        raise ValueError("a link to a file outside the inventory")
     if not file.is_file():
         raise ValueError("not a file")
     if file.stat().st_size > _LARGEST:
         raise ValueError(f"too large, the maximum is {_LARGEST // 1_000_000} MB")
     try:
-        return file.read_text(encoding="utf-8")
+        return file.read_bytes().decode("utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"not UTF-8 text, invalid byte at offset {error.start}") from None
 

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Mapping
 from gpupool.cluster import model
 from gpupool.cluster.checks.places import at, space_links
 from gpupool.cluster.checks.site import Site
-from gpupool.cluster.checks.sums import real_memory
+from gpupool.cluster.checks.times import default_time
 from gpupool.cluster.pools import dataset_of, pools_on
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.base import of_user
 from gpupool.cluster.schema.labs import Account, Partition, User
+from gpupool.cluster.schema.machines import Hardware
 from gpupool.cluster.slurm_versions import keeps_cpus
 
 
@@ -22,7 +23,7 @@ def build(site: Site) -> model.Cluster:
     return model.Cluster(
         entry=inventory.cluster,
         nodes=nodes,
-        accounts={account.name: _account(account, inventory) for account in inventory.accounts},
+        accounts={account.name: _account(account, site) for account in inventory.accounts},
         users={user.name: _user(user, inventory) for user in inventory.users},
         qos=inventory.qos,
         partitions={partition.name: partition for partition in _partitions(site)},
@@ -65,50 +66,83 @@ def _nodes(site: Site) -> Iterator[model.Node]:
             address=expanded.address,
             roles=entry.roles,
             cpus=shape.cpus if shape else 0,
-            memory=real_memory(shape.memory, inventory.slurm.memory_reserve) if shape else 0,
+            memory=shape.slurm_memory(inventory.slurm.memory_reserve) if shape else 0,
             gpus=entry.gpus,
             cpus_kept=shape.cpus_kept_per_gpu if shape and entry.gpus and keeps_cpus(inventory.slurm.version) else 0,
-            features=tuple(dict.fromkeys((*entry.gpus, *entry.features))),
+            features=tuple(
+                dict.fromkeys((*entry.gpus, *entry.features, *([shape.arch] if shape and shape.arch else [])))
+            ),
             managed=entry.managed,
             elastic=entry.elastic,
+            parameters=node_parameters(shape.parameters if shape else {}, entry.parameters),
+            hardware=shape,
         )
 
 
-def _account(account: Account, inventory: Inventory) -> model.Account:
-    limits = account.limits
+def _arch(shape: Hardware | None) -> tuple[str, ...]:
+    return (shape.arch,) if shape and shape.arch else ()
+
+
+def node_parameters(hardware: Mapping[str, str], own: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the further keys of a node's line: its own, and those of its hardware that it does not say itself."""
+    said = {key.lower() for key in own}
+    return {**{key: value for key, value in hardware.items() if key.lower() not in said}, **own}
+
+
+def _account(account: Account, site: Site) -> model.Account:
+    limits, owned = account.limits, frozenset[str]()
     if account.kind == "lab":
-        gpus, group, share = account.contributed_gpus or 0, limits.group, inventory.scheduler.lab_share
-        shares = {key: each * gpus for key, each in share if each is not None and getattr(group, key) is None}
-        group = group.model_copy(update={"gpu": gpus, **shares})
-        limits = limits.model_copy(update={"group": group})
+        owner = next(it for it in site.ownership.owners if it.name == account.name)
+        limits = limits.model_copy(update={"group": site.ownership.limits(owner)})
+        owned = owner.nodes
     return model.Account(
         name=account.name,
         kind=account.kind,
+        qos=account.qos,
+        exact=account.exact and site.inventory.slurm.exact_accounting,
         gid=account.gid,
         parent=account.parent or "root",
         limits=limits,
         budget=account.budget,
         everybody=account.members == "all",
         fairshare=account.fairshare,
-        coordinators=tuple(user.name for user in inventory.users if user.coordinator and user.account == account.name),
+        coordinators=tuple(
+            user.name for user in site.inventory.users if user.coordinator and user.account == account.name
+        ),
         tier=account.tier or "standard",
+        parameters=account.parameters,
+        nodes=tuple(name for name in site.node_table.by_name if name in owned),
+        owns=account.owns if isinstance(account.owns, dict) else {},
     )
 
 
 def _user(user: User, inventory: Inventory) -> model.User:
-    lent = [account.name for account in inventory.accounts if account.members == "all" and account.name != user.account]
-    own = next(account for account in inventory.accounts if account.name == user.account)
-    instead = next((name for name, qos in inventory.qos.items() if user.account in qos.default_for), None)
+    own = tuple(dict.fromkeys((user.account, *user.accounts)))
+    by_name = {account.name: account for account in inventory.accounts}
+    accounts = dict.fromkeys((*own, *(it.name for it in inventory.accounts if it.members == "all")))
+    defaults = {account: name for name, qos in inventory.qos.items() for account in qos.default_for}
     everybodys = [name for name, qos in inventory.qos.items() if qos.everybody and not qos.default_for]
-    qos = dict.fromkeys([*everybodys, *([instead] if instead else []), *user.qos])
     return model.User(
         name=user.name,
         uid=user.uid,
         account=user.account,
-        gid=own.gid,
-        accounts=(user.account, *lent),
-        qos=tuple(qos),
-        default_qos=instead,
+        gid=by_name[user.account].gid,
+        own_accounts=own,
+        accounts=tuple(accounts),
+        qos=tuple(dict.fromkeys([*everybodys, *user.qos])),
+        account_qos={
+            name: tuple(
+                dict.fromkeys(
+                    [
+                        *([defaults[name]] if name in defaults else []),
+                        # what a user has at home is good on borrowed nodes, too
+                        *([defaults[user.account]] if name not in own and user.account in defaults else []),
+                        *by_name[name].qos,
+                    ]
+                )
+            )
+            for name in accounts
+        },
         grants=user.grants,
         partitions=user.partitions,
         default_partition=user.default_partition,
@@ -117,6 +151,7 @@ def _user(user: User, inventory: Inventory) -> model.User:
         keys=user.keys,
         home=of_user(inventory.storage.home.path, user.name, user.account),
         first_password=user.first_password is not None,
+        until=user.until,
     )
 
 
@@ -128,10 +163,16 @@ def _partitions(site: Site) -> Iterator[model.Partition]:
 
 def _partition(site: Site, entry: Partition, name: str, account: str) -> model.Partition:
     labs = [lab.name for lab in site.accounts_of_kind("lab")] if entry.allow_lab_accounts else []
+    limits = entry.limits
+    if entry.without_gpu and not limits.per_job_least.gpu:
+        # slurmctld holds what the submit plugin says, however a job comes here
+        least = limits.per_job_least.model_copy(update={"gpu": 1})
+        limits = limits.model_copy(update={"per_job_least": least})
     return model.Partition(
         name=name,
         nodes=site.node_table.select(entry.nodes),
         max_time=entry.max_time,
+        default_time=default_time(entry, site.inventory.scheduler),
         max_nodes=entry.max_nodes,
         tier=entry.tier,
         default=site.inventory.scheduler.default_partition == name,
@@ -141,11 +182,14 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
             dict.fromkeys([*(it.replace("{account}", account) for it in entry.allow_accounts), *labs])
         ),
         deny_accounts=tuple(it.replace("{account}", account) for it in entry.deny_accounts),
+        allow_groups=entry.allow_groups,
         allow_qos=entry.qos,
-        limits=entry.limits,
+        limits=limits,
         lift_per_user="per_user" in entry.lift,
         billing=entry.billing,
         assigned=entry.users == "assigned",
+        parameters=entry.parameters,
+        without_gpu=entry.without_gpu.replace("{account}", account) if entry.without_gpu else None,
     )
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 from gpupool.cluster.schema.labs import Grant, Limits, Qos
-from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType
+from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType, Hardware
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
 from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Timer, Tool
 from gpupool.cluster.schema.storage import Storage
@@ -22,6 +22,7 @@ PEOPLE_GID = 5000  # of the group `people`, for users whose account has no gid
 class Node:
     """A machine. `memory` is what Slurm is told of, in MiB; `cpus` are logical CPUs; `gpus` counts by type.
 
+    `hardware` is all that is said of its model; None where it is of none, and has neither CPUs nor memory.
     `cpus_kept` is how many CPUs each GPU keeps for the job that has it; 0 where this Slurm cannot keep any.
     Selectors and roles go by `name`; `slurm_name` is what Slurm calls the node where it runs jobs.
     """
@@ -38,6 +39,8 @@ class Node:
     features: tuple[str, ...]
     managed: bool
     elastic: bool
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    hardware: Hardware | None = None
 
     def has(self, *roles: str) -> bool:
         """Return whether the node has any of these roles."""
@@ -49,6 +52,16 @@ class Node:
         return sum(self.gpus.values())
 
     @property
+    def job_cpus(self) -> int:
+        """Logical CPUs that jobs can get."""
+        return self.hardware.job_cpus if self.hardware else self.cpus
+
+    @property
+    def job_memory(self) -> int:
+        """Memory in MiB that jobs can get."""
+        return max(0, self.memory - self.hardware.memory_kept) if self.hardware else self.memory
+
+    @property
     def runs_slurm(self) -> bool:
         """Whether any part of Slurm runs here, if only its commands."""
         return self.has("head", "controller", "backup-controller", "database", "compute")
@@ -56,7 +69,10 @@ class Node:
 
 @dataclass(frozen=True)
 class Account:
-    """A Slurm account with all its limits, a lab's GPU cap among them."""
+    """A Slurm account with all its limits, a lab's cap among them.
+
+    `nodes` are those that it owns, by name; `owns` is how much it owns of a GPU type, or of `cpu`.
+    """
 
     name: str
     kind: str
@@ -67,24 +83,33 @@ class Account:
     everybody: bool
     fairshare: int | None
     coordinators: tuple[str, ...]
+    qos: tuple[str, ...] = ()
+    exact: bool = True
     tier: Literal["standard", "premium"] = "standard"
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    nodes: tuple[str, ...] = ()
+    owns: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class User:
-    """A person, with every account and QoS; `default_qos` None leaves the cluster's.
+    """A person, with every account and QoS.
 
+    `accounts` are all that jobs may be on, `own_accounts` those of the user's entry, both with the default one first.
+    `qos` are good in each of them, `account_qos` in one.
     `partitions` are those of `users: assigned` that are theirs, `default_partition` where jobs go that name none.
-    `grants` are further QoS, each until a day. `first_password`: an admin creates one, and the user has to change it.
+    `grants` are further QoS, each until a day; `until` is the last day of all access. `first_password`: an admin
+    creates one, and the user has to change it.
     """
 
     name: str
     uid: int
     account: str
     gid: int | None
+    own_accounts: tuple[str, ...]
     accounts: tuple[str, ...]
     qos: tuple[str, ...]
-    default_qos: str | None
+    account_qos: Mapping[str, tuple[str, ...]] = field(hash=False)
     grants: tuple[Grant, ...]
     partitions: tuple[str, ...]
     default_partition: str | None
@@ -93,20 +118,30 @@ class User:
     keys: tuple[str, ...]
     home: str
     first_password: bool
+    until: date | None = None
 
-    def qos_on(self, day: date) -> tuple[str, ...]:
-        """Return the QoS that the user has on a day, granted ones among them."""
+    def ended_on(self, day: date) -> bool:
+        """Return whether the user has no access any more on a day."""
+        return self.until is not None and day > self.until
+
+    def qos_on(self, day: date, account: str) -> tuple[str, ...]:
+        """Return the QoS that the user has on a day for jobs of an account, granted ones among them."""
         granted = (grant.qos for grant in self.grants if day <= grant.until)
-        return tuple(dict.fromkeys((*self.qos, *granted)))
+        return tuple(dict.fromkeys((*self.qos, *self.account_qos[account], *granted)))
 
 
 @dataclass(frozen=True)
 class Partition:
-    """A partition with its nodes by name. `max_time` and `grace` in seconds. `assigned`: for users who list it."""
+    """A partition with its nodes by name. Times are in seconds. `assigned`: for users who list it.
+
+    `default_time` is None where jobs without --time get all of `max_time`; `without_gpu` is `refuse`, or where jobs
+    without GPUs go.
+    """
 
     name: str
     nodes: tuple[str, ...]
     max_time: int | None
+    default_time: int | None
     max_nodes: int | None
     tier: int
     default: bool
@@ -114,11 +149,14 @@ class Partition:
     grace: int
     allow_accounts: tuple[str, ...]
     deny_accounts: tuple[str, ...]
+    allow_groups: tuple[str, ...]
     allow_qos: tuple[str, ...]
     limits: Limits
     lift_per_user: bool
     billing: Mapping[Literal["cpu", "gpu", "mem"], float]
     assigned: bool
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    without_gpu: str | None = None
 
 
 @dataclass(frozen=True)
@@ -227,6 +265,21 @@ class Cluster:
         return self._selected[selector]
 
     @property
+    def default_qos(self) -> str | None:
+        """The QoS of jobs that name none, in accounts without one of their own; None where the inventory says none."""
+        return next((name for name, qos in self.qos.items() if qos.default), None)
+
+    def groups_of(self, user: User) -> tuple[str, ...]:
+        """Return the unix groups of a user that the inventory makes, the primary one first."""
+        return (*(() if user.gid else ("people",)), *(it for it in user.own_accounts if self.accounts[it].gid))
+
+    def let_in(self, partition: Partition, user: User) -> bool:
+        """Return whether `users` and `allow_groups` of a partition let a user submit; who is not known is not."""
+        if partition.assigned and partition.name not in user.partitions:
+            return False
+        return not partition.allow_groups or not {*partition.allow_groups}.isdisjoint(self.groups_of(user))
+
+    @property
     def name(self) -> str:
         """Slurm's ClusterName."""
         return self.entry.name
@@ -269,6 +322,12 @@ class Cluster:
         """The GPU types that compute nodes have; an inventory may name more."""
         have = {gpu for node in self.having("compute") for gpu in node.gpus}
         return {name: gpu for name, gpu in self._gpu_types.items() if name in have}
+
+    def owned_gpus(self, account: Account) -> int | None:
+        """GPUs that an account has a cap of, or on nodes of its own; None where it has neither."""
+        if account.limits.group.gpu is None and account.nodes:
+            return sum(self.nodes[name].gpu_count for name in account.nodes if name in self.nodes)
+        return account.limits.group.gpu
 
     @cached_property
     def total_gpus(self) -> int:

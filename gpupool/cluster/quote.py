@@ -1,5 +1,6 @@
 """Foreign text in our own lines: on one line, without signs that a terminal obeys, and not longer than it helps."""
 
+from collections.abc import Sequence
 from typing import Any
 
 _VALUE = 80  # characters of a value
@@ -21,6 +22,12 @@ def escaped(text: str, most: int = _TEXT) -> str:
     """Return a text on one line: what cannot be printed as its escape, and of a long one the two ends."""
     signs = (c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in _cut(text, most))
     return _cut("".join(signs), most)
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """Return `a, b and c`; of more than `most` the first, and how many more there are."""
+    shown = [*names[:most], *([f"{len(names) - most} more"] if len(names) > most else [])]
+    return " and ".join([*([", ".join(shown[:-1])] if len(shown) > 1 else []), *shown[-1:]])
 
 
 def _cut(text: str, most: int) -> str:

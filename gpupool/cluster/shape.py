@@ -21,9 +21,21 @@ _FEW = 16  # keys that a hint can name
 def validated(data: dict[str, Any]) -> tuple[Inventory | None, list[Complaint]]:
     """Return the Inventory, or None and every complaint about its shape."""
     try:
-        return Inventory.model_validate(data), []
+        return _whole(Inventory.model_validate(data)), []
     except ValidationError as error:
         return None, list(_complaints(error, data))
+
+
+def _whole(inventory: Inventory) -> Inventory:
+    """Return the inventory with the only hardware for the compute nodes that name none."""
+    if len(inventory.hardware) != 1 or all(node.hardware for node in inventory.nodes):
+        return inventory
+    (only,) = inventory.hardware
+    nodes = tuple(
+        node if node.hardware or "compute" not in node.roles else node.model_copy(update={"hardware": only})
+        for node in inventory.nodes
+    )
+    return inventory.model_copy(update={"nodes": nodes})
 
 
 def without(data: dict[str, Any], paths: list[Path]) -> dict[str, Any]:

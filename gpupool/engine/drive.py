@@ -36,7 +36,7 @@ from gpupool.engine.explain import reason, unreachable
 from gpupool.engine.hosts import Track, inventory_of
 from gpupool.engine.lock import LockError
 from gpupool.engine.progress import Progress, Silence
-from gpupool.engine.record import recording
+from gpupool.engine.record import recording, unheard
 from gpupool.engine.report import Change, HostReport, NodeHost, Report
 from gpupool.engine.speed import faster
 from gpupool.engine.ssh import ANSWER_SECONDS, PoolSSH
@@ -100,13 +100,13 @@ class _Run:
         chosen = {
             host: node.name for node, host in zip(nodes, inventory, strict=True) if limit is None or node.name in limit
         }
-        self.state = PoolState(check_for_changes=not execute)
+        self.state = PoolState()
         self.state.cwd = str(Path.cwd())
         self.state.current_deploy_filename = self.state.current_exec_filename = deploy.filename
         self.state.print_fact_output = FACT  # type: ignore[assignment]  # how the wire tells facts from operations
         config = Config(PARALLEL=min(len(nodes), PARALLEL, MAX_PARALLEL), DIFF=True, CONNECT_TIMEOUT=ANSWER_SECONDS)
         self.state.init(inventory, config, initial_limit=list(chosen))
-        self.state.on_prepared = self._prepared
+        self.state.on_prepared = self._prepared if execute else None
         self.state.wires = {host: Wire(host, self.freshness) for host in inventory}
         self.tracks = {host: Track(name, host, self.state.wires[host]) for host, name in chosen.items()}
 
@@ -121,8 +121,11 @@ class _Run:
                 self._connect()
                 self._greet()
                 self._prepare()
+                self._ask_ahead()
                 if self.execute:
                     self._execute()
+                else:
+                    self._foresee()
             except KeyboardInterrupt:
                 self._stop()
             try:
@@ -132,16 +135,19 @@ class _Run:
                 pass  # Ctrl-C while disconnecting: all work is done
             ticker.kill()
         return Report(
-            {track.name: self._host_report(track, changes.get(host, ())) for host, track in self.tracks.items()},
+            {
+                track.name: self._host_report(track, changes.get(host, ()), diffs.notes(host))
+                for host, track in self.tracks.items()
+            },
             time.monotonic() - began,
             self.interrupted,
             recorder.log_failure,
         )
 
-    def _host_report(self, track: Track, changes: tuple[Change, ...]) -> HostReport:
+    def _host_report(self, track: Track, changes: tuple[Change, ...], notes: tuple[str, ...]) -> HostReport:
         if self.interrupted and track.failure is None:
             track.failure = "stopped before it finished"
-        return HostReport(track.failure is None, track.failure, changes, track.wire.commands, track.seconds)
+        return HostReport(track.failure is None, track.failure, changes, track.wire.commands, track.seconds, notes)
 
     # Connect
 
@@ -197,7 +203,8 @@ class _Run:
             here = busy.get(track.name) or f"not changed: on {name}, {who.replace(' here', '')}"
             self._fail(track, f"{here}; nothing was changed, try again after it has ended")
 
-    # Prepare: the deploy is called once for each host; without execute each operation looks for what it would change
+    # Prepare: the deploy is called once for each host. What all operations begin with is asked at once, and without
+    # execute each of them then looks for what it would change.
 
     def _prepare(self) -> None:
         self.state.set_stage(StateStage.Prepare)
@@ -213,6 +220,34 @@ class _Run:
                 pyinfra.logger.warning("%s", error, exc_info=True)
                 operation = self.state.unfinished(track.host)
                 self._fail(track, f"{operation}: {track.why(error)}" if operation else track.why(error))
+        if self.execute or track.failure:
+            self.progress.advance()
+
+    def _ask_ahead(self) -> None:
+        active = self._active()
+        with self.freshness.gather(), unheard():
+            for track in active:
+                self.state.begin_all(track.host)
+        self._each(self.state.config.PARALLEL, self._ask_one_ahead, active)
+
+    def _ask_one_ahead(self, track: Track) -> None:
+        with track.busy():
+            track.wire.ask_ahead()
+
+    def _foresee(self) -> None:
+        self._each(self.state.config.PARALLEL, self._foresee_one, self._active())
+
+    def _foresee_one(self, track: Track) -> None:
+        with track.busy(), ctx_config.use(self.state.config.copy()), ctx_host.use(track.host):
+            for op_hash in self.state.ops[track.host]:
+                name = self.state.name(track.host, op_hash)
+                self.progress.step(track.name, name)
+                try:
+                    self.state.foresee(track.host, op_hash)
+                except (Exception, SystemExit) as error:
+                    pyinfra.logger.warning("%s", error, exc_info=True)
+                    self._fail(track, f"{name}: {track.why(error)}")
+                    break
         self.progress.advance()
 
     def _prepared(self, host: Host, op_hash: str) -> None:
@@ -284,8 +319,6 @@ class _Run:
     # Afterwards
 
     def _changes(self, host: Host) -> Iterator[Change]:
-        if not self.execute:
-            self.state.foresee(host)
         logged = self.tracks[host].heard.diffs
         for op_hash, data in self.state.ops[host].items():
             meta = data.operation_meta

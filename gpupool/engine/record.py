@@ -96,3 +96,13 @@ def recording(heard: Mapping["Host", Heard], log: Path | None) -> Iterator[Recor
             # what could not be written is tried once more
             with suppress(OSError):
                 sink.close()
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Drop what pyinfra says meanwhile."""
+    pyinfra.logger.disabled = True
+    try:
+        yield
+    finally:
+        pyinfra.logger.disabled = False

@@ -32,19 +32,24 @@ class Change:
 
 @dataclass(frozen=True)
 class HostReport:
-    """How one node fared: `failure` is one line for people, `commands` were sent to it, `seconds` its own."""
+    """How one node fared: `failure` is one line for people, `commands` were sent to it, `seconds` its own.
+
+    `notes` are lines that people should read though nothing changes.
+    """
 
     ok: bool
     failure: str | None
     changes: tuple[Change, ...]
     commands: int
     seconds: float
+    notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """The same as plain JSON types."""
         return {
             "ok": self.ok,
             "failure": self.failure,
+            "notes": list(self.notes),
             "changes": [change.as_dict() for change in self.changes],
             "commands": self.commands,
             "seconds": round(self.seconds, 3),

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from pyinfra.api import Host
@@ -10,7 +11,7 @@ from pyinfra.api.state import State, StateOperationHostData
 from pyinfra.connectors.util import CommandOutput
 from pyinfra.context import ctx_host
 
-from gpupool.engine.wire import Wire
+from gpupool.engine.wire import UnansweredError, Wire
 
 
 class FactFailedError(FactError):
@@ -23,8 +24,9 @@ class PoolState(State):
     on_prepared: Callable[[Host, str], None] | None = None
     wires: Mapping[Host, Wire]
 
-    def __init__(self, check_for_changes: bool) -> None:
-        super().__init__(check_for_changes=check_for_changes)
+    def __init__(self) -> None:
+        # pyinfra would look at each operation as soon as it is called, and not when all are known
+        super().__init__(check_for_changes=False)
         self.names: dict[tuple[str, str], str] = {}
 
     def fail_hosts(self, hosts_to_fail: Iterable[Host], activated_count: int | None = None) -> None:
@@ -59,13 +61,20 @@ class PoolState(State):
             return None
         return self.name(host, op_hash)
 
-    def foresee(self, host: Host) -> None:
-        """After a dry look: complete each operation as if it had run; handlers (`_if`) only if their guards hold."""
+    def begin_all(self, host: Host) -> None:
+        """Begin each operation, to see what it asks first; the host's wire is gathering that, and answers nothing."""
         with ctx_host.use(host):
             for data in self.ops[host].values():
-                meta = data.operation_meta
-                changes = bool(meta.will_change) and _guards_hold(data.global_arguments["_if"])
-                meta.set_complete(True, ["?"] if changes else [], CommandOutput([]))
+                # whatever is wrong is said when it is done in earnest; a command that comes first asks nothing
+                with suppress(Exception, UnansweredError):
+                    next(iter(data.command_generator()), None)
+
+    def foresee(self, host: Host, op_hash: str) -> None:
+        """Look what an operation would do, and complete it as if it had; handlers (`_if`) only if their guards hold."""
+        data = self.ops[host][op_hash]
+        meta = data.operation_meta
+        changes = bool(meta.will_change) and _guards_hold(data.global_arguments["_if"])
+        meta.set_complete(True, ["?"] if changes else [], CommandOutput([]))
 
 
 def _guards_hold(guards: Any) -> bool:

@@ -1,18 +1,23 @@
-"""Between pyinfra and a host's connector: counts commands, keeps facts that still hold, knows what failed last."""
+"""Between pyinfra and a host's connector: counts commands, keeps facts that still hold, knows what failed last.
+
+Facts that many operations begin with are asked ahead, all in one command, and kept like any other.
+"""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import gevent
+from pyinfra.api.command import StringCommand
 from pyinfra.connectors.util import CommandOutput, OutputLine
 
+from gpupool.engine.ahead import READ, Batch
 from gpupool.engine.explain import last_line, reason
-from gpupool.facts.script import limit_of
+from gpupool.facts.script import Question, limit_of
 
 if TYPE_CHECKING:
-    from pyinfra.api import Host, StringCommand
+    from pyinfra.api import Host
 
 
 FACT_GRACE_SECONDS = 30.0  # after the limit that a fact has on the node itself
@@ -28,6 +33,10 @@ class _Fact:
 FACT = _Fact()
 
 
+class UnansweredError(BaseException):
+    """Ends an operation at its first question, while questions are gathered."""
+
+
 @dataclass
 class Freshness:
     """Shared by all hosts of a run: a fact holds until anything is written anywhere.
@@ -38,6 +47,7 @@ class Freshness:
 
     writes: int = 0
     functions: int = 0
+    gathering: bool = False  # nothing is sent now: facts are noted, and asked ahead afterwards
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -47,6 +57,15 @@ class Freshness:
             yield
         finally:
             self.writes += 1
+
+    @contextmanager
+    def gather(self) -> Iterator[None]:
+        """Operations begin, and nothing is sent."""
+        self.gathering = True
+        try:
+            yield
+        finally:
+            self.gathering = False
 
     @contextmanager
     def function(self) -> Iterator[None]:
@@ -68,16 +87,43 @@ class Wire:
         self.failure: str | None = None
         self._freshness = freshness
         self._facts: dict[str, tuple[int, list[OutputLine]]] = {}
+        self._noted: dict[str, tuple[Question, dict[str, Any]]] = {}
+        self._connect = connector.connect
+        connector.connect = self._connects  # type: ignore[method-assign]
         self._run = connector.run_shell_command
         # Set on the instance, so that a connector's own calls (sudo uploads) are counted as well.
         connector.run_shell_command = self._shell  # type: ignore[method-assign]
         connector.put_file = self._counted(connector.put_file)  # type: ignore[method-assign]
         connector.get_file = self._counted(connector.get_file)  # type: ignore[method-assign]
 
+    def ask_ahead(self) -> None:
+        """Ask all that was noted, and keep the answers; what has none is asked again by whoever needs it."""
+        alike: dict[str, dict[str, tuple[Question, dict[str, Any]]]] = {}
+        for key, noted in self._noted.items():
+            alike.setdefault(key.partition("\0")[2], {})[key] = noted
+        self._noted = {}
+        for group in alike.values():
+            if len(group) == 1:
+                continue
+            batch = Batch({key: question for key, (question, _) in group.items()})
+            arguments = {**next(iter(group.values()))[1], "_stdin": batch.script}
+            now = self._freshness.writes
+            with suppress(Exception):  # whoever asks again is told why
+                ok, output = self._within(batch.limit, StringCommand(READ), arguments)
+                for key, lines in batch.answers(output.stdout_lines).items() if ok else ():
+                    self._facts[key] = now, [OutputLine("stdout", line) for line in lines]
+
+    def _connects(self) -> None:
+        if self._freshness.gathering:
+            raise UnansweredError
+        self._connect()
+
     def _shell(
-        self, command: "StringCommand", print_output: Any = False, print_input: bool = False, **arguments: Any
+        self, command: StringCommand, print_output: Any = False, print_input: bool = False, **arguments: Any
     ) -> tuple[bool, CommandOutput]:
         if print_output is not FACT:
+            if self._freshness.gathering:
+                raise UnansweredError
             with self._freshness.writing():
                 return self._send(command, arguments)
         raw = command if isinstance(command, str) else command.get_raw_value()
@@ -85,13 +131,17 @@ class Wire:
         now, keeps = self._freshness.writes, not self._freshness.functions
         if keeps and key in self._facts and self._facts[key][0] == now:
             return True, CommandOutput(list(self._facts[key][1]))
+        if self._freshness.gathering:
+            if isinstance(command, Question):
+                self._noted[key] = command, arguments
+            raise UnansweredError
         ok, output = self._within(limit_of(raw), command, arguments)
         if ok and keeps:
             self._facts[key] = (now, list(output.combined_lines))
         return ok, output
 
     def _within(
-        self, limit: int | None, command: "StringCommand", arguments: dict[str, Any]
+        self, limit: int | None, command: StringCommand, arguments: dict[str, Any]
     ) -> tuple[bool, CommandOutput]:
         """Send a fact's command, and wait for it a little longer than it may take on the node, but not for ever.
 
@@ -109,7 +159,7 @@ class Wire:
             self.failure = f"no answer within {limit} s, and the command cannot be killed on the node"
             raise TimeoutError(self.failure) from None
 
-    def _send(self, command: "StringCommand", arguments: dict[str, Any]) -> tuple[bool, CommandOutput]:
+    def _send(self, command: StringCommand, arguments: dict[str, Any]) -> tuple[bool, CommandOutput]:
         self.commands += 1
         try:
             ok, output = self._run(command, print_output=False, print_input=False, **arguments)

@@ -9,7 +9,7 @@ from typing import Literal
 from pyinfra.api.command import StringCommand
 
 from gpupool.facts.look import Look
-from gpupool.facts.script import ask
+from gpupool.facts.script import Joint, ask
 from gpupool.shell import shell_file
 
 Kind = Literal["file", "directory", "link", "other"]
@@ -42,7 +42,7 @@ class Paths(Look[dict[str, PathState]]):
         """Ask for all paths at once."""
         shown = shown or {}
         same = "".join(f"|{sha} {path}|" for path, sha in shown.items())
-        return ask(_LOOK, same, "".join(f"|{path}|" for path in shown), *paths)
+        return ask(_LOOK, same, "".join(f"|{path}|" for path in shown), *paths, joint=_JOINT)
 
     def read(self, lines: list[str]) -> dict[str, PathState]:
         """Read the answer."""
@@ -64,6 +64,34 @@ class Paths(Look[dict[str, PathState]]):
             )
             for path, (kind, mode, owner, group, target, _) in stats.items()
         }  # fmt: skip
+
+
+def _merged(questions: Sequence[Sequence[str]]) -> Sequence[str] | None:
+    sames = [same for same, *_ in questions]
+    wanted = {entry for same in sames for entry in same.split("|") if entry}
+    if len({entry.partition(" ")[2] for entry in wanted}) < len(wanted):
+        return None  # one path, two wanted contents: which text is to come along differs
+    shown = "".join(shown for _, shown, *_ in questions)
+    return ["".join(sames), shown, *dict.fromkeys(path for _, _, *paths in questions for path in paths)]
+
+
+def _part(lines: Sequence[str], values: Sequence[str]) -> list[str]:
+    _, shown, *paths = values
+    own = set(paths)
+    return [
+        line for line in lines
+        if (path := _path(line)) in own and (not line.startswith("T") or f"|{path}|" in shown)
+    ]  # fmt: skip
+
+
+def _path(line: str) -> str:
+    match line.split("\t"):
+        case ["P", _, _, _, _, _, path] | ["S", _, path] | ["T", path, _]:
+            return path
+    raise ValueError(line)
+
+
+_JOINT = Joint(_merged, _part)
 
 
 def _text(encoded: str) -> str:

@@ -1,6 +1,8 @@
 """How a fact asks a node: one shell script, its values as quoted arguments, a time limit on the node itself."""
 
 import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from pyinfra.api.command import QuoteString, StringCommand
 
@@ -9,13 +11,36 @@ END = "gpupool-end"
 _LIMITED = re.compile(r"\btimeout -s KILL (\d+) sh -c ")
 
 
-def ask(text: str, *values: str, limit: int = 60) -> StringCommand:
-    """Run `text` under sh with `values` as $1, $2, …; it is killed on the node after `limit` seconds."""
-    # a hung NFS server hangs stat for ever; a dead look is better than a run that never ends
-    return StringCommand(
-        "timeout", "-s", "KILL", str(limit), "sh", "-c", QuoteString(f"{text.strip()}\necho {END}"), "sh",
-        *(QuoteString(value) for value in values),
-    )  # fmt: skip
+@dataclass(frozen=True)
+class Joint:
+    """How several questions of the same script are asked as one.
+
+    `merge` returns the values of the one question from those of all, None where that cannot be; `part` returns of the
+    lines of its answer those that answer the question with these values. ValueError if a line makes no sense.
+    """
+
+    merge: Callable[[Sequence[Sequence[str]]], Sequence[str] | None]
+    part: Callable[[Sequence[str], Sequence[str]], list[str]]
+
+
+class Question(StringCommand):
+    """The command of a fact; see `ask`."""
+
+    def __init__(self, text: str, values: Sequence[str], limit: int, joint: Joint | None) -> None:
+        # a hung NFS server hangs stat for ever; a dead look is better than a run that never ends
+        super().__init__(
+            "timeout", "-s", "KILL", str(limit), "sh", "-c", QuoteString(f"{text.strip()}\necho {END}"), "sh",
+            *(QuoteString(value) for value in values),
+        )  # fmt: skip
+        self.text, self.values, self.limit, self.joint = text, tuple(values), limit, joint
+
+
+def ask(text: str, *values: str, limit: int = 60, joint: Joint | None = None) -> Question:
+    """Run `text` under sh with `values` as $1, $2, …; it is killed on the node after `limit` seconds.
+
+    With `joint` the engine may ask several questions of this script in one.
+    """
+    return Question(text, values, limit, joint)
 
 
 def limit_of(command: str) -> int | None:

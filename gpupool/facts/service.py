@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pyinfra.api.command import StringCommand
 
 from gpupool.facts.look import Look
-from gpupool.facts.script import ask
+from gpupool.facts.script import Joint, ask
 from gpupool.shell import shell_file
 
 #: Where the stamps stand: one file a unit, first line the invocation, then what sha256sum says of its files.
@@ -49,7 +49,7 @@ class Unit(Look[UnitState]):
 
     def command(self, unit: str, paths: Sequence[str] = ()) -> StringCommand:
         """Ask for the unit, its stamp and its files at once."""
-        return ask(_LOOK, unit, STAMPS, *paths)
+        return ask(_LOOK, STAMPS, unit, "--", *paths, joint=_JOINT)
 
     def read(self, lines: list[str]) -> UnitState:
         """Read the answer."""
@@ -59,10 +59,10 @@ class Unit(Look[UnitState]):
         for line in lines:
             kind, rest = line.split("\t", 1)
             if kind == "U":
-                key, _, value = rest.partition("=")
+                key, _, value = rest.split("\t", 1)[1].partition("=")
                 shown[key] = value
             elif kind == "S":
-                stamp.append(rest)
+                stamp.append(rest.split("\t", 1)[1])
             else:
                 sha256, written, path = rest.split("\t", 2)
                 files[path] = WatchedFile(sha256, float(written))
@@ -77,6 +77,27 @@ class Unit(Look[UnitState]):
             stamp_sums={path: sha256 for sha256, _, path in (line.partition("  ") for line in stamp[1:])},
             files=files,
         )
+
+
+def _merged(questions: Sequence[Sequence[str]]) -> Sequence[str]:
+    units = dict.fromkeys(unit for _, unit, *_ in questions)
+    return [STAMPS, *units, "--", *dict.fromkeys(path for _, _, _, *paths in questions for path in paths)]
+
+
+def _part(lines: Sequence[str], values: Sequence[str]) -> list[str]:
+    _, unit, _, *paths = values
+    own = {("U", unit), ("S", unit), *(("F", path) for path in paths)}
+    return [line for line in lines if _about(line) in own]
+
+
+def _about(line: str) -> tuple[str, str]:
+    kind, rest = line.split("\t", 1)
+    if kind == "F":
+        return kind, rest.split("\t", 2)[2]
+    return kind, rest.split("\t", 1)[0]
+
+
+_JOINT = Joint(_merged, _part)
 
 
 class UnitFiles(Look[dict[str, str]]):

@@ -1,11 +1,22 @@
 #!/bin/sh
-# Prints what systemd says of a unit and of the files it reads. $1 unit, $2 folder of stamps, $3... files.
-# With tabs between: U KEY=VALUE, S line of the unit's stamp, F sha256 (- where there is none) mtime path.
+# Prints what systemd says of units and of the files they read. $1 folder of stamps, $2... units, --, files.
+# With tabs between: U unit KEY=VALUE, S unit line of its stamp, F sha256 (- where there is none) mtime path.
 
-unit=$1 stamps=$2; shift 2
+stamps=$1 units=; shift
+while [ "$1" != -- ]; do
+  if [ -e "$stamps"/"$1" ]; then
+    while IFS= read -r line; do printf 'S\t%s\t%s\n' "$1" "$line"; done <"$stamps"/"$1"
+  fi
+  units="$units $1"; shift
+done
+shift
 shown=LoadState,ActiveState,UnitFileState,NeedDaemonReload,InvocationID,InactiveExitTimestamp
-systemctl show --timestamp=us+utc -p $shown -- "$unit" | sed 's/^/U\t/'
-[ ! -e "$stamps"/"$unit" ] || sed 's/^/S\t/' "$stamps"/"$unit"
+# a block for each, in the order of the names; a name has no blank in it
+# shellcheck disable=SC2086
+systemctl show --timestamp=us+utc -p $shown -- $units | units=$units awk '
+  BEGIN { RS = ""; FS = "\n"; split(ENVIRON["units"], unit, " ") }
+  { for (at = 1; at <= NF; at++) printf "U\t%s\t%s\n", unit[NR], $at }
+  END { exit(split(ENVIRON["units"], unit, " ") > 1 && NR != length(unit)) }' || exit 1
 for path in "$@"; do
   shift
   if [ -f "$path" ]; then set -- "$@" "$path"; else printf 'F\t-\t0\t%s\n' "$path"; fi

@@ -1,12 +1,17 @@
 """Users and groups of a node, as its name service knows them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyinfra.api.command import StringCommand
 
 from gpupool.facts.look import Look
 from gpupool.facts.script import ask
+from gpupool.shell import shell_file, values
+
+#: Ends of access that gpupool has set, one a line: NAME:DAYS. Another's are left alone.
+ENDS = "/var/lib/gpupool/ends"
+_LOOK = values(ends=ENDS) + shell_file(__package__, "users.sh")
 
 
 @dataclass(frozen=True)
@@ -30,10 +35,15 @@ class GroupState:
 
 @dataclass(frozen=True)
 class AccountState:
-    """Users and groups by name."""
+    """Users and groups by name; `ends` are users' first days without log-in, `set_ends` those that we have set.
+
+    Both count days since 1970, as shadow(5) does.
+    """
 
     users: dict[str, UserState]
     groups: dict[str, GroupState]
+    ends: dict[str, int] = field(default_factory=dict)
+    set_ends: dict[str, int] = field(default_factory=dict)
 
 
 class Accounts(Look[AccountState]):
@@ -41,22 +51,20 @@ class Accounts(Look[AccountState]):
 
     def command(self, users: Sequence[str] = (), groups: Sequence[str] = ()) -> StringCommand:
         """Ask for all at once; a number finds whoever has that number."""
-        # getent without keys would list everybody: "root" is always there and always asked for
-        return ask(
-            'cut=$1; shift; n=0; for key in "$@"; do shift; n=$((n+1)); if [ $n -le "$cut" ]; then '
-            'set -- "$@" "$key"; else group="${group-} $key"; fi; done\n'
-            "getent passwd root \"$@\" | sed 's/^/u:/'; getent group root ${group-} | sed 's/^/g:/'",
-            str(len(users)), *users, *groups,
-        )  # fmt: skip
+        return ask(_LOOK, str(len(users)), *users, *groups)
 
     def read(self, lines: list[str]) -> AccountState:
         """Read the answer."""
         users: dict[str, UserState] = {}
         groups: dict[str, GroupState] = {}
+        ends: dict[str, dict[str, int]] = {"s": {}, "e": {}}
         for line in lines:
             kind, name, *rest = line.split(":")
-            if kind == "u":
+            if kind in ends:
+                if rest[0]:
+                    ends[kind][name] = int(rest[0])
+            elif kind == "u":
                 users[name] = UserState(int(rest[1]), int(rest[2]), rest[3], rest[4], rest[5])
             else:
                 groups[name] = GroupState(int(rest[1]), tuple(member for member in rest[2].split(",") if member))
-        return AccountState(users, groups)
+        return AccountState(users, groups, ends["s"], ends["e"])

@@ -45,6 +45,7 @@ def of_model(name: str) -> tuple[Architecture, ...]:
     return tuple(architectures()[known] for known in dict.fromkeys(capabilities))
 
 
+@cache
 def pattern(declared: str) -> str:
     """Return the regular expression of the names that GPUs of a model have by themselves, in lower case, words alone.
 

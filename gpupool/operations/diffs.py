@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 from gpupool.operations.ambient import this_host
 
 _changes: WeakKeyDictionary[Any, dict[str | None, dict[str, str | None]]] = WeakKeyDictionary()
+_notes: WeakKeyDictionary[Any, dict[str, None]] = WeakKeyDictionary()
 
 
 def diff_of(current: str | None, wanted: str, path: str) -> str:
@@ -30,6 +31,16 @@ def record(changes: Mapping[str, str | None]) -> None:
     """
     host = this_host()
     _changes.setdefault(host, {})[host.current_op_hash] = dict(changes)
+
+
+def note(text: str) -> None:
+    """Remember what people are told of the current host besides changes; said twice, it is told once."""
+    _notes.setdefault(this_host(), {})[text] = None
+
+
+def notes(host: Any) -> tuple[str, ...]:
+    """Hand over what was noted of a host, and forget it."""
+    return tuple(_notes.pop(host, {}))
 
 
 def take(host: Any, op_hash: str | None) -> dict[str, str | None]:

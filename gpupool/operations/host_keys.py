@@ -42,8 +42,9 @@ def known(nodes: Mapping[str, str]) -> Commands:
     with turn(host):
         try:
             read[host.name] = read.get(host.name) or look(HostKeys, "the host keys")
-        finally:
+        except Exception:
             read.setdefault(host.name, ())  # all nodes ask: only the first one waits for what does not answer
+            raise
     keys = {name: read[name] if name in read else _ask(state, name, read) for name in nodes}
     if not all(keys.values()):
         before = look(KnownHosts, KNOWN)

@@ -1,14 +1,16 @@
 """Users and groups with the same numbers everywhere: one look, one command, and nothing is ever deleted."""
 
 import shlex
+from datetime import date
 
 from gpupool import unix
-from gpupool.facts.users import Accounts, AccountState
+from gpupool.facts.users import ENDS, Accounts, AccountState
 from gpupool.operations.ambient import this_host
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.work import Work
 from gpupool.wanted import User
 
+_DAY_0 = date(1970, 1, 1).toordinal()
 _CHUNK = 200  # commands in one remote call: far below the 128 KiB that one argument may have
 
 
@@ -38,10 +40,11 @@ def groups(wanted: dict[str, int]) -> Commands:
 
 @operation
 def users(wanted: list[User], managed_groups: list[str] | None = None) -> Commands:
-    """Make users, without homes, and bring primary group, further groups, home, shell and comment in line.
+    """Make users, without homes, and bring primary group, further groups, home, shell, comment and end in line.
 
     Never deletes a user and never changes a uid: that is refused in words. Membership is added; it is taken away
-    only from the groups named in `managed_groups`.
+    only from the groups named in `managed_groups`. Who was locked by hand stays locked: an end is only brought nearer,
+    or put off where it was set here.
     """
     managed = managed_groups or []
     if wrong := _wrong(wanted):
@@ -55,6 +58,7 @@ def users(wanted: list[User], managed_groups: list[str] | None = None) -> Comman
     work = Work()
     for user in wanted:
         _compare(user, state, managed, work)
+    _compare_ends(wanted, state, work)
     yield from work.carry_out(f"{len(wanted)} users: as wanted", "set -e", at_once=_CHUNK)
 
 
@@ -97,9 +101,32 @@ def _compare(user: User, state: AccountState, managed: list[str], work: Work) ->
         if group not in member and group != user.group:
             work.lines.append(f"gpasswd -a {name} {shlex.quote(group)} >/dev/null")
             work.changes[f"user {user.name} in group {group}"] = None
-    for group in sorted(member & set(managed) - set(user.groups)):
+    for group in sorted(member & set(managed) - {user.group, *user.groups}):
         work.lines.append(f"gpasswd -d {name} {shlex.quote(group)} >/dev/null")
         work.changes[f"user {user.name} no longer in group {group}"] = None
+
+
+def _compare_ends(wanted: list[User], state: AccountState, work: Work) -> None:
+    """Have accounts expire on their day (shadow(5)), and keep a record of those that were set here."""
+    names = {user.name for user in wanted}
+    kept = {name: day for name, day in state.set_ends.items() if name not in names}
+    for user in wanted:
+        now, ours = state.ends.get(user.name), state.set_ends.get(user.name)
+        goal = date.fromisoformat(user.ends).toordinal() - _DAY_0 if user.ends else None
+        what = f"access of user {user.name}"
+        if goal is None:
+            if now is not None and now == ours:
+                work.do(what, "no end any more", "usermod", "-e", "", "--", user.name)
+        elif now is None or now > goal or (now == ours and now != goal):
+            work.do(what, f"until the day before {user.ends}", "usermod", "-e", user.ends, "--", user.name)
+            kept[user.name] = goal
+        elif now == ours:
+            kept[user.name] = goal
+    if kept != state.set_ends:
+        text = "".join(f"{name}:{day}\n" for name, day in kept.items())
+        work.run("mkdir", "-p", "-m", "0755", ENDS.rpartition("/")[0])
+        work.lines.append(f"printf %s {shlex.quote(text)} > {ENDS}.new && mv {ENDS}.new {ENDS}")
+        work.changes.setdefault("record of ends of access", None)
 
 
 def _wrong(wanted: list[User]) -> str | None:

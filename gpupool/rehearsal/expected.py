@@ -1,5 +1,6 @@
 """What an inventory promises, worked out from the Cluster alone: the rehearsal never asks what was compiled from it."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -17,6 +18,23 @@ class Lab:
     cap: int
     members: tuple[User, ...]
     group: Amounts
+    partition: str
+
+
+@dataclass(frozen=True)
+class Estate:
+    """What a lab with people owns otherwise: nodes, each with a partition for it; GPUs by type; logical CPUs.
+
+    `partition` is where jobs go that claim GPUs or CPUs.
+    """
+
+    name: str
+    members: tuple[User, ...]
+    group: Amounts
+    nodes: tuple[str, ...]
+    partitions: Mapping[str, str]
+    types: Mapping[str, int]
+    cpus: int | None
     partition: str
 
 
@@ -77,11 +95,56 @@ class Expected:
         turn = 0
         for account in self.cluster.accounts.values():
             cap = account.limits.group.gpu
-            members = tuple(user for user in self.cluster.users.values() if user.account == account.name)
-            open_to = [it for it in self.owners if self.admits(it, account.name)]
-            if cap and members and open_to:
-                yield Lab(account.name, cap, members, account.limits.group, self._home(account, open_to, turn))
+            # GPUs of a type are an estate
+            if account.owns or not cap:
+                continue
+            home = self._claims_in(account, turn)
+            if home and (members := self._members(account.name, home)):
+                yield Lab(account.name, cap, members, account.limits.group, home.name)
                 turn += 1
+
+    def _claims_in(self, account: Account, turn: int) -> Partition | None:
+        """Return the partition where an account's people claim what is theirs; None where nobody may."""
+        open_to = [
+            it for it in self.owners if any(self.may(user, it, account.name) for user in self._own(account.name))
+        ]
+        return self.cluster.partitions[self._home(account, open_to, turn)] if open_to else None
+
+    def _own(self, account: str) -> list[User]:
+        return [user for user in self.cluster.users.values() if account in user.own_accounts]
+
+    def _members(self, account: str, home: Partition) -> tuple[User, ...]:
+        """Return who claims for a lab: those who have it as their default; else guests whom no limit of a user stops.
+
+        A limit of a user counts in all accounts together, so that nobody can reach it for two labs at once.
+        """
+        here = [user for user in self._own(account) if self.may(user, home, account)]
+        own = tuple(user for user in here if user.account == account)
+        return own or tuple(user for user in here if self.room(user, home, account) == Room())
+
+    @cached_property
+    def estates(self) -> tuple[Estate, ...]:
+        """Labs with people that own nodes, GPUs of a type or CPUs."""
+        return tuple(self._estates())
+
+    def _estates(self) -> Iterator[Estate]:
+        for account in self.cluster.accounts.values():
+            nodes = tuple(name for name in account.nodes if name in self.cluster.nodes)
+            home = self._claims_in(account, 0) if nodes or any(account.owns.values()) else None
+            members = self._members(account.name, home) if home else ()
+            if home is None or not members:
+                continue
+            types = {gpu: number for gpu, number in account.owns.items() if gpu in self.cluster.gpu_types and number}
+            open_to = [it for it in self.owners if self.admits(it, account.name)]
+            partitions = {name: it.name for it in reversed(open_to) for name in nodes if name in it.nodes}
+            yield Estate(account.name, members, account.limits.group, nodes, partitions, types,
+                         account.owns.get("cpu"), home.name)  # fmt: skip
+
+    @cached_property
+    def shared(self) -> tuple[Node, ...]:
+        """Nodes that run jobs and that no lab owns."""
+        owned = {name for account in self.cluster.accounts.values() for name in account.nodes}
+        return tuple(node for node in self.compute if node.name not in owned)
 
     def _home(self, account: Account, open_to: list[Partition], turn: int) -> str:
         # of the largest, none with a limit for each user; every second lab has its own, the others the common one
@@ -116,8 +179,9 @@ class Expected:
 
     def may(self, user: User, partition: Partition, account: str) -> bool:
         """Return whether this user may submit there with this account."""
-        mine = not partition.assigned or partition.name in user.partitions
-        return mine and account in user.accounts and self.admits(partition, account)
+        if user.ended_on(date.today()) or account not in user.accounts:
+            return False
+        return self.cluster.let_in(partition, user) and self.admits(partition, account)
 
     def people(self, partition: Partition) -> Iterator[tuple[User, str]]:
         """Return those who may submit to the partition, each with an account to do so."""
@@ -132,8 +196,7 @@ class Expected:
 
     def default_qos(self, user: User, account: str) -> str | None:
         """Return the QoS of a job that names none; None where the inventory has no QoS."""
-        default = next((name for name, qos in self.cluster.qos.items() if qos.default), None)
-        return self.cluster.qos_of(account) or default
+        return self.cluster.qos_of(account) or self.cluster.default_qos
 
     def room(self, user: User, partition: Partition, account: str, qos: str | None = None) -> Room:
         """Return what the user may hold in the partition: its own limit, or else the QoS', and the account's."""
@@ -161,10 +224,20 @@ class Expected:
         first = next((it for it in asked if it is not None), None)  # Slurm takes the nearest to the job
         return min((it for it in (partition.max_time, first) if it is not None), default=None)
 
-    def qos_for(self, user: User, partition: Partition) -> tuple[str, ...]:
-        """Return the QoS that the user may ask for in the partition."""
+    def unasked(self, partition: Partition, qos: str | None, account: str) -> int | None:
+        """Return the time of a job without --time there, in seconds; None without an end."""
+        both = (partition.default_time, self.wall(partition, qos, account))
+        return min((it for it in both if it is not None), default=None)
+
+    def least_gpus(self, partition: Partition, qos: str | None = None) -> int:
+        """Return how many GPUs a job there must ask for, with a QoS or its user's default."""
+        of_qos = self.cluster.qos.get(qos or "")
+        return partition.limits.per_job_least.gpu or (of_qos and of_qos.limits.per_job_least.gpu) or 0
+
+    def qos_for(self, user: User, partition: Partition, account: str) -> tuple[str, ...]:
+        """Return the QoS that the user may ask for in the partition, for a job of the account."""
         today = date.today()
-        return tuple(it for it in user.qos_on(today) if not partition.allow_qos or it in partition.allow_qos)
+        return tuple(it for it in user.qos_on(today, account) if not partition.allow_qos or it in partition.allow_qos)
 
     @cached_property
     def cpus_per_gpu(self) -> Mapping[str, int]:
@@ -173,7 +246,7 @@ class Expected:
         return {
             gpu: min([told.get(gpu, told.get("default", share)), share])
             for gpu in self.cluster.gpu_types
-            if (share := min(node.cpus // node.gpu_count for node in self.compute if gpu in node.gpus))
+            if (share := min(node.job_cpus // node.gpu_count for node in self.compute if gpu in node.gpus))
         }
 
     @property
@@ -181,10 +254,16 @@ class Expected:
         """Whether a job must name the type of its GPUs."""
         return self.cluster.scheduler.untyped_gpus == "refuse"
 
-    @property
-    def gpu_type(self) -> str | None:
-        """The type that a job for any GPU names; None where it need name none."""
-        return next(iter(self.cluster.gpu_types), None) if self.typed else None
+    def type_in(self, partition: str) -> str | None:
+        """Return the type that a job for any GPU names in a partition; None where it need name none."""
+        return next(iter(self.types_in(partition)), None) if self.typed else None
+
+    def types_in(self, partition: str) -> Counter[str]:
+        """GPUs of a partition's nodes by type."""
+        counts: Counter[str] = Counter()
+        for name in self.cluster.partitions[partition].nodes:
+            counts.update(dict(self.cluster.nodes[name].gpus))
+        return counts
 
     @property
     def cancels(self) -> bool:

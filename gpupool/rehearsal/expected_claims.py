@@ -1,7 +1,7 @@
 """How labs claim what is theirs: their caps as jobs of three shapes, within every limit that the inventory sets."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from math import gcd
 
@@ -52,25 +52,26 @@ class Piece:
 
 def single(expected: Expected, lab: Lab, count: int | None = None) -> list[Wish]:
     """Return a lab's cap, or `count` GPUs, in jobs of one GPU with memory and CPUs as Slurm gives them."""
-    return hand_out(expected, lab, [Piece(1)] * (lab.cap if count is None else count))
+    kind = expected.type_in(lab.partition)
+    return hand_out(expected, lab, [Piece(1, None, kind)] * (lab.cap if count is None else count))
 
 
 def singles(expected: Expected) -> dict[str, list[Wish]]:
     """Return every lab's cap in jobs of one GPU; each on a type where jobs must name one."""
     if not expected.typed:
         return {lab.name: single(expected, lab) for lab in expected.labs}
-    supply = Counter({Piece(1, None, gpu): count for gpu, count in _gpus(expected).items()})
-    return {lab.name: hand_out(expected, lab, list(_take(lab, supply, lab.cap))) for lab in expected.labs}
+    pieces = _taken(expected, Counter({Piece(1, None, gpu): count for gpu, count in _gpus(expected).items()}))
+    return {lab.name: hand_out(expected, lab, pieces[lab.name]) for lab in expected.labs}
 
 
 def evenly(expected: Expected) -> dict[str, list[Wish]]:
     """Return every lab's cap in single jobs as large as fits every cap and every node without a rest."""
-    sizes = [node.gpu_count for node in expected.compute if node.gpus] + [lab.cap for lab in expected.labs]
+    sizes = [node.gpu_count for node in expected.shared if node.gpus] + [lab.cap for lab in expected.labs]
     size = gcd(*sizes)
-    types = Counter({Piece(size, None, gpu): count // size for gpu, count in _gpus(expected).items()})
+    typed = _taken(expected, Counter({Piece(size, None, gpu): count // size for gpu, count in _gpus(expected).items()}))
     claims = {}
     for lab in expected.labs:
-        pieces = list(_take(lab, types, lab.cap)) if expected.typed else [Piece(size)] * (lab.cap // size)
+        pieces = typed[lab.name] if expected.typed else [Piece(size)] * (lab.cap // size)
         wishes = hand_out(expected, lab, pieces)
         # one by one: Slurm evicts for one task of an array at a time
         claims[lab.name] = [replace(wish, count=1) for wish in wishes for _ in range(wish.count)]
@@ -82,23 +83,24 @@ def with_cpus(expected: Expected) -> dict[str, list[Wish]]:
     supply = Counter(
         {Piece(1, expected.cpus_per_gpu.get(gpu) or None, gpu): count for gpu, count in _gpus(expected).items()}
     )
-    return {lab.name: hand_out(expected, lab, list(_take(lab, supply, lab.cap))) for lab in expected.labs}
+    pieces = _taken(expected, supply)
+    return {lab.name: hand_out(expected, lab, pieces[lab.name]) for lab in expected.labs}
 
 
 def whole_nodes(expected: Expected) -> tuple[dict[str, list[Wish]], dict[str, list[Wish]]]:
     """Return every lab's cap in jobs for all GPUs of a node, with their CPUs; and the rest of the caps, for later."""
     supply: Counter[Piece] = Counter()
-    for node in expected.compute:
+    for node in expected.shared:
         for gpu, count in node.gpus.items():
             supply[Piece(count, expected.cpus_per_gpu.get(gpu, 0) * count or None, gpu)] += 1
-    first: dict[str, list[Piece]] = {lab.name: list(_take(lab, supply, lab.cap)) for lab in expected.labs}
+    first = _taken(expected, supply)
     free = sorted(supply.elements(), key=lambda it: it.gpus)
     rest: dict[str, list[Piece]] = {}
-    for lab in expected.labs:
-        left = lab.cap - sum(it.gpus for it in first[lab.name])
+    for lab in _choosiest_first(expected):
+        left, types = lab.cap - sum(it.gpus for it in first[lab.name]), expected.types_in(lab.partition)
         rest[lab.name] = []
-        while left and free:
-            piece = next((it for it in free if it.gpus >= left), free[-1])
+        while left and (fits := [it for it in free if it.gpu_type in types]):
+            piece = next((it for it in fits if it.gpus >= left), fits[-1])
             gpus = min(left, piece.gpus)
             each = piece.cpus // piece.gpus if piece.cpus else 0
             rest[lab.name].append(Piece(gpus, each * gpus or None, piece.gpu_type))
@@ -116,16 +118,30 @@ def whole_nodes(expected: Expected) -> tuple[dict[str, list[Wish]], dict[str, li
 
 def _gpus(expected: Expected) -> Counter[str]:
     counts: Counter[str] = Counter()
-    for node in expected.compute:
+    for node in expected.shared:
         counts.update(dict(node.gpus))
     return counts
 
 
-def _take(lab: Lab, supply: Counter[Piece], left: int) -> Iterator[Piece]:
+def _choosiest_first(expected: Expected) -> list[Lab]:
+    """Return the labs, those first whose partition has the fewest types: the others find more."""
+    return sorted(expected.labs, key=lambda it: len(expected.types_in(it.partition)))
+
+
+def _taken(expected: Expected, supply: Counter[Piece]) -> dict[str, list[Piece]]:
+    """Take each lab's cap out of a supply, of types that its partition has."""
+    return {
+        lab.name: list(_take(lab, supply, lab.cap, expected.types_in(lab.partition)))
+        for lab in _choosiest_first(expected)
+    }
+
+
+def _take(lab: Lab, supply: Counter[Piece], left: int, types: Container[str | None]) -> Iterator[Piece]:
     """Take pieces for so many GPUs: those with many CPUs as long as the lab's share of CPUs lasts for all."""
     share = lab.group.cpu
     while left:
-        available = sorted((it for it in supply if supply[it] > 0 and it.gpus <= left), key=lambda it: it.cpus or 0)
+        there = (it for it in supply if supply[it] > 0 and it.gpus <= left and it.gpu_type in types)
+        available = sorted(there, key=lambda it: it.cpus or 0)
         if not available:
             return
         least = (available[0].cpus or 1) / available[0].gpus
@@ -202,5 +218,11 @@ def one_more(expected: Expected, lab: Lab) -> Wish:
     where = lifted[-1].name if lifted and free is None else lab.partition
     user = free or lab.members[0].name
     return Wish(
-        lab.name, user, lab.name, where, gpu_type=expected.gpu_type, owned=where == lab.partition, more=("--mem=10M",)
+        lab.name,
+        user,
+        lab.name,
+        where,
+        gpu_type=expected.type_in(where),
+        owned=where == lab.partition,
+        more=("--mem=10M",),
     )

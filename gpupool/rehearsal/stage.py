@@ -181,7 +181,7 @@ class Stage:
         evicted: dict[str, int] = {}
         for job in scene.jobs:
             user = self.expected.cluster.users.get(job.user)
-            lab = user.account if user else job.account
+            lab = user.account if user and job.account not in user.own_accounts else job.account
             if job.state == "PENDING" and job.restarts:
                 evicted[lab] = evicted.get(lab, 0) + job.gpus
             elif job.state in RUNS:

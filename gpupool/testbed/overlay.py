@@ -49,6 +49,9 @@ def stand_in(
         # a machine has no way to docker, which would have to switch the others
         nodes = {name: replace(node, elastic=False) for name, node in nodes.items()}
     vm_choice.ensure_fit(cluster, nodes, machines, cgroup)
+    true_cpus = vm_choice.true_cpus(nodes, machines)
+    if true_cpus:
+        nodes = {name: _with_its_own_disk(node) for name, node in nodes.items()}
     emulated = all(node.name in machines for node in nodes.values() if node.has("compute"))
     pool = sum(node.gpu_count for node in nodes.values() if node.has("compute"))
     parameters = {**_recount(cluster), **cluster.slurm.parameters}
@@ -87,9 +90,16 @@ def stand_in(
             cgroup="v2" if emulated else cgroup,
             shared=SHARED,
             machines=frozenset(machines),
-            cpus="real" if vm_choice.true_cpus(nodes, machines) else "claimed",
+            cpus="real" if true_cpus else "claimed",
         ),
     )
+
+
+def _with_its_own_disk(node: Node) -> Node:
+    """Return a node without the disk that the inventory claims: slurmd measures a machine's own, which is smaller."""
+    if node.hardware is None or node.hardware.local_disk is None:
+        return node
+    return replace(node, hardware=node.hardware.model_copy(update={"local_disk": None}))
 
 
 def _cloud(cluster: Cluster, overlay: Testbed) -> Cloud | None:
@@ -101,7 +111,8 @@ def _cloud(cluster: Cluster, overlay: Testbed) -> Cloud | None:
 
 def _recount(cluster: Cluster) -> dict[str, str]:
     """Return how often shares are counted anew, in minutes: less than one Slurm does not do."""
-    return {"PriorityCalcPeriod": "1"} if cluster.scheduler.fairshare == "accounts" else {}
+    said = any(key.lower() == "prioritycalcperiod" for key in cluster.slurm.parameters)
+    return {"PriorityCalcPeriod": "1"} if cluster.scheduler.fairshare == "accounts" and not said else {}
 
 
 def _software(software: Software, overlay: Testbed) -> Software:

@@ -1,6 +1,7 @@
 """What every node has."""
 
 import time
+from datetime import date
 from typing import NamedTuple
 
 from testinfra.host import Host
@@ -70,6 +71,14 @@ def test_who_left_the_inventory_cannot_log_in(cluster: Cluster, node: Node, host
     assert not open_, (
         f"not in the inventory, and may log in: {', '.join(open_)} (to end that: usermod --expiredate 1 {open_[0]})"
     )
+
+
+def test_whose_access_has_ended_cannot_log_in(cluster: Cluster, node: Node, host: Host) -> None:
+    ended = [user.name for user in cluster.users.values() if user.ended_on(date.today())]
+    lines = host.check_output("getent shadow").splitlines() if ended else []
+    ends = {entry[0]: entry[7] for entry in (line.split(":") for line in lines)}
+    open_ = [name for name in ended if not ends.get(name) or int(ends[name]) > time.time() // 86400]
+    assert not open_, f"their `until` is over, and they may log in: {', '.join(open_)} (`gpupool apply` ends that)"
 
 
 class _User(NamedTuple):

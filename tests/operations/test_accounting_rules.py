@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from gpupool.facts.accounting import empty
-from gpupool.facts.limits import QOS_FIELDS, parse
 from gpupool.operations.accounting import difference, held, normal
+from gpupool.operations.accounting.removal import left
+from gpupool.slurm_keys.limits import QOS_FIELDS, parse
 from tests.operations.slurmdbd import Slurmdbd
 
 SOME_TRES = some.fixed_dictionaries({}, optional={"cpu": some.integers(1, 9), "gres/gpu:a40": some.integers(1, 9)})
@@ -215,3 +216,45 @@ def test_thousands_who_leave_are_a_handful_of_commands() -> None:
     slurmdbd = Slurmdbd()
     reconcile(slurmdbd, normal({"cluster": "gp", "accounts": {"la": {}}, "users": users}))
     assert len(difference(slurmdbd.entities(), normal({"cluster": "gp", "accounts": {"la": {}}}))) == 6
+
+
+def _others() -> dict[str, Any]:
+    """Return what a cluster holds after another system has added to it: users, accounts below, QoS and limits."""
+    theirs = {"accounts": {"la": {}, "ld": {"parent": "la", "MaxJobs": 3, "QOS": ["qc"]}, "lc": {}}}
+    users = {
+        "tom": {"accounts": {"ld": {}, "la": {"MaxSubmit": 7}}, "default_account": "la"},
+        "eve": {"accounts": {"lc": {}}},
+    }
+    return normal({"cluster": "gp", "qos": {"qb": {}, "qc": {}}, **theirs, "users": users})
+
+
+OURS = {"accounts": {"la": {"exact": False, "GrpTRES": {"cpu": 4}, "coordinators": ["ada"]}},
+        "users": {"ada": {"accounts": {"la": {"MaxSubmit": 2}}}}}  # fmt: skip
+
+
+def test_of_an_account_that_another_system_keeps_nothing_goes_but_what_is_outside_of_it_does() -> None:
+    slurmdbd = Slurmdbd()
+    reconcile(slurmdbd, _others())
+    goal = normal({"cluster": "gp", **OURS})
+    reconcile(slurmdbd, goal)
+    now = slurmdbd.entities()
+    assert set(now["accounts"]) == {"root", "la", "ld"}
+    assert now["accounts"]["la"]["GrpTRES"] == {"cpu": 4}
+    assert now["accounts"]["ld"]["MaxJobs"] == 3
+    assert now["users"]["tom"]["accounts"]["la"]["MaxSubmit"] == 7
+    assert "eve" not in now["users"]
+    assert set(now["qos"]) - {"normal"} == {"qc"}
+    assert left(now, goal) == ["account ld", "user tom in account ld", "user tom in account la"]
+    assert difference(now, goal) == []
+
+
+def test_where_another_system_keeps_all_nothing_goes() -> None:
+    slurmdbd = Slurmdbd()
+    reconcile(slurmdbd, _others())
+    goal = normal({"cluster": "gp", "exact": False, "qos": {"qa": {}}, **OURS})
+    reconcile(slurmdbd, goal)
+    now = slurmdbd.entities()
+    assert set(now["accounts"]) == {"root", "la", "lc", "ld"}
+    assert set(now["qos"]) >= {"qa", "qb", "qc"}
+    assert set(left(now, goal)) > {"account lc", "user eve in account lc", "QoS qb"}
+    assert difference(now, goal) == []

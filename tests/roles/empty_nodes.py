@@ -14,6 +14,7 @@ from pyinfra.connectors.util import CommandOutput, OutputLine
 
 from gpupool.cluster.load import load
 from gpupool.compile.system.zfs import pools_for
+from gpupool.engine.ahead import READ
 from gpupool.facts.script import END
 from gpupool.target import Target
 from gpupool.testbed.overlay import stand_in
@@ -69,11 +70,16 @@ class EmptyNode(FakeConnector):
         self, command: str | StringCommand, print_output: bool = False, print_input: bool = False, **arguments: Any
     ) -> tuple[bool, CommandOutput]:
         raw = command if isinstance(command, str) else command.get_raw_value()
+        if raw == READ:
+            return True, CommandOutput(list(self._each(str(arguments["_stdin"]))))
+        return self._said(raw, str(arguments.get("_stdin", "")))
+
+    def _said(self, raw: str, text: str = "") -> tuple[bool, CommandOutput]:
         told = TOLD.setdefault(self.host.name, Told())
         looks = f"echo {END}" in raw
         if not looks:
             told.commands.append(raw)
-            told.texts.append(str(arguments.get("_stdin", "")))
+            told.texts.append(text)
         if (words := BROKEN.get(self.host.name)) and words in raw:
             return False, CommandOutput([OutputLine("stderr", "it is broken")])
         if raw.startswith("printf ") and raw.endswith(" >&2; exit 1"):  # an operation says no
@@ -82,6 +88,13 @@ class EmptyNode(FakeConnector):
         seen = [*queue, *_answer(raw, told), *self._pools(raw), *self._host_keys(raw), END] if looks else []
         lines = seen or _obey(raw, told)
         return True, CommandOutput([OutputLine("stdout", line) for line in lines])
+
+    def _each(self, script: str) -> Iterator[OutputLine]:
+        """Many questions in one command."""
+        mark = script.split()[-1]
+        for command in script.split(f" </dev/null\necho {mark}\n")[:-1]:
+            yield from self._said(command)[1]
+            yield OutputLine("stdout", mark)
 
     def _host_keys(self, raw: str) -> list[str]:
         if "ssh_host_" in raw:

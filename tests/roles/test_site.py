@@ -71,6 +71,13 @@ def test_a_plan_tells_nodes_nothing() -> None:
     assert not any(told.commands for told in empty_nodes.TOLD.values())
 
 
+@pytest.mark.parametrize("where", TARGETS)
+def test_a_plan_sends_each_node_a_handful_of_commands(where: str) -> None:
+    """One for what all operations begin with; more only for what an answer makes worth asking."""
+    report = run(TARGETS[where].hosts, SITE, execute=False)
+    assert {name: host.commands for name, host in report.hosts.items() if host.commands > 4} == {}
+
+
 def test_real_machines_get_the_time_and_no_stand_ins() -> None:
     for name, real in kept("machines").items():
         assert "Time" in real

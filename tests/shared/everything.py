@@ -17,6 +17,7 @@ def everything(folder: Path) -> dict[str, Any]:
     data["cluster"].pop("totals")
     del data["accounts"][1]["limits"]["group"]["mem"]
     del data["scheduler"]["default_memory"]["per_node"]
+    del data["slurm"]["exact_accounting"]  # caps of accounts that another system makes are not known
     uncapped = [it["name"] for it in data["accounts"] if it["kind"] != "lab"]
     for partition in data["partitions"]:
         if "allow_accounts" not in partition:
@@ -24,6 +25,9 @@ def everything(folder: Path) -> dict[str, Any]:
     data["cluster"] |= {"src": "L1", "inferred": ["name"]}
     data["examples"] = ["job.sh"]
     data["slurm"] |= {"state": "/srv/slurm"}
+    # of what Slurm's own words may say, some text
+    data["hardware"]["small"]["parameters"] = {"CpuBind": "core"}
+    data["slurm"]["cgroup"]["parameters"]["CgroupReleaseAgentDir"] = "/run/agents"
     # a user without a unix group, a purge, and a type of GPU for sbash: each is written somewhere of its own
     data["users"].append({"name": "u-optics1", "uid": 20009, "account": "physics.optics", "keys": []})
     data["access"]["password_login"] = True

@@ -57,6 +57,13 @@ def test_the_wheel_holds_every_shell_script_that_is_sent_to_a_node(built: Built)
     }
 
 
+def test_the_wheel_holds_every_table_of_slurms_keys(built: Built) -> None:
+    names = zipfile.ZipFile(built.wheel).namelist()
+    tables = {name for name in in_repository("gpupool") if name.endswith(".tsv")}
+    assert "slurm_keys/own.tsv" in tables
+    assert {name for name in names if name.endswith(".tsv")} == {f"gpupool/{name}" for name in tables}
+
+
 def test_the_source_distribution_holds_it_once(built: Built) -> None:
     with tarfile.open(built.sdist) as archive:
         members = archive.getmembers()
@@ -117,7 +124,7 @@ def test_init_leaves_a_folder_alone_that_is_not_empty(site: Installed) -> None:
 def test_render_writes_every_file(site: Installed) -> None:
     site.good("gpupool", "render", "my-site", "--out", "files")
     assert "ClusterName=example" in (site.home / "files" / "control" / "etc/slurm/slurm.conf").read_text()
-    assert (site.home / "files" / "accounting.json").exists()
+    assert (site.home / "files" / "accounting.cfg").exists()
 
 
 def test_schema_and_version(installed: Installed) -> None:

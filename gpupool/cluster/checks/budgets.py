@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.checks.site import Site
-from gpupool.cluster.checks.slurm_keys import BUDGET_KEYS
 from gpupool.cluster.complaints import Complaint
 from gpupool.cluster.schema.labs import Account
 from gpupool.cluster.slurm_versions import tells_shares
@@ -11,14 +10,6 @@ from gpupool.cluster.slurm_versions import tells_shares
 
 def _budgets(site: Site) -> Iterator[tuple[int, Account]]:
     return ((index, account) for index, account in enumerate(site.inventory.accounts) if account.budget is not None)
-
-
-def ensure_budgets_do_not_come_back(site: Site) -> Iterator[Complaint]:
-    """Slurm forgets usage by half in a week unless told otherwise: a budget is used once."""
-    for key in site.inventory.slurm.parameters if any(_budgets(site)) else ():
-        if key.lower() in BUDGET_KEYS:
-            message = f"with a {key} of its own accounts could get back what they have used of their budgets"
-            yield Complaint(("slurm", "parameters", key), message, "remove it, or the budgets")
 
 
 def ensure_budgets_are_charged(site: Site) -> Iterator[Complaint]:

@@ -11,9 +11,10 @@ def ensure_somebody_has_the_qos_of_partitions(site: Site) -> Iterator[Complaint]
     """Of the QoS that a partition allows, one is a user's, if only by a grant."""
     inventory = site.inventory
     had = {name for user in inventory.users for name in (*user.qos, *(grant.qos for grant in user.grants))}
-    accounts = {user.account for user in inventory.users} | {
+    accounts = {name for user in inventory.users for name in (user.account, *user.accounts)} | {
         it.name for it in inventory.accounts if it.members == "all"
     }
+    had |= {name for it in inventory.accounts if it.name in accounts for name in it.qos}
     for name, qos in inventory.qos.items():
         if (qos.everybody and not qos.default_for) or accounts & set(qos.default_for):
             had.add(name)

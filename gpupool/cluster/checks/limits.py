@@ -5,21 +5,13 @@ from collections.abc import Iterator, Mapping
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.schema.labs import Amounts, Limits, Partition, Qos
-from gpupool.cluster.units import format_duration, format_size
+from gpupool.cluster.units import format_size
 
 # what Slurm has no limit for
 _NOWHERE = {
-    "group_minutes": ("jobs", "wall"),
+    "group_minutes": ("jobs", "submitted", "wall"),
     "per_user": ("wall",),
-    "per_job": ("jobs",),
-}
-# keys of slurm.conf that are free, yet would undo what the inventory promises
-_UNDOING = {
-    "jobrequeue": "preempted jobs would be lost instead of requeued",
-    "overtimelimit": "jobs would run past their time limits",
-    "maxmempercpu": "GPU jobs without a memory request would be refused",
-    "maxmempernode": "whole-node jobs would be refused: use scheduler.max_memory",
-    "defaultqos": "the default QoS is set in `qos`",
+    "per_job": ("jobs", "submitted"),
 }
 
 
@@ -49,7 +41,7 @@ def ensure_slurm_has_the_limits(site: Site) -> Iterator[Complaint]:
             if getattr(amounts, key) is not None:
                 message = f"Slurm has no limit on {key} {kind.replace('_', ' ')}"
                 hint = (
-                    "use group, which limits it for an account" if key == "jobs" else "use per_job.wall or group.wall"
+                    "use per_job.wall or group.wall" if key == "wall" else "use group, which limits it for an account"
                 )
                 yield Complaint((*path, key), message, hint)
     for name, qos in site.inventory.qos.items():
@@ -58,15 +50,30 @@ def ensure_slurm_has_the_limits(site: Site) -> Iterator[Complaint]:
             yield Complaint(path, "duplicates max_wall", "keep one")
 
 
+def ensure_submitted_jobs_may_run(site: Site) -> Iterator[Complaint]:
+    """No more jobs run than are submitted, and the cluster's own limit on submitted jobs is above the others."""
+    most = site.inventory.scheduler.max_submitted_jobs
+    for path, kind, amounts, _ in _amounts(site):
+        if amounts.submitted is None or kind not in ("group", "per_user"):
+            continue
+        here = (*path, "submitted")
+        if amounts.jobs is not None and amounts.jobs > amounts.submitted:
+            message = f"is {amounts.submitted}, below jobs, which is {amounts.jobs}: running jobs count, too"
+            yield Complaint(here, message, "raise it, or remove jobs")
+        if kind == "per_user" and most is not None and amounts.submitted > most:
+            message = f"is {amounts.submitted}, but scheduler.max_submitted_jobs is {most}: this limit has no effect"
+            yield Complaint(here, message, severity="warning")
+
+
 def ensure_typed_limits_hold(site: Site) -> Iterator[Complaint]:
     """A limit on a GPU type is on one that is there, and jobs cannot pass it by naming no type."""
     existing = {gpu for entry in site.inventory.nodes if "compute" in entry.roles for gpu in entry.gpus}
     open_door = site.inventory.scheduler.untyped_gpus != "refuse"
-    for path, _, amounts, _ in _amounts(site):
+    for path, kind, amounts, _ in _amounts(site):
         for gpu in amounts.gpus:
             if gpu not in existing:
                 yield Complaint((*path, "gpus", gpu), f"no compute node has a GPU of type {gpu}")
-        if amounts.gpus and open_door:
+        if amounts.gpus and open_door and kind != "per_job_least":
             message = "a job that requests GPUs without a type bypasses a limit on a type"
             yield Complaint((*path, "gpus"), message, "set scheduler.untyped_gpus: refuse")
 
@@ -78,7 +85,7 @@ def ensure_limits_can_bind(site: Site) -> Iterator[Complaint]:
         if amounts.billing is not None and not charged:
             message = "no partition sets billing, so Slurm would bill CPUs only"
             yield Complaint((*path, "billing"), message, "set billing in the partitions", "warning")
-        if kind == "group_minutes":
+        if kind in ("group_minutes", "per_job_least"):
             continue
         pool = site.pool(nodes)
         for key, total in pool.items():
@@ -106,9 +113,11 @@ def ensure_fair_shares_count_gpus(site: Site) -> Iterator[Complaint]:
 
 def ensure_caps_are_not_hidden(site: Site) -> Iterator[Complaint]:
     """A group limit in a job's or a partition's QoS replaces an account's limit on the same resource."""
-    capped: dict[str, set[str]] = {"group": {"gpu"} if site.accounts_of_kind("lab") else set(), "group_minutes": set()}
-    if site.accounts_of_kind("lab"):
-        capped["group"] |= {key for key, each in site.inventory.scheduler.lab_share if each is not None}
+    owned = map(site.ownership.limits, site.ownership.owners)
+    capped: dict[str, set[str]] = {
+        "group": {key for amounts in owned for key, value in amounts if value not in (None, {})},
+        "group_minutes": set(),
+    }
     for account in site.inventory.accounts:
         for kind, keys in capped.items():
             keys |= {key for key, value in getattr(account.limits, kind) if value}
@@ -181,38 +190,3 @@ def _higher(one: Amounts, other: Amounts) -> Iterator[tuple[str, object, object]
         there = getattr(other, key)
         if isinstance(here, int) and isinstance(there, int) and here > there:
             yield key, here, there
-
-
-def ensure_default_time_fits(site: Site) -> Iterator[Complaint]:
-    """A job without --time gets the wall of its QoS or account: where its partition is shorter, it waits for ever."""
-    for name, qos in site.inventory.qos.items():
-        wall = qos.limits.per_job.wall if qos.max_wall is None else qos.max_wall
-        if not (qos.default or qos.default_for) or wall is None:
-            continue
-        partitions = [it for _, it in site.partitions() if not it.qos or name in it.qos]
-        if len({it.max_time for it in partitions}) > 1 or any(it.max_time and it.max_time < wall for it in partitions):
-            message = (
-                f"the default QoS {name} has a wall of {format_duration(wall)}, but some partitions have a shorter "
-                "max_time"
-            )
-            yield Complaint(("qos", name, "max_wall"), message, "jobs without --time could never run there: remove it")
-    for index, account in enumerate(site.inventory.accounts):
-        wall = account.limits.per_job.wall
-        for _, partition in site.partitions() if wall else ():
-            if wall and partition.max_time and partition.max_time < wall and site.admits(partition, account.name):
-                message = f"{format_duration(wall)} is longer than the max_time of partition {partition.name}"
-                hint = "jobs without --time could never run there: remove it"
-                yield Complaint(("accounts", index, "limits", "per_job", "wall"), message, hint)
-                break
-    for path, partition in site.partitions():
-        wall = partition.limits.per_job.wall
-        if wall and partition.max_time and wall != partition.max_time:
-            message = f"differs from max_time, which is {format_duration(partition.max_time)}"
-            yield Complaint((*path, "limits", "per_job", "wall"), message, "jobs without --time could never run")
-
-
-def ensure_parameters_undo_nothing(site: Site) -> Iterator[Complaint]:
-    """slurm.parameters has no key that takes back what the rest of the inventory promises."""
-    for key in site.inventory.slurm.parameters:
-        if why := _UNDOING.get(key.lower()):
-            yield Complaint(("slurm", "parameters", key), why, "remove it")

@@ -51,6 +51,9 @@ def ensure_selectors_name_nodes(site: Site) -> Iterator[Complaint]:
 def selectors(site: Site) -> Iterator[tuple[Path, str]]:
     """Return every selector of the inventory with its path."""
     inventory = site.inventory
+    for index, account in enumerate(inventory.accounts):
+        if isinstance(account.owns, str):
+            yield ("accounts", index, "owns"), account.owns
     for index, partition in enumerate(inventory.partitions):
         yield ("partitions", index, "nodes"), partition.nodes
     for index, tool in enumerate(inventory.tools):

@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.checks.site import Site
-from gpupool.cluster.checks.slurm_keys import HEALTH_KEYS, OWN_KEYS
 from gpupool.cluster.complaints import Complaint
-from gpupool.cluster.schema.labs import Partition
 from gpupool.unix import within
 
 
@@ -83,39 +81,6 @@ def ensure_the_arbiter_spares_owners(site: Site) -> Iterator[Complaint]:
             yield Complaint(path, f"{name} is not preemptable, so the arbiter must not end its jobs", "remove it")
 
 
-def ensure_overcap_stays_preemptable(site: Site) -> Iterator[Complaint]:
-    """An account without a cap holds GPUs of labs in preemptable partitions only."""
-    lasting = [partition for _, partition in site.partitions() if not partition.preemptable]
-    at_stake = {id(partition): _owners(site, partition, lasting) for partition in lasting}
-    for index, account in enumerate(site.inventory.accounts):
-        if site.capped(account):
-            continue
-        here = [it for it in lasting if at_stake[id(it)] and site.admits(it, account.name)]
-        if here:
-            labs = list(dict.fromkeys(lab for it in here for lab in at_stake[id(it)]))
-            places = ", ".join(it.name for it in here)
-            message = f"jobs of {account.name}, which has no cap, could hold GPUs of {_some(labs)} for good ({places})"
-            hint = (
-                f"give {account.name} a cap (limits.group.gpu), make the partition preemptable, or take these nodes out"
-            )
-            yield Complaint(("accounts", index), message, hint)
-
-
-def _owners(site: Site, partition: Partition, lasting: list[Partition]) -> tuple[str, ...]:
-    """Return the labs that own GPUs of a partition's nodes: they may use them somewhere, and not be preempted."""
-    limits = partition.limits
-    nodes = site.with_gpus & site.nodes_of(partition.nodes)
-    if not nodes or 0 in (limits.per_job.gpu, limits.per_user.gpu, limits.group.gpu):
-        return ()
-    owning = [lab.name for lab in site.accounts_of_kind("lab") if lab.contributed_gpus]
-    theirs = [it for it in lasting if not nodes.isdisjoint(site.nodes_of(it.nodes))]
-    return tuple(lab for lab in owning if any(site.admits(it, lab) for it in theirs))
-
-
-def _some(names: list[str]) -> str:
-    return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:2])} and {len(names) - 2} more labs"
-
-
 def ensure_accounts_rule_is_single(site: Site) -> Iterator[Complaint]:
     """A partition lists whom it allows or whom it denies, not both (Slurm ignores the second)."""
     for path, partition in site.partitions():
@@ -141,16 +106,6 @@ def ensure_isolated_nodes_stay_out(site: Site) -> Iterator[Complaint]:
         for name in chosen:
             if "compute" not in site.node_table.by_name[name].entry.roles:
                 yield Complaint((*path, "nodes"), f"{name} is not a compute node")
-
-
-def ensure_parameters_are_free(site: Site) -> Iterator[Complaint]:
-    """slurm.parameters does not set a key that gpupool writes itself."""
-    slurm = site.inventory.slurm
-    own = OWN_KEYS | HEALTH_KEYS if slurm.health and slurm.health.enabled else OWN_KEYS
-    for key in slurm.parameters:
-        if key.lower() in own:
-            message = f"{key} is written by gpupool from the rest of the inventory"
-            yield Complaint(("slurm", "parameters", key), message, "Slurm would take the last of the two lines")
 
 
 def ensure_testbed_can_stand(site: Site) -> Iterator[Complaint]:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.checks.site import Site
-from gpupool.cluster.checks.sums import real_memory
+from gpupool.cluster.checks.stakes import ANY, Stakes
 from gpupool.cluster.complaints import Complaint, Path
-from gpupool.cluster.schema.labs import Account
+from gpupool.cluster.ownership import Owner
 from gpupool.cluster.slurm_versions import keeps_cpus
 from gpupool.cluster.units import format_size
 
@@ -19,14 +19,13 @@ def ensure_kept_cpus_are_there(site: Site) -> Iterator[Complaint]:
         if kept and not keeps_cpus(version):
             message = f"Slurm {version} cannot reserve CPUs for GPUs: other jobs may take all of them"
             yield Complaint(path, message, "use 24.11 or later", "warning")
-        elif kept * gpus > shape.cpus:
-            yield Complaint(
-                path, f"{gpus} x {kept} CPUs reserved for the GPUs of {entry.name}, which has {shape.cpus} CPUs"
-            )
+        elif kept * gpus > shape.job_cpus:
+            there = f"{shape.job_cpus} CPUs" + (" for jobs" if shape.cores_kept else "")
+            yield Complaint(path, f"{gpus} x {kept} CPUs reserved for the GPUs of {entry.name}, which has {there}")
         if kept and len(entry.gpus) > 1:
             message = f"{entry.name} has {' and '.join(entry.gpus)}: Slurm can reserve CPUs for only one type per node"
             yield Complaint(path, message, "give this node its own hardware entry, without cpus_kept_per_gpu")
-    if site.machines and all(shape.cpus_kept_per_gpu * gpus == shape.cpus for _, shape, gpus in site.machines):
+    if site.machines and all(shape.cpus_kept_per_gpu * gpus == shape.job_cpus for _, shape, gpus in site.machines):
         message = "all CPUs of all nodes are reserved for GPUs: a job without GPUs can never run"
         yield Complaint(("hardware",), message, "reserve fewer", "warning")
 
@@ -65,8 +64,8 @@ def ensure_neighbours_leave_room(site: Site) -> Iterator[Complaint]:
         yield Complaint(path, message, "set per_gpu, and per_cpu for jobs without GPUs", "warning")
         return
     for entry, shape, gpus in site.machines:
-        memory = real_memory(shape.memory, inventory.slurm.memory_reserve)
-        free = max(0, shape.cpus - gpus * shape.cpus_kept_per_gpu) if shape.cpus_kept_per_gpu else 0
+        memory = shape.job_memory(inventory.slurm.memory_reserve)
+        free = max(0, shape.job_cpus - gpus * shape.cpus_kept_per_gpu) if shape.cpus_kept_per_gpu else 0
         worst = (gpus - 1) * max(most.per_gpu, default) + free * most.per_cpu
         if worst + default > memory:
             message = (
@@ -92,20 +91,22 @@ def ensure_labs_can_use_their_gpus(site: Site) -> Iterator[Complaint]:
     if share.cpu is not None and 1 <= share.cpu < most:
         message = f"a lab whose jobs use the {most} CPUs per GPU that warn_cpus_per_gpu allows cannot use all its GPUs"
         yield Complaint(("scheduler", "lab_share", "cpu"), message, severity="warning")
-    for index, lab in enumerate(inventory.accounts):
-        if lab.kind == "lab" and lab.contributed_gpus:
-            yield from _lab(site, index, lab, lab.contributed_gpus, default)
+    for owner in site.ownership.owners:
+        if owner.gpus:
+            yield from _lab(site, owner, default)
 
 
-def _lab(site: Site, index: int, lab: Account, cap: int, default: int) -> Iterator[Complaint]:
+def _lab(site: Site, owner: Owner, default: int) -> Iterator[Complaint]:
+    lab, index, cap = owner.account, owner.index, owner.gpus
     path: Path = ("accounts", index, "limits", "group")
+    said: Path = ("accounts", index, "contributed_gpus" if owner.number else "owns")
     group, share = lab.limits.group, site.inventory.scheduler.lab_share
     memory = cap * share.mem if group.mem is None and share.mem is not None else group.mem
     most = max((gpus for _, _, gpus in site.machines), default=0)
     types = {gpu for entry, _, _ in site.machines for gpu in entry.gpus}
     # Slurm counts a job that waits and names no memory as a whole node's against this limit
     reserve = site.inventory.slurm.memory_reserve
-    node = max((real_memory(shape.memory, reserve) for _, shape, _ in site.machines), default=0)
+    node = max((shape.job_memory(reserve) for _, shape, _ in site.machines), default=0)
     typed = sum(group.gpus.values()) if types and types <= group.gpus.keys() else None
     needs = {
         "cpu": (group.cpu, cap),
@@ -123,13 +124,13 @@ def _lab(site: Site, index: int, lab: Account, cap: int, default: int) -> Iterat
         message = (
             f"{lab.name} could not use its {cap} GPUs: its parent {above.name} is limited to {above.limits.group.gpu}"
         )
-        yield Complaint(("accounts", index, "contributed_gpus"), message)
-    own = {it.nodes for _, it in site.partitions() if not it.preemptable and site.admits(it, lab.name)}
-    gpus = site.gpus_of(frozenset(own))
-    if gpus is not None and gpus < cap:
-        message = (
-            f"{lab.name} has contributed {cap} GPUs, but the partitions where its jobs are not preempted have {gpus}"
-        )
-        yield Complaint(
-            ("accounts", index, "contributed_gpus"), message, "allow it in a partition that is not preemptable"
-        )
+        yield Complaint(said, message)
+    stakes = Stakes(site)
+    for what, own in (owner.types or {ANY: cap}).items() if stakes.certain else ():
+        there = stakes.amount(stakes.reach(lab.name) & stakes.pool, what)
+        if there < own:
+            verb, noun = ("owns", f"{what} GPUs") if owner.types else ("has contributed", "GPUs")
+            message = (
+                f"{lab.name} {verb} {own} {noun}, but the partitions where its jobs are not preempted have {there}"
+            )
+            yield Complaint(said, message, "allow it in a partition that is not preemptable")

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.node_table import NodeTable
+from gpupool.cluster.ownership import Ownership
 from gpupool.cluster.pools import Placed, pools_on
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.labs import Account, Partition
@@ -26,6 +27,11 @@ class Site:
     def accounts_of_kind(self, kind: str) -> list[Account]:
         """Return the accounts of a kind, in inventory order."""
         return [account for account in self.inventory.accounts if account.kind == kind]
+
+    @cached_property
+    def ownership(self) -> Ownership:
+        """What each lab owns."""
+        return Ownership(self.inventory, self.node_table)
 
     @cached_property
     def account_names(self) -> set[str]:
@@ -97,8 +103,8 @@ class Site:
         shapes = [shape for entry in entries if (shape := self.inventory.hardware.get(entry.hardware or ""))]
         return {
             "gpu": sum(sum(entry.gpus.values()) for entry in entries),
-            "cpu": sum(shape.cpus for shape in shapes),
-            "mem": sum(shape.memory for shape in shapes),
+            "cpu": sum(shape.job_cpus for shape in shapes),
+            "mem": sum(shape.nominal_memory for shape in shapes),
             "nodes": len(entries),
         }
 
@@ -127,18 +133,6 @@ class Site:
     def pools_on(self, node: str) -> tuple[Placed, ...]:
         """Return the ZFS pools of a node."""
         return pools_on(self.inventory.storage, node, self.nodes_of)
-
-    def capped(self, account: Account) -> bool:
-        """Return whether an account, or one above it, has a limit on GPUs; a lab always has."""
-        by_name = {it.name: it for it in self.inventory.accounts}
-        seen: set[str] = set()
-        here: Account | None = account
-        while here and here.name not in seen:
-            if here.kind == "lab" or here.limits.group.gpu is not None:
-                return True
-            seen.add(here.name)
-            here = by_name.get(here.parent or "")
-        return False
 
     def admits(self, partition: Partition, account: str) -> bool:
         """Return whether an account may submit to a partition."""

@@ -8,41 +8,15 @@ from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.units import format_size
 
 
-def real_memory(nominal: int, reserve: str) -> int:
-    """Return the MiB of a node that Slurm is told of, from its nominal MiB and `slurm.memory_reserve` (`3%`)."""
-    return nominal * (100 - int(reserve.rstrip("%"))) // 100
-
-
 def _compute(site: Site) -> list[Any]:
     return [node for node in site.node_table.nodes if "compute" in node.entry.roles]
-
-
-def ensure_caps_fit_the_pool(site: Site) -> Iterator[Complaint]:
-    """Labs' contributed GPUs add up to the GPUs of the compute nodes."""
-    labs = site.accounts_of_kind("lab")
-    if not labs:
-        return
-    gpus = sum(sum(node.entry.gpus.values()) for node in _compute(site))
-    caps = sum(lab.contributed_gpus or 0 for lab in labs)
-    if caps > gpus:
-        message = f"the labs' contributed_gpus add up to {caps}, but the compute nodes have {gpus} GPUs"
-        yield Complaint(("accounts",), message, "more GPUs are promised than exist")
-    elif caps < gpus:
-        message = f"the labs' contributed_gpus add up to {caps} of {gpus} GPUs; the rest have no owner"
-        yield Complaint(("accounts",), message, severity="warning")
-    for index, account in enumerate(site.inventory.accounts):
-        if account.kind == "lab" and account.contributed_gpus is None:
-            yield Complaint(("accounts", index), f"the lab {account.name} has no contributed_gpus", "0 if it has none")
-        if account.kind == "lab" and account.limits.group.gpu is not None:
-            message = "a lab's GPU cap comes from contributed_gpus"
-            yield Complaint(("accounts", index, "limits", "group", "gpu"), message, "remove it here")
 
 
 def ensure_gpus_have_slots(site: Site) -> Iterator[Complaint]:
     """A node has no more GPUs than its hardware has slots."""
     for index, node in enumerate(site.inventory.nodes):
         shape, gpus = site.inventory.hardware.get(node.hardware or ""), sum(node.gpus.values())
-        if shape and gpus > shape.gpu_slots:
+        if shape and shape.gpu_slots is not None and gpus > shape.gpu_slots:
             message = f"{gpus} GPUs, but {node.hardware} has {shape.gpu_slots} slots"
             yield Complaint(("nodes", index, "gpus"), message)
 
@@ -74,8 +48,8 @@ def ensure_default_memory_fits(site: Site) -> Iterator[Complaint]:
         shape = hardware.get(node.entry.hardware or "")
         if shape is None:
             continue
-        gpus, memory = sum(node.entry.gpus.values()), real_memory(shape.memory, site.inventory.slurm.memory_reserve)
-        for key, times in (("per_gpu", gpus), ("per_cpu", shape.cpus), ("per_node", max(1, gpus))):
+        gpus, memory = sum(node.entry.gpus.values()), shape.job_memory(site.inventory.slurm.memory_reserve)
+        for key, times in (("per_gpu", gpus), ("per_cpu", shape.job_cpus), ("per_node", max(1, gpus))):
             each = given.get(key)
             if each is None or each * times <= memory or (key, node.entry.hardware, gpus) in reported:
                 continue

@@ -7,10 +7,12 @@ from pydantic import AfterValidator, Field, field_validator
 
 from gpupool.cluster.quote import quoted
 from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, Nodes, Several, Word, one_line
+from gpupool.cluster.schema.parameters import Parameters
 from gpupool.cluster.units import Day, Duration, Size, Span
 
 UnixId = Annotated[int, Field(strict=True, ge=1000, le=60000)]
 Weight = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+OverLimit = Literal["refuse", "wait"]
 AccountKind = Literal["lab", "shared", "department", "group", "project"]
 _KEY = re.compile(
     r"(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-(ssh-ed25519|ecdsa-sha2-nistp256)@openssh\.com)"
@@ -40,7 +42,8 @@ class Amounts(Entry):
     mem: Size | None = None
     nodes: Count | None = None
     billing: Count | None = None
-    jobs: Count | None = None
+    jobs: Count | None = Field(None, description="Running jobs.")
+    submitted: Count | None = Field(None, description="Pending and running jobs; every array task counts.")
     wall: Duration | None = Field(None, description="Run time: of each job (per_job), or of all jobs together (group).")
 
 
@@ -51,24 +54,45 @@ class Limits(Entry):
     group_minutes: Amounts = Field(default_factory=Amounts, description="All jobs together, in resource minutes.")
     per_user: Amounts = Field(default_factory=Amounts, description="All jobs of one user together.")
     per_job: Amounts = Field(default_factory=Amounts)
+    per_job_least: Amounts = Field(
+        default_factory=Amounts, description="What each job must request at least; on QoS and partitions."
+    )
 
 
 class Account(Fact):
-    """A Slurm account. If its kind is lab, its GPU cap is the number of GPUs it contributed."""
+    """A Slurm account. If its kind is lab, its cap is what it owns: `contributed_gpus`, or `owns`."""
 
     name: Name
     kind: AccountKind
     gid: UnixId | None = Field(None, description="Creates a unix group with this gid for the account on every node.")
     parent: Name | None = None
     contributed_gpus: Count | None = None
+    owns: Nodes | Annotated[dict[Name, Count], Field(min_length=1)] | None = Field(
+        None,
+        description=(
+            "What a lab owns where it is not a number of GPUs of any type: nodes (`dm[01-02]`), or GPUs by type and "
+            "CPUs (`{a100: 8, cpu: 128}`)."
+        ),
+    )
     members: Literal["own", "all"] = Field("own", description="all: every user of the cluster is a member.")
+    most_members: Count | None = Field(None, description="`gpupool check` complains of more members than this.")
+    qos: tuple[Name, ...] = Field((), description="QoS of all its users, for their jobs in this account.")
     limits: Limits = Field(default_factory=Limits)
     budget: Count | None = Field(
         None, description="Hours of billing (partitions.billing) that it may use in all, with the accounts below it."
     )
     fairshare: Count | None = None
+    exact: Flag = Field(
+        True,
+        description="False: another system keeps this account in slurmdbd, too; its other members, limits and "
+        "accounts below it are left alone.",
+    )
     listed: Flag = Field(True, description="False: not in the table of accounts of the user guide.")
     tier: Literal["standard", "premium"] | None = None
+    parameters: Parameters = Field(
+        default_factory=dict,
+        description="Further limits of the account, as sacctmgr calls them: MaxJobs.",
+    )
 
 
 class Grant(Fact):
@@ -83,13 +107,17 @@ class User(Fact):
 
     name: Name
     uid: UnixId
-    account: Name
+    account: Name = Field(description="Default account, of jobs without --account; its group is the user's own.")
+    accounts: tuple[Name, ...] = Field((), description="Further accounts of the user, for jobs with --account.")
     full_name: Word | None = None
     coordinator: Flag = Field(False, description="Slurm coordinator of the account: may manage its members.")
     keys: tuple[PublicKey, ...] = Field((), description="Public SSH keys, one line each.")
     shell: AbsolutePath = "/bin/bash"
     qos: tuple[Name, ...] = Field((), description="QoS in addition to those that all users have.")
     grants: tuple[Grant, ...] = Field((), description="QoS until a day, that day included.")
+    until: Day | None = Field(
+        None, description="Last day of access; after it the user cannot submit jobs or log in. Files stay."
+    )
     partitions: tuple[Name, ...] = Field((), description="Partitions with `users: assigned` that the user may use.")
     default_partition: Name | None = None
     first_password: Literal["must_change"] | None = Field(
@@ -109,8 +137,14 @@ class Qos(Fact):
     )
     everybody: Flag = Field(True, description="False: only users whose entry lists it may use it.")
     max_wall: Span | None = None
+    over_limit: OverLimit | None = Field(
+        None, description="Jobs with this QoS that could never start; default: scheduler.over_limit."
+    )
     priority: Count = 0
     limits: Limits = Field(default_factory=Limits)
+    parameters: Parameters = Field(
+        default_factory=dict, description="Further settings of the QoS, as sacctmgr calls them: UsageFactor, Flags."
+    )
 
 
 class Partition(Fact):
@@ -120,6 +154,9 @@ class Partition(Fact):
     for_each: AccountKind | None = None
     nodes: Nodes
     max_time: Span | None = None
+    default_time: Span | None = Field(
+        None, description="Time limit of jobs without --time; default: scheduler.default_time, else max_time."
+    )
     max_nodes: Several | None = None
     tier: Count = Field(
         1, description="Slurm's PriorityTier: jobs of a higher tier start first, and may preempt those of a lower one."
@@ -128,13 +165,20 @@ class Partition(Fact):
     grace: Duration | None = Field(None, description="Time between the signal and the end of a preempted job.")
     allow_accounts: tuple[Word, ...] = Field((), description="Accounts that may submit; empty: all.")
     deny_accounts: tuple[Word, ...] = ()
+    allow_groups: tuple[Name, ...] = Field((), description="Unix groups whose members may submit; empty: all.")
     allow_lab_accounts: Flag = Field(False, description="Every lab's account, in addition to allow_accounts.")
     qos: tuple[Name, ...] = Field((), description="QoS that may be used; empty: all.")
     limits: Limits = Field(default_factory=Limits)
+    without_gpu: Word | None = Field(
+        None, description="Jobs that request no GPU: `refuse`, or the partition that they go to instead."
+    )
     lift: tuple[Literal["per_user"], ...] = Field((), description="Limits of the job's QoS that do not apply here.")
     billing: dict[Literal["cpu", "gpu", "mem"], Weight] = Field(default_factory=dict)
     users: Literal["all", "assigned"] = Field(
         "all", description="assigned: only users whose entry lists the partition may submit to it."
+    )
+    parameters: Parameters = Field(
+        default_factory=dict, description="Further keys of the partition's line in slurm.conf, as OverSubscribe or LLN."
     )
 
     @field_validator("name")

@@ -18,7 +18,11 @@ from gpupool.cluster.schema.base import (
     Word,
     spelt,
 )
+from gpupool.cluster.schema.parameters import Parameters
 from gpupool.cluster.units import Duration, Size
+
+# slurmctld adds some of its own above 2^31
+Weight = Annotated[int, Field(strict=True, ge=0, le=1_000_000_000)]
 
 Role = Literal[
     "head", "controller", "backup-controller", "database", "compute", "fileserver", "web", "gateway", "isolated"
@@ -72,11 +76,68 @@ class Hardware(Fact):
     """A hardware model of nodes."""
 
     cpus: Several = Field(description="Logical CPUs, as Slurm counts them.")
-    memory: Size = Field(description="Nominal memory; Slurm is told this minus slurm.memory_reserve.")
-    gpu_slots: Count = 0
+    sockets: Several | None = Field(None, description="Sockets of a node; default: 1 where `cores` is set.")
+    cores: Several | None = Field(
+        None, description="Cores of each socket; cpus is then sockets times cores times threads."
+    )
+    threads: Several | None = Field(None, description="Threads of each core; default: 1 where `cores` is set.")
+    memory: Size | None = Field(
+        None, description="Nominal memory; Slurm is told this minus slurm.memory_reserve, unless real_memory is set."
+    )
+    real_memory: Size | None = Field(
+        None, description="Memory that Slurm is told, as `slurmd -C` measures it on the node: 515000M."
+    )
+    gpu_slots: Count | None = Field(None, description="The most GPUs of a node, only used to check the inventory.")
     cpus_kept_per_gpu: Count = Field(
         0, description="CPUs reserved for each GPU, for jobs that use this GPU (RestrictedCoresPerGPU)."
     )
+    cores_kept: Count = Field(
+        0, description="Cores of a node that no job gets, for the system and its daemons (CoreSpecCount)."
+    )
+    memory_kept: Size = Field(0, description="Memory of a node that no job gets (MemSpecLimit).")
+    local_disk: Size | None = Field(
+        None, description="Size of the node's own disk for jobs, which they ask for by `--tmp` (TmpDisk)."
+    )
+    arch: Literal["x86_64", "aarch64", "ppc64le"] | None = Field(
+        None, description="Processor architecture; a feature of these nodes, for `--constraint`."
+    )
+    weight: Weight | None = Field(
+        None,
+        description="Nodes with a lower weight are used first; Slurm's default: 1.",
+    )
+    parameters: Parameters = Field(
+        default_factory=dict, description="Further keys of these nodes' lines in slurm.conf, such as CpuBind."
+    )
+
+    @property
+    def threads_per_core(self) -> int:
+        """Hardware threads of a core; 1 where it is not said."""
+        return self.threads or 1
+
+    @property
+    def system_cpus(self) -> int:
+        """Logical CPUs that no job gets."""
+        return self.cores_kept * self.threads_per_core
+
+    @property
+    def job_cpus(self) -> int:
+        """Logical CPUs that jobs can get."""
+        return max(0, self.cpus - self.system_cpus)
+
+    @property
+    def nominal_memory(self) -> int:
+        """Memory in MiB as limits of groups are compared with it: what is bought, less what no job gets."""
+        return max(0, (self.memory or self.real_memory or 0) - self.memory_kept)
+
+    def slurm_memory(self, reserve: str) -> int:
+        """Return the MiB that Slurm is told of: as measured, or the nominal size less slurm.memory_reserve (`3%`)."""
+        if self.real_memory is not None:
+            return self.real_memory
+        return (self.memory or 0) * (100 - int(reserve.rstrip("%"))) // 100
+
+    def job_memory(self, reserve: str) -> int:
+        """Return the MiB that jobs can get."""
+        return max(0, self.slurm_memory(reserve) - self.memory_kept)
 
 
 class Cloud(Fact):
@@ -110,7 +171,9 @@ class NodeEntry(Fact):
     address: Address | None = None
     domain: Domain | None = Field(None, description="Only if it differs from the cluster's.")
     roles: tuple[Role, ...] = Field(min_length=1)
-    hardware: Name | None = None
+    hardware: Name | None = Field(
+        None, description="An entry of `hardware`; default for compute nodes: the only one, where there is one."
+    )
     gpus: dict[Name, Several] = Field(default_factory=dict)
     features: tuple[Name, ...] = ()
     managed: Flag = Field(True, description="False: gpupool only knows its name and address, and never logs in.")
@@ -119,6 +182,9 @@ class NodeEntry(Fact):
     capacity: Size | None = Field(None, description="Storage capacity of a fileserver.")
     media: Literal["hdd", "ssd", "nvme"] | None = None
     profile: Word | None = None
+    parameters: Parameters = Field(
+        default_factory=dict, description="Further keys of the node's line in slurm.conf; they replace the hardware's."
+    )
 
 
 class Gpu(Fact):

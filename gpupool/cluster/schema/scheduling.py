@@ -5,11 +5,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, SacctField, Word, spelt
-from gpupool.cluster.units import Duration, Size
+from gpupool.cluster.schema.labs import OverLimit
+from gpupool.cluster.schema.parameters import Parameters
+from gpupool.cluster.units import Duration, Size, Span
 
-ParameterKey = Annotated[str, spelt(r"^[A-Za-z][A-Za-z0-9_]*$", "a key of slurm.conf has letters, digits and _")]
-# slurm.conf ends a value at a blank, where another key may begin, and a line at #; " and \\ are its own
-ParameterValue = Annotated[Word, spelt(r"^[^\s#\"\\]+$", "a value has no spaces, no #, no quotes and no backslash")]
 # a shell, Lua and a terminal all take it for what it is
 Unit = Annotated[str, spelt(r"^[A-Za-z0-9]+([ _-][A-Za-z0-9]+)*$", "write plain words", max_length=30)]
 PrivateData = Annotated[str, spelt(r"^[a-z]+$", "a kind of data is a word of small letters, such as jobs")]
@@ -27,6 +26,18 @@ class Health(Entry):
     disk_free: Size = Field(1024, description="Least free space on /, /tmp and slurmd's spool directory.")
 
 
+class Cgroup(Entry):
+    """What cgroup.conf has besides."""
+
+    parameters: Parameters = Field(default_factory=dict, description="Further keys of cgroup.conf.")
+
+
+class Slurmdbd(Entry):
+    """What slurmdbd.conf has besides."""
+
+    parameters: Parameters = Field(default_factory=dict, description="Further keys of slurmdbd.conf.")
+
+
 class Slurm(Fact):
     """The Slurm daemons and their state."""
 
@@ -40,9 +51,15 @@ class Slurm(Fact):
     )
     controller_timeout: Duration = Field(120, description="Time after which the backup controller takes over.")
     health: Health | None = None
-    parameters: dict[ParameterKey, ParameterValue] = Field(
-        default_factory=dict, description="Further keys of slurm.conf, copied as they are."
+    exact_accounting: Flag = Field(
+        True, description="False: another system fills slurmdbd, too; what the inventory does not name is left alone."
     )
+    parameters: Parameters = Field(
+        default_factory=dict,
+        description="Further keys of slurm.conf. Options of a list, as SchedulerParameters, come beside gpupool's.",
+    )
+    cgroup: Cgroup = Field(default_factory=Cgroup)
+    slurmdbd: Slurmdbd = Field(default_factory=Slurmdbd)
 
 
 class DefaultMemory(Entry):
@@ -84,12 +101,28 @@ class Scheduler(Fact):
     untyped_gpus: Literal["allow", "refuse"] = Field(
         "allow", description="refuse: jobs must name the type of their GPUs, so that limits on a type are effective."
     )
+    allocate: Literal["thread", "core"] = Field(
+        "thread",
+        description=(
+            "The least that a job gets: a hardware thread, or a whole core with all its threads, which needs the "
+            "sockets, cores and threads of nodes."
+        ),
+    )
+    one_task_per_core: Flag = Field(
+        False, description="With whole cores: one task for each core, not one for each thread (CR_ONE_TASK_PER_CORE)."
+    )
     enforce_limits: Literal["any", "all"] = Field("any", description="How many of a job's partitions must admit it.")
     export_fix: Flag = Field(False, description="Keep PATH in the steps of jobs submitted with `sbatch --export=a=1`.")
     warn_cpus_per_gpu: dict[Name, Count] = Field(
         default_factory=dict, description="By GPU type; `default` for all others."
     )
     rpc_limit: RpcLimit | None = None
+    default_time: Span | None = Field(
+        None, description="Time limit of jobs without --time in partitions without a default_time; default: max_time."
+    )
+    over_limit: OverLimit = Field(
+        "refuse", description="Jobs that alone exceed a limit and could never start: `refuse` them, or let them `wait`."
+    )
     max_submitted_jobs: Annotated[int, Field(strict=True, ge=1)] | None = Field(
         None,
         description="Most jobs of a user in each account and each QoS, pending and running; every array task counts.",

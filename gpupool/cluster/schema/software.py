@@ -293,6 +293,9 @@ class Access(Fact):
     gateway_forwards_to: tuple[Name, ...] = Field(
         (), description="Nodes that users on a gateway may log in to; default: all."
     )
+    other_groups: tuple[Name, ...] = Field(
+        (), description="Unix groups that gpupool does not create, such as a directory's; for partitions.allow_groups."
+    )
 
 
 class HeadNodes(Fact):

@@ -1,11 +1,13 @@
 """What slurmdbd shall hold: cluster, QoS, accounts, users and their limits, as plain data."""
 
+from collections.abc import Iterable
 from datetime import date
 from typing import Any
 
 from gpupool.cluster.model import Account, Cluster, Partition, User
 from gpupool.cluster.schema.labs import Amounts, Limits
 from gpupool.compile.slurm.names import wall
+from gpupool.compile.slurm.parameters import in_sacctmgrs_words
 
 # more than any cluster has: a partition's QoS with it frees jobs of the limit in their own QoS
 UNBOUNDED = 1_000_000
@@ -14,16 +16,17 @@ UNBOUNDED = 1_000_000
 def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
     """Return every accounting entity as `gpupool.operations.accounting` takes it, with the grants of a day."""
     day = today or date.today()
-    return {
+    wanted = {
         "cluster": cluster.name,
         "qos": _qos(cluster),
         "accounts": {
             account.name: {
                 "parent": account.parent,
-                "coordinators": list(account.coordinators),
+                "coordinators": [name for name in account.coordinators if not cluster.users[name].ended_on(day)],
                 **_limits(account.limits),
                 **_budget(account),
                 **({"Fairshare": account.fairshare} if account.fairshare is not None else {}),
+                **in_sacctmgrs_words("association", account.parameters),
             }
             for account in cluster.accounts.values()
         },
@@ -34,7 +37,8 @@ def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
                     account: {
                         **_qos_of(cluster, user, day, account),
                         **_each_users(cluster.accounts[account].limits),
-                        "MaxSubmit": cluster.scheduler.max_submitted_jobs,
+                        # with 0 nothing can be submitted; what was before goes on, and so does the account of it
+                        "MaxSubmit": 0 if user.ended_on(day) else cluster.scheduler.max_submitted_jobs,
                     }
                     for account in user.accounts
                 },
@@ -42,38 +46,62 @@ def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
             for user in cluster.users.values()
         },
     }
+    return _less_exact(cluster, wanted)
 
 
 def partition_qos(partition: Partition) -> str | None:
     """Return the name of the QoS that carries a partition's own limits, in lower case as Slurm has it; None without."""
-    limits = {**_limits(partition.limits), **_per_user(partition.limits)}
+    limits = {**_limits(partition.limits), **_of_a_qos(partition.limits)}
     limited = any(value not in (None, {}) for value in limits.values())
     return f"partition-{partition.name.lower()}" if limited or partition.lift_per_user else None
 
 
 def _qos_of(cluster: Cluster, user: User, day: date, account: str) -> dict[str, Any]:
-    own = cluster.qos_of(account)
-    qos = {*user.qos_on(day), *([own] if own else [])}
+    qos = user.qos_on(day, account)
     # an inventory without QoS leaves people what slurmdbd gives them: its own `normal`
     if not qos:
         return {}
-    default = own or next((name for name, qos in cluster.qos.items() if qos.default), "normal")
+    default = cluster.qos_of(account) or cluster.default_qos or "normal"
     return {"qos": sorted(qos), **({"default_qos": default} if default in qos else {})}
 
 
 def _qos(cluster: Cluster) -> dict[str, dict[str, Any]]:
     by_name: dict[str, dict[str, Any]] = {}
+    if not cluster.qos and _limits_jobs(cluster):
+        # people have Slurm's own then, and what it lets pass could wait for ever
+        by_name["normal"] = {"MaxSubmitPU": cluster.scheduler.max_submitted_jobs}
     for name, qos in cluster.qos.items():
-        by_name[name] = {"Priority": qos.priority, **_limits(qos.limits, qos.max_wall), **_per_user(qos.limits)}
+        by_name[name] = {"Priority": qos.priority, **_limits(qos.limits, qos.max_wall), **_of_a_qos(qos.limits)}
         # coordinators can lift the limit on a user of theirs, not this one
-        by_name[name]["MaxSubmitPU"] = cluster.scheduler.max_submitted_jobs
+        by_name[name]["MaxSubmitPU"] = _most_submitted(cluster, qos.limits)
+        by_name[name] |= in_sacctmgrs_words("qos", qos.parameters)
     for partition in cluster.partitions.values():
         if own := partition_qos(partition):
-            by_name[own] = {"Priority": 0, **_limits(partition.limits), **_per_user(partition.limits)}
+            by_name[own] = {"Priority": 0, **_limits(partition.limits), **_of_a_qos(partition.limits)}
+            if partition.limits.per_user.submitted is not None:
+                # it takes the place of the job's QoS's
+                by_name[own]["MaxSubmitPU"] = _most_submitted(cluster, partition.limits)
             if partition.lift_per_user:
                 by_name[own]["MaxTRESPU"] = {"cpu": UNBOUNDED, "gres/gpu": UNBOUNDED}
     # a job that alone is above a limit could never start: it is refused, and does not wait for ever
-    return {name: {**fields, "Flags": ["DenyOnLimit"]} for name, fields in by_name.items()}
+    flags = {name: _flags(cluster, name, fields.get("Flags", ())) for name, fields in by_name.items()}
+    return {name: {**fields, "Flags": flags[name]} for name, fields in by_name.items()}
+
+
+def _flags(cluster: Cluster, name: str, more: Iterable[str]) -> list[str]:
+    own = cluster.qos[name].over_limit if name in cluster.qos else None
+    deny = [] if (own or cluster.scheduler.over_limit) == "wait" else ["DenyOnLimit"]
+    return sorted({*deny, *more})
+
+
+def _limits_jobs(cluster: Cluster) -> bool:
+    kinds = ("group", "per_user", "per_job")
+    return any(_tres(getattr(it.limits, kind)) for it in cluster.accounts.values() for kind in kinds)
+
+
+def _most_submitted(cluster: Cluster, limits: Limits) -> int | None:
+    each = (cluster.scheduler.max_submitted_jobs, limits.per_user.submitted)
+    return min((it for it in each if it is not None), default=None)
 
 
 def _limits(limits: Limits, max_wall: int | None = None) -> dict[str, Any]:
@@ -85,7 +113,12 @@ def _limits(limits: Limits, max_wall: int | None = None) -> dict[str, Any]:
         "GrpJobs": limits.group.jobs,
         "GrpWall": _wall(limits.group.wall),
         "MaxWall": _wall(limits.per_job.wall if max_wall is None else max_wall),
+        **_said({"GrpSubmit": limits.group.submitted}),
     }
+
+
+def _said(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value not in (None, {}, [])}
 
 
 def _budget(account: Account) -> dict[str, Any]:
@@ -94,17 +127,49 @@ def _budget(account: Account) -> dict[str, Any]:
     return {"GrpTRESMins": {**_tres(account.limits.group_minutes), "billing": account.budget * 60}}
 
 
+def _less_exact(cluster: Cluster, wanted: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what the inventory does not say of that which another system keeps, too."""
+    open_ = {name for name, account in cluster.accounts.items() if not account.exact}
+    if not open_:
+        return wanted
+    whole = not cluster.slurm.exact_accounting
+    accounts = {
+        name: {**_said(given), **({} if whole else {"exact": False})} if name in open_ else given
+        for name, given in wanted["accounts"].items()
+    }
+    users = {
+        name: {
+            **given,
+            "accounts": {
+                # who had an end of access may submit again
+                it: {**(_said(values) if it in open_ else values), **_most(cluster.users[name], values)}
+                for it, values in given["accounts"].items()
+            },
+        }
+        for name, given in wanted["users"].items()
+    }
+    qos = {name: _said(given) if whole else given for name, given in wanted["qos"].items()}
+    return {**wanted, **({"exact": False} if whole else {}), "qos": qos, "accounts": accounts, "users": users}
+
+
+def _most(user: User, values: dict[str, Any]) -> dict[str, Any]:
+    return {"MaxSubmit": values["MaxSubmit"]} if user.until else {}
+
+
 def _wall(seconds: int | None) -> str | None:
     return None if seconds is None else wall(seconds)
 
 
-def _per_user(limits: Limits) -> dict[str, Any]:
-    return {"MaxTRESPU": _tres(limits.per_user), "MaxJobsPU": limits.per_user.jobs}
+def _of_a_qos(limits: Limits) -> dict[str, Any]:
+    others = _said({"MaxSubmitPU": limits.per_user.submitted, "MinTRES": _tres(limits.per_job_least)})
+    return {"MaxTRESPU": _tres(limits.per_user), "MaxJobsPU": limits.per_user.jobs, **others}
 
 
 def _each_users(limits: Limits) -> dict[str, Any]:
     # an account has no limit for each of its users: it is put on each user's association with it
-    return {"GrpTRES": _tres(limits.per_user), "GrpJobs": limits.per_user.jobs}
+    # GrpSubmit, not MaxSubmit: a QoS's limit for each user takes the place of that
+    submitted = _said({"GrpSubmit": limits.per_user.submitted})
+    return {"GrpTRES": _tres(limits.per_user), "GrpJobs": limits.per_user.jobs, **submitted}
 
 
 def _tres(amounts: Amounts) -> dict[str, int]:

@@ -37,9 +37,9 @@ def prices(cluster: Cluster) -> dict[str, dict[str, Any]]:
         partition.name: {
             # without prices Slurm charges CPUs
             "price": dict(partition.billing or {"cpu": 1}),
-            "cpu": max(cluster.nodes[name].cpus for name in partition.nodes),
+            "cpu": max(cluster.nodes[name].job_cpus for name in partition.nodes),
             "gpu": max(cluster.nodes[name].gpu_count for name in partition.nodes),
-            "mem": max(cluster.nodes[name].memory for name in partition.nodes),
+            "mem": max(cluster.nodes[name].job_memory for name in partition.nodes),
         }
         for partition in (cluster.partitions.values() if has_budgets(cluster) else ())
         if partition.nodes

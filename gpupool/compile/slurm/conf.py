@@ -5,11 +5,14 @@ from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node, Partition
 from gpupool.cluster.slurm_versions import has_preempt_parameters, has_sackd, limits_rpcs
-from gpupool.compile.slurm import budgets, elastic, health, jobs, priority, submit
+from gpupool.compile.slurm import budgets, elastic, health, jobs, priority, site, submit, times
 from gpupool.compile.slurm.accounting import partition_qos
+from gpupool.compile.slurm.fold import node_lines
 from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
+from gpupool.compile.slurm.hardware import Unit, cpu_words, other_words, select_parameters
 from gpupool.compile.slurm.limits import most_jobs
 from gpupool.compile.slurm.names import SPOOL, folded, minutes
+from gpupool.compile.slurm.parameters import merged, on_line, pairs
 from gpupool.compile.system.docker import docker_on
 from gpupool.compile.template import fill
 from gpupool.wanted import File, SlurmNode
@@ -23,8 +26,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
         yield File("/etc/slurm/slurm.conf", slurm_conf(cluster))
         yield File("/etc/slurm/gres.conf", gres_conf(cluster))
         yield File("/etc/slurm/cgroup.conf", cgroup_conf(cluster))
-        # Debian's own includes a pattern, of which Slurm complains at every command
-        yield File("/etc/slurm/plugstack.conf", "# no SPANK plugins\n")
+        yield from site.files(cluster)
         if cluster.environment.private_tmp:
             yield File(jobs.TMP_CONF, jobs.tmp_conf(cluster))
     if node.has("controller", "backup-controller") and (plugin := submit.job_submit_lua(cluster)):
@@ -47,7 +49,7 @@ def compute_nodes(cluster: Cluster) -> list[SlurmNode]:
 def slurm_conf(cluster: Cluster) -> str:
     """Return slurm.conf, the same on every node that has one."""
     compute = cluster.having("compute")
-    return fill(
+    text = fill(
         "slurm.conf",
         cluster=cluster,
         spool=SPOOL,
@@ -63,13 +65,16 @@ def slurm_conf(cluster: Cluster) -> str:
         preempt_parameters=has_preempt_parameters(cluster.slurm.version),
         preempting=any(partition.preemptable for partition in cluster.partitions.values()),
         controller_parameters=",".join(_controller_parameters(cluster)),
-        nodes=[_node_line(node) for node in compute],
+        nodes=node_lines(_node_line(node, cluster.scheduler.allocate) for node in compute),
+        select=select_parameters(cluster),
         partitions=list(_partition_lines(cluster)),
         sleep=elastic.parameters(cluster),
         private_data=_private_data(cluster),
         programs={**jobs.parameters(cluster), **health.parameters(cluster)},
         docker=any(docker_on(cluster, node) for node in compute),
+        parameters=pairs(cluster.slurm.parameters),
     )
+    return merged(text, cluster.slurm.parameters)
 
 
 def _controller_parameters(cluster: Cluster) -> Iterator[str]:
@@ -105,26 +110,22 @@ def _default_memory(cluster: Cluster) -> str | None:
     return None
 
 
-def _node_line(node: Node) -> str:
+def _node_line(node: Node, unit: Unit) -> str:
     parts = [f"NodeName={node.slurm_name}"]
     if node.slurm_name != node.name:
         # slurmd looks its own name up by the machine's host name, which is the short one
         parts.append(f"NodeHostname={node.name}")
     if node.address:
         parts.append(f"NodeAddr={node.address}")
-    # sockets, cores and threads are left out on purpose: Slurm then allocates single logical CPUs
-    parts.append(f"CPUs={node.cpus}")
-    if node.cpus_kept:
-        # Slurm keeps the CPUs of a GPU within one socket
-        parts += ["Sockets=1", f"CoresPerSocket={node.cpus}", "ThreadsPerCore=1"]
-        parts.append(f"RestrictedCoresPerGPU={node.cpus_kept}")
+    parts += cpu_words(node, unit)
     parts.append(f"RealMemory={node.memory}")
+    parts += other_words(node)
     if node.gpus:
         parts.append("Gres=" + ",".join(f"gpu:{gpu}:{count}" for gpu, count in node.gpus.items()))
     if node.features:
         parts.append("Feature=" + ",".join(node.features))
     parts.append("State=CLOUD" if node.elastic else "State=UNKNOWN")
-    return " ".join(parts)
+    return on_line(parts, node.parameters)
 
 
 def _partition_lines(cluster: Cluster) -> Iterator[str]:
@@ -139,9 +140,8 @@ def _partition_line(cluster: Cluster, entry: Partition, hostlist: str) -> str:
     parts = [f"PartitionName={entry.name}", f"Nodes={hostlist}"]
     parts.append(f"Default={'YES' if entry.default else 'NO'}")
     parts.append(f"MaxTime={minutes(entry.max_time) if entry.max_time else 'UNLIMITED'}")
-    if entry.max_time and budgets.has_budgets(cluster):
-        # a job without --time would have no price, and never start
-        parts.append(f"DefaultTime={minutes(entry.max_time)}")
+    if default := times.default_time(cluster, entry):
+        parts.append(f"DefaultTime={default}")
     if entry.max_nodes:
         parts.append(f"MaxNodes={entry.max_nodes}")
     parts.append(f"PriorityTier={entry.tier}")
@@ -153,6 +153,8 @@ def _partition_line(cluster: Cluster, entry: Partition, hostlist: str) -> str:
         parts.append("AllowAccounts=" + ",".join(entry.allow_accounts))
     if entry.deny_accounts:
         parts.append("DenyAccounts=" + ",".join(entry.deny_accounts))
+    if entry.allow_groups:
+        parts.append("AllowGroups=" + ",".join(entry.allow_groups))
     if entry.allow_qos:
         parts.append("AllowQos=" + ",".join(entry.allow_qos))
     if qos := partition_qos(entry):
@@ -162,4 +164,4 @@ def _partition_line(cluster: Cluster, entry: Partition, hostlist: str) -> str:
             "TRESBillingWeights=" + ",".join(f"{_BILLING[key]}={weight}" for key, weight in entry.billing.items())
         )
     parts.append("State=UP")
-    return " ".join(parts)
+    return on_line(parts, entry.parameters)

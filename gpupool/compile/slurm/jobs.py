@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.slurm_versions import namespace_plugin
 from gpupool.compile.of_user import in_shell
+from gpupool.compile.slurm import site
 from gpupool.compile.slurm.names import PROGRAMS
 from gpupool.compile.system.devices import ROOT_SLICE, USER_SLICE, fences_sessions
 from gpupool.compile.template import fill
@@ -34,8 +35,10 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
     if node.has("compute"):
         clean = cleans(cluster, node)
         values = {"cluster": cluster, "clean": clean, "jobs": JOBS}
-        yield File(PROLOG, fill("prolog", **values), mode="0755")
-        yield File(EPILOG, fill("epilog", **values, tops=CLEANED, patience=PATIENCE), mode="0755")
+        ours = {"prolog": fill("prolog", **values), "epilog": fill("epilog", **values, tops=CLEANED, patience=PATIENCE)}
+        yield File(PROLOG, ours["prolog"], mode="0755")
+        yield File(EPILOG, ours["epilog"], mode="0755")
+        yield from site.around_jobs(cluster, ours if _cleaned(cluster) else {})
         yield File(TASK_PROLOG, task_prolog(cluster), mode="0755")
         yield File(UNKILLABLE, fill("unkillable", cluster=cluster, timeout=UNKILLABLE_AFTER), mode="0755")
         if clean:
@@ -45,14 +48,20 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 def parameters(cluster: Cluster) -> dict[str, str]:
     """Return the keys of slurm.conf, which is the same for all nodes."""
     keys = {"UnkillableStepTimeout": str(UNKILLABLE_AFTER), "UnkillableStepProgram": UNKILLABLE}
-    if any(timer.job == "shm-clean" for timer in cluster.timers):
-        keys |= {"Prolog": PROLOG, "Epilog": EPILOG}
+    for key, kind, ours in (("Prolog", "prolog", PROLOG), ("Epilog", "epilog", EPILOG)):
+        if program := site.runs(cluster, kind, ours if _cleaned(cluster) else None):
+            keys[key] = program
     if variables(cluster) or (cluster.gpu.device_env and cluster.gpu_types):
         keys["TaskProlog"] = TASK_PROLOG
     if cluster.environment.private_tmp:
         key, plugin = namespace_plugin(cluster.slurm.version)
         keys[key] = plugin
     return keys
+
+
+def _cleaned(cluster: Cluster) -> bool:
+    """Return whether slurm.conf, the same for all nodes, has to name our prolog and epilog."""
+    return any(timer.job == "shm-clean" for timer in cluster.timers)
 
 
 def variables(cluster: Cluster) -> dict[str, str]:

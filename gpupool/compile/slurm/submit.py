@@ -8,9 +8,11 @@ from typing import Any
 from gpupool.cluster.model import Cluster, Partition
 from gpupool.cluster.slurm_versions import allows_below
 from gpupool.cluster.units import format_size
+from gpupool.compile.slurm import site
 from gpupool.compile.slurm.budgets import FILE, TOO_OLD, prices
 from gpupool.compile.slurm.names import minutes
 from gpupool.compile.slurm.priority import step_down
+from gpupool.compile.slurm.times import plugin_times
 from gpupool.compile.template import fill
 
 _TRES = ("tres_per_job", "tres_per_node", "tres_per_task", "tres_per_socket")
@@ -23,12 +25,14 @@ _RULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "environment": ("export_fix", ()),
     "partition": ("default_partition fitting", ()),
     "queue": ("queues", ()),
+    "without_gpu": ("without_gpu", ("partition", *_TRES)),
     "assigned": ("assigned", ("partition",)),
     "folder": ("refused_folders", ("work_dir",)),
     "account": ("accounts", ("account",)),
     "spread": ("spread", ("bitflags",)),
     "components": ("preemptable", ("partition",)),
     "gpu_type": ("gpu_types", _TRES),
+    "time": ("default_times", ()),
     "qos": ("replaced", ("qos", "account")),
     "default_memory": ("memory_per_cpu", ()),
     "memory": ("most_memory", (*_MEMORY, *_TRES, *_CPUS, *_SPREAD)),
@@ -50,7 +54,8 @@ def job_submit_lua(cluster: Cluster) -> str | None:
     """Return the plugin's text, None where the inventory asks for none of its pieces."""
     data = _data(cluster)
     rules = {name: fields for name, (asked, fields) in _RULES.items() if any(data[key] for key in asked.split())}
-    if not rules.keys() - {"mail"}:
+    fragment = site.fragment(cluster)
+    if not rules.keys() - {"mail"} and fragment is None:
         return None
     counts = bool({"default_memory", "memory", "cpus", "rank", "budget"} & set(rules))
     return fill(
@@ -58,8 +63,9 @@ def job_submit_lua(cluster: Cluster) -> str | None:
         cluster=cluster,
         lua=lua,
         **data,
+        fragment=fragment,
         counts_gpus=counts,
-        looks_at_gpus=counts or "gpu_type" in rules,
+        looks_at_gpus=counts or bool({"gpu_type", "without_gpu"} & set(rules)),
         at_submit=list(rules),
         at_change={name: fields for name, fields in rules.items() if fields},
     )
@@ -83,10 +89,14 @@ def _data(cluster: Cluster) -> dict[str, Any]:
         "queues": _queues(cluster) if where == "per_user" or _says_none(cluster) else None,
         "refused_folders": [folder.rstrip("/") for folder in scheduler.refuse_submit_from],
         "gpu_types": list(cluster.gpu_types) if scheduler.untyped_gpus == "refuse" else [],
-        "accounts": {name.lower(): True for name in ("root", *cluster.accounts)} if replaced else {},
+        "accounts": {name.lower(): True for name in ("root", *cluster.accounts)}
+        if replaced and cluster.slurm.exact_accounting
+        else {},
         "spread": bool(cluster.gpu_types),
         "preemptable": {name: True for name, it in cluster.partitions.items() if it.preemptable},
         "replaced": replaced,
+        "without_gpu": {name: it.without_gpu for name, it in cluster.partitions.items() if it.without_gpu},
+        "default_times": plugin_times(cluster),
         "walls": {name: minutes(qos.max_wall) for name, qos in cluster.qos.items() if qos.max_wall is not None},
         "memory_per_cpu": default.per_cpu if default.per_gpu is not None else None,
         "most_memory": {
@@ -120,7 +130,9 @@ def _fitting(cluster: Cluster) -> Iterator[dict[str, Any]]:
         if not partition.preemptable:
             named = (partition.allow_accounts, partition.deny_accounts)
             only, never = (dict.fromkeys(_with_those_below(cluster, names), True) for names in named)
-            users = _assigned(cluster, partition.name) if partition.assigned else None
+            users = None
+            if partition.assigned or partition.allow_groups:
+                users = {user.name: True for user in cluster.users.values() if cluster.let_in(partition, user)}
             yield {"name": partition.name, "only": only, "never": never, "users": users}
 
 

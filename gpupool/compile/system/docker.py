@@ -36,7 +36,7 @@ def has_toolkit(cluster: Cluster, node: Node) -> bool:
 def is_member(cluster: Cluster, node: Node, user: User) -> bool:
     """Return whether a user may use the docker of a node."""
     docker = docker_on(cluster, node)
-    return docker is not None and (docker.members == "all" or bool({user.name, user.account} & {*docker.members}))
+    return docker is not None and (docker.members == "all" or bool({user.name, *user.own_accounts} & {*docker.members}))
 
 
 def packages(cluster: Cluster, node: Node) -> set[str]:

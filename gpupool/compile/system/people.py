@@ -1,5 +1,7 @@
 """Users and groups of a node."""
 
+from datetime import timedelta
+
 from gpupool.cluster.model import PEOPLE_GID, Cluster, Node
 from gpupool.compile.system import docker
 from gpupool.wanted import User
@@ -22,10 +24,11 @@ def people_for(cluster: Cluster, node: Node) -> list[User]:
             name=user.name,
             uid=user.uid,
             group=user.account if user.gid else "people",
-            groups=(docker.GROUP,) if docker.is_member(cluster, node, user) else (),
+            groups=(*cluster.groups_of(user)[1:], *((docker.GROUP,) if docker.is_member(cluster, node, user) else ())),
             home=user.home if has_homes else f"/home/{user.name}",
             shell=user.shell,
             comment=user.full_name,
+            ends=(user.until + timedelta(days=1)).isoformat() if user.until else "",
         )
         for user in cluster.users.values()
     ]
@@ -33,4 +36,5 @@ def people_for(cluster: Cluster, node: Node) -> list[User]:
 
 def managed_groups(cluster: Cluster) -> list[str]:
     """Return the groups that users of the inventory are taken out of where it does not say that they are members."""
-    return [docker.GROUP] if cluster.software.docker else []
+    accounts = [name for name, account in cluster.accounts.items() if account.gid]
+    return [*accounts, *([docker.GROUP] if cluster.software.docker else [])]

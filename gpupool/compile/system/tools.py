@@ -67,7 +67,7 @@ def settings(cluster: Cluster) -> dict[str, Any]:
         "folder": ANSWER,
         "socket": SOCKET,
         "private": is_private(cluster),
-        "caps": {name: it.limits.group.gpu for name, it in accounts.items()},
+        "caps": {name: cluster.owned_gpus(it) for name, it in accounts.items()},
         "parents": {name: it.parent for name, it in accounts.items() if it.parent != "root"},
         "lending": [name for name, it in accounts.items() if it.kind == "shared" and it.limits.group.gpu is None],
         "partitions": [] if hidden & {"partitions", "all"} else list(cluster.partitions),

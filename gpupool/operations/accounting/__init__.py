@@ -16,18 +16,19 @@ from weakref import WeakKeyDictionary
 from pyinfra.api.command import StringCommand
 
 from gpupool.facts.accounting import Accounting, AccountingState, ask_text, read
-from gpupool.facts.limits import ASSOC_FIELDS, QOS_FIELDS, parse
 from gpupool.operations import diffs
 from gpupool.operations.accounting.difference import difference
-from gpupool.operations.accounting.removal import held
+from gpupool.operations.accounting.removal import held, left
 from gpupool.operations.accounting.steps import Step, script, told
 from gpupool.operations.accounting.wanted import normal, tres_of
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.refusal import failure
+from gpupool.slurm_keys.limits import ASSOC_FIELDS, QOS_FIELDS, parse
 
 __all__ = ["Step", "ask_text", "difference", "entities", "held", "normal", "read", "script", "tres_of"]
 
+_SHOWN = 5  # names of what is left to another system
 PATIENCE = 30  # seconds that a slurmdbd which was just started gets to answer
 # what an earlier step of the same plan will have added, by host
 _foreseen: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
@@ -38,7 +39,8 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True) ->
     """Make slurmdbd hold `wanted` (the shape is `gpupool.facts.accounting`'s) for the cluster that it names.
 
     `exact`: fields that are not named get Slurm's own values, and what is not named is removed, never root, the
-    QoS normal, or anything of another cluster. Without it both are left alone. `limits` False adds the names of
+    QoS normal, or anything of another cluster. Without it both are left alone; so they are of an account with
+    `exact: False`, its users and the accounts below it, and what is left is noted. `limits` False adds the names of
     cluster, QoS and accounts alone: slurmdbd knows gres/gpu only after slurmctld has started once, and slurmctld
     needs its QoS before.
 
@@ -66,6 +68,9 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True) ->
     diffs.record(
         trouble_told | told(steps) | {f"{what} cannot be removed yet": f"{why}\n" for what, why in stays.items()}
     )
+    if others := left(now, clean):
+        shown = ", ".join(others[:_SHOWN]) + (f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else "")
+        diffs.note(f"left in slurmdbd, as another system keeps it, too: {shown}")
     if not steps and not stays:
         this_host().noop(f"accounting of {name}: as wanted")
     if steps:

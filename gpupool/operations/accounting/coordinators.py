@@ -16,7 +16,7 @@ def coordinators(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step
     goals = {name: set(given["coordinators"]) for name, given in wanted["accounts"].items() if "coordinators" in given}
     gone: dict[str, list[str]] = {}
     for name, goal in goals.items():
-        if name not in now["elsewhere"] and name in shown:
+        if name not in now["elsewhere"] and name in shown and wanted["exact"] and name not in wanted["open"]:
             for user in sorted(shown[name] - goal):
                 gone.setdefault(user, []).append(name)
     inherited = {

@@ -68,30 +68,68 @@ def stray_qos(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> set[str]:
     """Return the QoS that nobody wants."""
     if not wanted["exact"] or set(now["cluster"]) - {wanted["cluster"]}:
         return set()
-    return set(now["qos"]) - set(wanted["qos"]) - {"normal"}
+    used = {qos for values in _left_values(now, wanted) for qos in (values["DefaultQOS"], *values["QOS"])}
+    return set(now["qos"]) - set(wanted["qos"]) - {"normal"} - used
+
+
+def left(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[str]:
+    """Return what is not wanted and another system's: it is neither changed nor removed."""
+    accounts = set(now["accounts"]) - {"root"} if not wanted["exact"] else left_accounts(now, wanted)
+    if wanted["names"]:
+        return []
+    mine = {(user, account) for user, given in wanted["users"].items() for account in given["accounts"]}
+    return [
+        *(f"account {name}" for name in sorted(accounts - set(wanted["accounts"]))),
+        *(
+            f"user {user} in account {account}"
+            for user, current in now["users"].items()
+            for account in current["accounts"]
+            if account in accounts and user != "root" and (user, account) not in mine
+        ),
+        *(f"QoS {name}" for name in sorted(set(now["qos"]) - {*wanted["qos"], "normal"}) if not wanted["exact"]),
+    ]
+
+
+def left_accounts(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> set[str]:
+    """Return the accounts that another system keeps, too, and all that stand below them and are not wanted."""
+    names = set(wanted["open"])
+    for name, _ in reversed(_children_first(now["accounts"])):
+        if now["accounts"][name]["parent"] in names and name not in wanted["accounts"]:
+            names.add(name)
+    return names
+
+
+def _left_values(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    accounts = left_accounts(now, wanted)
+    yield from (values for name, values in now["accounts"].items() if name in accounts)
+    for current in now["users"].values():
+        yield from (values for name, values in current["accounts"].items() if name in accounts)
 
 
 def _strays(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> _Strays:
     if not wanted["exact"]:
         return _Strays({}, {}, {})
-    members = _members(now, wanted)
+    spared = left_accounts(now, wanted)
+    members = _members(now, wanted, spared)
     accounts: dict[str, str | None] = {}
     for name, _ in _children_first(now["accounts"]):
-        if name != "root" and name not in wanted["accounts"]:
+        if name != "root" and name not in wanted["accounts"] and name not in spared:
             accounts[name] = _account_stays(name, now, members, accounts)
     qos = {name: _qos_stays(name, now, members, accounts) for name in sorted(stray_qos(now, wanted))}
     return _Strays(members, accounts, qos)
 
 
-def _members(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[tuple[str, str, str], str | None]:
+def _members(
+    now: Mapping[str, Any], wanted: Mapping[str, Any], spared: set[str]
+) -> dict[tuple[str, str, str], str | None]:
     busy = None if now["jobs"] is None else {(account, user) for account, user, _ in now["jobs"]}
     members: dict[tuple[str, str, str], str | None] = {}
     for user, current in now["users"].items():
         if user == "root":
             continue
         mine = wanted["users"].get(user, {"accounts": {}})["accounts"]
-        strays = [(account, "") for account in current["accounts"] if account not in mine]
-        strays += [(account, partition) for account, partition in current["partitions"]]
+        strays = [(account, "") for account in current["accounts"] if account not in mine and account not in spared]
+        strays += [(account, partition) for account, partition in current["partitions"] if account not in spared]
         for account, partition in strays:
             jobs = None if busy is None else (account, user) in busy
             why = _SILENT if jobs is None else "it has running or pending jobs" if jobs else None
@@ -100,6 +138,8 @@ def _members(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[tuple[st
         others = [stays for key, stays in members.items() if key[0] == user and key != default]
         if default in members and members[default] is None and not mine and any(others):
             members[default] = "it is the default account of a user who has jobs"
+        if default in members and members[default] is None and not mine and spared & set(current["accounts"]):
+            members[default] = "it is the default account of a user whom another system keeps"
     return members
 
 

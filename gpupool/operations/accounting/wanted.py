@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gpupool.facts.limits import ASSOC_FIELDS, QOS_FIELDS, Value, parse
+from gpupool.slurm_keys.limits import ASSOC_FIELDS, QOS_FIELDS, Value, parse
 
 _NAME = re.compile(r"[a-z0-9_][a-z0-9_.@-]*")  # sacctmgr makes names lower case: others would never compare equal
 _ALIASES = {"qos": "QOS", "default_qos": "DefaultQOS"}
@@ -14,13 +14,16 @@ def normal(wanted: Mapping[str, Any], limits: bool = True, exact: bool = True) -
     """Return `wanted` with every value in its one form. ValueError in words for what Slurm cannot have.
 
     `exact`: a field that is not named has Slurm's own value, and an entity that is not named will be removed; else
-    both stay as they are. `limits` False: the names of QoS and accounts alone, to be added.
+    both stay as they are: of all, or of an account that says `exact: False`, with its users and the accounts below it.
+    `limits` False: the names of QoS and accounts alone, to be added.
     """
-    exact = exact and limits
+    exact = exact and limits and wanted.get("exact", True)
+    open_ = {name for name, given in wanted.get("accounts", {}).items() if not given.get("exact", True)}
     _check_names(wanted, exact)
     clean: dict[str, Any] = {
         "cluster": wanted["cluster"],
         "exact": exact,
+        "open": sorted(open_),
         "names": not limits,
         "qos": {},
         "accounts": {},
@@ -29,13 +32,13 @@ def normal(wanted: Mapping[str, Any], limits: bool = True, exact: bool = True) -
     for name, given in wanted.get("qos", {}).items():
         clean["qos"][name] = _fields(f"QoS {name}", given, QOS_FIELDS, exact)
     for name, given in wanted.get("accounts", {}).items():
-        rest = {key: value for key, value in given.items() if key not in ("parent", "coordinators")}
-        fields = _fields(f"account {name}", rest, ASSOC_FIELDS, exact)
+        rest = {key: value for key, value in given.items() if key not in ("parent", "coordinators", "exact")}
+        fields = _fields(f"account {name}", rest, ASSOC_FIELDS, exact and name not in open_)
         clean["accounts"][name] = {"parent": given.get("parent", "root"), **fields}
         if given.get("coordinators") is not None:
             clean["accounts"][name]["coordinators"] = sorted(set(given["coordinators"]))
     for name, given in wanted.get("users", {}).items():
-        clean["users"][name] = _user(name, given, exact)
+        clean["users"][name] = _user(name, given, open_ if exact else {*given["accounts"]})
     if not limits:
         parents = {name: {"parent": given["parent"]} for name, given in clean["accounts"].items()}
         clean |= {"qos": {name: {} for name in clean["qos"]}, "accounts": parents, "users": {}}
@@ -49,9 +52,9 @@ def tres_of(clean: Mapping[str, Any]) -> set[str]:
     return {tres for values in owners for value in values.values() if isinstance(value, dict) for tres in value}
 
 
-def _user(name: str, given: Mapping[str, Any], exact: bool) -> dict[str, Any]:
+def _user(name: str, given: Mapping[str, Any], open_: set[str]) -> dict[str, Any]:
     inside = {
-        account: _fields(f"user {name} in {account}", values, ASSOC_FIELDS, exact)
+        account: _fields(f"user {name} in {account}", values, ASSOC_FIELDS, account not in open_)
         for account, values in given["accounts"].items()
     }
     default = given.get("default_account") or next(iter(inside), None)

@@ -15,16 +15,20 @@ def _try(stage: Stage) -> Verdict:
     for loan in expected.loans:
         where = loan.partition.name
         for lab in expected.labs:
-            own = lab.members[0]
-            must.append(Wish(lab.name, own.name, loan.account, where, more=_HELD))
+            own = next((it for it in lab.members if expected.may(it, loan.partition, loan.account)), None)
+            if own is None:
+                continue
+            gpu = expected.type_in(where)
+            must.append(Wish(lab.name, own.name, loan.account, where, gpu_type=gpu, more=_HELD))
             if not expected.admits(loan.partition, lab.name):
-                may_not.append(Wish(lab.name, own.name, lab.name, where, more=_HELD))
+                may_not.append(Wish(lab.name, own.name, lab.name, where, gpu_type=gpu, more=_HELD))
         for partition in (*expected.owners, *expected.givers):
             if expected.admits(partition, loan.account):
                 continue
             user = next((it for it, _ in expected.people(partition) if loan.account in it.accounts), None)
             if user:
-                may_not.append(Wish(user.account, user.name, loan.account, partition.name, more=_HELD))
+                gpu = expected.type_in(partition.name)
+                may_not.append(Wish(user.account, user.name, loan.account, partition.name, gpu_type=gpu, more=_HELD))
     taken, refused = stage.send(must), stage.send(may_not)
     stage.cancel(taken, refused)
     wrong = [f"{wish.partition} took a job of account {wish.account} ({wish.user})" for wish in refused.wishes.values()]
@@ -48,7 +52,8 @@ def _other_labs(expected: Expected) -> list[Wish]:
     for turn, partition in enumerate(expected.owners):
         labs = [*expected.labs[turn % len(expected.labs) :], *expected.labs] if expected.labs else []
         if lab := next((it for it in labs if not expected.admits(partition, it.name)), None):
-            wishes.append(Wish(lab.name, lab.members[0].name, lab.name, partition.name, more=_HELD))
+            gpu = expected.type_in(partition.name)
+            wishes.append(Wish(lab.name, lab.members[0].name, lab.name, partition.name, gpu_type=gpu, more=_HELD))
     return wishes
 
 

@@ -27,8 +27,8 @@ def _can_spill(expected: Expected) -> str | None:
 def _try_spill(stage: Stage) -> Verdict:
     stage.empty()
     lab, user, limit, lent = next(_spills(stage.expected))
-    both = f"{lab.partition},{lent.name}"
-    sent = stage.send([Wish(lab.name, user.name, lab.name, both, limit + _BEYOND, gpu_type=stage.expected.gpu_type)])
+    both, gpu = f"{lab.partition},{lent.name}", stage.expected.type_in(lab.partition)
+    sent = stage.send([Wish(lab.name, user.name, lab.name, both, limit + _BEYOND, gpu_type=gpu)])
     tried = f"{user.name}, with a limit of {limit} GPUs, submitted {limit + _BEYOND} jobs to {both}"
     if sent.refused:
         return broken(tried, f"refused: {sent.refused[0][1]}")
@@ -55,8 +55,8 @@ def _has_lent(expected: Expected) -> str | None:
 def _try_counts(stage: Stage) -> Verdict:
     stage.empty()
     lab, partition = _lent(stage.expected) or (stage.expected.labs[0], stage.expected.givers[0])
-    user = lab.members[0].name
-    sent = stage.send([Wish(lab.name, user, lab.name, partition.name, lab.cap + 1, gpu_type=stage.expected.gpu_type)])
+    user, gpu = lab.members[0].name, stage.expected.type_in(partition.name)
+    sent = stage.send([Wish(lab.name, user, lab.name, partition.name, lab.cap + 1, gpu_type=gpu)])
     tried = f"{lab.name}, with a cap of {lab.cap}, submitted {lab.cap + 1} jobs to {partition.name}"
 
     done, scene = stage.until(
@@ -91,10 +91,14 @@ def _try_mate(stage: Stage) -> Verdict:
     lab, partition = _mates(expected) or (expected.labs[0], expected.givers[0])
     stage.empty()
     one, other = lab.members[:2]
-    lent = stage.send([Wish(lab.name, one.name, lab.name, partition.name, lab.cap, gpu_type=expected.gpu_type)])
+    lent = stage.send(
+        [Wish(lab.name, one.name, lab.name, partition.name, lab.cap, gpu_type=expected.type_in(partition.name))]
+    )
     stage.until(lambda it: it.gpus(lent) == lab.cap, stage.patience(lab.cap))
     wanted = min(2, lab.cap)
-    mine = stage.send([Wish(lab.name, other.name, lab.name, lab.partition, wanted, gpu_type=expected.gpu_type)])
+    mine = stage.send(
+        [Wish(lab.name, other.name, lab.name, lab.partition, wanted, gpu_type=expected.type_in(lab.partition))]
+    )
     arbiter = expected.cluster.preemption.arbiter
     pause = arbiter.interval if arbiter else 0
     done, scene = stage.until(lambda it: it.gpus(mine) == wanted, pause + stage.patience(wanted, evicts=True))

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpupool.cluster.model import Partition, User
 from gpupool.rehearsal.expected import Expected
@@ -34,7 +34,7 @@ def cases(expected: Expected) -> Iterator[Case]:
     busy: set[tuple[str, str]] = set()  # another limit of the same QoS would be in the way
     for partition in expected.owners:
         for user, account in expected.people(partition):
-            for qos in (None, *expected.qos_for(user, partition)):
+            for qos in (None, *expected.qos_for(user, partition, account)):
                 name = qos or expected.default_qos(user, account)
                 room = expected.room(user, partition, account, qos)
                 for what in ("gpu", "cpu", "jobs"):
@@ -73,14 +73,27 @@ def _case(
 
     def wish(partition: str, number: int, cpus: int | None) -> Wish:
         gpus = 1 if what == "gpu" else 0
-        kind = expected.gpu_type if gpus else None
+        kind = expected.type_in(partition) if gpus else None
         return Wish(user.account, user.name, account, partition, number, gpus, cpus, kind, more=(*named, *_MEM))
 
     sizes = [1] * limit if what != "cpu" else [*[_PIECE] * (limit // _PIECE), *[limit % _PIECE] * (limit % _PIECE > 0)]
     shares = Counter((round_trip[turn % len(round_trip)], size) for turn, size in enumerate(sizes))
     fill = tuple(wish(it, number, size if what == "cpu" else None) for (it, size), number in shares.items())
     noun = {"gpu": "GPU", "cpu": "CPU", "jobs": "job"}[what]
-    return Case(f"{user.name}, {count(limit, noun)} by {whose}", fill, wish(round_trip[-1], 1, None))
+    more = wish(round_trip[-1], 1, None)
+    if whose != home.name:
+        # a QoS counts in all accounts together, too
+        more = replace(more, account=_other_account(expected, user, round_trip[-1], more.account, qos))
+    return Case(f"{user.name}, {count(limit, noun)} by {whose}", fill, more)
+
+
+def _other_account(expected: Expected, user: User, where: str, account: str, qos: str | None) -> str:
+    partition, used = expected.cluster.partitions[where], qos or expected.default_qos(user, account)
+    for other in user.own_accounts:
+        same = qos in expected.qos_for(user, partition, other) if qos else expected.default_qos(user, other) == used
+        if other != account and same and expected.may(user, partition, other):
+            return other
+    return account
 
 
 _MEM = ("--mem=10M",)

@@ -40,7 +40,7 @@ def protected(expected: Expected, what: Resource) -> bool:
 
 
 def _of(node: Node, what: Resource) -> int:
-    return node.cpus if what == "cpu" else node.memory
+    return node.job_cpus if what == "cpu" else node.job_memory
 
 
 def _wishes(expected: Expected, lab: Lab, what: Resource, pieces: int) -> Iterator[Wish]:
@@ -54,14 +54,14 @@ def _wishes(expected: Expected, lab: Lab, what: Resource, pieces: int) -> Iterat
         cpus = 1
         if for_each:
             # memory comes with CPUs only
-            most = min(node.cpus, node.cpus if cpus_left is None else cpus_left)
+            most = min(node.job_cpus, node.job_cpus if cpus_left is None else cpus_left)
             amount = min(amount, most * for_each)
             cpus = max(1, amount // pieces // for_each)
             cpus_left = None if cpus_left is None else cpus_left - cpus * pieces
         each = min(amount // pieces, cpus * for_each) if for_each else amount // pieces
         if not each:
             # beyond what it may have: these must wait
-            each, cpus = _of(node, what) // pieces, max(1, node.cpus // pieces)
+            each, cpus = _of(node, what) // pieces, max(1, node.job_cpus // pieces)
             each = min(each, cpus * for_each) if for_each else each
         elif left is not None:
             left -= each * pieces

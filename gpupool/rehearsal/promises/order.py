@@ -23,8 +23,9 @@ def _ranks(expected: Expected, lab: Lab) -> Iterator[tuple[tuple[int, int], str,
     for partition in open_to:
         yield (partition.tier, priority(default)), partition.name, None
     home = expected.cluster.partitions[lab.partition]
-    replaced = {it for name in user.qos for it in expected.cluster.qos[name].replaces}
-    for name in expected.qos_for(user, home):
+    mine = (*user.qos, *user.account_qos[lab.name])
+    replaced = {it for name in mine for it in expected.cluster.qos[name].replaces}
+    for name in expected.qos_for(user, home, lab.name):
         if name not in replaced:
             yield (home.tier, priority(name)), home.name, name
 

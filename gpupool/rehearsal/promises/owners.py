@@ -44,7 +44,8 @@ def _try_lost(stage: Stage) -> Verdict:
     stage.lost.add(node.name)
     try:
         stage.twin.lose(node.slurm_name)
-        left = sum(it.gpu_count for it in expected.compute if it.name != node.name)
+        theirs = {name for lab in expected.labs for name in expected.cluster.partitions[lab.partition].nodes}
+        left = sum(it.gpu_count for it in expected.compute if it.name in theirs - {node.name})
         wanted = min(left, sum(it.gpus for it in claims.values()))
         done, scene = stage.until(
             lambda it: sum(it.gpus(sent) for sent in claims.values()) >= wanted, stage.patience(len(hit), again=True)

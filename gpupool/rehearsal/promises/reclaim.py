@@ -67,8 +67,10 @@ def _try_requeue(stage: Stage) -> Verdict:
         claims = claim(stage, evenly(stage.expected))
         taken_back(stage, claims, stage.patience(stage.expected.pool, evicts=True))
         crowd = stage.crowd or Sent({})
-    gone = final(crowd)
-    waiting = {job.id for job in stage.look().evicted(crowd)}
+    scene = stage.look()
+    untouched = {job.id for job in scene.running(crowd)}
+    gone = [number for number in final(crowd) if number not in untouched]
+    waiting = {job.id for job in scene.evicted(crowd)}
     can = "jobs that cannot run again" if not stage.expected.cancels else "all"
     tried = f"{count(len(waiting), 'evicted job')} while the owners worked, then the owners left; {can} were told"
     if not waiting and not stage.expected.cancels:

@@ -62,7 +62,12 @@ def _try(stage: Stage) -> Verdict:
 
 
 def _applies(expected: Expected) -> str | None:
-    return with_labs(expected) or (None if expected.cluster.gpu_types else "GPUs have no types in this inventory")
+    if reason := with_labs(expected):
+        return reason
+    if not expected.cluster.gpu_types:
+        return "GPUs have no types in this inventory"
+    everywhere = all(set(expected.types_in(lab.partition)) >= set(expected.cluster.gpu_types) for lab in expected.labs)
+    return None if everywhere else "labs' partitions do not have all types"
 
 
 TYPES = Promise(

@@ -20,11 +20,15 @@ _ENDED = "/tmp/gpupool-ended-%A.out"
 
 @dataclass(frozen=True)
 class _Case:
-    """A pair of partition and QoS; `named` is the time that must be named where the QoS has more than the partition."""
+    """A pair of partition and QoS; `named` is the time that must be named where the QoS has more than the partition.
+
+    `unasked` is the time of a job without --time.
+    """
 
     wish: Wish
     qos: str | None
     wall: int
+    unasked: int
     named: tuple[str, ...] = ()
 
 
@@ -32,23 +36,28 @@ def _cases(expected: Expected) -> Iterator[_Case]:
     """Return each partition with its default, and each QoS in one of the partitions that are alike."""
     seen: list[object] = []
     for partition in (*expected.owners, *expected.givers):
-        alike = (partition.max_time, partition.limits, partition.allow_qos, partition.preemptable)
-        named = () if alike in seen else tuple(expected.cluster.qos)
+        times = (partition.max_time, partition.default_time)
+        alike = (times, partition.limits, partition.allow_qos, partition.preemptable)
+        others = () if alike in seen else tuple(expected.cluster.qos)
         seen.append(alike)
-        for qos in (None, *named):
+        for qos in (None, *others):
             who = next(
                 ((user, account) for user, account in expected.people(partition)
-                 if qos is None or qos in expected.qos_for(user, partition)), None,
+                 if qos is None or qos in expected.qos_for(user, partition, account)), None,
             )  # fmt: skip
             if who is None:
                 continue
             user, account = who
-            wall = expected.wall(partition, qos or expected.default_qos(user, account), account)
-            if wall:
+            asked = qos or expected.default_qos(user, account)
+            wall, unasked = expected.wall(partition, asked, account), expected.unasked(partition, asked, account)
+            if wall and unasked:
                 more = ("--mem=10M", *((f"--qos={qos}",) if qos else ()))
                 of_qos = expected.cluster.qos[qos].max_wall if qos else None
-                named = (f"--time={wall // _MINUTE}",) if of_qos and of_qos > wall else ()
-                yield _Case(Wish(user.account, user.name, account, partition.name, gpus=0, more=more), qos, wall, named)
+                named = of_qos and of_qos > wall and partition.default_time is None
+                gpus = expected.least_gpus(partition, asked)
+                kind = expected.type_in(partition.name) if gpus else None
+                wish = Wish(user.account, user.name, account, partition.name, gpus=gpus, gpu_type=kind, more=more)
+                yield _Case(wish, qos, wall, unasked, (f"--time={wall // _MINUTE}",) if named else ())
 
 
 def _applies(expected: Expected) -> str | None:
@@ -64,9 +73,10 @@ def _try(stage: Stage) -> Verdict:
     wrong = [f"{_where(at[_key(wish)])}: refused: {words}" for wish, words in plain.refused]
     for number, wish in plain.wishes.items():
         case = at[_key(wish)]
-        limit = _seconds(shown.get(number, ""), stage.expected.cluster.partitions[wish.partition].max_time)
-        if limit != case.wall:
-            wrong.append(f"{_where(case)} ends after {shown.get(number)}, not {format_duration(case.wall)}")
+        partition = stage.expected.cluster.partitions[wish.partition]
+        limit = _seconds(shown.get(number, ""), partition.default_time or partition.max_time)
+        if limit != case.unasked:
+            wrong.append(f"{_where(case)} ends after {shown.get(number)}, not {format_duration(case.unasked)}")
     _, scene = stage.until(lambda it: all(_stopped(job) for job in it.of(over)), stage.patience(len(over.wishes)))
     for job in scene.of(over):
         if not _stopped(job):

@@ -45,18 +45,21 @@ def crowd_of(stage: Stage) -> Sent:
 
 
 def _crowd(stage: Stage) -> list[Wish]:
-    loan = stage.expected.loans[0]
-    left = stage.expected.pool
+    loan, typed = stage.expected.loans[0], stage.expected.typed
+    # by type where jobs must name one
+    left: Counter[str | None] = Counter({None: stage.expected.pool})
+    if typed:
+        left = Counter(dict(stage.expected.types_in(loan.partition.name)))
     borrowed: list[Wish] = []
     for wishes in singles(stage.expected).values():
         for wish in wishes:
-            number = min(left, wish.count)
+            number = min(left[wish.gpu_type], wish.count)
             borrowed.append(
                 replace(wish, account=loan.account, partition=loan.partition.name, count=number, owned=False)
             )
-            left -= number
-    if left and borrowed:
-        borrowed.append(replace(borrowed[0], count=left))
+            left[wish.gpu_type] -= number
+    if borrowed:
+        borrowed += [replace(borrowed[0], gpu_type=gpu, count=rest) for gpu, rest in left.items() if rest]
     if borrowed:
         # one at a time, from the largest: those that cannot run again write down what they are told
         largest = max(range(len(borrowed)), key=lambda index: borrowed[index].count)

@@ -70,7 +70,7 @@ class Rehearsed:
 def caps_of(cluster: Cluster) -> dict[str, int]:
     """Return the GPU cap of each lab, in the inventory's order."""
     labs = [account for account in cluster.accounts.values() if account.kind == "lab"]
-    return {lab.name: lab.limits.group.gpu or 0 for lab in labs}
+    return {lab.name: cluster.owned_gpus(lab) or 0 for lab in labs}
 
 
 def words_for(seconds: float) -> str:

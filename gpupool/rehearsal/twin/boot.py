@@ -63,7 +63,11 @@ def _people(cluster: Cluster) -> Iterator[str]:
         f"{user.name}:x:{user.uid}:{user.gid or groups['people']}::{user.home}:{user.shell}"
         for user in cluster.users.values()
     ]
-    yield "cat >> /etc/group <<'EOF'\n" + "".join(f"{name}:x:{gid}:\n" for name, gid in groups.items()) + "EOF"
+    lines = [
+        f"{name}:x:{gid}:{','.join(it.name for it in cluster.users.values() if name in cluster.groups_of(it)[1:])}"
+        for name, gid in groups.items()
+    ]
+    yield "cat >> /etc/group <<'EOF'\n" + "".join(f"{line}\n" for line in lines) + "EOF"
     yield "cat >> /etc/passwd <<'EOF'\n" + "".join(f"{line}\n" for line in users) + "EOF"
     homes = "".join(
         f"{user.uid} {user.gid or groups['people']} {user.home}\n" for user in cluster.users.values() if user.home

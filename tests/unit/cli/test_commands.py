@@ -17,6 +17,7 @@ from gpupool.cluster.load import examine, load
 from gpupool.cluster.text import read
 from gpupool.compile import files_for
 from gpupool.compile.slurm.accounting import entities
+from gpupool.compile.slurm.sacctmgr import written
 
 ROOT = Path(__file__).parents[3]
 INVENTORY = ROOT / "inventory"
@@ -76,7 +77,59 @@ def test_render_prints_a_nodes_files(gpupool: Callable[..., Any]) -> None:
     assert "==> sky1:/etc/default/sackd (root:root 0644, role head) <==\n" in said.out
     cluster = load(INVENTORY / "skynet")
     for file in files_for(cluster, cluster.nodes["sky1"]):
-        assert file.text in said.out
+        assert file.path.endswith(".py") or file.text in said.out
+    assert "slurmdbd: " not in said.out
+
+
+def test_render_shows_slurms_files_first_and_programs_last_by_name_and_size(gpupool: Callable[..., Any]) -> None:
+    said = gpupool("render", INVENTORY / "example")
+    headers = [line for line in said.out.splitlines() if line.startswith("==> ")]
+    paths = [line.split(" (")[0].removeprefix("==> control:") for line in headers[:7]]
+    assert paths == [
+        *(f"/etc/slurm/{name}" for name in ("slurm.conf", "gres.conf", "cgroup.conf", "plugstack.conf")),
+        *(
+            "/etc/slurm/job_submit.lua",
+            "/etc/slurm/slurmdbd.conf",
+            "==> slurmdbd: QoS, accounts, users and their limits",
+        ),
+    ]
+    assert headers[-1] == "==> programs of gpupool, in bytes; --file NAME prints one <=="
+    names = [line.partition(":")[0] for line in headers if ":/etc/hostname " in line]
+    assert names == [f"==> {name}" for name in ("a40-01", "control", "files", "login1", "rtx-01", "rtx-02")]
+    size = len((ROOT / "gpupool/programs/arbiter/decide.py").read_bytes())
+    assert f"\n  {size} /usr/local/lib/gpupool/arbiter/decide.py control\n" in said.out
+    assert "def " not in said.out.rpartition("==> programs")[2]
+
+
+@pytest.mark.parametrize(
+    ("name", "paths"),
+    [
+        ("slurm.conf", ["/etc/slurm/slurm.conf"]),
+        ("/etc/slurm/s*.conf", ["/etc/slurm/slurm.conf", "/etc/slurm/slurmdbd.conf"]),
+        ("decide.py", ["/usr/local/lib/gpupool/arbiter/decide.py"]),
+        ("accounting.cfg", ["slurmdbd: QoS, accounts, users and their limits"]),
+    ],
+)
+def test_render_prints_the_file_that_is_asked_for(gpupool: Callable[..., Any], name: str, paths: list[str]) -> None:
+    said = gpupool("render", INVENTORY / "example", "--file", name)
+    assert said.code == 0
+    shown = re.findall(r"^==> (?:control:)?(.*) \(", said.out, re.MULTILINE)
+    assert shown == paths
+    if name == "decide.py":
+        assert (ROOT / "gpupool/programs/arbiter/decide.py").read_text() in said.out
+
+
+def test_render_of_a_file_that_is_not_there(gpupool: Callable[..., Any], tmp_path: Path) -> None:
+    for where in ([], ["--out", tmp_path]):
+        said = gpupool("render", SMALL, "--file", "slurm.cnof", *where)
+        assert said.code == 2
+        assert said.err == "no file is called slurm.cnof; without --file all of them are shown\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_render_writes_the_files_that_are_asked_for(gpupool: Callable[..., Any], tmp_path: Path) -> None:
+    assert gpupool("render", SMALL, "--file", "gres.conf", "--out", tmp_path).code == 0
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / "ctl/etc/slurm/gres.conf"]
 
 
 def test_render_prints_what_is_alike_once(gpupool: Callable[..., Any]) -> None:
@@ -91,11 +144,11 @@ def test_render_below_a_folder(gpupool: Callable[..., Any], tmp_path: Path) -> N
     said = gpupool("render", INVENTORY / "skynet", "--out", out)
     assert said.code == 0
     cluster = load(INVENTORY / "skynet")
-    assert {path.name for path in out.iterdir()} == {*cluster.nodes, "accounting.json"}
+    assert {path.name for path in out.iterdir()} == {*cluster.nodes, "accounting.cfg"}
     for node in cluster.nodes.values():
         for file in files_for(cluster, node):
             assert (out / node.name / file.path[1:]).read_text() == file.text
-    assert json.loads((out / "accounting.json").read_text()) == entities(cluster)
+    assert (out / "accounting.cfg").read_text() == written(entities(cluster))
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     assert gpupool("render", INVENTORY / "skynet", "--out", out).code == 0
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before

@@ -66,3 +66,15 @@ def test_apply_that_asks_does_not_end_well_where_a_node_was_away(
     assert done.code == code
     assert done.err.splitlines()[-1] == said
     assert gpupool("plan", "anything").out.splitlines()[-1] == f"{said} (2.0 s)"
+
+
+def test_what_is_left_to_another_system_is_said_and_is_no_change(
+    gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noted = HostReport(True, None, (), 9, 1.0, ("left in slurmdbd: account other",))
+    monkeypatch.setattr(plan, "announced_target", lambda *_: None)
+    monkeypatch.setattr(plan, "run", lambda *_, **__: report(noted))
+    said = gpupool("plan", "anything")
+    assert said.code == 0
+    assert "n1: left in slurmdbd: account other" in said.out
+    assert said.out.splitlines()[-1].startswith("1 node: nothing to change")

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from ClusterShell.NodeSet import NodeSet
+from hostlists import as_slurm_reads
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inventories import SMALL
@@ -17,35 +18,17 @@ NAME = st.from_regex(r"[a-z][a-z0-9]{0,4}(-[a-z0-9]{1,3}){0,2}(\.[a-z]{1,3})?", 
 ANYTHING = st.text(alphabet=st.sampled_from("abgpu12-[],@!&^:*?% ."), max_size=25)
 
 
-def slurm_expand(hostlist: str) -> set[str]:
-    """Read a hostlist as Slurm does: brackets stand at the end of a name."""
-    found: set[str] = set()
-    for word in hostlist.replace("],", "]\n").split("\n"):
-        head, _, inside = word.partition("[")
-        *before, prefix = head.split(",")
-        found |= {name for name in before if name}
-        if not inside:
-            found.add(prefix)
-            continue
-        assert inside.endswith("]")
-        for part in inside[:-1].split(","):
-            first, _, last = part.partition("-")
-            for number in range(int(first), int(last or first) + 1):
-                found.add(f"{prefix}{number:0{len(first)}}")
-    return found
-
-
 @settings(max_examples=200)
 @given(st.lists(NAME, min_size=1, max_size=8, unique=True))
 def test_folded_names_are_what_slurm_reads(names: list[str]) -> None:
-    assert slurm_expand(folded(names)) == set(names)
+    assert set(as_slurm_reads(folded(names))) == set(names)
 
 
 @given(st.integers(0, 30), st.integers(0, 30), st.sampled_from([1, 2, 3]))
 def test_a_range_comes_back(first: int, count: int, width: int) -> None:
     names = [f"n-{number:0{width}}" for number in range(first, first + count + 1)]
     assert expand(str(NodeSet.fromlist(names))) == names or len({len(name) for name in names}) > 1
-    assert slurm_expand(folded(names)) == set(names)
+    assert set(as_slurm_reads(folded(names))) == set(names)
 
 
 def test_a_range_keeps_its_zeros() -> None:

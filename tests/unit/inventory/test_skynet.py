@@ -282,7 +282,7 @@ def test_qos(inventory: Inventory, cluster: Cluster) -> None:
     assert inventory.qos["cvmlp-user-limits"].replaces == ("normal", "short", "long")
     limits = inventory.qos["cvmlp-user-limits"].limits.per_user
     assert (limits.gpu, limits.cpu) == (16, 112)
-    special = {user.account for user in cluster.users.values() if user.default_qos == "cvmlp-user-limits"}
+    special = {user.account for user in cluster.users.values() if cluster.qos_of(user.account) == "cvmlp-user-limits"}
     assert special == {"cvmlp-lab"}
     assert [it.name for it in cluster.partitions.values() if it.lift_per_user] == ["user-overcap"]
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from hostlists import each
 from hypothesis import given
 from hypothesis import strategies as st
 from inventories import INVENTORY
@@ -109,10 +110,11 @@ def test_what_a_twin_has_in_place_of_production() -> None:
     production, table = _made("skynet")
     twin = applied(production.files, table)
     assert _lines(twin, "SlurmctldHost") == _lines(dict(production.files), "SlurmctldHost")[:1]
-    nodes = _lines(twin, "NodeName")
-    assert len(nodes) == 36
-    assert len({word for line in nodes for word in line.split() if word.startswith("Port=")}) == 36
-    assert all("NodeHostname=marvin" in line for line in nodes)
+    nodes = [row for line in _lines(twin, "NodeName") for row in each(line)]
+    assert {row["NodeName"]: int(row["Port"]) for row in nodes} == place_of(_cluster("skynet"), "24.11").ports
+    assert len({row["Port"] for row in nodes}) == 36
+    assert {row["NodeHostname"] for row in nodes} == {"marvin"}
+    assert _lines(twin, "NodeName")[1].startswith("NodeName=a40-[01-04] NodeAddr=10.66.10.[1-4] ")
     graces = {word for line in _lines(twin, "PartitionName") for word in line.split() if word.startswith("GraceTime")}
     assert graces == {f"GraceTime={GRACE}"}
     assert twin["/etc/slurm/cgroup.conf"].count("CgroupPlugin=disabled") == 1

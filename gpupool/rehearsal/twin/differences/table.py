@@ -10,6 +10,7 @@ from functools import partial
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.slurm_versions import runs_without_cgroups
 from gpupool.compile.slurm import arbiter
+from gpupool.compile.slurm.fold import expanded, hostlist
 from gpupool.compile.slurm.gres import V1_MOUNT
 from gpupool.rehearsal.twin.compiled import Version
 from gpupool.rehearsal.twin.differences import Difference
@@ -86,7 +87,7 @@ def _hosts(place: Place) -> tuple[Difference, ...]:
             needed=True,
         ),
         nodes("NodeHostname", "the node's", "the twin's", "one machine runs all nodes", lambda *_: place.host),
-        nodes("Port", "6818", "one a node", "slurmds share a machine", lambda _, node: str(place.ports[node])),
+        nodes("Port", "6818", "one a node", "slurmds share a machine", partial(_ports, place.ports)),
         nodes("State", "CLOUD of elastic nodes", "UNKNOWN", "all nodes are always powered on", _always_there),
     )
 
@@ -205,6 +206,11 @@ def _data() -> tuple[Difference, ...]:
         setting("innodb_flush_log_at_trx_commit", "1", "0", quick),
         setting("innodb_doublewrite", "1", "0", quick),
     )
+
+
+def _ports(ports: Mapping[str, int], _: str | None, nodes: str) -> str:
+    # the line may be that of several nodes: the first port is the first one's, and so on
+    return hostlist(str(ports[node]) for node in expanded(nodes))
 
 
 def _short_grace(value: str | None, _: str) -> str | None:

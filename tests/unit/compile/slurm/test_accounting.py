@@ -163,7 +163,7 @@ def test_the_operation_takes_it(folder: str) -> None:
 
 def test_without_qos_people_keep_slurmdbds_own(tmp_path: Path) -> None:
     wanted = entities(changed(SMALL, tmp_path, ("qos:\n  normal: {default: true}\n", "")))
-    assert wanted["qos"] == {}
+    assert wanted["qos"] == {"normal": {"MaxSubmitPU": None, "Flags": ["DenyOnLimit"]}}
     limits = {"GrpTRES": {}, "GrpJobs": None, "MaxSubmit": None}
     assert wanted["users"]["ann"] == {"default_account": "red", "accounts": {"red": limits}}
 
@@ -225,9 +225,38 @@ def test_jobs_that_a_user_may_have_submitted_are_limited_in_each_account_and_qos
 def test_a_qos_of_an_account_of_everybody_is_everybodys_there_and_nowhere_else(tmp_path: Path) -> None:
     guest = (
         "  - {name: blue,",
-        "  - {name: guest, kind: shared, members: all, limits: {group: {gpu: 2}}}\n  - {name: blue,",
+        "  - {name: guest, kind: shared, members: all, limits: {group: {gpu: 0}}}\n  - {name: blue,",
     )
     cluster = changed(SMALL, tmp_path, guest, ("{default: true}", "{default: true}\n  short: {default_for: [guest]}"))
     accounts = entities(cluster)["users"]["ann"]["accounts"]
     assert (accounts["guest"]["qos"], accounts["guest"]["default_qos"]) == (["normal", "short"], "short")
     assert (accounts["red"]["qos"], accounts["red"]["default_qos"]) == (["normal"], "normal")
+
+
+def test_a_qos_may_let_jobs_over_its_limits_wait(tmp_path: Path) -> None:
+    flags = {name: it["Flags"] for name, it in entities(changed(SMALL, tmp_path / "a", PATIENT))["qos"].items()}
+    assert flags == {"normal": ["DenyOnLimit"], "patient": []}
+    everywhere = changed(SMALL, tmp_path / "b", PATIENT, ("scheduler: {", "scheduler: {over_limit: wait, "))
+    assert {name: it["Flags"] for name, it in entities(everywhere)["qos"].items()} == {"normal": [], "patient": []}
+
+
+PATIENT = ("{default: true}", "{default: true}\n  patient: {over_limit: wait}")
+
+
+def test_without_limits_on_jobs_slurms_own_qos_is_left_alone() -> None:
+    assert entities(load(INVENTORY / "santos-dumont"))["qos"] == {}
+
+
+def test_a_partition_cannot_raise_the_number_of_submitted_jobs(tmp_path: Path) -> None:
+    """Its QoS's limit takes the place of the one of the job's QoS."""
+    more = ("tier: 10", "tier: 10\n    limits: {per_user: {submitted: 70}}")
+    cluster = changed(SMALL, tmp_path, more, ("scheduler: {", "scheduler: {max_submitted_jobs: 50, "))
+    assert {name: it["MaxSubmitPU"] for name, it in entities(cluster)["qos"].items()} == {
+        "normal": 50,
+        "partition-red": 50,
+    }
+
+
+def test_a_partition_of_jobs_with_gpus_holds_that_in_slurmctld_too(tmp_path: Path) -> None:
+    qos = entities(changed(SMALL, tmp_path, ("tier: 10", "tier: 10\n    without_gpu: all")))["qos"]
+    assert qos["partition-red"]["MinTRES"] == {"gres/gpu": 1}

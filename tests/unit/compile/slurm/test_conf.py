@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from hostlists import each
 from inventories import INVENTORY, SMALL, changed
 
-from gpupool.cluster.checks.slurm_keys import BUDGET_KEYS, HEALTH_KEYS, OWN_KEYS
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_for, files_of
@@ -33,12 +33,11 @@ def settings(text: str) -> dict[str, str]:
 
 
 def rows(text: str, key: str) -> dict[str, dict[str, str]]:
-    """Return the lines of `NodeName=` or `PartitionName=` as mappings, by their first value."""
+    """Return what stands in lines of `NodeName=` or `PartitionName=` as mappings, by node or partition."""
     found = {}
     for line in text.splitlines():
         if line.startswith(f"{key}="):
-            row = dict(word.split("=", 1) for word in line.split())
-            found[row.pop(key)] = row
+            found |= {row.pop(key): row for row in each(line)}
     return found
 
 
@@ -261,13 +260,6 @@ def test_two_types_in_a_node_share_the_numbers(tmp_path: Path) -> None:
     assert rows(slurm_conf(mixed), "NodeName")["gpu-1"]["Feature"] == "a40,l4"
 
 
-@pytest.mark.parametrize("folder", INVENTORIES)
-def test_every_key_is_kept_from_slurm_parameters(folder: str) -> None:
-    cluster = load(INVENTORY / folder)
-    own = set(settings(slurm_conf(cluster))) - set(cluster.slurm.parameters)
-    assert {key for key in own if key.lower() not in OWN_KEYS | HEALTH_KEYS | BUDGET_KEYS} == set()
-
-
 def test_nodes_by_their_full_names(tmp_path: Path) -> None:
     """slurmd finds its line by the short host name, users see the full one."""
     cluster = changed(SMALL, tmp_path, ("domain: small.example", "domain: small.example, node_names: fqdn"))
@@ -409,3 +401,16 @@ def test_the_arbiter_has_memory_for_all_jobs_that_slurmctld_takes(skynet: Cluste
 def test_a_feature_that_is_the_gpus_name_stands_once(tmp_path: Path) -> None:
     cluster = changed(SMALL, tmp_path, ("gpus: {a40: 8}", "gpus: {a40: 8}, features: [a40, big]"))
     assert "Feature=a40,big " in slurm_conf(cluster)
+
+
+def test_a_partitions_default_time_goes_before_the_clusters(tmp_path: Path) -> None:
+    own = ("tier: 10", "tier: 10\n    default_time: 1h")
+    lines = slurm_conf(changed(SMALL, tmp_path, own, ("scheduler: {", "scheduler: {default_time: 3h, "))).splitlines()
+    times = {line.split()[0]: line for line in lines if line.startswith("PartitionName=")}
+    assert " MaxTime=2880 DefaultTime=180 " in times["PartitionName=all"]
+    assert " MaxTime=240 DefaultTime=60 " in times["PartitionName=red"]
+
+
+def test_the_clusters_default_time_ends_where_a_partition_ends(tmp_path: Path) -> None:
+    text = slurm_conf(changed(SMALL, tmp_path, ("scheduler: {", "scheduler: {default_time: 1d, ")))
+    assert " MaxTime=240 DefaultTime=240 " in text

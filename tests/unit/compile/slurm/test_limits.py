@@ -21,14 +21,16 @@ COUNTS = st.one_of(st.none(), st.integers(0, 10_000))
 TRES = ("gpu", "cpu", "mem", "nodes", "billing")
 # where Slurm keeps each kind of limit, by what it is on; written down once more, for nothing may be lost on the way
 FIELDS = {
-    ("account", "group"): ("GrpTRES", "GrpJobs", "GrpWall"),
-    ("account", "group_minutes"): ("GrpTRESMins", None, None),
-    ("account", "per_user"): ("GrpTRES", "GrpJobs", None),
-    ("account", "per_job"): ("MaxTRES", None, "MaxWall"),
-    ("qos", "group"): ("GrpTRES", "GrpJobs", "GrpWall"),
-    ("qos", "group_minutes"): ("GrpTRESMins", None, None),
-    ("qos", "per_user"): ("MaxTRESPU", "MaxJobsPU", None),
-    ("qos", "per_job"): ("MaxTRES", None, "MaxWall"),
+    ("account", "group"): ("GrpTRES", "GrpJobs", "GrpSubmit", "GrpWall"),
+    ("account", "group_minutes"): ("GrpTRESMins", None, None, None),
+    # not MaxSubmit: a QoS's MaxSubmitPU would take its place
+    ("account", "per_user"): ("GrpTRES", "GrpJobs", "GrpSubmit", None),
+    ("account", "per_job"): ("MaxTRES", None, None, "MaxWall"),
+    ("qos", "group"): ("GrpTRES", "GrpJobs", "GrpSubmit", "GrpWall"),
+    ("qos", "group_minutes"): ("GrpTRESMins", None, None, None),
+    ("qos", "per_user"): ("MaxTRESPU", "MaxJobsPU", "MaxSubmitPU", None),
+    ("qos", "per_job"): ("MaxTRES", None, None, "MaxWall"),
+    ("qos", "per_job_least"): ("MinTRES", None, None, None),
 }
 NAMES = {"gpu": "gres/gpu", "cpu": "cpu", "mem": "mem", "nodes": "node", "billing": "billing"}
 Fact = tuple[str, str, str, object]
@@ -36,23 +38,28 @@ Fact = tuple[str, str, str, object]
 
 def amounts(*, jobs: bool = False, wall: bool = False) -> st.SearchStrategy[Amounts]:
     return st.builds(
-        lambda plain, gpus, count, time: Amounts.model_construct(**plain, gpus=gpus, jobs=count, wall=time),
+        lambda plain, gpus, count, sent, time: Amounts.model_construct(
+            **plain, gpus=gpus, jobs=count, submitted=sent, wall=time
+        ),
         st.fixed_dictionaries(dict.fromkeys(TRES, COUNTS)),
         st.dictionaries(st.sampled_from(["a40", "rtx_6000"]), st.integers(0, 99)),
+        COUNTS if jobs else st.none(),
         COUNTS if jobs else st.none(),
         st.one_of(st.none(), MINUTES.map(lambda it: it * 60)) if wall else st.none(),
     )
 
 
 LIMITS = st.builds(
-    lambda group, minutes, user, job: Limits.model_construct(
-        group=group, group_minutes=minutes, per_user=user, per_job=job
+    lambda group, minutes, user, job, least: Limits.model_construct(
+        group=group, group_minutes=minutes, per_user=user, per_job=job, per_job_least=least
     ),
     amounts(jobs=True, wall=True),
     amounts(),
     amounts(jobs=True),
     amounts(wall=True),
+    amounts(),
 )
+KINDS = ("group", "group_minutes", "per_user", "per_job", "per_job_least")
 
 
 def cluster_with(account: Limits, qos: Limits, partition: Limits) -> Cluster:
@@ -67,15 +74,17 @@ def cluster_with(account: Limits, qos: Limits, partition: Limits) -> Cluster:
 
 def asked(on: str, where: str, limits: Limits) -> Iterator[Fact]:
     """Return every limit of a block: the entity, Slurm's field, what it limits, how much."""
-    for kind in ("group", "group_minutes", "per_user", "per_job"):
+    for kind in KINDS[:-1] if on == "account" else KINDS:
         it = getattr(limits, kind)
         at = "user ann in red" if (on, kind) == ("account", "per_user") else where
-        tres, jobs, wall = FIELDS[on, kind]
+        tres, jobs, submitted, wall = FIELDS[on, kind]
         named: list[tuple[str, Any]] = [(NAMES[key], getattr(it, key)) for key in TRES]
         named += [(f"gres/gpu:{gpu}", count) for gpu, count in it.gpus.items()]
         yield from ((at, tres or "", name, count) for name, count in named if count is not None)
         if it.jobs is not None:
             yield (at, jobs or "", "", it.jobs)
+        if it.submitted is not None:
+            yield (at, submitted or "", "", it.submitted)
         if it.wall is not None:
             yield (at, wall or "", "", it.wall // 60)
 
@@ -91,7 +100,7 @@ def found(wanted: dict[str, Any]) -> Iterator[Fact]:
         for field, value in values.items():
             if isinstance(value, dict):
                 yield from ((where, field, name, number) for name, number in value.items())
-            elif field.startswith(("Grp", "Max")) and value is not None:
+            elif field.startswith(("Grp", "Max", "Min")) and value is not None:
                 yield (where, field, "", value)
 
 
@@ -114,8 +123,8 @@ NONE = Limits()
 
 @given(limits=LIMITS)
 def test_a_limit_that_is_taken_out_is_named_to_be_taken_away(limits: Limits) -> None:
-    """What is not said is not touched: so a field that once held a limit is said to hold none."""
-    before, after = (entities(cluster_with(it, it, NONE)) for it in (limits, NONE))
+    """A field that once held a limit has one value afterwards, which says that there is none."""
+    before, after = (normal(entities(cluster_with(it, it, NONE))) for it in (limits, NONE))
     for kind in ("qos", "accounts"):
         for name, values in before[kind].items():
             if name in after[kind]:

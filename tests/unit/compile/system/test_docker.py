@@ -192,7 +192,7 @@ def test_members_are_users_and_accounts_that_are_named(skynet: Cluster) -> None:
     def members(of: tuple[str, ...] | str, node: str, enabled: bool = True) -> set[str]:
         docker = skynet.software.docker.model_copy(update={"members": of, "enabled": enabled})  # type: ignore[union-attr]
         cluster = replace(skynet, software=skynet.software.model_copy(update={"docker": docker}))
-        assert managed_groups(cluster) == ["docker"]
+        assert "docker" in managed_groups(cluster)
         return {user.name for user in people_for(cluster, cluster.nodes[node]) if "docker" in user.groups}
 
     assert members("all", "a40-01") == set(skynet.users)

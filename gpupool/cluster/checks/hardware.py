@@ -1,0 +1,67 @@
+"""Hardware that adds up: CPUs from sockets, cores and threads, memory that is there, and some of both left for jobs."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.schema.machines import Hardware
+from gpupool.cluster.units import format_size
+
+
+def ensure_cores_add_up(site: Site) -> Iterator[Complaint]:
+    """CPUs are sockets times cores times threads, and what is kept of them leaves some for jobs."""
+    for name, shape in site.inventory.hardware.items():
+        path: Path = ("hardware", name)
+        if shape.cores is None:
+            if key := next((it for it in ("sockets", "threads", "cores_kept") if getattr(shape, it)), None):
+                yield Complaint((*path, key), "needs the cores of each socket", "set cores")
+            continue
+        sockets, threads = shape.sockets or 1, shape.threads_per_core
+        product = sockets * shape.cores * threads
+        if product != shape.cpus:
+            message = (
+                f"is {shape.cpus}, but {sockets} sockets x {shape.cores} cores x {threads} threads are {product} "
+                "logical CPUs"
+            )
+            yield Complaint((*path, "cpus"), message, "cpus counts threads, cores are those of one socket")
+        elif shape.cores_kept >= sockets * shape.cores:
+            message = f"{shape.cores_kept} of {sockets * shape.cores} cores are kept from jobs: no job could run"
+            yield Complaint((*path, "cores_kept"), message, "keep fewer")
+        if shape.cpus_kept_per_gpu % threads and site.inventory.scheduler.allocate == "core":
+            message = f"{shape.cpus_kept_per_gpu} CPUs are not whole cores of {threads} threads"
+            yield Complaint((*path, "cpus_kept_per_gpu"), message, f"use a multiple of {threads}")
+
+
+def ensure_memory_adds_up(site: Site) -> Iterator[Complaint]:
+    """Memory is said once, as nominal or as measured, and what is kept of it leaves some for jobs."""
+    reserve = site.inventory.slurm.memory_reserve
+    for name, shape in site.inventory.hardware.items():
+        path: Path = ("hardware", name)
+        if shape.memory is None and shape.real_memory is None:
+            yield Complaint(path, "has no memory", "set memory, or real_memory as `slurmd -C` prints it")
+        elif shape.memory is not None and shape.real_memory is not None and shape.real_memory > shape.memory:
+            message = f"{format_size(shape.real_memory)} is more than the nominal {format_size(shape.memory)}"
+            yield Complaint((*path, "real_memory"), message, "correct one of them, or remove memory")
+        elif shape.memory_kept and shape.memory_kept >= shape.slurm_memory(reserve):
+            there = f"{shape.slurm_memory(reserve)}M"
+            message = f"{format_size(shape.memory_kept)} of {there} are kept from jobs: no job could run"
+            yield Complaint((*path, "memory_kept"), message, "keep less")
+
+
+def ensure_whole_cores_can_be_given(site: Site) -> Iterator[Complaint]:
+    """Where a job gets whole cores, each compute node says how many it has."""
+    scheduler = site.inventory.scheduler
+    if scheduler.allocate == "thread":
+        if scheduler.one_task_per_core:
+            path: Path = ("scheduler", "one_task_per_core")
+            yield Complaint(path, "has no effect where a job gets single threads", "set allocate: core, or remove it")
+        return
+    for name, shape in _of_compute_nodes(site):
+        if shape.cores is None:
+            message = "scheduler.allocate is core, but the cores of these nodes are not set"
+            yield Complaint(("hardware", name), message, "set sockets, cores and threads, as `slurmd -C` prints them")
+
+
+def _of_compute_nodes(site: Site) -> list[tuple[str, Hardware]]:
+    used = {entry.hardware for entry in site.inventory.nodes if "compute" in entry.roles}
+    return [(name, shape) for name, shape in site.inventory.hardware.items() if name in used]

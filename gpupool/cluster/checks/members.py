@@ -1,0 +1,101 @@
+"""Who is in which account: memberships, their number, and the unix groups that partitions let in."""
+
+import difflib
+from collections.abc import Iterable, Iterator
+from datetime import date
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.checks.stakes import Stakes, rights
+from gpupool.cluster.complaints import Complaint, Path
+
+
+def _unknown(path: Path, what: str, name: str, known: Iterable[str], otherwise: str | None = None) -> Complaint:
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return Complaint(path, f"there is no {what} {name!r}", f"did you mean {near[0]}?" if near else otherwise)
+
+
+def ensure_memberships_are_known(site: Site) -> Iterator[Complaint]:
+    """Further accounts of users, and the QoS of accounts, exist and are said once."""
+    shared = {account.name for account in site.inventory.accounts if account.members == "all"}
+    for index, user in enumerate(site.inventory.users):
+        for number, name in enumerate(user.accounts):
+            path: Path = ("users", index, "accounts", number)
+            if name not in site.account_names:
+                yield _unknown(path, "account", name, site.account_names)
+            elif name in shared and name != user.account:
+                yield Complaint(path, f"all users are members of {name}", "remove it", "warning")
+            elif name in user.accounts[:number]:
+                yield Complaint(path, f"{name} is named twice", "remove it", "warning")
+    for index, account in enumerate(site.inventory.accounts):
+        for number, name in enumerate(account.qos):
+            path = ("accounts", index, "qos", number)
+            qos = site.inventory.qos.get(name)
+            if qos is None:
+                yield _unknown(path, "QoS", name, site.inventory.qos)
+            elif qos.everybody and not qos.default_for:
+                yield Complaint(path, f"all users have {name}", f"set `everybody: false` in qos.{name}", "warning")
+
+
+def ensure_accounts_have_no_more_members(site: Site) -> Iterator[Complaint]:
+    """An account has no more members than `most_members`; those whose access has ended do not count."""
+    today = date.today()
+    users = [user for user in site.inventory.users if not (user.until and user.until < today)]
+    for index, account in enumerate(site.inventory.accounts):
+        if account.most_members is None:
+            continue
+        path: Path = ("accounts", index, "most_members")
+        if account.members == "all":
+            yield Complaint(path, f"all users are members of {account.name}", "remove it, or members: all")
+            continue
+        count = sum(account.name in (user.account, *user.accounts) for user in users)
+        if count > account.most_members:
+            message = f"members of {account.name}: {count}, and at most {account.most_members} are allowed"
+            yield Complaint(path, message, "remove some from it, or set another number")
+
+
+def ensure_accounts_of_another_system_pass_no_cap(site: Site) -> Iterator[Complaint]:
+    """Where another system makes accounts and labs have caps, no partition of owners is open to whatever it makes."""
+    stakes, whole = Stakes(site), not site.inventory.slurm.exact_accounting
+    claims = [(it, what) for it in site.ownership.owners for what in rights(it)] if stakes.certain else []
+    at_stake = frozenset(site.ownership.of_nodes).union(*(stakes.at_stake(it, what) for it, what in claims))
+    kinds = {what for _, what in claims}
+    others = [it for it in site.inventory.accounts if not it.exact]
+    loose = next((it.name for it in others if not all(stakes.capped(it, what) for what in kinds)), None)
+    for path, partition in site.partitions():
+        if partition.preemptable or partition.allow_accounts or not site.nodes_of(partition.nodes) & at_stake:
+            continue
+        if whole or loose:
+            who = "another system makes (slurm.exact_accounting)" if whole else f"another system makes below {loose}"
+            message = f"accounts that {who} have no cap, and could hold GPUs of labs here"
+            yield Complaint(path, message, "set allow_accounts, with allow_lab_accounts for all labs")
+
+
+def ensure_groups_of_partitions_are_known(site: Site) -> Iterator[Complaint]:
+    """Each group of `allow_groups` is an account's, or one that `access.other_groups` says is there."""
+    inventory = site.inventory
+    own = {account.name for account in inventory.accounts if account.gid}
+    others = set(inventory.access.other_groups)
+    homeless = any(user.account not in own for user in inventory.users)
+    known = {*own, *others, *(["people"] if homeless else [])}
+    for path, partition in site.partitions():
+        for number, name in enumerate(partition.allow_groups):
+            where: Path = (*path, "allow_groups", number)
+            if name in known:
+                continue
+            if name in site.account_names:
+                yield Complaint(where, f"the account {name} has no group", "give it a gid, or use allow_accounts")
+            else:
+                hint = "name it in access.other_groups if a directory or the system has it"
+                yield _unknown(where, "group", name, known, hint)
+        if not partition.allow_groups or set(partition.allow_groups) & {*others, "people"}:
+            continue
+        # `{account}` names one account each time
+        members = {user.name for user in inventory.users for it in (user.account, *user.accounts)
+                   if it in partition.allow_groups and it in own}  # fmt: skip
+        if not members and not set(partition.allow_groups) - known:
+            message = "none of these groups has a member, so no user can submit here"
+            yield Complaint((*path, "allow_groups"), message, severity="warning")
+    for number, name in enumerate(inventory.access.other_groups):
+        if name in site.account_names or name == "people":
+            path = ("access", "other_groups", number)
+            yield Complaint(path, f"{name} is an account, whose group gpupool creates", "choose another name")

@@ -1,0 +1,136 @@
+"""Whether each lab always gets what it owns: it is said once, it is there, and no other can hold it for good."""
+
+from collections.abc import Iterator
+from math import inf
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.checks.stakes import ANY, Stakes, owned, rights
+from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.ownership import CPUS
+from gpupool.cluster.quote import listed
+
+
+def ensure_what_is_owned_is_said_once(site: Site) -> Iterator[Complaint]:
+    """A lab owns a number of GPUs, or what `owns` says; its limits come from that."""
+    for index, account in enumerate(site.inventory.accounts):
+        path: Path = ("accounts", index)
+        if account.kind != "lab":
+            if account.owns is not None:
+                yield Complaint((*path, "owns"), f"{account.name} is not a lab", "set kind: lab, or remove it")
+            continue
+        if account.contributed_gpus is None and account.owns is None:
+            yield Complaint(path, f"the lab {account.name} has no contributed_gpus", "0 if it has none")
+        elif account.contributed_gpus is not None and account.owns is not None:
+            yield Complaint((*path, "owns"), f"{account.name} has contributed_gpus, too", "keep one of the two")
+        group, owns = account.limits.group, account.owns
+        if group.gpu is not None and not isinstance(owns, str):
+            message = f"a lab's GPU cap comes from {'contributed_gpus' if owns is None else 'owns'}"
+            yield Complaint((*path, "limits", "group", "gpu"), message, "remove it here")
+        if isinstance(owns, dict):
+            for key, given in (("gpus", bool(group.gpus)), ("cpu", CPUS in owns and group.cpu is not None)):
+                if given:
+                    yield Complaint((*path, "limits", "group", key), "this limit comes from owns", "remove it here")
+
+
+def ensure_what_is_owned_is_there(site: Site) -> Iterator[Complaint]:
+    """Labs own compute nodes, each its own, and GPUs of types that there are and that jobs name."""
+    types, taken = site.ownership.gpu_types, dict[str, str]()
+    for owner in site.ownership.owners:
+        path: Path = ("accounts", owner.index, "owns")
+        for gpu in owner.types:
+            if gpu not in types:
+                yield Complaint((*path, gpu), f"no compute node has a GPU of type {gpu}")
+        if owner.types and site.inventory.scheduler.untyped_gpus != "refuse":
+            message = f"a job that requests GPUs without a type could hold those that {owner.name} owns"
+            yield Complaint(path, message, "set scheduler.untyped_gpus: refuse")
+        for name in sorted(owner.nodes):
+            if "compute" not in site.node_table.by_name[name].entry.roles:
+                yield Complaint(path, f"{name} is not a compute node")
+        twice = sorted(name for name in owner.nodes if taken.setdefault(name, owner.name) != owner.name)
+        if twice:
+            yield Complaint(path, f"{listed(twice)} {'is' if len(twice) == 1 else 'are'} {taken[twice[0]]}'s already")
+
+
+def ensure_caps_fit_the_pool(site: Site) -> Iterator[Complaint]:
+    """What labs own of the GPUs that are on nodes without an owner adds up to these GPUs."""
+    sharing = [it for it in site.ownership.owners if it.shares]
+    if not sharing:
+        return
+    compute = (it for it in site.node_table.nodes if "compute" in it.entry.roles)
+    gpus = sum(sum(it.entry.gpus.values()) for it in compute if it.name not in site.ownership.of_nodes)
+    caps = sum(it.gpus for it in sharing)
+    what = "contributed_gpus" if all(it.number is not None for it in sharing) else "GPUs"
+    where = "nodes that no lab owns" if site.ownership.of_nodes else "compute nodes"
+    if caps > gpus:
+        message = f"the labs' {what} add up to {caps}, but the {where} have {gpus} GPUs"
+        yield Complaint(("accounts",), message, "more GPUs are promised than exist")
+    elif caps < gpus:
+        message = f"the labs' {what} add up to {caps} of {gpus} GPUs; the rest have no owner"
+        yield Complaint(("accounts",), message, severity="warning")
+
+
+def ensure_caps_leave_each_lab_its_own(site: Site) -> Iterator[Complaint]:
+    """All jobs that are not preempted leave each lab what it owns, whichever nodes they run on."""
+    stakes, owners = Stakes(site), site.ownership.owners
+    if not stakes.certain or sum(it.gpus for it in owners) > stakes.amount(stakes.pool, ANY):
+        return  # complained of as a whole
+    told: set[tuple[frozenset[str], str]] = set()
+    for owner in owners:
+        for what in rights(owner):
+            where = stakes.at_stake(owner, what)
+            if (where, what) in told:
+                continue
+            told.add((where, what))
+            have, held = stakes.amount(where, what), stakes.most_held(where, what)
+            if owned(owner, what) <= have < held < inf:
+                noun = {ANY: "GPUs", CPUS: "CPUs"}.get(what, f"{what} GPUs")
+                message = (
+                    f"{owner.name} may not find the {noun} it owns: by their limits, jobs that are not preempted may "
+                    f"want {held:.0f} of the {have} there"
+                )
+                typed = "" if what in (ANY, CPUS) else ", or say which types the other labs own (owns)"
+                hint = f"lower a limit, or make a partition preemptable{typed}"
+                yield Complaint(("accounts", owner.index), message, hint)
+
+
+def ensure_overcap_stays_preemptable(site: Site) -> Iterator[Complaint]:
+    """An account without a cap may submit to preemptable partitions only, wherever a lab's own could be taken."""
+    stakes = Stakes(site)
+    owners = site.ownership.owners if stakes.certain else ()
+    claims = [(owner, what, stakes.at_stake(owner, what)) for owner in owners for what in rights(owner)]
+    for index, account in enumerate(site.inventory.accounts):
+        for owner, what, at_stake in claims:
+            if stakes.capped(account, what) or stakes.belongs(account, owner.name):
+                continue
+            where = [it.name for it in stakes.lasting(account.name) if site.nodes_of(it.nodes) & at_stake]
+            if where:
+                noun, key = ("CPUs", "cpu") if what == CPUS else ("GPUs", "gpu")
+                message = (
+                    f"jobs of {account.name}, which has no cap, could hold {noun} of {owner.name} for good in "
+                    f"{listed(where)}"
+                )
+                hint = f"set limits.group.{key} for it, or make these partitions preemptable or closed to it"
+                yield Complaint(("accounts", index), message, hint)
+                break
+
+
+def ensure_owned_nodes_run_their_owners_jobs(site: Site) -> Iterator[Complaint]:
+    """An owner of nodes finds each of them in a partition where its jobs are not preempted, and no stranger stays."""
+    stakes, of_nodes = Stakes(site), site.ownership.of_nodes
+    for owner in site.ownership.owners:
+        if missing := sorted(owner.nodes - stakes.reach(owner.name)):
+            message = f"{listed(missing)}: in no partition where jobs of {owner.name} run and are not preempted"
+            hint = f"add a partition with these nodes and allow_accounts: [{owner.name}]"
+            yield Complaint(("accounts", owner.index, "owns"), message, hint)
+    for path, partition in site.partitions() if of_nodes else ():
+        if partition.preemptable:
+            continue
+        owned = sorted(site.nodes_of(partition.nodes) & of_nodes.keys())
+        admitted = [it for it in site.inventory.accounts if site.admits(partition, it.name)]
+        for lab in dict.fromkeys(of_nodes[it].name for it in owned):
+            strangers = [it.name for it in admitted if not stakes.belongs(it, lab)]
+            if strangers:
+                nodes = listed([it for it in owned if of_nodes[it].name == lab])
+                message = f"jobs of {listed(strangers)} could hold {nodes} for good, which {lab} owns"
+                hint = f"allow {lab} alone, leave these nodes out, or set preemptable: true"
+                yield Complaint((*path, "nodes"), message, hint)

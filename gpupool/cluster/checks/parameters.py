@@ -1,0 +1,160 @@
+"""What an inventory says in Slurm's own words: keys that its Slurm knows, each once, and none that gpupool sets."""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+
+from gpupool.cluster.attachments import SLURM
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Complaint, Path
+from gpupool.slurm_keys.limits import parse
+from gpupool.slurm_keys.tables import Key, Own, keys, own
+
+#: What each table is of, for people.
+_FILES = {
+    "slurm_conf": "slurm.conf",
+    "partition": "a partition in slurm.conf",
+    "node": "a node in slurm.conf",
+    "cgroup": "cgroup.conf",
+    "slurmdbd": "slurmdbd.conf",
+    "qos": "a QoS",
+    "association": "an account",
+}
+_NEAR = 0.8
+# as Slurm's parse_value.c reads them; it takes a leading 0 for an octal number
+_VALUES = {
+    "number": (re.compile(r"(0|[1-9][0-9]*)k?|unlimited|infinite", re.IGNORECASE), "must be a whole number"),
+    "ratio": (re.compile(r"[0-9]+(\.[0-9]+)?|unlimited|infinite", re.IGNORECASE), "must be a number"),
+    "yes or no": (re.compile(r"yes|up|true|1|no|down|false|0", re.IGNORECASE), "must be yes or no"),
+}
+_PREEMPT_MODES = ("cancel", "cluster", "gang", "requeue", "suspend", "within")
+
+
+def ensure_parameters_can_be_set(site: Site) -> Iterator[Complaint]:
+    """Slurm knows each key, its value is of the right kind, and nothing else of the inventory says the same."""
+    holds = _holds(site)
+    for path, table, parameters in _places(site):
+        seen: dict[str, str] = {}
+        for name, value in parameters.items():
+            here, key = (*path, name), keys(table).get(name.lower())
+            same = key.value if key and table in ("qos", "association") else name.lower()
+            first = seen.setdefault(same, name)
+            if first != name:
+                yield Complaint(here, f"is defined twice: {first} is the same key", "keep one")
+            elif taken := next((it for it in own(table).get(name.lower(), ()) if _takes(it, value, holds)), None):
+                yield _kept(here, name, taken)
+            elif key is None or not key.known_in(site.inventory.slurm.version):
+                yield _unknown(here, table, name, key, site.inventory.slurm.version)
+            else:
+                yield from _of_value(here, table, key, value, site)
+
+
+def ensure_parameters_have_an_effect(site: Site) -> Iterator[Complaint]:
+    """Nodes that run no jobs have no line in slurm.conf; QoS do not preempt each other."""
+    for index, entry in enumerate(site.inventory.nodes):
+        if entry.parameters and "compute" not in entry.roles:
+            message = "has no effect: only nodes with the role compute are in slurm.conf"
+            yield Complaint(("nodes", index, "parameters"), message, "remove it")
+    for name, qos in site.inventory.qos.items():
+        for key in qos.parameters:
+            if key.lower() in ("preempt", "preemptmode", "gracetime"):
+                message = "has no effect: jobs are preempted by the tiers of partitions, not by QoS"
+                yield Complaint(("qos", name, "parameters", key), message, severity="warning")
+
+
+def _places(site: Site) -> Iterator[tuple[Path, str, Mapping[str, str]]]:
+    """Return each mapping of parameters with its path and table."""
+    inventory = site.inventory
+    yield ("slurm", "parameters"), "slurm_conf", inventory.slurm.parameters
+    yield ("slurm", "cgroup", "parameters"), "cgroup", inventory.slurm.cgroup.parameters
+    yield ("slurm", "slurmdbd", "parameters"), "slurmdbd", inventory.slurm.slurmdbd.parameters
+    for name, hardware in inventory.hardware.items():
+        yield ("hardware", name, "parameters"), "node", hardware.parameters
+    for index, node in enumerate(inventory.nodes):
+        yield ("nodes", index, "parameters"), "node", node.parameters
+    for index, partition in enumerate(inventory.partitions):
+        yield ("partitions", index, "parameters"), "partition", partition.parameters
+    for name, qos in inventory.qos.items():
+        yield ("qos", name, "parameters"), "qos", qos.parameters
+    for index, account in enumerate(inventory.accounts):
+        yield ("accounts", index, "parameters"), "association", account.parameters
+
+
+def _holds(site: Site) -> set[str]:
+    """Return which of the conditions in own.tsv hold; the empty one always does."""
+    inventory = site.inventory
+    memory = inventory.scheduler.default_memory
+    labs = any(account.kind == "lab" for account in inventory.accounts)
+    found = {
+        "elastic": bool(inventory.cloud) and any(node.elastic for node in inventory.nodes),
+        "ranked": labs and bool(site.machines) and memory.per_gpu is not None and memory.per_cpu is not None,
+        "max_submitted_jobs": inventory.scheduler.max_submitted_jobs is not None,
+        "private_tmp": inventory.environment.private_tmp is not None,
+        "variables": bool(
+            inventory.environment.job
+            or (inventory.gpu.device_env and site.machines)
+            or any(space.env for space in inventory.storage.user_spaces)
+        ),
+        "shm_clean": any(timer.job == "shm-clean" for timer in inventory.timers),
+        "reboot_only_idle": inventory.policies.reboot_only_idle,
+        "health": bool(inventory.slurm.health and inventory.slurm.health.enabled),
+        "budgets": any(account.budget is not None for account in inventory.accounts),
+        "memory": any(it is not None for it in (memory.per_gpu, memory.per_cpu, memory.per_node)),
+        "memory_per_gpu": memory.per_gpu is not None,
+        "prolog_files": any(path.startswith(f"{SLURM}/prolog-") for path in site.attached),
+        "epilog_files": any(path.startswith(f"{SLURM}/epilog-") for path in site.attached),
+        "requeue": inventory.preemption.action == "requeue" and any(it.preemptable for it in inventory.partitions),
+    }
+    return {"", *(name for name, is_so in found.items() if is_so)}
+
+
+def _takes(it: Own, value: str, holds: set[str]) -> bool:
+    options = {option.partition("=")[0].strip().lower() for option in value.split(",")}
+    return it.when in holds and (not it.option or it.option in options)
+
+
+def _kept(here: Path, name: str, it: Own) -> Complaint:
+    said = f"{it.option} in {name}" if it.option else name
+    if it.word:
+        return Complaint(here, f"{said} is what {it.word} says" + (f": {it.why}" if it.why else ""), f"use {it.word}")
+    return Complaint(here, f"gpupool keeps {said} to itself: {it.why}", "remove it")
+
+
+def _unknown(here: Path, table: str, name: str, key: Key | None, version: str) -> Complaint:
+    if key is not None:
+        last = f"until {key.until}" if key.until and key.until < version else f"from {key.first} on"
+        return Complaint(here, f"Slurm {version} does not know {key.name}: it exists {last}", "remove it")
+    known = {low: it.name for low, it in keys(table).items() if it.known_in(version)}
+    near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=_NEAR)
+    hint = f"did you mean {' or '.join(known[it] for it in near)}?" if near else None
+    return Complaint(here, f"Slurm {version} knows no such key of {_FILES[table]}", hint)
+
+
+def _of_value(here: Path, table: str, key: Key, value: str, site: Site) -> Iterator[Complaint]:
+    if table in ("qos", "association"):
+        yield from _of_limit(here, key, value, site)
+    elif key.value in _VALUES:
+        pattern, message = _VALUES[key.value]
+        if not pattern.fullmatch(value):
+            yield Complaint(here, f"{message}, not {value!r}")
+
+
+def _of_limit(here: Path, key: Key, value: str, site: Site) -> Iterator[Complaint]:
+    try:
+        read = parse(key.value, value)
+    except ValueError as error:
+        yield Complaint(here, str(error))
+        return
+    names = read if isinstance(read, list) else []
+    if key.value == "Flags":
+        version = site.inventory.slurm.version
+        flags = {low: it.name for low, it in keys("qos_flag").items() if it.known_in(version)}
+        for name in names:
+            if name.lower() not in flags:
+                yield Complaint(here, f"{name!r} is not a flag of a QoS", f"use {', '.join(flags.values())}")
+    if key.value == "Preempt":
+        for name in names:
+            if name not in site.inventory.qos:
+                yield Complaint(here, f"there is no QoS {name!r}")
+    if key.value == "PreemptMode" and read not in _PREEMPT_MODES:
+        yield Complaint(here, f"{value!r} is not a mode of preemption", f"use {', '.join(_PREEMPT_MODES)}")

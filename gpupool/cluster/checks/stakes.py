@@ -1,0 +1,151 @@
+"""What of each lab is at stake where: the nodes that its jobs reach, and how much jobs may hold there for good."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.ownership import CPUS, Owner
+from gpupool.cluster.schema.labs import Account, Amounts, Partition
+
+ANY = "gpu"  # GPUs of any type; beside the names of types, and CPUS
+
+Nodes = frozenset[str]
+
+
+def rights(owner: Owner) -> Iterator[str]:
+    """Yield the resources that an owner has a right to in the pool: GPUs of any type, of a type, CPUs."""
+    if owner.number:
+        yield ANY
+    yield from (gpu for gpu, count in owner.types.items() if count)
+    if owner.cpus:
+        yield CPUS
+
+
+def owned(owner: Owner, what: str) -> int:
+    """Return how much of a resource an owner has a right to in the pool."""
+    return {ANY: owner.gpus, CPUS: owner.cpus or 0}.get(what, owner.types.get(what, 0))
+
+
+@dataclass(frozen=True, eq=False)
+class Stakes:
+    """One inventory's; what is worked out is kept."""
+
+    site: Site
+
+    @cached_property
+    def certain(self) -> bool:
+        """Whether it can be told: not while names or selectors are wrong, which is complained of elsewhere."""
+        table = self.site.node_table
+        try:
+            for _, partition in self.site.partitions():
+                table.select(partition.nodes)
+        except ValueError:
+            return False
+        ends = all(list(self._chain(it))[-1].parent not in self._accounts for it in self._accounts.values())
+        return ends and len(table.by_name) == len(table.nodes)
+
+    @cached_property
+    def pool(self) -> Nodes:
+        """Compute nodes that no lab owns."""
+        compute = (it.name for it in self.site.node_table.nodes if "compute" in it.entry.roles)
+        return frozenset(compute) - self.site.ownership.of_nodes.keys()
+
+    @cached_property
+    def _accounts(self) -> dict[str, Account]:
+        return {it.name: it for it in self.site.inventory.accounts}
+
+    @cached_property
+    def _owners(self) -> dict[str, Owner]:
+        return {it.name: it for it in self.site.ownership.owners}
+
+    @cached_property
+    def _below(self) -> dict[str | None, list[Account]]:
+        below: dict[str | None, list[Account]] = {}
+        for account in self._accounts.values():
+            above = account.parent if account.parent in self._accounts else None
+            below.setdefault(above, []).append(account)
+        return below
+
+    def lasting(self, account: str) -> list[Partition]:
+        """Return the partitions that admit an account and where its jobs are not preempted."""
+        return [it for _, it in self.site.partitions() if not it.preemptable and self.site.admits(it, account)]
+
+    def reach(self, account: str) -> Nodes:
+        """Return the nodes of these partitions."""
+        selectors = frozenset(it.nodes for it in self.lasting(account))
+        if selectors not in self._reached:
+            self._reached[selectors] = frozenset().union(*map(self.site.nodes_of, selectors))
+        return self._reached[selectors]
+
+    @cached_property
+    def _reached(self) -> dict[frozenset[str], Nodes]:
+        return {}
+
+    def at_stake(self, owner: Owner, what: str) -> Nodes:
+        """Return the nodes of the pool where an owner may find what it has a right to."""
+        reached = self.reach(owner.name)
+        if (reached, what) not in self._at_stake:
+            self._at_stake[reached, what] = frozenset(it for it in reached & self.pool if self._on(it, what))
+        return self._at_stake[reached, what]
+
+    @cached_property
+    def _at_stake(self) -> dict[tuple[Nodes, str], Nodes]:
+        return {}
+
+    def amount(self, nodes: Nodes, what: str) -> int:
+        """Return how much of a resource nodes have together: GPUs, or logical CPUs."""
+        return sum(self._on(it, what) for it in nodes)
+
+    def _on(self, node: str, what: str) -> int:
+        entry = self.site.node_table.by_name[node].entry
+        if what == CPUS:
+            shape = self.site.inventory.hardware.get(entry.hardware or "")
+            return shape.cpus if shape else 0
+        return sum(entry.gpus.values()) if what == ANY else entry.gpus.get(what, 0)
+
+    def _group(self, account: Account) -> Amounts:
+        owner = self._owners.get(account.name)
+        return self.site.ownership.limits(owner) if owner else account.limits.group
+
+    def limit(self, account: Account, what: str) -> float:
+        """Return the most of a resource that the account's own limit lets it hold; infinity without one."""
+        group = self._group(account)
+        amounts = [group.cpu] if what == CPUS else [group.gpu, *([] if what == ANY else [group.gpus.get(what)])]
+        return min((it for it in amounts if it is not None), default=inf)
+
+    def _chain(self, account: Account) -> Iterator[Account]:
+        seen: set[str] = set()
+        here: Account | None = account
+        while here and here.name not in seen:
+            yield here
+            seen.add(here.name)
+            here = self._accounts.get(here.parent or "")
+
+    def belongs(self, account: Account, lab: str) -> bool:
+        """Return whether an account is a lab's, or below it."""
+        return any(it.name == lab for it in self._chain(account))
+
+    def capped(self, account: Account, what: str) -> bool:
+        """Return whether an account, or one above it, has a limit on a resource."""
+        return any(self.limit(it, what) < inf for it in self._chain(account))
+
+    def most_held(self, where: Nodes, what: str) -> float:
+        """Return how much of a resource jobs may hold on these nodes for good; infinity without a limit."""
+        return sum(self._held(it, where, what)[0] for it in self._below.get(None, []))
+
+    def _held(self, account: Account, where: Nodes, what: str) -> tuple[float, Nodes]:
+        """Return what an account and those below it may hold, and on which of the nodes."""
+        below = [self._held(it, where, what) for it in self._below.get(account.name, [])]
+        mine = self.reach(account.name) & where
+        reached = mine.union(*(nodes for _, nodes in below))
+        held = (inf if mine else 0) + sum(amount for amount, _ in below)
+        limit, types = self.limit(account, what), self._group(account).gpus
+        if what == ANY and types:
+            limit = min(limit, sum(min(types.get(it, inf), self.amount(reached, it)) for it in self._types))
+        return (held if limit == inf else min(held, limit, self.amount(reached, what))), reached
+
+    @property
+    def _types(self) -> tuple[str, ...]:
+        return self.site.ownership.gpu_types

@@ -1,0 +1,82 @@
+"""Time limits of jobs that ask for none, which Slurm takes from the first of several places that says one."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.schema.labs import Partition
+from gpupool.cluster.schema.scheduling import Scheduler
+from gpupool.cluster.units import format_duration
+
+
+def default_time(partition: Partition, scheduler: Scheduler) -> int | None:
+    """Return the time limit of a partition's jobs without --time, in seconds; None where it is max_time."""
+    if partition.default_time is not None or scheduler.default_time is None:
+        return partition.default_time
+    # the whole cluster's is cut off where a partition is shorter
+    return min(scheduler.default_time, partition.max_time or scheduler.default_time)
+
+
+def ensure_default_times_fit(site: Site) -> Iterator[Complaint]:
+    """A job without --time gets no more than its partition, its QoS and its account let it have."""
+    scheduler = site.inventory.scheduler
+    said: set[tuple[Path, str]] = set()
+    for path, partition in site.partitions():
+        default = default_time(partition, scheduler)
+        if default is None:
+            continue
+        here: Path = ("scheduler", "default_time")
+        if partition.default_time is not None:
+            here = (*path, "default_time")
+        for what, wall in _walls(site, partition):
+            if default > wall and (here, what) not in said:
+                said.add((here, what))
+                message = f"is {format_duration(default)}, but {what} {format_duration(wall)}"
+                yield Complaint(here, message, f"at most {format_duration(wall)}: jobs without --time would be refused")
+
+
+def _walls(site: Site, partition: Partition) -> Iterator[tuple[str, int]]:
+    name = partition.name
+    if partition.max_time is not None:
+        yield f"the max_time of {name} is", partition.max_time
+    if partition.limits.per_job.wall is not None:
+        yield f"limits.per_job.wall of {name} is", partition.limits.per_job.wall
+    for key, qos in site.inventory.qos.items():
+        wall = qos.limits.per_job.wall if qos.max_wall is None else qos.max_wall
+        if wall is not None and (qos.default or qos.default_for) and (not partition.qos or key in partition.qos):
+            yield f"the default QoS {key} has a wall of", wall
+    for account in site.inventory.accounts:
+        wall = account.limits.per_job.wall
+        if wall is not None and site.admits(partition, account.name):
+            yield f"the account {account.name} has a wall of", wall
+
+
+def ensure_default_time_fits(site: Site) -> Iterator[Complaint]:
+    """A job without --time gets the wall of its QoS or account: where its partition is shorter, it waits for ever."""
+    # where a partition has a default time, the submit plugin gives it
+    own = [(path, it) for path, it in site.partitions() if default_time(it, site.inventory.scheduler) is None]
+    for name, qos in site.inventory.qos.items():
+        wall = qos.limits.per_job.wall if qos.max_wall is None else qos.max_wall
+        if not (qos.default or qos.default_for) or wall is None:
+            continue
+        partitions = [it for _, it in own if not it.qos or name in it.qos]
+        if len({it.max_time for it in partitions}) > 1 or any(it.max_time and it.max_time < wall for it in partitions):
+            message = (
+                f"the default QoS {name} has a wall of {format_duration(wall)}, but some partitions have a shorter "
+                "max_time"
+            )
+            hint = "jobs without --time could never run there: remove it, or set default_time of these partitions"
+            yield Complaint(("qos", name, "max_wall"), message, hint)
+    for index, account in enumerate(site.inventory.accounts):
+        wall = account.limits.per_job.wall
+        for _, partition in own if wall else ():
+            if wall and partition.max_time and partition.max_time < wall and site.admits(partition, account.name):
+                message = f"{format_duration(wall)} is longer than the max_time of partition {partition.name}"
+                hint = "jobs without --time could never run there: remove it, or set its default_time"
+                yield Complaint(("accounts", index, "limits", "per_job", "wall"), message, hint)
+                break
+    for path, partition in own:
+        wall = partition.limits.per_job.wall
+        if wall and partition.max_time and wall != partition.max_time:
+            message = f"differs from max_time, which is {format_duration(partition.max_time)}"
+            yield Complaint((*path, "limits", "per_job", "wall"), message, "jobs without --time could never run")

@@ -1,0 +1,95 @@
+"""What labs own: a number of GPUs, GPUs by type, CPUs, or nodes; and the limits of their accounts that say so."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from gpupool.cluster.node_table import NodeTable
+from gpupool.cluster.schema import Inventory
+from gpupool.cluster.schema.labs import Account, Amounts
+
+CPUS = "cpu"  # in `owns`, beside the names of GPU types
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A lab with what it owns: `number` GPUs of any type, GPUs by type and logical CPUs anywhere, or whole nodes."""
+
+    account: Account
+    index: int
+    number: int | None = None
+    types: Mapping[str, int] = field(default_factory=dict)
+    cpus: int | None = None
+    nodes: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """The account's name."""
+        return self.account.name
+
+    @property
+    def shares(self) -> bool:
+        """Whether what it owns may be anywhere in a pool, so that a limit on its account says how much it is."""
+        return not isinstance(self.account.owns, str)
+
+    @property
+    def gpus(self) -> int:
+        """GPUs that it owns in a pool."""
+        return self.number or sum(self.types.values())
+
+
+class Ownership:
+    """The owners of an inventory, and which nodes are whose."""
+
+    def __init__(self, inventory: Inventory, node_table: NodeTable) -> None:
+        self._inventory = inventory
+        self._table = node_table
+
+    @cached_property
+    def owners(self) -> tuple[Owner, ...]:
+        """Every lab, in inventory order."""
+        labs = ((index, it) for index, it in enumerate(self._inventory.accounts) if it.kind == "lab")
+        return tuple(self._owner(index, account) for index, account in labs)
+
+    def _owner(self, index: int, account: Account) -> Owner:
+        owns = account.owns
+        if owns is None:
+            return Owner(account, index, number=account.contributed_gpus or 0)
+        if isinstance(owns, str):
+            try:
+                return Owner(account, index, nodes=frozenset(self._table.select(owns)))
+            except ValueError:
+                return Owner(account, index)  # complained of elsewhere
+        types = {name: count for name, count in owns.items() if name != CPUS}
+        return Owner(account, index, types=types, cpus=owns.get(CPUS))
+
+    @cached_property
+    def of_nodes(self) -> Mapping[str, Owner]:
+        """The owner of each node that has one."""
+        return {name: owner for owner in reversed(self.owners) for name in owner.nodes}
+
+    @cached_property
+    def gpu_types(self) -> tuple[str, ...]:
+        """The GPU types of compute nodes."""
+        nodes = (node.entry for node in self._table.nodes if "compute" in node.entry.roles)
+        return tuple(dict.fromkeys(gpu for entry in nodes for gpu in entry.gpus))
+
+    def limits(self, owner: Owner) -> Amounts:
+        """Return the limit on all jobs of an owner's account together: what it owns, and its share of CPUs and memory.
+
+        An owner of nodes has none: its partitions have its nodes and no others. GPU types and CPUs are exact: who owns
+        GPUs of one type has a limit of 0 on all others.
+        """
+        group = owner.account.limits.group
+        if not owner.shares:
+            return group
+        typed = {name: owner.types.get(name, 0) for name in self.gpu_types} if owner.types else {}
+        given = {"gpu": owner.gpus, **({"gpus": {**typed, **group.gpus}} if typed else {})}
+        if owner.cpus is not None:
+            given["cpu"] = owner.cpus
+        shares = {
+            key: each * owner.gpus
+            for key, each in self._inventory.scheduler.lab_share
+            if each is not None and getattr(group, key) is None and key not in given
+        }
+        return group.model_copy(update={**given, **shares})

@@ -1,0 +1,37 @@
+"""What an inventory says in Slurm's own words."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from gpupool.cluster.quote import quoted
+from gpupool.cluster.schema.base import one_line
+
+
+def _as_text(value: object) -> object:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    text = str(value) if isinstance(value, int | float) else value
+    if isinstance(value, float) and "e" in str(text):
+        raise ValueError(f"{text} cannot be kept as it is written; put it in quotes")
+    return text
+
+
+def _one_value(text: str) -> str:
+    # Slurm ends a line at # and has " and \ for itself; a value with blanks is put in quotes
+    if odd := next((sign for sign in '#"\\' if sign in text), None):
+        raise ValueError(f"{quoted(text)} contains {odd}, which Slurm's files cannot have in a value")
+    if text != text.strip():
+        raise ValueError(f"{quoted(text)} begins or ends with a blank")
+    return one_line(text)
+
+
+ParameterKey = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+ParameterValue = Annotated[
+    str,
+    Field(strict=True, min_length=1),
+    BeforeValidator(_as_text),
+    AfterValidator(_one_value),
+    WithJsonSchema({"type": ["string", "number", "boolean"]}),
+]
+Parameters = dict[ParameterKey, ParameterValue]

@@ -1,0 +1,37 @@
+"""The site's own plugins and programs in the folder `slurm`: names that gpupool knows, and lines that Slurm reads."""
+
+import re
+from collections.abc import Iterator
+
+NAMES = ("job_submit.lua", "plugstack.conf", "topology.conf")
+_PROGRAM = re.compile(r"(prolog|epilog)-[A-Za-z0-9][A-Za-z0-9_-]*")
+_SPANK = re.compile(r"(required|optional)\s+\S.*")
+
+Trouble = tuple[int, str, str | None]
+
+
+def troubles(name: str, text: str) -> Iterator[Trouble]:
+    """Return what is wrong with a file of the folder: line, message and hint."""
+    program = _PROGRAM.fullmatch(name)
+    if name not in NAMES and not program:
+        yield 1, "gpupool knows no file of this name", f"use {', '.join(NAMES)}, prolog-NAME or epilog-NAME"
+        return
+    for number, line in enumerate(text.split("\n"), 1):
+        if odd := next((sign for sign in line if ord(sign) < 32 and sign != "\t"), None):
+            yield number, f"contains {odd!r}", "write plain text with line feeds"
+            return
+    if not text.endswith("\n"):
+        yield text.count("\n") + 1, "its last line does not end", "add a line feed"
+    if program and not text.startswith("#!/"):
+        yield 1, "does not begin with the program that reads it", "begin with #!/bin/sh"
+    for number, line in lines(text) if name == "plugstack.conf" else ():
+        if not _SPANK.fullmatch(line):
+            hint = "write the lines of included files here: no node has them" if line.startswith("include") else None
+            yield number, "is not `required PLUGIN` or `optional PLUGIN`", hint
+
+
+def lines(text: str) -> Iterator[tuple[int, str]]:
+    """Return the lines that say something, with their numbers."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            yield number, line.strip()

@@ -1,0 +1,56 @@
+"""What slurm.conf says of a node's hardware: its CPUs in sockets, cores and threads, its disk, and what no job gets."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+from gpupool.cluster.model import Cluster, Node
+
+Unit = Literal["thread", "core"]
+
+
+def select_parameters(cluster: Cluster) -> str:
+    """Return SelectTypeParameters: what Slurm hands out one by one."""
+    if cluster.scheduler.allocate == "thread":
+        return "CR_CPU_Memory"
+    return "CR_Core_Memory" + (",CR_ONE_TASK_PER_CORE" if cluster.scheduler.one_task_per_core else "")
+
+
+def cpu_words(node: Node, unit: Unit) -> Iterator[str]:
+    """Yield the words of a node's line that count its CPUs."""
+    yield f"CPUs={node.cpus}"
+    hardware, threads = node.hardware, _threads(node, unit)
+    if unit == "core" and hardware and not node.cpus_kept:
+        yield f"Sockets={hardware.sockets or 1}"
+        yield f"CoresPerSocket={hardware.cores}"
+        yield f"ThreadsPerCore={threads}"
+    elif node.cpus_kept or (hardware and hardware.cores_kept):
+        # Slurm keeps the CPUs of a GPU within one socket; threads that are handed out one by one are cores to it
+        yield "Sockets=1"
+        yield f"CoresPerSocket={cores(node, unit)}"
+        yield f"ThreadsPerCore={threads}"
+    # else sockets, cores and threads are left out on purpose: Slurm then allocates single logical CPUs
+    if node.cpus_kept:
+        yield f"RestrictedCoresPerGPU={node.cpus_kept // threads}"
+    if hardware and hardware.cores_kept:
+        yield f"CoreSpecCount={hardware.system_cpus // threads}"
+
+
+def other_words(node: Node) -> Iterator[str]:
+    """Yield the words about memory that no job gets, the disk and the weight."""
+    if (hardware := node.hardware) is None:
+        return
+    if hardware.memory_kept:
+        yield f"MemSpecLimit={hardware.memory_kept}"
+    if hardware.local_disk is not None:
+        yield f"TmpDisk={hardware.local_disk}"
+    if hardware.weight is not None:
+        yield f"Weight={hardware.weight}"
+
+
+def cores(node: Node, unit: Unit) -> int:
+    """Return how many cores Slurm sees on a node; a thread is one where threads are handed out."""
+    return node.cpus // _threads(node, unit)
+
+
+def _threads(node: Node, unit: Unit) -> int:
+    return node.hardware.threads_per_core if unit == "core" and node.hardware else 1

@@ -1,0 +1,70 @@
+"""What an inventory says in Slurm's own words, as Slurm's files have it."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gpupool.slurm_keys.limits import parse
+from gpupool.slurm_keys.tables import keys
+
+#: Keys whose value is a list of options by commas: those of the inventory are added to gpupool's own.
+LISTS = frozenset(
+    (
+        *("schedulerparameters", "slurmctldparameters", "slurmdparameters", "launchparameters", "prologflags"),
+        *("preemptparameters", "authinfo", "accountingstoragetres", "accountingstorageenforce"),
+    )
+)
+
+
+def pairs(parameters: Mapping[str, str]) -> list[str]:
+    """Return `Key=value` of each, in quotes where the value has blanks."""
+    return [f'{key}="{value}"' if re.search(r"\s", value) else f"{key}={value}" for key, value in parameters.items()]
+
+
+def on_line(parts: Iterable[str], parameters: Mapping[str, str]) -> str:
+    """Return a line of a node or a partition with further keys, which take the place of those that it has."""
+    said = {key.lower() for key in parameters}
+    return " ".join([*(part for part in parts if part.partition("=")[0].lower() not in said), *pairs(parameters)])
+
+
+def in_sacctmgrs_words(table: str, parameters: Mapping[str, str]) -> dict[str, Any]:
+    """Return what an inventory says in sacctmgr's words, by the columns that it is read back from."""
+    columns = {keys(table)[key.lower()].value: value for key, value in parameters.items()}
+    found: dict[str, Any] = {column: parse(column, value) for column, value in columns.items()}
+    if "Flags" in found:
+        # compared with what sacctmgr prints
+        found["Flags"] = [keys("qos_flag")[flag.lower()].value for flag in found["Flags"]]
+    return found
+
+
+def merged(text: str, parameters: Mapping[str, str]) -> str:
+    """Return a file that has the keys of the inventory after gpupool's own, each once.
+
+    A key that gpupool writes too is where gpupool has it, with the inventory's value; of a list, with the options of
+    both, where one of the inventory replaces the one of the same name.
+    """
+    lines = text.split("\n")
+    places: dict[str, list[int]] = {}
+    said = {key.lower() for key in parameters}
+    for index, line in enumerate(lines if said else ()):
+        key = line.partition("=")[0].lower()
+        if key in said:
+            places.setdefault(key, []).append(index)
+    for key, found in places.items():
+        if len(found) == 2:
+            ours, theirs = found
+            lines[ours] = _joined(lines[ours], lines[theirs]) if key in LISTS else lines[theirs]
+    gone = {found[1] for found in places.values() if len(found) == 2}
+    return "\n".join(line for index, line in enumerate(lines) if index not in gone)
+
+
+def _joined(ours: str, theirs: str) -> str:
+    key, _, own = ours.partition("=")
+    options = theirs.partition("=")[2].strip('"').split(",")
+    named = {_name(option) for option in options}
+    together = ",".join([*(option for option in own.split(",") if _name(option) not in named), *options])
+    return pairs({key: together})[0]
+
+
+def _name(option: str) -> str:
+    return option.partition("=")[0].strip().lower()

@@ -1,0 +1,76 @@
+"""Accounting entities in sacctmgr's own notation, for people to read: what `sacctmgr dump` prints, and the QoS."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+# what sacctmgr's dump and load call a field of an association
+_ASSOCIATION = {
+    "default_account": "DefaultAccount",
+    "GrpSubmit": "GrpSubmitJobs",
+    "default_qos": "DefaultQOS",
+    "qos": "QOS",
+    "MaxSubmit": "MaxSubmitJobs",
+    "MaxTRES": "MaxTRESPerJob",
+    "MaxWall": "MaxWallDurationPerJob",
+}
+# what reconciles them, and is nothing that sacctmgr has
+_OURS = ("parent", "coordinators", "exact")
+_QOS = {"MaxSubmitPU": "MaxSubmitJobsPU", "MaxSubmitPA": "MaxSubmitJobsPA"}
+
+
+def written(entities: Mapping[str, Any]) -> str:
+    """Return what slurmdbd shall hold, one entity a line, without what is not limited."""
+    return "".join(f"{line}\n" for line in (*_qos(entities["qos"]), *_tree(entities)))
+
+
+def _qos(qos: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    for name, fields in qos.items():
+        yield _line("QOS", name, {_QOS.get(key, key): value for key, value in fields.items()})
+
+
+def _tree(entities: Mapping[str, Any]) -> Iterator[str]:
+    accounts, users = entities["accounts"], entities["users"]
+    yield _line("Cluster", entities["cluster"], {})
+    inside: dict[str, list[str]] = {}
+    for name, fields in accounts.items():
+        inside.setdefault(fields["parent"], []).append(_association("Account", name, fields))
+    leads: dict[str, list[str]] = {}
+    for account, fields in accounts.items():
+        for user in fields["coordinators"]:
+            leads.setdefault(user, []).append(account)
+    for name, fields in users.items():
+        own = {"default_account": fields["default_account"], "Coordinator": leads.get(name, [])}
+        for account, limits in fields["accounts"].items():
+            inside.setdefault(account, []).append(_association("User", name, {**own, **limits}))
+    for account in _parents_first(accounts):
+        if account in inside:
+            yield _line("Parent", account, {})
+            yield from inside[account]
+
+
+def _parents_first(accounts: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    children: dict[str, list[str]] = {}
+    for name, fields in accounts.items():
+        children.setdefault(fields["parent"], []).append(name)
+    order = ["root"]
+    for account in order:
+        order += children.get(account, [])
+    return order
+
+
+def _association(kind: str, name: str, fields: Mapping[str, Any]) -> str:
+    return _line(kind, name, {_ASSOCIATION.get(key, key): value for key, value in fields.items() if key not in _OURS})
+
+
+def _line(kind: str, name: str, fields: Mapping[str, Any]) -> str:
+    words = (f"{key}={_text(value)}" for key, value in fields.items() if value is not None and value not in ({}, []))
+    return ":".join([f"{kind} - '{name}'", *words])
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        value = ",".join(f"{key}={number}" for key, number in sorted(value.items()))
+    elif isinstance(value, list):
+        value = ",".join(value)
+    # a colon outside quotes ends the field
+    return str(value) if isinstance(value, int) else f"'{value}'"

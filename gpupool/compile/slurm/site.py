@@ -1,0 +1,56 @@
+"""The site's own plugins and programs: files in the folder `slurm` of an inventory, as Slurm gets them."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.attachments import SLURM
+from gpupool.cluster.model import Cluster
+from gpupool.compile.slurm.names import PROGRAMS
+from gpupool.compile.template import fill
+from gpupool.wanted import File
+
+#: Where slurmd finds several programs to run around a job, in the order of their names.
+FOLDERS = {"prolog": f"{PROGRAMS}/prolog.d", "epilog": f"{PROGRAMS}/epilog.d"}
+_OURS = "00-gpupool"
+
+
+def text(cluster: Cluster, name: str) -> str | None:
+    """Return a file of the folder; None where the inventory has none of that name."""
+    return cluster.attached.get(f"{SLURM}/{name}")
+
+
+def programs(cluster: Cluster, kind: str) -> dict[str, str]:
+    """Return the site's prologs or epilogs by name: `prolog-scratch` is `scratch`."""
+    start = f"{SLURM}/{kind}-"
+    return {path.removeprefix(start): it for path, it in cluster.attached.items() if path.startswith(start)}
+
+
+def runs(cluster: Cluster, kind: str, ours: str | None) -> str | None:
+    """Return what slurm.conf names as prolog or epilog: our own program, or a folder where the site has some too."""
+    return f"{FOLDERS[kind]}/*" if programs(cluster, kind) else ours
+
+
+def files(cluster: Cluster) -> Iterator[File]:
+    """Yield the site's files of Slurm's configuration, for a node that holds it as files."""
+    # Debian's own plugstack.conf includes a pattern, of which Slurm complains at every command
+    yield File("/etc/slurm/plugstack.conf", text(cluster, "plugstack.conf") or "# no SPANK plugins\n")
+    if topology := text(cluster, "topology.conf"):
+        yield File("/etc/slurm/topology.conf", topology)
+
+
+def around_jobs(cluster: Cluster, ours: dict[str, str]) -> Iterator[File]:
+    """Yield the programs of both folders; `ours` are the texts of our own prolog and epilog, where they are to run."""
+    for kind, folder in FOLDERS.items():
+        if own := programs(cluster, kind):
+            if kind in ours:
+                yield File(f"{folder}/{_OURS}", ours[kind], mode="0755")
+            for name, program in own.items():
+                yield File(f"{folder}/{name}", program, mode="0755")
+
+
+def fragment(cluster: Cluster) -> str | None:
+    """Return the part of job_submit.lua that loads the site's own; None without one."""
+    own = text(cluster, "job_submit.lua")
+    if own is None:
+        return None
+    level = next("=" * length for length in range(len(own) + 2) if f"]{'=' * length}]" not in own + "]")
+    return fill("job_submit_site.lua", text=own, level=level)

@@ -1,0 +1,67 @@
+"""Many questions to a node in one command: those that its operations begin with, before any of them looks."""
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+
+from gpupool.facts.script import END, Question, whole
+
+#: How the script comes to the node, which reads all of it before it answers; no argument would hold it.
+READ = 'eval "$(cat)"'
+
+
+class Batch:
+    """Questions by any key, as one `script`, at most `limit` seconds long as long as no look hangs.
+
+    Whatever could not be answered is missing in the `answers`, and is to be asked by itself.
+    """
+
+    def __init__(self, questions: Mapping[str, Question]) -> None:
+        self._parts = list(_parts(questions))
+        # no line of any answer can be the same
+        self._mark = f"gpupool-{secrets.token_hex(8)}"
+        commands = [question.get_raw_value() for question, _ in self._parts]
+        self.script = "".join(f"{command} </dev/null\necho {self._mark}\n" for command in commands)
+        self.limit = max(question.limit for question in questions.values())
+
+    def answers(self, lines: Sequence[str]) -> dict[str, list[str]]:
+        """Return by key what each question by itself would have been answered."""
+        answers: list[list[str]] = [[]]
+        for line in lines:
+            if line == self._mark:
+                answers.append([])
+            else:
+                answers[-1].append(line)
+        if len(answers) != len(self._parts) + 1:  # the last one is what came after all marks
+            return {}
+        found: dict[str, list[str]] = {}
+        for (_, questions), answer in zip(self._parts, answers[:-1], strict=True):
+            if (own := whole(answer)) is not None:
+                found |= _divided(questions, own)
+        return found
+
+
+def _parts(questions: Mapping[str, Question]) -> Iterator[tuple[Question, dict[str, Question]]]:
+    """Return what is asked, and which of the questions each of it answers."""
+    alike: dict[object, dict[str, Question]] = {}
+    for key, question in questions.items():
+        kind = (question.text, question.limit) if question.joint else key
+        alike.setdefault(kind, {})[key] = question
+    for group in alike.values():
+        first = next(iter(group.values()))
+        merged = first.joint.merge([question.values for question in group.values()]) if first.joint else None
+        if merged is not None:
+            yield Question(first.text, merged, first.limit, first.joint), group
+        else:
+            yield from ((question, {key: question}) for key, question in group.items())
+
+
+def _divided(questions: Mapping[str, Question], lines: list[str]) -> dict[str, list[str]]:
+    if len(questions) == 1:
+        return {key: [*lines, END] for key in questions}
+    try:
+        return {
+            key: [*question.joint.part(lines, question.values), END]
+            for key, question in questions.items() if question.joint
+        }  # fmt: skip
+    except (ValueError, IndexError):
+        return {}

@@ -1,0 +1,244 @@
+"""What operations begin with is asked in one command a node, and answered as if each had asked by itself."""
+
+import os
+import subprocess
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyinfra import host
+from pyinfra.api import operation
+from pyinfra.api.exceptions import ConnectError
+from pyinfra.connectors.fake import FakeConnector
+
+from gpupool.engine.ahead import READ, Batch
+from gpupool.engine.drive import NodeHost, Report, run
+from gpupool.facts import service as service_facts
+from gpupool.facts.files import Paths
+from gpupool.facts.look import Look
+from gpupool.facts.script import Question, ask
+from gpupool.facts.service import Unit
+from gpupool.operations import files, service
+from gpupool.wanted import File
+
+SYSTEMCTL = """#!/bin/sh
+echo "$*" >>"$0.log"
+first=; while [ "$1" != -- ]; do shift; done; shift
+for unit in "$@"; do
+  [ -z "$first" ] || echo; first=no
+  printf 'LoadState=loaded\\nActiveState=active\\nUnitFileState=enabled\\nNeedDaemonReload=no\\n'
+  printf 'InvocationID=of-%s\\nInactiveExitTimestamp=Sat 2096-11-21 08:00:00.500000 UTC\\n' "$unit"
+done
+"""
+
+
+@pytest.fixture(autouse=True)
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """This machine with a systemctl that says of every unit that it runs, and a folder of stamps."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/systemctl").write_text(SYSTEMCTL)
+    (tmp_path / "bin/systemctl").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    (tmp_path / "stamps").mkdir()
+    monkeypatch.setattr(service_facts, "STAMPS", str(tmp_path / "stamps"))
+    return tmp_path
+
+
+def answers(questions: Mapping[str, Question]) -> dict[str, list[str]]:
+    """Ask a shell of this machine, as a node would be asked."""
+    batch = Batch(questions)
+    done = subprocess.run(["sh", "-c", READ], input=batch.script, capture_output=True, text=True, check=False)
+    return batch.answers(done.stdout.splitlines())
+
+
+def alone(question: Question) -> list[str]:
+    done = subprocess.run(["sh", "-c", question.get_raw_value()], capture_output=True, text=True, check=False)
+    return done.stdout.splitlines()
+
+
+def on_this_machine(deploy: Any, execute: bool = False) -> Report:
+    report = run([NodeHost("here", (), {}, "local")], deploy, execute=execute)
+    assert report.ok, report.failures
+    return report
+
+
+def some_files(folder: Path, text: str = "as wanted\n") -> list[File]:
+    paths = [folder / f"file {number}" for number in range(10)]
+    for path in paths:
+        path.write_text("as wanted\n")
+        path.chmod(0o644)
+    return [File(str(path), text, str(os.geteuid()), str(os.getegid())) for path in paths]
+
+
+def owned(file: File) -> File:
+    path = Path(file.path)
+    return File(file.path, file.text, path.owner(), path.group())
+
+
+def test_a_plan_with_nothing_to_change_asks_a_node_once(node: Path) -> None:
+    wanted = [owned(file) for file in some_files(node)]
+
+    def deploy() -> None:
+        for file in host.loop(wanted):
+            files.put(files=[file])
+            service.running(unit=f"{Path(file.path).name[-1]}.service", restart_if=[file.path])
+
+    assert not on_this_machine(deploy).changed
+    assert (report := on_this_machine(deploy, execute=True)).ok
+    assert report.hosts["here"].commands == on_this_machine(deploy).hosts["here"].commands == 1
+    assert len((node / "bin/systemctl.log").read_text().splitlines()) == 3, "one of all units, in each of the runs"
+
+
+def test_after_a_change_operations_look_again(node: Path) -> None:
+    first, second, *_ = (owned(file) for file in some_files(node))
+    Path(first.path).unlink()
+
+    @operation()
+    def writes() -> Any:
+        yield f"rm '{second.path}'"
+
+    def deploy() -> None:
+        files.put(name="first", files=[first])
+        writes(name="by hand")
+        files.put(name="second", files=[second])
+
+    report = on_this_machine(deploy, execute=True)
+    assert [change.operation.partition(" | ")[0] for change in report.hosts["here"].changes] == [
+        "first",
+        "by hand",
+        "second",
+    ]
+    assert Path(second.path).read_text() == second.text
+
+
+def test_a_plan_knows_of_what_was_asked_ahead_what_the_run_itself_will_change(node: Path) -> None:
+    wanted, *others = (owned(file) for file in some_files(node))
+    Path(wanted.path).write_text("as it was\n")
+
+    def deploy() -> None:
+        files.put(name="file", files=[wanted])
+        files.put(name="others", files=others)
+        service.running(name="daemon", unit="a.service", restart_if=[wanted.path])
+        service.running(name="other daemon", unit="b.service", restart_if=[others[0].path])
+
+    changes = {change.operation: change.diff for change in on_this_machine(deploy).hosts["here"].changes}
+    assert list(changes) == [f"file | {wanted.path}", "daemon | restart a.service"]
+    assert "-as it was\n+as wanted\n" in str(changes[f"file | {wanted.path}"])
+
+
+def test_questions_about_files_are_answered_as_if_each_was_asked_alone(node: Path) -> None:
+    one, two, three, *_ = (file.path for file in some_files(node))
+    Path(three).unlink()
+    Path(three).symlink_to(one)
+    questions = {
+        "same": Paths().command([one], {one: files.sha256_of("as wanted\n")}),
+        "differs": Paths().command([two, one], {two: files.sha256_of("other\n")}),
+        "not shown": Paths().command([three, two]),
+        "missing": Paths().command([f"{node}/nothing"]),
+    }
+    got = answers(questions)
+    assert {key: sorted(lines) for key, lines in got.items()} == {
+        key: sorted(alone(question)) for key, question in questions.items()
+    }
+    assert any(line.startswith("T\t") for line in got["differs"])
+    assert not any(line.startswith("T\t") for line in got["not shown"]), "shown to another question only"
+
+
+def test_one_file_wanted_with_two_texts_is_asked_twice(node: Path) -> None:
+    path = some_files(node)[0].path
+    questions = {
+        text: Paths().command([path], {path: files.sha256_of(text)}) for text in ("as wanted\n", "otherwise\n")
+    }
+    assert answers(questions) == {text: alone(question) for text, question in questions.items()}
+
+
+def test_questions_about_units_are_answered_as_if_each_was_asked_alone(node: Path) -> None:
+    one, two, *_ = (file.path for file in some_files(node))
+    (node / "stamps/b@x\\x2d1.service").write_text(f"of-b\n123  {one}\n")
+    questions = {
+        "a": Unit().command("a.service", [one, two]),
+        "b": Unit().command("b@x\\x2d1.service", [one, f"{node}/nothing"]),
+        "c": Unit().command("c.timer"),
+    }
+    got = answers(questions)
+    assert {key: sorted(lines) for key, lines in got.items()} == {
+        key: sorted(alone(question)) for key, question in questions.items()
+    }
+    assert Unit().process(got["b"]).stamp_sums == {one: "123"}  # type: ignore[union-attr]
+    assert Unit().process(got["c"]).invocation == "of-c.timer"  # type: ignore[union-attr]
+
+
+def test_a_unit_that_systemd_says_nothing_of_is_not_taken_for_its_neighbour(node: Path) -> None:
+    systemctl = node / "bin/systemctl"
+    systemctl.write_text(SYSTEMCTL.replace('"$@"; do', '"$@"; do [ "$unit" != a@.service ] || continue;'))
+    assert answers({key: Unit().command(f"{key}.service") for key in ("a@", "b")}) == {}
+
+
+def test_what_is_killed_or_fails_or_ends_early_is_asked_again_by_itself() -> None:
+    questions = {
+        "killed": ask("echo begun; kill -9 $$"),
+        "fails": ask("exit 3"),
+        "reads": ask("cat; echo 'no script'"),
+        "a": ask('echo "$1"', "it's"),
+    }
+    assert answers(questions) == {"reads": ["no script", "gpupool-end"], "a": ["it's", "gpupool-end"]}
+
+
+def test_an_answer_without_a_last_line_break_spoils_no_other() -> None:
+    assert answers({"cut": ask("printf x; exit 0"), "a": ask("echo a")}) == {}
+
+
+class Number(Look[int]):
+    """A number, which is another one each time."""
+
+    def command(self, file: str, of: str) -> Question:
+        return ask('echo "$2" >>"$1"; wc -l <"$1"', file, of)
+
+    def read(self, lines: list[str]) -> int:
+        return int(lines[0])
+
+
+@operation()
+def asks(file: str, of: str, seen: list[str]) -> Any:
+    host.get_fact(Number, file=file, of=of)
+    seen.append(of)
+    host.noop("seen")
+    yield from ()
+
+
+@pytest.mark.parametrize("execute", [False, True])
+def test_nothing_is_asked_or_done_twice_because_it_was_asked_ahead(node: Path, execute: bool) -> None:
+    log, seen = node / "asked", list[str]()
+
+    def deploy() -> None:
+        asks(file=str(log), of="a", seen=seen)
+        asks(file=str(log), of="b", seen=seen)
+
+    assert on_this_machine(deploy, execute).hosts["here"].commands == 1
+    assert log.read_text().split() == seen == ["a", "b"]
+
+
+def test_a_node_that_another_one_asks_is_not_connected_to_only_to_gather_questions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried: list[str] = []
+
+    def away(connector: Any) -> None:
+        tried.append(connector.host.name)
+        raise ConnectError("away")
+
+    monkeypatch.setattr(FakeConnector, "connect", away)
+
+    @operation()
+    def asks_another() -> Any:
+        other: Any = host.state.inventory.get_host("@fake/b", default=None)
+        with suppress(ConnectError):
+            other.get_fact(Number, file="/dev/null", of="b")
+        host.noop("asked")
+        yield from ()
+
+    nodes = [NodeHost("a", (), {}, "local"), NodeHost("b", (), {}, "fake")]
+    assert run(nodes, asks_another, execute=False, limit=["a"]).ok
+    assert tried == ["@fake/b"]

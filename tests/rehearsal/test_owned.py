@@ -1,0 +1,67 @@
+"""Labs that own nodes, GPUs of a type, or CPUs, beside one that owns a number of GPUs: what each owns is its own."""
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rehearsing import Fault, in_file, outcomes, told, tried
+
+from gpupool.rehearsal.twin import Compiled
+
+INVENTORY = str(Path(__file__).parents[1] / "unit/owned")
+CONF = "/etc/slurm/slurm.conf"
+
+
+def test_each_lab_gets_what_it_owns_whatever_form_it_has() -> None:
+    rehearsal = tried(INVENTORY, without=("timeout",))
+    assert not outcomes(rehearsal, "broken"), told(rehearsal)
+    assert {"owned", "cap", "reclaim-each", "reclaim-all"} <= outcomes(rehearsal, "kept"), told(rehearsal)
+
+
+def line(partition: str, change: Callable[[str], str]) -> Fault:
+    """Return the fault that changes a partition's line."""
+    begins = f"PartitionName={partition} "
+    return in_file(
+        CONF, lambda text: "".join(change(it) if it.startswith(begins) else it for it in text.splitlines(keepends=True))
+    )
+
+
+def more(account: str, what: str) -> Fault:
+    """Return the fault that gives an account one more than it owns."""
+
+    def change(compiled: Compiled) -> Compiled:
+        entities = copy.deepcopy(dict(compiled.entities))
+        entities["accounts"][account]["GrpTRES"][what] += 1
+        return replace(compiled, entities=entities)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        pytest.param(
+            line("lent", lambda it: it.replace("PriorityTier=1 ", "PriorityTier=10 ")),
+            "dm does not hold all that it owns",
+            id="guests-in-the-owners-tier",
+        ),
+        pytest.param(
+            line("dm", lambda it: it.replace("dm-[1-2]", "dm-1")),
+            "dm: a job was refused",
+            id="a-node-left-out-of-its-owners-partition",
+        ),
+        pytest.param(
+            line("dm", lambda it: it.replace("AllowAccounts=dm", "AllowAccounts=dm,red")),
+            "dm took a job of red",
+            id="a-stranger-on-an-owners-nodes",
+        ),
+        pytest.param(more("chem", "cpu"), "chem runs one job more than it owns", id="a-cpu-too-many"),
+    ],
+)
+def test_a_fault_in_what_is_owned_is_found(fault: Fault, message: str) -> None:
+    rehearsal = tried(INVENTORY, fault=fault, only=("owned",))
+    (finding,) = rehearsal.findings
+    assert finding.outcome == "broken", told(rehearsal)
+    assert message in finding.happened

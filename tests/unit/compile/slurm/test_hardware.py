@@ -1,0 +1,111 @@
+"""What slurm.conf says of a node's hardware, and that nothing counts what no job gets."""
+
+from pathlib import Path
+
+import pytest
+from inventories import SMALL, changed
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.node_table import expand_all
+from gpupool.cluster.shape import validated
+from gpupool.cluster.text import read
+from gpupool.compile.slurm.conf import compute_nodes, slurm_conf
+from gpupool.compile.slurm.gres import gres_conf
+from gpupool.testbed.overlay import stand_in
+
+BOX = "cpus: 64, memory: 512G, gpu_slots: 8, cpus_kept_per_gpu: 6"
+CORES = "cpus: 64, sockets: 2, cores: 16, threads: 2, memory: 512G, gpu_slots: 8"
+SCHEDULER = "scheduler: {"
+
+
+def node_line(cluster: Cluster) -> dict[str, str]:
+    """Return the words of the first node's line."""
+    line = next(it for it in slurm_conf(cluster).splitlines() if it.startswith("NodeName="))
+    return dict(word.split("=", 1) for word in line.split())
+
+
+def test_threads_are_handed_out_one_by_one_whatever_is_said_of_cores(tmp_path: Path) -> None:
+    line = node_line(changed(SMALL, tmp_path, (BOX, CORES)))
+    assert line["CPUs"] == "64"
+    assert not {"Sockets", "CoresPerSocket", "ThreadsPerCore"} & line.keys()
+
+
+def test_whole_cores_are_handed_out_where_they_are_asked_for(tmp_path: Path) -> None:
+    cluster = changed(
+        SMALL, tmp_path, (BOX, CORES), (SCHEDULER, f"{SCHEDULER}allocate: core, one_task_per_core: true, ")
+    )
+    line = node_line(cluster)
+    assert [line[key] for key in ("CPUs", "Sockets", "CoresPerSocket", "ThreadsPerCore")] == ["64", "2", "16", "2"]
+    assert "SelectTypeParameters=CR_Core_Memory,CR_ONE_TASK_PER_CORE\n" in slurm_conf(cluster)
+
+
+def test_cpus_that_gpus_keep_are_whole_cores_of_one_socket(tmp_path: Path) -> None:
+    kept = (BOX, f"{CORES}, cpus_kept_per_gpu: 6")
+    cluster = changed(SMALL, tmp_path, kept, (SCHEDULER, f"{SCHEDULER}allocate: core, "))
+    line = node_line(cluster)
+    assert [line[key] for key in ("Sockets", "CoresPerSocket", "ThreadsPerCore")] == ["1", "32", "2"]
+    assert line["RestrictedCoresPerGPU"] == "3"
+    assert "Cores=0-31\n" in gres_conf(cluster)
+
+
+@pytest.mark.parametrize(("unit", "words"), [("thread", ("1", "64", "1", "4")), ("core", ("2", "16", "2", "2"))])
+def test_cores_for_the_system_are_kept_with_all_their_threads(
+    unit: str, words: tuple[str, ...], tmp_path: Path
+) -> None:
+    kept = (BOX, f"{CORES}, cores_kept: 2, memory_kept: 8G")
+    line = node_line(changed(SMALL, tmp_path, kept, (SCHEDULER, f"{SCHEDULER}allocate: {unit}, ")))
+    keys = ("Sockets", "CoresPerSocket", "ThreadsPerCore", "CoreSpecCount")
+    assert tuple(line[key] for key in keys) == words
+    assert line["MemSpecLimit"] == "8192"
+
+
+def test_disk_weight_and_architecture(tmp_path: Path) -> None:
+    line = node_line(changed(SMALL, tmp_path, (BOX, f"{BOX}, local_disk: 1.5T, weight: 0, arch: aarch64")))
+    assert (line["TmpDisk"], line["Weight"], line["Feature"]) == ("1572864", "0", "a40,aarch64")
+
+
+def test_measured_memory_is_told_as_it_is(tmp_path: Path) -> None:
+    assert node_line(changed(SMALL, tmp_path, ("memory: 512G", "real_memory: 515123M")))["RealMemory"] == "515123"
+
+
+def test_slurm_is_asked_about_jobs_by_all_cpus_of_a_node(tmp_path: Path) -> None:
+    """They are what slurmctld counts, those that no job gets among them."""
+    cluster = changed(SMALL, tmp_path, (BOX, f"{CORES}, cores_kept: 2"))
+    assert {it.cpus for it in compute_nodes(cluster)} == {64}
+
+
+def test_what_no_job_gets_is_in_no_sum(tmp_path: Path) -> None:
+    cluster = changed(SMALL, tmp_path, (BOX, f"{CORES}, cores_kept: 2, memory_kept: 12G"))
+    node = cluster.nodes["gpu-1"]
+    assert (node.job_cpus, node.job_memory) == (60, node.memory - 12 * 1024)
+    inventory, _ = validated(read(tmp_path).data)
+    assert inventory is not None
+    pool = Site(inventory, expand_all(inventory)[0]).pool("@compute")
+    assert (pool["cpu"], pool["mem"]) == (120, 2 * 500 * 1024)
+
+
+def test_the_only_hardware_is_that_of_all_compute_nodes(tmp_path: Path) -> None:
+    cluster = changed(SMALL, tmp_path, (", hardware: box, gpus", ", gpus"))
+    assert slurm_conf(cluster) == slurm_conf(changed(SMALL, tmp_path / "named"))
+    assert cluster.nodes["ctl"].hardware is None
+    assert cluster.select("@hardware:box") == {"gpu-1", "gpu-2"}
+
+
+def test_without_slots_any_number_of_gpus_is_taken(tmp_path: Path) -> None:
+    assert changed(SMALL, tmp_path, (", gpu_slots: 8", "")).nodes["gpu-1"].gpu_count == 8
+
+
+def test_containers_claim_the_disk_and_machines_do_not(tmp_path: Path) -> None:
+    small = "cpus: 2, memory: 1G, gpu_slots: 8, local_disk: 1T"
+    changes = [
+        (BOX, small),
+        (
+            "scheduler: {default_partition: all, default_memory: {per_gpu: 30G, per_cpu: 2G}, "
+            "max_memory: {per_gpu: 60G, per_cpu: 2G}}",
+            "scheduler: {default_partition: all}",
+        ),
+    ]
+    cluster = changed(SMALL, tmp_path, *changes)
+    assert "TmpDisk" in node_line(stand_in(cluster, cgroup="v2"))
+    assert "TmpDisk" not in node_line(stand_in(cluster, cgroup="v2", machines=["gpu-1"]))

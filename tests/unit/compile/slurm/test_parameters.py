@@ -1,0 +1,110 @@
+"""What an inventory says in Slurm's own words is in Slurm's files once, and as it is said."""
+
+from pathlib import Path
+
+import pytest
+from inventories import INVENTORY, SMALL, changed
+
+from gpupool.cluster.load import load
+from gpupool.compile.slurm.accounting import entities
+from gpupool.compile.slurm.conf import slurm_conf
+from gpupool.compile.slurm.dbd import slurmdbd_conf
+from gpupool.compile.slurm.gres import cgroup_conf
+from gpupool.compile.slurm.parameters import merged
+from gpupool.operations.accounting import difference, normal
+from gpupool.slurm_keys.tables import keys
+
+ALL = sorted(it.name for it in INVENTORY.iterdir() if it.is_dir())
+
+
+def test_a_key_that_is_written_too_stands_once_with_the_value_of_the_inventory(tmp_path: Path) -> None:
+    cluster = changed(
+        SMALL, tmp_path, ("scheduler:", "slurm: {parameters: {slurmdtimeout: 600, KillWait: 60}}\nscheduler:")
+    )
+    lines = slurm_conf(cluster).splitlines()
+    assert [line for line in lines if line.lower().startswith("slurmdtimeout")] == ["slurmdtimeout=600"]
+    assert lines.count("KillWait=60") == 1
+
+
+def test_options_of_a_list_come_beside_our_own_and_replace_those_of_the_same_name() -> None:
+    ours = "SchedulerParameters=bf_continue,bf_interval=2\nSchedulerParameters=bf_window=99,bf_interval=30\n"
+    wanted = {"SchedulerParameters": "bf_window=99,bf_interval=30"}
+    assert merged(ours, wanted) == "SchedulerParameters=bf_continue,bf_window=99,bf_interval=30\n"
+
+
+def test_a_value_with_blanks_is_in_quotes(tmp_path: Path) -> None:
+    options = "'--interactive --pty'"
+    cluster = changed(
+        SMALL, tmp_path, ("scheduler:", f"slurm: {{parameters: {{InteractiveStepOptions: {options}}}}}\nscheduler:")
+    )
+    assert 'InteractiveStepOptions="--interactive --pty"\n' in slurm_conf(cluster)
+
+
+def test_partitions_and_nodes_have_further_keys_on_their_lines(tmp_path: Path) -> None:
+    cluster = changed(
+        SMALL,
+        tmp_path,
+        ("max_time: 2d", "max_time: 2d\n    parameters: {OverSubscribe: EXCLUSIVE, LLN: true, State: DRAIN}"),
+        ("cpus_kept_per_gpu: 6}", "cpus_kept_per_gpu: 6, parameters: {Port: 7001, CpuBind: core}}"),
+        ("hardware: box,", "hardware: box, parameters: {port: 7002},"),
+    )
+    text = slurm_conf(cluster)
+    (partition,) = (line for line in text.splitlines() if line.startswith("PartitionName=all"))
+    assert partition.endswith(" OverSubscribe=EXCLUSIVE LLN=yes State=DRAIN")
+    assert "State=UP" not in partition
+    nodes = [line for line in text.splitlines() if line.startswith("NodeName=gpu")]
+    assert nodes
+    assert all(line.endswith(" State=UNKNOWN CpuBind=core port=7002") for line in nodes)
+
+
+def test_cgroup_and_slurmdbd_have_further_keys(tmp_path: Path) -> None:
+    said = "cgroup: {parameters: {ConstrainSwapSpace: true}}, slurmdbd: {parameters: {PurgeJobAfter: 12months}}"
+    cluster = changed(SMALL, tmp_path, ("scheduler:", f"slurm: {{{said}}}\nscheduler:"))
+    assert cgroup_conf(cluster).endswith("ConstrainRAMSpace=yes\nConstrainSwapSpace=yes\n")
+    assert slurmdbd_conf(cluster).endswith("StorageLoc=slurm_acct_db\nPurgeJobAfter=12months\n")
+
+
+def test_qos_and_accounts_have_further_limits_and_a_second_look_finds_no_difference(tmp_path: Path) -> None:
+    cluster = changed(
+        SMALL,
+        tmp_path,
+        ("{default: true}", "{default: true, parameters: {UsageFactor: 2, flags: noreserve, MaxJobsPerAccount: 90}}"),
+        ("contributed_gpus: 10}", "contributed_gpus: 10, parameters: {MaxJobs: 4, GrpTRESRunMins: cpu=100}}"),
+    )
+    wanted = entities(cluster)
+    assert wanted["qos"]["normal"]["UsageFactor"] == 2.0
+    assert wanted["qos"]["normal"]["Flags"] == ["DenyOnLimit", "NoReserve"]
+    assert wanted["qos"]["normal"]["MaxJobsPA"] == 90
+    assert wanted["accounts"]["red"]["MaxJobs"] == 4
+    clean = normal(wanted)
+    assert clean["accounts"]["red"]["GrpTRESRunMins"] == {"cpu": 100}
+    now = {"elsewhere": [], "partitions": [], "jobs": [], **clean, "cluster": [clean["cluster"]]}
+    now["users"] = {name: {**user, "partitions": []} for name, user in clean["users"].items()}
+    assert difference(now, clean) == []
+    before = {**now, "accounts": {**now["accounts"], "red": {**now["accounts"]["red"], "MaxJobs": 9}}}
+    (step,) = difference(before, clean)
+    assert step.settings == ("MaxJobs=4",)
+
+
+@pytest.mark.parametrize("folder", ALL)
+def test_every_key_that_is_written_is_one_that_its_slurm_knows(folder: str) -> None:
+    cluster = load(INVENTORY / folder)
+    version = cluster.slurm.version
+    for text, table in (
+        (slurm_conf(cluster), "slurm_conf"),
+        (cgroup_conf(cluster), "cgroup"),
+        (slurmdbd_conf(cluster), "slurmdbd"),
+    ):
+        for line in text.splitlines():
+            if "=" not in line or line.startswith("#"):
+                continue
+            first, *rest = [pair.partition("=")[0].lower() for pair in line.split()]
+            assert keys(table)[first].known_in(version), line
+            of = {"nodename": "node", "partitionname": "partition"}.get(first)
+            assert all(keys(of)[key].known_in(version) for key in rest if of), line
+
+
+def test_no_key_is_in_a_table_twice() -> None:
+    for table in ("slurm_conf", "partition", "node", "cgroup", "slurmdbd", "qos", "association", "qos_flag"):
+        assert len(keys(table)) > 10
+        assert all(it.first in ("22.05", "24.11", "26.05") for it in keys(table).values())

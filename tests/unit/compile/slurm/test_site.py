@@ -1,0 +1,133 @@
+"""The site's own files in the folder `slurm` reach Slurm as they are."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from inventories import SMALL, copied
+from submitted import LUAS, Plugin
+
+from gpupool.cluster.load import examine, load
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.schema.scheduling import Scheduler
+from gpupool.compile import files_for
+from gpupool.compile.slurm.conf import slurm_conf
+from gpupool.compile.slurm.submit import job_submit_lua
+
+TIMER = ("scheduler:", 'timers: [{job: shm-clean, where: "@compute", when: job-end}]\nscheduler:')
+
+
+def with_files(folder: Path, files: dict[str, str], *replaced: tuple[str, str]) -> Path:
+    copied(SMALL, folder, *replaced)
+    (folder / "slurm").mkdir()
+    for name, text in files.items():
+        (folder / "slurm" / name).write_bytes(text.encode())
+    return folder
+
+
+def put(cluster: Cluster, node: str) -> dict[str, str]:
+    return {file.path: file.text for file in files_for(cluster, cluster.nodes[node])}
+
+
+def test_spank_lines_and_a_topology_are_put_as_they_are(tmp_path: Path) -> None:
+    spank = "# ours\noptional /usr/lib/spank/demo.so minimum=5\n"
+    tree = "SwitchName=a Nodes=gpu-[1-2]\n"
+    wanted = ("scheduler:", "slurm: {parameters: {TopologyPlugin: topology/tree}}\nscheduler:")
+    cluster = load(with_files(tmp_path, {"plugstack.conf": spank, "topology.conf": tree}, wanted))
+    files = put(cluster, "ctl")
+    assert files["/etc/slurm/plugstack.conf"] == spank
+    assert files["/etc/slurm/topology.conf"] == tree
+
+
+def test_programs_around_jobs_run_with_ours_in_the_order_of_names(tmp_path: Path) -> None:
+    program = "#!/bin/sh\necho '{{ x }}'\n"
+    cluster = load(with_files(tmp_path / "both", {"prolog-scratch": program}, TIMER))
+    files = put(cluster, "gpu-1")
+    folder = "/etc/slurm/gpupool/prolog.d"
+    assert [path for path in files if path.startswith(folder)] == [f"{folder}/00-gpupool", f"{folder}/scratch"]
+    assert files[f"{folder}/scratch"] == program
+    assert files[f"{folder}/00-gpupool"] == files["/etc/slurm/gpupool/prolog"]
+    lines = slurm_conf(cluster).splitlines()
+    assert f"Prolog={folder}/*" in lines
+    assert "Epilog=/etc/slurm/gpupool/epilog" in lines
+    alone = load(with_files(tmp_path / "alone", {"epilog-scratch": program}))
+    assert [line for line in slurm_conf(alone).splitlines() if "log=" in line.lower() and "Pro" in line] == []
+    assert [path for path in put(alone, "gpu-1") if "epilog.d" in path] == ["/etc/slurm/gpupool/epilog.d/scratch"]
+
+
+FRAGMENT = """\
+local text = "]] [==[ ]=] é"
+rules, slurm.SUCCESS, ipairs = nil, 7, nil
+string.format = nil
+function slurm_job_submit(job, partitions, uid)
+  if job.name == "bad" then
+    slurm.log_user("no")
+    return slurm.ESLURM_ACCOUNTING_POLICY
+  elseif job.name == "broken" then
+    error("oops")
+  elseif job.name == "text" then
+    job.comment = text
+  end
+end
+"""
+
+
+@pytest.mark.parametrize("lua", LUAS, ids=lambda it: it.__name__)
+def test_the_own_fragment_is_asked_first_and_breaks_nothing_of_ours(lua: object, tmp_path: Path) -> None:
+    text = job_submit_lua(load(with_files(tmp_path, {"job_submit.lua": FRAGMENT})))
+    assert text is not None
+    assert FRAGMENT in text
+    plugin = Plugin(text, lua)  # type: ignore[arg-type]
+    refused = plugin.submit(name="bad")
+    assert not refused.accepted
+    assert refused.told == ["no"]
+    broken = plugin.submit(name="broken")
+    assert broken.accepted
+    assert any("oops" in line for line in broken.logged)
+    assert plugin.submit(name="text").set["comment"] == "]] [==[ ]=] é"
+    # our own rule is asked after it
+    assert not plugin.submit(bitflags=256).accepted
+
+
+def test_a_fragment_alone_is_enough_for_a_plugin(tmp_path: Path) -> None:
+    own = "function slurm_job_submit() return slurm.SUCCESS end\n"
+    cluster = load(with_files(tmp_path, {"job_submit.lua": own}))
+    nodes = {name: replace(node, gpus={}) for name, node in cluster.nodes.items()}
+    plain = replace(cluster, nodes=nodes, scheduler=Scheduler())
+    assert "JobSubmitPlugins=lua" in slurm_conf(plain)
+    assert job_submit_lua(replace(plain, attached={})) is None
+    text = job_submit_lua(plain)
+    assert text is not None
+    assert Plugin(text).submit().accepted
+
+
+def test_what_slurm_could_not_have_is_named_with_its_line(tmp_path: Path) -> None:
+    files = {
+        "plugstack.conf": "optional a.so\ninclude /etc/x/*\n",
+        "prolog-a": "echo\n",
+        "epilog-b": "#!/bin/sh\r\n",
+        "job_submit.lua": "return",
+        "slurm.conf": "x\n",
+    }
+    folder = with_files(tmp_path / "site", files)
+    (tmp_path / "secret").write_text("x\n")
+    (folder / "slurm" / "topology.conf").symlink_to(tmp_path / "secret")
+    said = [str(it).removeprefix(f"{folder}/slurm/") for it in examine(folder).complaints]
+    assert [line.split(" (")[0] for line in said] == [
+        "epilog-b:1: contains '\\r'",
+        "job_submit.lua:1: its last line does not end",
+        "plugstack.conf:2: is not `required PLUGIN` or `optional PLUGIN`",
+        "prolog-a:1: does not begin with the program that reads it",
+        "slurm.conf:1: gpupool knows no file of this name",
+        "topology.conf:1: cannot be read: a link to a file outside the inventory",
+    ]
+
+
+def test_a_topology_names_compute_nodes(tmp_path: Path) -> None:
+    wanted = ("scheduler:", "slurm: {parameters: {TopologyPlugin: topology/tree}}\nscheduler:")
+    folder = with_files(tmp_path / "a", {"topology.conf": "SwitchName=a Nodes=gpu-[1-3]\n"}, wanted)
+    assert [it.complaint.message for it in examine(folder).errors] == [
+        "slurm/topology.conf:1: 'gpu-3' is not a compute node"
+    ]
+    unused = with_files(tmp_path / "b", {"topology.conf": "SwitchName=a Nodes=gpu-[1-2]\n"})
+    assert [it.complaint.message for it in examine(unused).errors] == ["slurm/topology.conf has no effect"]

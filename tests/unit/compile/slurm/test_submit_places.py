@@ -1,0 +1,94 @@
+"""The submit plugin on jobs without GPUs, and on jobs without --time, where partitions say something of these."""
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from submitted import LUAS, Plugin, plugin
+
+LONG = '{name: long, nodes: "@compute", max_time: 7d,'
+DEBUG = '{name: debug, nodes: "@compute", max_time: 4h,'
+PLACES = {LONG: f"{LONG} without_gpu: short,", DEBUG: f"{DEBUG} without_gpu: refuse,"}
+TIMES = {LONG: f"{LONG} default_time: 1h,", DEBUG: f"{DEBUG} default_time: 30m,"}
+GPU = {"tres_per_node": "gres/gpu:1"}
+
+
+@pytest.fixture(scope="module", params=LUAS, ids=lambda it: it.__name__.rpartition(".")[2])
+def places(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Plugin:
+    return _plugin(tmp_path_factory.mktemp("places"), PLACES, request.param)
+
+
+@pytest.fixture(scope="module", params=LUAS, ids=lambda it: it.__name__.rpartition(".")[2])
+def times(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Plugin:
+    return _plugin(tmp_path_factory.mktemp("times"), TIMES, request.param)
+
+
+def _plugin(folder: Path, instead: dict[str, str], luas: ModuleType) -> Plugin:
+    return plugin(folder, luas=luas, instead=instead)
+
+
+@pytest.mark.parametrize(
+    ("asked", "becomes"),
+    [
+        ("long", "short"),
+        ("short,long", "short"),
+        ("long,short", "short"),
+        ("debug,short", "short"),
+        ("debug,long", "short"),
+    ],
+)
+def test_a_job_without_gpus_goes_where_such_jobs_go(places: Plugin, asked: str, becomes: str) -> None:
+    assert places.submit(partition=asked).set == {"partition": becomes}
+    assert places.submit(partition=asked, tres_per_job="gres/gpu:0").set == {"partition": becomes}
+
+
+def test_a_job_without_gpus_is_refused_where_no_such_job_may_run(places: Plugin) -> None:
+    said = places.submit(partition="debug")
+    assert (said.accepted, said.set) == (False, {})
+    assert said.told[0].startswith("Partition debug is for jobs with GPUs: request one, such as --gpus=1")
+
+
+@pytest.mark.parametrize("where", ["debug", "long", "debug,long", "short"])
+@pytest.mark.parametrize("way", ["tres_per_job", "tres_per_node", "tres_per_task", "tres_per_socket"])
+def test_a_job_with_gpus_stays_where_it_is(places: Plugin, where: str, way: str) -> None:
+    said = places.submit(partition=where, **{way: "gres/gpu:a40:2"})
+    assert (said.accepted, said.set, said.logged) == (True, {}, [])
+
+
+@pytest.mark.parametrize(
+    ("change", "record"),
+    [
+        ({"tres_per_node": ""}, {"partition": "long", **GPU}),
+        ({"tres_per_node": "gres/gpu:0"}, {"partition": "debug", **GPU}),
+        ({"partition": "debug"}, {"partition": "short"}),
+        ({"partition": "short,long"}, {"partition": "short"}),
+    ],
+)
+def test_no_change_brings_a_job_without_gpus_there(
+    places: Plugin, change: dict[str, Any], record: dict[str, Any]
+) -> None:
+    assert not places.modify(change, record).accepted
+    assert places.modify(change, record, uid=0).accepted, "root may"
+    assert places.modify({"partition": "debug"}, {"partition": "short", **GPU}).accepted
+
+
+@pytest.mark.parametrize(
+    ("asked", "minutes"),
+    [
+        ({"partition": "long"}, 60),
+        ({"partition": "debug"}, 30),
+        ({"partition": "long,debug"}, 30),
+        ({"partition": "short,long"}, 60),
+        ({"partition": "long", "qos": "short"}, 60),
+        ({"partition": "short"}, None),
+        ({}, None),
+        ({"partition": "long", "time_limit": 90}, None),
+    ],
+)
+def test_a_job_without_a_time_gets_the_shortest_default(
+    times: Plugin, asked: dict[str, Any], minutes: int | None
+) -> None:
+    said = times.submit(**asked)
+    assert (said.accepted, said.logged) == (True, [])
+    assert said.set == ({} if minutes is None else {"time_limit": minutes})
