@@ -25,6 +25,12 @@ def build(site: Site) -> model.Cluster:
         nodes=nodes,
         accounts={account.name: _account(account, site) for account in inventory.accounts},
         users={user.name: _user(user, inventory) for user in inventory.users},
+        directory=inventory.directory,
+        newcomers={
+            account.name: _user(User(name="newcomer", uid=60000, account=account.name), inventory)
+            for account in inventory.accounts
+            if account.members_from and inventory.directory
+        },
         qos=inventory.qos,
         partitions={partition.name: partition for partition in _partitions(site)},
         mounts=tuple(_mounts(site, nodes)),
@@ -110,6 +116,7 @@ def _account(account: Account, site: Site) -> model.Account:
             user.name for user in site.inventory.users if user.coordinator and user.account == account.name
         ),
         tier=account.tier or "standard",
+        members_from=account.members_from,
         parameters=account.parameters,
         nodes=tuple(name for name in site.node_table.by_name if name in owned),
         owns=account.owns if isinstance(account.owns, dict) else {},

@@ -6,6 +6,7 @@ from datetime import date
 from functools import cached_property
 from typing import Literal
 
+from gpupool.cluster.schema.directory import Directory
 from gpupool.cluster.schema.labs import Grant, Limits, Qos
 from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType, Hardware
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
@@ -86,6 +87,7 @@ class Account:
     qos: tuple[str, ...] = ()
     exact: bool = True
     tier: Literal["standard", "premium"] = "standard"
+    members_from: str | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
     nodes: tuple[str, ...] = ()
     owns: Mapping[str, int] = field(default_factory=dict)
@@ -224,6 +226,9 @@ class Drivers:
 class Cluster:
     """One cluster, whole. Mappings keep the order of the inventory; `attached` are its files that are not YAML.
 
+    `newcomers` are users by account, one for each whose members come from the directory: what any of them would have,
+    without a name and a number of its own.
+
     It equals itself only, so that what is worked out from it can be kept by it.
     """
 
@@ -231,6 +236,8 @@ class Cluster:
     nodes: Mapping[str, Node]
     accounts: Mapping[str, Account]
     users: Mapping[str, User]
+    directory: Directory | None
+    newcomers: Mapping[str, User]
     qos: Mapping[str, Qos]
     partitions: Mapping[str, Partition]
     mounts: tuple[Mount, ...]

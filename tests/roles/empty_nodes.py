@@ -72,14 +72,14 @@ class EmptyNode(FakeConnector):
         raw = command if isinstance(command, str) else command.get_raw_value()
         if raw == READ:
             return True, CommandOutput(list(self._each(str(arguments["_stdin"]))))
-        return self._said(raw, str(arguments.get("_stdin", "")))
+        return self._one(raw, arguments)
 
-    def _said(self, raw: str, text: str = "") -> tuple[bool, CommandOutput]:
+    def _one(self, raw: str, arguments: dict[str, Any]) -> tuple[bool, CommandOutput]:
         told = TOLD.setdefault(self.host.name, Told())
         looks = f"echo {END}" in raw
         if not looks:
             told.commands.append(raw)
-            told.texts.append(text)
+            told.texts.append(str(arguments.get("_stdin", "")))
         if (words := BROKEN.get(self.host.name)) and words in raw:
             return False, CommandOutput([OutputLine("stderr", "it is broken")])
         if raw.startswith("printf ") and raw.endswith(" >&2; exit 1"):  # an operation says no
@@ -93,7 +93,7 @@ class EmptyNode(FakeConnector):
         """Many questions in one command."""
         mark = script.split()[-1]
         for command in script.split(f" </dev/null\necho {mark}\n")[:-1]:
-            yield from self._said(command)[1]
+            yield from self._one(command, {})[1]
             yield OutputLine("stdout", mark)
 
     def _host_keys(self, raw: str) -> list[str]:

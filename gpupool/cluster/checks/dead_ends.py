@@ -58,5 +58,7 @@ def ensure_default_memory_fits_the_limits_of_partitions(site: Site) -> Iterator[
 
 def ensure_somebody_may_submit(site: Site) -> Iterator[Complaint]:
     """slurmctld refuses jobs of whom slurmdbd does not know (AccountingStorageEnforce)."""
-    if not site.inventory.users:
-        yield Complaint(("users",), "there are none, so no job can be submitted", "add `users:`", "warning")
+    if not site.inventory.users and site.inventory.directory is None:
+        yield Complaint(
+            ("users",), "there are none, so no job can be submitted", "add `users:` or `directory:`", "warning"
+        )

@@ -30,20 +30,22 @@ def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
             }
             for account in cluster.accounts.values()
         },
-        "users": {
-            user.name: {
-                "default_account": user.account,
-                "accounts": {
-                    account: {
-                        **_qos_of(cluster, user, day, account),
-                        **_each_users(cluster.accounts[account].limits),
-                        # with 0 nothing can be submitted; what was before goes on, and so does the account of it
-                        "MaxSubmit": 0 if user.ended_on(day) else cluster.scheduler.max_submitted_jobs,
-                    }
-                    for account in user.accounts
-                },
+        "users": {user.name: entity_of(cluster, user, day) for user in cluster.users.values()},
+    }
+
+
+def entity_of(cluster: Cluster, user: User, day: date) -> dict[str, Any]:
+    """Return what slurmdbd shall hold of a user on a day."""
+    return {
+        "default_account": user.account,
+        "accounts": {
+            account: {
+                **_qos_of(cluster, user, day, account),
+                **_each_users(cluster.accounts[account].limits),
+                # with 0 nothing can be submitted; what was before goes on, and so does the account of it
+                "MaxSubmit": 0 if user.ended_on(day) else cluster.scheduler.max_submitted_jobs,
             }
-            for user in cluster.users.values()
+            for account in user.accounts
         },
     }
     return _less_exact(cluster, wanted)

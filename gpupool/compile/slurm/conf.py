@@ -69,6 +69,7 @@ def slurm_conf(cluster: Cluster) -> str:
         select=select_parameters(cluster),
         partitions=list(_partition_lines(cluster)),
         sleep=elastic.parameters(cluster),
+        reboot_seconds=elastic.REBOOT_SECONDS,
         private_data=_private_data(cluster),
         programs={**jobs.parameters(cluster), **health.parameters(cluster)},
         docker=any(docker_on(cluster, node) for node in compute),
