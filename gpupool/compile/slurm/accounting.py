@@ -32,6 +32,7 @@ def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
         },
         "users": {user.name: entity_of(cluster, user, day) for user in cluster.users.values()},
     }
+    return _less_exact(cluster, wanted)
 
 
 def entity_of(cluster: Cluster, user: User, day: date) -> dict[str, Any]:
@@ -48,7 +49,6 @@ def entity_of(cluster: Cluster, user: User, day: date) -> dict[str, Any]:
             for account in user.accounts
         },
     }
-    return _less_exact(cluster, wanted)
 
 
 def partition_qos(partition: Partition) -> str | None:
