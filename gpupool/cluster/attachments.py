@@ -1,4 +1,4 @@
-"""Files of an inventory that are put on nodes as they are: example jobs, wiki pages, certificates, what is Slurm's."""
+"""Files of an inventory that are put on nodes: example jobs, pages of the wiki, Slurm's own, certificates."""
 
 import re
 from pathlib import Path

@@ -6,12 +6,14 @@ from gpupool.cluster import model
 from gpupool.cluster.checks.places import at, space_links
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.checks.times import default_time
+from gpupool.cluster.gpu_devices import Device, devices_of
 from gpupool.cluster.pools import dataset_of, pools_on
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.base import of_user
 from gpupool.cluster.schema.labs import Account, Partition, User
-from gpupool.cluster.schema.machines import Hardware
+from gpupool.cluster.schema.machines import Hardware, NodeEntry
 from gpupool.cluster.slurm_versions import keeps_cpus
+from gpupool.cluster.units import format_size
 
 
 def build(site: Site) -> model.Cluster:
@@ -60,9 +62,12 @@ def build(site: Site) -> model.Cluster:
 
 def _nodes(site: Site) -> Iterator[model.Node]:
     inventory = site.inventory
+    devices: dict[object, tuple[Device, ...]] = {}  # of an entry: its nodes are alike
     for expanded in site.node_table.nodes:
         entry, name = expanded.entry, expanded.name
         shape = inventory.hardware.get(entry.hardware or "")
+        if expanded.path not in devices:
+            devices[expanded.path] = devices_of(inventory.gpu_types, entry)
         domain = entry.domain or inventory.cluster.domain
         fqdn = f"{name}.{domain}" if domain and not name.endswith(f".{domain}") else name
         yield model.Node(
@@ -75,18 +80,21 @@ def _nodes(site: Site) -> Iterator[model.Node]:
             memory=shape.slurm_memory(inventory.slurm.memory_reserve) if shape else 0,
             gpus=entry.gpus,
             cpus_kept=shape.cpus_kept_per_gpu if shape and entry.gpus and keeps_cpus(inventory.slurm.version) else 0,
-            features=tuple(
-                dict.fromkeys((*entry.gpus, *entry.features, *([shape.arch] if shape and shape.arch else [])))
-            ),
+            features=tuple(dict.fromkeys((*entry.gpus, *entry.features, *_features(entry, shape)))),
             managed=entry.managed,
             elastic=entry.elastic,
             parameters=node_parameters(shape.parameters if shape else {}, entry.parameters),
             hardware=shape,
+            devices=devices[expanded.path],
+            gres=entry.gres,
         )
 
 
-def _arch(shape: Hardware | None) -> tuple[str, ...]:
-    return (shape.arch,) if shape and shape.arch else ()
+def _features(entry: NodeEntry, shape: Hardware | None) -> Iterator[str]:
+    for gpu, memory in entry.gpu_memory.items():
+        yield f"{gpu}_{format_size(memory).lower()}"
+    if shape and shape.arch:
+        yield shape.arch
 
 
 def node_parameters(hardware: Mapping[str, str], own: Mapping[str, str]) -> Mapping[str, str]:

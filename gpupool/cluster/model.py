@@ -6,6 +6,7 @@ from datetime import date
 from functools import cached_property
 from typing import Literal
 
+from gpupool.cluster.gpu_devices import Device, minors
 from gpupool.cluster.schema.directory import Directory
 from gpupool.cluster.schema.labs import Grant, Limits, Qos
 from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType, Hardware
@@ -23,8 +24,9 @@ PEOPLE_GID = 5000  # of the group `people`, for users whose account has no gid
 class Node:
     """A machine. `memory` is what Slurm is told of, in MiB; `cpus` are logical CPUs; `gpus` counts by type.
 
-    `hardware` is all that is said of its model; None where it is of none, and has neither CPUs nor memory.
-    `cpus_kept` is how many CPUs each GPU keeps for the job that has it; 0 where this Slurm cannot keep any.
+    `hardware` is all that is said of its model; None where it is of none, and has neither CPUs nor memory. `devices`
+    are its GPUs one by one, `gres` counts of what the site has besides. `cpus_kept` is how many CPUs each GPU keeps for
+    the job that has it; 0 where this Slurm cannot keep any.
     Selectors and roles go by `name`; `slurm_name` is what Slurm calls the node where it runs jobs.
     """
 
@@ -42,6 +44,8 @@ class Node:
     elastic: bool
     parameters: Mapping[str, str] = field(default_factory=dict)
     hardware: Hardware | None = None
+    devices: tuple[Device, ...] = ()
+    gres: Mapping[str, int] = field(default_factory=dict)
 
     def has(self, *roles: str) -> bool:
         """Return whether the node has any of these roles."""
@@ -51,6 +55,11 @@ class Node:
     def gpu_count(self) -> int:
         """GPUs of all types."""
         return sum(self.gpus.values())
+
+    @property
+    def nvidia_minors(self) -> list[int]:
+        """The N of the /dev/nvidiaN that NVIDIA's driver makes, in order."""
+        return minors(self.devices)
 
     @property
     def job_cpus(self) -> int:

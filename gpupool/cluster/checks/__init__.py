@@ -10,6 +10,7 @@ from gpupool.cluster.checks import (
     docker,
     drivers,
     elastic,
+    gpus,
     hardware,
     homes,
     jobs,
@@ -44,6 +45,7 @@ def _in(room: ModuleType) -> tuple[Check, ...]:
 NAMES = _in(names)
 _OTHERS = (
     hardware,
+    gpus,
     sums,
     parameters,
     ownership,

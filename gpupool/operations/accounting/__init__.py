@@ -61,10 +61,10 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, ro
     if state.trouble and executing():
         raise Refused(f"cannot query slurmdbd: {state.trouble}")
     asked: MembersState | None = None
-    away: dict[str, str] = {}
+    unsure: dict[str, str] = {}
     if roster and roster.groups:
         asked = look(Members, "the directory", domain=roster.domain, groups=list(dict.fromkeys(roster.groups.values())))
-        everyone, away = with_members(wanted, roster, asked, state.entities)
+        everyone, unsure = with_members(wanted, roster, asked, state.entities)
         clean = normal(everyone, limits, exact)
     unknown = sorted(tres_of(clean) - set(state.tres)) if executing() else []
     if unknown:
@@ -82,13 +82,16 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, ro
         trouble_told
         | told(steps)
         | {f"{what} cannot be removed yet": f"{why}\n" for what, why in stays.items()}
-        | {what: f"{why}\n" for what, why in away.items()}
-        | {f"member {name!r} is no user": f"{why}\n" for name, why in odd.items()}
+        | {what: f"{why}\n" for what, why in unsure.items()}
     )
+    if odd:
+        named = "; ".join(f"{name!r}: {why}" for name, why in list(odd.items())[:_SHOWN])
+        more = f"; and {len(odd) - _SHOWN} more" if len(odd) > _SHOWN else ""
+        diffs.note(f"members of groups of the directory who cannot be users: {named}{more}")
     if others := left(now, clean):
         shown = ", ".join(others[:_SHOWN]) + (f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else "")
         diffs.note(f"left in slurmdbd, as another system keeps it, too: {shown}")
-    if not steps and not stays and not away:
+    if not steps and not stays and not unsure:
         this_host().noop(f"accounting of {name}: as wanted")
     if steps:
         yield StringCommand("sh -s", _stdin=script(steps))
@@ -96,7 +99,7 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, ro
     if stays:
         named = "; ".join(f"{what} ({why})" for what, why in stays.items())
         complaints.append(f"not in the inventory, and not removed: {named}")
-    complaints += [f"{what}: {why}" for what, why in away.items()]
+    complaints += [f"{what}: {why}" for what, why in unsure.items()]
     if complaints:
         yield failure("; ".join(complaints))
 
