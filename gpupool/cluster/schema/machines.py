@@ -22,12 +22,18 @@ from gpupool.cluster.schema.base import (
 from gpupool.cluster.schema.parameters import Parameters
 from gpupool.cluster.units import Duration, Size
 
-MigProfile = Annotated[str, Field(strict=True, pattern=r"^[1-7]g\.[0-9]{1,3}gb([+-](me|gfx)(\.all)?)?$")]
+MigProfile = Annotated[
+    str, spelt(r"^[1-7]g\.[0-9]{1,3}gb([+-](me|gfx)(\.all)?)?$", "write a profile as nvidia-smi has it: 1g.10gb")
+]
 # one GPU's device file; several with commas between them
 DeviceFiles = Annotated[
-    str, Field(strict=True, pattern=r"^/dev(/[A-Za-z0-9_][A-Za-z0-9_-]*)+(,/dev(/[A-Za-z0-9_][A-Za-z0-9_-]*)+)*$")
+    str,
+    spelt(
+        r"^/dev(/[A-Za-z0-9_][A-Za-z0-9_-]*)+(,/dev(/[A-Za-z0-9_][A-Za-z0-9_-]*)+)*$",
+        "write the files of a device, with commas between them: /dev/nvidia0",
+    ),
 ]
-GresName = Annotated[str, Field(strict=True, pattern=r"^[a-z][a-z0-9_]*$", max_length=30)]
+GresName = Annotated[str, spelt(r"^[a-z][a-z0-9_]*$", "a resource has small letters, digits and _", max_length=30)]
 # slurmctld adds some of its own above 2^31
 Weight = Annotated[int, Field(strict=True, ge=0, le=1_000_000_000)]
 
