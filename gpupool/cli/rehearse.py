@@ -1,6 +1,5 @@
 """`gpupool rehearse`: the promises of an inventory, tried at full size before anybody relies on them."""
 
-import difflib
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ import typer
 from gpupool.cli.screen import Inventory, Json, With, print_json, stderr, stdout
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
+from gpupool.cluster.near import misspelt
 from gpupool.cluster.schema.scheduling import SlurmVersion
 from gpupool.engine.progress import Progress, shown
 from gpupool.errors import StoppedError, UsageError
@@ -97,7 +97,7 @@ def _wish(inventory: Path, change: Path | None, slurm: SlurmVersion | None, only
     keys = [it.key for it in (*PROMISES, *own)]
     wanted = frozenset(filter(None, (it.strip() for it in (only or "").split(","))))
     if unknown := sorted(wanted - set(keys)):
-        near = difflib.get_close_matches(unknown[0], keys, n=1)
+        near = misspelt(unknown[0], keys)
         hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(keys)}"
         raise UsageError(f"--only: there is no promise {unknown[0]} ({hint})")
     return _Wish(cluster, version, change, wanted, own, keep)

@@ -1,10 +1,10 @@
 """A proposed change laid over an inventory: YAML of the inventory's own shape, every line knowing its file."""
 
-import difflib
 from pathlib import Path as FilePath
 from typing import Any
 
 from gpupool.cluster.complaints import Complaint, Located, Path, Place
+from gpupool.cluster.near import misspelt
 from gpupool.cluster.node_table import expand
 from gpupool.cluster.text import Text, read
 
@@ -128,5 +128,5 @@ def _hint(name: str, names: list[str]) -> str | None:
             continue
         if inside:
             return f"it is part of the range {row}; name the whole range"
-    near = difflib.get_close_matches(name, names, n=1)
+    near = misspelt(name, names)
     return f"did you mean {near[0]}?" if near else None

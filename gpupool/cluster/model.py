@@ -14,6 +14,7 @@ from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
 from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Timer, Tool
 from gpupool.cluster.schema.storage import Storage
 from gpupool.cluster.schema.testbed import Testbed
+from gpupool.cluster.slurm_versions import allows_below
 from gpupool.unix import within
 
 PEOPLE_GID = 5000  # of the group `people`, for users whose account has no gid
@@ -319,6 +320,14 @@ class Cluster:
     def home_export(self) -> Mount | None:
         """The export that holds the homes; None where homes are each node's own."""
         return next((mount for mount in self.mounts if mount.export == self.storage.home.export), None)
+
+    def line_of(self, account: str) -> frozenset[str]:
+        """Return the accounts by which a partition knows an account: itself, and in newer Slurm those above it."""
+        names: set[str] = set()
+        while account in self.accounts and account not in names:
+            names.add(account)
+            account = self.accounts[account].parent if allows_below(self.slurm.version) else ""
+        return frozenset(names)
 
     def qos_of(self, account: str) -> str | None:
         """Return the QoS that users have by default in an account; None for the cluster's default."""

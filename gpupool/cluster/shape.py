@@ -1,7 +1,6 @@
 """Plain data to a typed Inventory; what does not fit the language is a complaint in plain words."""
 
 import copy
-import difflib
 import types
 import typing
 from collections.abc import Iterator
@@ -10,10 +9,13 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.near import misspelt
 from gpupool.cluster.quote import quoted
 from gpupool.cluster.schema import Inventory
+from gpupool.cluster.schema.base import in_words
 
 MISSING = "is missing"
+_FEW = 16  # keys that a hint can name
 
 
 def validated(data: dict[str, Any]) -> tuple[Inventory | None, list[Complaint]]:
@@ -79,12 +81,13 @@ def _complaint(kind: str, path: Path, item: Any) -> Complaint:
     match kind:
         case "extra_forbidden":
             key = str(path[-1])
-            near = difflib.get_close_matches(key, _keys_at(path[:-1]), n=1)
-            return Complaint(path, "unknown key", f"did you mean {near[0]}?" if near else None)
+            near = misspelt(key, _keys_at(path[:-1]))
+            hint = f"did you mean {near[0]}?" if near else _has(path[:-1])
+            return Complaint(path, "unknown key", hint)
         case "missing":
             return Complaint(path, MISSING)
         case "literal_error":
-            near = difflib.get_close_matches(str(value), _expected(context), n=1)
+            near = misspelt(str(value), _expected(context))
             message = f"{quoted(value)} is not one of {context['expected'].replace(' or ', ', ')}"
             return Complaint(path, message, f"did you mean {near[0]}?" if near else None)
         case "value_error":
@@ -107,9 +110,16 @@ def _complaint(kind: str, path: Path, item: Any) -> Complaint:
         case "too_short" | "string_too_short":
             return Complaint(path, "must not be empty")
         case "string_pattern_mismatch":
-            return Complaint(path, f"{quoted(value)} does not match the pattern {context['pattern']}")
+            return Complaint(path, f"{quoted(value)}: {in_words(str(context['pattern']), str(value))}")
         case _:
             return Complaint(path, str(item["msg"][0]).lower() + str(item["msg"][1:]))
+
+
+def _has(path: Path) -> str | None:
+    """Return which keys there are in a place, if these are few."""
+    keys = [key for key in _keys_at(path) if key not in ("src", "inferred")]
+    of = next((step for step in reversed(path) if isinstance(step, str)), "an inventory")
+    return f"{of} has {', '.join(keys)}" if 0 < len(keys) <= _FEW else None
 
 
 def _expected(context: dict[str, Any]) -> list[str]:

@@ -51,3 +51,8 @@ def namespace_plugin(version: str) -> tuple[str, str]:
 def runs_without_cgroups(version: str) -> bool:
     """Whether CgroupPlugin may be `disabled`; it came with 23.11."""
     return version != "22.05"
+
+
+def allows_below(version: str) -> bool:
+    """Whether AllowAccounts and DenyAccounts of a partition hold for the accounts below those named, too."""
+    return version != "22.05"

@@ -89,9 +89,33 @@ def _read_file(file: FilePath, text: Text) -> None:
             return items
         return _scalar(node) if isinstance(node, yaml.ScalarNode) else None
 
+    known: dict[int, list[tuple[yaml.Node, yaml.Node]]] = {}
+    taken = 0
+
+    def merged(node: yaml.MappingNode, path: Path) -> list[tuple[yaml.Node, yaml.Node]]:
+        """Return the keys of a mapping with those that `<<` takes from others; its own go first."""
+        nonlocal taken
+        if id(node) in known:
+            return known[id(node)]
+        own = [(key, value) for key, value in node.value if not _merges(key)]
+        names = {str(key.value) for key, _ in own}
+        for key, value in node.value:
+            for source in (value.value if isinstance(value, yaml.SequenceNode) else [value]) if _merges(key) else ():
+                if not isinstance(source, yaml.MappingNode):
+                    complain(key.start_mark.line + 1, "<< takes a mapping (*name), or a list of them", None, path)
+                    continue
+                more = [pair for pair in merged(source, path) if str(pair[0].value) not in names]
+                names |= {str(name.value) for name, _ in more}
+                own += more
+                taken += len(source.value)
+                if taken > _MOST:
+                    raise RecursionError
+        known[id(node)] = own
+        return own
+
     def mapping(node: yaml.MappingNode, path: Path) -> dict[str, Any]:
         data: dict[str, Any] = {}
-        for key_node, value_node in node.value:
+        for key_node, value_node in merged(node, path):
             line = key_node.start_mark.line + 1
             key = _scalar(key_node) if isinstance(key_node, yaml.ScalarNode) else None
             if not isinstance(key, str):
@@ -138,6 +162,11 @@ def _beyond(source: str) -> tuple[int, str, str | None] | None:
     except yaml.YAMLError:
         pass
     return None
+
+
+def _merges(key: yaml.Node) -> bool:
+    """Return whether a key is YAML's merge key."""
+    return isinstance(key, yaml.ScalarNode) and key.value == "<<" and not key.style
 
 
 def _scalar(node: yaml.ScalarNode) -> Any:

@@ -1,4 +1,4 @@
-"""Sizes, durations and days as an admin writes them: `384G`, `50T`, `4h`, `7d`, `2030-01-31`; never bare numbers."""
+"""Sizes, durations and days as an admin writes them: `384G`, `1.5P`, `4d4h`, `2-00:00:00`; never bare numbers."""
 
 import re
 from contextlib import suppress
@@ -10,20 +10,22 @@ from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 from gpupool.cluster.quote import quoted
 
 # twelve digits: Slurm counts in 64 bits, and more is no size of anything
-_SIZE = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)([MGT])")
-_DURATION = re.compile(r"([0-9]{1,12})([smhdw])")
+_SIZE = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)([MGTP])")
+_DURATION = re.compile(r"(?=[0-9])" + "".join(rf"(?:([0-9]{{1,12}}){unit})?" for unit in "wdhms"))
+# Slurm's own: days-hours, days-hours:minutes, days-hours:minutes:seconds, hours:minutes:seconds
+_CLOCK = re.compile(r"(?:([0-9]{1,6})-([0-9]{1,4})(?::([0-5][0-9]))?|([0-9]{1,6}):([0-5][0-9])(?=:))(?::([0-5][0-9]))?")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-_MIB = {"M": 1, "G": 1024, "T": 1024 * 1024}
+_MIB = {"M": 1, "G": 1024, "T": 1024 * 1024, "P": 1024 * 1024 * 1024}
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LARGEST = 1_000_000 * _MIB["T"]  # MiB
 _LONGEST = 5200 * _SECONDS["w"]
 
 
 def parse_size(text: Any) -> int:
-    """Take a size such as `384G` (binary units M, G, T) and give MiB. ValueError when it is not one."""
+    """Take a size such as `384G` (binary units M, G, T, P) and give MiB. ValueError when it is not one."""
     match = _SIZE.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        raise ValueError(f"{quoted(text)} is not a size; write a number and M, G or T, such as 384G")
+        raise ValueError(f"{quoted(text)} is not a size; write a number and M, G, T or P, such as 384G")
     mib = round(float(match[1]) * _MIB[match[2]])
     if mib > _LARGEST:
         raise ValueError(f"{text!r} is too large; the maximum is {format_size(_LARGEST)}")
@@ -31,15 +33,26 @@ def parse_size(text: Any) -> int:
 
 
 def parse_duration(text: Any) -> int:
-    """Take a duration such as `4h` (units s, m, h, d, w) and give seconds. ValueError when it is not one."""
+    """Take a duration such as `4h`, `4d4h` (units w, d, h, m, s) or Slurm's `2-00:00:00`, and give seconds.
+
+    ValueError when it is not one.
+    """
     match = _DURATION.fullmatch(text) if isinstance(text, str) else None
-    if match is None:
+    clock = _CLOCK.fullmatch(text) if isinstance(text, str) else None
+    if match is not None:
+        seconds = sum(int(count or 0) * _SECONDS[unit] for count, unit in zip(match.groups(), "wdhms", strict=True))
+    elif clock is not None:
+        days, hours, minutes, alone, its, rest = (int(part or 0) for part in clock.groups())
+        seconds = days * 86400 + (hours + alone) * 3600 + (minutes + its) * 60 + rest
+    else:
         hint = ""
-        if isinstance(text, str) and (clock := re.fullmatch(r"([0-9]{1,9}):([0-9]{2})(?::([0-9]{2}))?", text)):
-            hours, minutes = int(clock[1]), int(clock[2])
-            hint = f" (perhaps {hours}h)" if minutes == 0 else f" (perhaps {hours * 60 + minutes}m)"
-        raise ValueError(f"{quoted(text)} is not a duration; write a number and s, m, h, d or w, such as 4h{hint}")
-    seconds = int(match[1]) * _SECONDS[match[2]]
+        if isinstance(text, str) and (short := re.fullmatch(r"([0-9]{1,9}):([0-5][0-9])", text)):
+            first, second = int(short[1]), int(short[2])
+            hint = f" (to Slurm this is {first}m{second}s: write that, or {first}h{second}m)"
+        raise ValueError(
+            f"{quoted(text)} is not a duration; write a number and s, m, h, d or w, such as 4h or 1d12h, or 1-12:00:00"
+            f"{hint}"
+        )
     if seconds > _LONGEST:
         raise ValueError(f"{text!r} is too long; the maximum is {format_duration(_LONGEST)}")
     return seconds
@@ -77,7 +90,9 @@ def format_duration(seconds: int) -> str:
 
 Size = Annotated[int, BeforeValidator(parse_size), WithJsonSchema({"type": "string", "pattern": f"^{_SIZE.pattern}$"})]
 Duration = Annotated[
-    int, BeforeValidator(parse_duration), WithJsonSchema({"type": "string", "pattern": f"^{_DURATION.pattern}$"})
+    int,
+    BeforeValidator(parse_duration),
+    WithJsonSchema({"type": "string", "pattern": f"^({_DURATION.pattern}|{_CLOCK.pattern})$"}),
 ]
 Span = Annotated[Duration, AfterValidator(_lasting)]
 Day = Annotated[date, BeforeValidator(parse_day), WithJsonSchema({"type": "string", "format": "date"})]

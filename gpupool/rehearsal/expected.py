@@ -172,9 +172,10 @@ class Expected:
 
     def admits(self, partition: Partition, account: str) -> bool:
         """Return whether jobs of the account may run in the partition."""
+        above = self.cluster.line_of(account)
         if partition.allow_accounts:
-            return account in partition.allow_accounts
-        return account not in partition.deny_accounts
+            return not above.isdisjoint(partition.allow_accounts)
+        return above.isdisjoint(partition.deny_accounts)
 
     def may(self, user: User, partition: Partition, account: str) -> bool:
         """Return whether this user may submit there with this account."""

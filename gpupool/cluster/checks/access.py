@@ -1,10 +1,10 @@
 """Who gets in where, and how: what sshd can do, and what is said of whom."""
 
-import difflib
 from collections.abc import Iterator
 
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.near import misspelt
 
 
 def ensure_sshd_can_ask_slurm(site: Site) -> Iterator[Complaint]:
@@ -21,7 +21,7 @@ def ensure_gateways_forward_to_nodes(site: Site) -> Iterator[Complaint]:
     known = site.node_table.by_name
     for index, name in enumerate(names if site.node_table.whole else ()):
         if name not in known:
-            near = difflib.get_close_matches(name, list(known), n=1)
+            near = misspelt(name, known)
             hint = f"did you mean {near[0]}?" if near else None
             yield Complaint(("access", "gateway_forwards_to", index), f"there is no node {name!r}", hint)
     if names and not any("gateway" in node.entry.roles for node in site.node_table.nodes):

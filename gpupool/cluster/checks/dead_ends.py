@@ -54,3 +54,11 @@ def ensure_default_memory_fits_the_limits_of_partitions(site: Site) -> Iterator[
                     message = f"{format_size(most)} is less than scheduler.default_memory.{key}, {format_size(each)}"
                     hint = "jobs without --mem could never run here: raise it"
                     yield Complaint((*path, "limits", kind, "mem"), message, hint)
+
+
+def ensure_somebody_may_submit(site: Site) -> Iterator[Complaint]:
+    """slurmctld refuses jobs of whom slurmdbd does not know (AccountingStorageEnforce)."""
+    if not site.inventory.users and site.inventory.directory is None:
+        yield Complaint(
+            ("users",), "there are none, so no job can be submitted", "add `users:` or `directory:`", "warning"
+        )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path, dotted
 from gpupool.cluster.drivers import Driver, drivers
+from gpupool.cluster.near import misspelt
 from gpupool.nvidia.names import models, of_model
 from gpupool.nvidia.tables import Architecture, Branch, branches, distributions, version
 
@@ -79,7 +80,7 @@ def _unknown(site: Site) -> Iterator[Complaint]:
             message = f"version {driver.version} is not of branch {driver.branch}"
             yield Complaint(driver.at("version"), message, "set driver_branch, too")
         if driver.repository is not None and driver.repository not in site.inventory.software.repositories:
-            near = difflib.get_close_matches(driver.repository, site.inventory.software.repositories, n=1)
+            near = misspelt(driver.repository, site.inventory.software.repositories)
             hint = f"did you mean {near[0]}?" if near else "add it to software.repositories"
             yield Complaint(driver.at("repository"), f"there is no repository {driver.repository!r}", hint)
         elif driver.repository is not None and driver.branch is None:
@@ -219,7 +220,7 @@ def ensure_gpu_models_are_known(site: Site) -> Iterator[Complaint]:
     for key, entry in site.inventory.gpu_types.items():
         for index, model in enumerate(entry.models if key in used and entry.vendor == "nvidia" else ()):
             if not of_model(model):
-                near = difflib.get_close_matches(model, models(), n=1)
+                near = misspelt(model, models())
                 hint = f"did you mean {near[0]}?" if near else "gpupool/nvidia/models.yml lists those that are known"
                 message = f"the model {model!r} is in no table of this gpupool: whether the driver fits is not checked"
                 yield Complaint(("gpu_types", key, "models", index), message, hint, "warning")

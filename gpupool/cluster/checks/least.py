@@ -62,7 +62,7 @@ def ensure_jobs_without_gpus_have_a_place(site: Site) -> Iterator[Complaint]:
         word, here = partition.without_gpu, (*path, "without_gpu")
         if word is None:
             continue
-        if not site.pool(partition.nodes).get("gpu", 1):
+        if not site.pool(frozenset({partition.nodes})).get("gpu", 1):
             yield Complaint(here, f"no node of {partition.name} has a GPU, so no job could run there", "remove it")
         for name, account in site.partition_names(partition) if word != "refuse" else ():
             there = entries.get(word.replace("{account}", account or ""), (None, None))[0]
@@ -79,11 +79,11 @@ def ensure_jobs_without_gpus_have_a_place(site: Site) -> Iterator[Complaint]:
             break
 
 
-def _blocks(site: Site) -> Iterator[tuple[Path, Limits, str]]:
+def _blocks(site: Site) -> Iterator[tuple[Path, Limits, frozenset[str]]]:
     for name, qos in site.inventory.qos.items():
-        yield ("qos", name, "limits"), qos.limits, "@compute"
+        yield ("qos", name, "limits"), qos.limits, frozenset({"@compute"})
     for path, partition in site.partitions():
-        yield (*path, "limits"), partition.limits, partition.nodes
+        yield (*path, "limits"), partition.limits, frozenset({partition.nodes})
 
 
 def _least(partition: Partition) -> Amounts:

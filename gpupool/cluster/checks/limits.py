@@ -15,17 +15,19 @@ _NOWHERE = {
 }
 
 
-def _all_limits(site: Site) -> Iterator[tuple[Path, Limits, str]]:
-    """Return each limits block with its path and the selector of the nodes that it is about."""
+def _all_limits(site: Site) -> Iterator[tuple[Path, Limits, frozenset[str]]]:
+    """Return each limits block with its path and the selectors of the nodes that it is about."""
+    everywhere = frozenset({"@compute"})
     for index, account in enumerate(site.inventory.accounts):
-        yield ("accounts", index, "limits"), account.limits, "@compute"
+        yield ("accounts", index, "limits"), account.limits, everywhere
     for name, qos in site.inventory.qos.items():
-        yield ("qos", name, "limits"), qos.limits, "@compute"
+        places = frozenset(it.nodes for _, it in site.partitions() if not it.qos or name in it.qos)
+        yield ("qos", name, "limits"), qos.limits, places or everywhere
     for path, partition in site.partitions():
-        yield (*path, "limits"), partition.limits, partition.nodes
+        yield (*path, "limits"), partition.limits, frozenset({partition.nodes})
 
 
-def _amounts(site: Site) -> Iterator[tuple[Path, str, Amounts, str]]:
+def _amounts(site: Site) -> Iterator[tuple[Path, str, Amounts, frozenset[str]]]:
     for path, limits, nodes in _all_limits(site):
         for kind, amounts in limits:
             if amounts.model_fields_set:
@@ -161,10 +163,22 @@ def ensure_limits_of_accounts_users_are_kept(site: Site) -> Iterator[Complaint]:
             for other, it in site.inventory.qos.items()
             if other != name and it.everybody and not it.default_for and not it.limits.per_user.model_fields_set
         )
-        if ways := [other for other in others if other not in qos.replaces]:
+        places = [it for _, it in site.partitions() if any(site.admits(it, account) for account in qos.default_for)]
+        ways = [other for other in others if other not in qos.replaces and any(_both(it, name, other) for it in places)]
+        if ways:
             message = f"users of {', '.join(qos.default_for)} can bypass these limits with --qos={ways[0]}"
             hint = f"set replaces: [{', '.join([*qos.replaces, *ways])}]"
+            # a job would keep its partition, and have a QoS there that the partition refuses
+            if shut := next(
+                (it.name for it in places for other in ways if it.qos and other in it.qos and name not in it.qos), None
+            ):
+                hint = f"give {ways[0]} limits.per_user too: partition {shut} does not take {name} instead of it"
             yield Complaint(("qos", name, "limits", "per_user"), message, hint, "warning")
+
+
+def _both(partition: Partition, one: str, other: str) -> bool:
+    """Return whether jobs of either QoS may run in a partition."""
+    return not partition.qos or {one, other} <= set(partition.qos)
 
 
 def _usable(partition: Partition, qos: Mapping[str, Qos]) -> Iterator[tuple[str, Qos]]:

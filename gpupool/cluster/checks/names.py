@@ -1,6 +1,5 @@
 """Every name that is used exists, and stands once."""
 
-import difflib
 import ipaddress
 from collections.abc import Iterable, Iterator
 from zoneinfo import ZoneInfo
@@ -8,6 +7,7 @@ from zoneinfo import ZoneInfo
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.model import PEOPLE_GID
+from gpupool.cluster.near import misspelt
 from gpupool.cluster.schema.labs import Partition
 
 # accounts of the system, and of what gpupool installs
@@ -32,7 +32,7 @@ _TAKEN = frozenset(
 
 
 def _unknown(path: Path, what: str, name: str, known: Iterable[str]) -> Complaint:
-    near = difflib.get_close_matches(name, list(known), n=1)
+    near = misspelt(name, known)
     return Complaint(path, f"there is no {what} {name!r}", f"did you mean {near[0]}?" if near else None)
 
 

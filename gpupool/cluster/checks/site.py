@@ -11,6 +11,7 @@ from gpupool.cluster.pools import Placed, pools_on
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.labs import Account, Partition
 from gpupool.cluster.schema.machines import Hardware, NodeEntry
+from gpupool.cluster.slurm_versions import allows_below
 
 Check = Callable[["Site"], Iterator[Complaint]]
 
@@ -77,21 +78,28 @@ class Site:
     def _gpus(self) -> dict[frozenset[str], int | None]:
         return {}
 
-    def pool(self, nodes: str) -> dict[str, int]:
-        """Return what the nodes of a selector have together, by the keys of a limit; memory is nominal."""
-        if nodes not in self._pools:
-            self._pools[nodes] = self._pool(nodes)
-        return self._pools[nodes]
+    @cached_property
+    def with_gpus(self) -> frozenset[str]:
+        """Names of the compute nodes that have GPUs."""
+        nodes = self.node_table.nodes
+        return frozenset(it.name for it in nodes if "compute" in it.entry.roles and any(it.entry.gpus.values()))
+
+    def pool(self, selectors: frozenset[str]) -> dict[str, int]:
+        """Return what the nodes of any of these selectors have together, by the keys of a limit; memory is nominal."""
+        if selectors not in self._pools:
+            self._pools[selectors] = self._pool(selectors)
+        return self._pools[selectors]
 
     @cached_property
-    def _pools(self) -> dict[str, dict[str, int]]:
+    def _pools(self) -> dict[frozenset[str], dict[str, int]]:
         return {}
 
-    def _pool(self, nodes: str) -> dict[str, int]:
+    def _pool(self, selectors: frozenset[str]) -> dict[str, int]:
         try:
-            entries = [self.node_table.by_name[name].entry for name in self.node_table.select(nodes)]
+            names = {name for selector in selectors for name in self.node_table.select(selector)}
         except ValueError:
             return {}  # complained of elsewhere
+        entries = [self.node_table.by_name[name].entry for name in names]
         shapes = [shape for entry in entries if (shape := self.inventory.hardware.get(entry.hardware or ""))]
         return {
             "gpu": sum(sum(entry.gpus.values()) for entry in entries),
@@ -132,8 +140,29 @@ class Site:
             named = {name.replace("{account}", it) for name in partition.allow_accounts for it in self._each(partition)}
             if partition.allow_lab_accounts:
                 named |= {lab.name for lab in self.accounts_of_kind("lab")}
-            return account in named
-        return account not in partition.deny_accounts
+            return not named.isdisjoint(self._line(account))
+        return self._line(account).isdisjoint(partition.deny_accounts)
+
+    def _line(self, account: str) -> frozenset[str]:
+        """Return an account and, where partitions go by these too, those above it."""
+        if not allows_below(self.inventory.slurm.version):
+            return frozenset((account,))
+        if account not in self._lines:
+            names: set[str] = set()
+            here: str | None = account
+            while here and here not in names:
+                names.add(here)
+                here = self._parents.get(here)
+            self._lines[account] = frozenset(names)
+        return self._lines[account]
+
+    @cached_property
+    def _lines(self) -> dict[str, frozenset[str]]:
+        return {}
+
+    @cached_property
+    def _parents(self) -> dict[str, str | None]:
+        return {account.name: account.parent for account in self.inventory.accounts}
 
     def _each(self, partition: Partition) -> list[str]:
         return [account or "" for _, account in self.partition_names(partition)]

@@ -1,12 +1,12 @@
 """Spaces, links and what goes by age: nobody's files are in the wrong hands, and none go that should stay."""
 
-import difflib
 import re
 from collections.abc import Iterator
 
 from gpupool.cluster.checks.places import at, export_of, fixed, on_server, space_links
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.near import misspelt
 from gpupool.cluster.units import format_duration
 from gpupool.unix import within
 
@@ -48,7 +48,7 @@ def ensure_links_lead_somewhere(site: Site) -> Iterator[Complaint]:
     places = [at(site, key) for key in storage.exports] + [local.path for local in storage.local]
     for link, target in storage.links.items():
         if within(target, storage.mount_root) and not any(within(target, place) for place in places):
-            near = difflib.get_close_matches(target, places, n=1)
+            near = misspelt(target, places)
             hint = f"did you mean {near[0]}?" if near else None
             yield Complaint(
                 ("storage", "links", link), f"{target} is not the mount point of an export", hint, "warning"
@@ -78,7 +78,7 @@ def ensure_spaces_of_users_are_somewhere(site: Site) -> Iterator[Complaint]:
         if any(within(top, place) for place in places):
             continue
         link = next((it for it in links if within(top, it)), None)
-        near = difflib.get_close_matches(top, places, n=1)
+        near = misspelt(top, places)
         hint = f"did you mean {near[0]}?" if near else None
         if link:
             hint = f"{link} is a link: write {links[link]}{top[len(link) :]}"

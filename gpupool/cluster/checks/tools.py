@@ -1,11 +1,11 @@
 """What an inventory may say of the tools that gpupool brings along."""
 
-import difflib
 from collections.abc import Iterator
 
 from gpupool.cluster.attachments import EXAMPLES
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.near import misspelt
 
 _OF_SBASH = ("gpu", "gpus", "cpus", "partition")
 _TOOLS = ("gpu_usage", "sbash", "getUtilByJobId.sh", "vscode-launch.sh", "slurm-aliases", "wiki")
@@ -15,7 +15,7 @@ def ensure_tools_exist(site: Site) -> Iterator[Complaint]:
     """A tool that is not ours would be nowhere; only sbash has options."""
     for index, tool in enumerate(site.inventory.tools):
         if tool.name not in _TOOLS:
-            near = difflib.get_close_matches(tool.name, _TOOLS, n=1)
+            near = misspelt(tool.name, _TOOLS)
             hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(_TOOLS)}"
             yield Complaint(("tools", index, "name"), f"there is no tool {tool.name!r}", hint)
         elif tool.options and tool.name != "sbash":
@@ -30,7 +30,7 @@ def ensure_sbash_can_use_its_options(site: Site) -> Iterator[Complaint]:
         for key, value in tool.options.items() if tool.name == "sbash" else ():
             path: Path = ("tools", index, "options", key)
             if key not in _OF_SBASH:
-                near = difflib.get_close_matches(key, _OF_SBASH, n=1)
+                near = misspelt(key, _OF_SBASH)
                 yield Complaint(path, "is not an option of sbash", f"did you mean {near[0]}?" if near else None)
             elif key in ("gpus", "cpus"):
                 if not isinstance(value, int):

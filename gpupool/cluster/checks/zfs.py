@@ -1,12 +1,12 @@
 """What zfs would refuse, or take and lose data by: pools, datasets and their properties."""
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 from typing import get_args
 
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.near import misspelt
 from gpupool.cluster.pools import dataset_of
 from gpupool.cluster.schema.storage import Data, Export, Pool, Vdev
 from gpupool.cluster.units import format_size
@@ -112,7 +112,7 @@ def ensure_datasets_have_a_pool(site: Site) -> Iterator[Complaint]:
 def _without_a_pool(path: Path, export: Export, pools: list[str]) -> Iterator[Complaint]:
     if export.dataset and export.fs == "zfs":
         message = f"{export.dataset} is not in a declared pool of {export.server}"
-        near = difflib.get_close_matches(export.dataset.split("/")[0], pools, n=1)
+        near = misspelt(export.dataset.split("/")[0], pools)
         hint = f"did you mean {near[0]}/…?" if near else "declare it in storage.pools, or remove this key"
         yield Complaint((*path, "dataset"), message, hint)
         return
@@ -148,7 +148,7 @@ def _properties(path: Path, properties: Mapping[str, str], known: Mapping[str, s
         if name in NOT_HERE and known is OF_DATASETS:
             yield Complaint(here, f"{name} cannot be set in the inventory", NOT_HERE[name])
         elif name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
+            near = misspelt(name, known)
             hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
             yield Complaint(here, f"{name} is not a property of {what} that can be set here", hint)
         elif bad := wrong(name, value, known):

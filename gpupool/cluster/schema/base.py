@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -17,25 +17,47 @@ def one_line(word: str) -> str:
     return word
 
 
+_WORDS: dict[str, str] = {}
+
+
+def spelt(pattern: str, words: str, **more: Any) -> Any:
+    """Return the field of a string with a pattern, and keep the words for it."""
+    _WORDS[pattern] = words
+    return Field(strict=True, pattern=pattern, **more)
+
+
+def in_words(pattern: str, value: str) -> str:
+    """Return what a string of a pattern looks like, and which sign of a value is none of it."""
+    words = _WORDS.get(pattern, "not a valid value here")
+    if not re.search(pattern, "aaa"):
+        return words
+    odd = next((sign for sign in value if not re.search(pattern, f"a{sign}a")), None)
+    return f"{words}, and no {odd!r}" if odd else words
+
+
 Count = Annotated[int, Field(strict=True, ge=0)]
 Several = Annotated[int, Field(strict=True, ge=1)]
 Flag = Annotated[bool, Field(strict=True)]
 Word = Annotated[str, Field(strict=True, min_length=1), AfterValidator(one_line)]
-Name = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.@-]*$")]
-SacctField = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z]+(%-?[0-9]{1,3})?$")]
-CudaVersion = Annotated[str, Field(strict=True, pattern=r"^[0-9]{1,3}\.[0-9]{1,3}$")]
-VariableName = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+Name = Annotated[str, spelt(r"^[A-Za-z0-9_][A-Za-z0-9_.@-]*$", "a name has letters, digits and _ . @ -")]
+SacctField = Annotated[str, spelt(r"^[A-Za-z]+(%-?[0-9]{1,3})?$", "write a field of sacct, with a width: AllocTRES%50")]
+CudaVersion = Annotated[str, spelt(r"^[0-9]{1,3}\.[0-9]{1,3}$", 'write two numbers in quotes: "12.4"')]
+VariableName = Annotated[
+    str, spelt(r"^[A-Za-z_][A-Za-z0-9_]*$", "a variable has letters, digits and _, and does not begin with a digit")
+]
 Domain = Annotated[
     str,
-    Field(
-        strict=True,
+    spelt(
+        r"^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$",
+        "a domain has letters, digits and hyphens between its dots",
         max_length=200,
-        pattern=r"^[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$",
     ),
 ]
-AbsolutePath = Annotated[str, Field(strict=True, pattern=r"^/[^\s]*$"), AfterValidator(one_line)]
+AbsolutePath = Annotated[str, spelt(r"^/[^\s]*$", "a path begins with / and has no spaces"), AfterValidator(one_line)]
 # systemd, a shell and a slurm.conf all take it for what it is
-PlainPath = Annotated[str, Field(strict=True, pattern=r"^(/[A-Za-z0-9_+][A-Za-z0-9_.+-]*)+$")]
+PlainPath = Annotated[
+    str, spelt(r"^(/[A-Za-z0-9_+][A-Za-z0-9_.+-]*)+$", "a path begins with / and has letters, digits and _ . + - here")
+]
 
 #: What is filled in for each user, or with [0] its first letter.
 PLACEHOLDER = re.compile(r"\{(user|account|domain|id)(\[0\])?\}")
@@ -73,7 +95,7 @@ def _text_of_a_user(text: str) -> str:
 
 TextOfUser = Annotated[str, Field(strict=True, min_length=1), AfterValidator(_text_of_a_user)]
 PathOfUser = Annotated[str, Field(strict=True), AfterValidator(_of_a_user)]
-Mode = Annotated[str, Field(strict=True, pattern=r"^[0-7]{4}$")]
+Mode = Annotated[str, spelt(r"^[0-7]{4}$", 'a mode has four digits of 0 to 7, in quotes: "0750"')]
 Nodes = Annotated[
     str,
     Field(

@@ -17,16 +17,23 @@ from gpupool.cluster.schema.base import (
     Several,
     VariableName,
     Word,
+    spelt,
 )
 from gpupool.cluster.schema.parameters import Parameters
 from gpupool.cluster.units import Duration, Size
 
-MigProfile = Annotated[str, Field(strict=True, pattern=r"^[1-7]g\.[0-9]{1,3}gb([+-](me|gfx)(\.all)?)?$")]
+MigProfile = Annotated[
+    str, spelt(r"^[1-7]g\.[0-9]{1,3}gb([+-](me|gfx)(\.all)?)?$", "write a profile as nvidia-smi has it: 1g.10gb")
+]
 # one GPU's device file; several with commas between them
 DeviceFiles = Annotated[
-    str, Field(strict=True, pattern=r"^/dev(/[A-Za-z0-9_][A-Za-z0-9_-]*)+(,/dev(/[A-Za-z0-9_][A-Za-z0-9_-]*)+)*$")
+    str,
+    spelt(
+        r"^/dev(/[A-Za-z0-9_][A-Za-z0-9_-]*)+(,/dev(/[A-Za-z0-9_][A-Za-z0-9_-]*)+)*$",
+        "write the files of a device, with commas between them: /dev/nvidia0",
+    ),
 ]
-GresName = Annotated[str, Field(strict=True, pattern=r"^[a-z][a-z0-9_]*$", max_length=30)]
+GresName = Annotated[str, spelt(r"^[a-z][a-z0-9_]*$", "a resource has small letters, digits and _", max_length=30)]
 # slurmctld adds some of its own above 2^31
 Weight = Annotated[int, Field(strict=True, ge=0, le=1_000_000_000)]
 
@@ -38,7 +45,10 @@ Address = Annotated[
 ]
 
 # of libcloud, or module and class of a driver that Python finds on the controllers
-Provider = Annotated[str, Field(strict=True, pattern=r"^[a-z][a-z0-9_]*$|^[a-z][a-z0-9_.]*:[A-Za-z][A-Za-z0-9_]*$")]
+Provider = Annotated[
+    str,
+    spelt(r"^[a-z][a-z0-9_]*$|^[a-z][a-z0-9_.]*:[A-Za-z][A-Za-z0-9_]*$", "write gce, openstack, ec2, or module:Class"),
+]
 
 
 class Totals(Fact):
@@ -51,7 +61,14 @@ class Totals(Fact):
 class ClusterEntry(Fact):
     """The cluster's name, network and location."""
 
-    name: Annotated[str, Field(strict=True, pattern=r"^[a-z][a-z0-9_-]*$", description="Slurm's ClusterName.")]
+    name: Annotated[
+        str,
+        spelt(
+            r"^[a-z][a-z0-9_-]*$",
+            "a cluster's name has small letters, digits and _ -, and begins with a letter",
+            description="Slurm's ClusterName.",
+        ),
+    ]
     domain: Domain | None = Field(None, description="Appended to each node's name, unless node_names is fqdn.")
     node_names: Literal["short", "fqdn"] = Field("short", description="The form of node names in Slurm.")
     network: Word = Field(description="The network of all node addresses, such as 10.66.0.0/16.")

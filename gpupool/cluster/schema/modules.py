@@ -4,13 +4,18 @@ from typing import Annotated
 
 from pydantic import Field
 
-from gpupool.cluster.schema.base import Entry, Fact, Flag, Nodes, PlainPath, VariableName, Word
+from gpupool.cluster.schema.base import Entry, Fact, Flag, Nodes, PlainPath, VariableName, Word, spelt
 
 _STEP = r"[A-Za-z0-9_+][A-Za-z0-9_.+-]*"
-ModuleName = Annotated[str, Field(strict=True, max_length=100, pattern=rf"^{_STEP}(/{_STEP})*$")]
+ModuleName = Annotated[
+    str,
+    spelt(
+        rf"^{_STEP}(/{_STEP})*$", "a module has letters, digits and _ . + -, and / between its parts", max_length=100
+    ),
+]
 #: A directory of a module: of its prefix, which is `.`, or with its whole path.
-ModulePath = Annotated[str, Field(strict=True, pattern=rf"^(\.|/?{_STEP}(/{_STEP})*)$")]
-Program = Annotated[str, Field(strict=True, pattern=rf"^{_STEP}$")]
+ModulePath = Annotated[str, spelt(rf"^(\.|/?{_STEP}(/{_STEP})*)$", "write . or a path of letters, digits and _ . + -")]
+Program = Annotated[str, spelt(rf"^{_STEP}$", "a program has letters, digits and _ . + -")]
 
 
 class CondaInstaller(Entry):
@@ -18,13 +23,15 @@ class CondaInstaller(Entry):
 
     url: Annotated[
         str,
-        Field(
-            strict=True,
-            pattern=r"^(https?|file)://[!-~]+$",
+        spelt(
+            r"^(https?|file)://[!-~]+$",
+            "an address begins with https://, http:// or file:// and has no spaces",
             description="Where nodes get the installer of Miniforge or Miniconda from.",
         ),
     ]
-    sha256: Annotated[str, Field(strict=True, pattern=r"^[0-9a-f]{64}$", description="Of the installer.")]
+    sha256: Annotated[
+        str, spelt(r"^[0-9a-f]{64}$", "a sha256 has 64 digits of 0 to 9 and a to f", description="Of the installer.")
+    ]
     where: Nodes
     prefix: PlainPath = Field("/opt/conda", description="A link to the installation; default: /opt/conda.")
 

@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from gpupool.cluster.quote import quoted
-from gpupool.cluster.schema.base import one_line
+from gpupool.cluster.schema.base import one_line, spelt
 
 
 def _as_text(value: object) -> object:
@@ -26,7 +26,7 @@ def _one_value(text: str) -> str:
     return one_line(text)
 
 
-ParameterKey = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
+ParameterKey = Annotated[str, spelt(r"^[A-Za-z][A-Za-z0-9_]*$", "a key of Slurm has letters, digits and _")]
 ParameterValue = Annotated[
     str,
     Field(strict=True, min_length=1),

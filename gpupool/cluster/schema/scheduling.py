@@ -4,14 +4,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, SacctField, Word
+from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, SacctField, Word, spelt
 from gpupool.cluster.schema.labs import OverLimit
 from gpupool.cluster.schema.parameters import Parameters
 from gpupool.cluster.units import Duration, Size, Span
 
 # a shell, Lua and a terminal all take it for what it is
-Unit = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9]+([ _-][A-Za-z0-9]+)*$", max_length=30)]
-PrivateData = Annotated[str, Field(strict=True, pattern=r"^[a-z]+$")]
+Unit = Annotated[str, spelt(r"^[A-Za-z0-9]+([ _-][A-Za-z0-9]+)*$", "write plain words", max_length=30)]
+PrivateData = Annotated[str, spelt(r"^[a-z]+$", "a kind of data is a word of small letters, such as jobs")]
 SlurmVersion = Literal["22.05", "24.11", "26.05"]
 
 
@@ -46,7 +46,7 @@ class Slurm(Fact):
         "/var/spool/slurmctld",
         description="State directory of slurmctld; with several controllers, on a mount they share.",
     )
-    memory_reserve: Annotated[str, Field(strict=True, pattern=r"^\d{1,2}%$")] = Field(
+    memory_reserve: Annotated[str, spelt(r"^\d{1,2}%$", "write a share such as 3%")] = Field(
         "3%", description="Share of a node's nominal memory that Slurm is not told about: firmware and kernel use some."
     )
     controller_timeout: Duration = Field(120, description="Time after which the backup controller takes over.")

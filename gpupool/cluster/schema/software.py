@@ -21,18 +21,23 @@ from gpupool.cluster.schema.base import (
     TextOfUser,
     VariableName,
     Word,
+    spelt,
 )
 from gpupool.cluster.schema.machines import Role
 from gpupool.cluster.schema.modules import Conda, Modules
 from gpupool.cluster.units import Duration, Size
 
 # sshd takes * and ? in AcceptEnv, and does not start with what it takes for no name
-AcceptedName = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z_*?][A-Za-z0-9_*?]*$")]
+AcceptedName = Annotated[
+    str, spelt(r"^[A-Za-z_*?][A-Za-z0-9_*?]*$", "a variable has letters, digits and _, * or ? here")
+]
 #: Bits of the address of a network of containers: 256 addresses each.
 CONTAINER_NETWORK = 24
-DriverBranch = Annotated[str, Field(strict=True, pattern=r"^[0-9]{3}$")]
+DriverBranch = Annotated[str, spelt(r"^[0-9]{3}$", 'a branch has three digits, in quotes: "550"')]
 # apt reads no file with another sign in its name
-RepositoryName = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+RepositoryName = Annotated[
+    str, spelt(r"^[A-Za-z0-9][A-Za-z0-9._-]*$", "the name of a repository has letters, digits and . _ -")
+]
 _ARMORED = re.compile(
     r"-----BEGIN PGP PUBLIC KEY BLOCK-----\n([A-Za-z]+: [ -~]*\n)*\n([A-Za-z0-9+/=]+\n)+"
     r"-----END PGP PUBLIC KEY BLOCK-----\n?"
@@ -57,7 +62,9 @@ def _port_range(text: str) -> str:
     return text
 
 
-PortRange = Annotated[str, Field(strict=True, pattern=r"^[0-9]{1,5}(-[0-9]{1,5})?$"), AfterValidator(_port_range)]
+PortRange = Annotated[
+    str, spelt(r"^[0-9]{1,5}(-[0-9]{1,5})?$", "write 8000-9000, or one port"), AfterValidator(_port_range)
+]
 
 
 def _repository_key(key: str) -> str:
@@ -76,12 +83,14 @@ RepositoryKey = Annotated[str, Field(strict=True), AfterValidator(_repository_ke
 class Repository(Fact):
     """A repository of Debian packages besides the distribution's own."""
 
-    url: Annotated[str, Field(strict=True, pattern=r"^https?://[!\"$-~]+$")]
+    url: Annotated[
+        str, spelt(r"^https?://[!\"$-~]+$", "an address begins with https:// or http:// and has no spaces and no #")
+    ]
     suite: Annotated[
         str,
-        Field(
-            strict=True,
-            pattern=r"^[A-Za-z0-9./][A-Za-z0-9._/-]*$",
+        spelt(
+            r"^[A-Za-z0-9./][A-Za-z0-9._/-]*$",
+            "a suite has letters, digits and . _ / -",
             description="Such as trixie; ends with a slash where the repository has no suites: ./",
         ),
     ]
@@ -97,7 +106,9 @@ class DriverChoice(Fact):
         None, description="NVIDIA's open kernel module, for Turing and later GPUs; default: proprietary."
     )
     repository: Name | None = Field(None, description="Key of software.repositories; default: the distribution.")
-    version: Annotated[str, Field(strict=True, pattern=r"^[0-9][A-Za-z0-9.+~]*(-[A-Za-z0-9.+~]+)?$")] | None = Field(
+    version: (
+        Annotated[str, spelt(r"^[0-9][A-Za-z0-9.+~]*(-[A-Za-z0-9.+~]+)?$", "a version is such as 550.163.01-2")] | None
+    ) = Field(
         None, description="Exact version of the packages, such as 550.163.01-2; default: the newest of the branch."
     )
     cuda: CudaVersion | None = Field(
@@ -141,7 +152,7 @@ class Docker(Fact):
         None, description="Key of software.repositories that has NVIDIA's container toolkit; default: no GPUs."
     )
     data_root: PlainPath = Field("/var/lib/docker", description="Images and containers, on a disk of the node.")
-    address_pool: Annotated[str, Field(strict=True, pattern=r"^[0-9.]+/[0-9]+$")] = Field(
+    address_pool: Annotated[str, spelt(r"^[0-9.]+/[0-9]+$", "write a network such as 172.29.0.0/16")] = Field(
         "172.29.0.0/16", description="Addresses of containers; each network gets 256 of them."
     )
     purge: DockerPurge | None = None
@@ -150,8 +161,10 @@ class Docker(Fact):
 class Download(Entry):
     """A Debian package by its address."""
 
-    url: Annotated[str, Field(strict=True, pattern=r"^https?://[!-~]+\.deb$")]
-    sha256: Annotated[str, Field(strict=True, pattern=r"^[0-9a-f]{64}$")]
+    url: Annotated[
+        str, spelt(r"^https?://[!-~]+\.deb$", "the address of a package begins with https:// and ends with .deb")
+    ]
+    sha256: Annotated[str, spelt(r"^[0-9a-f]{64}$", "a sha256 has 64 digits of 0 to 9 and a to f")]
 
 
 class Singularity(Fact):
@@ -173,7 +186,9 @@ class Singularity(Fact):
 class Image(Fact):
     """A container image kept on the nodes."""
 
-    source: Annotated[str, Field(strict=True, pattern=r"^([a-z]+://)?[A-Za-z0-9][A-Za-z0-9._:/@-]*$")]
+    source: Annotated[
+        str, spelt(r"^([a-z]+://)?[A-Za-z0-9][A-Za-z0-9._:/@-]*$", "an image is such as docker://ubuntu:24.04")
+    ]
     at: PlainPath | None = Field(None, description="The file; only for singularity.")
     runtime: Literal["singularity", "docker"] = "singularity"
     where: Nodes | None = Field(None, description="Default: all nodes of the runtime.")
@@ -288,9 +303,9 @@ class HeadNodes(Fact):
 
     cpu_per_user: Annotated[
         str,
-        Field(
-            strict=True,
-            pattern=r"^[1-9][0-9]{0,5}%$",
+        spelt(
+            r"^[1-9][0-9]{0,5}%$",
+            "write a share such as 200%",
             description="Of one logical CPU, for all processes of a user together: 200% are two CPUs.",
         ),
     ]

@@ -16,6 +16,7 @@ from gpupool.cluster.schema.base import (
     PathOfUser,
     VariableName,
     Word,
+    spelt,
 )
 from gpupool.cluster.units import Duration, Size
 
@@ -95,7 +96,12 @@ class SpaceRules(Entry):
 
     owner: Name = "root"
     mode: Mode = "3775"
-    user_dir: Annotated[str, Field(strict=True, pattern=r"^[A-Za-z0-9_.@-]*\{user\}[A-Za-z0-9_.@-]*$")] = "{user}"
+    user_dir: Annotated[
+        str,
+        spelt(
+            r"^[A-Za-z0-9_.@-]*\{user\}[A-Za-z0-9_.@-]*$", "write {user}, with letters, digits and _ . @ - beside it"
+        ),
+    ] = "{user}"
     extra_dirs: Literal["audit", "allow"] = "allow"
 
 

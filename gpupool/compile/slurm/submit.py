@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from gpupool.cluster.model import Cluster
+from gpupool.cluster.model import Cluster, Partition
+from gpupool.cluster.slurm_versions import allows_below
 from gpupool.cluster.units import format_size
 from gpupool.compile.slurm import site
 from gpupool.compile.slurm.budgets import FILE, TOO_OLD, default_time, has_budgets, prices
@@ -107,12 +108,17 @@ def _data(cluster: Cluster) -> dict[str, Any]:
         },
         "cpus_per_gpu": scheduler.warn_cpus_per_gpu,
         "step_down": step_down(cluster),
+        "without_gpus": {name: True for name, it in cluster.partitions.items() if not _gpus(cluster, it)},
         "prices": prices(cluster),
         "budgets_file": FILE,
         "too_old": TOO_OLD,
         "billing_unit": scheduler.billing_unit,
         "no_mail": "mailprog" not in map(str.lower, cluster.slurm.parameters),
     }
+
+
+def _gpus(cluster: Cluster, partition: Partition) -> int:
+    return sum(cluster.nodes[name].gpu_count for name in partition.nodes)
 
 
 def _says_none(cluster: Cluster) -> bool:
@@ -124,11 +130,20 @@ def _fitting(cluster: Cluster) -> Iterator[dict[str, Any]]:
     for partition in cluster.partitions.values():
         # never send a job to a preemptable partition that it did not ask for
         if not partition.preemptable:
-            only, never = (dict.fromkeys(names, True) for names in (partition.allow_accounts, partition.deny_accounts))
+            named = (partition.allow_accounts, partition.deny_accounts)
+            only, never = (dict.fromkeys(_with_those_below(cluster, names), True) for names in named)
             users = None
             if partition.assigned or partition.allow_groups:
                 users = {user.name: True for user in cluster.users.values() if cluster.let_in(partition, user)}
             yield {"name": partition.name, "only": only, "never": never, "users": users}
+
+
+def _with_those_below(cluster: Cluster, names: Sequence[str]) -> list[str]:
+    """Return accounts with those below them, where Slurm takes these for named, too."""
+    found = list(names)
+    for name in found if allows_below(cluster.slurm.version) else ():
+        found += [it.name for it in cluster.accounts.values() if it.parent == name and it.name not in found]
+    return found
 
 
 def _assigned(cluster: Cluster, partition: str) -> dict[str, bool]:

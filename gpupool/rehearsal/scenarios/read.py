@@ -1,6 +1,5 @@
 """A site's own promises as its inventory gives them, in the folder `rehearsal`; read without trying any."""
 
-import difflib
 from collections.abc import Iterable, Iterator
 from pathlib import Path as FilePath
 
@@ -8,6 +7,7 @@ from pydantic import BaseModel, ValidationError
 
 from gpupool.cluster.complaints import BadInventoryError, Complaint, Located, Path, Place, locate
 from gpupool.cluster.model import Cluster
+from gpupool.cluster.near import misspelt
 from gpupool.cluster.text import read
 from gpupool.rehearsal.scenarios.data import Expect, Pending, Scenario, Step, Submit
 
@@ -83,5 +83,5 @@ def _keys(path: Path) -> Iterator[str]:
 
 
 def _near(word: str, known: Iterable[str]) -> str | None:
-    near = difflib.get_close_matches(word, list(known), n=1)
+    near = misspelt(word, known)
     return f"did you mean {near[0]}?" if near else None

@@ -203,7 +203,7 @@ def test_the_schema_takes_what_check_takes(folder: str, gpupool: Callable[..., A
     [
         ("contributed_gpus: 10", "contributed_gpu: 10"),
         ("memory: 512G", "memory: 512"),
-        ("max_time: 4h", "max_time: 4:00:00"),
+        ("max_time: 4h", "max_time: 4:30"),
         ("roles: [compute]", "roles: [compote]"),
         ("cpus: 64", "cpus: many"),
         ("schema: 1", "schema: 2"),

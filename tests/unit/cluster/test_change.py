@@ -125,7 +125,7 @@ def test_mistakes_are_said_at_the_lines_of_the_change(
 ) -> None:
     loaded = skynet_with(change)
     assert loaded.cluster is None
-    assert said in _said(loaded)
+    assert any(line.startswith(said) for line in _said(loaded))
 
 
 def test_two_changes_of_one_entry_are_a_slip(skynet_with: Callable[[str], Any]) -> None:

@@ -145,3 +145,45 @@ def test_no_number_is_too_long_to_complain_of(kind: str, digits: int, said: Call
 def test_a_day_is_written_in_one_way(day: str, said: Callable[[str], list[str]]) -> None:
     (line,) = said(SMALL.replace("account: red}", f"account: red, grants: [{{qos: normal, until: {day}}}]}}"))
     assert line.endswith("is not a date; write 2030-01-31")
+
+
+MERGED = SMALL.replace("  - name: all\n", "  - &base\n    name: all\n").replace(
+    '  - name: red\n    nodes: "@compute"\n', "  - <<: *base\n    name: red\n"
+)
+
+
+def test_a_merge_key_takes_what_is_not_said(tmp_path: Path) -> None:
+    assert MERGED.count("<<") == 1
+    (tmp_path / "x.yml").write_text(MERGED)
+    cluster = examine(tmp_path).cluster
+    assert cluster is not None
+    red, every = cluster.partitions["red"], cluster.partitions["all"]
+    assert (red.nodes, red.max_time, red.tier) == (every.nodes, 4 * 3600, 10)
+
+
+def test_what_is_wrong_in_it_is_said_where_it_stands(said: Callable[[str], list[str]]) -> None:
+    lines = said(MERGED.replace('nodes: "@compute"', 'nodes: "@computer"', 1))
+    assert [it.partition(": ")[0] for it in lines] == ["x.yml:20", "x.yml:20"]
+
+
+@pytest.mark.parametrize("value", ["3", "[3]", "[{tier: 1}, x]"])
+def test_a_merge_key_takes_mappings_only(value: str, said: Callable[[str], list[str]]) -> None:
+    (line,) = said(SMALL.replace("  - name: red\n", f"  - <<: {value}\n    name: red\n"))
+    assert "<< takes a mapping (*name), or a list of them" in line
+
+
+def test_merges_of_merges_end(said: Callable[[str], list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "_MOST", 1000)
+    keys = ", ".join(f"k{n}: 1" for n in range(20))
+    assert "expands too far" in said(f"a: &a {{{keys}}}\nb: {{<<: [{', '.join(['*a'] * 100)}]}}\n")[0]
+    assert "refers to itself" in said("a: &a {<<: *a}\n")[0]
+
+
+def test_every_name_is_refused_in_words(said: Callable[[str], list[str]]) -> None:
+    (line,) = said(SMALL.replace("name: ann", "name: 'a:b'"))
+    assert "'a:b': a name has letters, digits and _ . @ -, and no ':'" in line
+
+
+def test_an_unknown_key_is_told_what_there_is(said: Callable[[str], list[str]]) -> None:
+    (line,) = said(SMALL.replace("max_time: 2d", "max_time: 2d\n    limits: {per_account: {gpu: 2}}"))
+    assert "unknown key (limits has group, group_minutes, per_user, per_job" in line

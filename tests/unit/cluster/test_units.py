@@ -28,14 +28,44 @@ def test_anything_else_is_refused_in_words(value: object) -> None:
         assert words is None or f"is not a {what}; write a number and" in words
 
 
-@pytest.mark.parametrize(("text", "mib"), [("384G", 393216), ("1.5T", 1572864), ("10000M", 10000), ("0M", 0)])
+@pytest.mark.parametrize(
+    ("text", "mib"), [("384G", 393216), ("1.5T", 1572864), ("1.5P", 1610612736), ("10000M", 10000), ("0M", 0)]
+)
 def test_sizes(text: str, mib: int) -> None:
     assert parse_size(text) == mib
 
 
 @pytest.mark.parametrize(
-    ("clock", "hint"), [("4:00:00", "(perhaps 4h)"), ("0:30:00", "(perhaps 30m)"), ("4:30", "270m")]
+    ("text", "seconds"),
+    [
+        ("2-00:00:00", 2 * 86400),
+        ("4:00:00", 4 * 3600),
+        ("1-12", 36 * 3600),
+        ("1-12:30", 36 * 3600 + 1800),
+        ("0:00:40", 40),
+        ("4d4h", 100 * 3600),
+        ("1w2d3h4m5s", 9 * 86400 + 3 * 3600 + 4 * 60 + 5),
+    ],
 )
+def test_durations_as_slurm_writes_them_and_of_several_units(text: str, seconds: int) -> None:
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize(
+    "text", ["", "4", "90", "4h4d", "4h 4m", "1:60:00", "1-", "-1", "1-1:1", "4d4", "1.5h", "2d-4"]
+)
+def test_what_could_mean_two_things_is_no_duration(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a duration"):
+        parse_duration(text)
+
+
+@given(st.integers(0, 5000), st.integers(0, 23), st.integers(0, 59), st.integers(0, 59))
+def test_a_duration_of_slurms_is_what_slurm_takes_it_for(days: int, hours: int, minutes: int, seconds: int) -> None:
+    whole = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    assert parse_duration(f"{days}-{hours:02}:{minutes:02}:{seconds:02}") == whole
+
+
+@pytest.mark.parametrize(("clock", "hint"), [("4:30", "to Slurm this is 4m30s: write that, or 4h30m")])
 def test_a_clock_is_met_with_a_hint(clock: str, hint: str) -> None:
     with pytest.raises(ValueError, match=r"is not a duration") as raised:
         parse_duration(clock)

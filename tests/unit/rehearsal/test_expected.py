@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from inventories import changed
+from inventories import SMALL, changed
 
 import gpupool.rehearsal
 from gpupool.cluster.load import load
@@ -192,3 +192,10 @@ def test_a_lab_whose_people_have_limits_and_no_other_place_falls_short() -> None
     closed = replace(cluster.partitions["user-overcap"], deny_accounts=("overcap", "cvmlp-lab"), lift_per_user=False)
     expected = Expected(replace(cluster, partitions={**cluster.partitions, "user-overcap": closed}))
     assert reach(singles(expected)["cvmlp-lab"]) == 32
+
+
+def test_a_job_asks_for_a_type_of_gpu_that_nodes_have(tmp_path: Path) -> None:
+    """The inventory may know more types than there are nodes with them, the first among them."""
+    unused = ("  a40: {models: [A40]}", "  h100: {models: [H100]}\n  a40: {models: [A40]}")
+    cluster = changed(SMALL, tmp_path, unused, ("scheduler: {", "scheduler: {untyped_gpus: refuse, "))
+    assert Expected(cluster).type_in("all") == "a40"

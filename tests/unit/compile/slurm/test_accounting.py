@@ -177,12 +177,14 @@ def test_all_kinds_of_limits(tmp_path: Path) -> None:
         SMALL,
         tmp_path,
         ("contributed_gpus: 10}", f"contributed_gpus: 10, fairshare: 5, parent: blue, {limits}}}"),
-        ("contributed_gpus: 6}", "contributed_gpus: 6, parent: top}\n  - {name: top, kind: department}"),
+        (
+            "contributed_gpus: 6}",
+            "contributed_gpus: 6, parent: top}\n  - {name: top, kind: department, limits: {group: {gpu: 16}}}",
+        ),
         ("{default: true}", "{default: true, limits: {per_user: {jobs: 4, mem: 10G}}}"),
         ("tier: 10", "limits: {per_user: {jobs: 0}, per_job: {cpu: 8}}"),
         ("scheduler: {", "scheduler: {untyped_gpus: refuse, "),
         ("- name: red\n", "- name: Red\n"),
-        ("max_time: 2d", "max_time: 2d\n    deny_accounts: [top]"),
     )
     wanted = entities(cluster)
     assert said(wanted["accounts"]["red"]) == {

@@ -81,7 +81,7 @@ def test_what_no_job_gets_is_in_no_sum(tmp_path: Path) -> None:
     assert (node.job_cpus, node.job_memory) == (60, node.memory - 12 * 1024)
     inventory, _ = validated(read(tmp_path).data)
     assert inventory is not None
-    pool = Site(inventory, expand_all(inventory)[0]).pool("@compute")
+    pool = Site(inventory, expand_all(inventory)[0]).pool(frozenset({"@compute"}))
     assert (pool["cpu"], pool["mem"]) == (120, 2 * 500 * 1024)
 
 

@@ -1,12 +1,27 @@
 """The submit plugin's rules on GPUs, CPUs and memory, for every way in which Slurm 22.05 and 24.11 say them."""
 
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from submitted import ALL, AT_SUBMIT, LUAS, NO_VAL, NO_VAL16, PARTITIONS, REPLACES, SPREAD, UNSET, Plugin, plugin, pool
+from submitted import (
+    ALL,
+    AT_SUBMIT,
+    LUAS,
+    MEMORY,
+    NO_VAL,
+    NO_VAL16,
+    PARTITIONS,
+    REPLACES,
+    SPREAD,
+    UNSET,
+    Plugin,
+    plugin,
+    pool,
+)
 
 from gpupool.compile.slurm.submit import job_submit_lua
 
@@ -337,3 +352,29 @@ def test_a_mistake_in_a_rule_refuses_nobody(tmp_path: Path) -> None:
     assert (said.accepted, said.told, said.environment) == (True, [], {"SLURM_EXPORT_ENV": "ALL"})
     assert "qos: " in said.logged[0]
     assert broken.modify({"qos": "short"}, UNSET).accepted
+
+
+CPU_ONLY = {
+    "  - {name: n1,": "  - {name: c1, address: 10.90.3.1, roles: [compute], hardware: box}\n  - {name: n1,",
+    '  - {name: red-only, nodes: "@compute",': '  - {name: red-only, nodes: "c1",',
+}
+
+
+@pytest.mark.parametrize("luas", LUAS)
+@pytest.mark.parametrize(
+    ("partition", "lower"), [("red-only", False), ("long", True), ("red-only,long", True), (None, True)]
+)
+def test_where_there_are_no_gpus_no_job_stands_lower(
+    tmp_path: Path, luas: ModuleType, partition: str | None, lower: bool
+) -> None:
+    asked = plugin(tmp_path, MEMORY, luas, instead=CPU_ONLY)
+    said = asked.submit(partition=partition)
+    assert (said.accepted, said.logged, said.nice is not None) == (True, [], lower)
+    assert asked.submit(partition=partition, shared=2).accepted is not lower
+
+
+def test_a_job_fits_where_an_account_above_its_own_may_go(tmp_path: Path) -> None:
+    below = {"  - {name: overcap, kind": "  - {name: phd, kind: group, parent: red}\n  - {name: overcap, kind"}
+    asked = plugin(tmp_path, where="fit", instead=below)
+    assert "red-only" in asked.submit(account="phd").set["partition"]
+    assert "red-only" not in asked.submit(account="blue").set["partition"]

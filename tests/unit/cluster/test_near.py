@@ -1,0 +1,24 @@
+"""A name is suggested for a misspelt one, and for no other."""
+
+import pytest
+
+from gpupool.cluster.near import misspelt
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "meant"),
+    [
+        ("contributed_gpu", ["contributed_gpus", "limits"], ["contributed_gpus"]),
+        ("frist", ["first", "last"], ["first"]),
+        ("norml", ["normal", "long"], ["normal"]),
+        ("Normal", ["normal"], ["normal"]),
+        ("bx", ["box"], ["box"]),
+        ("default_time", ["max_time", "default"], []),
+        ("reservations", ["preemption"], []),
+        ("per_job_min", ["per_job", "per_user"], []),
+        ("red", ["blu", "rib"], []),
+        ("x", [], []),
+    ],
+)
+def test_only_a_slip_of_one_or_two_letters_is_a_misspelling(word: str, known: list[str], meant: list[str]) -> None:
+    assert misspelt(word, known) == meant
