@@ -16,6 +16,7 @@ from gpupool.compile.system.exports import exports_for
 from gpupool.compile.system.images import images_for
 from gpupool.compile.system.modules import modules_for
 from gpupool.compile.system.singularity import singularity_on
+from gpupool.compile.system.spaces import members_homes
 from gpupool.compile.system.storage import served_by
 from gpupool.compile.system.web import has_wiki
 from gpupool.compile.system.zfs import pools_for
@@ -30,6 +31,7 @@ from gpupool.roles import (
     conda,
     controller,
     database,
+    directory,
     docker,
     driver,
     elastic,
@@ -68,6 +70,8 @@ repositories.apply(cluster, node)
 base.install(cluster, node)
 ssh.apply(cluster, node)
 people.apply(cluster, node)
+if cluster.directory:
+    directory.apply(cluster, node)
 
 if pools_for(cluster, node):
     fileserver.disks(cluster, node)
@@ -128,7 +132,7 @@ if node.has("head"):
     head.apply(cluster, node)
 if tells_budgets(cluster, node):
     budgets.apply(cluster, node)
-if programs.files(cluster, node):
+if any(programs.files(cluster, node)):
     tools.apply(cluster, node)
 sessions.apply(cluster, node)
 if strays.kinds(cluster, node):
@@ -142,6 +146,10 @@ if installer_for(cluster, node):
     conda.apply(cluster, node)
 usage.apply(cluster, node)
 # last: what has to stay because of jobs or data fails here, when all else is done
+if cluster.directory:
+    directory.look(cluster, node)
+if members_homes(cluster, node):
+    directory.homes(cluster, node)
 if node.has("database"):
     accounts.limits(cluster, node)
 if pools_for(cluster, node):

@@ -5,6 +5,7 @@ Plain data: no pyinfra, no inventory. Modes are octal as text; owners are names,
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -171,3 +172,21 @@ class GpuDriver:
     def prefix(self) -> str:
         """How the versions of all that is held begin: `550.`, or `550.163.01` without the part of the packaging."""
         return self.version.rpartition("-")[0] or self.version if self.version else f"{self.branch}."
+
+
+@dataclass(frozen=True)
+class Roster:
+    """Accounts whose users are the members of groups in a directory: `groups` are these, by account.
+
+    `domain` is what sssd calls the directory; numbers of its users are from `first` to `last`. `listed` are users who
+    are said elsewhere. `users` is what slurmdbd shall hold of each member, by account. No more than `max_removals`
+    users of an account are removed at once.
+    """
+
+    domain: str
+    groups: Mapping[str, str]
+    first: int
+    last: int
+    listed: frozenset[str] = frozenset()
+    users: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    max_removals: int = 10

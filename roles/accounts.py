@@ -2,6 +2,7 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm.accounting import entities
+from gpupool.compile.slurm.members import roster_for
 from gpupool.operations import accounting
 
 
@@ -12,4 +13,4 @@ def names(cluster: Cluster, node: Node) -> None:
 
 def limits(cluster: Cluster, node: Node) -> None:
     """After slurmctld has started once: only then does slurmdbd know what gres/gpu is."""
-    accounting.entities(name="Account limits", wanted=entities(cluster))
+    accounting.entities(name="Account limits", wanted=entities(cluster), roster=roster_for(cluster))

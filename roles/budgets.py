@@ -2,7 +2,7 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.compile.slurm.budgets import SERVICE, TIMER
+from gpupool.compile.slurm.budgets import TIMER
 from gpupool.operations import files, service
 
 
@@ -11,11 +11,4 @@ def apply(cluster: Cluster, node: Node) -> None:
     own = files_of(cluster, node, "budgets")
     files.put(name="Budgets", files=own)
     if node.has("controller", "backup-controller"):
-        service.running(
-            name="Budgets timer",
-            unit=TIMER.rpartition("/")[2],
-            restart_if=[TIMER],
-            # the service runs for a moment only
-            reload_if=[SERVICE],
-            reload_command=["systemctl", "daemon-reload"],
-        )
+        service.timer(name="Budgets timer", path=TIMER)

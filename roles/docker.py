@@ -15,7 +15,7 @@ def apply(cluster: Cluster, node: Node) -> None:
     files.put(name="Docker", files=own)
     docker.running(name="Docker daemon", restart_if=_READ)
     if PURGE_TIMER in paths:
-        service.running(name="Docker purge timer", unit=PURGE_TIMER.rpartition("/")[2], restart_if=[PURGE_TIMER])
+        service.timer(name="Docker purge timer", path=PURGE_TIMER)
 
 
 def look(cluster: Cluster, node: Node) -> None:

@@ -25,9 +25,9 @@ def disks(cluster: Cluster, node: Node) -> None:
     if pools:
         service.at_boot(name="Pools at boot", units=_POOLS_AT_BOOT)
     files.put(name="Care of pools", files=list(timers(cluster, node)))
-    service.running(name="Snapshots", unit=f"{SNAPSHOTS}.timer", restart_if=[f"{UNITS}/{SNAPSHOTS}.timer"])
-    service.running(name="Scrubs", unit=f"{SCRUB}.timer", restart_if=[f"{UNITS}/{SCRUB}.timer"])
-    service.running(name="Health", unit=f"{HEALTH}.timer", restart_if=[f"{UNITS}/{HEALTH}.timer"])
+    service.timer(name="Snapshots", path=f"{UNITS}/{SNAPSHOTS}.timer")
+    service.timer(name="Scrubs", path=f"{UNITS}/{SCRUB}.timer")
+    service.timer(name="Health", path=f"{UNITS}/{HEALTH}.timer")
 
 
 def give(cluster: Cluster, node: Node) -> None:

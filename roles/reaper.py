@@ -13,7 +13,7 @@ def apply(cluster: Cluster, node: Node) -> None:
     # one call a line: nodes have different ones, and pyinfra knows an operation by the line that calls it
     if "strays" in here:
         timer = units_of("strays")[1]
-        service.running(name="Reaper timer", unit=timer.rpartition("/")[2], restart_if=[timer])
+        service.timer(name="Reaper timer", path=timer)
     if "vscode" in here:
         timer = units_of("vscode")[1]
-        service.running(name="VS Code timer", unit=timer.rpartition("/")[2], restart_if=[timer])
+        service.timer(name="VS Code timer", path=timer)

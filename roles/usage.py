@@ -14,8 +14,8 @@ def apply(cluster: Cluster, node: Node) -> None:
         files.put(name="Usage", files=own)
     # one call a line: nodes have different ones, and pyinfra knows an operation by the line that calls it
     if (timer := TIMERS["count"]) in paths:
-        service.running(name="Usage timer", unit=timer.rpartition("/")[2], restart_if=[timer])
+        service.timer(name="Usage timer", path=timer)
     if (timer := TIMERS["purge"]) in paths:
-        service.running(name="Purge timer", unit=timer.rpartition("/")[2], restart_if=[timer])
+        service.timer(name="Purge timer", path=timer)
     if (timer := TIMERS["audit"]) in paths:
-        service.running(name="Audit timer", unit=timer.rpartition("/")[2], restart_if=[timer])
+        service.timer(name="Audit timer", path=timer)

@@ -1,4 +1,4 @@
-"""Files of an inventory that are put on nodes as they are: example jobs, pages of the wiki, what is Slurm's."""
+"""Files of an inventory that are put on nodes: example jobs, pages of the wiki, Slurm's own, certificates."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from gpupool.cluster.complaints import Complaint, Located, Place
 from gpupool.cluster.slurm_files import troubles
 
-EXAMPLES, WIKI, SLURM = "examples", "wiki", "slurm"
+EXAMPLES, WIKI, SLURM, CERTIFICATES = "examples", "wiki", "slurm", "certificates"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _LARGEST = 1_000_000  # bytes of one file: each is sent to nodes, and shown by `render`
 _MOST = 200  # files of one folder
@@ -16,7 +16,7 @@ def attachments(inventory: Path) -> tuple[dict[str, str], list[Located]]:
     """Return the files by `folder/name`, and a complaint for each that cannot be read. A single YAML file has none."""
     files: dict[str, str] = {}
     located: list[Located] = []
-    for folder in (inventory / EXAMPLES, inventory / WIKI, inventory / SLURM):
+    for folder in (inventory / it for it in (EXAMPLES, WIKI, SLURM, CERTIFICATES)):
         entries = sorted(folder.iterdir()) if folder.is_dir() else []
         if len(entries) > _MOST:
             located.append(_complaint(folder, f"{len(entries)} files: the maximum is {_MOST}"))

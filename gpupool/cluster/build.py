@@ -6,12 +6,14 @@ from gpupool.cluster import model
 from gpupool.cluster.checks.places import at, space_links
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.checks.times import default_time
+from gpupool.cluster.gpu_devices import Device, devices_of
 from gpupool.cluster.pools import dataset_of, pools_on
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.base import of_user
 from gpupool.cluster.schema.labs import Account, Partition, User
-from gpupool.cluster.schema.machines import Hardware
+from gpupool.cluster.schema.machines import Hardware, NodeEntry
 from gpupool.cluster.slurm_versions import keeps_cpus
+from gpupool.cluster.units import format_size
 
 
 def build(site: Site) -> model.Cluster:
@@ -25,6 +27,12 @@ def build(site: Site) -> model.Cluster:
         nodes=nodes,
         accounts={account.name: _account(account, site) for account in inventory.accounts},
         users={user.name: _user(user, inventory) for user in inventory.users},
+        directory=inventory.directory,
+        newcomers={
+            account.name: _user(User(name="newcomer", uid=60000, account=account.name), inventory)
+            for account in inventory.accounts
+            if account.members_from and inventory.directory
+        },
         qos=inventory.qos,
         partitions={partition.name: partition for partition in _partitions(site)},
         mounts=tuple(_mounts(site, nodes)),
@@ -54,9 +62,12 @@ def build(site: Site) -> model.Cluster:
 
 def _nodes(site: Site) -> Iterator[model.Node]:
     inventory = site.inventory
+    devices: dict[object, tuple[Device, ...]] = {}  # of an entry: its nodes are alike
     for expanded in site.node_table.nodes:
         entry, name = expanded.entry, expanded.name
         shape = inventory.hardware.get(entry.hardware or "")
+        if expanded.path not in devices:
+            devices[expanded.path] = devices_of(inventory.gpu_types, entry)
         domain = entry.domain or inventory.cluster.domain
         fqdn = f"{name}.{domain}" if domain and not name.endswith(f".{domain}") else name
         yield model.Node(
@@ -69,18 +80,21 @@ def _nodes(site: Site) -> Iterator[model.Node]:
             memory=shape.slurm_memory(inventory.slurm.memory_reserve) if shape else 0,
             gpus=entry.gpus,
             cpus_kept=shape.cpus_kept_per_gpu if shape and entry.gpus and keeps_cpus(inventory.slurm.version) else 0,
-            features=tuple(
-                dict.fromkeys((*entry.gpus, *entry.features, *([shape.arch] if shape and shape.arch else [])))
-            ),
+            features=tuple(dict.fromkeys((*entry.gpus, *entry.features, *_features(entry, shape)))),
             managed=entry.managed,
             elastic=entry.elastic,
             parameters=node_parameters(shape.parameters if shape else {}, entry.parameters),
             hardware=shape,
+            devices=devices[expanded.path],
+            gres=entry.gres,
         )
 
 
-def _arch(shape: Hardware | None) -> tuple[str, ...]:
-    return (shape.arch,) if shape and shape.arch else ()
+def _features(entry: NodeEntry, shape: Hardware | None) -> Iterator[str]:
+    for gpu, memory in entry.gpu_memory.items():
+        yield f"{gpu}_{format_size(memory).lower()}"
+    if shape and shape.arch:
+        yield shape.arch
 
 
 def node_parameters(hardware: Mapping[str, str], own: Mapping[str, str]) -> Mapping[str, str]:
@@ -110,6 +124,7 @@ def _account(account: Account, site: Site) -> model.Account:
             user.name for user in site.inventory.users if user.coordinator and user.account == account.name
         ),
         tier=account.tier or "standard",
+        members_from=account.members_from,
         parameters=account.parameters,
         nodes=tuple(name for name in site.node_table.by_name if name in owned),
         owns=account.owns if isinstance(account.owns, dict) else {},

@@ -6,6 +6,8 @@ from datetime import date
 from functools import cached_property
 from typing import Literal
 
+from gpupool.cluster.gpu_devices import Device, minors
+from gpupool.cluster.schema.directory import Directory
 from gpupool.cluster.schema.labs import Grant, Limits, Qos
 from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType, Hardware
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
@@ -21,8 +23,9 @@ PEOPLE_GID = 5000  # of the group `people`, for users whose account has no gid
 class Node:
     """A machine. `memory` is what Slurm is told of, in MiB; `cpus` are logical CPUs; `gpus` counts by type.
 
-    `hardware` is all that is said of its model; None where it is of none, and has neither CPUs nor memory.
-    `cpus_kept` is how many CPUs each GPU keeps for the job that has it; 0 where this Slurm cannot keep any.
+    `hardware` is all that is said of its model; None where it is of none, and has neither CPUs nor memory. `devices`
+    are its GPUs one by one, `gres` counts of what the site has besides. `cpus_kept` is how many CPUs each GPU keeps for
+    the job that has it; 0 where this Slurm cannot keep any.
     Selectors and roles go by `name`; `slurm_name` is what Slurm calls the node where it runs jobs.
     """
 
@@ -40,6 +43,8 @@ class Node:
     elastic: bool
     parameters: Mapping[str, str] = field(default_factory=dict)
     hardware: Hardware | None = None
+    devices: tuple[Device, ...] = ()
+    gres: Mapping[str, int] = field(default_factory=dict)
 
     def has(self, *roles: str) -> bool:
         """Return whether the node has any of these roles."""
@@ -49,6 +54,11 @@ class Node:
     def gpu_count(self) -> int:
         """GPUs of all types."""
         return sum(self.gpus.values())
+
+    @property
+    def nvidia_minors(self) -> list[int]:
+        """The N of the /dev/nvidiaN that NVIDIA's driver makes, in order."""
+        return minors(self.devices)
 
     @property
     def job_cpus(self) -> int:
@@ -85,6 +95,7 @@ class Account:
     qos: tuple[str, ...] = ()
     exact: bool = True
     tier: Literal["standard", "premium"] = "standard"
+    members_from: str | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
     nodes: tuple[str, ...] = ()
     owns: Mapping[str, int] = field(default_factory=dict)
@@ -223,6 +234,9 @@ class Drivers:
 class Cluster:
     """One cluster, whole. Mappings keep the order of the inventory; `attached` are its files that are not YAML.
 
+    `newcomers` are users by account, one for each whose members come from the directory: what any of them would have,
+    without a name and a number of its own.
+
     It equals itself only, so that what is worked out from it can be kept by it.
     """
 
@@ -230,6 +244,8 @@ class Cluster:
     nodes: Mapping[str, Node]
     accounts: Mapping[str, Account]
     users: Mapping[str, User]
+    directory: Directory | None
+    newcomers: Mapping[str, User]
     qos: Mapping[str, Qos]
     partitions: Mapping[str, Partition]
     mounts: tuple[Mount, ...]

@@ -26,6 +26,11 @@ def keeps_cpus(version: str) -> bool:
     return version != "22.05"
 
 
+def finds_nvidia_gpus(version: str) -> bool:
+    """Whether AutoDetect may be `nvidia`, which needs no NVML; it came with 24.11."""
+    return version != "22.05"
+
+
 def cgroup_plugin(version: str) -> str:
     """Return the CgroupPlugin for a node with control groups of version 2; 22.05 is left to find out."""
     return "autodetect" if version == "22.05" else "cgroup/v2"

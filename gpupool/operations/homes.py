@@ -2,12 +2,15 @@
 
 import shlex
 
+from gpupool.facts.directory import Members
 from gpupool.facts.homes import Homes, HomeState
+from gpupool.operations.ambient import this_host
 from gpupool.operations.disk import DISK
 from gpupool.operations.frame import Commands, Refused, look, operation
+from gpupool.operations.members import people
 from gpupool.operations.work import Work
 from gpupool.shell import shell_file
-from gpupool.wanted import Folder
+from gpupool.wanted import Folder, Roster
 
 # in one remote call: far below the 128 KiB that one argument may have; a line may hold a key
 _PATHS, _LINES = 1000, 100
@@ -21,6 +24,29 @@ def present(homes: list[Folder], skeleton: dict[str, str] | None = None) -> Comm
     A new one begins as a copy of the node's /etc/skel with the files of `skeleton` (name in the home: text) in it.
     An authorized_keys that cannot be read as a plain file is left alone, and not reported: it is its owner's.
     """
+    yield from have(homes, skeleton)
+
+
+@operation
+def of_members(
+    paths: list[str], roster: Roster, mode: str = "0700", skeleton: dict[str, str] | None = None
+) -> Commands:
+    """Have homes of the directory's members at `paths`, in which {user} stands for the name.
+
+    While the directory cannot be asked none is created, and no complaint is made of it here.
+    """
+    state = look(Members, "the directory", domain=roster.domain, groups=list(dict.fromkeys(roster.groups.values())))
+    fit, _ = people(state, roster)
+    if state.away or not fit:
+        this_host().noop(f"no home is missing, as far as is known ({state.away or 'no members'})")
+        return
+    yield from have(
+        [Folder(path.replace("{user}", it.name), it.uid, it.gid, mode) for path in paths for it in fit], skeleton
+    )
+
+
+def have(homes: list[Folder], skeleton: dict[str, str] | None = None) -> Commands:
+    """Do what `present` does, as part of another operation."""
     state: dict[str, HomeState] = {}
     for first in range(0, len(homes), _PATHS):
         part = look(Homes, "the home directories", paths=[home.path for home in homes[first : first + _PATHS]])

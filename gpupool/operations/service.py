@@ -24,6 +24,7 @@ from gpupool.operations.ambient import executing
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.work import Work
 from gpupool.shell import shell_file, values
+from gpupool.unix import UNITS
 
 _UNIT = re.compile(r"[A-Za-z0-9:_.@\\-]+\.(service|socket|timer|path|target|mount)")
 _UP = ("active", "reloading", "refreshing")
@@ -83,7 +84,12 @@ def bring_up(
         # it has systemd read all its units again
         work.lines.append(f'systemctl --quiet {verb} -- "$unit" || say "cannot be {verb}d"')
         work.changes[f"{verb} {unit}"] = None
-    elif state.need_daemon_reload or (act == "start" and state.load == "not-found"):
+    elif (
+        state.need_daemon_reload
+        or (act == "start" and state.load == "not-found")
+        # the file of another unit, which this one starts: systemd tells of its own only
+        or (act in ("start", "restart") and any(path.startswith(f"{UNITS}/") for path in changed))
+    ):
         work.lines.append("systemctl daemon-reload")
     if act:
         reload = shlex.join(reload_command or ["systemctl", "reload", unit])
@@ -104,6 +110,20 @@ def bring_up(
         reasons = changed if act == "reload" else because if act == "restart" else {}
         work.changes[f"{act} {unit}"] = "".join(f"{path}: {why}\n" for path, why in reasons.items()) or None
     yield from work.carry_out(f"{unit}: runs as wanted", f"unit={shlex.quote(unit)}\n{_PRELUDE.strip()}")
+
+
+@operation
+def timer(path: str) -> Commands:
+    """Have a timer run, by the path of its unit file, and systemd know the file of its service, which is beside it.
+
+    The timer starts again when its own file has changed; what its service does is not interrupted.
+    """
+    yield from bring_up(
+        path.rpartition("/")[2],
+        restart_if=[path],
+        reload_if=[f"{path.removesuffix('.timer')}.service"],
+        reload_command=["systemctl", "daemon-reload"],
+    )
 
 
 @operation

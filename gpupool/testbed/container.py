@@ -13,7 +13,7 @@ LOG_OPTIONS = ("--log-driver", "json-file", "--log-opt", "max-size=1m")
 def shape(spec: Spec, box: Container) -> str:
     """Return a digest of what cannot be changed in a standing container; its image is not part of it."""
     volumes = {volume.key: [volume.source, volume.size, volume.kind] for volume in spec.volumes}
-    own = [*box.disks, box.nests, *(["switches"] if box.switches else [])]
+    own = [*box.disks, box.nests, *(["switches"] if box.switches else []), *([box.devices] if box.devices else [])]
     facts = [
         [spec.network, spec.suite, box.address, box.hostname, box.gpus, *own],
         sorted([path, key, *volumes[key]] for key, path in box.volumes.items()),
@@ -36,7 +36,7 @@ def create(
         *("--label", f"{SHAPE_LABEL}={shape(spec, box)}"),
         *("--network", spec.id, "--ip", box.address),
         *_machine(),
-        *_gpus(box.gpus),
+        *_gpus(box.gpus + box.devices),
         *(word for key, path in box.volumes.items() for word in ("--volume", f"{spec.part(key)}:{path}")),
         # docker removes those without a name together with the container
         *(word for path in box.disks for word in ("--volume", path)),

@@ -16,6 +16,7 @@ from gpupool.cluster.schema.testbed import Testbed
 from gpupool.cluster.units import format_size
 from gpupool.compile.slurm.elastic import sleepers
 from gpupool.compile.system import singularity
+from gpupool.compile.system.devices import stand_in_files
 from gpupool.compile.system.docker import docker_on
 from gpupool.compile.system.packages import packages_for
 from gpupool.errors import TestbedError, UsageError
@@ -207,7 +208,8 @@ def _container(cluster: Cluster, node: Node) -> Container:
         address=node.address or "",
         hostname=node.fqdn,
         packages=_packages(cluster, node),
-        gpus=node.gpu_count,
+        gpus=max(node.nvidia_minors, default=-1) + 1,
+        devices=len(set(stand_in_files(node.devices).values()) - set(node.nvidia_minors)),
         roles=node.roles,
         volumes={
             mount.export: f"{SHARED}/{mount.export}"

@@ -45,11 +45,11 @@ class Machine:
 class Container:
     """One node: its name in the inventory, where it is, what is in it.
 
-    `packages` are names, or `NAME/SUITE` of another suite of Debian. `volumes` maps a volume's key to a path; `roles`
-    are words for people, who see them in a status. `disks` are paths that are no layers of the image, so that
-    containers in it can have theirs there; `nests` lets its users have namespaces of their own. One that `switches` may
-    switch all of them on and off. With a `machine` the container holds QEMU, and the node is the virtual machine in
-    it.
+    `gpus` are device files of NVIDIA's, `devices` others that stand in for GPUs. `packages` are names, or `NAME/SUITE`
+    of another suite of Debian. `volumes` maps a volume's key to a path; `roles` are words for people, who see them in a
+    status. `disks` are paths that are no layers of the image, so that containers in it can have theirs there; `nests`
+    lets its users have namespaces of their own. One that `switches` may switch all of them on and off. With a `machine`
+    the container holds QEMU, and the node is the virtual machine in it.
     """
 
     name: str
@@ -63,6 +63,7 @@ class Container:
     disks: tuple[str, ...] = ()
     nests: bool = False
     switches: bool = False
+    devices: int = 0
 
 
 @dataclass(frozen=True)

@@ -28,11 +28,12 @@ def test_node_may_get_jobs(node: Node, host: Host) -> None:
 
 @pytest.mark.role("compute")
 def test_node_has_the_gpus_of_the_inventory(node: Node, host: Host) -> None:
-    if not node.gpus:
+    if not node.gpus and not node.gres:
         return
     gres = host.check_output(f"sinfo -h -N -n {node.slurm_name} -o %G | head -n 1")
     gpus = {word.split("(")[0] for word in gres.split(",")}
     wanted = {f"gpu:{gpu}:{count}" for gpu, count in node.gpus.items()}
+    wanted |= {f"{name}:{count}" for name, count in node.gres.items()}
     assert gpus == wanted, f"Slurm has {gres}, the inventory {', '.join(sorted(wanted))}"
 
 

@@ -65,6 +65,7 @@ TAILS = (
     ),
     *("]]", "--x", "@x", "é", "\u202e"),
 )
+CERTIFICATE = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
 PLAIN = ("zqxjz", "97531")  # tails that are as plain as can be, and stand nowhere else
 SELECTORS = (".where", ".mount_on", ".links_on", ".nodes", ".vscode_kill")
 STEP = object()  # any item of a list, any key of a mapping
@@ -132,7 +133,7 @@ def compiled(data: dict[str, Any]) -> dict[tuple[str, str], File] | None:
         assert all(str(it.message).isprintable() for it in complaints)
         return None
     node_table, complaints = expand_all(inventory)
-    site = Site(inventory, node_table)
+    site = Site(inventory, node_table, {"certificates/ca.pem": CERTIFICATE})
     complaints = complaints + checks.complaints(site, checks.CHECKS if node_table.whole else checks.NAMES)
     if any(it.severity == "error" for it in complaints):
         assert all(it.message.isprintable() for it in complaints)

@@ -4,8 +4,8 @@ from copy import deepcopy
 from typing import Any
 
 from gpupool.facts.accounting import empty
-from gpupool.facts.limits import ASSOC_FIELDS, QOS_FIELDS, SET_AS, parse
 from gpupool.operations.accounting import Step
+from gpupool.slurm_keys.limits import ASSOC_FIELDS, QOS_FIELDS, SET_AS, parse
 
 _READ_AS = {written: field for field, written in SET_AS.items()} | {
     "GrpSubmitJobs": "GrpSubmit", "MaxSubmitJobs": "MaxSubmit", "MaxTRESPerJob": "MaxTRES",

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from gpupool.facts.limits import ASSOC_FIELDS
 from gpupool.operations.accounting import difference, normal, read, script
+from gpupool.slurm_keys.limits import ASSOC_FIELDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "accounting.md"
 SACCTMGR = r"""#!/bin/sh

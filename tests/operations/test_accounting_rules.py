@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from gpupool.facts.accounting import empty
-from gpupool.facts.limits import QOS_FIELDS, parse
 from gpupool.operations.accounting import difference, held, normal
 from gpupool.operations.accounting.removal import left
+from gpupool.slurm_keys.limits import QOS_FIELDS, parse
 from tests.operations.slurmdbd import Slurmdbd
 
 SOME_TRES = some.fixed_dictionaries({}, optional={"cpu": some.integers(1, 9), "gres/gpu:a40": some.integers(1, 9)})

@@ -23,7 +23,7 @@ from gpupool.compile.system.mounts import with_units
 from gpupool.facts.script import END
 from gpupool.operations import diffs, files, service, upcoming
 from gpupool.operations.files import leaving
-from gpupool.wanted import Mount, Pool, Vdev
+from gpupool.wanted import Mount, Pool, Roster, Vdev
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*/*.yml"))
 
@@ -71,6 +71,8 @@ def test_operation(case: Path) -> None:
     state.is_executing = data.get("executing", False)
     host = AnsweringHost(state, "n1", data.get("facts", {}), {})
     args, kwargs = coerce_operation_arguments(operation, data.get("args", []), data.get("kwargs", {}))
+    if "roster" in kwargs:
+        kwargs["roster"] = Roster(**data["kwargs"]["roster"])
     kwargs = {name: [whole(it) for it in value] if isinstance(value, list) else value for name, value in kwargs.items()}
     with ctx_state.use(state), ctx_host.use(host):
         for path, sha256 in data.get("upcoming", {}).items():

@@ -6,9 +6,11 @@ from gpupool.cluster.checks import (
     access,
     budgets,
     dead_ends,
+    directory,
     docker,
     drivers,
     elastic,
+    gpus,
     hardware,
     homes,
     jobs,
@@ -43,6 +45,7 @@ def _in(room: ModuleType) -> tuple[Check, ...]:
 NAMES = _in(names)
 _OTHERS = (
     hardware,
+    gpus,
     sums,
     parameters,
     ownership,
@@ -53,6 +56,7 @@ _OTHERS = (
     least,
     times,
     budgets,
+    directory,
     room,
     storage,
     spaces,

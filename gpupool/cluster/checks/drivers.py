@@ -37,7 +37,8 @@ def _types(site: Site, driver: Driver) -> dict[str, list[str]]:
     nodes: dict[str, list[str]] = {}
     for node in site.node_table.nodes:
         for gpu in node.entry.gpus if node.name in driver.nodes else ():
-            nodes.setdefault(gpu, []).append(node.name)
+            if gpu not in site.inventory.gpu_types or site.inventory.gpu_types[gpu].vendor == "nvidia":
+                nodes.setdefault(gpu, []).append(node.name)
     return nodes
 
 
@@ -216,7 +217,7 @@ def ensure_gpu_models_are_known(site: Site) -> Iterator[Complaint]:
     covered = {name for driver in _drivers(site) for name in driver.nodes}
     used = {gpu for node in site.node_table.nodes if node.name in covered for gpu in node.entry.gpus}
     for key, entry in site.inventory.gpu_types.items():
-        for index, model in enumerate(entry.models if key in used else ()):
+        for index, model in enumerate(entry.models if key in used and entry.vendor == "nvidia" else ()):
             if not of_model(model):
                 near = difflib.get_close_matches(model, models(), n=1)
                 hint = f"did you mean {near[0]}?" if near else "gpupool/nvidia/models.yml lists those that are known"

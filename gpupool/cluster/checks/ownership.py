@@ -1,4 +1,4 @@
-"""Whether each lab always gets what it owns: it is said once, it is there, and nobody else can hold it for good."""
+"""Whether each lab always gets what it owns: it is said once, it is there, and no other can hold it for good."""
 
 from collections.abc import Iterator
 from math import inf
@@ -52,7 +52,7 @@ def ensure_what_is_owned_is_there(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_caps_fit_the_pool(site: Site) -> Iterator[Complaint]:
-    """What labs own of the GPUs that are on nobody's nodes adds up to these GPUs."""
+    """What labs own of the GPUs that are on nodes without an owner adds up to these GPUs."""
     sharing = [it for it in site.ownership.owners if it.shares]
     if not sharing:
         return
@@ -70,7 +70,7 @@ def ensure_caps_fit_the_pool(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_caps_leave_each_lab_its_own(site: Site) -> Iterator[Complaint]:
-    """All jobs that nobody evicts leave each lab what it owns, whichever nodes they run on."""
+    """All jobs that are not preempted leave each lab what it owns, whichever nodes they run on."""
     stakes, owners = Stakes(site), site.ownership.owners
     if not stakes.certain or sum(it.gpus for it in owners) > stakes.amount(stakes.pool, ANY):
         return  # complained of as a whole
@@ -85,8 +85,8 @@ def ensure_caps_leave_each_lab_its_own(site: Site) -> Iterator[Complaint]:
             if owned(owner, what) <= have < held < inf:
                 noun = {ANY: "GPUs", CPUS: "CPUs"}.get(what, f"{what} GPUs")
                 message = (
-                    f"{owner.name} may not find the {noun} it owns: by their limits, jobs that nobody evicts may want "
-                    f"{held:.0f} of the {have} there"
+                    f"{owner.name} may not find the {noun} it owns: by their limits, jobs that are not preempted may "
+                    f"want {held:.0f} of the {have} there"
                 )
                 typed = "" if what in (ANY, CPUS) else ", or say which types the other labs own (owns)"
                 hint = f"lower a limit, or make a partition preemptable{typed}"
@@ -115,7 +115,7 @@ def ensure_overcap_stays_preemptable(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_owned_nodes_run_their_owners_jobs(site: Site) -> Iterator[Complaint]:
-    """An owner of nodes finds each of them in a partition where nobody evicts its jobs, and no stranger stays there."""
+    """An owner of nodes finds each of them in a partition where its jobs are not preempted, and no stranger stays."""
     stakes, of_nodes = Stakes(site), site.ownership.of_nodes
     for owner in site.ownership.owners:
         if missing := sorted(owner.nodes - stakes.reach(owner.name)):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from gpupool.cluster.attachments import SLURM
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
-from gpupool.facts.limits import parse
+from gpupool.slurm_keys.limits import parse
 from gpupool.slurm_keys.tables import Key, Own, keys, own
 
 #: What each table is of, for people.

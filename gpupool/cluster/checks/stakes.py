@@ -1,4 +1,4 @@
-"""What of each lab is at stake where: nodes that jobs reach which nobody evicts, and how much such jobs may hold."""
+"""What of each lab is at stake where: the nodes that its jobs reach, and how much jobs may hold there for good."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ class Stakes:
         return below
 
     def lasting(self, account: str) -> list[Partition]:
-        """Return the partitions that admit an account and where nobody evicts its jobs."""
+        """Return the partitions that admit an account and where its jobs are not preempted."""
         return [it for _, it in self.site.partitions() if not it.preemptable and self.site.admits(it, account)]
 
     def reach(self, account: str) -> Nodes:
@@ -132,7 +132,7 @@ class Stakes:
         return any(self.limit(it, what) < inf for it in self._chain(account))
 
     def most_held(self, where: Nodes, what: str) -> float:
-        """Return how much of a resource on these nodes jobs may hold that nobody evicts; infinity without a limit."""
+        """Return how much of a resource jobs may hold on these nodes for good; infinity without a limit."""
         return sum(self._held(it, where, what)[0] for it in self._below.get(None, []))
 
     def _held(self, account: Account, where: Nodes, what: str) -> tuple[float, Nodes]:

@@ -15,7 +15,9 @@ def _compute(site: Site) -> list[Any]:
 def ensure_gpus_have_slots(site: Site) -> Iterator[Complaint]:
     """A node has no more GPUs than its hardware has slots."""
     for index, node in enumerate(site.inventory.nodes):
-        shape, gpus = site.inventory.hardware.get(node.hardware or ""), sum(node.gpus.values())
+        shape, types = site.inventory.hardware.get(node.hardware or ""), site.inventory.gpu_types
+        # slices have no slots
+        gpus = sum(count for gpu, count in node.gpus.items() if not (gpu in types and types[gpu].mig))
         if shape and shape.gpu_slots is not None and gpus > shape.gpu_slots:
             message = f"{gpus} GPUs, but {node.hardware} has {shape.gpu_slots} slots"
             yield Complaint(("nodes", index, "gpus"), message)

@@ -32,7 +32,13 @@ def ensure_default_times_fit(site: Site) -> Iterator[Complaint]:
             if default > wall and (here, what) not in said:
                 said.add((here, what))
                 message = f"is {format_duration(default)}, but {what} {format_duration(wall)}"
-                yield Complaint(here, message, f"at most {format_duration(wall)}: jobs without --time would be refused")
+                hint = f"at most {format_duration(wall)}: jobs without --time would be refused"
+                yield Complaint(here, message, hint)
+        for key, wall in _other_walls(site, partition):
+            if default > wall and (here, key) not in said:
+                said.add((here, key))
+                message = f"is {format_duration(default)}, but QoS {key} has a wall of {format_duration(wall)}"
+                yield Complaint(here, message, "its jobs without --time will be refused here", "warning")
 
 
 def _walls(site: Site, partition: Partition) -> Iterator[tuple[str, int]]:
@@ -51,9 +57,16 @@ def _walls(site: Site, partition: Partition) -> Iterator[tuple[str, int]]:
             yield f"the account {account.name} has a wall of", wall
 
 
+def _other_walls(site: Site, partition: Partition) -> Iterator[tuple[str, int]]:
+    for key, qos in site.inventory.qos.items():
+        wall = qos.limits.per_job.wall if qos.max_wall is None else qos.max_wall
+        if wall is not None and not (qos.default or qos.default_for) and (not partition.qos or key in partition.qos):
+            yield key, wall
+
+
 def ensure_default_time_fits(site: Site) -> Iterator[Complaint]:
     """A job without --time gets the wall of its QoS or account: where its partition is shorter, it waits for ever."""
-    # where a partition has a default time, the submit plugin gives it
+    # a partition's own default comes before the walls of QoS and accounts: tried on 22.05, 24.11 and 26.05
     own = [(path, it) for path, it in site.partitions() if default_time(it, site.inventory.scheduler) is None]
     for name, qos in site.inventory.qos.items():
         wall = qos.limits.per_job.wall if qos.max_wall is None else qos.max_wall

@@ -5,6 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from gpupool.cluster.schema.base import Entry, Name, Word
+from gpupool.cluster.schema.directory import Directory
 from gpupool.cluster.schema.labs import Account, Partition, Qos, User
 from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType, Hardware, NodeEntry
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
@@ -25,6 +26,7 @@ class Inventory(Entry):
     cloud: Cloud | None = None
     accounts: tuple[Account, ...] = ()
     users: tuple[User, ...] = ()
+    directory: Directory | None = None
     qos: dict[Name, Qos] = Field(default_factory=dict)
     partitions: tuple[Partition, ...] = ()
     slurm: Slurm = Field(default_factory=Slurm)

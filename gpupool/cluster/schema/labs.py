@@ -75,6 +75,9 @@ class Account(Fact):
         ),
     )
     members: Literal["own", "all"] = Field("own", description="all: every user of the cluster is a member.")
+    members_from: Name | None = Field(
+        None, description="Group of the `directory` whose members are users of this account, too."
+    )
     most_members: Count | None = Field(None, description="`gpupool check` complains of more members than this.")
     qos: tuple[Name, ...] = Field((), description="QoS of all its users, for their jobs in this account.")
     limits: Limits = Field(default_factory=Limits)

@@ -8,6 +8,7 @@ from gpupool.cluster.schema.base import (
     Count,
     CudaVersion,
     Domain,
+    Entry,
     Fact,
     Flag,
     Name,
@@ -20,6 +21,12 @@ from gpupool.cluster.schema.base import (
 from gpupool.cluster.schema.parameters import Parameters
 from gpupool.cluster.units import Duration, Size
 
+MigProfile = Annotated[str, Field(strict=True, pattern=r"^[1-7]g\.[0-9]{1,3}gb([+-](me|gfx)(\.all)?)?$")]
+# one GPU's device file; several with commas between them
+DeviceFiles = Annotated[
+    str, Field(strict=True, pattern=r"^/dev(/[A-Za-z0-9_][A-Za-z0-9_-]*)+(,/dev(/[A-Za-z0-9_][A-Za-z0-9_-]*)+)*$")
+]
+GresName = Annotated[str, Field(strict=True, pattern=r"^[a-z][a-z0-9_]*$", max_length=30)]
 # slurmctld adds some of its own above 2^31
 Weight = Annotated[int, Field(strict=True, ge=0, le=1_000_000_000)]
 
@@ -53,10 +60,26 @@ class ClusterEntry(Fact):
     totals: Totals | None = None
 
 
+class Mig(Entry):
+    """What a MIG slice is a part of."""
+
+    of: Name = Field(description="The GPU type that is divided.")
+    profile: MigProfile = Field(description="Such as 1g.5gb, as `nvidia-smi mig -lgip` lists it.")
+
+
 class GpuType(Fact):
     """A GPU type; its key is both Slurm's gres type and the node feature."""
 
     models: tuple[Word, ...]
+    vendor: Literal["nvidia", "amd", "intel"] = Field("nvidia", description="Which device files are these GPUs.")
+    mig: Mig | None = Field(None, description="Set where each of these is a MIG slice; `gpus` of nodes counts slices.")
+    autodetect: Literal["nvml", "nvidia", "rsmi", "oneapi"] | None = Field(
+        None,
+        description=(
+            "The library by which slurmd itself finds the device files of these GPUs (AutoDetect of gres.conf); "
+            "default: they are written."
+        ),
+    )
     memory: Size | None = Field(None, description="Memory of one GPU.")
     min_cuda: CudaVersion | None = Field(None, description="The oldest CUDA version that users' programs for it need.")
 
@@ -164,6 +187,20 @@ class NodeEntry(Fact):
         None, description="An entry of `hardware`; default for compute nodes: the only one, where there is one."
     )
     gpus: dict[Name, Several] = Field(default_factory=dict)
+    devices: dict[Name, tuple[DeviceFiles, ...]] = Field(
+        default_factory=dict,
+        description=(
+            "Device files by GPU type, one item for each GPU or MIG slice; files of one with commas between them. "
+            "Default: /dev/nvidia0, 1, …, or /dev/dri/renderD128, 129, … in the order of `gpus`."
+        ),
+    )
+    gpu_memory: dict[Name, Size] = Field(
+        default_factory=dict,
+        description="Memory of one GPU by type, where types differ in it; a feature, such as a100_80g.",
+    )
+    gres: dict[GresName, Several] = Field(
+        default_factory=dict, description="Generic resources of your own, that Slurm counts and nothing more."
+    )
     features: tuple[Name, ...] = ()
     managed: Flag = Field(True, description="False: gpupool only knows its name and address, and never logs in.")
     elastic: Flag = Field(False, description="Switched on when a job needs it, and off when idle (see `cloud`).")

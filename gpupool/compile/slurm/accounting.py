@@ -30,24 +30,26 @@ def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
             }
             for account in cluster.accounts.values()
         },
-        "users": {
-            user.name: {
-                "default_account": user.account,
-                "accounts": {
-                    account: {
-                        **_qos_of(cluster, user, day, account),
-                        **_each_users(cluster.accounts[account].limits),
-                        "MaxSubmit": cluster.scheduler.max_submitted_jobs,
-                        # what was submitted before goes on. Not MaxSubmit: a QoS's limit takes the place of that
-                        **({"GrpSubmit": 0} if user.ended_on(day) else {}),
-                    }
-                    for account in user.accounts
-                },
-            }
-            for user in cluster.users.values()
-        },
+        "users": {user.name: entity_of(cluster, user, day) for user in cluster.users.values()},
     }
     return _less_exact(cluster, wanted)
+
+
+def entity_of(cluster: Cluster, user: User, day: date) -> dict[str, Any]:
+    """Return what slurmdbd shall hold of a user on a day."""
+    return {
+        "default_account": user.account,
+        "accounts": {
+            account: {
+                **_qos_of(cluster, user, day, account),
+                **_each_users(cluster.accounts[account].limits),
+                "MaxSubmit": cluster.scheduler.max_submitted_jobs,
+                # what was submitted before goes on. Not MaxSubmit: a QoS's limit takes the place of that
+                **({"GrpSubmit": 0} if user.ended_on(day) else {}),
+            }
+            for account in user.accounts
+        },
+    }
 
 
 def partition_qos(partition: Partition) -> str | None:

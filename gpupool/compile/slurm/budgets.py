@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.model import Cluster, Node, Partition
 from gpupool.compile.programs import HOME, program
+from gpupool.compile.slurm.names import minutes
 from gpupool.compile.system import manual
 from gpupool.compile.template import fill
 from gpupool.unix import UNITS
@@ -21,6 +22,14 @@ SERVICE, TIMER = f"{UNITS}/gpupool-budgets.service", f"{UNITS}/gpupool-budgets.t
 def has_budgets(cluster: Cluster) -> bool:
     """Return whether an account has a budget: then usage never decays, and every job has a time limit."""
     return any(account.budget is not None for account in cluster.accounts.values())
+
+
+def default_time(cluster: Cluster, partition: Partition) -> int | None:
+    """Return a partition's DefaultTime in minutes; None where Slurm's own does, which is all of MaxTime."""
+    if partition.default_time is not None:
+        return minutes(partition.default_time)
+    # with a budget a job without --time would have no price, and never start
+    return minutes(partition.max_time) if partition.max_time and has_budgets(cluster) else None
 
 
 def tells_budgets(cluster: Cluster, node: Node) -> bool:

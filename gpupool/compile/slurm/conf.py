@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node, Partition
 from gpupool.cluster.slurm_versions import has_preempt_parameters, has_sackd, limits_rpcs
-from gpupool.compile.slurm import budgets, elastic, health, jobs, priority, site, submit, times
+from gpupool.compile.slurm import budgets, elastic, health, jobs, priority, site, submit
 from gpupool.compile.slurm.accounting import partition_qos
 from gpupool.compile.slurm.fold import node_lines
 from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
@@ -55,7 +55,7 @@ def slurm_conf(cluster: Cluster) -> str:
         spool=SPOOL,
         controllers=cluster.controllers,
         database=cluster.database,
-        gpu_types=list(cluster.gpu_types),
+        gres=_gres(cluster),
         memory_key=_default_memory(cluster),
         most_jobs=most_jobs(cluster),
         submit_plugin=submit.wanted(cluster),
@@ -69,6 +69,7 @@ def slurm_conf(cluster: Cluster) -> str:
         select=select_parameters(cluster),
         partitions=list(_partition_lines(cluster)),
         sleep=elastic.parameters(cluster),
+        reboot_seconds=elastic.REBOOT_SECONDS,
         private_data=_private_data(cluster),
         programs={**jobs.parameters(cluster), **health.parameters(cluster)},
         docker=any(docker_on(cluster, node) for node in compute),
@@ -88,6 +89,12 @@ def _controller_parameters(cluster: Cluster) -> Iterator[str]:
     if elastic.sleepers(cluster):
         # they have their addresses while they are off, too: no client needs to be told
         yield "cloud_dns"
+
+
+def _gres(cluster: Cluster) -> dict[str, list[str]]:
+    """Return the generic resources that nodes have, each with its types."""
+    own = dict.fromkeys(name for node in cluster.having("compute") for name in node.gres)
+    return {**({"gpu": list(cluster.gpu_types)} if cluster.gpu_types else {}), **{name: [] for name in own}}
 
 
 def _private_data(cluster: Cluster) -> list[str]:
@@ -120,8 +127,9 @@ def _node_line(node: Node, unit: Unit) -> str:
     parts += cpu_words(node, unit)
     parts.append(f"RealMemory={node.memory}")
     parts += other_words(node)
-    if node.gpus:
-        parts.append("Gres=" + ",".join(f"gpu:{gpu}:{count}" for gpu, count in node.gpus.items()))
+    gres = [f"gpu:{gpu}:{count}" for gpu, count in node.gpus.items()]
+    if gres := [*gres, *(f"{name}:{count}" for name, count in node.gres.items())]:
+        parts.append("Gres=" + ",".join(gres))
     if node.features:
         parts.append("Feature=" + ",".join(node.features))
     parts.append("State=CLOUD" if node.elastic else "State=UNKNOWN")
@@ -140,7 +148,7 @@ def _partition_line(cluster: Cluster, entry: Partition, hostlist: str) -> str:
     parts = [f"PartitionName={entry.name}", f"Nodes={hostlist}"]
     parts.append(f"Default={'YES' if entry.default else 'NO'}")
     parts.append(f"MaxTime={minutes(entry.max_time) if entry.max_time else 'UNLIMITED'}")
-    if default := times.default_time(cluster, entry):
+    if default := budgets.default_time(cluster, entry):
         parts.append(f"DefaultTime={default}")
     if entry.max_nodes:
         parts.append(f"MaxNodes={entry.max_nodes}")

@@ -21,7 +21,7 @@ CHECK_DROP_IN = f"{UNITS}/slurmd.service.d/gpupool-elastic.conf"
 #: What a node is since the last apply that got through there.
 STAMP = "/var/lib/gpupool/elastic"
 STALE = "gpupool: elastic: older than the inventory: run gpupool apply while it is on"
-_REBOOT_SECONDS = 1800  # what a server's own checks of its memory may take
+REBOOT_SECONDS = 1800  # what a server's own checks of its memory may take
 
 
 def sleepers(cluster: Cluster) -> list[Node]:
@@ -39,7 +39,7 @@ def parameters(cluster: Cluster) -> dict[str, str]:
     return {
         "SuspendTime": str(cloud.idle_after),
         "SuspendTimeout": str(cloud.shutdown_timeout),
-        "ResumeTimeout": str(max(resume, _REBOOT_SECONDS if cluster.policies.reboot_only_idle else 0)),
+        "ResumeTimeout": str(max(resume, REBOOT_SECONDS if cluster.policies.reboot_only_idle else 0)),
         **({"SuspendExcNodes": folded(awake)} if awake else {}),
         # how fast: our service counts how many start at once
         "ResumeRate": "0",

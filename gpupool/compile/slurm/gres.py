@@ -1,6 +1,10 @@
 """gres.conf and cgroup.conf: which device files are GPUs, and the fence around each job."""
 
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import groupby
+
+from ClusterShell.NodeSet import NodeSet
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.slurm_versions import cgroup_plugin
@@ -16,25 +20,62 @@ V1_MOUNT = "/cg1"
 @lru_cache(maxsize=4)
 def gres_conf(cluster: Cluster) -> str:
     """Return gres.conf for all nodes; nodes with the same GPUs share lines."""
+    finds = cluster.drivers.gpu != "fake"
+    lines = [line for nodes in _alike(cluster) for line in _gpu_lines(cluster, nodes, finds=finds)]
+    return fill("gres.conf", cluster=cluster, lines=[*lines, *_own_lines(cluster)])
+
+
+def stand_ins(cluster: Cluster) -> dict[str, list[str]]:
+    """Return the lines of gres.conf that stand in for those by which slurmd would find GPUs itself."""
+    return {
+        line: list(_gpu_lines(cluster, nodes, finds=False))
+        for nodes in _alike(cluster)
+        if nodes[0].devices[0].autodetect
+        for line in _gpu_lines(cluster, nodes, finds=True)
+    }
+
+
+def _alike(cluster: Cluster) -> list[list[Node]]:
     unit = cluster.scheduler.allocate
     alike: dict[tuple[object, ...], list[Node]] = {}
     for node in cluster.having("compute"):
-        if node.gpus:
-            alike.setdefault((*node.gpus.items(), cores_of(node, unit) if node.cpus_kept else 0), []).append(node)
-    lines = []
-    for nodes in alike.values():
-        first, names = 0, folded(node.slurm_name for node in nodes)
-        # CPUs are kept only for a GPU that says which are near it: here all of them
-        cores = f" Cores=0-{cores_of(nodes[0], unit) - 1}" if nodes[0].cpus_kept else ""
-        for gpu, count in nodes[0].gpus.items():
-            if count:
-                lines.append(f"NodeName={names} Name=gpu Type={gpu} File={_devices(first, count)}{cores}")
-            first += count
-    return fill("gres.conf", cluster=cluster, lines=lines)
+        if node.devices:
+            alike.setdefault((node.devices, cores_of(node, unit) if node.cpus_kept else 0), []).append(node)
+    return list(alike.values())
 
 
-def _devices(first: int, count: int) -> str:
-    return f"/dev/nvidia{first}" if count == 1 else f"/dev/nvidia[{first}-{first + count - 1}]"
+def _gpu_lines(cluster: Cluster, nodes: list[Node], *, finds: bool) -> Iterator[str]:
+    node, names = nodes[0], folded(node.slurm_name for node in nodes)
+    if finds and (found_by := node.devices[0].autodetect):
+        # slurm.conf has their types and numbers
+        yield f"NodeName={names} AutoDetect={found_by}"
+        return
+    # CPUs are kept only for a GPU that says which are near it: here all of them
+    cores = f" Cores=0-{cores_of(node, cluster.scheduler.allocate) - 1}" if node.cpus_kept else ""
+    for gpu, group in groupby(node.devices, key=lambda it: it.gpu):
+        devices = list(group)
+        single = [it.files[0] for it in devices if len(it.files) == 1]
+        if single:
+            yield f"NodeName={names} Name=gpu Type={gpu} File={_folded_files(single)}{cores}"
+        for device in devices:
+            if len(device.files) > 1:
+                yield f"NodeName={names} Name=gpu Type={gpu} MultipleFiles={','.join(device.files)}{cores}"
+
+
+def _own_lines(cluster: Cluster) -> Iterator[str]:
+    alike: dict[tuple[str, int], list[str]] = {}
+    for node in cluster.having("compute"):
+        for name, count in node.gres.items():
+            alike.setdefault((name, count), []).append(node.slurm_name)
+    for (name, count), nodes in alike.items():
+        yield f"NodeName={folded(nodes)} Name={name} Count={count} Flags=CountOnly"
+
+
+def _folded_files(paths: list[str]) -> str:
+    """Return device files as a hostlist, which Slurm takes for `File`."""
+    numbered = [path for path in paths if path[-1].isdigit()]
+    hostlist = [str(NodeSet.fromlist(numbered))] if numbered else []
+    return ",".join([*hostlist, *(path for path in paths if not path[-1].isdigit())])
 
 
 @lru_cache(maxsize=4)

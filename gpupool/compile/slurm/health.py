@@ -47,8 +47,8 @@ def settings(cluster: Cluster, node: Node) -> dict[str, Any]:
         "changes made here are undone by the next apply.",
         "node": node.slurm_name,
     }
-    if "gpus" in checks and node.gpu_count:
-        data["gpus"] = {"count": node.gpu_count, "program": GPUS}
+    if "gpus" in checks and (count := len({minor for it in node.devices if not it.is_guess for minor in it.minors})):
+        data["gpus"] = {"count": count, "program": GPUS}
     if "mounts" in checks:
         data["mounts"] = [mount.path for mount in mounts_for(cluster, node)]
     if health and "disk" in checks:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gpupool.facts.limits import parse
+from gpupool.slurm_keys.limits import parse
 from gpupool.slurm_keys.tables import keys
 
 #: Keys whose value is a list of options by commas: those of the inventory are added to gpupool's own.

@@ -6,12 +6,15 @@ from typing import Any
 # what sacctmgr's dump and load call a field of an association
 _ASSOCIATION = {
     "default_account": "DefaultAccount",
+    "GrpSubmit": "GrpSubmitJobs",
     "default_qos": "DefaultQOS",
     "qos": "QOS",
     "MaxSubmit": "MaxSubmitJobs",
     "MaxTRES": "MaxTRESPerJob",
     "MaxWall": "MaxWallDurationPerJob",
 }
+# what reconciles them, and is nothing that sacctmgr has
+_OURS = ("parent", "coordinators", "exact")
 _QOS = {"MaxSubmitPU": "MaxSubmitJobsPU", "MaxSubmitPA": "MaxSubmitJobsPA"}
 
 
@@ -30,8 +33,7 @@ def _tree(entities: Mapping[str, Any]) -> Iterator[str]:
     yield _line("Cluster", entities["cluster"], {})
     inside: dict[str, list[str]] = {}
     for name, fields in accounts.items():
-        rest = {key: value for key, value in fields.items() if key not in ("parent", "coordinators")}
-        inside.setdefault(fields["parent"], []).append(_association("Account", name, rest))
+        inside.setdefault(fields["parent"], []).append(_association("Account", name, fields))
     leads: dict[str, list[str]] = {}
     for account, fields in accounts.items():
         for user in fields["coordinators"]:
@@ -57,7 +59,7 @@ def _parents_first(accounts: Mapping[str, Mapping[str, Any]]) -> list[str]:
 
 
 def _association(kind: str, name: str, fields: Mapping[str, Any]) -> str:
-    return _line(kind, name, {_ASSOCIATION.get(key, key): value for key, value in fields.items()})
+    return _line(kind, name, {_ASSOCIATION.get(key, key): value for key, value in fields.items() if key not in _OURS})
 
 
 def _line(kind: str, name: str, fields: Mapping[str, Any]) -> str:

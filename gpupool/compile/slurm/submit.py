@@ -8,10 +8,9 @@ from typing import Any
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.units import format_size
 from gpupool.compile.slurm import site
-from gpupool.compile.slurm.budgets import FILE, TOO_OLD, prices
+from gpupool.compile.slurm.budgets import FILE, TOO_OLD, default_time, has_budgets, prices
 from gpupool.compile.slurm.names import minutes
 from gpupool.compile.slurm.priority import step_down
-from gpupool.compile.slurm.times import plugin_times
 from gpupool.compile.template import fill
 
 _TRES = ("tres_per_job", "tres_per_node", "tres_per_task", "tres_per_socket")
@@ -31,7 +30,6 @@ _RULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "spread": ("spread", ("bitflags",)),
     "components": ("preemptable", ("partition",)),
     "gpu_type": ("gpu_types", _TRES),
-    "time": ("default_times", ()),
     "qos": ("replaced", ("qos", "account")),
     "default_memory": ("memory_per_cpu", ()),
     "memory": ("most_memory", (*_MEMORY, *_TRES, *_CPUS, *_SPREAD)),
@@ -95,7 +93,11 @@ def _data(cluster: Cluster) -> dict[str, Any]:
         "preemptable": {name: True for name, it in cluster.partitions.items() if it.preemptable},
         "replaced": replaced,
         "without_gpu": {name: it.without_gpu for name, it in cluster.partitions.items() if it.without_gpu},
-        "default_times": plugin_times(cluster),
+        "default_times": {
+            name: default_time(cluster, it)
+            for name, it in cluster.partitions.items()
+            if it.default_time is not None and (replaced or has_budgets(cluster))
+        },
         "walls": {name: minutes(qos.max_wall) for name, qos in cluster.qos.items() if qos.max_wall is not None},
         "memory_per_cpu": default.per_cpu if default.per_gpu is not None else None,
         "most_memory": {

@@ -36,14 +36,14 @@ def controller(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield the drop-in of slurmctld, which waits for its state where that is on a mount."""
     if node.has("controller", "backup-controller"):
         state = (cluster.slurm.state,) if any(it.holds(cluster.slurm.state) for it in cluster.mounts) else ()
-        yield drop_in(cluster, "slurmctld", after=("munge.service",), requires_mounts=state)
+        yield drop_in(cluster, "slurmctld", after=_before_slurm(cluster), requires_mounts=state)
 
 
 def compute(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield what slurmd reads, its drop-in, and what clears its folders at boot."""
     if node.has("compute"):
         yield File("/etc/default/slurmd", slurmd_default(cluster))
-        yield drop_in(cluster, "slurmd", after=("munge.service",), open_files=cluster.policies.nofile)
+        yield drop_in(cluster, "slurmd", after=_before_slurm(cluster), open_files=cluster.policies.nofile)
         yield File(FOLDERS_CONF, slurmd_folders(cluster))
 
 
@@ -52,6 +52,11 @@ def head(cluster: Cluster, node: Node) -> Iterator[File]:
     if node.has("head") and has_sackd(cluster.slurm.version):
         yield File("/etc/default/sackd", sackd_default(cluster))
         yield drop_in(cluster, "sackd", after=("munge.service",))
+
+
+def _before_slurm(cluster: Cluster) -> tuple[str, ...]:
+    # an association that slurmctld loads while its user has no uid stays dead
+    return ("munge.service", *(("sssd.service",) if cluster.directory else ()))
 
 
 @lru_cache(maxsize=64)

@@ -1,7 +1,8 @@
 """Device files of a node's GPUs where no driver makes them, and who may open them outside of jobs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from gpupool.cluster.gpu_devices import Device, minors
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.template import fill
 from gpupool.unix import UNITS
@@ -30,7 +31,15 @@ def fake_devices(cluster: Cluster, node: Node) -> dict[str, int]:
     """Return path: minor number of the device files to make; none where the real driver makes them."""
     if cluster.drivers.gpu != "fake":
         return {}
-    return {f"/dev/nvidia{minor}": minor for minor in range(node.gpu_count)}
+    return stand_in_files(node.devices)
+
+
+def stand_in_files(devices: Sequence[Device]) -> dict[str, int]:
+    """Return path: minor number of the files that stand in for GPUs; all have NVIDIA's major number."""
+    own = minors(devices)
+    files = {f"/dev/nvidia{minor}": minor for minor in own}
+    others = dict.fromkeys(file for device in devices for file in device.files if file not in files)
+    return files | {file: first + n for first in [own[-1] + 1 if own else 0] for n, file in enumerate(others)}
 
 
 def devices_conf(cluster: Cluster, devices: dict[str, int]) -> str:

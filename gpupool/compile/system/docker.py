@@ -30,7 +30,7 @@ def docker_on(cluster: Cluster, node: Node) -> Docker | None:
 def has_toolkit(cluster: Cluster, node: Node) -> bool:
     """Return whether containers on a node can have its GPUs. Where GPUs are fake there is nothing to hand on."""
     docker = docker_on(cluster, node)
-    return bool(docker and docker.toolkit and node.gpus and cluster.drivers.gpu == "nvidia")
+    return bool(docker and docker.toolkit and node.nvidia_minors and cluster.drivers.gpu == "nvidia")
 
 
 def is_member(cluster: Cluster, node: Node, user: User) -> bool:

@@ -31,18 +31,20 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
     if wanted := driver_for(cluster, node):
         yield File(PINS, fill("driver.pref", cluster=cluster, driver=wanted, patterns=driver_packages.PATTERNS))
         yield File(NOUVEAU, fill("nouveau.conf", cluster=cluster))
-        yield File(DEVICES_UNIT, fill("gpus.service", cluster=cluster, minors=range(node.gpu_count)))
+        yield File(DEVICES_UNIT, fill("gpus.service", cluster=cluster, minors=node.nvidia_minors))
         yield File(f"{UNITS}/slurmd.service.d/gpupool-gpus.conf", fill("slurmd-gpus.conf", cluster=cluster))
 
 
 def has_check(cluster: Cluster, node: Node) -> bool:
     """Return whether the node runs jobs on real GPUs, which can be looked at."""
-    return node.has("compute") and node.gpu_count > 0 and cluster.drivers.gpu == "nvidia"
+    if any(device.is_guess for device in node.devices):
+        return False  # only the driver knows how many GPUs the slices are of
+    return node.has("compute") and bool(node.nvidia_minors) and cluster.drivers.gpu == "nvidia"
 
 
 def driver_of(cluster: Cluster, node: Node) -> Driver | None:
     """Return the driver that a node shall have; None without real GPUs, or where the inventory says nothing of it."""
-    return _by_node(cluster).get(node.name) if node.gpu_count and cluster.drivers.gpu == "nvidia" else None
+    return _by_node(cluster).get(node.name) if node.nvidia_minors and cluster.drivers.gpu == "nvidia" else None
 
 
 def driver_for(cluster: Cluster, node: Node) -> GpuDriver | None:
@@ -66,12 +68,21 @@ def settings(cluster: Cluster, node: Node) -> str:
     """Return what the check reads: GPUs by type, and the patterns of the names that they have by themselves."""
     gpus = {
         # a model that is in no table may have any name by itself
-        name: {"count": count, "models": [pattern(model) if of_model(model) else ".*" for model in models or ("",)]}
-        for name, count in node.gpus.items()
-        for models in [cluster.gpu_types[name].models]
+        card: {"count": count, "models": [pattern(model) if of_model(model) else ".*" for model in models or ("",)]}
+        for card, (gpu, count) in _cards(node).items()
+        for models in [cluster.gpu_types[gpu].models]
     }
     about = f"Written by gpupool from the inventory of {cluster.name}; changes made here are undone by the next apply."
     return json.dumps({"about": about, "gpus": gpus}, indent=1) + "\n"
+
+
+def _cards(node: Node) -> dict[str, tuple[str, int]]:
+    """Return NVIDIA's GPUs of a node by their type, with a type that they are handed out as: slices are no GPUs."""
+    cards: dict[str, tuple[str, set[int]]] = {}
+    for device in node.devices:
+        if device.vendor == "nvidia":
+            cards.setdefault(device.card, (device.gpu, set()))[1].update(device.minors)
+    return {card: (gpu, len(found)) for card, (gpu, found) in cards.items()}
 
 
 @lru_cache(maxsize=4)

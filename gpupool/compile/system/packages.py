@@ -5,7 +5,19 @@ from collections.abc import Iterator
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.slurm_versions import has_sackd
 from gpupool.compile.slurm import arbiter, elastic, health
-from gpupool.compile.system import access, conda, docker, firewall, manual, modules, reaper, singularity, tools, web
+from gpupool.compile.system import (
+    access,
+    conda,
+    directory,
+    docker,
+    firewall,
+    manual,
+    modules,
+    reaper,
+    singularity,
+    tools,
+    web,
+)
 from gpupool.compile.system.driver import has_check
 from gpupool.compile.system.exports import exports_for
 from gpupool.compile.system.spaces import tops_for
@@ -54,6 +66,7 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
             wanted |= {"linux-headers-amd64", "zfs-dkms"}
     if cluster.policies.head_nodes and node.has("head"):
         wanted.add("libpam-systemd")  # without it sessions are in no slice of their user
+    wanted |= directory.packages(cluster)
     wanted |= docker.packages(cluster, node) | singularity.packages(cluster, node)
     own = [file.path for file in tools.files(cluster, node)]
     if jobs_for(cluster, node).intervals or tools.SETTINGS in own or reaper.kinds(cluster, node):

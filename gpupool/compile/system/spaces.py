@@ -105,6 +105,17 @@ def homes_for(cluster: Cluster, node: Node) -> list[Folder]:
     return [Folder(path, it.uid, it.gid or PEOPLE_GID, mode, it.keys) for path, it in paths.items()]
 
 
+def members_homes(cluster: Cluster, node: Node) -> list[str]:
+    """Return the paths of homes that a node makes for members from the directory, with {user} in them."""
+    shared, pattern = cluster.home_export, cluster.storage.home.path
+    if not cluster.newcomers:
+        return []
+    paths = [pattern.replace(shared.at, shared.path, 1)] if shared and shared.server == node.name else []
+    if _lets_people_in(cluster, node) and (shared is None or node.name not in shared.clients):
+        paths.append(pattern if shared is None else "/home/{user}")
+    return list(dict.fromkeys(paths))
+
+
 def _lets_people_in(cluster: Cluster, node: Node) -> bool:
     if node.has("fileserver"):
         return cluster.access.fileserver_ssh == "open"

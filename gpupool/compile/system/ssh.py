@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.system import access
+from gpupool.compile.system import access, directory
 from gpupool.compile.template import fill
 from gpupool.wanted import File
 
@@ -63,6 +63,7 @@ def _text(
         only_admins=entry == "admins",
         forwards_to=forwards_to,
         trusts_heads=trusts_heads,
+        keys=directory.KEYS if cluster.directory else None,
         # OpenSSH has penalties since 9.8
         never_penalised=[] if cluster.software.debian == "bookworm" else _own_networks(cluster),
     )

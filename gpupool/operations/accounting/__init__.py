@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from pyinfra.api.command import StringCommand
 
 from gpupool.facts.accounting import Accounting, AccountingState, ask_text, read
-from gpupool.facts.limits import ASSOC_FIELDS, QOS_FIELDS, parse
+from gpupool.facts.directory import Members, MembersState
 from gpupool.operations import diffs
 from gpupool.operations.accounting.difference import difference
 from gpupool.operations.accounting.removal import held, left
@@ -24,7 +24,10 @@ from gpupool.operations.accounting.steps import Step, script, told
 from gpupool.operations.accounting.wanted import normal, tres_of
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.frame import Commands, Refused, look, operation
+from gpupool.operations.members import people, with_members
 from gpupool.operations.refusal import failure
+from gpupool.slurm_keys.limits import ASSOC_FIELDS, QOS_FIELDS, parse
+from gpupool.wanted import Roster
 
 __all__ = ["Step", "ask_text", "difference", "entities", "held", "normal", "read", "script", "tres_of"]
 
@@ -35,7 +38,7 @@ _foreseen: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
 
 
 @operation
-def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True) -> Commands:
+def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, roster: Roster | None = None) -> Commands:
     """Make slurmdbd hold `wanted` (the shape is `gpupool.facts.accounting`'s) for the cluster that it names.
 
     `exact`: fields that are not named get Slurm's own values, and what is not named is removed, never root, the
@@ -43,6 +46,9 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True) ->
     `exact: False`, its users and the accounts below it, and what is left is noted. `limits` False adds the names of
     cluster, QoS and accounts alone: slurmdbd knows gres/gpu only after slurmctld has started once, and slurmctld
     needs its QoS before.
+
+    `roster`: users of its accounts are members of groups in a directory, too, as this host's sssd says. While it does
+    not say so for sure, no user of these accounts is removed.
 
     Whatever has running or pending jobs is not removed: all else is done, then the operation fails and names it.
     """
@@ -54,6 +60,12 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True) ->
     state = _state(name, tres_of(clean))
     if state.trouble and executing():
         raise Refused(f"cannot query slurmdbd: {state.trouble}")
+    asked: MembersState | None = None
+    unsure: dict[str, str] = {}
+    if roster and roster.groups:
+        asked = look(Members, "the directory", domain=roster.domain, groups=list(dict.fromkeys(roster.groups.values())))
+        everyone, unsure = with_members(wanted, roster, asked, state.entities)
+        clean = normal(everyone, limits, exact)
     unknown = sorted(tres_of(clean) - set(state.tres)) if executing() else []
     if unknown:
         raise Refused(
@@ -65,21 +77,31 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True) ->
         now, silent = _plan(now, clean, silent, limits)
     steps, stays = difference(now, clean), held(now, clean)
     trouble_told = {"slurmdbd": f"does not answer ({silent}): shown as if it were empty\n"} if silent else {}
+    odd = people(asked, roster)[1] if asked and roster else {}
     diffs.record(
-        trouble_told | told(steps) | {f"{what} cannot be removed yet": f"{why}\n" for what, why in stays.items()}
+        trouble_told
+        | told(steps)
+        | {f"{what} cannot be removed yet": f"{why}\n" for what, why in stays.items()}
+        | {what: f"{why}\n" for what, why in unsure.items()}
     )
+    if odd:
+        named = "; ".join(f"{name!r}: {why}" for name, why in list(odd.items())[:_SHOWN])
+        more = f"; and {len(odd) - _SHOWN} more" if len(odd) > _SHOWN else ""
+        diffs.note(f"members of groups of the directory who cannot be users: {named}{more}")
     if others := left(now, clean):
         shown = ", ".join(others[:_SHOWN]) + (f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else "")
         diffs.note(f"left in slurmdbd, as another system keeps it, too: {shown}")
-    if not steps and not stays:
+    if not steps and not stays and not unsure:
         this_host().noop(f"accounting of {name}: as wanted")
     if steps:
         yield StringCommand("sh -s", _stdin=script(steps))
+    complaints = []
     if stays:
-        message = "not in the inventory, and not removed: " + "; ".join(
-            f"{what} ({why})" for what, why in stays.items()
-        )
-        yield failure(message)
+        named = "; ".join(f"{what} ({why})" for what, why in stays.items())
+        complaints.append(f"not in the inventory, and not removed: {named}")
+    complaints += [f"{what}: {why}" for what, why in unsure.items()]
+    if complaints:
+        yield failure("; ".join(complaints))
 
 
 def _state(cluster: str, awaited: set[str]) -> AccountingState:

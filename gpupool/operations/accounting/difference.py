@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpupool.facts.limits import SET_AS, Value, parse, write
 from gpupool.operations.accounting.coordinators import coordinators
 from gpupool.operations.accounting.removal import removals
 from gpupool.operations.accounting.steps import Step, joined, step
+from gpupool.slurm_keys.limits import SET_AS, Value, parse, write
 
 # a QoS may name one that is added after it
 _LATER = ("Preempt",)

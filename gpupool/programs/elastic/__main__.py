@@ -10,9 +10,9 @@ from typing import Any
 
 from . import slurm
 from .cloud import Cloud, CloudError
-from .decide import Seen, Step, settle, steps
+from .decide import Seen, Step, renew, settle, steps
 from .slurm import SlurmError
-from .wishes import Progress, Wish, Wishes
+from .wishes import Wish, Wishes
 
 #: Seconds between two looks at the wishes, and while one is open at the cloud.
 LOOK, CLOUD_LOOK = 1.0, 3.0
@@ -101,10 +101,9 @@ class Elastic:
 
     def give_up(self, wishes: dict[str, Wish], reason: str) -> None:
         """Mark the nodes for which the cloud has not answered as long as a start may take."""
+        renew(wishes, self.progress)
         for node, wish in wishes.items():
-            its = self.progress.setdefault(node, Progress(wish.since))
-            if its.since != wish.since:
-                its = self.progress[node] = Progress(wish.since)
+            its = self.progress[node]
             waited = time.time() - wish.since / 1e9
             if wish.power == "on" and not its.done and not its.failed and waited >= self.boot_timeout:
                 self.fail(node, f"cannot be started: {reason}")

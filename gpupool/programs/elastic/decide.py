@@ -32,9 +32,8 @@ def settle(wishes: Mapping[str, Wish], progress: dict[str, Progress], seen: Seen
     """Note which wishes are done with: the machine is off, or Slurm waits for the node no more."""
     for node in progress.keys() - wishes.keys():
         del progress[node]
+    renew(wishes, progress)
     for node, wish in wishes.items():
-        if node not in progress or progress[node].since != wish.since:
-            progress[node] = Progress(wish.since)
         its = progress[node]
         on = seen.on.get(node, False)
         if wish.power == "off" or its.failed:
@@ -45,6 +44,13 @@ def settle(wishes: Mapping[str, Wish], progress: dict[str, Progress], seen: Seen
             if on:
                 # one that was still on its way off will be seen off again, and is then started at once
                 its.began, its.called = its.began or seen.now, 0.0
+
+
+def renew(wishes: Mapping[str, Wish], progress: dict[str, Progress]) -> None:
+    """Begin from nothing with each wish that is a new one."""
+    for node, wish in wishes.items():
+        if node not in progress or progress[node].since != wish.since:
+            progress[node] = Progress(wish.since)
 
 
 def steps(

@@ -53,7 +53,8 @@ def _cases(expected: Expected) -> Iterator[_Case]:
             if wall and unasked:
                 more = ("--mem=10M", *((f"--qos={qos}",) if qos else ()))
                 of_qos = expected.cluster.qos[qos].max_wall if qos else None
-                named = of_qos and of_qos > wall and partition.default_time is None
+                default = partition.default_time
+                named = of_qos and (of_qos > wall if default is None else default > wall)
                 gpus = expected.least_gpus(partition, asked)
                 kind = expected.type_in(partition.name) if gpus else None
                 wish = Wish(user.account, user.name, account, partition.name, gpus=gpus, gpu_type=kind, more=more)

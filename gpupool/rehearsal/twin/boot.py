@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 
 from gpupool.cluster.model import Cluster
-from gpupool.compile.system.devices import MAJOR
+from gpupool.compile.system.devices import MAJOR, stand_in_files
 from gpupool.compile.system.people import groups_for
 from gpupool.rehearsal.twin.differences.table import Place
 from gpupool.shell import shell_file, values
@@ -85,9 +85,11 @@ for line in sys.stdin:
 
 
 def _devices(cluster: Cluster) -> Iterator[str]:
-    most = max((node.gpu_count for node in cluster.nodes.values()), default=0)
-    for minor in range(most):
-        yield f"mknod -m 666 /dev/nvidia{minor} c {MAJOR} {minor}"
+    files = stand_in_files([device for node in cluster.nodes.values() for device in node.devices])
+    for folder in sorted({path.rpartition("/")[0] for path in files} - {"/dev"}):
+        yield f"mkdir -p {folder}"
+    for path, minor in files.items():
+        yield f"mknod -m 666 {path} c {MAJOR} {minor}"
 
 
 _DATABASE = shell_file(__package__, "boot_database.sh")

@@ -4,14 +4,14 @@ Partitions, tiers, QoS, associations, limits and preemption are not in it, but f
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.slurm_versions import runs_without_cgroups
 from gpupool.compile.slurm import arbiter
 from gpupool.compile.slurm.fold import expanded, hostlist
-from gpupool.compile.slurm.gres import V1_MOUNT
+from gpupool.compile.slurm.gres import V1_MOUNT, stand_ins
 from gpupool.rehearsal.twin.compiled import Version
 from gpupool.rehearsal.twin.differences import Difference
 from gpupool.rehearsal.twin.differences.text import Change
@@ -32,28 +32,35 @@ _SLEEP = (
 )
 _NAMESPACES = ("JobContainerType", "NamespaceType")
 _SLURM = "/etc/slurm/slurm.conf"
+_GRES = "/etc/slurm/gres.conf"
 _CGROUP = "/etc/slurm/cgroup.conf"
 _DATABASE = "/etc/mysql/*"
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a twin runs: the container's host name, the port of each node's slurmd, Slurm's version."""
+    """Where a twin runs: the container's host name, the port of each node's slurmd, Slurm's version.
+
+    `gpus` are lines of gres.conf by which slurmd would find GPUs itself, with those that stand in for them.
+    """
 
     host: str
     ports: Mapping[str, int]
     version: Version
+    gpus: Mapping[str, list[str]] = field(default_factory=dict)
 
 
 def place_of(cluster: Cluster, version: Version) -> Place:
     """Return the place of a cluster's twin."""
     nodes = [node.slurm_name for node in cluster.having("compute")]
-    return Place(cluster.controllers[0].name, {name: FIRST_PORT + n for n, name in enumerate(nodes)}, version)
+    return Place(
+        cluster.controllers[0].name, {name: FIRST_PORT + n for n, name in enumerate(nodes)}, version, stand_ins(cluster)
+    )
 
 
 def differences(place: Place) -> tuple[Difference, ...]:
     """Return every way in which the twin's files are not production's."""
-    return (*_whole(), *_hosts(place), *_paths(), *_processes(), *_times(), *_cgroups(place), *_data())
+    return (*_whole(), *_hosts(place), *_paths(), *_processes(), *_times(), *_cgroups(place), *_gpus(place), *_data())
 
 
 def _whole() -> tuple[Difference, ...]:
@@ -183,6 +190,18 @@ def _cgroups(place: Place) -> tuple[Difference, ...]:
             for what in ("Devices", "Cores", "RAMSpace")
         ),
     )
+
+
+def _gpus(place: Place) -> tuple[Difference, ...]:
+    if not place.gpus:
+        return ()
+
+    def stand_in(value: str | None, _: str) -> str | None:
+        lines = place.gpus.get(f"NodeName={value}")
+        return "\n".join(lines).removeprefix("NodeName=") if lines else value
+
+    why = "there is no driver that slurmd could ask; files that stand in for its GPUs are named"
+    return (Difference(_GRES, "NodeName", "AutoDetect, where the inventory has it", "device files", why, stand_in),)
 
 
 def _data() -> tuple[Difference, ...]:

@@ -33,7 +33,7 @@ def read(text: str) -> dict[tuple[str, str, str], dict[str, str]]:
 
 def words(fields: dict[str, Any]) -> list[str]:
     """Return the values that say something, as text."""
-    said = [value for value in fields.values() if value not in (None, {}, [])]
+    said = [value for key, value in fields.items() if value not in (None, {}, []) and key != "exact"]
     return sorted(
         ",".join(f"{key}={number}" for key, number in sorted(value.items()))
         if isinstance(value, dict)
@@ -76,7 +76,10 @@ def test_it_reads_like_a_dump_of_sacctmgr() -> None:
     wanted = {
         "cluster": "gp",
         "qos": {"short": {"Priority": 0, "MaxWall": None, "GrpTRES": {}, "MaxSubmitPU": 7, "Flags": ["DenyOnLimit"]}},
-        "accounts": {"kid": {"parent": "lab", "coordinators": [], "MaxTRES": {"node": 2}}, "lab": account},
+        "accounts": {
+            "kid": {"parent": "lab", "coordinators": [], "MaxTRES": {"node": 2}, "exact": False},
+            "lab": account,
+        },
         "users": {"ada": {"default_account": "lab", "accounts": {"lab": {"qos": ["b", "a"], "MaxSubmit": 9}}}},
     }
     assert written(wanted).splitlines() == [

@@ -1,11 +1,9 @@
 """The submit plugin on jobs without GPUs, and on jobs without --time, where partitions say something of these."""
 
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
-from submitted import LUAS, Plugin, plugin
+from submitted import LUAS, REPLACES, Plugin, plugin
 
 LONG = '{name: long, nodes: "@compute", max_time: 7d,'
 DEBUG = '{name: debug, nodes: "@compute", max_time: 4h,'
@@ -16,16 +14,12 @@ GPU = {"tres_per_node": "gres/gpu:1"}
 
 @pytest.fixture(scope="module", params=LUAS, ids=lambda it: it.__name__.rpartition(".")[2])
 def places(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Plugin:
-    return _plugin(tmp_path_factory.mktemp("places"), PLACES, request.param)
+    return plugin(tmp_path_factory.mktemp("places"), luas=request.param, instead=PLACES)
 
 
 @pytest.fixture(scope="module", params=LUAS, ids=lambda it: it.__name__.rpartition(".")[2])
 def times(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Plugin:
-    return _plugin(tmp_path_factory.mktemp("times"), TIMES, request.param)
-
-
-def _plugin(folder: Path, instead: dict[str, str], luas: ModuleType) -> Plugin:
-    return plugin(folder, luas=luas, instead=instead)
+    return plugin(tmp_path_factory.mktemp("times"), luas=request.param, instead=TIMES, replaces=REPLACES)
 
 
 @pytest.mark.parametrize(
@@ -73,22 +67,8 @@ def test_no_change_brings_a_job_without_gpus_there(
     assert places.modify({"partition": "debug"}, {"partition": "short", **GPU}).accepted
 
 
-@pytest.mark.parametrize(
-    ("asked", "minutes"),
-    [
-        ({"partition": "long"}, 60),
-        ({"partition": "debug"}, 30),
-        ({"partition": "long,debug"}, 30),
-        ({"partition": "short,long"}, 60),
-        ({"partition": "long", "qos": "short"}, 60),
-        ({"partition": "short"}, None),
-        ({}, None),
-        ({"partition": "long", "time_limit": 90}, None),
-    ],
-)
-def test_a_job_without_a_time_gets_the_shortest_default(
-    times: Plugin, asked: dict[str, Any], minutes: int | None
-) -> None:
-    said = times.submit(**asked)
-    assert (said.accepted, said.logged) == (True, [])
-    assert said.set == ({} if minutes is None else {"time_limit": minutes})
+@pytest.mark.parametrize(("where", "minutes"), [("long", 60), ("debug", 30), ("long,debug", 30), ("short", 2880)])
+def test_a_qos_that_takes_the_place_of_another_leaves_the_default_time(times: Plugin, where: str, minutes: int) -> None:
+    said = times.submit(partition=where, qos="short")
+    assert said.set == {"qos": "limited", "time_limit": minutes}
+    assert times.submit(partition=where).set == {}, "slurmctld gives it itself"

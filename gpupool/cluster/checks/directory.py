@@ -1,0 +1,85 @@
+"""The directory of people: its numbers are its own, and what it is asked for can be asked."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.attachments import CERTIFICATES
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.model import PEOPLE_GID
+
+_BEGIN, _END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
+#: What systemd gives to services for as long as they run, and `nobody`.
+_SYSTEMS = range(61184, 65536)
+
+
+def ensure_members_come_from_a_directory(site: Site) -> Iterator[Complaint]:
+    """Accounts take members from a directory that is there, and a directory is there for accounts."""
+    directory, named = site.inventory.directory, False
+    for index, account in enumerate(site.inventory.accounts):
+        path: Path = ("accounts", index, "members_from")
+        named = named or account.members_from is not None
+        if account.members_from and directory is None:
+            yield Complaint(path, "there is no directory to take members from", "add `directory:`")
+        if account.members_from and account.members == "all":
+            yield Complaint(path, f"all users are members of {account.name}", "remove it, or members: all")
+    if directory and not named:
+        message = "no user of the directory can log in"
+        hint = "set members_from: GROUP in an account"
+        yield Complaint(("directory",), message, hint, severity="warning")
+
+
+def ensure_numbers_are_the_directorys_own(site: Site) -> Iterator[Complaint]:
+    """No number of the inventory, or of systemd, is within the directory's: two people would own each other's files."""
+    directory = site.inventory.directory
+    if directory is None:
+        return
+    ids = directory.ids
+    users = [(("users", i, "uid"), f"the uid {user.uid}", user.uid) for i, user in enumerate(site.inventory.users)]
+    groups = [
+        (("accounts", i, "gid"), f"the gid {account.gid}", account.gid)
+        for i, account in enumerate(site.inventory.accounts)
+        if account.gid
+    ]
+    for path, what, number in (*users, *groups):
+        if number in ids:
+            message = f"{what} is within the numbers of the directory, {ids}"
+            yield Complaint(path, message, "choose another number, or other ids in `directory`")
+    if PEOPLE_GID in ids:
+        message = f"{PEOPLE_GID} is reserved for the group `people`"
+        yield Complaint(("directory", "ids"), message, f"use a range without {PEOPLE_GID}")
+    if ids.first < _SYSTEMS.stop and ids.last >= _SYSTEMS.start:
+        message = f"{_SYSTEMS.start}-{_SYSTEMS.stop - 1} is used by systemd, and for the user `nobody`"
+        yield Complaint(("directory", "ids"), message, "use a range without these numbers")
+
+
+def ensure_servers_are_asked_alike(site: Site) -> Iterator[Complaint]:
+    """sssd uses StartTLS with all servers or with none."""
+    servers = site.inventory.directory.servers if site.inventory.directory else ()
+    if len({server.partition(":")[0] for server in servers}) > 1:
+        message = "some servers are ldaps:// and some are ldap://"
+        yield Complaint(("directory", "servers"), message, "write all of them alike")
+
+
+def ensure_the_certificate_is_one(site: Site) -> Iterator[Complaint]:
+    """The file is there, holds certificates, and no private key: it is put on every node, for all to read."""
+    directory = site.inventory.directory
+    if directory is None or directory.tls_ca is None:
+        return
+    path: Path = ("directory", "tls_ca")
+    text = site.attached.get(f"{CERTIFICATES}/{directory.tls_ca}")
+    if text is None:
+        message = f"there is no file {CERTIFICATES}/{directory.tls_ca} beside the inventory"
+        yield Complaint(path, message, "put the certificate there, as PEM")
+    elif "PRIVATE KEY" in text:
+        message = f"{CERTIFICATES}/{directory.tls_ca} contains a private key, and all users of a node could read it"
+        yield Complaint(path, message, "remove the key from it; only the certificate is needed")
+    elif _BEGIN not in text or _END not in text:
+        yield Complaint(path, f"{CERTIFICATES}/{directory.tls_ca} contains no certificate in PEM form")
+
+
+def ensure_homes_can_be_named(site: Site) -> Iterator[Complaint]:
+    """sssd makes the path of a home from the user's name alone."""
+    pattern = site.inventory.storage.home.path
+    if site.inventory.directory and "{" in pattern.replace("{user}", ""):
+        message = f"{pattern}: users of the directory have a home by their name alone"
+        yield Complaint(("storage", "home", "path"), message, "use {user}")

@@ -1,0 +1,104 @@
+"""GPUs that Slurm can find: MIG slices, vendors, device files of mixed hosts, and resources of the site's own."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.schema.machines import GpuType, NodeEntry
+from gpupool.cluster.slurm_versions import finds_nvidia_gpus
+
+_LIBRARIES = {"nvidia": ("nvml", "nvidia"), "amd": ("rsmi",), "intel": ("oneapi",)}
+_PLUGINS = ("gpu", "mps", "shard", "nic", "bandwidth")  # Slurm has plugins of these names, which are no plain counts
+
+
+def ensure_gpu_types_can_be_found(site: Site) -> Iterator[Complaint]:
+    """AutoDetect is the vendor's, and a MIG slice is one of a known GPU that NVML knows by its name."""
+    types, version = site.inventory.gpu_types, site.inventory.slurm.version
+    for name, kind in types.items():
+        path: Path = ("gpu_types", name)
+        if kind.autodetect and kind.autodetect not in _LIBRARIES[kind.vendor]:
+            message = f"{kind.autodetect} does not find GPUs of {kind.vendor}"
+            yield Complaint((*path, "autodetect"), message, f"use {' or '.join(_LIBRARIES[kind.vendor])}")
+        elif kind.autodetect == "nvidia" and not finds_nvidia_gpus(version):
+            yield Complaint((*path, "autodetect"), f"Slurm {version} does not have `nvidia`", "use nvml")
+        if kind.mig is None:
+            continue
+        if kind.vendor != "nvidia":
+            yield Complaint((*path, "mig"), "only NVIDIA's GPUs have MIG", "remove mig, or the vendor")
+        if kind.mig.of == name or kind.mig.of not in types or types[kind.mig.of].mig:
+            message = f"{kind.mig.of!r} is not a GPU type that can be divided"
+            yield Complaint((*path, "mig", "of"), message, "name the type of the whole GPU")
+        if kind.autodetect == "nvidia":
+            yield Complaint((*path, "autodetect"), "`nvidia` does not find MIG slices", "use nvml")
+        if kind.autodetect == "nvml" and kind.mig.profile not in name:
+            message = f"NVML finds slices by a part of their name, such as {kind.mig.of}_{kind.mig.profile}"
+            yield Complaint(path, message, f"call this type {kind.mig.of}_{kind.mig.profile}")
+
+
+def ensure_devices_are_gpus(site: Site) -> Iterator[Complaint]:
+    """Each GPU of a node has its own device files, named or found, and no two vendors count the same ones."""
+    types = site.inventory.gpu_types
+    for index, entry in enumerate(site.inventory.nodes):
+        kinds = {gpu: types[gpu] for gpu in entry.gpus if gpu in types}
+        path: Path = ("nodes", index)
+        yield from _named(path, entry)
+        if kinds:
+            yield from _found(site, path, entry, kinds)
+        for gpu in entry.gpu_memory:
+            if gpu not in entry.gpus:
+                yield Complaint((*path, "gpu_memory", gpu), f"{entry.name} has no {gpu}", "remove it")
+
+
+def ensure_own_gres_are_plain(site: Site) -> Iterator[Complaint]:
+    """Resources of the site's own are counts of something for which Slurm has no plugin."""
+    for index, entry in enumerate(site.inventory.nodes):
+        path: Path = ("nodes", index, "gres")
+        for name in entry.gres:
+            if name in _PLUGINS:
+                message = f"Slurm has a plugin for {name}: it is not a plain count"
+                yield Complaint((*path, name), message, "use gpus" if name == "gpu" else "use another name")
+        if entry.gres and "compute" not in entry.roles:
+            yield Complaint(path, f"{entry.name} runs no jobs, which could use it", "remove it")
+
+
+def _named(path: Path, entry: NodeEntry) -> Iterator[Complaint]:
+    used = Counter(item for items in entry.devices.values() for item in items)
+    for gpu, items in entry.devices.items():
+        if gpu not in entry.gpus:
+            yield Complaint((*path, "devices", gpu), f"{entry.name} has no {gpu}", "correct gpus, or remove it")
+        elif len(items) != entry.gpus[gpu]:
+            message = f"{len(items)} items for {entry.gpus[gpu]} {gpu}"
+            yield Complaint(
+                (*path, "devices", gpu), message, "one item for each; files of one with commas between them"
+            )
+        if twice := next((item for item in items if used[item] > 1), None):
+            yield Complaint((*path, "devices", gpu), f"{twice} is named {used[twice]} times", "each is one GPU's")
+    if entry.devices and (others := [gpu for gpu, count in entry.gpus.items() if count and gpu not in entry.devices]):
+        message = f"the device files of {' and '.join(others)} are not named"
+        yield Complaint((*path, "devices"), message, "name those of all types, or of none")
+
+
+def _found(site: Site, path: Path, entry: NodeEntry, kinds: dict[str, GpuType]) -> Iterator[Complaint]:
+    ways = {kind.autodetect for kind in kinds.values()}
+    vendors = list(dict.fromkeys(kind.vendor for kind in kinds.values()))
+    slices = [gpu for gpu, kind in kinds.items() if kind.mig]
+    if len(ways) > 1:
+        message = f"{' and '.join(kinds)} are found in different ways: slurmd finds all GPUs of a node in one"
+        yield Complaint((*path, "gpus"), message, "set the same autodetect, or none, and devices")
+        return
+    if ways != {None}:
+        shape = site.inventory.hardware.get(entry.hardware or "")
+        if entry.devices:
+            message = f"{' and '.join(kinds)} are found by slurmd itself"
+            yield Complaint((*path, "devices"), message, "remove devices, or autodetect of these GPU types")
+        if shape and shape.cpus_kept_per_gpu:
+            message = "CPUs are kept for GPUs whose cores are written, and autodetect finds them"
+            yield Complaint((*path, "gpus"), message, "remove autodetect, or cpus_kept_per_gpu of this hardware")
+    elif not entry.devices and slices:
+        message = f"the device files of {' and '.join(slices)} are not known"
+        hint = "set autodetect: nvml there, or devices here: /dev/nvidia0,/dev/nvidia-caps/nvidia-cap21,…"
+        yield Complaint((*path, "gpus"), message, hint)
+    elif not entry.devices and len(vendors) > 1:
+        message = f"{entry.name} has GPUs of {' and '.join(vendors)}: their device files are not known"
+        yield Complaint((*path, "gpus"), message, "set devices")

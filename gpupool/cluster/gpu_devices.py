@@ -1,0 +1,76 @@
+"""Which device files are a node's GPUs and MIG slices: those that the inventory names, else those that drivers make."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from gpupool.cluster.schema.machines import GpuType, NodeEntry
+
+_NVIDIA = re.compile(r"/dev/nvidia([0-9]+)")
+_SLICES = 7  # compute slices of a GPU that can be divided
+#: https://docs.kernel.org/gpu/drm-uapi.html: the first render node
+_FIRST_RENDER_NODE = 128
+
+
+@dataclass(frozen=True)
+class Device:
+    """A GPU or a MIG slice, as Slurm hands it out: its type, the GPU type it is (a part) of, its device files.
+
+    With `autodetect` slurmd finds the files itself, and `files` are those that stand in for it where it cannot.
+    """
+
+    gpu: str
+    card: str
+    vendor: Literal["nvidia", "amd", "intel"]
+    files: tuple[str, ...]
+    autodetect: str | None = None
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether only the driver knows the files: a slice's depend on the order in which slices were made."""
+        return self.autodetect is not None and self.card != self.gpu
+
+    @property
+    def minors(self) -> Iterator[int]:
+        """The N of each /dev/nvidiaN."""
+        return (int(match[1]) for file in self.files if (match := _NVIDIA.fullmatch(file)))
+
+
+def devices_of(types: Mapping[str, GpuType], entry: NodeEntry) -> tuple[Device, ...]:
+    """Return the GPUs of each node of an entry, in the order of `gpus`; its types are known."""
+    free = {"nvidia": 0, "amd": _FIRST_RENDER_NODE, "intel": _FIRST_RENDER_NODE}
+    cap = 1
+    found: list[Device] = []
+    for gpu, count in entry.gpus.items():
+        kind = types[gpu]
+        files: list[tuple[str, ...]]
+        if said := entry.devices.get(gpu):
+            files = [tuple(it.split(",")) for it in said]
+        elif kind.mig:
+            files = _slices(free["nvidia"], cap, count, int(kind.mig.profile[0]))
+            cap += 2 * count
+            free["nvidia"] += len({it[0] for it in files})
+        else:
+            pattern = "/dev/nvidia{}" if kind.vendor == "nvidia" else "/dev/dri/renderD{}"
+            files = [(pattern.format(free[kind.vendor] + n),) for n in range(count)]
+            free[kind.vendor] += count
+        card = kind.mig.of if kind.mig else gpu
+        found += [Device(gpu, card, kind.vendor, each, kind.autodetect) for each in files]
+    return tuple(found)
+
+
+def _slices(gpu: int, cap: int, count: int, size: int) -> list[tuple[str, ...]]:
+    each = _SLICES // size
+    return [
+        (
+            f"/dev/nvidia{gpu + n // each}",
+            *(f"/dev/nvidia-caps/nvidia-cap{cap + 2 * n + both}" for both in (0, 1)),
+        )
+        for n in range(count)
+    ]
+
+
+def minors(devices: Sequence[Device]) -> list[int]:
+    """Return the N of all /dev/nvidiaN, in order, each once."""
+    return sorted({minor for device in devices for minor in device.minors})

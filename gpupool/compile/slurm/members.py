@@ -1,0 +1,25 @@
+"""Accounts whose users are the members of groups in the directory, and what each of these users has in slurmdbd."""
+
+from datetime import date
+
+from gpupool.cluster.model import Cluster
+from gpupool.compile.slurm.accounting import entity_of
+from gpupool.compile.system.directory import DOMAIN
+from gpupool.wanted import Roster
+
+
+def roster_for(cluster: Cluster, today: date | None = None) -> Roster | None:
+    """Return whose members are whose users; None without a directory, or where no account has members from it."""
+    directory = cluster.directory
+    if directory is None or not cluster.newcomers:
+        return None
+    day = today or date.today()
+    return Roster(
+        domain=DOMAIN,
+        groups={name: it.members_from for name, it in cluster.accounts.items() if it.members_from},
+        first=directory.ids.first,
+        last=directory.ids.last,
+        listed=frozenset(cluster.users),
+        users={account: entity_of(cluster, user, day) for account, user in cluster.newcomers.items()},
+        max_removals=directory.max_removals,
+    )

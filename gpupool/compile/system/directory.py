@@ -1,0 +1,70 @@
+"""The client of a directory of people: sssd's settings, who signs its servers, and what asks it for users' keys."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.attachments import CERTIFICATES
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.system import access
+from gpupool.compile.template import fill
+from gpupool.wanted import File
+
+#: What sssd calls the directory.
+DOMAIN = "directory"
+SETTINGS = "/etc/sssd/sssd.conf"
+#: With the password of `bind_dn`; an admin writes it, and sssd reads it after its settings.
+PASSWORD = "/etc/sssd/conf.d/gpupool-password.conf"
+CERTIFICATE = "/etc/ssl/gpupool-directory.pem"
+KEYS = "/usr/local/sbin/gpupool-directory-keys"
+PACKAGES = frozenset(("libnss-sss", "libpam-sss", "sssd-dbus", "sssd-ldap", "sssd-tools"))
+_DEBIANS_CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
+# groups that sudo, polkit, sshd and device files trust by their name, and users of daemons
+_SYSTEM_GROUPS = ("root", "sudo", "wheel", "admin", "adm", "disk", "shadow", "docker", "video", "render", "kvm", "lxd")
+_SYSTEM_USERS = ("root", "slurm", "munge", "mysql", "sshd", "nobody", "daemon", "www-data", "systemd-network")
+
+
+def files(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield what sssd and sshd read; nothing without a directory."""
+    directory = cluster.directory
+    if directory is None:
+        return
+    if directory.tls_ca:
+        yield File(CERTIFICATE, cluster.attached.get(f"{CERTIFICATES}/{directory.tls_ca}", ""))
+    yield File(KEYS, fill("directory-keys", cluster=cluster), mode="0755")
+    text = fill(
+        "sssd.conf",
+        cluster=cluster,
+        directory=directory,
+        domain=DOMAIN,
+        password=PASSWORD,
+        ca=CERTIFICATE if directory.tls_ca else _DEBIANS_CERTIFICATES,
+        groups=groups_for(cluster),
+        own_users=sorted({*_SYSTEM_USERS, *access.admins(cluster), *cluster.users}),
+        own_groups=sorted({*_SYSTEM_GROUPS, access.ADMIN_GROUP, "people", *_own_groups(cluster)}),
+        home=home_for(cluster, node).replace("%", "%%").replace("{user}", "%u"),
+    )
+    # bookworm's sssd refuses a group that reads it; trixie's service gives root's group that right at each start
+    yield File(SETTINGS, text, mode="0600" if cluster.software.debian == "bookworm" else "0640")
+
+
+def groups_for(cluster: Cluster) -> list[str]:
+    """Return the groups of the directory whose members may log in, in the order of the accounts."""
+    if cluster.directory is None:
+        return []
+    return list(dict.fromkeys(it.members_from for it in cluster.accounts.values() if it.members_from))
+
+
+def home_for(cluster: Cluster, node: Node) -> str:
+    """Return the path of a home with {user} in it; where the homes are not mounted it is a local one."""
+    shared = cluster.home_export
+    has_homes = shared is None or node.name in shared.clients
+    return cluster.storage.home.path if has_homes else "/home/{user}"
+
+
+def packages(cluster: Cluster) -> frozenset[str]:
+    """Return the packages of the client, which bring lines of their own to nsswitch.conf and to PAM's stacks."""
+    return PACKAGES if cluster.directory else frozenset()
+
+
+def _own_groups(cluster: Cluster) -> Iterator[str]:
+    # a group of the account's own number may have the directory's name: then both are one
+    yield from (it.name for it in cluster.accounts.values() if it.gid and it.name not in groups_for(cluster))

@@ -1,0 +1,46 @@
+"""Users of the directory are known where the inventory has one."""
+
+from testinfra.host import Host
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.slurm.members import roster_for
+from gpupool.compile.system.directory import DOMAIN, PASSWORD
+from gpupool.facts.directory import Client, Members
+from gpupool.operations.members import people
+
+
+def test_users_of_the_directory_are_known(cluster: Cluster, node: Node, host: Host) -> None:
+    if cluster.directory is None:
+        return
+    state = Client().process(host.run(str(Client().command(PASSWORD).get_raw_value())).stdout.splitlines())
+    assert state, "nsswitch.conf and PAM cannot be read"
+    assert {"passwd", "group"} <= set(state.nss), "nsswitch.conf does not ask sssd for users and groups"
+    assert state.pam, "PAM does not ask sssd"
+    assert state.password or not cluster.directory.bind_dn, f"the password of {cluster.directory.bind_dn} is missing"
+    assert host.run("systemctl is-active sssd").rc == 0, "sssd does not run"
+    said = host.run(f"sssctl domain-status -o -- {DOMAIN} </dev/null").stdout.split()
+    assert said[-1:] == ["Online"], "no server of the directory answers; users who logged in before are still known"
+
+
+def test_numbers_of_the_directory_are_nobodys_for_builds(cluster: Cluster, node: Node, host: Host) -> None:
+    """useradd gives numbers from 100000 on to users, who may be anyone of these within a namespace of their own."""
+    if cluster.directory is None:
+        return
+    ids = cluster.directory.ids
+    lines = [line.split(":") for line in host.run("cat /etc/subuid /etc/subgid").stdout.splitlines()]
+    ranges = [
+        (it[0], int(it[1]), int(it[2])) for it in lines if len(it) == 3 and it[1].isdecimal() and it[2].isdecimal()
+    ]
+    users = sorted({user for user, first, count in ranges if first <= ids.last and ids.first < first + count})
+    assert not users, f"in /etc/subuid or /etc/subgid numbers within {ids} belong to {', '.join(users[:5])}"
+
+
+def test_members_of_the_directory_can_be_users(cluster: Cluster, node: Node, host: Host) -> None:
+    roster = roster_for(cluster)
+    if roster is None or not node.has("database"):
+        return
+    command = Members().command(roster.domain, sorted(set(roster.groups.values())))
+    state = Members().process(host.run(str(command.get_raw_value())).stdout.splitlines())
+    assert state, "sssd does not answer"
+    odd = people(state, roster)[1]
+    assert not odd, "no users: " + "; ".join(f"{name!r} ({why})" for name, why in odd.items())

@@ -1,0 +1,36 @@
+"""Users of a directory (LDAP, Active Directory): each node knows them by sssd, and only members of accounts log in."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile import files_of
+from gpupool.compile.slurm.members import roster_for
+from gpupool.compile.system.directory import PASSWORD
+from gpupool.compile.system.spaces import members_homes, skeleton
+from gpupool.operations import directory, files, service
+from gpupool.operations import homes as of_people
+
+
+def apply(cluster: Cluster, node: Node) -> None:
+    """After the users of the inventory have their numbers, and before any daemon wants to know a user's."""
+    own = files_of(cluster, node, "directory")
+    files.put(name="Directory", files=own)
+    directory.asked(name="Name service", password=PASSWORD)
+    service.running(name="Directory's client", unit="sssd", restart_if=[*(file.path for file in own), PASSWORD])
+
+
+def look(cluster: Cluster, node: Node) -> None:
+    """At the end: without the password sssd knows nobody, and an admin puts it there."""
+    if cluster.directory and cluster.directory.bind_dn:
+        directory.has_password(name="Password of the directory", path=PASSWORD, dn=cluster.directory.bind_dn)
+
+
+def homes(cluster: Cluster, node: Node) -> None:
+    """At the end: a home whose place has another owner stops what comes after it on this node."""
+    roster = roster_for(cluster)
+    if roster:
+        of_people.of_members(
+            name="Homes of members",
+            paths=members_homes(cluster, node),
+            roster=roster,
+            mode=cluster.policies.home_mode or cluster.storage.home.mode,
+            skeleton=skeleton(cluster),
+        )

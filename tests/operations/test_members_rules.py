@@ -1,0 +1,112 @@
+"""Members of a directory's groups: who becomes a user of which account, and who stays when nothing is sure."""
+
+import re
+from typing import Any
+
+import pytest
+from pyinfra.context import ctx_host, ctx_state
+from pyinfra_testing.util import FakeState
+
+from gpupool.facts.directory import MembersState
+from gpupool.operations import diffs
+from gpupool.operations.accounting import entities
+from gpupool.operations.members import people, with_members
+from gpupool.wanted import Roster
+from tests.operations.test_operation_cases import AnsweringHost
+
+PLAIN = {"red": {"default_account": "red", "accounts": {"red": {"MaxSubmit": 9}, "all": {}}}}
+BLUE = {"blue": {"default_account": "blue", "accounts": {"blue": {}}}}
+ROSTER = Roster("directory", {"red": "lab-red", "blue": "lab-blue"}, 30000, 39999, frozenset({"ann"}), PLAIN | BLUE, 2)
+WANTED: dict[str, Any] = {"users": {"ann": {"accounts": {"red": {}}}}}
+
+
+def state(red: list[str], blue: list[str] | None = None, away: str | None = None) -> MembersState:
+    users = {name: (30000 + at, 30500) for at, name in enumerate(sorted({*red, *(blue or [])}))}
+    return MembersState({"lab-red": red, "lab-blue": blue or []}, users, {}, away)
+
+
+def now(**users: str) -> dict[str, Any]:
+    return {"users": {name: {"accounts": {key: {} for key in its.split()}} for name, its in users.items()}}
+
+
+def test_a_member_has_what_a_listed_user_of_the_account_has() -> None:
+    wanted, left = with_members(WANTED, ROSTER, state(["bob"]), now())
+    assert wanted["users"] == {**WANTED["users"], "bob": PLAIN["red"]}
+    assert not left
+
+
+def test_a_member_of_two_groups_is_in_both_accounts_and_the_first_one_is_the_default() -> None:
+    wanted, _ = with_members(WANTED, ROSTER, state(["bob"], ["bob"]), now())
+    assert wanted["users"]["bob"]["default_account"] == "red"
+    assert list(wanted["users"]["bob"]["accounts"]) == ["red", "all", "blue"]
+
+
+def test_a_listed_user_is_what_the_inventory_says() -> None:
+    wanted, _ = with_members(WANTED, ROSTER, state(["ann", "bob"], ["ann"]), now(ann="red"))
+    assert wanted["users"]["ann"] == WANTED["users"]["ann"]
+
+
+def test_who_left_the_group_is_no_longer_wanted() -> None:
+    wanted, left = with_members(WANTED, ROSTER, state(["bob"]), now(bob="red", eve="red"))
+    assert "eve" not in wanted["users"]
+    assert not left
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (state(["bob"], away="no server answers"), r"the directory cannot be asked \(no server answers\): 3 stay"),
+        (MembersState(away="sssd does not run"), r"the directory cannot be asked \(sssd does not run\): 3 stay"),
+        (state([]), "the group has no members who can be users: 3 stay"),
+        (MembersState({"lab-blue": []}, {}), "the directory has no such group: 3 stay"),
+    ],
+)
+def test_an_empty_answer_or_none_removes_nobody(answer: MembersState, reason: str) -> None:
+    wanted, left = with_members(WANTED, ROSTER, answer, now(bob="red", eve="red", dan="red", ann="red"))
+    assert {"bob", "eve", "dan"} <= set(wanted["users"])
+    assert re.match(reason, left["users of red, from group lab-red"])
+
+
+def test_too_many_at_once_are_not_removed() -> None:
+    wanted, left = with_members(WANTED, ROSTER, state(["bob"]), now(eve="red", dan="red", tom="red"))
+    assert {"bob", "eve", "dan", "tom"} <= set(wanted["users"])
+    assert left == {
+        "users of red, from group lab-red": "3 are no longer in the group, and max_removals in `directory` is 2: "
+        "3 stay as they are"
+    }
+
+
+@pytest.mark.parametrize("name", ["o'neil", "x\ny", "a,b", "-rf", "..", "a b", "Root", "x:0", "7up", "a/../b", "ü", ""])
+def test_a_name_that_is_no_user_name_is_named_and_left_out(name: str) -> None:
+    found = state([name, "bob"])
+    fit, odd = people(found, ROSTER)
+    assert [it.name for it in fit] == ["bob"]
+    assert odd == {name: "not a valid user name"}
+
+
+def test_who_has_no_number_within_the_range_or_one_of_the_nodes_is_no_user() -> None:
+    found = MembersState(
+        {"lab-red": ["low", "ghost", "same", "taken", "fine"]},
+        {"low": (0, 30500), "same": (30001, 30500), "taken": (30002, 30500), "fine": (30003, 30500)},
+        {"same": 1001, "games": 30002},
+    )
+    fit, odd = people(found, ROSTER)
+    assert [it.name for it in fit] == ["fine"]
+    assert odd["low"] == odd["ghost"]
+    assert "within 30000-39999" in odd["low"]
+    assert odd["same"] == "the node has a user same of its own with uid 1001"
+    assert odd["taken"] == "the node has a user games of its own with uid 30002"
+
+
+def test_apply_does_all_else_and_then_says_what_is_away() -> None:
+    fake = FakeState()
+    fake.is_executing = False
+    facts = {"accounting.Accounting": ["X|no answer"], "directory.Members": ["X:sssd does not run"]}
+    host = AnsweringHost(fake, "n1", facts, {})
+    wanted = {"cluster": "gp", "qos": {}, "accounts": {"red": {}, "blue": {}, "all": {}}, "users": {}}
+    with ctx_state.use(fake), ctx_host.use(host):
+        commands = [str(it) for it in entities._inner(wanted=wanted, roster=ROSTER)]
+        told = diffs.take(host, None)
+    assert len(commands) == 2
+    assert "users of red, from group lab-red: the directory cannot be asked (sssd does not run)" in commands[1]
+    assert "account red" in told

@@ -1,0 +1,101 @@
+"""Hardware as it is, on real slurmctld and slurmd with device files that stand in. Needs docker."""
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from inventories import SMALL, changed
+from pace import until
+
+from gpupool.rehearsal.twin import Ask, Twin
+from gpupool.rehearsal.twin import container as twin_container
+
+BOX = "box: {cpus: 64, memory: 512G, gpu_slots: 8, cpus_kept_per_gpu: 6}"
+TYPES = """h100: {models: [H100], autodetect: nvml}
+  h100_1g.10gb: {models: [H100], mig: {of: h100, profile: 1g.10gb}, autodetect: nvml}
+  mi210: {models: [MI210], vendor: amd}
+  a40: {models: [A40]}
+  v100: {models: [V100]}"""
+ROW = '{name: "gpu-[1-2]", address: "10.90.2.[1-2]", roles: [compute], hardware: box, gpus: {a40: 8}}'
+ROWS = """{name: gpu-1, address: 10.90.2.1, roles: [compute], gpus: {h100: 1, h100_1g.10gb: 3}, gres: {scratch: 500}}
+  - {name: gpu-2, address: 10.90.2.2, roles: [compute], gpus: {mi210: 4}}
+  - name: gpu-3
+    address: 10.90.2.3
+    roles: [compute]
+    gpus: {a40: 2, v100: 2}
+    devices: {a40: [/dev/nvidia0, /dev/nvidia3], v100: [/dev/nvidia1, /dev/nvidia2]}"""
+KEPT = "cores_kept: 2, memory_kept: 8G, local_disk: 1T, weight: 7"
+CORES = f"box: {{cpus: 64, sockets: 2, cores: 16, threads: 2, real_memory: 515000M, {KEPT}}}"
+
+
+@pytest.fixture(scope="module")
+def twin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
+    """Three nodes, each of a kind, that give whole cores to jobs."""
+    changes = [
+        ("a40: {models: [A40]}", TYPES),
+        (BOX, CORES),
+        (ROW, ROWS),
+        ("contributed_gpus: 10", "contributed_gpus: 8"),
+        ("contributed_gpus: 6", "contributed_gpus: 4"),
+        ("scheduler: {", "scheduler: {allocate: core, "),
+        ("ctl,gpu-1", "ctl,gpu-1,gpu-2,gpu-3"),
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GPUPOOL_TWIN_PREFIX", f"{twin_container.prefix()}-{os.getpid()}")
+        with Twin.start(changed(SMALL, tmp_path_factory.mktemp("hardware"), *changes)) as twin:
+            yield twin
+
+
+def shown(twin: Twin, node: str) -> dict[str, str]:
+    """Return what slurmctld says of a node."""
+    words = twin.run(f"scontrol -o show node {node}").out.split()
+    return dict(word.split("=", 1) for word in words if "=" in word)
+
+
+def test_every_node_is_taken_as_it_is_said_to_be(twin: Twin) -> None:
+    for number in (1, 2, 3):
+        node = shown(twin, f"gpu-{number}")
+        assert node["State"] == "IDLE", node
+        keys = ("CPUTot", "CPUEfctv", "Sockets", "CoresPerSocket", "ThreadsPerCore", "RealMemory", "TmpDisk", "Weight")
+        assert [node[key] for key in keys] == ["64", "60", "2", "16", "2", "515000", "1048576", "7"]
+        assert (node["CoreSpecCount"], node["MemSpecLimit"]) == ("2", "8192")
+
+
+@pytest.mark.parametrize(
+    ("node", "gres"),
+    [
+        ("gpu-1", "gpu:h100:1,gpu:h100_1g.10gb:3,scratch:500"),
+        ("gpu-2", "gpu:mi210:4"),
+        ("gpu-3", "gpu:a40:2,gpu:v100:2"),
+    ],
+)
+def test_slurmd_finds_the_gpus_that_the_inventory_says(twin: Twin, node: str, gres: str) -> None:
+    assert shown(twin, node)["Gres"] == gres
+    said = twin.run(f"slurmd -N {node} -G 2>&1").out
+    for name in gres.split(","):
+        assert name.rpartition(":")[0].rpartition(":")[2] in said, said
+        assert "error" not in said, said
+
+
+def test_a_slice_is_handed_out_as_a_gpu(twin: Twin) -> None:
+    twin.clear()
+    user = next(it for it in twin.cluster.users.values())
+    asks = ("--gres=gpu:h100_1g.10gb:1,scratch:100", "--mem=1G", "--array=1-4", "-p", "red")
+    twin.submit([Ask(user.name, asks)])
+    until(
+        lambda: [job.state for job in twin.jobs()].count("RUNNING") == 3 or None,
+        "three of four jobs run, one for each slice",
+        lambda: str(twin.jobs()),
+    )
+
+
+def test_a_job_of_one_cpu_has_a_whole_core(twin: Twin) -> None:
+    twin.clear()
+    user = next(it for it in twin.cluster.users.values())
+    twin.submit([Ask(user.name, ("-c", "1", "--mem=1G", "-p", "red"))])
+    jobs = until(
+        lambda: jobs if (jobs := twin.jobs()) and jobs[0].state == "RUNNING" else None,
+        "the job runs",
+        lambda: str(twin.jobs()),
+    )
+    assert jobs[0].cpus == 2

@@ -1,0 +1,164 @@
+"""Limits and times as slurmctld takes them: refused at once, held back at a second step, given where none is asked."""
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from inventories import SMALL, changed
+from pace import until
+
+from gpupool.rehearsal.run import rehearse
+from gpupool.rehearsal.twin import Ask, Job, Refusal, Twin, compiled
+from gpupool.rehearsal.twin import container as twin_container
+
+PLACES = """
+  - {name: gpus, nodes: "@compute", max_time: 1d, without_gpu: refuse}
+  - {name: either, nodes: "@compute", max_time: 1d, without_gpu: all}
+  - {name: large, nodes: "@compute", max_time: 1d, limits: {per_job_least: {gpu: 4}}}
+"""
+SAID = (
+    ("gid: 5001", "gid: 5001, limits: {per_user: {submitted: 20}}"),
+    ("{default: true}", "{default: true}\n  short: {max_wall: 2h}"),
+    ("tier: 10\n", "tier: 10\n    default_time: 1h\n"),
+    ("\nscheduler: {", f"{PLACES}\nscheduler: {{"),
+)
+NO_QOS = ("qos:\n  normal: {default: true}\n", "")
+WAIT = ("scheduler: {", "scheduler: {over_limit: wait, ")
+OVER = ("-p", "all", "-N", "2", "--gpus-per-node=6", "--mem=10M")  # red has 10
+
+
+@pytest.fixture(scope="module")
+def apart() -> Iterator[None]:
+    """Twins of a name of their own: others come and go in other processes meanwhile."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GPUPOOL_TWIN_PREFIX", f"{twin_container.prefix()}-{os.getpid()}")
+        yield
+
+
+@pytest.fixture(scope="module")
+def twin(apart: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
+    with Twin.start(changed(SMALL, tmp_path_factory.mktemp("limits"), *SAID)) as twin:
+        yield twin
+
+
+@pytest.fixture
+def idle(twin: Twin) -> Twin:
+    twin.clear()
+    return twin
+
+
+def _ask(twin: Twin, *options: str) -> str | Refusal:
+    [answer] = twin.submit([Ask("ann", ("--mem=10M", *options))])
+    return answer
+
+
+def _job(twin: Twin, number: str | Refusal) -> Job | None:
+    return next((job for job in twin.jobs() if job.array == number), None)
+
+
+def _waits(twin: Twin, number: str | Refusal, *reasons: str) -> bool:
+    job = until(lambda: _decided(twin, number), "the job runs or has a reason", lambda: str(twin.jobs()))
+    return bool(job.state == "PENDING" and job.reason.startswith(reasons))
+
+
+def _decided(twin: Twin, number: str | Refusal) -> Job | None:
+    job = _job(twin, number)
+    return job if job and (job.state != "PENDING" or job.reason.startswith(("QOS", "Assoc"))) else None
+
+
+def test_a_job_above_its_labs_cap_is_refused(idle: Twin) -> None:
+    assert isinstance(_ask(idle, *OVER), Refusal)
+
+
+@pytest.mark.parametrize("inventory", ["waits", "no_qos"])
+def test_whether_it_is_refused_is_said_for_all(apart: None, tmp_path: Path, inventory: str) -> None:
+    change = {"waits": WAIT, "no_qos": NO_QOS}[inventory]
+    with Twin.start(changed(SMALL, tmp_path, change)) as twin:
+        answer = _ask(twin, *OVER)
+        if inventory == "no_qos":
+            assert isinstance(answer, Refusal), "Slurm's own QoS refuses, too"
+        else:
+            assert _waits(twin, answer, "AssocGrpGRES")
+
+
+@pytest.mark.parametrize(
+    "form", ["--gpus=4", "--gres=gpu:4", "--gpus-per-node=4", "-n 4 --gpus-per-task=1", "-N 2 --gpus-per-node=2"]
+)
+def test_every_form_of_the_least_is_taken(idle: Twin, form: str) -> None:
+    assert isinstance(_ask(idle, "-p", "large", *form.split()), str)
+    assert isinstance(_ask(idle, "-p", "gpus", *form.split()), str)
+
+
+@pytest.mark.parametrize("form", ["", "--gpus=3", "--gres=gpu:3", "-n 3 --gpus-per-task=1", "--array=1-4 --gpus=1"])
+def test_a_job_with_less_than_the_least_is_refused(idle: Twin, form: str) -> None:
+    assert isinstance(_ask(idle, "-p", "large", *form.split()), Refusal)
+
+
+def test_a_pending_job_cannot_be_changed_to_less(idle: Twin) -> None:
+    number = _ask(idle, "-p", "large", "--gres=gpu:4", "--hold")
+    idle.run(f"runuser -u ann -- scontrol update JobId={number} TresPerNode=gres/gpu:1")
+    idle.run(f"runuser -u ann -- scontrol release {number}")
+    job = until(lambda: _decided(idle, number), "the job runs or waits for its least", lambda: str(idle.jobs()))
+    assert job.state == "PENDING" or job.gpus >= 4, "either it was not changed, or it does not run"
+
+
+def test_a_job_without_gpus_is_refused_or_goes_elsewhere(idle: Twin) -> None:
+    refused = _ask(idle, "-p", "gpus")
+    assert isinstance(refused, Refusal)
+    assert "is for jobs with GPUs" in refused.message
+    sent = _job(idle, _ask(idle, "-p", "either"))
+    assert sent is not None
+    assert sent.partition == "all"
+
+
+def test_a_job_without_gpus_does_not_get_there_by_a_change(idle: Twin) -> None:
+    number = _ask(idle, "-p", "all", "--hold")
+    assert idle.run(f"runuser -u ann -- scontrol update JobId={number} Partition=gpus").code
+    job = _job(idle, number)
+    assert job is not None
+    assert job.partition == "all"
+
+
+@pytest.mark.parametrize(
+    ("options", "limit"),
+    [
+        (("-p", "red"), "01:00:00"),
+        (("-p", "red", "--qos=short"), "01:00:00"),
+        (("-p", "red", "--time=90"), "01:30:00"),
+        (("-p", "all", "--qos=short"), "02:00:00"),
+    ],
+)
+def test_a_job_without_a_time_has_the_default(idle: Twin, options: tuple[str, ...], limit: str) -> None:
+    number = _ask(idle, *options, "--hold")
+    shown = idle.run(f"scontrol -o show job {number}").out
+    assert re.findall(r" TimeLimit=(\S+)", shown) == [limit], shown
+
+
+def test_submitted_jobs_count_with_every_task_of_an_array(idle: Twin) -> None:
+    assert isinstance(_ask(idle, "-p", "all", "--hold", "--array=1-21"), Refusal)
+    assert isinstance(_ask(idle, "-p", "all", "--hold", "--array=1-20"), str)
+    assert isinstance(_ask(idle, "-p", "red", "--hold"), Refusal)
+
+
+def _outcomes(twin: Twin) -> dict[str, str]:
+    done = rehearse(twin, twin.cluster, only={"least", "walls"})
+    return {it.promise: it.outcome for it in done.findings}
+
+
+def test_a_rehearsal_finds_the_least_and_the_times_kept(idle: Twin) -> None:
+    assert _outcomes(idle) == {"least": "kept", "walls": "kept"}
+
+
+def test_a_rehearsal_finds_a_least_and_a_time_that_are_not_there(apart: None, tmp_path: Path) -> None:
+    cluster = changed(SMALL, tmp_path, *SAID)
+    wanted = compiled(cluster)
+    conf = wanted.files["/etc/slurm/slurm.conf"]
+    files = {
+        **wanted.files,
+        "/etc/slurm/slurm.conf": re.sub(r" QOS=partition-\w+| DefaultTime=\d+|JobSubmitPlugins=lua", "", conf),
+    }
+    with Twin.start(cluster, replace(wanted, files=files)) as twin:
+        assert _outcomes(twin) == {"least": "broken", "walls": "broken"}
