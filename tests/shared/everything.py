@@ -18,10 +18,25 @@ def everything(folder: Path) -> dict[str, Any]:
     del data["accounts"][1]["limits"]["group"]["mem"]
     del data["scheduler"]["default_memory"]["per_node"]
     del data["slurm"]["exact_accounting"]  # caps of accounts that another system makes are not known
-    uncapped = [it["name"] for it in data["accounts"] if it["kind"] != "lab"]
+    # each lab owns in another form: GPUs of types, and a node
+    del data["accounts"][0]["contributed_gpus"], data["accounts"][1]["contributed_gpus"]
+    data["accounts"][0]["owns"] = {"a40": 2, "rtx_6000": 2}
+    data["accounts"].insert(2, {"name": "node-lab", "kind": "lab", "gid": 5099, "owns": "rtx-02"})
+    del data["accounts"][1]["limits"]["group"]["gpus"]
+    for partition in data["partitions"]:
+        if not partition.get("preemptable"):
+            partition["nodes"] = "@compute!rtx-02"
+        if "for_each" in partition:
+            partition["for_each"] = "project"
+    climate = next(it for it in data["accounts"] if it["name"] == "climate")
+    climate.setdefault("limits", {}).setdefault("group", {})["gpu"] = 0
+    uncapped = [it["name"] for it in data["accounts"] if it["kind"] != "lab" or it["name"] == "node-lab"]
     for partition in data["partitions"]:
         if "allow_accounts" not in partition:
             partition |= {"deny_accounts": uncapped, "lift": ["per_user"], "tier": 80}
+    data["partitions"].append(
+        {"name": "node", "nodes": "rtx-02", "max_time": "1d", "tier": 80, "allow_accounts": ["node-lab"]}
+    )
     data["cluster"] |= {"src": "L1", "inferred": ["name"]}
     data["examples"] = ["job.sh"]
     data["slurm"] |= {"state": "/srv/slurm"}
