@@ -9,7 +9,7 @@ from gpupool.cluster.schema.machines import GpuType, NodeEntry
 
 _NVIDIA = re.compile(r"/dev/nvidia([0-9]+)")
 _SLICES = 7  # compute slices of a GPU that can be divided
-#: https://docs.kernel.org/gpu/drm-uapi.html: the first render node
+#: The kernel numbers render nodes from here on: its page on DRM, "Render nodes".
 _FIRST_RENDER_NODE = 128
 
 

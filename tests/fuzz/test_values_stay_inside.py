@@ -94,6 +94,8 @@ def fields(annotation: Any, name: str, value: Any = STEP, path: tuple[str | int,
                 yield from fields(field.annotation, f"{annotation.__name__}.{key}", value[said], (*path, said))
     elif annotation is str and (not there or isinstance(value, str)):
         yield Spot(name, path, False, value if there else "")
+    elif origin is dict and there and not isinstance(value, dict):
+        return  # a field that takes a word as well
     elif origin is dict:
         if any(True for _ in fields(arguments[0], name)):
             yield from (
