@@ -84,9 +84,7 @@ def _partition(cluster: Cluster, site: Site, places: Mapping[Path, Place], name:
     gpus = sum(cluster.nodes[it].gpu_count for it in partition.nodes)
     cpus = sum(cluster.nodes[it].cpus for it in partition.nodes)
     yield Value("has", f"{len(partition.nodes)} nodes, {gpus} GPUs, {cpus} CPUs", _nearest((*path, "nodes"), places))
-    admitted = [
-        it for it in cluster.accounts if site.admits(entry, it) and (account in (None, it) or not entry.allow_accounts)
-    ]
+    admitted = [it for it in cluster.accounts if _admitted(cluster, name, it)]
     key = next((it for it in ("allow_accounts", "deny_accounts") if (*path, it) in places), None)
     yield Value("accounts", _list(admitted), _nearest((*path, key), places) if key else None)
 
