@@ -43,8 +43,9 @@ def entity_of(cluster: Cluster, user: User, day: date) -> dict[str, Any]:
             account: {
                 **_qos_of(cluster, user, day, account),
                 **_each_users(cluster.accounts[account].limits),
-                # with 0 nothing can be submitted; what was before goes on, and so does the account of it
-                "MaxSubmit": 0 if user.ended_on(day) else cluster.scheduler.max_submitted_jobs,
+                "MaxSubmit": cluster.scheduler.max_submitted_jobs,
+                # what was submitted before goes on. Not MaxSubmit: a QoS's limit takes the place of that
+                **({"GrpSubmit": 0} if user.ended_on(day) else {}),
             }
             for account in user.accounts
         },
@@ -155,7 +156,7 @@ def _less_exact(cluster: Cluster, wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def _most(user: User, values: dict[str, Any]) -> dict[str, Any]:
-    return {"MaxSubmit": values["MaxSubmit"]} if user.until else {}
+    return {"GrpSubmit": values.get("GrpSubmit")} if user.until else {}
 
 
 def _wall(seconds: int | None) -> str | None:

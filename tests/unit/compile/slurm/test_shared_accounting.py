@@ -34,7 +34,7 @@ def test_of_its_users_only_what_is_said_is_set(tmp_path: Path) -> None:
 def test_who_had_an_end_of_access_may_submit_again(tmp_path: Path) -> None:
     until = ("account: red}", "account: red, accounts: [blue], until: 2030-01-31}")
     ann = entities(small(tmp_path, OPEN, until), date(2030, 1, 1))["users"]["ann"]["accounts"]
-    assert ann["blue"]["MaxSubmit"] is None
+    assert ann["blue"]["GrpSubmit"] is None
 
 
 def test_of_a_whole_cluster_nothing_is_taken_away(tmp_path: Path) -> None:
