@@ -3,7 +3,7 @@
 import typer
 
 from gpupool import __version__
-from gpupool.cli import apply, check, init, password, plan, rehearse, render, schema, storage, testbed, verify
+from gpupool.cli import apply, check, explain, init, password, plan, rehearse, render, schema, storage, testbed, verify
 
 app = typer.Typer(
     help="One inventory of nodes, labs and storage becomes a running, pooled GPU cluster on Slurm.",
@@ -11,6 +11,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("check")(check.command)
+app.command("explain")(explain.command)
 app.command("render")(render.command)
 app.command("plan")(plan.command)
 app.command("apply")(apply.command)

@@ -1,9 +1,9 @@
 """Inventory text to a Cluster, or every complaint about it at once."""
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from gpupool.cluster.build import build
 from gpupool.cluster.change import lay
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import BadInventoryError, Complaint, Located, Place, locate
+from gpupool.cluster.complaints import Path as Step
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.node_table import expand_all
 from gpupool.cluster.shape import MISSING, validated, without
@@ -21,10 +22,15 @@ from gpupool.cluster.text import read
 
 @dataclass(frozen=True)
 class Loaded:
-    """What became of an inventory: a Cluster unless there are errors, and everything to say about it."""
+    """What became of an inventory: a Cluster unless there are errors, and everything to say about it.
+
+    With a Cluster also the Site it was built from, and the line of each key.
+    """
 
     cluster: Cluster | None
     complaints: list[Located]
+    site: Site | None = None
+    places: Mapping[Step, Place] = field(default_factory=dict)
 
     @property
     def errors(self) -> list[Located]:
@@ -73,7 +79,7 @@ def examine(inventory: Path, change: Path | None = None) -> Loaded:
     rules = checks.CHECKS if node_table.whole else checks.NAMES  # without some of the nodes no sum is right
     located = locate(complaints + checks.complaints(site, rules), text.places, here)
     loaded = Loaded(None, located)
-    return loaded if loaded.errors else Loaded(build(site), located)
+    return loaded if loaded.errors else Loaded(build(site), located, site, text.places)
 
 
 def _names_apart(data: dict[str, Any], complaints: list[Complaint]) -> Iterator[Complaint]:

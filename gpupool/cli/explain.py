@@ -1,0 +1,70 @@
+"""`gpupool explain`: what holds for a node, a partition or an account, and where it is written."""
+
+from typing import Annotated
+
+import typer
+
+from gpupool.cli import complete
+from gpupool.cli.screen import Inventory, Json, With, print_json, stdout
+from gpupool.cluster.complaints import BadInventoryError
+from gpupool.cluster.explain import Explained, Value, explain, names
+from gpupool.cluster.load import examine
+from gpupool.cluster.near import misspelt
+from gpupool.errors import UsageError
+
+
+def command(
+    inventory: Inventory,
+    name: Annotated[
+        str,
+        typer.Argument(help="A node, a partition or an account.", show_default=False, autocompletion=complete.node),
+    ],
+    key: Annotated[str | None, typer.Argument(help="Only this key, such as max_time.", show_default=False)] = None,
+    change: With = None,
+    as_json: Json = False,
+) -> None:
+    """Say what holds for a node, a partition or an account, and from which line of the inventory each value comes."""
+    loaded = examine(inventory, change)
+    if loaded.cluster is None:
+        raise BadInventoryError(loaded.errors)
+    found = explain(loaded, name)
+    if not found:
+        raise UsageError(f"there is no node, partition or account {name!r}{_hint(name, names(loaded))}")
+    chosen = [(it, [value for value in it.values if key is None or _is(value, key)]) for it in found]
+    if key is not None and not any(values for _, values in chosen):
+        keys = [value.key for it in found for value in it.values]
+        raise UsageError(f"{name} has no key {key!r} that says anything{_hint(key, keys)}")
+    if as_json:
+        print_json([_as_dict(it, values) for it, values in chosen])
+        return
+    for it, values in chosen:
+        if key is None:
+            stdout.print(f"{it.what} {it.name}", style="bold")
+        width = max((len(value.key) for value in values), default=0)
+        for value in values:
+            stdout.print(f"  {value.key:{width}}  {value.value}  ({value.place or 'default'})")
+
+
+def _is(value: Value, key: str) -> bool:
+    return value.key == key or value.key.startswith(f"{key}.")
+
+
+def _hint(word: str, known: list[str]) -> str:
+    near = misspelt(word, known)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def _as_dict(it: Explained, values: list[Value]) -> dict[str, object]:
+    return {
+        "what": it.what,
+        "name": it.name,
+        "values": [
+            {
+                "key": value.key,
+                "value": value.value,
+                "file": value.place.file if value.place else None,
+                "line": value.place.line if value.place else None,
+            }
+            for value in values
+        ],
+    }

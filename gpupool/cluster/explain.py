@@ -1,0 +1,183 @@
+"""What holds for a node, a partition or an account, and from which line of the inventory each value comes."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Path, Place
+from gpupool.cluster.load import Loaded
+from gpupool.cluster.model import Account, Cluster
+from gpupool.cluster.units import format_duration, format_size
+
+_SOURCES = ("src", "inferred")  # for people, and of no effect
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value by its key; `place` is the line it comes from, None for a default."""
+
+    key: str
+    value: str
+    place: Place | None
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A thing of the inventory, `what` it is, and all that holds for it."""
+
+    what: str
+    name: str
+    values: tuple[Value, ...]
+
+
+def explain(loaded: Loaded, name: str) -> list[Explained]:
+    """Return each thing of this name: a node, a partition, an account; none where there is none."""
+    if loaded.cluster is None or loaded.site is None:
+        return []
+    found = []
+    for what, known, of in (
+        ("node", loaded.cluster.nodes, _node),
+        ("partition", loaded.cluster.partitions, _partition),
+        ("account", loaded.cluster.accounts, _account),
+    ):
+        if name in known:
+            found.append(Explained(what, name, tuple(of(loaded.cluster, loaded.site, loaded.places, name))))
+    return found
+
+
+def names(loaded: Loaded) -> list[str]:
+    """Return all names that can be explained."""
+    cluster = loaded.cluster
+    return [*cluster.nodes, *cluster.partitions, *cluster.accounts] if cluster else []
+
+
+def _node(cluster: Cluster, site: Site, places: Mapping[Path, Place], name: str) -> Iterator[Value]:
+    node, expanded = cluster.nodes[name], site.node_table.by_name[name]
+    entry, path = expanded.entry, expanded.path
+    own = {"name": name, **({"address": node.address} if node.address else {})}
+    yield from _entry(entry, path, places, own)
+    shape = site.inventory.hardware.get(entry.hardware or "")
+    if shape is not None:
+        yield from _entry(shape, ("hardware", str(entry.hardware)), places, {}, "hardware.")
+        reserve = _nearest(("slurm", "memory_reserve"), places) if "slurm" in site.inventory.model_fields_set else None
+        yield Value("RealMemory", f"{node.memory}M", reserve)
+    if node.features:
+        yield Value("Feature", ", ".join(node.features), _nearest((*path, "features"), places))
+    for at, partition in site.partitions():
+        for each, _ in site.partition_names(partition):
+            if name in site.nodes_of(partition.nodes):
+                yield Value("partition", each, _nearest((*at, "nodes"), places))
+
+
+def _partition(cluster: Cluster, site: Site, places: Mapping[Path, Place], name: str) -> Iterator[Value]:
+    partition = cluster.partitions[name]
+    path, entry, account = next(
+        (path, entry, account)
+        for path, entry in site.partitions()
+        for each, account in site.partition_names(entry)
+        if each == name
+    )
+    yield from _entry(entry, path, places, {"name": name}, account=account)
+    gpus = sum(cluster.nodes[it].gpu_count for it in partition.nodes)
+    cpus = sum(cluster.nodes[it].cpus for it in partition.nodes)
+    yield Value("has", f"{len(partition.nodes)} nodes, {gpus} GPUs, {cpus} CPUs", _nearest((*path, "nodes"), places))
+    admitted = [it for it in cluster.accounts if _admitted(cluster, name, it)]
+    key = next((it for it in ("allow_accounts", "deny_accounts") if (*path, it) in places), None)
+    yield Value("accounts", _list(admitted), _nearest((*path, key), places) if key else None)
+
+
+def _account(cluster: Cluster, site: Site, places: Mapping[Path, Place], name: str) -> Iterator[Value]:
+    account = cluster.accounts[name]
+    index, entry = next((index, it) for index, it in enumerate(site.inventory.accounts) if it.name == name)
+    path: Path = ("accounts", index)
+    yield from _entry(entry, path, places, {})
+    yield from _cap(account, path, places)
+    if own := cluster.qos_of(name):
+        yield Value("default QoS", own, _nearest(("qos", own, "default_for"), places))
+    elif default := next((it for it, qos in cluster.qos.items() if qos.default), None):
+        yield Value("default QoS", default, _nearest(("qos", default, "default"), places))
+    above = account.parent
+    while above in cluster.accounts:
+        at = next(index for index, it in enumerate(site.inventory.accounts) if it.name == above)
+        for value in _entry(
+            site.inventory.accounts[at].limits, ("accounts", at, "limits"), places, {}, f"{above}.limits."
+        ):
+            if value.place is not None:
+                yield value
+        above = cluster.accounts[above].parent
+    members = [it for it in cluster.users.values() if name in it.accounts]
+    yield Value("members", str(len(members)), places.get((*path, "members")))
+    for at_path, partition in site.partitions():
+        for each, _ in site.partition_names(partition):
+            if name in cluster.accounts and _admitted(cluster, each, name):
+                key = "allow_accounts" if partition.allow_accounts else "name"
+                yield Value("partition", each, _nearest((*at_path, key), places))
+
+
+def _admitted(cluster: Cluster, partition: str, account: str) -> bool:
+    entry, line = cluster.partitions[partition], cluster.line_of(account)
+    if entry.allow_accounts:
+        return not line.isdisjoint(entry.allow_accounts)
+    return line.isdisjoint(entry.deny_accounts)
+
+
+def _cap(account: Account, path: Path, places: Mapping[Path, Place]) -> Iterator[Value]:
+    """Yield what a lab may use in all: its cap, and its share of CPUs and memory."""
+    if account.kind != "lab":
+        return
+    yield Value("cap", f"{account.limits.group.gpu} GPUs", _nearest((*path, "contributed_gpus"), places))
+    for key, shown in (("cpu", str), ("mem", format_size)):
+        most = getattr(account.limits.group, key)
+        if most is not None and (*path, "limits", "group", key) not in places:
+            yield Value(f"share.{key}", shown(most), _nearest(("scheduler", "lab_share", key), places))
+
+
+def _entry(
+    entry: BaseModel,
+    path: Path,
+    places: Mapping[Path, Place],
+    instead: Mapping[str, str],
+    prefix: str = "",
+    account: str | None = None,
+) -> Iterator[Value]:
+    """Yield each value of an entry, and of the entries in it; what is not said and empty by default is left out."""
+    for name, field in type(entry).model_fields.items():
+        key, value = field.alias or name, getattr(entry, name)
+        here = (*path, key)
+        if key in _SOURCES or (here not in places and value in (None, (), {}, False)):
+            continue
+        if isinstance(value, BaseModel):
+            yield from _entry(value, here, places, {}, f"{prefix}{key}.")
+        else:
+            shown = instead.get(key) or _shown(key, value)
+            yield Value(f"{prefix}{key}", shown.replace("{account}", account or "{account}"), places.get(here))
+
+
+_SIZES = ("memory", "mem", "capacity")
+_TIMES = ("max_time", "grace", "wall")
+
+
+def _shown(key: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) and key in _SIZES:
+        return format_size(value)
+    if isinstance(value, int) and key in _TIMES:
+        return format_duration(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{each}: {_shown(each, its)}" for each, its in value.items())
+    return _list(value) if isinstance(value, tuple) else str(value)
+
+
+def _list(values: Any) -> str:
+    return ", ".join(map(str, values)) or "none"
+
+
+def _nearest(path: Path, places: Mapping[Path, Place]) -> Place | None:
+    """Return the line of a key, or of what is around it."""
+    while path and path not in places:
+        path = path[:-1]
+    return places.get(path)

@@ -1,0 +1,62 @@
+"""`gpupool explain`: each value with the line that it comes from."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from inventories import SMALL
+
+
+def values(said: Any) -> dict[str, tuple[str, int | None]]:
+    (one,) = json.loads(said.out)
+    return {it["key"]: (it["value"], it["line"]) for it in one["values"]}
+
+
+def test_a_node_has_its_entry_its_hardware_and_what_slurm_is_told(gpupool: Callable[..., Any]) -> None:
+    found = values(gpupool("explain", SMALL, "gpu-2", "--json"))
+    assert found["address"] == ("10.90.2.2", 9)
+    assert found["gpus"] == ("a40: 8", 9)
+    assert found["hardware.cpus"] == ("64", 6)
+    assert found["RealMemory"] == ("508559M", None)
+
+
+def test_a_partition_has_defaults_that_are_no_line(gpupool: Callable[..., Any]) -> None:
+    found = values(gpupool("explain", SMALL, "all", "--json"))
+    assert found["max_time"] == ("2d", 20)
+    assert found["tier"] == ("1", None)
+    assert found["has"] == ("2 nodes, 16 GPUs, 128 CPUs", 19)
+    assert found["accounts"] == ("red, blue", None)
+
+
+def test_a_name_of_an_account_and_a_partition_is_both(gpupool: Callable[..., Any]) -> None:
+    said = gpupool("explain", SMALL, "red")
+    assert (said.code, [it for it in said.out.splitlines() if not it.startswith(" ")]) == (
+        0,
+        ["partition red", "account red"],
+    )
+    assert any("cap" in it and "10 GPUs" in it and "inventory.yml:11)" in it for it in said.out.splitlines())
+
+
+def test_one_key_is_one_line(gpupool: Callable[..., Any]) -> None:
+    said = gpupool("explain", SMALL, "all", "max_time")
+    assert said.out.splitlines() == [f"  max_time  2d  ({SMALL}/inventory.yml:20)"]
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["gpu-3"], "there is no node, partition or account 'gpu-3' (did you mean gpu-1?)"),
+        (["all", "max_tme"], "all has no key 'max_tme' that says anything (did you mean max_time?)"),
+    ],
+)
+def test_what_is_not_there_is_said(gpupool: Callable[..., Any], words: list[str], error: str) -> None:
+    said = gpupool("explain", SMALL, *words)
+    assert (said.code, said.out, said.err.strip()) == (2, "", error)
+
+
+def test_an_inventory_with_errors_explains_nothing(gpupool: Callable[..., Any], tmp_path: Any) -> None:
+    (tmp_path / "x.yml").write_text("schema: 2\n")
+    said = gpupool("explain", tmp_path, "all")
+    assert said.code == 2
+    assert "x.yml:1: schema" in said.err
