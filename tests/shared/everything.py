@@ -22,7 +22,7 @@ def everything(folder: Path) -> dict[str, Any]:
     del data["accounts"][0]["contributed_gpus"], data["accounts"][1]["contributed_gpus"]
     data["accounts"][0]["owns"] = {"a40": 2, "rtx_6000": 2}
     data["accounts"].insert(2, {"name": "node-lab", "kind": "lab", "gid": 5099, "owns": "rtx-02"})
-    del data["accounts"][1]["limits"]["group"]["gpus"]
+    data["accounts"][1]["limits"]["per_job"]["gpus"] = data["accounts"][1]["limits"]["group"].pop("gpus")
     for partition in data["partitions"]:
         if not partition.get("preemptable"):
             partition["nodes"] = "@compute!rtx-02"

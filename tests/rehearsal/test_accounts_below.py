@@ -1,0 +1,33 @@
+"""Whom a partition's accounts let in: from Slurm 24.11 on what is said of an account holds for those below it."""
+
+import os
+from pathlib import Path
+
+import pytest
+from inventories import SMALL, changed
+
+from gpupool.rehearsal.twin import Ask, Refusal, Twin, Version, compiled, of_version
+from gpupool.rehearsal.twin import container as twin_container
+
+SAID = (
+    ("users:\n", "  - {name: guests, kind: group, limits: {group: {gpu: 0}}}\n"
+     "  - {name: phd, kind: group, parent: guests}\nusers:\n  - {name: bob, uid: 20002, account: phd}\n"),
+    ("partitions:\n", "partitions:\n  - {name: ours, nodes: '@compute', max_time: 1d, allow_accounts: [guests]}\n"
+     "  - {name: theirs, nodes: '@compute', max_time: 1d, deny_accounts: [guests]}\n"),
+)  # fmt: skip
+
+
+@pytest.fixture
+def apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GPUPOOL_TWIN_PREFIX", f"{twin_container.prefix()}-{os.getpid()}")
+
+
+@pytest.mark.parametrize(("version", "holds_below"), [("22.05", False), ("24.11", True)])
+def test_what_is_said_of_an_account_holds_for_those_below(
+    apart: None, tmp_path: Path, version: Version, holds_below: bool
+) -> None:
+    cluster = of_version(changed(SMALL, tmp_path, *SAID), version)
+    with Twin.start(cluster, compiled(cluster), version) as twin:
+        ours, theirs = twin.submit([Ask("bob", ("-p", it, "--mem=10M")) for it in ("ours", "theirs")])
+    assert isinstance(ours, Refusal) is not holds_below, ours
+    assert isinstance(theirs, Refusal) is holds_below, theirs
