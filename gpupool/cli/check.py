@@ -9,6 +9,7 @@ from gpupool.cluster.model import Cluster
 from gpupool.rehearsal.scenarios.read import scenarios
 
 _STYLE = {"error": "red", "warning": "yellow", "info": "dim"}
+_ORDER = tuple(_STYLE)
 
 
 def command(inventory: Inventory, change: With = None, as_json: Json = False) -> None:
@@ -19,9 +20,9 @@ def command(inventory: Inventory, change: With = None, as_json: Json = False) ->
     if as_json:
         print_json({"ok": not errors, "complaints": [_as_dict(it) for it in complaints]})
     else:
-        for it in complaints:
+        stdout.print(_summary(errors, complaints, loaded.partial), style="red" if errors else "green")
+        for it in sorted(complaints, key=lambda it: _ORDER.index(it.complaint.severity)):
             stdout.print(str(it), style=_STYLE[it.complaint.severity])
-        stdout.print(_summary(errors, complaints), style="red" if errors else "green")
         if cluster := loaded.cluster:
             nodes, gpus = len(cluster.nodes), cluster.total_gpus
             cpus = sum(node.cpus for node in cluster.having("compute"))
@@ -41,10 +42,11 @@ def _of_site(inventory: Path, cluster: Cluster) -> list[Located]:
     return []
 
 
-def _summary(errors: list[Located], complaints: list[Located]) -> str:
+def _summary(errors: list[Located], complaints: list[Located], partial: bool) -> str:
     warnings = sum(it.complaint.severity == "warning" for it in complaints)
     first = f"{len(errors)} {'error' if len(errors) == 1 else 'errors'}" if errors else "no errors"
-    return f"{first}, {warnings} {'warning' if warnings == 1 else 'warnings'}"
+    more = " (there may be more once the errors are mended)" if partial else ""
+    return f"{first}, {warnings} {'warning' if warnings == 1 else 'warnings'}{more}"
 
 
 def _as_dict(located: Located) -> dict[str, object]:

@@ -51,8 +51,8 @@ class Located:
     def __str__(self) -> str:
         path = dotted(self.complaint.path)
         hint = f" ({self.complaint.hint})" if self.complaint.hint else ""
-        mark = "" if self.complaint.severity == "error" else f"{self.complaint.severity}: "
-        return f"{self.place}: {f'{path}: ' if path else ''}{mark}{self.complaint.message}{hint}"
+        where = f"{path}: " if path else ""
+        return f"{self.place}: {self.complaint.severity}: {where}{self.complaint.message}{hint}"
 
 
 def dotted(path: Path) -> str:

@@ -24,13 +24,14 @@ from gpupool.cluster.text import read
 class Loaded:
     """What became of an inventory: a Cluster unless there are errors, and everything to say about it.
 
-    With a Cluster also the Site it was built from, and the line of each key.
+    With a Cluster also the Site it was built from, and the line of each key. `partial`: some rules could not be tried.
     """
 
     cluster: Cluster | None
     complaints: list[Located]
     site: Site | None = None
     places: Mapping[Step, Place] = field(default_factory=dict)
+    partial: bool = False
 
     @property
     def errors(self) -> list[Located]:
@@ -71,14 +72,15 @@ def examine(inventory: Path, change: Path | None = None) -> Loaded:
         # what a file that cannot be read would have said is not missing
         complaints = [it for it in complaints if it.path[1:] or it.message != MISSING]
         located = [*text.located, *locate([*complaints, *_names_apart(text.data, complaints)], text.places, here)]
-        return Loaded(None, sorted(located, key=lambda it: (it.place.file, it.place.line)))
+        return Loaded(None, sorted(located, key=lambda it: (it.place.file, it.place.line)), partial=True)
     if shape is None:
-        return Loaded(None, locate([*complaints, *_names_apart(text.data, complaints)], text.places, here))
+        located = locate([*complaints, *_names_apart(text.data, complaints)], text.places, here)
+        return Loaded(None, located, partial=True)
     node_table, complaints = expand_all(shape)
     site = Site(shape, node_table, attached)
     rules = checks.CHECKS if node_table.whole else checks.NAMES  # without some of the nodes no sum is right
     located = locate(complaints + checks.complaints(site, rules), text.places, here)
-    loaded = Loaded(None, located)
+    loaded = Loaded(None, located, partial=not node_table.whole)
     return loaded if loaded.errors else Loaded(build(site), located, site, text.places)
 
 

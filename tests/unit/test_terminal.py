@@ -110,7 +110,7 @@ def test_verify_shows_reasons_as_they_are(gpupool: Callable[..., Any], monkeypat
 
 def test_a_line_number_is_no_emoji(gpupool: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "inv.yml").write_text("#\n" * 99 + "nope: 1\n")
-    assert "inv.yml:100: nope: unknown key" in gpupool("check", tmp_path).out
+    assert "inv.yml:100: error: nope: unknown key" in gpupool("check", tmp_path).out
 
 
 def test_no_command_has_a_console_that_reads_markup() -> None:

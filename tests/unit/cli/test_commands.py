@@ -27,7 +27,8 @@ FOLDERS = sorted(path.name for path in INVENTORY.iterdir())
 def test_check_counts_what_is_there(gpupool: Callable[..., Any]) -> None:
     said = gpupool("check", INVENTORY / "skynet")
     assert said.code == 0
-    assert said.out.splitlines()[-2:] == [
+    lines = said.out.splitlines()
+    assert [lines[0], lines[-1]] == [
         "no errors, 1 warning",
         "skynet: 52 nodes, 36 of them compute: 284 GPUs, 2056 CPUs; 14 labs, 19 partitions",
     ]
@@ -61,14 +62,14 @@ def test_check_reads_a_sites_own_promises(gpupool: Callable[..., Any], tmp_path:
     (site / "rehearsal" / "mine.yml").write_text(wrong)
     said = gpupool("check", site)
     assert said.code == 2
-    assert "mine.yml:4: steps[0].submit.user: there is no user u-visoin1" in said.out
+    assert "mine.yml:4: error: steps[0].submit.user: there is no user u-visoin1" in said.out
     assert "1 error" in said.out
     assert json.loads(gpupool("check", site, "--json").out)["ok"] is False
 
 
 def test_words_in_brackets_are_no_markup(gpupool: Callable[..., Any], tmp_path: Path) -> None:
     (tmp_path / "[red]x.yml").write_text("nodes: '[bold]'\n")
-    assert "[red]x.yml:1: nodes: must be a list, not '[bold]'" in gpupool("check", tmp_path).out
+    assert "[red]x.yml:1: error: nodes: must be a list, not '[bold]'" in gpupool("check", tmp_path).out
 
 
 def test_render_prints_a_nodes_files(gpupool: Callable[..., Any]) -> None:

@@ -59,4 +59,4 @@ def test_an_inventory_with_errors_explains_nothing(gpupool: Callable[..., Any], 
     (tmp_path / "x.yml").write_text("schema: 2\n")
     said = gpupool("explain", tmp_path, "all")
     assert said.code == 2
-    assert "x.yml:1: schema" in said.err
+    assert "x.yml:1: error: schema" in said.err

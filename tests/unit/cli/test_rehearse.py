@@ -179,7 +179,7 @@ def test_a_sites_own_promises_go_along(stage: Stage, gpupool: Callable[..., Any]
     [
         (["--only", "cpa"], "--only: there is no promise cpa (did you mean cap?)"),
         (["--only", "xyzzy"], "--only: there is no promise xyzzy (known: cap-nodes, cap-cpus, "),
-        (["--with", "nowhere.yml"], "nowhere.yml:1: cannot be read: No such file or directory"),
+        (["--with", "nowhere.yml"], "nowhere.yml:1: error: cannot be read: No such file or directory"),
     ],
 )
 def test_slips_are_exit_2_and_start_nothing(

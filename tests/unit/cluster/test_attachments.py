@@ -31,8 +31,8 @@ def test_a_file_that_cannot_be_put_is_named(inventory: Path) -> None:
     (inventory / "wiki" / "more").mkdir()
     complaints = [str(complaint).removeprefix(f"{inventory}/") for complaint in examine(inventory).complaints]
     assert complaints == [
-        "wiki/a b.html:1: cannot be read: its name has other characters than letters, digits, `_`, `.` and `-`",
-        "wiki/large.txt:1: cannot be read: too large, the maximum is 1 MB",
-        "wiki/logo.png:1: cannot be read: not UTF-8 text, invalid byte at offset 0",
-        "wiki/more:1: cannot be read: not a file",
+        "wiki/a b.html:1: error: cannot be read: its name has other characters than letters, digits, `_`, `.` and `-`",
+        "wiki/large.txt:1: error: cannot be read: too large, the maximum is 1 MB",
+        "wiki/logo.png:1: error: cannot be read: not UTF-8 text, invalid byte at offset 0",
+        "wiki/more:1: error: cannot be read: not a file",
     ]

@@ -81,43 +81,43 @@ def test_a_row_goes_by_its_written_name(skynet_with: Callable[[str], Any]) -> No
     [
         (
             "accounts:\n- {name: wu-lab, contributed_gpu: 8}\n",
-            "change.yml:2: accounts[12].contributed_gpu: unknown key (did you mean contributed_gpus?)",
+            "change.yml:2: error: accounts[12].contributed_gpu: unknown key (did you mean contributed_gpus?)",
         ),
         (
             "acounts: []\n",
-            "change.yml:1: acounts: unknown key (did you mean accounts?)",
+            "change.yml:1: error: acounts: unknown key (did you mean accounts?)",
         ),
         (
             "qos:\n  debug: {remove: false}\n",
-            "change.yml:2: qos.debug.remove: unknown key",
+            "change.yml:2: error: qos.debug.remove: unknown key",
         ),
         (
             "accounts:\n- {name: tail-lb, remove: true}\n",
-            "change.yml:2: accounts[0]: there is no tail-lb to remove (did you mean tail-lab?)",
+            "change.yml:2: error: accounts[0]: there is no tail-lb to remove (did you mean tail-lab?)",
         ),
         (
             "qos:\n  debig: {remove: true}\n",
-            "change.yml:2: qos.debig: there is no debig to remove (did you mean debug?)",
+            "change.yml:2: error: qos.debig: there is no debig to remove (did you mean debug?)",
         ),
         (
             "nodes:\n- {name: a40-03, remove: true}\n",
-            "change.yml:2: nodes[0]: there is no a40-03 to remove "
+            "change.yml:2: error: nodes[0]: there is no a40-03 to remove "
             "(it is part of the range a40-[01-04]; name the whole range)",
         ),
         (
             "partitions:\n- {name: user-overcap, remove: true, tier: 3}\n",
-            "change.yml:2: partitions[0]: user-overcap has `remove: true` and also tier (keep one or the other)",
+            "change.yml:2: error: partitions[0]: user-overcap has `remove: true` and also tier (keep one or the other)",
         ),
         (
             "accounts:\n- {kind: lab}\n",
-            "change.yml:2: accounts[0]: an entry of a change needs a name, and this one has none",
+            "change.yml:2: error: accounts[0]: an entry of a change needs a name, and this one has none",
         ),
         (
             "gpu_types: {h100: {models: [H100], memory: {remove: true}}}\n",
-            "change.yml:1: gpu_types.h100.memory: there is no memory to remove",
+            "change.yml:1: error: gpu_types.h100.memory: there is no memory to remove",
         ),
-        ("nodes: 3\n", "change.yml:1: nodes: must be a list, not 3 (write [item], or one `- ` line per item)"),
-        ("\tnodes: 3\n", "change.yml:1: tab in the indentation (YAML needs spaces)"),
+        ("nodes: 3\n", "change.yml:1: error: nodes: must be a list, not 3 (write [item], or one `- ` line per item)"),
+        ("\tnodes: 3\n", "change.yml:1: error: tab in the indentation (YAML needs spaces)"),
     ],
 )
 def test_mistakes_are_said_at_the_lines_of_the_change(
@@ -131,13 +131,13 @@ def test_mistakes_are_said_at_the_lines_of_the_change(
 def test_two_changes_of_one_entry_are_a_slip(skynet_with: Callable[[str], Any]) -> None:
     loaded = skynet_with("accounts:\n- {name: wu-lab, fairshare: 1}\n- {name: wu-lab, fairshare: 2}\n")
     (said,) = _said(loaded)
-    assert said == "change.yml:3: accounts[1]: wu-lab is defined twice; first at change.yml:2 (keep one)"
+    assert said == "change.yml:3: error: accounts[1]: wu-lab is defined twice; first at change.yml:2 (keep one)"
 
 
 def test_a_change_that_is_not_there(gpupool: Callable[..., Any], tmp_path: Path) -> None:
     said = gpupool("check", SKYNET, "--with", tmp_path / "none.yml")
     assert said.code == 2
-    assert f"{tmp_path}/none.yml:1: cannot be read: No such file or directory" in said.out
+    assert f"{tmp_path}/none.yml:1: error: cannot be read: No such file or directory" in said.out
 
 
 def test_check_tells_of_the_changed_cluster(gpupool: Callable[..., Any]) -> None:

@@ -28,7 +28,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.yml")
     (tmp_path / "b.yml").symlink_to("/dev/zero")
     lines = [str(it).removeprefix(f"{tmp_path}/") for it in examine(tmp_path).complaints]
-    assert lines == [f"{name}.yml:1: cannot be read: a device or a pipe, not a file" for name in "ab"]
+    assert lines == [f"{name}.yml:1: error: cannot be read: a device or a pipe, not a file" for name in "ab"]
     assert len(examine(tmp_path / "a.yml").errors) == 1
 
 
@@ -54,7 +54,7 @@ def test_brackets_in_strings_are_not_counted(said: Callable[[str], list[str]]) -
 
 def test_depth_is_counted_over_blocks_and_brackets(said: Callable[[str], list[str]]) -> None:
     deep = "".join(f"{' ' * n}k{n}:\n" for n in range(30)) + " " * 30 + "[" * 30 + "]" * 30
-    assert said(deep)[0].startswith("x.yml:31: nested too deeply")
+    assert said(deep)[0].startswith("x.yml:31: error: nested too deeply")
 
 
 def test_too_many_keys_are_refused_before_they_are_kept(
@@ -75,7 +75,7 @@ def test_too_many_keys_are_refused_before_they_are_kept(
 )
 def test_a_tag_is_not_passed_over(value: str, tag: str, said: Callable[[str], list[str]]) -> None:
     assert said(f"{SMALL}examples: {value}\n") == [
-        f"x.yml:{len(SMALL.splitlines()) + 1}: {tag} is a YAML tag, which inventories do not use (remove it)"
+        f"x.yml:{len(SMALL.splitlines()) + 1}: error: {tag} is a YAML tag, which inventories do not use (remove it)"
     ]
 
 

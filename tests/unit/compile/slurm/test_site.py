@@ -114,12 +114,12 @@ def test_what_slurm_could_not_have_is_named_with_its_line(tmp_path: Path) -> Non
     (folder / "slurm" / "topology.conf").symlink_to(tmp_path / "secret")
     said = [str(it).removeprefix(f"{folder}/slurm/") for it in examine(folder).complaints]
     assert [line.split(" (")[0] for line in said] == [
-        "epilog-b:1: contains '\\r'",
-        "job_submit.lua:1: its last line does not end",
-        "plugstack.conf:2: is not `required PLUGIN` or `optional PLUGIN`",
-        "prolog-a:1: does not begin with the program that reads it",
-        "slurm.conf:1: gpupool knows no file of this name",
-        "topology.conf:1: cannot be read: a link to a file outside the inventory",
+        "epilog-b:1: error: contains '\\r'",
+        "job_submit.lua:1: error: its last line does not end",
+        "plugstack.conf:2: error: is not `required PLUGIN` or `optional PLUGIN`",
+        "prolog-a:1: error: does not begin with the program that reads it",
+        "slurm.conf:1: error: gpupool knows no file of this name",
+        "topology.conf:1: error: cannot be read: a link to a file outside the inventory",
     ]
 
 
