@@ -3,7 +3,8 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import get_args
@@ -67,10 +68,14 @@ def _count(bracket: str) -> int:
 
 @dataclass(frozen=True)
 class NodeTable:
-    """All nodes of an inventory, once; not `whole` when some could not be written out."""
+    """All nodes of an inventory, once; not `whole` when some could not be written out.
+
+    `named` are the inventory's own groups, each a selector of roles, GPU types, hardware, features and names.
+    """
 
     nodes: Sequence[ExpandedNode]
     whole: bool = True
+    named: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def by_name(self) -> Mapping[str, ExpandedNode]:
@@ -82,6 +87,7 @@ class NodeTable:
         roles: dict[str, list[str]] = {role: [] for role in get_args(Role)}
         gpus: dict[str, list[str]] = {}
         hardware: dict[str, list[str]] = {}
+        features: dict[str, list[str]] = {}
         for node in self.nodes:
             for role in node.entry.roles:
                 roles[role].append(node.name)
@@ -89,7 +95,21 @@ class NodeTable:
                 gpus.setdefault(gpu, []).append(node.name)
             if node.entry.hardware:
                 hardware.setdefault(node.entry.hardware, []).append(node.name)
-        return {"role": roles, "gpu": gpus, "hardware": hardware}
+            for feature in node.entry.features:
+                features.setdefault(feature, []).append(node.name)
+        kinds = {"role": roles, "gpu": gpus, "hardware": hardware, "feature": features}
+        return {**kinds, "group": dict(self._own_groups())} if self.named else kinds
+
+    def _own_groups(self) -> Iterator[tuple[str, list[str]]]:
+        """Yield the inventory's own groups with their nodes; what is wrong with one is complained of at its line."""
+        for name, selector in self.named.items():
+            with suppress(ValueError):
+                yield name, list(self.unnamed.select(selector))
+
+    @cached_property
+    def unnamed(self) -> "NodeTable":
+        """The same without the inventory's own groups: those are not made of each other."""
+        return NodeTable(self.nodes, self.whole)
 
     @cached_property
     def _selected(self) -> dict[str, tuple[str, ...]]:
@@ -165,7 +185,7 @@ def expand_all(inventory: Inventory) -> tuple[NodeTable, list[Complaint]]:
     nodes = [node for index, entry in enumerate(inventory.nodes) for node in _expanded(index, entry, complaints)]
     whole = {node.path for node in nodes} == {("nodes", index) for index in range(len(inventory.nodes))}
     complaints += _twice(nodes)
-    return NodeTable(nodes, whole), complaints
+    return NodeTable(nodes, whole, inventory.groups), complaints
 
 
 def _expanded(index: int, entry: NodeEntry, complaints: list[Complaint]) -> Iterator[ExpandedNode]:

@@ -39,8 +39,9 @@ def _unknown(path: Path, what: str, name: str, known: Iterable[str]) -> Complain
 def ensure_selectors_name_nodes(site: Site) -> Iterator[Complaint]:
     """Selectors parse, and name roles, GPU types and nodes that are there."""
     for path, selector in selectors(site) if site.node_table.whole else ():
+        table = site.node_table.unnamed if path[0] == "groups" else site.node_table
         try:
-            chosen = site.node_table.select(selector)
+            chosen = table.select(selector)
         except ValueError as error:
             yield Complaint(path, str(error))
             continue
@@ -51,6 +52,8 @@ def ensure_selectors_name_nodes(site: Site) -> Iterator[Complaint]:
 def selectors(site: Site) -> Iterator[tuple[Path, str]]:
     """Return every selector of the inventory with its path."""
     inventory = site.inventory
+    for name, group in inventory.groups.items():
+        yield ("groups", name), group
     for index, account in enumerate(inventory.accounts):
         if isinstance(account.owns, str):
             yield ("accounts", index, "owns"), account.owns

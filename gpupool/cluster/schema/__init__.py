@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from gpupool.cluster.schema.base import Entry, Name, Word
+from gpupool.cluster.schema.base import Entry, Name, Nodes, Word
 from gpupool.cluster.schema.directory import Directory
 from gpupool.cluster.schema.labs import Account, Partition, Qos, User
 from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType, Hardware, NodeEntry
@@ -22,6 +22,9 @@ class Inventory(Entry):
     gpu_types: dict[Name, GpuType] = Field(default_factory=dict)
     hardware: dict[Name, Hardware] = Field(default_factory=dict)
     nodes: tuple[NodeEntry, ...] = Field(min_length=1)
+    groups: dict[Name, Nodes] = Field(
+        default_factory=dict, description="Groups of nodes for selectors, each by a selector; `@group:NAME` means one."
+    )
     gpu: Gpu = Field(default_factory=Gpu)
     cloud: Cloud | None = None
     accounts: tuple[Account, ...] = ()

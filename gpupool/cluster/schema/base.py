@@ -103,7 +103,7 @@ Nodes = Annotated[
         min_length=1,
         description=(
             "Nodes in ClusterShell's notation: a40-[01-04],clippy; @compute (a role); @gpu:a40; @hardware:big; "
-            "@compute!vicki"
+            "@feature:quiet; @group:NAME (of `groups`); @compute!vicki"
         ),
     ),
     AfterValidator(one_line),

@@ -72,7 +72,9 @@ def test_the_command_itself_ends_so() -> None:
     command = [str(Path(sys.executable).parent / "gpupool"), "check", "broken/typo_key"]
     done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
     assert done.returncode == 2
-    assert done.stdout.splitlines()[1].startswith("broken/typo_key/inventory.yml:11: error: accounts[0].contributed_gpu: unknown key")
+    assert done.stdout.splitlines()[1].startswith(
+        "broken/typo_key/inventory.yml:11: error: accounts[0].contributed_gpu: unknown key"
+    )
     assert done.stderr == ""
 
 

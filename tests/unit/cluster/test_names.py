@@ -1,13 +1,14 @@
 """Node names: written out, selected, folded again."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from ClusterShell.NodeSet import NodeSet
 from hostlists import as_slurm_reads
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from inventories import SMALL
+from inventories import SMALL, changed
 
 from gpupool.cluster.load import load
 from gpupool.cluster.node_table import ExpandedNode, NodeTable, expand
@@ -119,3 +120,11 @@ def test_what_is_selected_stands_in_the_inventorys_order() -> None:
     node_table = NodeTable([ExpandedNode(entry.name, None, entry, ("nodes", i)) for i, entry in enumerate(entries)])
     assert node_table.select("@compute") == ("z", "b10", "b9", "a")
     assert node_table.select("a,b[9-10],z") == ("z", "b10", "b9", "a")
+
+
+def test_a_group_and_a_feature_are_the_nodes_that_have_the_name(tmp_path: Path) -> None:
+    groups = "groups: {pair: gpu-1, quiet: '@feature:quiet'}\naccounts:\n"
+    cluster = changed(SMALL, tmp_path, ("accounts:\n", groups), ("gpus: {a40: 8}", "gpus: {a40: 8}, features: [quiet]"))
+    assert cluster.select("@group:pair") == {"gpu-1"}
+    assert cluster.select("@feature:quiet") == cluster.select("@group:quiet") == {"gpu-1", "gpu-2"}
+    assert cluster.select("@feature:quiet!@group:pair") == {"gpu-2"}
