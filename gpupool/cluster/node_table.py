@@ -36,16 +36,31 @@ class ExpandedNode:
 
 
 def expand(text: str) -> list[str]:
-    """Return the names of a range such as `a40-[01-04]` in its order; ValueError when it is none."""
+    """Return the names of a range such as `a40-[01-04],b-[3,1]` as they are written; ValueError when it is none.
+
+    ClusterShell would sort them: then the n-th address would not be the n-th name's.
+    """
     if not re.search(r"[\[\],&!^@*?]", text):
         return [text]
     if re.search(r"[&!^@*?]", text):
         raise ValueError(f"{text!r} is not a range of nodes: @, !, &, ^, * and ? only work in selectors")
     _bounded(text)
     try:
-        return list(NodeSet(text, resolver=GroupResolver()))
+        NodeSet(text, resolver=GroupResolver())  # it says what is wrong
+        return [name for part in _SETS.split(text) for name in _as_written(part)]
     except NodeSetException as error:
         raise ValueError(f"{text!r} is not a range of nodes: {_plain(error)}") from None
+
+
+def _as_written(text: str) -> Iterator[str]:
+    before, bracket, rest = text.partition("[")
+    if not bracket:
+        yield text
+        return
+    inside, _, after = rest.partition("]")
+    for part in inside.split(","):
+        for name in NodeSet(f"{before}[{part}]", resolver=GroupResolver()):
+            yield from _as_written(f"{name}{after}")
 
 
 def _plain(error: Exception) -> str:

@@ -93,6 +93,18 @@ def ensure_caps_leave_each_lab_its_own(site: Site) -> Iterator[Complaint]:
                 yield Complaint(("accounts", owner.index), message, hint)
 
 
+def ensure_cpus_that_are_owned_are_there(site: Site) -> Iterator[Complaint]:
+    """The partitions where an owner of CPUs is not preempted have as many."""
+    stakes = Stakes(site)
+    for owner in site.ownership.owners if stakes.certain else ():
+        have = stakes.amount(stakes.at_stake(owner, CPUS), CPUS)
+        if have < (owner.cpus or 0):
+            message = (
+                f"{owner.name} owns {owner.cpus} CPUs, but the partitions where its jobs are not preempted have {have}"
+            )
+            yield Complaint(("accounts", owner.index, "owns"), message, "allow it in one with more nodes")
+
+
 def ensure_overcap_stays_preemptable(site: Site) -> Iterator[Complaint]:
     """An account without a cap may submit to preemptable partitions only, wherever a lab's own could be taken."""
     stakes = Stakes(site)

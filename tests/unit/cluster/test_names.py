@@ -128,3 +128,18 @@ def test_a_group_and_a_feature_are_the_nodes_that_have_the_name(tmp_path: Path) 
     assert cluster.select("@group:pair") == {"gpu-1"}
     assert cluster.select("@feature:quiet") == cluster.select("@group:quiet") == {"gpu-1", "gpu-2"}
     assert cluster.select("@feature:quiet!@group:pair") == {"gpu-2"}
+
+
+def test_addresses_go_to_the_names_in_the_order_they_are_written(tmp_path: Path) -> None:
+    pairs = ('gpu-[1-2]", address: "10.90.2.[1-2]"', 'gpu-[2,1],big-1", address: "10.90.2.[1-2],10.90.0.9"')
+    nodes = changed(SMALL, tmp_path, pairs, ("contributed_gpus: 6", "contributed_gpus: 14")).nodes
+    assert {name: node.address for name, node in nodes.items() if name != "ctl"} == {
+        "gpu-2": "10.90.2.1",
+        "gpu-1": "10.90.2.2",
+        "big-1": "10.90.0.9",
+    }
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=8, unique=True))
+def test_a_range_is_read_in_its_own_order(numbers: list[int]) -> None:
+    assert expand(f"a[{','.join(map(str, numbers))}]-x") == [f"a{number}-x" for number in numbers]
