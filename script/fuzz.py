@@ -20,7 +20,7 @@ from gpupool.compile import files_for
 from gpupool.compile.slurm.accounting import entities
 
 ROOT = Path(__file__).parents[1]
-INVENTORIES = tuple(sorted(path for path in (ROOT / "inventory").iterdir() if path.is_dir()))
+INVENTORIES = tuple(sorted(path.parent for path in (ROOT / "inventory").glob("*/inventory.py")))
 KEPT = ROOT / "build" / "fuzz"
 LONGEST = 10  # seconds that one check may take
 

@@ -77,7 +77,7 @@ def test_each_script_is_sent_by_a_module_beside_it(path: Path) -> None:
 
 @pytest.mark.skipif(not SHELLCHECK, reason="shellcheck is missing: apt-get install shellcheck")
 def test_shell_that_is_made_from_templates_is_good_shell(tmp_path: Path) -> None:
-    for folder in sorted((ROOT / "inventory").iterdir()):
+    for folder in sorted(path.parent for path in (ROOT / "inventory").glob("*/inventory.py")):
         cluster = load(folder)
         for node in cluster.nodes.values():
             for file in files_for(cluster, node):

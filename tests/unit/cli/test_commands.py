@@ -21,7 +21,7 @@ from gpupool.compile.slurm.sacctmgr import written
 
 ROOT = Path(__file__).parents[3]
 INVENTORY = ROOT / "inventory"
-FOLDERS = sorted(path.name for path in INVENTORY.iterdir())
+FOLDERS = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))
 
 
 def test_check_counts_what_is_there(gpupool: Callable[..., Any]) -> None:

@@ -6,7 +6,7 @@ from inventories import INVENTORY
 from gpupool.cluster.load import examine
 from gpupool.cluster.model import Cluster
 
-FOLDERS = sorted(path.name for path in INVENTORY.iterdir() if path.is_dir())
+FOLDERS = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))
 
 
 def cluster_of(folder: str) -> Cluster:

@@ -17,7 +17,7 @@ from gpupool.compile.system.spaces import homes_for
 from gpupool.errors import TestbedError, UsageError
 from gpupool.testbed.overlay import SHARED, shared_out, spec_of, stand_in
 
-FOLDERS = sorted(path.name for path in INVENTORY.iterdir())
+FOLDERS = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))
 
 
 CAPS = st.dictionaries(st.text(min_size=1, max_size=3), st.integers(1, 100), min_size=1, max_size=12)

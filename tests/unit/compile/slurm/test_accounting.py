@@ -12,7 +12,7 @@ from gpupool.compile.slurm.accounting import UNBOUNDED, entities, partition_qos
 from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.operations.accounting import normal
 
-INVENTORIES = sorted(path.name for path in INVENTORY.iterdir())
+INVENTORIES = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))
 
 
 OWN_CPUS = "gid: 5001, limits: {group: {cpu: 20}}"

@@ -18,7 +18,7 @@ from gpupool.compile.slurm.priority import step_down
 from gpupool.compile.system.packages import packages_for
 from gpupool.testbed.overlay import stand_in
 
-INVENTORIES = sorted(path.name for path in INVENTORY.iterdir())
+INVENTORIES = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))
 VERSIONS = ("22.05", "24.11", "26.05")
 
 

@@ -14,7 +14,7 @@ from gpupool.compile.slurm.parameters import merged
 from gpupool.operations.accounting import difference, normal
 from gpupool.slurm_keys.tables import keys
 
-ALL = sorted(it.name for it in INVENTORY.iterdir() if it.is_dir())
+ALL = sorted(it.parent.name for it in INVENTORY.glob("*/inventory.py"))
 
 
 def test_a_key_that_is_written_too_stands_once_with_the_value_of_the_inventory(tmp_path: Path) -> None:

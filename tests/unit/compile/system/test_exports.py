@@ -13,7 +13,7 @@ from gpupool.compile.system.exports import exports_file, exports_for, nfs_conf
 from gpupool.compile.system.storage import mounts_for, stand_ins_for
 from gpupool.testbed.overlay import stand_in
 
-FOLDERS = sorted(path.name for path in INVENTORY.iterdir() if path.is_dir())
+FOLDERS = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))
 
 
 def test_the_file_as_exportfs_reads_it(stored: Cluster) -> None:

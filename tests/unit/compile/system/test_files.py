@@ -19,7 +19,7 @@ from gpupool.compile.system.storage import links_for, local_for, mounts_for, sta
 from gpupool.testbed.overlay import stand_in
 from gpupool.wanted import Directory
 
-FOLDERS = sorted(path.name for path in INVENTORY.iterdir())
+FOLDERS = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))
 
 
 @pytest.fixture(scope="module")

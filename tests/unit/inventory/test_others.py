@@ -1,0 +1,129 @@
+"""The public clusters in inventory/others hold, are short, lead to Slurm's files, and name no person."""
+
+import re
+from functools import cache
+
+import pytest
+from inventories import INVENTORY
+
+from gpupool.cluster.load import examine
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.text import read
+from gpupool.compile import files_for
+from gpupool.compile.slurm.accounting import entities
+from gpupool.compile.slurm.conf import slurm_conf
+from gpupool.compile.slurm.gres import gres_conf
+
+OTHERS = INVENTORY / "others"
+FOLDERS = sorted(path.name for path in OTHERS.iterdir())
+
+
+@cache
+def cluster_of(folder: str) -> Cluster:
+    loaded = examine(OTHERS / folder)
+    assert [str(it) for it in loaded.errors] == []
+    assert loaded.cluster is not None
+    return loaded.cluster
+
+
+def text_of(folder: str) -> str:
+    return "".join(file.read_text(encoding="utf-8") for file in sorted((OTHERS / folder).glob("*.yml")))
+
+
+def one_node_of_each_kind(cluster: Cluster) -> list[str]:
+    """Return the first node of each set of roles, hardware and GPUs."""
+    nodes = reversed(cluster.nodes.values())
+    kinds = {(it.roles, it.cpus, it.memory, tuple(it.gpus.items())): it.name for it in nodes}
+    return list(kinds.values())
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_holds(folder: str) -> None:
+    assert cluster_of(folder).having("compute")
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_is_read_at_one_go(folder: str) -> None:
+    assert 40 <= len(text_of(folder).splitlines()) <= 120
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_kind_of_node_has_its_files(folder: str) -> None:
+    cluster = cluster_of(folder)
+    for name in one_node_of_each_kind(cluster):
+        node = cluster.nodes[name]
+        paths = {file.path for file in files_for(cluster, node)}
+        assert ("/etc/slurm/slurm.conf" in paths) == node.has("controller", "backup-controller"), name
+        assert ("/etc/default/slurmd" in paths) == node.has("compute"), name
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_slurm_gets_every_partition_gpu_type_and_account(folder: str) -> None:
+    cluster = cluster_of(folder)
+    conf, gres = slurm_conf(cluster), gres_conf(cluster)
+    assert [name for name in cluster.partitions if f"\nPartitionName={name} " not in conf] == []
+    assert {gpu for node in cluster.nodes.values() for gpu in node.gpus if f":{gpu}:" not in conf} == set()
+    assert ("Name=gpu" in gres or "AutoDetect=" in gres) == any(node.gpus for node in cluster.nodes.values())
+    assert set(entities(cluster)["accounts"]) == set(cluster.accounts)
+    assert set(entities(cluster)["users"]) == set(cluster.users)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_names_the_public_guide(folder: str) -> None:
+    assert any(file.read_text(encoding="utf-8").startswith("# ") for file in (OTHERS / folder).glob("*.yml"))
+    assert "src: " in text_of(folder) or cluster_of(folder).entry.guide
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_names_no_person(folder: str) -> None:
+    users = read(OTHERS / folder).data.get("users", [])
+    assert [it["name"] for it in users if not re.fullmatch(r"u-[a-z-]+[0-9]+", it["name"])] == []
+    assert [it["name"] for it in users if {"full_name", "keys"} & set(it)] == []
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_has_made_up_addresses_and_no_links(folder: str) -> None:
+    assert cluster_of(folder).entry.network.startswith("10.")
+    assert set(re.findall(r"https?://([^/]*)", text_of(folder))) <= {"packages.example.org"}
+
+
+def test_networks_do_not_overlap() -> None:
+    networks = [cluster_of(folder).entry.network for folder in FOLDERS]
+    assert len(set(networks)) == len(networks)
+
+
+def test_a_condo_gives_owners_what_they_bought_and_guests_the_rest() -> None:
+    klone = cluster_of("hyak-klone")
+    guests = {name for name, partition in klone.partitions.items() if partition.preemptable}
+    assert guests == {"ckpt", "ckpt-g2", "ckpt-all"}
+    assert set(klone.partitions["ckpt-all"].nodes) == {node.name for node in klone.having("compute")}
+    assert not set(klone.partitions["ckpt"].nodes) & set(klone.partitions["ckpt-g2"].nodes)
+    caps = entities(klone)["accounts"]
+    assert caps["ocean"]["GrpTRES"] == {"cpu": 160, "mem": 700 * 1024, "gres/gpu": 0}
+    assert (caps["vision"]["GrpTRES"]["gres/gpu:rtx6k"], caps["vision"]["GrpTRES"]["gres/gpu:a100"]) == (8, 0)
+
+
+def test_a_qos_has_a_price_and_preempts_after_two_hours() -> None:
+    perlmutter = cluster_of("perlmutter")
+    qos = entities(perlmutter)["qos"]
+    prices = {name: qos[name].get("UsageFactor") for name in ("regular", "premium", "preempt", "overrun")}
+    assert prices == {"regular": None, "premium": 2.0, "preempt": 0.25, "overrun": 0.0}
+    assert qos["preempt"]["PreemptExemptTime"] == 2 * 60 * 60
+    larger = [node.name for node in perlmutter.having("compute") if "a100_80g" in node.features]
+    assert (len(larger), len(perlmutter.partitions["gpu_ss11"].nodes)) == (256, 1792)
+
+
+def test_classes_get_slices_and_groups_get_whole_gpus() -> None:
+    rockfish = cluster_of("rockfish")
+    assert rockfish.partitions["mig_class"].nodes == ("gpuz01",)
+    assert dict(rockfish.nodes["gpuz01"].gpus) == {"a100_2g.20gb": 12}
+    assert "AutoDetect=nvml" in gres_conf(rockfish)
+    assert {user.name for user in rockfish.users.values() if user.until} == {"u-class1", "u-class2"}
+
+
+def test_a_node_of_eight_amd_gpus_keeps_eight_of_its_cores() -> None:
+    lumi = cluster_of("lumi")
+    line = next(line for line in slurm_conf(lumi).splitlines() if line.startswith("NodeName=") and "mi250:8" in line)
+    assert "CoreSpecCount=8" in line.split()
+    assert len(lumi.partitions["standard-g"].nodes) == 2728
+    assert "AutoDetect=rsmi" in gres_conf(lumi)
