@@ -67,7 +67,7 @@ TAILS = (
 )
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
 PLAIN = ("zqxjz", "97531")  # tails that are as plain as can be, and stand nowhere else
-SELECTORS = (".where", ".mount_on", ".links_on", ".nodes", ".vscode_kill")
+SELECTORS = (".where", ".mount_on", ".links_on", ".nodes", ".vscode_kill", ".owns")
 STEP = object()  # any item of a list, any key of a mapping
 
 
@@ -171,15 +171,18 @@ def renamed(value: Any, old: str, new: str) -> Any:
 
 
 def read_all(files: dict[tuple[str, str], File], paths: set[str], folder: Path) -> list[str]:
-    """Return all that the readers of the files at these paths find; names of units as systemd-escape(1) reads them."""
+    """Return all that the readers of the files at these paths find.
 
-    def plain(line: str) -> str:
-        return re.sub(r"\\x([0-9a-f]{2})", lambda sign: chr(int(sign[1], 16)), line)
+    Names of units as systemd-escape(1) reads them, and `%%` as sssd.conf(5) does.
+    """
 
-    lines = ((it, line) for it in files.values() if it.path in paths for line in parsed(it, folder))
-    return sorted(
-        plain(f"{it.path} {line}") if it.path.endswith("mount") else f"{it.path} {line}" for it, line in lines
-    )
+    def plain(path: str, line: str) -> str:
+        if path.endswith("mount"):
+            return re.sub(r"\\x([0-9a-f]{2})", lambda sign: chr(int(sign[1], 16)), line)
+        return line.replace("%%", "%") if path.endswith("sssd.conf") else line
+
+    lines = ((it.path, line) for it in files.values() if it.path in paths for line in parsed(it, folder))
+    return sorted(plain(path, f"{path} {line}") for path, line in lines)
 
 
 def test_every_field_that_takes_words_has_a_place_in_the_example(data: dict[str, Any]) -> None:

@@ -330,7 +330,7 @@ def test_the_queue_for_deep_models(dumont: Testbed, login: Terminal) -> None:
 def test_reports_of_a_project(dumont: Testbed, login: Terminal) -> None:
     late = mine(dumont, "sbatch --parsable -p nvidia_dev -t 1 --exclusive -o /dev/null --wrap 'sleep 600'")
     good = mine(dumont, "sbatch --parsable -p nvidia_long -o /dev/null --wrap true")
-    bad = mine(dumont, "sbatch --parsable -p nvidia_long -o /dev/null --wrap false", user=COLLEAGUE)
+    bad = mine(dumont, "sbatch --parsable -p nvidia_long -o /dev/null --wrap 'sleep 3; false'", user=COLLEAGUE)
     stopped = mine(dumont, "sbatch --parsable -p nvidia_long -o /dev/null --wrap 'sleep 600'")
     dumont.wait_for(stopped, "RUNNING")
     dumont.out(LOGIN, f"scancel {stopped}", ME)
