@@ -1,0 +1,94 @@
+"""The clusters of other sites: a real slurmctld takes what they are compiled to, and labs get what they own."""
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from inventories import INVENTORY
+from rehearsing import outcomes, told
+
+from gpupool.cluster.load import load
+from gpupool.cluster.model import Cluster, Node
+from gpupool.rehearsal.promises import PROMISES
+from gpupool.rehearsal.run import rehearse
+from gpupool.rehearsal.scenarios.promises import promises
+from gpupool.rehearsal.twin import Twin
+from gpupool.rehearsal.twin import container as twin_container
+
+OTHERS = INVENTORY / "others"
+FOLDERS = sorted(path.parent.name for path in OTHERS.glob("*/inventory.yml"))
+MOST = 100  # slurmds of a twin; a larger cluster's has two nodes of each kind, and those that labs own
+OF_EACH = 2
+REHEARSED = ["alvis", "savio", "sherlock"]  # have labs, and all that these own is in their twins
+
+
+@cache
+def of_folder(folder: str) -> Cluster:
+    """Return the cluster of a folder as its twin has it."""
+    cluster = load(OTHERS / folder)
+    return cluster if len(cluster.having("compute")) <= MOST else smaller(cluster)
+
+
+def smaller(cluster: Cluster) -> Cluster:
+    """Return a cluster without most of the nodes that are like others: of the same model, in the same partitions."""
+    owned = {name for account in cluster.accounts.values() for name in account.nodes}
+    places = {
+        name: tuple(it for it, partition in cluster.partitions.items() if name in partition.nodes)
+        for name in cluster.nodes
+    }
+    alike: dict[tuple[object, ...], list[str]] = {}
+    for node in cluster.having("compute"):
+        kind = (node.cpus, node.memory, tuple(node.gpus.items()), node.features, places[node.name])
+        alike.setdefault(kind, []).append(node.name)
+    kept = {name for names in alike.values() for name in names[:OF_EACH]} | owned
+    nodes = {name: node for name, node in cluster.nodes.items() if name in kept or not node.has("compute")}
+    partitions = {
+        name: replace(partition, nodes=tuple(it for it in partition.nodes if it in nodes))
+        for name, partition in cluster.partitions.items()
+    }
+    mounts = tuple(replace(it, nodes=tuple(name for name in it.nodes if name in nodes)) for it in cluster.mounts)
+    return replace(cluster, nodes=nodes, partitions=partitions, mounts=mounts)
+
+
+@pytest.fixture(scope="module")
+def twin(request: pytest.FixtureRequest) -> Iterator[Twin]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GPUPOOL_TWIN_PREFIX", f"{twin_container.prefix()}-{os.getpid()}")
+        with Twin.start(of_folder(request.param)) as twin:
+            yield twin
+
+
+def gres(node: Node) -> str:
+    """Return what slurmctld shows of a node's resources."""
+    gpus = [f"gpu:{gpu}:{count}" for gpu, count in node.gpus.items()]
+    return ",".join([*gpus, *(f"{name}:{count}" for name, count in node.gres.items())]) or "(null)"
+
+
+@pytest.mark.parametrize("twin", FOLDERS, indirect=True)
+def test_every_node_is_idle_with_its_gpus(twin: Twin) -> None:
+    shown = twin.run("scontrol -o show node").out.splitlines()
+    nodes = [dict(word.split("=", 1) for word in line.split() if "=" in word) for line in shown]
+    wanted = {it.slurm_name: ("IDLE", str(it.cpus), gres(it)) for it in twin.cluster.having("compute")}
+    # gpu:a40:8(S:0): slurmctld adds the sockets, where it knows them
+    seen = {it["NodeName"]: (it["State"], it["CPUTot"], re.sub(r"\(S:[^)]*\)", "", it["Gres"])) for it in nodes}
+    assert seen == wanted
+
+
+@pytest.mark.parametrize("twin", FOLDERS, indirect=True)
+def test_every_partition_is_up_with_its_nodes(twin: Twin) -> None:
+    shown = (line.split() for line in twin.run("sinfo -h -o '%R %a %T %D'").out.splitlines())
+    wanted = {name: ("up", "idle", str(len(it.nodes))) for name, it in twin.cluster.partitions.items()}
+    assert {name: (up, state, nodes) for name, up, state, nodes in shown} == wanted
+
+
+@pytest.mark.parametrize("twin", REHEARSED, indirect=True)
+def test_labs_get_what_they_own(twin: Twin, request: pytest.FixtureRequest) -> None:
+    twin.clear()
+    extra = promises(OTHERS / request.node.callspec.params["twin"], twin.cluster)
+    chosen = {it.key for it in (*PROMISES, *extra)} - {"timeout"}
+    rehearsal = rehearse(twin, twin.cluster, only=chosen, extra=extra)
+    assert not outcomes(rehearsal, "broken"), told(rehearsal)
+    assert "owned" in outcomes(rehearsal, "kept"), told(rehearsal)
