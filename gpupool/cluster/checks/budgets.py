@@ -28,6 +28,10 @@ def ensure_budgets_are_charged(site: Site) -> Iterator[Complaint]:
         if not partition.billing:
             message = f"partition {partition.name} has no price, so Slurm charges 1 for an hour of a CPU"
             yield Complaint((*path, "billing"), message, "set billing", "warning")
+        if 0 < partition.billing.get("gpu", 0) < 1:
+            message = "a job of one GPU costs nothing: Slurm charges whole units"
+            hint = "multiply all prices, and the budgets with them"
+            yield Complaint((*path, "billing", "gpu"), message, hint, "warning")
 
 
 def ensure_budgets_have_an_effect(site: Site) -> Iterator[Complaint]:
