@@ -42,6 +42,8 @@ def cases(expected: Expected) -> Iterator[Case]:
                     times = 2 if whose == partition.name else 1
                     if not limit or not whose or seen[whose, what] >= times or (user.name, whose) in busy:
                         continue
+                    if not _takes(partition, what):
+                        continue
                     case = _case(expected, user, account, partition, qos, what, limit, whose)
                     cap = expected.cluster.accounts[account].limits.group.gpu
                     if cap is not None and held[account] + case.gpus >= cap:
@@ -52,6 +54,11 @@ def cases(expected: Expected) -> Iterator[Case]:
                     busy.add((user.name, whose))
                     held[account] += case.gpus
                     yield case
+
+
+def _takes(partition: Partition, what: str) -> bool:
+    """Return whether a partition takes the jobs that reach a limit: only those on GPUs have a GPU."""
+    return what == "gpu" or not (partition.without_gpu or partition.limits.per_job_least.gpu)
 
 
 def _whose(expected: Expected, partition: Partition, qos: str | None, what: str) -> str | None:
@@ -67,8 +74,8 @@ def _case(
     # a QoS counts in all partitions together: the jobs go round those that have no limit of their own
     round_trip = [home.name] if whose == home.name else [
         owner.name for owner in expected.owners
-        if expected.may(user, owner, account) and getattr(owner.limits.per_user, what) is None
-    ]  # fmt: skip
+        if expected.may(user, owner, account) and not owner.limits.per_user.model_fields_set and _takes(owner, what)
+    ] or [home.name]  # fmt: skip
     named = (f"--qos={qos}",) if qos else ()
 
     def wish(partition: str, number: int, cpus: int | None) -> Wish:
