@@ -26,12 +26,18 @@ class Case:
         """GPUs that are held when the limit is reached."""
         return sum(it.gpus * it.count for it in self.fill)
 
+    @property
+    def cpus(self) -> int:
+        """CPUs that are held then."""
+        return sum((it.cpus or 1) * it.count for it in self.fill)
+
 
 def cases(expected: Expected) -> Iterator[Case]:
     """Return each limit of a user that the inventory sets and that no cap hides, once; two users for a partition's."""
     held: Counter[str] = Counter()  # GPUs by account
     seen: Counter[tuple[str, str]] = Counter()
     busy: set[tuple[str, str]] = set()  # another limit of the same QoS would be in the way
+    cpus = 0  # that other cases hold
     for partition in expected.owners:
         for user, account in expected.people(partition):
             for qos in (None, *expected.qos_for(user, partition, account)):
@@ -48,12 +54,25 @@ def cases(expected: Expected) -> Iterator[Case]:
                     cap = expected.cluster.accounts[account].limits.group.gpu
                     if cap is not None and held[account] + case.gpus >= cap:
                         continue  # the lab's cap would be met before
-                    if case.gpus + sum(held.values()) >= expected.pool:
+                    if case.gpus + sum(held.values()) >= expected.pool or not _has_room(expected, case, cpus):
                         continue
+                    cpus += case.cpus
                     seen[whose, what] += 1
                     busy.add((user.name, whose))
                     held[account] += case.gpus
                     yield case
+
+
+def _has_room(expected: Expected, case: Case, held: int) -> bool:
+    """Return whether each partition has CPUs for its jobs, beside what other cases hold and what GPUs keep."""
+    asked: Counter[str] = Counter()
+    for wish in (*case.fill, case.above):
+        asked[wish.partition] += (wish.cpus or 1) * wish.count
+    for name, cpus in asked.items():
+        nodes = [expected.cluster.nodes[it] for it in expected.cluster.partitions[name].nodes]
+        if cpus + held > sum((it.cpus - it.cpus_kept * it.gpu_count) // _PIECE * _PIECE for it in nodes):
+            return False
+    return True
 
 
 def _takes(partition: Partition, what: str) -> bool:
