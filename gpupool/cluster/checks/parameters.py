@@ -86,6 +86,7 @@ def _holds(site: Site) -> set[str]:
     memory = inventory.scheduler.default_memory
     labs = any(account.kind == "lab" for account in inventory.accounts)
     found = {
+        "labs": labs,
         "elastic": bool(inventory.cloud) and any(node.elastic for node in inventory.nodes),
         "ranked": labs and bool(site.machines) and memory.per_gpu is not None and memory.per_cpu is not None,
         "max_submitted_jobs": inventory.scheduler.max_submitted_jobs is not None,
