@@ -147,17 +147,21 @@ class Site:
         """Return an account and, where partitions go by these too, those above it."""
         if not allows_below(self.inventory.slurm.version):
             return frozenset((account,))
-        if account not in self._lines:
-            names: set[str] = set()
+        return frozenset(self.with_parents(account))
+
+    def with_parents(self, account: str) -> tuple[str, ...]:
+        """Return the names of an account and those above it, nearest first; each once where they go round."""
+        if account not in self._with_parents:
+            names: dict[str, None] = {}
             here: str | None = account
             while here and here not in names:
-                names.add(here)
+                names[here] = None
                 here = self._parents.get(here)
-            self._lines[account] = frozenset(names)
-        return self._lines[account]
+            self._with_parents[account] = tuple(names)
+        return self._with_parents[account]
 
     @cached_property
-    def _lines(self) -> dict[str, frozenset[str]]:
+    def _with_parents(self) -> dict[str, tuple[str, ...]]:
         return {}
 
     @cached_property

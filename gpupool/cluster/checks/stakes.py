@@ -43,7 +43,7 @@ class Stakes:
                 table.select(partition.nodes)
         except ValueError:
             return False
-        ends = all(list(self._chain(it))[-1].parent not in self._accounts for it in self._accounts.values())
+        ends = all(self._chain(it)[-1].parent not in self._accounts for it in self._accounts.values())
         return ends and len(table.by_name) == len(table.nodes)
 
     @cached_property
@@ -115,17 +115,13 @@ class Stakes:
         amounts = [group.cpu] if what == CPUS else [group.gpu, *([] if what == ANY else [group.gpus.get(what)])]
         return min((it for it in amounts if it is not None), default=inf)
 
-    def _chain(self, account: Account) -> Iterator[Account]:
-        seen: set[str] = set()
-        here: Account | None = account
-        while here and here.name not in seen:
-            yield here
-            seen.add(here.name)
-            here = self._accounts.get(here.parent or "")
+    def _chain(self, account: Account) -> list[Account]:
+        names = self.site.with_parents(account.name)
+        return [self._accounts[it] for it in names if it in self._accounts]
 
     def belongs(self, account: Account, lab: str) -> bool:
         """Return whether an account is a lab's, or below it."""
-        return any(it.name == lab for it in self._chain(account))
+        return lab in self.site.with_parents(account.name)
 
     def capped(self, account: Account, what: str) -> bool:
         """Return whether an account, or one above it, has a limit on a resource."""
