@@ -30,16 +30,16 @@ def command(
     found = explain(loaded, name)
     if not found:
         raise UsageError(f"there is no node, partition or account {name!r}{_hint(name, names(loaded))}")
-    chosen = [(it, [value for value in it.values if key is None or _is(value, key)]) for it in found]
+    chosen = [(each, [value for value in each.values if key is None or _is(value, key)]) for each in found]
     if key is not None and not any(values for _, values in chosen):
-        keys = [value.key for it in found for value in it.values]
+        keys = [value.key for each in found for value in each.values]
         raise UsageError(f"{name} has no key {key!r} that says anything{_hint(key, keys)}")
     if as_json:
-        print_json([_as_dict(it, values) for it, values in chosen])
+        print_json([_as_dict(explained, values) for explained, values in chosen])
         return
-    for it, values in chosen:
+    for explained, values in chosen:
         if key is None:
-            stdout.print(f"{it.what} {it.name}", style="bold")
+            stdout.print(f"{explained.what} {explained.name}", style="bold")
         width = max((len(value.key) for value in values), default=0)
         for value in values:
             stdout.print(f"  {value.key:{width}}  {value.value}  ({value.place or 'default'})")
@@ -54,10 +54,10 @@ def _hint(word: str, known: list[str]) -> str:
     return f" (did you mean {near[0]}?)" if near else ""
 
 
-def _as_dict(it: Explained, values: list[Value]) -> dict[str, object]:
+def _as_dict(explained: Explained, values: list[Value]) -> dict[str, object]:
     return {
-        "what": it.what,
-        "name": it.name,
+        "what": explained.what,
+        "name": explained.name,
         "values": [
             {
                 "key": value.key,

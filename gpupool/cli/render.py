@@ -72,30 +72,30 @@ def command(
 def _print(cluster: Cluster, nodes: list[Node], name: str | None, accounting: str | None) -> int:
     found = sorted(_found(cluster, nodes, name), key=_rank)
     folded = cache(hostlist)
-    whole = [it for it in found if name is not None or not _is_program(it)]
-    slurms = sum(_rank(it) < _OTHER for it in whole)
-    for it in whole[:slurms]:
-        _show(it, folded(tuple(it.nodes)))
+    whole = [shown for shown in found if name is not None or not _is_program(shown)]
+    of_slurm = sum(_rank(shown) < _OTHER for shown in whole)
+    for shown in whole[:of_slurm]:
+        _show(shown, folded(tuple(shown.nodes)))
     if accounting is not None:
         print(_bold("==> slurmdbd: QoS, accounts, users and their limits (role accounts) <=="), accounting, sep="\n")
-    for it in whole[slurms:]:
-        _show(it, folded(tuple(it.nodes)))
+    for shown in whole[of_slurm:]:
+        _show(shown, folded(tuple(shown.nodes)))
     if len(whole) < len(found):
         print(_bold("==> programs of gpupool, in bytes; --file NAME prints one <=="))
-    for it in found[len(whole) :]:
-        print(f"{len(it.file.text.encode()):>7} {it.file.path} {folded(tuple(it.nodes))}")
+    for shown in found[len(whole) :]:
+        print(f"{len(shown.file.text.encode()):>7} {shown.file.path} {folded(tuple(shown.nodes))}")
     return len(found)
 
 
-def _rank(it: _Shown) -> int:
+def _rank(shown: _Shown) -> int:
     """Return the place of a file among all: Slurm's own first, programs last, host names before them."""
-    if it.file.path.rpartition("/")[0] == "/etc/slurm":
-        return 0 if it.role == "slurm" else 1
-    return _OTHER + 2 if _is_program(it) else _OTHER + (it.file.path == "/etc/hostname")
+    if shown.file.path.rpartition("/")[0] == "/etc/slurm":
+        return 0 if shown.role == "slurm" else 1
+    return _OTHER + 2 if _is_program(shown) else _OTHER + (shown.file.path == "/etc/hostname")
 
 
-def _is_program(it: _Shown) -> bool:
-    return it.file.path.startswith(f"{HOME}/") and it.file.path.endswith(".py")
+def _is_program(shown: _Shown) -> bool:
+    return shown.file.path.startswith(f"{HOME}/") and shown.file.path.endswith(".py")
 
 
 def _found(cluster: Cluster, nodes: list[Node], name: str | None) -> Iterable[_Shown]:
@@ -108,9 +108,9 @@ def _found(cluster: Cluster, nodes: list[Node], name: str | None) -> Iterable[_S
     return shown.values()
 
 
-def _show(it: _Shown, nodes: str) -> None:
-    rights = f"({it.file.owner}:{it.file.group} {it.file.mode}, role {it.role})"
-    print(_bold(f"==> {nodes}:{it.file.path} {rights} <=="), it.file.text, sep="\n")
+def _show(shown: _Shown, nodes: str) -> None:
+    rights = f"({shown.file.owner}:{shown.file.group} {shown.file.mode}, role {shown.role})"
+    print(_bold(f"==> {nodes}:{shown.file.path} {rights} <=="), shown.file.text, sep="\n")
 
 
 def _asked(path: str, name: str | None) -> bool:

@@ -1,13 +1,11 @@
 """Whom a partition's accounts let in: from Slurm 24.11 on what is said of an account holds for those below it."""
 
-import os
 from pathlib import Path
 
 import pytest
 from inventories import SMALL, changed
 
 from gpupool.rehearsal.twin import Ask, Refusal, Twin, Version, compiled, of_version
-from gpupool.rehearsal.twin import container as twin_container
 
 SAID = (
     ("users:\n", "  - {name: guests, kind: group, limits: {group: {gpu: 0}}}\n"
@@ -15,11 +13,6 @@ SAID = (
     ("partitions:\n", "partitions:\n  - {name: ours, nodes: '@compute', max_time: 1d, allow_accounts: [guests]}\n"
      "  - {name: theirs, nodes: '@compute', max_time: 1d, deny_accounts: [guests]}\n"),
 )  # fmt: skip
-
-
-@pytest.fixture
-def apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GPUPOOL_TWIN_PREFIX", f"{twin_container.prefix()}-{os.getpid()}")
 
 
 @pytest.mark.parametrize(("version", "holds_below"), [("22.05", False), ("24.11", True)])

@@ -1,6 +1,5 @@
 """Limits and times as slurmctld takes them: refused at once, held back at a second step, given where none is asked."""
 
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +11,6 @@ from pace import until
 
 from gpupool.rehearsal.run import rehearse
 from gpupool.rehearsal.twin import Ask, Job, Refusal, Twin, compiled
-from gpupool.rehearsal.twin import container as twin_container
 
 PLACES = """
   - {name: gpus, nodes: "@compute", max_time: 1d, without_gpu: refuse}
@@ -28,14 +26,6 @@ SAID = (
 NO_QOS = ("qos:\n  normal: {default: true}\n", "")
 WAIT = ("scheduler: {", "scheduler: {over_limit: wait, ")
 OVER = ("-p", "all", "-N", "2", "--gpus-per-node=6", "--mem=10M")  # red has 10
-
-
-@pytest.fixture(scope="module")
-def apart() -> Iterator[None]:
-    """Twins of a name of their own: others come and go in other processes meanwhile."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GPUPOOL_TWIN_PREFIX", f"{twin_container.prefix()}-{os.getpid()}")
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -24,14 +24,6 @@ EXAMPLE = Path(__file__).parents[2] / "inventory" / "example"
 
 
 @pytest.fixture(scope="module")
-def apart() -> Iterator[None]:
-    """Twins of a name of their own: others come and go in other processes meanwhile."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GPUPOOL_TWIN_PREFIX", f"{twin_container.prefix()}-{os.getpid()}")
-        yield
-
-
-@pytest.fixture(scope="module")
 def twin(apart: None) -> Iterator[Twin]:
     """The example inventory's."""
     with Twin.start(load(EXAMPLE)) as twin:
