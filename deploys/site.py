@@ -6,6 +6,7 @@ One call a line, never a loop over roles: pyinfra knows an operation by the line
 from gpupool.compile.slurm import conf
 from gpupool.compile.slurm.budgets import tells_budgets
 from gpupool.compile.slurm.elastic import sleepers
+from gpupool.compile.system import backup as backups
 from gpupool.compile.system import firewall as refusals
 from gpupool.compile.system import reaper as strays
 from gpupool.compile.system import reboot as rebooting
@@ -25,6 +26,7 @@ from gpupool.operations.together import barrier
 from gpupool.roles import (
     accounts,
     arbiter,
+    backup,
     base,
     budgets,
     compute,
@@ -62,6 +64,8 @@ from gpupool.roles import (
 
 cluster, node = here()
 
+if node.runs_slurm:
+    slurm.version(cluster, node)
 if conf.has_files(cluster, node):
     slurm.keep(cluster, node)
 barrier(name="No job would end")
@@ -145,6 +149,8 @@ if node.has("web") and has_wiki(cluster, node):
 if installer_for(cluster, node):
     conda.apply(cluster, node)
 usage.apply(cluster, node)
+if backups.kinds(cluster, node):
+    backup.apply(cluster, node)
 # last: what has to stay because of jobs or data fails here, when all else is done
 if cluster.directory:
     directory.look(cluster, node)

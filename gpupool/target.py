@@ -1,6 +1,7 @@
 """The target of a command: the inventory's nodes, or its testbed on this machine."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,15 @@ from gpupool.testbed.state import State
 
 @dataclass(frozen=True)
 class Target:
-    """What a command works on: a Cluster, and the pyinfra data for SSH to its nodes, the same for all of them."""
+    """What a command works on: a Cluster, and the pyinfra data for SSH to its nodes, the same for all of them.
+
+    `inventory` is the folder that it was read from.
+    """
 
     cluster: Cluster
     testbed: State | None
     ssh: dict[str, Any]
+    inventory: Path | None = None
 
     @property
     def where(self) -> str:
@@ -69,17 +74,17 @@ class Target:
         return "\n".join(lines) + "\n"
 
 
-def find_target(inventory: Path, on: str = "auto") -> Target:
+def find_target(inventory: Path, on: str = "auto", instead: Mapping[Path, str] | None = None) -> Target:
     """Load an inventory and return the target that `on` names.
 
     `auto` is the testbed while this inventory has one here: nothing then reaches the real nodes by mistake.
     `testbed`, `testbed:NAME` and `nodes` insist; anything else is a UsageError. BadInventoryError and TestbedError as
-    they come.
+    they come. `instead` has texts to read in the place of files of the inventory.
     """
     kind, _, name = on.partition(":")
     if kind not in ("auto", "testbed", "nodes") or (name and kind != "testbed"):
         raise UsageError(f"--on {on}: must be auto, testbed, testbed:NAME or nodes")
-    cluster = load(inventory)
+    cluster = load(inventory, instead=instead)
     stands = None if kind == "nodes" else find_testbed(inventory, name or None)
     if stands is None:
         if kind == "testbed":
@@ -88,7 +93,8 @@ def find_target(inventory: Path, on: str = "auto") -> Target:
             )
         admin = cluster.access.admin
         ssh = {"ssh_user": admin.user, "ssh_port": admin.port}
-        return Target(cluster, None, {**ssh, **({"ssh_key": str(Path(admin.key).expanduser())} if admin.key else {})})
+        key = {"ssh_key": str(Path(admin.key).expanduser())} if admin.key else {}
+        return Target(cluster, None, {**ssh, **key}, inventory)
     network = stands.network if stands.network != cluster.entry.network else None
     try:
         own = keys.public_path(Path(stands.key)).read_text().strip()
@@ -97,7 +103,7 @@ def find_target(inventory: Path, on: str = "auto") -> Target:
         raise TestbedError(f"{message}: recreate it with `gpupool testbed up {inventory}`") from None
     twin = stand_in(cluster, cgroup=stands.cgroups, network=network, keys=(own,), machines=stands.machines)
     ssh = {"ssh_user": "root", "ssh_port": 22, "ssh_key": stands.key, "ssh_known_hosts_file": stands.known_hosts}
-    return Target(twin, stands, {**ssh, "ssh_allow_agent": False, "ssh_look_for_keys": False})
+    return Target(twin, stands, {**ssh, "ssh_allow_agent": False, "ssh_look_for_keys": False}, inventory)
 
 
 def find_testbed(inventory: Path, name: str | None = None) -> State | None:

@@ -6,6 +6,8 @@ import re
 UNITS = "/etc/systemd/system"
 #: Held by whoever applies to a node, as long as that lasts.
 APPLY_LOCK = "/run/gpupool-apply.lock"
+#: What each run has changed on the node: lines of JSON, root's alone.
+APPLY_LOG = "/var/log/gpupool/applies.jsonl"
 
 GROUP = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
 # people of a directory service have their domain in the name

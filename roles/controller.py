@@ -7,9 +7,9 @@ from gpupool.wanted import Directory
 
 
 def apply(cluster: Cluster, node: Node) -> None:
-    """A changed slurm.conf is read by `scontrol reconfigure`: running jobs notice nothing."""
+    """A changed slurm.conf is read by `scontrol reconfigure` where its keys allow that: running jobs notice nothing."""
     own = files_of(cluster, node, "controller")
-    files.put(name="Controller unit", files=own)
+    files.put(name="Controller unit", files=own, read_by="slurmctld.service")
     files.put(name="Controller state", directories=[Directory(cluster.slurm.state, "slurm", "slurm", "0755")])
     first = node == cluster.controllers[0]
     service.running(
@@ -19,4 +19,5 @@ def apply(cluster: Cluster, node: Node) -> None:
         reload_if=[file.path for file in files_of(cluster, node, "slurm")],
         # the backup reads its own files again; the whole cluster is told once, by the first
         reload_command=["scontrol", "reconfigure"] if first else ["systemctl", "reload", "slurmctld"],
+        slurm=cluster.slurm.version,
     )

@@ -2,15 +2,21 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.compile.system.daemons import MARIADB_CONF
+from gpupool.compile.system.daemons import MARIADB_CONF, SLURMDBD_CONF
 from gpupool.operations import database, files, service
 
 
 def apply(cluster: Cluster, node: Node) -> None:
     """MariaDB, then slurmdbd."""
     own = files_of(cluster, node, "database")
-    files.put(name="Database settings", files=own)
+    files.put(name="Database settings", files=own, read_by="slurmdbd.service")
     service.running(name="MariaDB", unit="mariadb", restart_if=[MARIADB_CONF])
     database.socket_user(name="Accounting database", database="slurm_acct_db", owner="slurm")
-    settings = [file.path for file in own if file.path != MARIADB_CONF]
-    service.running(name="Slurm database daemon", unit="slurmdbd", restart_if=settings)
+    units = [file.path for file in own if file.path not in (MARIADB_CONF, SLURMDBD_CONF)]
+    service.running(
+        name="Slurm database daemon",
+        unit="slurmdbd",
+        restart_if=units,
+        reload_if=[SLURMDBD_CONF],
+        slurm=cluster.slurm.version,
+    )

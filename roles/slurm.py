@@ -1,10 +1,17 @@
 """Slurm's configuration, on the nodes that hold it as files; the others ask the controller for it."""
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.slurm_versions import takes_over_from
 from gpupool.compile import files_of
 from gpupool.compile.slurm.conf import compute_nodes
 from gpupool.compile.slurm.jobs import TMP_CONF
-from gpupool.operations import files, slurm, trial
+from gpupool.operations import files, slurm, slurm_version, trial
+
+
+def version(cluster: Cluster, node: Node) -> None:
+    """Before anything: a node with a Slurm of another release is left as it is."""
+    own = cluster.slurm.version
+    slurm_version.refuse_another(name="Slurm version", version=own, takes_over_from=list(takes_over_from(own)))
 
 
 def keep(cluster: Cluster, node: Node) -> None:
@@ -27,4 +34,4 @@ def apply(cluster: Cluster, node: Node) -> None:
     first = cluster.controllers[0]
     if node != first:
         slurm.require_accepted_by(name="Configuration tried", first=first.name, files=wanted)
-    files.put(name="Slurm configuration", files=wanted, check=trial.check())
+    files.put(name="Slurm configuration", files=wanted, check=trial.check(), read_by="slurmctld.service")

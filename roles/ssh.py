@@ -11,4 +11,4 @@ def apply(cluster: Cluster, node: Node) -> None:
     own = files_of(cluster, node, "ssh")
     files.put(name="SSH", files=own)
     service.running(name="SSH daemon", unit="ssh", reload_if=[file.path for file in own])
-    host_keys.known(name="Known hosts", nodes=names_of_nodes(cluster))
+    host_keys.known(name="Known hosts", nodes=names_of_nodes(cluster), source=cluster.controllers[0].name)

@@ -5,8 +5,17 @@ from typing import Annotated
 
 import typer
 
-from gpupool.cli.running import announced_target, applied, changes_in, counted, end_badly, planned, run, show
-from gpupool.cli.screen import Inventory, Json, Limit, Log, OnOption, print_json, stderr, stdout
+from gpupool.cli.running import (
+    announced_target,
+    applied,
+    changes_in,
+    end_badly,
+    planned,
+    run,
+    show,
+    show_price,
+)
+from gpupool.cli.screen import Inventory, Json, Limit, Log, OnOption, counted, print_json, stderr, stdout
 from gpupool.errors import GpupoolError
 from gpupool.target import Target
 
@@ -38,6 +47,7 @@ def _agreed(target: Target, limit: str | None) -> bool:
         raise GpupoolError("apply changes nodes: use --yes, or run it in a terminal to see the plan and confirm it")
     report = run(target, execute=False, limit=limit)
     show(stderr, report, diffs=True)
+    show_price(stderr, report)
     if report.interrupted:
         raise KeyboardInterrupt
     if not report.changed:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from gpupool.cli.running import announced_target, chosen, end_badly
+from gpupool.cli.running import announced_target, chosen, end_badly, origin
 from gpupool.cli.screen import Inventory, Limit, OnOption, stderr
 from gpupool.compile.system.access import entry
 from gpupool.errors import UsageError
@@ -55,7 +55,9 @@ def _give(target: Target, user: str, password: str, reset: bool, names: set[str]
         passwords.first(name="First password", user=user, password=passwords.Secret(password), reset=reset)
 
     with shown(stderr) as progress:
-        report = run(target.hosts, deploy, execute=True, progress=progress, limit=names)
+        report = run(
+            target.hosts, deploy, execute=True, progress=progress, limit=names, origin=origin(target, "password")
+        )
     given = [name for name, host in report.hosts.items() if host.changes and name not in report.failures]
     kept = [name for name in report.hosts if name not in (*given, *report.failures)]
     if given:

@@ -1,19 +1,32 @@
 """`gpupool plan`: what apply would change, and nothing is changed."""
 
-from gpupool.cli.running import announced_target, end_badly, planned, run, show
+from typing import Annotated
+
+import typer
+
+from gpupool.cli import price
+from gpupool.cli.running import announced_target, end_badly, planned, run, show, show_price
 from gpupool.cli.screen import Inventory, Json, Limit, Log, OnOption, print_json, stdout
 
 
 def command(
-    inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as_json: Json = False, log: Log = None
+    inventory: Inventory,
+    limit: Limit = None,
+    on: OnOption = "auto",
+    as_json: Json = False,
+    as_page: Annotated[bool, typer.Option("--markdown", help="Print a page for a pull request.")] = False,
+    log: Log = None,
 ) -> None:
-    """Show what apply would change, with diffs. Exit code 0: nothing, 3: changes, 1: a node failed or would refuse."""
+    """Show what apply would change, with diffs, and its effects. Exit code 0: nothing, 3: changes, 1: a node failed."""
     target = announced_target(inventory, on)
     report = run(target, execute=False, limit=limit, log=log)
     if as_json:
         print_json({"changed": report.changed, **report.as_dict()})
+    elif as_page:
+        print(price.markdown(report, planned(report)), end="")
     else:
         show(stdout, report, diffs=True)
+        show_price(stdout, report)
         stdout.print(f"{planned(report)} ({report.seconds:.1f} s)", style="bold")
     end_badly(report)
     if report.changed:

@@ -60,13 +60,21 @@ def command(
         accounting = written(entities(cluster))
     count = _print(cluster, nodes, file, accounting) if out is None else _write_all(cluster, nodes, file, out)
     if not count and accounting is None:
-        raise UsageError(f"no file is called {file}; without --file all of them are shown")
+        raise UsageError(_nowhere(cluster, node, file or ""))
     if out is not None:
         beside = ""
         if accounting is not None:
             _write(out / _ACCOUNTING, accounting, {})
             beside = f", and {_ACCOUNTING},"
         stdout.print(f"{count} files of {len(nodes)} nodes{beside} in {out}")
+
+
+def _nowhere(cluster: Cluster, node: str | None, name: str) -> str:
+    """Return why there is nothing to show: the file is another node's, or no node's."""
+    others = [it.name for it in _chosen(cluster, None) if any(_asked_of(cluster, [it], name))] if node else []
+    if others:
+        return f"{node} has no file called {name}, but {hostlist(others)} has: run it with that node, or without a node"
+    return f"no file is called {name}; without --file all of them are shown"
 
 
 def _print(cluster: Cluster, nodes: list[Node], name: str | None, accounting: str | None) -> int:

@@ -4,15 +4,21 @@ from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 
 from gpupool.asleep import asleep, awake
-from gpupool.cli.screen import stderr
-from gpupool.engine.report import Change, Report
+from gpupool.cli import price
+from gpupool.cli.screen import counted, stderr
+from gpupool.commit import commit_of
+from gpupool.engine.report import Report
 from gpupool.errors import UsageError
 from gpupool.target import Target, find_target
 from gpupool.terminal import Screen, styled
+
+if TYPE_CHECKING:
+    from gpupool.engine.audit import Origin
 
 MANY = 60
 SITE = Path(__file__).parent.parent / "deploys" / "site.py"
@@ -49,11 +55,20 @@ def run(target: Target, *, execute: bool, limit: str | None, log: Path | None = 
     if resting:
         names = {node.name for node in target.nodes if names is None or node.name in names} - set(resting)
     with shown(stderr) as progress, awake(target, names) if execute else nullcontext():
-        report = drive(target.hosts, SITE, execute=execute, progress=progress, limit=names, log=log)
+        report = drive(
+            target.hosts, SITE, execute=execute, progress=progress, limit=names, log=log, origin=origin(target, "apply")
+        )
     report = replace(report, asleep=resting)
     if report.log_failure:
         stderr.print(f"--log {log}: {report.log_failure}: the end of this run is not in it", style="yellow")
     return report
+
+
+def origin(target: Target, command: str) -> "Origin":
+    """Return what a run that changes nodes leaves on each of them about itself."""
+    from gpupool.engine.audit import Origin
+
+    return Origin(command, target.cluster.name, *(commit_of(target.inventory) if target.inventory else ()))
 
 
 def _show_changes(console: Screen, report: Report, *, diffs: bool) -> None:
@@ -61,15 +76,13 @@ def _show_changes(console: Screen, report: Report, *, diffs: bool) -> None:
 
     More than fill a screen or two are counted by operation instead: a new cluster has thousands.
     """
-    groups: dict[Change, list[str]] = {}
-    for name, host in report.hosts.items():
-        for change in host.changes:
-            groups.setdefault(change, []).append(name)
+    groups = price.grouped(report)
     if len(groups) > MANY:
         _count_changes(console, report)
         return
     for change, names in groups.items():
-        console.print(styled((_few(names), "bold"), ": ", change.operation))
+        cost = "" if change.effect.what == "nothing" else f"  [{change.effect.what}]"
+        console.print(styled((few(names), "bold"), ": ", change.operation, (cost, "yellow")))
         if diffs and change.diff:
             _show_diff(console, change.diff.rstrip("\n"))
 
@@ -88,7 +101,7 @@ def _count_changes(console: Screen, report: Report) -> None:
             step = nodes.setdefault(change.operation.partition(" | ")[0], {})
             step[name] = step.get(name, 0) + 1
     for operation, counts in nodes.items():
-        table.add_row(operation, _few(counts), str(sum(counts.values())))
+        table.add_row(operation, few(counts), str(sum(counts.values())))
     console.whole(table)
     console.print("--json lists all of them", style="dim")
 
@@ -101,6 +114,14 @@ def show(console: Screen, report: Report, *, diffs: bool) -> None:
             console.print(styled((name, "bold"), ": ", text))
     for name, why in report.failures.items():
         console.print(styled((name, "red"), ": ", why))
+
+
+def show_price(console: Screen, report: Report) -> None:
+    """Print what the changes of a plan lead to, on one screen."""
+    for line in price.summary(report):
+        console.print(line)
+    for line in price.jobs(report):
+        console.print(f"  jobs of {line}")
 
 
 def planned(report: Report) -> str:
@@ -145,16 +166,12 @@ def end_badly(report: Report) -> None:
         raise SystemExit(1)
 
 
-def counted(number: int, noun: str) -> str:
-    """Return `1 node`, `2 nodes`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def changes_in(report: Report) -> int:
     """Count the changes of all nodes."""
     return sum(len(host.changes) for host in report.hosts.values())
 
 
-def _few(names: Iterable[str]) -> str:
+def few(names: Iterable[str]) -> str:
+    """Return the names, or the first of them and how many more."""
     listed = list(names)
     return ", ".join(listed) if len(listed) <= 6 else f"{', '.join(listed[:5])} and {len(listed) - 5} more"

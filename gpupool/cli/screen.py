@@ -39,3 +39,8 @@ OnOption = Annotated[
 def print_json(data: Any) -> None:
     """Print one JSON document to standard output."""
     print(json.dumps(data, indent=2, default=str))
+
+
+def counted(number: int, noun: str) -> str:
+    """Return `1 node`, `2 nodes`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,8 +1,8 @@
 """`gpupool verify`: is it so? Read-only checks on the live nodes."""
 
 from gpupool.asleep import asleep
-from gpupool.cli.running import announced_target, chosen, counted, passed_over
-from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stderr, stdout
+from gpupool.cli.running import announced_target, chosen, passed_over
+from gpupool.cli.screen import Inventory, Json, Limit, OnOption, counted, print_json, stderr, stdout
 from gpupool.terminal import styled
 
 

@@ -52,15 +52,15 @@ def _uncollected() -> Iterator[None]:
 
 
 @_uncollected()
-def examine(inventory: Path, change: Path | None = None) -> Loaded:
+def examine(inventory: Path, change: Path | None = None, instead: Mapping[Path, str] | None = None) -> Loaded:
     """Read and check an inventory: a folder of YAML files, or one file. Raises nothing for a bad one.
 
-    A `change`, YAML of the same shape, is laid over it first.
+    A `change`, YAML of the same shape, is laid over it first. `instead` has texts to read in the place of files.
     """
     here = Place(str(inventory), 1)
     if not inventory.exists():
         return _refused(here, "there is no such file or folder", "`gpupool init NAME` creates an example inventory")
-    text = read(inventory)
+    text = read(inventory, instead)
     if not text.data and not text.located:
         return _refused(here, "no inventory here: no *.yml file with any content", "see `gpupool init`")
     if change is not None:
@@ -100,9 +100,12 @@ def _names_apart(data: dict[str, Any], complaints: list[Complaint]) -> Iterator[
             yield it
 
 
-def load(inventory: Path, change: Path | None = None) -> Cluster:
-    """Return the Cluster of an inventory, with a change laid over it; BadInventoryError with every error."""
-    loaded = examine(inventory, change)
+def load(inventory: Path, change: Path | None = None, instead: Mapping[Path, str] | None = None) -> Cluster:
+    """Return the Cluster of an inventory, with a change laid over it; BadInventoryError with every error.
+
+    `instead` has texts to read in the place of files.
+    """
+    loaded = examine(inventory, change, instead)
     if loaded.cluster is None:
         raise BadInventoryError(loaded.errors)
     return loaded.cluster

@@ -22,6 +22,7 @@ _SETS = re.compile(r"[,!&^](?![^\[]*\])")  # between sets of nodes, not within b
 _BRACKETS = re.compile(r"\[([^\]]*)\]?")
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*")
 _RESERVED = ("localhost", "all", "default")  # words of /etc/hosts and slurm.conf
+_AFTER_DIGIT = re.compile(r"[0-9]\[([^\]]*)\]")
 _MOST = 100_000  # nodes of one range: more is a slip of the pen, and would take all memory
 
 
@@ -70,6 +71,12 @@ def _plain(error: Exception) -> str:
 def _bounded(text: str) -> None:
     if any(len(number) > 9 for pair in _RANGE.findall(text) for number in pair):
         raise ValueError(f"{text!r} is not a range of nodes: its numbers are too long")
+    for inside in _AFTER_DIGIT.findall(text):
+        # of a1[1-12] Slurm makes twelve nodes, a11 to a112, and ClusterShell 102
+        if any(len(low) != len(high) for low, high in _RANGE.findall(inside)):
+            raise ValueError(
+                f"{text!r} is not a range of nodes: after a digit, both numbers of a range need as many digits: [01-12]"
+            )
     size = sum(prod(map(_count, _BRACKETS.findall(part))) for part in _SETS.split(text))
     if size > _MOST:
         raise ValueError(f"{text!r} is a range of {size} nodes; the maximum is {_MOST}")

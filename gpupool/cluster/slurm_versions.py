@@ -1,5 +1,8 @@
 """What each version of Slurm can do, by name: versions are compared nowhere else. From Slurm's own RELEASE_NOTES."""
 
+#: Every release since the first that is known here, oldest first.
+RELEASES = ("21.08", "22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05")
+
 
 def limits_rpcs(version: str) -> bool:
     """Whether slurmctld has `rl_enable`, a limit on requests by each user; it came with 23.02."""
@@ -56,3 +59,9 @@ def runs_without_cgroups(version: str) -> bool:
 def allows_below(version: str) -> bool:
     """Whether AllowAccounts and DenyAccounts of a partition hold for the accounts below those named, too."""
     return version != "22.05"
+
+
+def takes_over_from(version: str) -> tuple[str, ...]:
+    """Return the releases whose database and state a version reads: the two before it, from 24.11 on three."""
+    place = RELEASES.index(version)
+    return RELEASES[max(0, place - (2 if place < RELEASES.index("24.11") else 3)) : place]

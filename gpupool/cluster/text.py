@@ -1,6 +1,7 @@
 """YAML to plain data, remembering on which line each key and item stands."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any
@@ -31,19 +32,24 @@ class Text:
     located: list[Located] = field(default_factory=list)
 
 
-def read(folder: FilePath) -> Text:
+def read(folder: FilePath, instead: Mapping[FilePath, str] | None = None) -> Text:
     """Read every `*.yml` and `*.yaml` of a folder, or one file, and join them by top-level key.
 
-    Nothing is raised for a bad file: it is complained of in `located`.
+    `instead` has texts that are read in the place of what is in these files. Nothing is raised for a bad file: it is
+    complained of in `located`.
     """
     text = Text()
-    files = sorted(p for p in folder.iterdir() if p.suffix in (".yml", ".yaml")) if folder.is_dir() else [folder]
-    for file in files:
-        _read_file(file, text)
+    for file in files_of(folder):
+        _read_file(file, text, (instead or {}).get(file))
     return text
 
 
-def _read_file(file: FilePath, text: Text) -> None:
+def files_of(folder: FilePath) -> list[FilePath]:
+    """Return the files that are read of an inventory, in their order."""
+    return sorted(p for p in folder.iterdir() if p.suffix in (".yml", ".yaml")) if folder.is_dir() else [folder]
+
+
+def _read_file(file: FilePath, text: Text, instead: str | None) -> None:
     def complain(line: int, message: str, hint: str | None = None, path: Path = ()) -> None:
         text.located.append(Located(Place(str(file), line), Complaint(path, message, hint)))
 
@@ -52,7 +58,7 @@ def _read_file(file: FilePath, text: Text) -> None:
             return complain(1, "cannot be read: a device or a pipe, not a file")
         if file.stat().st_size > _LARGEST:
             return complain(1, f"too large: the maximum is {_LARGEST // 1_000_000} MB")
-        source = file.read_text(encoding="utf-8")
+        source = file.read_text(encoding="utf-8") if instead is None else instead
     except OSError as error:
         return complain(1, f"cannot be read: {error.strerror}")
     except UnicodeDecodeError as error:

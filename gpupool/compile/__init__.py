@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm import arbiter, budgets, conf, elastic, health, jobs
 from gpupool.compile.system import (
+    backup,
     base,
     conda,
     daemons,
@@ -23,6 +24,7 @@ from gpupool.compile.system import (
     repositories,
     sessions,
     singularity,
+    slurmd,
     spaces,
     ssh,
     storage,
@@ -47,9 +49,10 @@ FILES: Mapping[str, Generator] = {
     "arbiter": arbiter.files,
     "budgets": budgets.files,
     "elastic": elastic.files,
+    "backup": backup.files,
     "jobs": jobs.files,
     "health": health.files,
-    "compute": daemons.compute,
+    "compute": slurmd.compute,
     "driver": driver.files,
     "gpu": devices.files,
     "docker": docker.files,

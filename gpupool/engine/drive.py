@@ -29,7 +29,10 @@ from pyinfra.api.operations import run_host_op
 from pyinfra.api.state import MAX_PARALLEL, StateOperationHostData, StateStage
 from pyinfra.context import ctx_config, ctx_host
 
+from gpupool.effect import Effect
 from gpupool.engine.ambient import command_line, interruptible
+from gpupool.engine.audit import STOPPED, Audit, Origin
+from gpupool.engine.changes import changes_of
 from gpupool.engine.clock import odd
 from gpupool.engine.deploy import Deploy, load
 from gpupool.engine.explain import reason, unreachable
@@ -63,20 +66,22 @@ def run(
     progress: Progress | None = None,
     limit: Collection[str] | None = None,
     log: Path | None = None,
+    origin: Origin = Origin(),
 ) -> Report:
     """Run `deploy` (a deploy file, or a function that calls operations) on `hosts`, or on those named in `limit`.
 
     Without `execute` nothing is written: the report's changes are what would be done. With it the nodes are locked
     for this run; where another one has any of them, all fail and nothing is done. A node that cannot be reached,
     a role that raises, a fact or an operation that fails stops that node alone. Ctrl-C ends the run with
-    `Report.interrupted`. `log` gets what pyinfra says. GpupoolError: the request itself makes no sense.
+    `Report.interrupted`. `log` gets what pyinfra says. Each node that is changed keeps a line of it, with the `origin`
+    of the run. GpupoolError: the request itself makes no sense.
     """
     unknown = sorted(set(limit or ()) - {node.name for node in hosts})
     if unknown:
         raise GpupoolError(f"no such node: {', '.join(unknown)}")
     if not hosts:
         return Report({}, 0.0)
-    return _Run(hosts, load(deploy), execute, progress or Silence(), limit).go(log)
+    return _Run(hosts, load(deploy), execute, progress or Silence(), limit, origin).go(log)
 
 
 class _Run:
@@ -89,7 +94,9 @@ class _Run:
         execute: bool,
         progress: Progress,
         limit: Collection[str] | None,
+        origin: Origin,
     ) -> None:
+        self.audit = Audit(origin)
         self.deploy = deploy
         self.execute = execute
         self.progress = progress
@@ -113,7 +120,7 @@ class _Run:
     def go(self, log: Path | None) -> Report:
         """All stages; whatever happens, connections are closed and a report comes out."""
         began = time.monotonic()
-        changes: dict[Host, tuple[Change, ...]] = {}
+        changes: dict[Host, tuple[tuple[Change, ...], tuple[Effect, ...]]] = {}
         heard = {host: track.heard for host, track in self.tracks.items()}
         with recording(heard, log) as recorder, command_line(self.state), faster(), interruptible():
             ticker = gevent.spawn(self._tick)
@@ -129,14 +136,15 @@ class _Run:
             except KeyboardInterrupt:
                 self._stop()
             try:
-                changes = {host: tuple(self._changes(host)) for host in self.tracks}
+                changes = {host: changes_of(self.state, track) for host, track in self.tracks.items()}
+                self.audit.end(self.tracks, {host: shown for host, (shown, _) in changes.items()}, self.interrupted)
                 self._disconnect()
             except KeyboardInterrupt:
                 pass  # Ctrl-C while disconnecting: all work is done
             ticker.kill()
         return Report(
             {
-                track.name: self._host_report(track, changes.get(host, ()), diffs.notes(host))
+                track.name: self._host_report(track, *changes.get(host, ((), ())), diffs.notes(host))
                 for host, track in self.tracks.items()
             },
             time.monotonic() - began,
@@ -144,10 +152,14 @@ class _Run:
             recorder.log_failure,
         )
 
-    def _host_report(self, track: Track, changes: tuple[Change, ...], notes: tuple[str, ...]) -> HostReport:
+    def _host_report(
+        self, track: Track, changes: tuple[Change, ...], waits: tuple[Effect, ...], notes: tuple[str, ...]
+    ) -> HostReport:
         if self.interrupted and track.failure is None:
-            track.failure = "stopped before it finished"
-        return HostReport(track.failure is None, track.failure, changes, track.wire.commands, track.seconds, notes)
+            track.failure = STOPPED
+        return HostReport(
+            track.failure is None, track.failure, changes, track.wire.commands, track.seconds, notes, waits
+        )
 
     # Connect
 
@@ -268,6 +280,7 @@ class _Run:
                 self._fail(track, f"cannot order the steps of the deploy for all nodes: {reason(error)}")
             return
         for track in active:
+            track.wire.before_change = partial(self.audit.begin, track)
             operations = self.state.ops[track.host]
             track.left = len(operations)
             for data in operations.values():
@@ -317,19 +330,6 @@ class _Run:
         return watched
 
     # Afterwards
-
-    def _changes(self, host: Host) -> Iterator[Change]:
-        logged = self.tracks[host].heard.diffs
-        for op_hash, data in self.state.ops[host].items():
-            meta = data.operation_meta
-            # What ran within an operation's function is part of that operation.
-            if data.parent_op_hash is None and meta.is_complete() and meta.did_change():
-                name = self.state.name(host, op_hash)
-                # Our own operations say what they change, thing by thing; pyinfra's log a diff at most.
-                for what, diff in diffs.take(host, op_hash).items() or [
-                    ("", "\n".join(logged.get(op_hash, ())) or None)
-                ]:
-                    yield Change(f"{name} | {what}" if what else name, diff)
 
     def _stop(self) -> None:
         """Ctrl-C: what runs may end within the grace time, nothing new begins; a second Ctrl-C waits for nothing."""

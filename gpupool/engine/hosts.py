@@ -47,6 +47,7 @@ class Track:
         self.seconds = 0.0
         self.left = 0  # operations still to run
         self.greeting: Greeting | None = None
+        self.begun = False  # something was sent that may change it
         self.clock = ""  # how it is off, in words
 
     @contextmanager

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpupool.effect import NOTHING, Effect, together
+
 
 @dataclass(frozen=True)
 class NodeHost:
@@ -20,21 +22,26 @@ class NodeHost:
 
 @dataclass(frozen=True)
 class Change:
-    """An operation that would change a node (plan) or has changed it (apply), with its diff where one is known."""
+    """An operation that would change a node (plan) or has changed it (apply), with its diff where one is known.
+
+    `effect` is what it leads to, as the operation announced it.
+    """
 
     operation: str
     diff: str | None = None
+    effect: Effect = NOTHING
 
     def as_dict(self) -> dict[str, Any]:
         """The same as plain JSON types."""
-        return {"operation": self.operation, "diff": self.diff}
+        effect = {"effect": self.effect.what, "jobs": list(self.effect.jobs)}
+        return {"operation": self.operation, "diff": self.diff, **effect}
 
 
 @dataclass(frozen=True)
 class HostReport:
     """How one node fared: `failure` is one line for people, `commands` were sent to it, `seconds` its own.
 
-    `notes` are lines that people should read though nothing changes.
+    `notes` are lines that people should read though nothing changes. `waits` is what cannot be changed yet.
     """
 
     ok: bool
@@ -43,12 +50,20 @@ class HostReport:
     commands: int
     seconds: float
     notes: tuple[str, ...] = ()
+    waits: tuple[Effect, ...] = ()
+
+    @property
+    def effect(self) -> Effect:
+        """What all changes of the node lead to, and what it waits for."""
+        return together([*(change.effect for change in self.changes), *self.waits])
 
     def as_dict(self) -> dict[str, Any]:
         """The same as plain JSON types."""
         return {
             "ok": self.ok,
             "failure": self.failure,
+            "effect": self.effect.what,
+            "jobs": list(self.effect.jobs),
             "notes": list(self.notes),
             "changes": [change.as_dict() for change in self.changes],
             "commands": self.commands,

@@ -83,6 +83,10 @@ class PoolSSH(SSHConnector):
         greeting, self._lock = greet(transport, lock, self._lock_is_gone)
         return greeting
 
+    def write_log(self, line: str) -> bool:
+        """Have a node that is locked append a line to its log of applies; False where it did not get it."""
+        return self._lock is not None and self._lock.write(line)
+
     def _lock_is_gone(self) -> None:
         if self._alive():
             self.give_up(f"{LOST}: the lock has expired, and another apply may be changing the node")

@@ -85,6 +85,7 @@ class Wire:
         connector = host.connector
         self.commands = 0
         self.failure: str | None = None
+        self.before_change: Callable[[], None] | None = None  # called before each command that is no question
         self._freshness = freshness
         self._facts: dict[str, tuple[int, list[OutputLine]]] = {}
         self._noted: dict[str, tuple[Question, dict[str, Any]]] = {}
@@ -124,6 +125,7 @@ class Wire:
         if print_output is not FACT:
             if self._freshness.gathering:
                 raise UnansweredError
+            self._announce()
             with self._freshness.writing():
                 return self._send(command, arguments)
         raw = command if isinstance(command, str) else command.get_raw_value()
@@ -139,6 +141,10 @@ class Wire:
         if ok and keeps:
             self._facts[key] = (now, list(output.combined_lines))
         return ok, output
+
+    def _announce(self) -> None:
+        if self.before_change:
+            self.before_change()
 
     def _within(
         self, limit: int | None, command: StringCommand, arguments: dict[str, Any]
@@ -173,6 +179,7 @@ class Wire:
     def _counted(self, transfer: Callable[..., bool]) -> Callable[..., bool]:
         def counted(*args: Any, **kwargs: Any) -> bool:
             self.commands += 1
+            self._announce()
             with self._freshness.writing():
                 try:
                     return transfer(*args, **kwargs)

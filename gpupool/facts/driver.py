@@ -26,6 +26,7 @@ class DriverState:
     nouveau: bool = False
     jobs: tuple[str, ...] = ()
     open: bool = False
+    users: tuple[str, ...] = ()
 
 
 class Driver(Look[DriverState]):
@@ -47,4 +48,5 @@ class Driver(Look[DriverState]):
             ["N"] in rows,
             tuple(row[1] for row in rows if row[0] == "J"),
             ["A"] in rows and not any("DRAIN" in state for state in states),
+            tuple(row[1] for row in rows if row[0] == "U"),
         )

@@ -60,7 +60,7 @@ class Queue(Look[QueueState]):
         return QueueState(
             answers="answers" in lines,
             partitions=tuple(row[1] for row in rows if row[0] == "P"),
-            nodes={row[1]: NodeShape(int(row[2] or 0), _gpus(row[3])) for row in rows if row[0] == "N"},
+            nodes={row[1]: NodeShape(int(row[2] or 0), gpus_of(row[3])) for row in rows if row[0] == "N"},
             jobs=tuple(_jobs(rows)),
         )
 
@@ -74,7 +74,8 @@ def _jobs(rows: list[list[str]]) -> Iterator[Job]:
             yield Job(job, running, user, account, qos, tuple(partitions.split(",")), nodes)
 
 
-def _gpus(gres: str) -> dict[str, int]:
+def gpus_of(gres: str) -> dict[str, int]:
+    """Return how many GPUs a node has of each type, from its gres as Slurm writes it; "" for those without a type."""
     # gpu:a40:8(S:0-1),gpu:2,shard:4
     counts: dict[str, int] = {}
     for word in gres.split(","):

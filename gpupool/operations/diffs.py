@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from gpupool.effect import Effect, together
 from gpupool.operations.ambient import this_host
 
 _changes: WeakKeyDictionary[Any, dict[str | None, dict[str, str | None]]] = WeakKeyDictionary()
+_effects: WeakKeyDictionary[Any, dict[str, dict[str, Effect]]] = WeakKeyDictionary()
 _notes: WeakKeyDictionary[Any, dict[str, None]] = WeakKeyDictionary()
 
 
@@ -46,3 +48,14 @@ def notes(host: Any) -> tuple[str, ...]:
 def take(host: Any, op_hash: str | None) -> dict[str, str | None]:
     """Hand over what the operation recorded on this host, and forget it; empty when it recorded nothing."""
     return _changes.get(host, {}).pop(op_hash, {})
+
+
+def costs(by: str, effects: Mapping[str, Effect]) -> None:
+    """Say what changes of the current host lead to, by their names; `by` is who says it, and replaces what it said."""
+    _effects.setdefault(this_host(), {})[by] = dict(effects)
+
+
+def effects(host: Any) -> dict[str, Effect]:
+    """Hand over what changes of a host lead to, by their names, and forget it."""
+    said = _effects.pop(host, {}).values()
+    return {name: together(it[name] for it in said if name in it) for name in {name for it in said for name in it}}

@@ -6,13 +6,17 @@ driver stays, and `settled` names it when all else is done.
 
 from collections.abc import Iterator
 
+from gpupool.effect import Effect
 from gpupool.facts.driver import Driver, DriverState
-from gpupool.operations import packages
+from gpupool.operations import diffs, packages
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.work import Work
 from gpupool.shell import shell_file, values
 from gpupool.wanted import GpuDriver
+
+#: What an admin, or maintenance, is to do where a new driver is installed and the old one still loaded.
+REBOOT = "reboot the node without jobs"
 
 _PRELUDE = packages.APT + shell_file(__package__, "driver.sh")
 
@@ -30,6 +34,7 @@ def installed(driver: GpuDriver, node: str, patterns: list[str]) -> Commands:
     if late and _waits_for(state):
         late, beside = {}, []  # `settled` says so
     work.changes |= late | dict.fromkeys(beside)
+    diffs.costs("driver", dict.fromkeys(late, Effect("another GPU driver")))
     if late or beside:
         work.lines += packages.FIRST
     if late:
@@ -61,13 +66,14 @@ def settled(driver: GpuDriver, node: str, patterns: list[str]) -> None:
     state = _look(driver, node, patterns)
     late = _differs(driver, state)
     if late and (why := _waits_for(state)):
+        diffs.costs("driver", {"driver": Effect("drain", state.users or state.jobs)})
         wanted = driver.version or f"{driver.prefix}*"
         raise Refused(
             f"GPU driver {state.loaded} stays, for {why}; wanted: {wanted} ({', '.join(late)}); "
             f"drain the node (scontrol update nodename={node} state=drain reason=driver), then apply again"
         )
     if executing() and not late and (other := _other_loaded(driver, state)):
-        raise Refused(f"GPU driver {_version(driver, state)} is installed, but {other}: reboot the node without jobs")
+        raise Refused(f"GPU driver {_version(driver, state)} is installed, but {other}: {REBOOT}")
     this_host().noop("the GPU driver waits for nothing")
 
 

@@ -32,10 +32,11 @@ _read: WeakKeyDictionary[State, dict[bool, Keys]] = WeakKeyDictionary()
 
 
 @operation
-def known(nodes: Mapping[str, str]) -> Commands:
+def known(nodes: Mapping[str, str], source: str | None = None) -> Commands:
     """Know the host keys of these nodes, for every user: name -> all names that the node has, joined by commas.
 
-    A node whose keys cannot be read in this run keeps the lines that it has here; of others nothing is kept.
+    A node whose keys cannot be read in this run keeps the lines that it has here, or gets those that the host `source`
+    of this run has of it: where a node joins alone, it would else know no other. Of others nothing is kept.
     """
     host, state = this_host(), cast(State, cast(Any, ctx_state).get())
     read = _read.setdefault(state, {}).setdefault(executing(), {})
@@ -48,6 +49,8 @@ def known(nodes: Mapping[str, str]) -> Commands:
     keys = {name: read[name] if name in read else _ask(state, name, read) for name in nodes}
     if not all(keys.values()):
         before = look(KnownHosts, KNOWN)
+        if source and not all(asked or name in before for name, asked in keys.items()):
+            before = {**_known_by(state, source), **before}
         keys = {name: asked or before.get(name, ()) for name, asked in keys.items()}
     yield from put._inner(files=[File(KNOWN, text_of(nodes, keys))])
 
@@ -70,3 +73,13 @@ def _ask(state: State, name: str, read: Keys) -> tuple[str, ...]:
             # all nodes ask: only the first one waits for what does not answer
             read[name] = keys or ()
         return read[name]
+
+
+def _known_by(state: State, name: str) -> Keys:
+    """Return the keys that another node has of all; none where it is not in this run, or does not answer."""
+    host = named(name)
+    if host is None or host not in state.active_hosts or host is this_host():
+        return {}
+    with turn(host), suppress(Exception):
+        return get_fact(state, host, KnownHosts, apply_failed_hosts=False) or {}
+    return {}

@@ -18,19 +18,22 @@ import re
 import shlex
 from collections.abc import Mapping
 
-from gpupool.facts.service import STAMPS, Unit, UnitFiles, UnitState
-from gpupool.operations import upcoming
+from gpupool.effect import Effect
+from gpupool.facts.service import Unit, UnitFiles, UnitState
+from gpupool.operations import diffs, upcoming
 from gpupool.operations.ambient import executing
 from gpupool.operations.frame import Commands, Refused, look, operation
+from gpupool.operations.reading import KEEPING, weighed
 from gpupool.operations.work import Work
-from gpupool.shell import shell_file, values
+from gpupool.shell import shell_file
+from gpupool.slurm_keys.effects import NOTHING
 from gpupool.unix import UNITS
 
 _UNIT = re.compile(r"[A-Za-z0-9:_.@\\-]+\.(service|socket|timer|path|target|mount)")
 _UP = ("active", "reloading", "refreshing")
 _ENABLED = ("enabled", "enabled-runtime", "static", "alias", "indirect", "generated", "linked")
 
-_PRELUDE = values(stamps=STAMPS) + shell_file(__package__, "service.sh")
+_PRELUDE = KEEPING + shell_file(__package__, "service.sh")
 
 
 #: Has settings of slices and of logind hold at once. systemd reads those of a slice that runs, but gives them to the
@@ -49,14 +52,18 @@ def running(
     restart_if: list[str] | None = None,
     reload_if: list[str] | None = None,
     reload_command: list[str] | None = None,
+    slurm: str | None = None,
 ) -> Commands:
     """Have a unit run, start at boot (`enabled`; None: leave that alone), and with the files that stand on the node.
 
     `restart_if` and `reload_if` are paths: the unit is restarted, or reloaded, when one of them changed (came,
     went) since it started with them. `reload_command` replaces `systemctl reload`. A plan counts files that the
     same run will write. Nothing is restarted otherwise.
+
+    `slurm`: the unit is a daemon of this version of Slurm. What a change of a file in `reload_if` takes goes by its
+    keys (`slurm_keys.effects`), and a daemon that does not come up with its new files gets back those that it ran with.
     """
-    yield from bring_up(unit, enabled, restart_if, reload_if, reload_command)
+    yield from bring_up(unit, enabled, restart_if, reload_if, reload_command, slurm)
 
 
 def bring_up(
@@ -65,6 +72,7 @@ def bring_up(
     restart_if: list[str] | None = None,
     reload_if: list[str] | None = None,
     reload_command: list[str] | None = None,
+    slurm: str | None = None,
 ) -> Commands:
     """Do what `running` does, as part of another operation."""
     unit = unit if "." in unit else f"{unit}.service"
@@ -75,6 +83,16 @@ def bring_up(
     state = look(Unit, f"the state of {unit} from systemd", unit=unit, paths=paths)
     changed = stale(state, {} if executing() else upcoming.announced())
     because = {path: why for path, why in changed.items() if path in restart_paths}
+    costs: Mapping[str, tuple[str, str]] = {}
+    if slurm and (read := [path for path in changed if path not in because]) and state.active in _UP:
+        costs = weighed(state, unit, read, slurm)
+        changed = {
+            path: f"{why} ({costs[path][1]})" if path in costs else why
+            for path, why in changed.items()
+            if path in because or costs[path][0] != NOTHING
+        }
+        daemon = unit.partition(".")[0]
+        because |= {path: changed[path] for path, (effect, _) in costs.items() if daemon in effect.split()}
     act = "start" if state.active not in _UP else "restart" if because else "reload" if changed else ""
     work = Work()
     if state.need_daemon_reload:
@@ -95,8 +113,14 @@ def bring_up(
         reload = shlex.join(reload_command or ["systemctl", "reload", unit])
         # a start that others began with other files would be waited for until it fails
         start = "restart" if state.active == "activating" and changed else "start"
+        # nodes are told by the process that still runs; those that restart ask by themselves
+        tell = act == "restart" and reload_command and any(path in costs for path in changed)
+        told = tell and not any("slurmd" in effect.split() for effect, _ in costs.values())
         work.lines += [
             f"sums=$(look {shlex.join(paths)})",
+            *([f"keep {shlex.join(paths)}", 'old=$(tail -n +2 "$stamps/$unit" 2>/dev/null || :)'] if slurm else []),
+            *([f"again() {{ {reload}; }}"] if slurm and reload_command else []),
+            *([f'said=$({reload} 2>&1) || say "cannot be reloaded" "$said"'] if told else []),
             {
                 # a unit that failed too often refuses to start before it is forgiven
                 "start": 'systemctl reset-failed -- "$unit" 2>/dev/null || :\n'
@@ -109,6 +133,8 @@ def bring_up(
         ]
         reasons = changed if act == "reload" else because if act == "restart" else {}
         work.changes[f"{act} {unit}"] = "".join(f"{path}: {why}\n" for path, why in reasons.items()) or None
+        word = reload_command[-1] if act == "reload" and reload_command else f"{act} {unit.removesuffix('.service')}"
+        diffs.costs(unit, dict.fromkeys([f"{act} {unit}", *changed], Effect(word)))
     yield from work.carry_out(f"{unit}: runs as wanted", f"unit={shlex.quote(unit)}\n{_PRELUDE.strip()}")
 
 

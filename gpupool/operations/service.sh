@@ -1,25 +1,42 @@
 #!/bin/sh
-# Functions around a start, restart or reload of a unit; the calls of them come after it.
-# $unit is the unit, $stamps the folder of stamps, $sums what look said of its files before the start.
-# shellcheck disable=SC2154 # these are set before it, sums after it
+# After reading.sh: functions around a start, restart or reload of a unit; the calls of them come after it.
+# $unit is the unit, $stamps the folder of stamps, $sums what look said of its files before the start. $old, where it is
+# set, is what look said of them when the unit last came up: it gets these back when it does not with the new ones.
+# shellcheck disable=SC2154 # these are set before it, sums and old after it
 
 set -eu; umask 022
+old=
 say() { # what happened, what a command said; or else the daemon's own last words, not systemd's about it
   journalctl --no-pager -o cat --since "@$began" -u "$unit" >&2 || :
-  last=$(journalctl --no-pager -q -o short --since "@$began" -u "$unit" | grep -v ' systemd\[[0-9]*\]: ' | tail -n 1)
-  last=$(printf '%s\n' "${2:-$last}" | tail -n 1 | sed 's/^.*\[[0-9]*\]: //')
-  printf '%s\n' "$unit $1${last:+: $last} (see journalctl -u $unit)" >&2; exit 1
+  words=$(journalctl --no-pager -q -o short --since "@$began" -u "$unit" | grep -v ' systemd\[[0-9]*\]: ' || :)
+  last=$(printf '%s\n' "$words" | grep 'fatal: ' || printf '%s\n' "${2:-$words}")
+  last=$(printf '%s\n' "$last" | tail -n 1 | sed 's/^.*\[[0-9]*\]: //')
+  again=; [ -z "$old" ] || again=$(put_back)
+  printf '%s\n' "$unit $1${last:+: $last}$again (see journalctl -u $unit)" >&2; exit 1
 }
 began=$(date +%s)
-look() { for path in "$@"; do
-  if [ -f "$path" ]; then printf '%s  %s\n' "$(sha256sum < "$path" | cut -c-64)" "$path"
-  else printf -- '-  %s\n' "$path"; fi
-done; }
 settle() { # some daemons say that they are ready, and then read the file they cannot live with
   sleep 1; systemctl is-active --quiet -- "$unit" || say "stopped right after its start"
 }
 note() { # stamp: only now, because only now does the daemon run with these files
-  mkdir -p "$stamps"; rm -f -- "$stamps"/."$unit".*gpupool-new; new=$stamps/.$unit.$$.gpupool-new
-  printf '%s\n%s\n' "$(systemctl show -p InvocationID --value -- "$unit")" "$sums" > "$new"
-  sync -- "$new"; mv -fT -- "$new" "$stamps/$unit"
+  write_stamp "$unit" "$(systemctl show -p InvocationID --value -- "$unit")" "$sums"
 }
+put_back() { # says what came of it; files that nobody kept stay as they are, and so does the unit
+  printf '%s\n' "$old" | { while read -r sum path; do
+    [ "$sum" = - ] || [ -f "$stamps/read/$sum" ] || exit 1
+  done; } || return 0
+  printf '%s\n' "$old" | while read -r sum path; do
+    [ "$(look "$path")" != "$sum  $path" ] || continue
+    if [ "$sum" = - ]; then rm -f -- "$path"; continue; fi
+    copy=$path.$$-back.gpupool-new; (umask 077; cat < "$stamps/read/$sum" > "$copy")
+    [ ! -e "$path" ] || { chown --reference="$path" -- "$copy"; chmod --reference="$path" -- "$copy"; }
+    sync -- "$copy"; mv -fT -- "$copy" "$path"
+  done
+  systemctl daemon-reload; systemctl reset-failed -- "$unit" 2>/dev/null || :
+  if systemctl is-active --quiet -- "$unit" && again >&2 2>&1; then :
+  elif ! systemctl restart -- "$unit" >&2 2>&1 || { sleep 1; ! systemctl is-active --quiet -- "$unit"; }; then
+    printf '%s' "; its former files are back, and it does not start with them either"; return 0
+  fi
+  sums=$old; note; printf '%s' "; its former files are back, and it runs with them"
+}
+again() { false; } # tells a unit that never ended of its files

@@ -13,9 +13,11 @@ from weakref import WeakSet
 
 from pyinfra.context import ctx_state
 
+from gpupool.effect import Effect
 from gpupool.facts.files import Paths
 from gpupool.facts.queue import Job, NodeShape, Queue, QueueState
 from gpupool.facts.service import Unit
+from gpupool.operations import diffs
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.files import sha256_of
 from gpupool.operations.frame import Refused, look, operation
@@ -54,6 +56,7 @@ def refuse_job_loss(
         more = f"; and {len(losses) - 3} more" if len(losses) > 3 else ""
         drain = losses[0][2]
         _refused.add(this_host())
+        diffs.costs("jobs", {"jobs": Effect("drain", tuple(_job(job) for _, jobs, _ in losses for job in jobs))})
         raise Refused(
             f"Slurm would end {count} job{'s' * (count != 1)}: {told}{more}. First `scontrol update {drain} "
             "state=drain`, wait for its running jobs, and move or cancel the pending ones"
@@ -131,5 +134,9 @@ def _gpus(shape: NodeShape) -> str:
 
 def _named(jobs: list[Job]) -> str:
     jobs = sorted(jobs, key=lambda job: (not job.running, len(job.id), job.id))
-    parts = [f"{job.id} of {job.user} {'is running' if job.running else 'is pending'}" for job in jobs[:_SHOWN]]
+    parts = [f"{_job(job)} {'is running' if job.running else 'is pending'}" for job in jobs[:_SHOWN]]
     return ", ".join(parts) + (f" and {len(jobs) - _SHOWN} more" if len(jobs) > _SHOWN else "")
+
+
+def _job(job: Job) -> str:
+    return f"{job.id} of {job.user}"

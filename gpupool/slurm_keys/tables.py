@@ -10,7 +10,8 @@ from importlib import resources
 class Key:
     """A key as Slurm spells it; `until` is the last version that knows it, empty while it still does.
 
-    `value` is what it takes: text, number, ratio, yes or no; of qos and association the column that it is read by.
+    `value` is what it takes: text, number, number from 0 to 2, ratio, yes or no; of qos and association the column that
+    it is read by.
     """
 
     name: str
@@ -36,21 +37,22 @@ class Own:
 @cache
 def keys(table: str) -> Mapping[str, Key]:
     """Return the keys of a table by their names in lower case, as Slurm compares them."""
-    return {name.lower(): Key(name, *rest) for name, *rest in _rows(table)}
+    return {name.lower(): Key(name, *rest) for name, *rest in rows(table)}
 
 
 @cache
 def own(table: str) -> Mapping[str, tuple[Own, ...]]:
     """Return what gpupool keeps of a table, by key in lower case."""
     found: dict[str, tuple[Own, ...]] = {}
-    for of, key, *rest in _rows("own"):
+    for of, key, *rest in rows("own"):
         if of == table:
             name, _, option = key.lower().partition(":")
             found[name] = (*found.get(name, ()), Own(option, *rest))
     return found
 
 
-def _rows(table: str) -> Iterator[list[str]]:
+def rows(table: str) -> Iterator[list[str]]:
+    """Return the rows of a table, without its head."""
     text = resources.files(__package__).joinpath(f"{table}.tsv").read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     return (line.split("\t") for line in lines[1:])

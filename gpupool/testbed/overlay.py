@@ -135,7 +135,13 @@ def _moved(cluster: Cluster, network: str | None) -> dict[str, Node]:
         raise TestbedError(f"{', '.join(homeless)}: a node of a testbed needs an address in the inventory")
     if network is None:
         return kept
-    old = ipaddress.IPv4Network(cluster.entry.network)
+    own = cluster.entry.network
+    return {name: replace(node, address=moved(node.address or "", own, network)) for name, node in kept.items()}
+
+
+def moved(address: str, own: str, network: str) -> str:
+    """Return an address of the inventory's `own` network as it is in another one of the same size, or a larger one."""
+    old = ipaddress.IPv4Network(own)
     try:
         new = ipaddress.IPv4Network(network)
     except ValueError as error:
@@ -143,10 +149,7 @@ def _moved(cluster: Cluster, network: str | None) -> dict[str, Node]:
     if new.prefixlen > old.prefixlen:
         raise UsageError(f"{network} is smaller than {old}: the addresses would not fit")
     shift = int(new.network_address) - int(old.network_address)
-    return {
-        name: replace(node, address=str(ipaddress.IPv4Address(node.address or "") + shift))
-        for name, node in kept.items()
-    }
+    return str(ipaddress.IPv4Address(address) + shift)
 
 
 def _scaled(cluster: Cluster, pool: int) -> dict[str, Account]:

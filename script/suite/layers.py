@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-WORKERS = 9  # of the rehearsals, one for each that lasts: what they do most is wait for Slurm
+WORKERS = 6  # of the rehearsals: what they do most is wait for Slurm, and more of them only wait for each other
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ def _pytest(*arguments: str) -> tuple[str, ...]:
 
 
 _REHEARSALS = ("-n", str(WORKERS), "--dist", "worksteal", "--ignore", "tests/rehearsal/test_skynet.py")
+_TESTBEDS = ("-n", "2", "--dist", "loadscope")
 _GUIDES = ("-n", "4", "--dist", "loadscope", "--ignore", "tests/guides/test_skynet.py")
 
 #: In the order in which they are reported.
@@ -49,15 +50,15 @@ LAYERS = (
     Layer(
         "rehearsal",
         (_pytest(*_REHEARSALS, "tests/rehearsal"),),
-        0.7,
+        1,
         ("docker", "twin-24.11", "twin-22.05", "twin-26.05", "chromium"),
     ),
     Layer("fullsize", (_pytest("tests/rehearsal/test_skynet.py"),), 0.8, ("docker", "twin-24.11")),
-    # SkyNet's guide is typed on the testbed that this layer deploys
-    Layer("testbed", (_pytest("tests/testbed", "tests/guides/test_skynet.py"),), 0.5, ("docker",)),
+    # SkyNet's guide is typed on the testbeds that this layer deploys: two, since its tests mostly wait for Slurm
+    Layer("testbed", (_pytest(*_TESTBEDS, "tests/testbed", "tests/guides/test_skynet.py"),), 0.9, ("docker",)),
     Layer("driver", (_pytest("tests/driver"),), 1, ("docker",)),
     # a worker for each cluster: what its tests do most is wait for Slurm
-    Layer("guides", (_pytest(*_GUIDES, "tests/guides"),), 1, ("docker",)),
+    Layer("guides", (_pytest(*_GUIDES, "tests/guides"),), 1.2, ("docker",)),
     Layer("deploy", (_pytest("tests/deploy"),), 0.7, ("docker",)),
     Layer("molecule", (_pytest("tests/molecule"), ("molecule", "test")), 0.7, ("docker",)),
     Layer("vm", (_pytest("tests/vm"),), 1.3, ("docker", "machines")),

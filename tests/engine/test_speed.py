@@ -1,11 +1,13 @@
-"""The two faster inner functions say what pyinfra's own say."""
+"""The three faster inner functions say what pyinfra's own say."""
 
 import sys
 from typing import Any
 
 import pyinfra
+import pytest
 from pyinfra import host
 from pyinfra.api import arguments, deploy
+from pyinfra.api.host import HostData
 from pyinfra.operations import server
 
 from gpupool.engine import drive, speed
@@ -48,10 +50,27 @@ def test_the_order_is_the_same_as_pyinfras(monkeypatch: Any) -> None:
     assert len({tuple(ours) for _, ours in pairs}) == 5
 
 
+def test_a_hosts_data_is_what_pyinfra_finds() -> None:
+    own = {"_sudo": True, "both": ["own"]}
+    data = HostData("a", own, lambda: {"_su_user": "of a group", "both": ["of a group"]})
+    for key in ("_sudo", "_su_user", "both"):
+        assert speed.data_of_host(data, key) == getattr(data, key)
+    speed.data_of_host(data, "both").append("changed")
+    assert own["both"] == ["own"]
+    with pytest.raises(AttributeError):
+        speed.data_of_host(data, "nowhere")
+
+
 def test_pyinfra_is_itself_again_afterwards() -> None:
     operation: Any = sys.modules["pyinfra.api.operation"]
-    before = operation.get_operation_order_from_stack, arguments.all_global_arguments
+
+    def inner() -> tuple[Any, ...]:
+        found: Any = HostData.__getattr__
+        return operation.get_operation_order_from_stack, arguments.all_global_arguments, found
+
+    before = inner()
     with speed.faster():
         assert operation.get_operation_order_from_stack is speed.order_from_stack
+        assert inner()[2] is speed.data_of_host
         assert arguments.all_global_arguments() == before[1]()
-    assert (operation.get_operation_order_from_stack, arguments.all_global_arguments) == before
+    assert inner() == before

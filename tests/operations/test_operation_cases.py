@@ -2,7 +2,7 @@
 
 A case is pyinfra-testing's, with two differences. `facts` holds the lines that the node answers (without the end
 mark), so that the fact's reading is tried too; and the fixed shell functions at the head of a script are left out of
-`commands`, which start with the first line of its own. `stdin` and `changes` (what the plan shows) may be named.
+`commands`, which start with the first line of its own. `stdin`, `changes` and `effects` (for a plan) may be named.
 """
 
 from dataclasses import replace
@@ -61,6 +61,11 @@ def whole(value: Any) -> Any:
     return value
 
 
+def told(host: AnsweringHost) -> dict[str, list[str]]:
+    """What each change leads to, and the jobs that wait for it."""
+    return {name: [effect.what, *effect.jobs] for name, effect in diffs.effects(host).items()}
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}-{case.stem}")
 def test_operation(case: Path) -> None:
     data = yaml.safe_load(case.read_text())
@@ -80,6 +85,7 @@ def test_operation(case: Path) -> None:
         if "refused" in data and not state.is_executing:
             with pytest.raises(OperationError, match=data["refused"]):
                 list(operation._inner(*args, **kwargs))
+            assert "effects" not in data or told(host) == data["effects"]
             return
         yielded = list(operation._inner(*args, **kwargs))
         announced = upcoming.announced()
@@ -88,6 +94,8 @@ def test_operation(case: Path) -> None:
     assert "".join(stdin for _, stdin in commands) == data.get("stdin", "")
     if "changes" in data:
         assert diffs.take(host, None) == data["changes"]
+    if "effects" in data:
+        assert told(host) == data["effects"]
     if "announced" in data:
         assert announced == data["announced"]
     if not commands:

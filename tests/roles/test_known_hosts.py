@@ -110,3 +110,9 @@ def test_a_node_is_asked_by_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(empty_nodes.EmptyNode, "run_shell_command", slowly)
     assert not apply().failures
     assert most == dict.fromkeys(NODES, 1)
+
+
+def test_a_node_that_joins_alone_knows_what_the_controller_knows() -> None:
+    empty_nodes.KNOWN["control"] = [f"{name} {host_key(name)}" for name in NODES if name != "a40-01"]
+    assert not apply("control", "a40-01").failures
+    assert known("a40-01") == known("control") == {name: (host_key(name),) for name in NODES}

@@ -72,8 +72,9 @@ class Session(paramiko.ServerInterface):
             channel.sendall_stderr(b"first\nwhy it failed\n")
             channel.send_exit_status(3)
         else:
-            # a node has a /run and a clock of its own
+            # a node has a /run, a log and a clock of its own
             own = command.replace("/run/gpupool", f"{self._node.asked.parent}/gpupool")
+            own = own.replace("/var/log/gpupool", f"{self._node.asked.parent}/log")
             self._run(channel, f"{self._node.before}{own}")
         channel.close()
 

@@ -2,14 +2,15 @@
 
 import atexit
 import json
+import os
 import subprocess
-import sys
 import tempfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import forked
 from pace import until
 
 from gpupool.cluster.model import Cluster
@@ -18,8 +19,9 @@ from gpupool.testbed.look import ssh_command
 
 ROOT = Path(__file__).parents[2]
 SKYNET = ROOT / "inventory" / "skynet"
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
 # not the inventory's own networks: a demo may stand beside the tests
-NETWORK = "10.166.0.0/16"
+NETWORK = f"10.{166 + int(WORKER) % 2}.0.0/16"
 
 # A new connection costs ten times what most commands do.
 _CONNECTIONS = tempfile.TemporaryDirectory(prefix="ssh-")
@@ -29,8 +31,7 @@ _OTHERS_STAY = 5  # so do those of other users, whose sessions end with it
 
 def gpupool(*words: str | Path) -> subprocess.CompletedProcess[str]:
     """Run the command line as a person would, without a terminal."""
-    command = [sys.executable, "-m", "gpupool", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    return forked.command(words, ROOT)
 
 
 def docker(*words: str) -> str:

@@ -1,5 +1,6 @@
 """Other inventories of the testbed that tests of this folder share."""
 
+import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -10,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from gpupool.testbed import state
-from tests.testbed.cluster import Changed, Testbed
+from tests.testbed.cluster import WORKER, Changed, Testbed
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have SkyNet's testbed."""
+    """Have SkyNet's testbed, one for each worker."""
+    if WORKER != "0":
+        os.environ["GPUPOOL_TESTBED_PREFIX"] += f"-{WORKER}"
     config.pluginmanager.import_plugin("tests.testbed.skynet")
 
 

@@ -1,4 +1,4 @@
-"""SkyNet's testbed, deployed once for all tests that use it: those of this folder and of its guide.
+"""SkyNet's testbed, deployed once by each worker for all its tests: those of this folder and of its guide.
 
 A plugin of pytest: a conftest.py has its fixtures in its own folder only. Kept after the tests where
 GPUPOOL_TEST_KEEP is set, and found again by the next run.

@@ -90,14 +90,14 @@ def test_a_node_keeps_its_place_and_its_shape_while_jobs_are_on_it(idle: Testbed
 def test_a_slurm_conf_that_slurmctld_would_refuse_never_reaches_it(idle: Testbed, changed: Changed) -> None:
     job = idle.submit("u-kira1", "-p short --gres=gpu:1")
     idle.wait_for(job, "RUNNING")
-    wrong = changed("partitions.yml", "\nslurm:\n", "\nslurm:\n  parameters: {KillWait: 99999}\n")
+    wrong = changed("partitions.yml", "\nslurm:\n", "\nslurm:\n  parameters: {SwitchType: switch/nowhere}\n")
     before, started = slurm_files(idle), daemons(idle)
     status, words = said(wrong, "apply")
     assert status == 1
     lines = gpupool("render", wrong.inventory, "marvin").stdout.splitlines()
-    assert "KillWait=99999" in lines
+    assert "SwitchType=switch/nowhere" in lines
     assert "refused, nothing is replaced: slurmctld would not start with it" in words
-    assert "KillWait" in words
+    assert "cannot find switch plugin for switch/nowhere" in words
     assert "vicki: Configuration tried: /etc/slurm/slurm.conf is not changed" in words
     assert slurm_files(idle) == before
     assert daemons(idle) == started

@@ -4,6 +4,7 @@ from types import ModuleType
 
 from gpupool.cluster.checks import (
     access,
+    backup,
     budgets,
     dead_ends,
     directory,
@@ -73,6 +74,7 @@ _OTHERS = (
     singularity,
     jobs,
     elastic,
+    backup,
 )
 CHECKS = (*NAMES, *(check for room in _OTHERS for check in _in(room)))
 

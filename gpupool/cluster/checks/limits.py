@@ -99,6 +99,15 @@ def ensure_limits_can_bind(site: Site) -> Iterator[Complaint]:
                 yield Complaint((*path, key), message, severity="warning")
 
 
+def ensure_gpus_that_cost_are_there(site: Site) -> Iterator[Complaint]:
+    """Where no node has a GPU, Slurm knows no such resource, and does not start with a price of it."""
+    if any(entry.gpus for entry in site.inventory.nodes if "compute" in entry.roles):
+        return
+    for path, partition in site.partitions():
+        if "gpu" in partition.billing:
+            yield Complaint((*path, "billing", "gpu"), "no compute node has a GPU", "remove it")
+
+
 def ensure_fair_shares_count_gpus(site: Site) -> Iterator[Complaint]:
     """Where accounts have fair shares, what they have used of GPUs counts, too."""
     if site.inventory.scheduler.fairshare == "none":

@@ -55,7 +55,7 @@ def ensure_accounts_have_no_more_members(site: Site) -> Iterator[Complaint]:
 
 def ensure_accounts_of_another_system_pass_no_cap(site: Site) -> Iterator[Complaint]:
     """Where another system makes accounts and labs have caps, no partition of owners is open to whatever it makes."""
-    stakes, whole = Stakes(site), not site.inventory.slurm.exact_accounting
+    stakes, whole = Stakes.of(site), not site.inventory.slurm.exact_accounting
     claims = [(it, what) for it in site.ownership.owners for what in rights(it)] if stakes.certain else []
     at_stake = frozenset(site.ownership.of_nodes).union(*(stakes.at_stake(it, what) for it, what in claims))
     kinds = {what for _, what in claims}

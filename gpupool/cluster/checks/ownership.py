@@ -71,7 +71,7 @@ def ensure_caps_fit_the_pool(site: Site) -> Iterator[Complaint]:
 
 def ensure_caps_leave_each_lab_its_own(site: Site) -> Iterator[Complaint]:
     """All jobs that are not preempted leave each lab what it owns, whichever nodes they run on."""
-    stakes, owners = Stakes(site), site.ownership.owners
+    stakes, owners = Stakes.of(site), site.ownership.owners
     if not stakes.certain or sum(it.gpus for it in owners) > stakes.amount(stakes.pool, ANY):
         return  # complained of as a whole
     told: set[tuple[frozenset[str], str]] = set()
@@ -95,7 +95,7 @@ def ensure_caps_leave_each_lab_its_own(site: Site) -> Iterator[Complaint]:
 
 def ensure_cpus_that_are_owned_are_there(site: Site) -> Iterator[Complaint]:
     """The partitions where an owner of CPUs is not preempted have as many."""
-    stakes = Stakes(site)
+    stakes = Stakes.of(site)
     for owner in site.ownership.owners if stakes.certain else ():
         have = stakes.amount(stakes.at_stake(owner, CPUS), CPUS)
         if have < (owner.cpus or 0):
@@ -107,7 +107,7 @@ def ensure_cpus_that_are_owned_are_there(site: Site) -> Iterator[Complaint]:
 
 def ensure_overcap_stays_preemptable(site: Site) -> Iterator[Complaint]:
     """An account without a cap may submit to preemptable partitions only, wherever a lab's own could be taken."""
-    stakes = Stakes(site)
+    stakes = Stakes.of(site)
     owners = site.ownership.owners if stakes.certain else ()
     claims = [(owner, what, stakes.at_stake(owner, what)) for owner in owners for what in rights(owner)]
     for index, account in enumerate(site.inventory.accounts):
@@ -128,7 +128,7 @@ def ensure_overcap_stays_preemptable(site: Site) -> Iterator[Complaint]:
 
 def ensure_owned_nodes_run_their_owners_jobs(site: Site) -> Iterator[Complaint]:
     """An owner of nodes finds each of them in a partition where its jobs are not preempted, and no stranger stays."""
-    stakes, of_nodes = Stakes(site), site.ownership.of_nodes
+    stakes, of_nodes = Stakes.of(site), site.ownership.of_nodes
     for owner in site.ownership.owners:
         if missing := sorted(owner.nodes - stakes.reach(owner.name)):
             message = f"{listed(missing)}: in no partition where jobs of {owner.name} run and are not preempted"

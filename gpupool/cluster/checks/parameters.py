@@ -27,6 +27,10 @@ _VALUES = {
     "ratio": (re.compile(r"[0-9]+(\.[0-9]+)?|unlimited|infinite", re.IGNORECASE), "must be a number"),
     "yes or no": (re.compile(r"yes|up|true|1|no|down|false|0", re.IGNORECASE), "must be yes or no"),
 }
+_BOUNDS = re.compile(r"number from ([0-9]+)(?: to ([0-9]+))?")
+# of each pair Slurm ignores the first, or ends without the second
+_APART = {"partition": (("DefMemPerCPU", "DefMemPerNode"), ("MaxMemPerCPU", "MaxMemPerNode"))}
+_NEEDS = {"slurm_conf": (("SlurmSchedLogLevel", "SlurmSchedLogFile"),)}
 _PREEMPT_MODES = ("cancel", "cluster", "gang", "requeue", "suspend", "within")
 
 
@@ -47,6 +51,18 @@ def ensure_parameters_can_be_set(site: Site) -> Iterator[Complaint]:
                 yield _unknown(here, table, name, key, site.inventory.slurm.version)
             else:
                 yield from _of_value(here, table, key, value, site)
+
+
+def ensure_parameters_agree(site: Site) -> Iterator[Complaint]:
+    """Of two keys that Slurm does not take together only one is said, and none lacks what it needs."""
+    for path, table, parameters in _places(site):
+        said = {name.lower(): name for name in parameters}
+        for one, other in _APART.get(table, ()):
+            if one.lower() in said and other.lower() in said:
+                yield Complaint((*path, said[one.lower()]), f"Slurm ignores it beside {other}", "keep one of the two")
+        for one, other in _NEEDS.get(table, ()):
+            if one.lower() in said and other.lower() not in said:
+                yield Complaint((*path, said[one.lower()]), f"Slurm does not start without {other}", f"set {other}")
 
 
 def ensure_parameters_have_an_effect(site: Site) -> Iterator[Complaint]:
@@ -134,10 +150,15 @@ def _unknown(here: Path, table: str, name: str, key: Key | None, version: str) -
 def _of_value(here: Path, table: str, key: Key, value: str, site: Site) -> Iterator[Complaint]:
     if table in ("qos", "association"):
         yield from _of_limit(here, key, value, site)
-    elif key.value in _VALUES:
-        pattern, message = _VALUES[key.value]
+        return
+    bounds = _BOUNDS.fullmatch(key.value)
+    kind = "number" if bounds else key.value
+    if kind in _VALUES:
+        pattern, message = _VALUES[kind]
         if not pattern.fullmatch(value):
             yield Complaint(here, f"{message}, not {value!r}")
+        elif bounds and value.isdigit() and not int(bounds[1]) <= int(value) <= int(bounds[2] or value):
+            yield Complaint(here, f"{message}{key.value.removeprefix('number')}, not {value!r}")
 
 
 def _of_limit(here: Path, key: Key, value: str, site: Site) -> Iterator[Complaint]:

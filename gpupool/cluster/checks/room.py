@@ -116,7 +116,12 @@ def _lab(site: Site, owner: Owner, default: int) -> Iterator[Complaint]:
     }
     for key, (given, least) in needs.items():
         if given is not None and given < least:
-            hint = f"at least {format_size(least) if key == 'mem' else least}"
+            hint = f"set at least {least}"
+            if key == "mem":
+                hint = (
+                    f"set at least {-(-least // 1024)}G: Slurm counts all memory of a node for a job that waits "
+                    "without a memory request"
+                )
             yield Complaint((*path, key), f"{lab.name} could not use its {cap} GPUs", hint)
     parents = {account.name: account for account in site.inventory.accounts}
     above = parents.get(lab.parent or "")
@@ -125,7 +130,7 @@ def _lab(site: Site, owner: Owner, default: int) -> Iterator[Complaint]:
             f"{lab.name} could not use its {cap} GPUs: its parent {above.name} is limited to {above.limits.group.gpu}"
         )
         yield Complaint(said, message)
-    stakes = Stakes(site)
+    stakes = Stakes.of(site)
     for what, own in (owner.types or {ANY: cap}).items() if stakes.certain else ():
         there = stakes.amount(stakes.reach(lab.name) & stakes.pool, what)
         if there < own:

@@ -24,6 +24,11 @@ class Site:
     node_table: NodeTable
     attached: Mapping[str, str] = field(default_factory=dict)
 
+    @cached_property
+    def kept(self) -> dict[object, object]:
+        """What one check has worked out and others ask for, too."""
+        return {}
+
     def accounts_of_kind(self, kind: str) -> list[Account]:
         """Return the accounts of a kind, in inventory order."""
         return [account for account in self.inventory.accounts if account.kind == kind]

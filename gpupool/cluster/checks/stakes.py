@@ -34,6 +34,13 @@ class Stakes:
 
     site: Site
 
+    @classmethod
+    def of(cls, site: Site) -> "Stakes":
+        """Return a site's, the same one for every check."""
+        kept = site.kept.setdefault(cls, cls(site))
+        assert isinstance(kept, cls)
+        return kept
+
     @cached_property
     def certain(self) -> bool:
         """Whether it can be told: not while names or selectors are wrong, which is complained of elsewhere."""
@@ -95,14 +102,14 @@ class Stakes:
         return {}
 
     def amount(self, nodes: Nodes, what: str) -> int:
-        """Return how much of a resource nodes have together: GPUs, or logical CPUs."""
+        """Return how much of a resource nodes have for jobs: GPUs, or logical CPUs."""
         return sum(self._on(it, what) for it in nodes)
 
     def _on(self, node: str, what: str) -> int:
         entry = self.site.node_table.by_name[node].entry
         if what == CPUS:
             shape = self.site.inventory.hardware.get(entry.hardware or "")
-            return shape.cpus if shape else 0
+            return shape.job_cpus if shape else 0
         return sum(entry.gpus.values()) if what == ANY else entry.gpus.get(what, 0)
 
     def _group(self, account: Account) -> Amounts:

@@ -4,7 +4,19 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, SacctField, Word, spelt
+from gpupool.cluster.schema.base import (
+    AbsolutePath,
+    Count,
+    Entry,
+    Fact,
+    Flag,
+    Name,
+    PlainPath,
+    SacctField,
+    Several,
+    Word,
+    spelt,
+)
 from gpupool.cluster.schema.labs import OverLimit
 from gpupool.cluster.schema.parameters import Parameters
 from gpupool.cluster.units import Duration, Size, Span
@@ -12,6 +24,9 @@ from gpupool.cluster.units import Duration, Size, Span
 # a shell, Lua and a terminal all take it for what it is
 Unit = Annotated[str, spelt(r"^[A-Za-z0-9]+([ _-][A-Za-z0-9]+)*$", "write plain words", max_length=30)]
 PrivateData = Annotated[str, spelt(r"^[a-z]+$", "a kind of data is a word of small letters, such as jobs")]
+TimeOfDay = Annotated[
+    str, spelt(r"^([01][0-9]|2[0-3]):[0-5][0-9]$", 'write hours and minutes in quotes: "02:30"', max_length=5)
+]
 SlurmVersion = Literal["22.05", "24.11", "26.05"]
 
 
@@ -38,6 +53,17 @@ class Slurmdbd(Entry):
     parameters: Parameters = Field(default_factory=dict, description="Further keys of slurmdbd.conf.")
 
 
+class Backup(Entry):
+    """Nightly copies of the accounting database and of the controller's state, readable by root alone."""
+
+    to: PlainPath = Field(
+        description="Directory for them, the same on the node of the database and the first controller; best on an "
+        "export of another machine."
+    )
+    at: TimeOfDay = Field("02:30", description='Time of day in the cluster\'s time zone, in quotes: "02:30".')
+    keep: Several = Field(14, description="Number of copies that stay, of each.")
+
+
 class Slurm(Fact):
     """The Slurm daemons and their state."""
 
@@ -51,6 +77,7 @@ class Slurm(Fact):
     )
     controller_timeout: Duration = Field(120, description="Time after which the backup controller takes over.")
     health: Health | None = None
+    backup: Backup | None = None
     exact_accounting: Flag = Field(
         True, description="False: another system fills slurmdbd, too; what the inventory does not name is left alone."
     )

@@ -32,7 +32,16 @@ def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
         },
         "users": {user.name: entity_of(cluster, user, day) for user in cluster.users.values()},
     }
-    return _less_exact(cluster, wanted)
+    return _less_exact(cluster, wanted if cluster.gpu_types else _without_gpus(wanted))
+
+
+def _without_gpus(data: dict[str, Any]) -> dict[str, Any]:
+    """Leave out limits on GPUs, which slurmdbd does not know where no node has any."""
+    return {
+        key: _without_gpus(value) if isinstance(value, dict) else value
+        for key, value in data.items()
+        if key != "gres/gpu"
+    }
 
 
 def entity_of(cluster: Cluster, user: User, day: date) -> dict[str, Any]:

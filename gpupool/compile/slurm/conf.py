@@ -17,13 +17,15 @@ from gpupool.compile.system.docker import docker_on
 from gpupool.compile.template import fill
 from gpupool.wanted import File, SlurmNode
 
+#: On the nodes that hold the configuration as files.
+SLURM_CONF = "/etc/slurm/slurm.conf"
 _BILLING = {"cpu": "CPU", "gpu": "GRES/gpu", "mem": "Mem"}
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield Slurm's configuration, on the nodes that hold it as files; only controllers need the submit plugin."""
     if has_files(cluster, node):
-        yield File("/etc/slurm/slurm.conf", slurm_conf(cluster))
+        yield File(SLURM_CONF, slurm_conf(cluster))
         yield File("/etc/slurm/gres.conf", gres_conf(cluster))
         yield File("/etc/slurm/cgroup.conf", cgroup_conf(cluster))
         yield from site.files(cluster)

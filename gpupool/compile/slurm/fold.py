@@ -5,17 +5,16 @@ so on, so all three are written in the inventory's order; a set of nodes is `nam
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import groupby
 
 # more digits than a machine's number has; what stands before them belongs to the name
 _NUMBERED = re.compile(r"(.*?)(\d{1,9})")
-_WORD = re.compile(r"([^,\[]*)(?:\[([\d,-]+)\])?(?:,|$)")
 _NODE = re.compile(r"NodeName=(\S+)(?: NodeHostname=(\S+))?(?: NodeAddr=(\S+))?(.*)")
 
 
 def hostlist(names: Iterable[str]) -> str:
-    """Return names as a hostlist that Slurm reads in this very order; `expanded` is the way back."""
+    """Return names as a hostlist that Slurm reads in this very order; `slurm_keys.hostlist` is the way back."""
     words: list[tuple[str, list[tuple[str, str]]]] = []  # what stands before the numbers; ranges, first and last
     for name in names:
         numbered = _NUMBERED.fullmatch(name)
@@ -42,21 +41,6 @@ def _append(ranges: list[tuple[str, str]], number: str) -> None:
 def _word(before: str, ranges: list[tuple[str, str]]) -> str:
     inside = ",".join(first if first == last else f"{first}-{last}" for first, last in ranges)
     return f"{before}[{inside}]" if {",", "-"} & set(inside) else f"{before}{inside}"
-
-
-def expanded(text: str) -> list[str]:
-    """Return the names of a hostlist as `hostlist` writes it: in order, brackets at the end of a name only."""
-    return [name for word in _WORD.findall(text) for name in _names(*word)]
-
-
-def _names(before: str, inside: str) -> Iterator[str]:
-    if not inside:
-        yield from [before] if before else []
-        return
-    for part in inside.split(","):
-        first, _, last = part.partition("-")
-        for number in range(int(first), int(last or first) + 1):
-            yield f"{before}{number:0{len(first)}}"
 
 
 def by_number(name: str) -> tuple[list[str | int], str]:

@@ -9,13 +9,13 @@ from functools import lru_cache
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.slurm_versions import has_sackd
 from gpupool.compile.slurm.dbd import mariadb_conf, slurmdbd_conf
-from gpupool.compile.slurm.names import SPOOL, servers
+from gpupool.compile.slurm.names import servers
 from gpupool.compile.template import fill
 from gpupool.unix import UNITS
 from gpupool.wanted import File
 
 MARIADB_CONF = "/etc/mysql/mariadb.conf.d/90-gpupool.cnf"
-FOLDERS_CONF = "/etc/tmpfiles.d/gpupool-slurmd.conf"
+SLURMDBD_CONF = "/etc/slurm/slurmdbd.conf"
 
 
 def munge(cluster: Cluster, node: Node) -> Iterator[File]:
@@ -28,7 +28,7 @@ def database(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield what MariaDB and slurmdbd read, and slurmdbd's drop-in."""
     if node.has("database"):
         yield File(MARIADB_CONF, mariadb_conf(cluster))
-        yield File("/etc/slurm/slurmdbd.conf", slurmdbd_conf(cluster), "slurm", "slurm", "0600")
+        yield File(SLURMDBD_CONF, slurmdbd_conf(cluster), "slurm", "slurm", "0600")
         yield drop_in(cluster, "slurmdbd", after=("mariadb.service", "munge.service"))
 
 
@@ -36,15 +36,7 @@ def controller(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield the drop-in of slurmctld, which waits for its state where that is on a mount."""
     if node.has("controller", "backup-controller"):
         state = (cluster.slurm.state,) if any(it.holds(cluster.slurm.state) for it in cluster.mounts) else ()
-        yield drop_in(cluster, "slurmctld", after=_before_slurm(cluster), requires_mounts=state)
-
-
-def compute(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield what slurmd reads, its drop-in, and what clears its folders at boot."""
-    if node.has("compute"):
-        yield File("/etc/default/slurmd", slurmd_default(cluster))
-        yield drop_in(cluster, "slurmd", after=_before_slurm(cluster), open_files=cluster.policies.nofile)
-        yield File(FOLDERS_CONF, slurmd_folders(cluster))
+        yield drop_in(cluster, "slurmctld", after=before_slurm(cluster), requires_mounts=state)
 
 
 def head(cluster: Cluster, node: Node) -> Iterator[File]:
@@ -54,7 +46,8 @@ def head(cluster: Cluster, node: Node) -> Iterator[File]:
         yield drop_in(cluster, "sackd", after=("munge.service",))
 
 
-def _before_slurm(cluster: Cluster) -> tuple[str, ...]:
+def before_slurm(cluster: Cluster) -> tuple[str, ...]:
+    """Return the units that a daemon of Slurm starts after."""
     # an association that slurmctld loads while its user has no uid stays dead
     return ("munge.service", *(("sssd.service",) if cluster.directory else ()))
 
@@ -74,24 +67,12 @@ def drop_in(
 
 
 @lru_cache(maxsize=4)
-def slurmd_default(cluster: Cluster) -> str:
-    """Return /etc/default/slurmd: slurmd asks the controllers for its configuration."""
-    options = [f"--conf-server {','.join(servers(cluster))}"]
-    if any(cluster.drivers.contained(node.name) for node in cluster.having("compute")):
-        # a container is younger than the machine under it, and Slurm looks at the machine's boot
-        options.append("-b")
-    return fill("default", cluster=cluster, variable="SLURMD_OPTIONS", options=" ".join(options))
-
-
-@lru_cache(maxsize=4)
-def slurmd_folders(cluster: Cluster) -> str:
-    """Return the drop-in of tmpfiles.d that removes at boot what a crash has left of jobs."""
-    return fill("slurmd-folders.conf", cluster=cluster, spool=SPOOL)
-
-
-@lru_cache(maxsize=4)
 def sackd_default(cluster: Cluster) -> str:
     """Return /etc/default/sackd, as slurmd's."""
     return fill(
-        "default", cluster=cluster, variable="SACKD_OPTIONS", options=f"--conf-server {','.join(servers(cluster))}"
+        "default",
+        cluster=cluster,
+        at_start=[],
+        variable="SACKD_OPTIONS",
+        options=f"--conf-server {','.join(servers(cluster))}",
     )

@@ -7,6 +7,7 @@ from gpupool.cluster.slurm_versions import has_sackd
 from gpupool.compile.slurm import arbiter, elastic, health
 from gpupool.compile.system import (
     access,
+    backup,
     conda,
     directory,
     docker,
@@ -69,7 +70,12 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
     wanted |= directory.packages(cluster)
     wanted |= docker.packages(cluster, node) | singularity.packages(cluster, node)
     own = [file.path for file in tools.files(cluster, node)]
-    if jobs_for(cluster, node).intervals or tools.SETTINGS in own or reaper.kinds(cluster, node):
+    if (
+        jobs_for(cluster, node).intervals
+        or backup.kinds(cluster, node)
+        or tools.SETTINGS in own
+        or reaper.kinds(cluster, node)
+    ):
         wanted.add("python3")
     if node.has("head") and any(path.startswith(f"{manual.FOLDER}/") for path in own):
         wanted.add("man-db")

@@ -16,6 +16,7 @@ from gpupool.operations import daemon_checks, diffs, upcoming
 from gpupool.operations.ambient import this_host
 from gpupool.operations.files.leaving import RECORDING, left, removed
 from gpupool.operations.frame import Commands, Refused, look, operation
+from gpupool.operations.reading import KEEPING
 from gpupool.operations.work import Work
 from gpupool.shell import shell_file
 from gpupool.wanted import Directory, File
@@ -32,13 +33,15 @@ def put(
     directories: list[Directory] | None = None,
     links: dict[str, str] | None = None,
     check: list[str] | None = None,
+    read_by: str | None = None,
 ) -> Commands:
     """Make directories, files and symbolic links (path -> target) what they should be.
 
     Files and links are recorded on the node before they are put, so that `removed` knows them. A link never replaces a
     real file or directory, nor does a file replace a directory: that is refused with the reason. `check` is
     a command that must accept all new files before any is placed; those that change are beside their places then, with
-    `$GPUPOOL_NEW` after their names. Files of sshd, systemd, MariaDB and NFS are tried by these anyway
+    `$GPUPOOL_NEW` after their names. What the unit `read_by` has read of them is kept before they are placed
+    (`service.running`). Files of sshd, systemd, MariaDB and NFS are tried by these anyway
     (`daemon_checks`).
     """
     files, directories, links = files or [], directories or [], links or {}
@@ -59,8 +62,9 @@ def put(
         work.file(file, current.get(file.path))
     for path, target in links.items():
         work.link(path, target, current.get(path))
-    work.close(check, paths[0])
-    yield from work.carry_out(f"{paths[0]} and related files ({len(paths)} in all): as wanted", _PRELUDE)
+    work.close(check, paths[0], read_by)
+    keeping = KEEPING if read_by and work.news else ""
+    yield from work.carry_out(f"{paths[0]} and related files ({len(paths)} in all): as wanted", keeping + _PRELUDE)
 
 
 @dataclass
@@ -85,7 +89,7 @@ class _FileWork(Work):
     def file(self, entry: File, now: PathState | None) -> None:
         """Compare a file with what is there."""
         sha256 = sha256_of(entry.text)
-        upcoming.announce(entry.path, sha256)
+        upcoming.announce(entry.path, sha256, entry.text)
         if now is not None and now.kind in ("directory", "other"):
             raise Refused(f"{entry.path}: a {now.kind} is in the place of a file; move it away")
         if now is not None and now.kind == "file" and now.sha256 == sha256:
@@ -111,13 +115,14 @@ class _FileWork(Work):
             self.places.append(_call("link", path, target))
             self.changes[path] = f"link to {target}" + (f", now to {now.target}\n" if now else "\n")
 
-    def close(self, check: list[str] | None, path: str) -> None:
+    def close(self, check: list[str] | None, path: str, read_by: str | None = None) -> None:
         """Put the lines in their order: all is staged, tried and recorded before anything is placed."""
         checked = [_check(check, path)] if check and self.news else []
         checked += [_check(command, path) for path, command in daemon_checks.checks(self.news)]
         recorded = [*self.entries, "write_record"] if self.entries else []
         clean = f"clean() {{ {' '.join(['rm -f --', *map(_new, self.news)]) if self.news else ':'}; }}"
-        self.lines = [clean, *self.stages, *checked, *recorded, *self.places]
+        kept = [_call("keep_read", read_by, *self.news)] if read_by and self.news else []
+        self.lines = [clean, *self.stages, *checked, *recorded, *kept, *self.places]
 
     def _rights(self, entry: File | Directory, now: PathState) -> None:
         wanted = (entry.owner, entry.group, _mode(entry.mode))

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from gpupool.effect import Effect
 from gpupool.facts.mounts import Alive, Mounted, Mounts, MountState, as_in_mountinfo
 from gpupool.operations import diffs
 from gpupool.operations.ambient import executing, this_host
@@ -42,6 +43,7 @@ def mounted(mounts: list[Mount]) -> Commands:
     for mount in mounts:
         work.add(mount)
     work.close()
+    diffs.costs("mounts", work.effects)
     yield from work.carry_out(f"{len(mounts)} mounts: as wanted", _PRELUDE, [_END])
 
 
@@ -93,6 +95,7 @@ class _MountWork(Work):
     boot: dict[str, list[str]] = field(default_factory=lambda: {"enable": [], "disable": []})
     lifts: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
+    effects: dict[str, Effect] = field(default_factory=dict)
 
     def add(self, mount: Mount) -> None:
         """Compare one mount with what is there."""
@@ -113,11 +116,13 @@ class _MountWork(Work):
             self.lifts.append(shlex.join(["lift", name, mount.path]))
             self.after.append(shlex.join(["anew", *values]))
             notes.append(f"mounted again with {','.join(late)}, unless in use\n")
+            self.effects[mount.path] = Effect("mount again where unused")
         elif late := remountable(mount.options, now):
             # what is to go must be said: newer mount commands change nothing else
             options = ",".join(dict.fromkeys([*mount.options.split(","), *late]))
             self.after.append(shlex.join(["again", name, mount.path, options, str(mount.patience)]))
             notes.append(f"remounted with {','.join(late)}\n")
+            self.effects[mount.path] = Effect("remount")
         if notes:
             self.changes[mount.path] = "".join(notes)
 

@@ -2,12 +2,12 @@
 
 import json
 import os
-import tempfile
 from pathlib import Path
 
 from gpupool.errors import GpupoolError
 from gpupool.rehearsal.report.data import Rehearsed
 from gpupool.rehearsal.report.page import page
+from gpupool.whole import put
 
 
 def ensure_writable(folder: Path) -> None:
@@ -22,17 +22,5 @@ def ensure_writable(folder: Path) -> None:
 def write(folder: Path, rehearsed: Rehearsed) -> None:
     """Write both files, each whole or not at all, the page last; other files of the folder stay."""
     folder.mkdir(parents=True, exist_ok=True)
-    _put(folder / "rehearsal.json", json.dumps(rehearsed.as_dict(), indent=1, ensure_ascii=False) + "\n")
-    _put(folder / "index.html", page(rehearsed))
-
-
-def _put(file: Path, text: str) -> None:
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(text)
-        Path(name).chmod(0o644)
-        Path(name).replace(file)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    put(folder / "rehearsal.json", json.dumps(rehearsed.as_dict(), indent=1, ensure_ascii=False) + "\n")
+    put(folder / "index.html", page(rehearsed))

@@ -76,19 +76,20 @@ class Twin:
         state = cluster.slurm.state
         twin = cls(cluster, version, container.run(tag, place, cluster.name, state=state, keep=keep))
         try:
-            twin._do(boot.tree(cluster, files, place), "files")
+            twin.do(boot.tree(cluster, files, place), "files")
             tell("munge, MariaDB, slurmdbd")
-            twin._do(boot.database(state), "the database")
+            twin.do(boot.database(state), "the database")
+            twin.do(boot.slurmdbd(), "slurmdbd")
             tell("accounts and QoS")
             reconcile(twin._root, wanted.entities, limits=False)
             tell(f"slurmctld and {len(place.ports)} slurmd")
-            twin._do(boot.daemons(place), "the daemons")
+            twin.do(boot.daemons(place), "the daemons")
             tell("limits")
             reconcile(twin._root, wanted.entities, limits=True)
             if arbiter.UNIT in wanted.files:
-                twin._do(boot.service(wanted.files[arbiter.UNIT]), "the arbiter")
+                twin.do(boot.service(wanted.files[arbiter.UNIT]), "the arbiter")
             tell("waiting until all nodes are idle")
-            twin._do(nodes.IDLE, "the nodes")
+            twin.do(nodes.IDLE, "the nodes")
             twin._compare(files, unnamed(wanted.files, files, table))
         except BaseException:
             twin.stop()
@@ -134,51 +135,52 @@ class Twin:
         """Return the slowest pace that was measured so far."""
         return max((pace for _, pace in self._paces), default=1.0)
 
-    def submit(self, jobs: Sequence[Ask]) -> list[str | Refusal]:
-        """Hand in jobs in this order, and give the number of each, or sbatch's refusal."""
-        if not jobs:
-            return []
-        done = self._do(queue.submission(self.cluster, jobs), "sbatch")
-        return queue.answers(done.out, len(jobs))
-
-    def jobs(self) -> list[Job]:
-        """Return every job that has not ended."""
-        return queue.jobs(self._do(queue.LOOK, "squeue").out)
-
-    def history(self, ids: Iterable[str]) -> dict[str, str]:
-        """Return the states that jobs ended in (or are in now) by id; tasks of arrays one by one (`12_3`)."""
-        wanted = set(ids)
-        states = queue.ended(self._do(queue.ENDED, "sacct").out)
-        return {job: state for job, state in states.items() if job in wanted or job.partition("_")[0] in wanted}
-
-    def clear(self) -> None:
-        """Cancel everything, and return once no job is left and every node is idle."""
-        self._do(queue.CLEAR, "clearing")
-
-    def lose(self, node: str) -> None:
-        """Let a node die with all that runs on it; return once slurmctld knows."""
-        self._do(nodes.lose(node), f"losing {node}")
-
-    def restore(self, node: str) -> None:
-        """Let a lost node come back; return once it takes jobs, or has some that waited for it."""
-        self._do(nodes.restore(node), f"restoring {node}")
-
-    def _root(self, script: str, seconds: float) -> Result:
-        return self.run(script, seconds=seconds)
-
-    def _do(self, script: str, what: str) -> Result:
+    def do(self, script: str, what: str) -> Result:
+        """Run shell text as root; TwinError, with its last line, where it fails."""
         done = self.run(script)
         if done.code:
             lines = (done.err.strip() or done.out.strip() or f"exit {done.code}").splitlines()
             raise TwinError(f"twin of {self.cluster.name}, {what}: {lines[-1]}")
         return done
 
+    def submit(self, jobs: Sequence[Ask]) -> list[str | Refusal]:
+        """Hand in jobs in this order, and give the number of each, or sbatch's refusal."""
+        if not jobs:
+            return []
+        done = self.do(queue.submission(self.cluster, jobs), "sbatch")
+        return queue.answers(done.out, len(jobs))
+
+    def jobs(self) -> list[Job]:
+        """Return every job that has not ended."""
+        return queue.jobs(self.do(queue.LOOK, "squeue").out)
+
+    def history(self, ids: Iterable[str]) -> dict[str, str]:
+        """Return the states that jobs ended in (or are in now) by id; tasks of arrays one by one (`12_3`)."""
+        wanted = set(ids)
+        states = queue.ended(self.do(queue.ENDED, "sacct").out)
+        return {job: state for job, state in states.items() if job in wanted or job.partition("_")[0] in wanted}
+
+    def clear(self) -> None:
+        """Cancel everything, and return once no job is left and every node is idle."""
+        self.do(queue.CLEAR, "clearing")
+
+    def lose(self, node: str) -> None:
+        """Let a node die with all that runs on it; return once slurmctld knows."""
+        self.do(nodes.lose(node), f"losing {node}")
+
+    def restore(self, node: str) -> None:
+        """Let a lost node come back; return once it takes jobs, or has some that waited for it."""
+        self.do(nodes.restore(node), f"restoring {node}")
+
+    def _root(self, script: str, seconds: float) -> Result:
+        return self.run(script, seconds=seconds)
+
     def _compare(self, files: Mapping[str, str], odd: Sequence[str]) -> None:
         """Read back what the daemons read: nothing but the table may stand between it and production.
 
         `odd` says what is already known to do so.
         """
-        read = self._do(f"sha256sum {shlex.join(files)} || true", "files").out
+        read = self.do(f"sha256sum {shlex.join(files)} || true", "files").out
         sums = {path: known for known, _, path in (line.partition("  ") for line in read.splitlines())}
         written = {path: hashlib.sha256(text.encode()).hexdigest() for path, text in files.items()}
         odd = [*odd, *(f"{it}: changed after it was written" for it, sum in written.items() if sums.get(it) != sum)]

@@ -21,8 +21,13 @@ def tree(cluster: Cluster, files: Mapping[str, str], place: Place) -> str:
 
 
 def database(state: str) -> str:
-    """Return the script that starts munge, MariaDB and slurmdbd, until slurmdbd answers; `state` is slurmctld's."""
+    """Return the script that starts munge and MariaDB, until MariaDB answers; `state` is slurmctld's."""
     return values(state=state) + _DATABASE
+
+
+def slurmdbd() -> str:
+    """Return the script that starts slurmdbd, until it answers."""
+    return _SLURMDBD
 
 
 def service(unit: str) -> str:
@@ -35,6 +40,11 @@ def service(unit: str) -> str:
 def daemons(place: Place) -> str:
     """Return the text that starts slurmctld and every slurmd, and ends when slurmctld answers."""
     return values(nodes=" ".join(place.ports)) + _DAEMONS
+
+
+def controller() -> str:
+    """Return the text that starts slurmctld alone, and ends when it answers."""
+    return values(nodes="") + _DAEMONS
 
 
 def _files(files: Mapping[str, str]) -> Iterator[str]:
@@ -93,5 +103,7 @@ def _devices(cluster: Cluster) -> Iterator[str]:
 
 
 _DATABASE = shell_file(__package__, "boot_database.sh")
+
+_SLURMDBD = shell_file(__package__, "boot_slurmdbd.sh")
 
 _DAEMONS = shell_file(__package__, "boot_daemons.sh")

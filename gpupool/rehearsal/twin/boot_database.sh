@@ -1,5 +1,5 @@
 #!/bin/sh
-# Starts munge, MariaDB and slurmdbd in a twin, and ends when slurmdbd answers. $state folder of slurmctld's state.
+# Starts munge and MariaDB in a twin, and ends when MariaDB answers. $state folder of slurmctld's state.
 # A daemon that keeps our standard output would keep docker from coming back.
 # shellcheck disable=SC2154 # state is set before it
 
@@ -19,13 +19,3 @@ sql="create database if not exists slurm_acct_db;
   create user if not exists slurm@localhost identified via unix_socket;
   grant all on slurm_acct_db.* to slurm@localhost"
 patiently mariadb -e "$sql" || fail "MariaDB does not answer: $(tail -n 1 /var/log/mariadbd.log)"
-slurmdbd </dev/null >/dev/null 2>&1 || fail "slurmdbd did not start: $(tail -n 1 /var/log/slurm/slurmdbd.log)"
-asked() {
-  said=$(timeout 30 sacctmgr -nP show cluster 2>&1) && return
-  # a slurm.conf that is not one will not become one
-  case $said in *fatal:*) fail "slurm.conf: $(echo "$said" | grep -m 1 error)" ;; esac; return 1
-}
-n=0
-until asked; do
-  n=$((n+1)); [ $n -lt 800 ] || fail "slurmdbd does not answer: $said"; sleep 0.1
-done

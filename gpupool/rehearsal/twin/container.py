@@ -2,7 +2,7 @@
 
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gpupool.errors import TestbedError, TwinError
@@ -20,7 +20,9 @@ def prefix() -> str:
     return os.environ.get("GPUPOOL_TWIN_PREFIX") or "gpupool-twin"
 
 
-def run(image: str, place: Place, cluster: str, *, state: str, keep: bool) -> str:
+def run(
+    image: str, place: Place, cluster: str, *, state: str, keep: bool, rights: Sequence[str] = ("NET_ADMIN",)
+) -> str:
     """Start an empty container and return its name; state that daemons write all the time is in memory."""
     name = f"{prefix()}-{cluster}-{os.getpid()}-{next(_numbers)}"
     # no network: addresses of the cluster are its own loopback's, which takes the right to add them
@@ -28,7 +30,7 @@ def run(image: str, place: Place, cluster: str, *, state: str, keep: bool) -> st
     command = [
         *("run", "--detach", "--init", "--name", name, "--hostname", place.host, "--network", "none"),
         *("--label", f"{LABEL}={prefix()}", "--label", f"{OWNER}={KEPT if keep else owner(os.getpid())}"),
-        *("--cap-add", "NET_ADMIN"),
+        *(word for it in rights for word in ("--cap-add", it)),
         *(*memory, "--log-driver", "none", "--stop-signal", "SIGKILL", image, "sleep", "infinity"),
     ]
     try:

@@ -128,6 +128,12 @@ def test_render_of_a_file_that_is_not_there(gpupool: Callable[..., Any], tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
+def test_render_of_a_file_that_another_node_has(gpupool: Callable[..., Any]) -> None:
+    said = gpupool("render", SMALL, "gpu-1", "--file", "slurmdbd.conf")
+    assert said.code == 2
+    assert said.err.startswith("gpu-1 has no file called slurmdbd.conf, but ctl has")
+
+
 def test_render_writes_the_files_that_are_asked_for(gpupool: Callable[..., Any], tmp_path: Path) -> None:
     assert gpupool("render", SMALL, "--file", "gres.conf", "--out", tmp_path).code == 0
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / "ctl/etc/slurm/gres.conf"]

@@ -87,15 +87,16 @@ def test_the_deploy_and_its_index_know_every_role() -> None:
 @pytest.fixture(scope="module")
 def clusters(tmp_path_factory: pytest.TempPathFactory) -> list[Cluster]:
     loaded = [load(path) for path in INVENTORIES]
-    loaded.append(_with_a_directory(tmp_path_factory.mktemp("directory")))
+    loaded.append(_with_a_directory_and_backups(tmp_path_factory.mktemp("directory")))
     return [*loaded, *(stand_in(cluster, cgroup="v2") for cluster in loaded if cluster.testbed)]
 
 
-def _with_a_directory(folder: Path) -> Cluster:
+def _with_a_directory_and_backups(folder: Path) -> Cluster:
     (folder / "certificates").mkdir()
     (folder / "certificates" / "ca.pem").write_text("-----BEGIN CERTIFICATE-----\nM\n-----END CERTIFICATE-----\n")
     text = 'directory: {servers: ["ldaps://l.example.org"], base: "dc=example", tls_ca: ca.pem, ids: 30000-39999}\nqos:'
-    return changed(SMALL, folder, ("qos:", text))
+    backups = "slurm: {backup: {to: /srv/backup}}\nscheduler:"
+    return changed(SMALL, folder, ("qos:", text), ("scheduler:", backups))
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -16,7 +16,7 @@ from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.compile.slurm.gres import cgroup_conf
-from gpupool.compile.system.daemons import slurmd_default
+from gpupool.compile.system.slurmd import slurmd_default
 from gpupool.errors import TestbedError, UsageError
 from gpupool.testbed import image, keys, vm
 from gpupool.testbed.overlay import spec_of, stand_in

@@ -10,11 +10,12 @@ from functools import partial
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.slurm_versions import runs_without_cgroups
 from gpupool.compile.slurm import arbiter
-from gpupool.compile.slurm.fold import expanded, hostlist
+from gpupool.compile.slurm.fold import hostlist
 from gpupool.compile.slurm.gres import V1_MOUNT, stand_ins
 from gpupool.rehearsal.twin.compiled import Version
 from gpupool.rehearsal.twin.differences import Difference
 from gpupool.rehearsal.twin.differences.text import Change
+from gpupool.slurm_keys.hostlist import expanded
 
 GRACE = 2  # seconds that a grace time lasts at most
 CRED_EXPIRE = 5  # seconds; a requeued job waits one more

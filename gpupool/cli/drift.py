@@ -1,0 +1,76 @@
+"""`gpupool drift`: what differs from the inventory, in files and in what runs, and what happens if nothing is done."""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from gpupool.cli.running import announced_target, chosen, passed_over, run
+from gpupool.cli.screen import Inventory, Json, Limit, OnOption, counted, print_json, stderr, stdout
+from gpupool.terminal import styled
+
+_WIDEST = 48  # characters of a column
+_MOST = 40  # rows: a screen
+
+
+Metrics = Annotated[
+    Path | None,
+    typer.Option("--metrics", help="Write the counts to this file, for Prometheus' node exporter.", metavar="FILE"),
+]
+
+
+def command(
+    inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as_json: Json = False, metrics: Metrics = None
+) -> None:
+    """Show what differs on the live nodes, and revert nothing. Exit code 3: drift, 1: a node cannot be read."""
+    target = announced_target(inventory, on)
+    plan = run(target, execute=False, limit=limit)
+    if plan.interrupted:
+        raise KeyboardInterrupt
+    # pyinfra is slow to import: only commands that need nodes wait for it
+    from gpupool.drift.ask import drift
+    from gpupool.drift.metrics import text, write
+    from gpupool.engine.progress import shown
+
+    names = (chosen(target, limit) or {node.name for node in target.nodes}) - set(plan.asleep)
+    with shown(stderr) as progress:
+        seen = drift(target, plan, names, progress)
+    if metrics:
+        looked = [node.name for node in target.nodes if node.name in names]
+        write(metrics, text(seen.differences, looked, seen.trouble, time.time()))
+    if as_json:
+        print_json({
+            "ok": not seen.trouble,
+            "drift": bool(seen.differences),
+            "asleep": list(plan.asleep),
+            "trouble": seen.trouble,
+            "differences": [it.as_dict() for it in seen.differences],
+        })  # fmt: skip
+    else:
+        if seen.differences:
+            table = Table(
+                "Node", "What", "Inventory", "File", "Live", "If nothing is done",
+                box=None, header_style="bold", pad_edge=False,
+            )  # fmt: skip
+            for it in seen.differences[:_MOST]:
+                columns = (_short(column) for column in (it.inventory, it.file, it.live))
+                table.add_row(it.node, it.what, *columns, it.then)
+            stdout.whole(table)
+            if more := len(seen.differences[_MOST:]):
+                stdout.print(f"and {more} more; --json lists all of them", style="dim")
+        for name, why in seen.trouble.items():
+            stdout.print(styled((name, "red"), ": ", why))
+        nodes = counted(len(names), "node")
+        said = f"{counted(len(seen.differences), 'difference')}" if seen.differences else "no drift"
+        failed = f", {len(seen.trouble)} failed" if seen.trouble else ""
+        stdout.print(f"{nodes}: {said}{failed}{passed_over(plan.asleep)}", style="bold")
+    if seen.trouble:
+        raise SystemExit(1)
+    if seen.differences:
+        raise SystemExit(3)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"

@@ -1,0 +1,87 @@
+"""What a plan costs, on one screen and as a page for a pull request: nodes by what the changes lead to."""
+
+import re
+from collections.abc import Mapping
+
+from gpupool.cli.screen import counted
+from gpupool.effect import Effect
+from gpupool.engine.report import Change, Report
+
+_FEW = 6  # nodes that a page names of each effect
+_LEAST = "no restart"
+
+
+def effects(report: Report) -> Mapping[str, list[str]]:
+    """Return the nodes that change, or that wait, by what that leads to; those that cost most first."""
+    found: dict[str, list[str]] = {}
+    for name, host in report.hosts.items():
+        if host.changes or host.waits:
+            found.setdefault(_word(host.effect), []).append(name)
+    return dict(sorted(found.items(), key=lambda group: (_weight(group[0]), group[0])))
+
+
+def summary(report: Report) -> list[str]:
+    """Return a line for each effect: `2 nodes: drain, 5 jobs wait for it`."""
+    return [
+        f"{counted(len(names), 'node')}: {word}{_waiting(report, names)}" for word, names in effects(report).items()
+    ]
+
+
+def jobs(report: Report) -> list[str]:
+    """Return a line for each node with jobs that wait, or would end: by id and user."""
+    return [f"{name}: {', '.join(host.effect.jobs)}" for name, host in report.hosts.items() if host.effect.jobs]
+
+
+def markdown(report: Report, last: str) -> str:
+    """Return a page for a pull request: what it costs, what fails, and all changes with their diffs folded."""
+    rows = [f"| {_nodes(names)} | {word}{_waiting(report, names)} |" for word, names in effects(report).items()]
+    table = ["| nodes | effect |", "|---|---|", *rows, ""] if rows else []
+    waiting = ["Jobs:", "", *(f"- {_text(line)}" for line in jobs(report)), ""] if jobs(report) else []
+    failed = [f"- **{_text(name)}**: {_text(why)}" for name, why in report.failures.items()]
+    parts = [f"**{_text(last)}**", "", *table, *waiting, *([*failed, ""] if failed else [])]
+    for change, names in grouped(report).items():
+        told = f"{_text(', '.join(names) if len(names) <= _FEW else _nodes(names))}: {_text(change.operation)}"
+        cost = "" if change.effect.what == "nothing" else f" ({_text(change.effect.what)})"
+        parts += [f"<details><summary>{told}{cost}</summary>", "", *_fenced(change.diff or "no diff"), "", "</details>"]
+    return "\n".join(parts).rstrip() + "\n"
+
+
+def grouped(report: Report) -> Mapping[Change, list[str]]:
+    """Return each change once, with the nodes that it is for."""
+    groups: dict[Change, list[str]] = {}
+    for name, host in report.hosts.items():
+        for change in host.changes:
+            groups.setdefault(change, []).append(name)
+    return groups
+
+
+def _word(effect: Effect) -> str:
+    return _LEAST if effect.what == "nothing" else effect.what
+
+
+def _weight(word: str) -> int:
+    if word == _LEAST:
+        return 99
+    order = ("drain", "restart slurmctld", "restart slurmdbd", "restart slurmd", "restart", "reconfigure")
+    return next((place for place, it in enumerate(order) if it in word), len(order))
+
+
+def _waiting(report: Report, names: list[str]) -> str:
+    count = len({job for name in names for job in report.hosts[name].effect.jobs})
+    return f", {counted(count, 'job')} {'waits' if count == 1 else 'wait'} for it" if count else ""
+
+
+def _nodes(names: list[str]) -> str:
+    shown = ", ".join(names[:_FEW])
+    return shown if len(names) <= _FEW else f"{shown} and {len(names) - _FEW} more"
+
+
+def _fenced(text: str) -> list[str]:
+    # a fence that is longer than any within
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return [f"{fence}diff", text.rstrip("\n"), fence]
+
+
+def _text(text: str) -> str:
+    """Return text as Markdown shows it literally, in one line."""
+    return re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", " ".join(text.split()))

@@ -1,0 +1,109 @@
+"""`gpupool restore`: the accounting database from a backup, on a twin or on the cluster."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from gpupool.cli.running import announced_target, end_badly
+from gpupool.cli.screen import Inventory, Json, OnOption, print_json, stderr, stdout
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.schema.scheduling import SlurmVersion
+from gpupool.cluster.slurm_versions import takes_over_from
+from gpupool.compile.system.backup import COMMAND
+from gpupool.errors import GpupoolError, UsageError
+from gpupool.target import Target
+from gpupool.terminal import styled
+
+
+def command(
+    inventory: Inventory,
+    drill: Annotated[
+        bool, typer.Option("--drill", help="Try it on a twin on this machine; the cluster is only read.")
+    ] = False,
+    backup: Annotated[
+        str, typer.Option("--backup", help="Name of a backup of the database; default: the newest.", metavar="NAME")
+    ] = "",
+    slurm: Annotated[
+        SlurmVersion | None,
+        typer.Option("--slurm", help="With --drill: try this version of Slurm, to which you want to upgrade."),
+    ] = None,
+    aside: Annotated[
+        bool, typer.Option("--aside", help="Keep a database that has jobs under another name, and replace it.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Restore without asking first.")] = False,
+    on: OnOption = "auto",
+    as_json: Json = False,
+) -> None:
+    """Restore a lost accounting database from its backup. Exit code 1 if it could not be, or if a drill found less."""
+    target = announced_target(inventory, on)
+    if target.cluster.slurm.backup is None:
+        raise UsageError("the inventory has no slurm.backup, so there are no backups")
+    if drill:
+        if aside or yes:
+            raise UsageError("--drill changes nothing on the cluster: leave --aside and --yes out")
+        _drill(target, backup, slurm, as_json)
+        return
+    if slurm:
+        raise UsageError("--slurm is for --drill: a restore starts the Slurm that the nodes have")
+    if not yes:
+        if not sys.stdin.isatty():
+            raise GpupoolError("restore changes the accounting database: use --yes, or run it in a terminal")
+        what = backup or "the newest backup"
+        if not typer.confirm(f"Restore the database on {target.cluster.database.name} from {what}?", err=True):
+            return
+    _restore(target, backup, aside, as_json)
+
+
+def _restore(target: Target, backup: str, aside: bool, as_json: bool) -> None:
+    # pyinfra is slow to import: only commands that need nodes wait for it
+    from gpupool.engine.drive import run
+    from gpupool.engine.here import here
+    from gpupool.engine.progress import shown
+    from gpupool.operations import restore
+    from gpupool.operations.together import barrier
+
+    def deploy() -> None:
+        cluster, node = here()
+        if node.has("database"):
+            restore.database(name="Accounting database", program=COMMAND, backup=backup, aside=aside)
+        barrier(name="The database is there")
+        if node.has("controller", "backup-controller"):
+            restore.read_again(name="Slurm controller", after=cluster.database.name)
+
+    with shown(stderr) as progress:
+        report = run(target.hosts, deploy, execute=True, progress=progress, limit=_nodes(target.cluster))
+    if as_json:
+        print_json(report.as_dict())
+    else:
+        for name, why in report.failures.items():
+            stdout.print(styled((name, "red"), ": ", why))
+        if report.ok:
+            stdout.print(
+                f"the accounting database on {target.cluster.database.name} is restored ({report.seconds:.1f} s); "
+                "gpupool apply brings its accounts up to the inventory",
+                style="bold green",
+            )
+    end_badly(report)
+
+
+def _nodes(cluster: Cluster) -> set[str]:
+    return {cluster.database.name, *(node.name for node in cluster.controllers)}
+
+
+def _drill(target: Target, backup: str, slurm: SlurmVersion | None, as_json: bool) -> None:
+    from gpupool.rehearsal.drill import run
+
+    own = target.cluster.slurm.version
+    allowed = takes_over_from(slurm) if slurm else ()
+    if slurm and slurm != own and own not in allowed:
+        raise UsageError(f"--slurm {slurm}: it takes over from {', '.join(allowed)} only, and slurm.version is {own}")
+    with stderr.status("drill") as status:
+        found = run(target, backup, slurm or own, lambda message: status.update(styled(message)))
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        for line, style in found.lines():
+            stdout.print(line, style=style)
+    if not found.ok:
+        raise SystemExit(1)

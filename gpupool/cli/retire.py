@@ -1,0 +1,46 @@
+"""`gpupool retire`: nodes leave the cluster."""
+
+from typing import Annotated
+
+import typer
+
+from gpupool.cli import complete
+from gpupool.cli.onboard import confirm, show, tell_rest
+from gpupool.cli.screen import Inventory, Json, OnOption, print_json, stderr, stdout
+from gpupool.terminal import styled
+
+Nodes = Annotated[
+    str,
+    typer.Argument(
+        help="Names, ranges or groups, as in the inventory.", autocompletion=complete.nodes, show_default=False
+    ),
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before nodes are changed.")]
+
+
+def command(inventory: Inventory, nodes: Nodes, yes: Yes = False, on: OnOption = "auto", as_json: Json = False) -> None:
+    """Have nodes leave the cluster: drain them, wait for their jobs, and remove them from Slurm and the inventory.
+
+    Exit code 1 if one cannot leave. It can be interrupted; running it again finishes the work.
+    """
+    from gpupool.joining import retire
+
+    leaving = retire.prepare(inventory, on, nodes)
+    stderr.print(f"target: {leaving.before.where}", style="dim")
+    show(leaving.draft)
+    names = ", ".join(node.name for node in leaving.nodes)
+    if not yes:
+        confirm(f"Drain {names}, wait for all jobs there, and have the cluster forget {names}?")
+    done = retire.retire(leaving, stderr)
+    if as_json:
+        print_json({
+            "retired": list(done.names),
+            "commands": dict(done.commands),
+            "left": dict(done.left),
+            "later": dict(done.later),
+        })  # fmt: skip
+        return
+    for name, why in done.left.items():
+        stdout.print(styled((name, "yellow"), ": ", why))
+    stdout.print(f"{', '.join(done.names)}: not in the cluster any more", style="bold green")
+    tell_rest(done.commands, done.later)

@@ -1,0 +1,60 @@
+"""Backups of Slurm's own data: where they are kept."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.checks.places import at, behind_links, export_of, fixed, is_the_systems, on_server
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Complaint
+from gpupool.unix import within
+
+_TO = ("slurm", "backup", "to")
+
+
+def ensure_backups_have_their_own_place(site: Site) -> Iterator[Complaint]:
+    """Backups are in no directory that users write to, that is purged, or that they are a copy of."""
+    backup, storage = site.inventory.slurm.backup, site.inventory.storage
+    if backup is None:
+        return
+    to, state = behind_links(site, backup.to), site.inventory.slurm.state
+    hint = "choose a directory that is used for nothing else"
+    if is_the_systems(backup.to, whole=True):
+        yield Complaint(_TO, f"{backup.to} belongs to the operating system", hint)
+    if within(to, state) or within(state, to):
+        yield Complaint(_TO, f"{backup.to} and slurmctld's {state} are one inside the other", hint)
+    for place in _of_users(site):
+        if within(to, place) or within(place, to):
+            yield Complaint(_TO, f"{backup.to} and {place}, where users write, are one inside the other", hint)
+    for rule in storage.purge:
+        if within(to, behind_links(site, rule.path)):
+            yield Complaint(_TO, f"storage.purge removes old files of {rule.path}, and these would be among them", hint)
+
+
+def ensure_backups_can_be_written(site: Site) -> Iterator[Complaint]:
+    """On an export, root of both nodes can write there; on a node itself they are lost with it."""
+    backup, storage = site.inventory.slurm.backup, site.inventory.storage
+    if backup is None:
+        return
+    key, (server, _) = export_of(site, backup.to), on_server(site, backup.to)
+    if key is None:
+        message = f"{backup.to} is on the nodes themselves: the backups are lost together with what they are of"
+        yield Complaint(_TO, message, "use a directory on an export of another machine", "info")
+        return
+    export = storage.exports[key]
+    writers = [node.name for node in site.node_table.nodes if {"database", "controller"} & {*node.entry.roles}]
+    clients = site.nodes_of(export.mount_on or storage.mount_on)
+    for name in writers:
+        if name != server and name not in clients:
+            message = f"{name} does not mount {key}, on which {backup.to} is"
+            yield Complaint(_TO, message, f"add it to storage.exports.{key}.mount_on")
+        elif name != server and export.squash != "none" and export.fs != "ceph":
+            message = f"root of {name} cannot write to {key}, which has squash: {export.squash}"
+            hint = f"give backups an export of their own that only {' and '.join(writers)} mount, with squash: none"
+            yield Complaint(_TO, message, hint)
+
+
+def _of_users(site: Site) -> Iterator[str]:
+    storage = site.inventory.storage
+    yield fixed(storage.home.path)
+    yield from (fixed(space.path) for space in storage.user_spaces)
+    labs = {key for spaces in storage.spaces.values() for key in spaces.values()} | {storage.home.export}
+    yield from (at(site, key) for key in labs if key in storage.exports)

@@ -1,0 +1,1 @@
+"""An inventory's text changed in one place: all that people wrote beside it stays."""

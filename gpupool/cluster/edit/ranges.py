@@ -1,0 +1,54 @@
+"""Ranges and selectors with a node less: only what names the node is written anew."""
+
+import re
+from collections.abc import Sequence
+
+from ClusterShell.NodeSet import NodeSet
+from ClusterShell.NodeUtils import GroupResolver
+
+from gpupool.cluster.node_table import expand
+
+_PARTS = re.compile(r"([,!&^])(?![^\[]*\])")  # between sets of nodes, not within brackets
+
+
+def fold(names: Sequence[str]) -> str:
+    """Return names or addresses as one range, such as `a[01-04]`; `expand` gives the same in the same order."""
+    folded = str(NodeSet.fromlist(list(names), resolver=GroupResolver()))
+    try:
+        if expand(folded) == list(names):
+            return folded
+    except ValueError:
+        pass
+    return ",".join(names)
+
+
+def without(selector: str, name: str) -> str:
+    """Return a selector that does not name a node; the same where it does not. ValueError where nothing would be left.
+
+    Groups such as `@compute` are left as they are: a node leaves them with its entry.
+    """
+    first, *rest = _PARTS.split(selector)
+    parts = [("", first), *zip(rest[::2], rest[1::2], strict=True)]
+    kept: list[tuple[str, str]] = []
+    for sign, part in parts:
+        left = _less(part, name)
+        if left:
+            kept.append((sign, left))
+        elif sign in ("", "&"):
+            kept.append((sign, ""))
+    if kept[0][1] == "" and (len(kept) == 1 or kept[1][0] != ","):
+        raise ValueError(f"{selector!r} would select no node without {name}")
+    if any(sign == "&" and not part for sign, part in kept):
+        raise ValueError(f"{selector!r} would select no node without {name}")
+    kept = [it for it in kept if it[1]]
+    return kept[0][1] + "".join(f"{sign}{part}" for sign, part in kept[1:])
+
+
+def _less(part: str, name: str) -> str:
+    if re.search(r"[@*?]", part):
+        return part
+    try:
+        names = expand(part)
+    except ValueError:
+        return part
+    return fold([it for it in names if it != name]) if name in names else part

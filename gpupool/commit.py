@@ -1,0 +1,35 @@
+"""Which commit of its git repository an inventory is."""
+
+import os
+import subprocess
+from pathlib import Path
+
+_SECONDS = 20.0
+
+
+def commit_of(inventory: Path) -> tuple[str, bool]:
+    """Return the commit, and whether the folder has changes that are not in it; ("", False) without git."""
+    commit = _git(inventory, "rev-parse", "--verify", "--quiet", "HEAD")
+    if not commit:
+        return "", False
+    changed = _git(inventory, "status", "--porcelain", "--", ".")
+    return commit, changed is None or bool(changed)
+
+
+def _git(folder: Path, *words: str) -> str | None:
+    """Return what git prints, None where it fails; nothing of the repository's own configuration is run."""
+    command = ["git", "-C", str(folder), "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", *words]
+    settings = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    try:
+        done = subprocess.run(
+            command,
+            env=settings,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_SECONDS,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -1,0 +1,65 @@
+"""slurmd: its settings, its drop-in, and what clears its folders at boot."""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from hashlib import sha256
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.slurm.conf import slurm_conf
+from gpupool.compile.slurm.gres import gres_conf
+from gpupool.compile.slurm.names import SPOOL, servers
+from gpupool.compile.system.daemons import before_slurm, drop_in
+from gpupool.compile.template import fill
+from gpupool.slurm_keys.effects import at_start
+from gpupool.slurm_keys.tables import own as own_keys
+from gpupool.wanted import File
+
+FOLDERS_CONF = "/etc/tmpfiles.d/gpupool-slurmd.conf"
+_LISTED = 20  # keys that a file of slurmd names one by one
+
+
+def compute(cluster: Cluster, node: Node) -> Iterator[File]:
+    """Yield what slurmd reads, its drop-in, and what clears its folders at boot."""
+    if node.has("compute"):
+        yield File("/etc/default/slurmd", slurmd_default(cluster))
+        yield drop_in(cluster, "slurmd", after=before_slurm(cluster), open_files=cluster.policies.nofile)
+        yield File(FOLDERS_CONF, slurmd_folders(cluster))
+
+
+@lru_cache(maxsize=4)
+def slurmd_default(cluster: Cluster) -> str:
+    """Return /etc/default/slurmd: slurmd asks the controllers for its configuration."""
+    options = [f"--conf-server {','.join(servers(cluster))}"]
+    if any(cluster.drivers.contained(node.name) for node in cluster.having("compute")):
+        # a container is younger than the machine under it, and Slurm looks at the machine's boot
+        options.append("-b")
+    values = {"variable": "SLURMD_OPTIONS", "options": " ".join(options), "at_start": list(_at_start(cluster))}
+    return fill("default", cluster=cluster, **values)
+
+
+def _at_start(cluster: Cluster) -> Iterator[str]:
+    """Yield what slurmd reads of the controllers' files only when it starts: it restarts when these lines change."""
+    texts = (("slurm.conf", slurm_conf(cluster)), ("gres.conf", gres_conf(cluster)))
+    read = [
+        f"{place}={value}"
+        for name, text in texts
+        for place, value in at_start(name, text, cluster.slurm.version, "slurmd").items()
+        if not _always_the_same(place.key)
+    ]
+    if not read:
+        return
+    yield "# of what the controllers give out, slurmd reads this only when it starts:"
+    if len(read) < _LISTED:
+        yield from (f"# {line}" for line in read)
+    else:  # in this version it reads all nodes so
+        yield f"# {len(read)} keys, sha256 {sha256(chr(10).join(read).encode()).hexdigest()}"
+
+
+@lru_cache(maxsize=4)
+def slurmd_folders(cluster: Cluster) -> str:
+    """Return the drop-in of tmpfiles.d that removes at boot what a crash has left of jobs."""
+    return fill("slurmd-folders.conf", cluster=cluster, spool=SPOOL)
+
+
+def _always_the_same(key: str) -> bool:
+    return any(not own.option and not own.when and not own.word for own in own_keys("slurm_conf").get(key.lower(), ()))

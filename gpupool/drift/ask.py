@@ -1,0 +1,103 @@
+"""The differences of a cluster: a plan for what files and daemons say, then what slurmctld and the hardware say."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gpupool.cluster.model import Node
+from gpupool.compile import files_of
+from gpupool.compile.slurm.conf import SLURM_CONF
+from gpupool.drift import planned, slurm
+from gpupool.drift.difference import BROKEN, NONE, Difference
+from gpupool.engine.report import Report
+from gpupool.target import Target
+
+if TYPE_CHECKING:
+    from gpupool.engine.progress import Progress
+    from gpupool.facts.live import SlurmState
+
+_NVIDIA = tuple(f"/dev/nvidia{number}" for number in range(64))
+
+
+@dataclass(frozen=True)
+class Drift:
+    """All that differs, in inventory order; and why some of it could not be seen, by node."""
+
+    differences: tuple[Difference, ...]
+    trouble: Mapping[str, str]
+
+
+def drift(target: Target, plan: Report, names: Collection[str], progress: "Progress") -> Drift:
+    """Return what differs on the nodes in `names`, of which `plan` is the plan."""
+    trouble = dict(plan.failures)
+    found = {name: list(planned.differences(name, host.changes)) for name, host in plan.hosts.items() if name in names}
+    states, devices = _live(target, {name for name in names if name not in trouble}, trouble, progress)
+    for node in target.nodes:
+        if node.name in devices and node.name in found:
+            found[node.name] += _hardware(node, found[node.name], devices[node.name])
+    for name, state in states.items():
+        if state.trouble:
+            trouble[name] = f"slurmctld does not answer: {state.trouble}"
+        rows = _slurm(target, name, state)
+        # what the rows say key by key, the plan says as a file; a comment alone is in the plan's only
+        if any(row.inventory != row.file for row in rows) and name in found:
+            found[name] = [row for row in found[name] if row.what != SLURM_CONF]
+        for row in rows:
+            if row.node in found:
+                found[row.node].append(row)
+    ordered = (row for node in target.nodes for row in found.get(node.name, ()))
+    return Drift(tuple(ordered), trouble)
+
+
+def _slurm(target: Target, controller: str, state: "SlurmState") -> list[Difference]:
+    node = target.cluster.nodes[controller]
+    wanted = next(file.text for file in files_of(target.cluster, node, "slurm") if file.path == SLURM_CONF)
+    names = {it.slurm_name: it.name for it in target.cluster.having("compute")}
+    return list(slurm.differences(controller, wanted, state, names))
+
+
+def _live(
+    target: Target, names: Collection[str], trouble: dict[str, str], progress: "Progress"
+) -> tuple[dict[str, "SlurmState"], dict[str, Collection[str]]]:
+    """Return what slurmctld says to the first controller that can be asked, and which GPU devices nodes have."""
+    from gpupool.engine.drive import run
+    from gpupool.engine.here import here
+    from gpupool.facts.devices import Devices
+    from gpupool.facts.live import LiveSlurm
+    from gpupool.operations.frame import look
+
+    controller = next((node.name for node in target.cluster.controllers if node.name not in trouble), None)
+    states: dict[str, SlurmState] = {}
+    devices: dict[str, Collection[str]] = {}
+
+    def ask() -> None:
+        node = here()[1]
+        if node.name == controller:
+            states[node.name] = look(LiveSlurm, "what slurmctld runs with", path=SLURM_CONF)
+        if node.devices and node.name in names:
+            paths = dict.fromkeys((*_NVIDIA, *_files(node)))
+            devices[node.name] = look(Devices, "the device files", paths=list(paths)).keys()
+
+    asked = {node.name for node in target.nodes if node.name == controller or (node.devices and node.name in names)}
+    if asked:
+        done = run(target.hosts, ask, execute=False, progress=progress, limit=asked)
+        if done.interrupted:
+            raise KeyboardInterrupt
+        trouble.update(done.failures)
+    return states, devices
+
+
+def _files(node: Node) -> list[str]:
+    return [path for device in node.devices if not device.is_guess for path in device.files]
+
+
+def _hardware(node: Node, known: list[Difference], there: Collection[str]) -> list[Difference]:
+    """Return a row for GPUs that are missing or too many, unless the plan has it (stand-ins in a testbed)."""
+    wanted = _files(node)
+    missing = [path for path in wanted if path not in there]
+    more = [path for path in there if path in _NVIDIA and path not in wanted] if set(wanted) & set(_NVIDIA) else []
+    if not (missing or more) or any(row.kind == "hardware" for row in known):
+        return []
+    says = [f"without {', '.join(missing)}"] if missing else []
+    live = "; ".join([*says, f"{', '.join(more)} beside them"] if more else says)
+    return [Difference(node.name, "hardware", "GPU devices", f"{len(wanted)}", NONE, live, BROKEN)]

@@ -1,0 +1,37 @@
+"""Drift as metrics: what the text-file collector of Prometheus' node exporter reads."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from gpupool.drift.difference import Difference
+from gpupool.errors import GpupoolError
+from gpupool.whole import put
+
+#: Every kind of difference: one that is gone is told as 0.
+KINDS = (
+    *("accounting", "file", "hardware", "link", "mount", "other", "package", "service", "slurm", "state", "user"),
+    "zfs",
+)
+
+
+def text(differences: Sequence[Difference], nodes: Sequence[str], failed: Collection[str], now: float) -> str:
+    """Return the metrics of a look at `nodes` that ended at `now` (Unix time); those that failed have no count."""
+    counts = Counter((it.node, it.kind) for it in differences)
+    lines = ["# HELP gpupool_drift Differences from the inventory.", "# TYPE gpupool_drift gauge"]
+    for node in nodes:
+        if node not in failed:
+            lines += [f'gpupool_drift{{node="{node}",kind="{kind}"}} {counts[node, kind]}' for kind in KINDS]
+    lines += ["# HELP gpupool_drift_read Whether a node could be read.", "# TYPE gpupool_drift_read gauge"]
+    lines += [f'gpupool_drift_read{{node="{node}"}} {int(node not in failed)}' for node in nodes]
+    lines += ["# HELP gpupool_drift_time_seconds When this was seen.", "# TYPE gpupool_drift_time_seconds gauge"]
+    lines.append(f"gpupool_drift_time_seconds {now:.0f}")
+    return "\n".join(lines) + "\n"
+
+
+def write(path: Path, metrics: str) -> None:
+    """Replace a file by these metrics, whole or not at all; whoever runs the exporter may read it."""
+    try:
+        put(path, metrics)
+    except OSError as error:
+        raise GpupoolError(f"--metrics {path}: {error.strerror}") from None

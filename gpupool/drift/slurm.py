@@ -1,0 +1,193 @@
+"""Slurm in three columns: slurm.conf of the inventory, slurm.conf on the controller, and what slurmctld runs with.
+
+`scontrol update` changes the last alone, and no file tells. Partitions and nodes are compared key by key as far as
+scontrol shows a key as slurm.conf writes it; of all else slurmctld says whether it runs with its file (HASH_VAL).
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from ClusterShell.NodeSet import NodeSet, NodeSetParseError
+
+from gpupool.drift.difference import HEALTH, LOST, NONE, PUT_BACK, READ_LATER, SILENT, STAYS, UNREAD, Difference
+from gpupool.facts.live import SlurmState, pairs_of
+from gpupool.programs.health.node import PREFIX
+
+#: What a partition has that says nothing of it, and `scontrol update` can change.
+_PARTITION = {
+    "MaxTime": "UNLIMITED", "DefaultTime": "NONE", "Default": "NO", "State": "UP", "AllowAccounts": "ALL",
+    "AllowGroups": "ALL", "AllowQos": "ALL", "DenyAccounts": "", "DenyQos": "", "MaxNodes": "UNLIMITED",
+    "PriorityTier": "1", "PriorityJobFactor": "1", "QoS": "N/A", "Hidden": "NO", "RootOnly": "NO",
+    "OverSubscribe": "NO", "GraceTime": "0", "Nodes": "",
+}  # fmt: skip
+_NODE = {"Gres": "", "Feature": "", "Weight": "1", "RealMemory": "1"}
+_CALLED = {"Feature": "AvailableFeatures"}  # as scontrol shows it
+_CONFIG = {"SlurmctldDebug": "info", "DebugFlags": ""}  # what scontrol can change of the configuration
+_LEVELS = ("quiet", "fatal", "error", "info", "verbose", "debug", "debug2", "debug3", "debug4", "debug5")
+_TIMES = ("MaxTime", "DefaultTime")
+_NOTHING = ("(null)", "n/a", "none", "unlimited", "infinite", "")
+_BAD = ("DRAIN", "DOWN", "FAIL", "FAILING", "INVAL", "INVALID_REG", "NOT_RESPONDING")
+Conf = dict[tuple[str, str], dict[str, str]]
+
+
+def differences(controller: str, wanted: str, state: SlurmState, names: Mapping[str, str]) -> Iterator[Difference]:
+    """Return what differs between the texts `wanted` and on the `controller`, and what is live.
+
+    `names` are the nodes by what Slurm calls them; of others nothing is said.
+    """
+    ours, there = parsed(wanted), parsed(state.text)
+    yield from _config(controller, ours["config", ""], there["config", ""], state)
+    if wanted.strip() == state.text.strip() and state.config.get("HASH_VAL", "").startswith("Different"):
+        yield Difference(controller, "slurm", "slurm.conf", "as the file", "is newer", "runs with an older one", UNREAD)
+    yield from _entries(controller, "partition", ours, there, state.partitions)
+    yield from _nodes(controller, ours, there, state, names)
+
+
+def parsed(text: str) -> Conf:
+    """Return slurm.conf by (config, ""), (partition, NAME) and (node, NAME), with what DEFAULT lines give them."""
+    found: Conf = {("config", ""): {}}
+    defaults: dict[str, dict[str, str]] = {"PartitionName": {}, "NodeName": {}}
+    for line in re.sub(r"\\\n", "", text).splitlines():
+        pairs = pairs_of(line.split("#", 1)[0].strip())
+        first = next(iter(pairs), "")
+        kind = next((it for it in defaults if it.lower() == first.lower()), "")
+        if not kind:
+            found["config", ""] |= pairs
+        elif pairs[first] == "DEFAULT":
+            defaults[kind] |= pairs
+        else:
+            whole = _own_names({**defaults[kind], **pairs})
+            listed = [pairs[first]] if kind == "PartitionName" else _unfolded(pairs[first])
+            found |= {("partition" if kind == "PartitionName" else "node", name): whole for name in listed}
+    return found
+
+
+def _config(
+    controller: str, ours: Mapping[str, str], there: Mapping[str, str], state: SlurmState
+) -> Iterator[Difference]:
+    for key in dict.fromkeys((*ours, *there)):
+        if ours.get(key) != there.get(key):
+            live = state.config.get(key, NONE)
+            then = READ_LATER if live.split(" ")[0] != there.get(key) else PUT_BACK
+            yield Difference(controller, "slurm", key, ours.get(key, NONE), there.get(key, NONE), live, then)
+    for key, default in _CONFIG.items():
+        wanted, runs = there.get(key, default), state.config.get(key)
+        if runs is not None and ours.get(key) == there.get(key) and not same(key, wanted, runs):
+            yield Difference(controller, "slurm", key, wanted or NONE, wanted or NONE, runs, LOST)
+
+
+def _entries(
+    controller: str, kind: str, ours: Conf, there: Conf, live: Mapping[str, Mapping[str, str]]
+) -> Iterator[Difference]:
+    known = [name for what, name in dict.fromkeys((*ours, *there)) if what == kind]
+    for name in dict.fromkeys((*known, *live)) if live else known:
+        columns = [ours.get((kind, name)), there.get((kind, name)), live.get(name) if live else {}]
+        if any(it is None for it in columns):
+            here, filed, runs = ("absent" if it is None else "present" for it in columns)
+            then = LOST if here == filed == "absent" else UNREAD if here == filed else PUT_BACK
+            yield Difference(controller, "slurm", f"partition {name}", here, filed, runs if live else NONE, then)
+        else:
+            yield from _keys(controller, f"partition {name}", _PARTITION, *(it or {} for it in columns))
+
+
+def _keys(
+    node: str,
+    what: str,
+    keys: Mapping[str, str],
+    ours: Mapping[str, str],
+    there: Mapping[str, str],
+    live: Mapping[str, str],
+) -> Iterator[Difference]:
+    for key in dict.fromkeys((*keys, *ours, *there)):
+        default, shown = keys.get(key, ""), _CALLED.get(key, key)
+        wanted, filed, runs = ours.get(key, default), there.get(key, default), live.get(shown)
+        # what scontrol shows under another name, or not at all, is compared between the files alone
+        unread = key in keys and runs is not None and not same(key, filed, runs)
+        if same(key, wanted, filed) and not unread:
+            continue
+        then = LOST if same(key, wanted, filed) else READ_LATER if unread else PUT_BACK
+        here, file, running = (_shown(key, it or NONE) for it in (wanted, filed, runs))
+        yield Difference(node, "slurm", f"{what} {key}".strip(), here, file, running, then)
+
+
+def _nodes(
+    controller: str, ours: Conf, there: Conf, state: SlurmState, names: Mapping[str, str]
+) -> Iterator[Difference]:
+    for slurm_name, node in names.items():
+        wanted, filed = (conf.get(("node", slurm_name)) for conf in (ours, there))
+        live = state.nodes.get(slurm_name)
+        if wanted is None:
+            continue
+        if filed is None or (live is None and state.nodes):
+            says = ("present", "absent" if filed is None else "present", "present" if live else "absent")
+            yield Difference(node, "slurm", "node in Slurm", *says, PUT_BACK if filed is None else UNREAD)
+            continue
+        less = {key: value for key, value in wanted.items() if key != "State"}
+        yield from _keys(node, "", _NODE, less, {key: filed[key] for key in filed if key != "State"}, live or {})
+        yield from _state(node, slurm_name, live or {})
+
+
+def _state(node: str, slurm_name: str, live: Mapping[str, str]) -> Iterator[Difference]:
+    words = live.get("State", "").replace("*", "+NOT_RESPONDING").split("+")
+    if not set(words) & set(_BAD) or "POWERED_DOWN" in words or "POWERING_DOWN" in words:
+        return
+    reason = live.get("Reason", "")
+    drained = "DRAIN" in words
+    then = HEALTH if reason.startswith(PREFIX) else STAYS.format(slurm_name) if drained else SILENT
+    yield Difference(node, "state", "state in Slurm", "in service", NONE, f"{live['State']} {reason}".strip(), then)
+
+
+def same(key: str, left: str, right: str) -> bool:
+    """Return whether two values of a key say the same: 2880 and 2-00:00:00, a,b and b,a, NONE and (null)."""
+    return _normal(key, left) == _normal(key, right)
+
+
+def _normal(key: str, value: str) -> object:
+    text = value.lower()
+    if text in _NOTHING:
+        return ""
+    if key in _TIMES:
+        return _minutes(text)
+    if key == "Nodes":
+        return frozenset(_unfolded(value))
+    if key == "SlurmctldDebug" and text in map(str, range(len(_LEVELS))):
+        return frozenset((_LEVELS[int(text)],))
+    return frozenset(re.sub(r"\([^)]*\)", "", text).split(","))
+
+
+def _minutes(text: str) -> float | str:
+    """Return a time of slurm.conf(5), whose bare numbers are minutes."""
+    days, dash, rest = text.rpartition("-")
+    try:
+        parts = [int(part) for part in rest.split(":")]
+        if dash:
+            hours, minutes, seconds = (*parts, 0, 0)[:3]
+        else:
+            hours, minutes, seconds = parts if len(parts) == 3 else (0, *parts, 0)[:3]
+        return int(days or 0) * 1440 + hours * 60 + minutes + seconds / 60
+    except ValueError:
+        return text
+
+
+def _shown(key: str, value: str) -> str:
+    """Return a time as scontrol shows it, so that the columns can be compared by eye."""
+    minutes = _minutes(value) if key in _TIMES else value
+    if isinstance(minutes, str):
+        return value
+    days, rest = divmod(round(minutes * 60), 86400)
+    clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
+    return f"{days}-{clock}" if days else clock
+
+
+def _unfolded(hostlist: str) -> list[str]:
+    try:
+        return list(NodeSet(hostlist))
+    except NodeSetParseError:
+        return [hostlist]
+
+
+def _own_names(pairs: Mapping[str, str]) -> dict[str, str]:
+    """Return the pairs with keys written as here: slurm.conf takes any case."""
+    known = {key.lower(): key for key in (*_PARTITION, *_NODE)} | {"features": "Feature", "shared": "OverSubscribe"}
+    left = ("partitionname", "nodename", "nodeaddr", "nodehostname")
+    return {known.get(key.lower(), key): value for key, value in pairs.items() if key.lower() not in left}

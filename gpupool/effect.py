@@ -1,0 +1,28 @@
+"""What a change costs beside the change itself: announced by operations, shown by a plan."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a change leads to ("reconfigure", "restart slurmctld", "drain"), and the jobs that wait for it or would end.
+
+    A job is told by id and user: "33 of u-kira1".
+    """
+
+    what: str
+    jobs: tuple[str, ...] = ()
+
+
+#: A change that no daemon has to be told of, and no job notices.
+NOTHING = Effect("nothing")
+
+
+def together(effects: Iterable[Effect]) -> Effect:
+    """Return several effects as one, without those that are nothing beside another."""
+    found = [effect for effect in dict.fromkeys(effects) if effect != NOTHING]
+    if not found:
+        return NOTHING
+    words = dict.fromkeys(word for effect in found for word in effect.what.split(", "))
+    return Effect(", ".join(words), tuple(dict.fromkeys(job for effect in found for job in effect.jobs)))

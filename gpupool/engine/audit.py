@@ -1,0 +1,99 @@
+"""What a run leaves on each node that it changes: who, when, from which commit, and what.
+
+Two lines of JSON: one before the first command that may change the node, one when the run ends there. A run that was
+killed, or whose node was lost, has the first alone.
+"""
+
+import json
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gevent
+import pyinfra
+from pyinfra.api import Host
+
+from gpupool import __version__
+from gpupool.engine.hosts import Track
+from gpupool.engine.lock import whoami
+from gpupool.engine.report import Change
+from gpupool.engine.ssh import PoolSSH
+
+STOPPED = "stopped before it finished"
+MOST = 300  # changes of one run that are named; all are counted
+_LONGEST = 500  # characters of a failure
+_END_SECONDS = 5  # for all nodes together
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a run was started for: the command, the inventory's cluster, its commit ("" without git).
+
+    `uncommitted`: its files are not those of that commit.
+    """
+
+    command: str = ""
+    cluster: str = ""
+    commit: str = ""
+    uncommitted: bool = False
+
+
+class Audit:
+    """The lines of one run, which has the same name on all nodes."""
+
+    def __init__(self, origin: Origin) -> None:
+        self._origin = origin
+        self._run = f"{now()}-{secrets.token_hex(4)}"
+        self._who = whoami()
+
+    def begin(self, track: Track) -> None:
+        """Leave the first line, unless the node has it: it comes before what may change the node."""
+        connector = track.host.connector
+        if not track.begun and isinstance(connector, PoolSSH):
+            track.begun = True
+            connector.write_log(self.begun())
+
+    def end(self, tracks: Mapping[Host, Track], changes: Mapping[Host, Sequence[Change]], interrupted: bool) -> None:
+        """Leave the last line on all nodes that have the first, and wait for none that hangs."""
+
+        def tell(host: Host, track: Track) -> None:
+            failure = track.failure or (STOPPED if interrupted else None)
+            if isinstance(host.connector, PoolSSH) and not host.connector.write_log(self.ended(changes[host], failure)):
+                pyinfra.logger.warning("%s: the end of this run is not in its log", track.name)
+
+        begun = {host: track for host, track in tracks.items() if track.begun}
+        gevent.joinall([gevent.spawn(tell, *it) for it in begun.items()], timeout=_END_SECONDS)
+
+    def begun(self) -> str:
+        """Return the line that a node gets before it is changed."""
+        return _line({
+            "run": self._run,
+            "begun": now(),
+            "who": self._who,
+            "version": __version__,
+            "command": self._origin.command,
+            "cluster": self._origin.cluster,
+            "commit": self._origin.commit,
+            "uncommitted": self._origin.uncommitted,
+        })  # fmt: skip
+
+    def ended(self, changes: Sequence[Change], failure: str | None) -> str:
+        """Return the line that a node gets at the end; changes by name alone, since a diff may hold a secret."""
+        return _line({
+            "run": self._run,
+            "ended": now(),
+            "count": len(changes),
+            "changes": [change.operation for change in changes[:MOST]],
+            "failure": (failure or "")[:_LONGEST],
+        })  # fmt: skip
+
+
+def now() -> str:
+    """Return this moment as `2030-01-31T08:12:00Z`."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _line(fields: dict[str, Any]) -> str:
+    return json.dumps(fields, separators=(",", ":"))

@@ -1,0 +1,42 @@
+"""Backups that a node has, and what a restore would put in their place."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from pyinfra.api.command import StringCommand
+
+from gpupool.facts.look import Look
+from gpupool.facts.script import ask
+from gpupool.shell import shell_file
+
+#: Where a node keeps the path of the backup from which its database was restored.
+RESTORED = "/var/lib/gpupool/restored"
+_LOOK = shell_file(__package__, "backups.sh")
+
+
+@dataclass(frozen=True)
+class BackupsState:
+    """Paths of backups by kind, the newest first; `jobs` in the database that is there, None where MariaDB is not.
+
+    `restored` is the backup from which it was restored last, "" for none.
+    """
+
+    backups: dict[str, tuple[str, ...]]
+    jobs: int | None = None
+    restored: str = ""
+
+
+class Backups(Look[BackupsState]):
+    """The backups, by the node's own program, and the number of jobs in slurmdbd's database."""
+
+    def command(self, program: str) -> StringCommand:
+        """Ask for both."""
+        return ask(_LOOK, program, RESTORED)
+
+    def read(self, lines: list[str]) -> BackupsState:
+        """Read the answer."""
+        listed: dict[str, Any] = json.loads(next((line for line in lines if line.startswith("{")), "{}"))
+        paths = {kind: tuple(it["path"] for it in its["backups"]) for kind, its in listed.items()}
+        said = dict(line.split(" ", 1) for line in lines if line.startswith(("jobs ", "restored ")))
+        return BackupsState(paths, int(said["jobs"]) if "jobs" in said else None, said.get("restored", ""))

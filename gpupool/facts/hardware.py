@@ -1,0 +1,90 @@
+"""What a machine is made of: its kernel says so, and the driver of its GPUs where one is there."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pyinfra.api.command import StringCommand
+
+from gpupool.facts.look import Look
+from gpupool.facts.script import ask
+from gpupool.programs.gpus import answers
+from gpupool.shell import shell_file
+
+_LOOK = shell_file(__package__, "hardware.sh")
+_FIELDS = ("name", "uuid", "pci.bus_id")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """CPUs in `sockets`, `cores` of each and `threads` of each core; memory and /tmp in MiB; disks by name in bytes.
+
+    `gpus` are the names of NVIDIA's GPUs, "" for one that has none without a driver; `unseen` are those that the driver
+    does not see. `files` are device files of GPUs.
+    """
+
+    arch: str
+    product: str
+    cpus: int
+    sockets: int
+    cores: int
+    threads: int
+    memory: int
+    tmp: int
+    disks: tuple[tuple[str, int], ...]
+    gpus: tuple[str, ...]
+    unseen: tuple[str, ...]
+    files: tuple[str, ...]
+
+
+class Hardware(Look[Machine]):
+    """All of it, in one command."""
+
+    def command(self) -> StringCommand:
+        """Ask for it."""
+        return ask(_LOOK)
+
+    def read(self, lines: list[str]) -> Machine:
+        """Read the answer."""
+        said: dict[str, list[str]] = {}
+        for line in lines:
+            word, _, value = line.partition(" ")
+            said.setdefault(word, []).append(value.strip())
+        cpus = [line.split() for line in said.get("cpu", ()) if len(line.split()) == 3]
+        sockets = {socket for _, _, socket in cpus}
+        cores = {(core, socket) for _, core, socket in cpus}
+        gpus, unseen = _gpus(said)
+        return Machine(
+            arch=_first(said.get("arch", ())),
+            product=_first(said.get("product", ())),
+            cpus=len(cpus),
+            sockets=len(sockets),
+            cores=len(cores) // max(1, len(sockets)),
+            threads=len(cpus) // max(1, len(cores)),
+            memory=int(_first(said.get("memory", ())) or 0) // 1024,
+            tmp=int(_first(said.get("tmp", ())) or 0) // 1024,
+            disks=tuple((name, int(size)) for name, size in (line.split() for line in said.get("disk", ()))),
+            gpus=gpus,
+            unseen=unseen,
+            files=tuple(said.get("file", ())),
+        )
+
+
+def _gpus(values: dict[str, list[str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of all GPUs, and the addresses of those that a driver is there for and does not see."""
+    slots = [answers.address_of(it) for it in values.get("slot", ())]
+    listed = {it.address: _in_brackets(it.name) for it in answers.from_lspci(values.get("lspci", ()))}
+    seen = answers.from_query(values.get("smi", ()), _FIELDS)
+    by_driver = {gpu.address: gpu.model or "" for gpu in seen if gpu.address}
+    addresses = dict.fromkeys((*slots, *by_driver))  # some hypervisors hide the class
+    names = tuple(by_driver.get(it) or listed.get(it, "") for it in addresses)
+    return names, tuple(it for it in slots if it not in by_driver) if by_driver else ()
+
+
+def _in_brackets(name: str) -> str:
+    """Return the model of lspci's `GA102GL [A40]`; a name without brackets is a number of the vendor's."""
+    _, bracket, rest = name.partition("[")
+    return rest.partition("]")[0] if bracket else ""
+
+
+def _first(values: Iterable[str]) -> str:
+    return next(iter(values), "")

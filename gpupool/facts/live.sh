@@ -1,0 +1,16 @@
+#!/bin/sh
+# Prints slurm.conf as it is on this node, and what slurmctld runs with: each line after a letter and a tab, F of the
+# file, C of the configuration, P a partition, N a node. $1 the file, $2 seconds to wait for each answer of slurmctld.
+# T is why slurmctld gives no answer.
+
+sed 's/^/F	/' -- "$1"
+say() { # letter, words for scontrol
+  letter=$1; shift
+  said=$(timeout "$patience" scontrol "$@" 2>&1) || {
+    [ -n "$said" ] || said='no answer in time'
+    printf 'T\t%s\n' "$(printf '%s\n' "$said" | tail -n 1)"; exit 0
+  }
+  printf '%s\n' "$said" | sed "s/^/$letter	/"
+}
+patience=$2
+(say C show config && say P -a -o show partition && say N -o show node)

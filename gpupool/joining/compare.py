@@ -1,0 +1,120 @@
+"""What a machine has against what the inventory says of its hardware and GPUs, and what to say of one that is new."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from gpupool.cluster.schema.machines import GpuType, Hardware
+from gpupool.cluster.units import format_size
+from gpupool.facts.hardware import Machine
+from gpupool.nvidia.names import pattern
+from gpupool.programs.gpus.declared import differences, is_model
+
+_FIRMWARE = 0.90  # of the nominal memory is left at least, when firmware and kernel have theirs
+_ABOVE = 1.02
+_MIB = 1024**2
+
+
+def misfits(machine: Machine, hardware: Hardware, reserve: str) -> Iterator[str]:
+    """Yield what differs between a machine and a hardware, a few words each; `reserve` is slurm.memory_reserve."""
+    if hardware.cpus != machine.cpus:
+        yield f"{machine.cpus} CPUs, not {hardware.cpus}"
+    for what in ("sockets", "cores", "threads"):
+        wanted, found = getattr(hardware, what), getattr(machine, what)
+        if wanted is not None and wanted != found:
+            of = {"sockets": "", "cores": " for each socket", "threads": " for each core"}[what]
+            yield f"{found} {what}{of}, not {wanted}"
+    if hardware.arch is not None and hardware.arch != machine.arch:
+        yield f"{machine.arch}, not {hardware.arch}"
+    told = hardware.slurm_memory(reserve)
+    if machine.memory < told:
+        yield f"memory of {machine.memory}M, and Slurm would be told {told}M"
+    elif hardware.memory and machine.memory > hardware.memory * _ABOVE:
+        yield f"memory of {machine.memory}M, not {format_size(hardware.memory)}"
+    elif hardware.real_memory and not hardware.memory and machine.memory * _FIRMWARE > hardware.real_memory:
+        yield f"memory of {machine.memory}M, not {hardware.real_memory}M"
+    if hardware.local_disk is not None and machine.tmp < hardware.local_disk:
+        yield f"a /tmp of {machine.tmp}M, not {format_size(hardware.local_disk)}"
+    if hardware.gpu_slots is not None and len(machine.gpus) > hardware.gpu_slots:
+        yield f"{len(machine.gpus)} GPUs, and {hardware.gpu_slots} slots"
+
+
+def fitting(machine: Machine, known: Mapping[str, Hardware], reserve: str) -> list[str]:
+    """Return the names of the hardware that a machine can be."""
+    return [name for name, hardware in known.items() if not any(misfits(machine, hardware, reserve))]
+
+
+def proposal(machine: Machine) -> dict[str, Any]:
+    """Return an entry of `hardware` for a machine that is of none: just what it has."""
+    slots = {"gpu_slots": len(machine.gpus)} if machine.gpus else {}
+    return {
+        "cpus": machine.cpus,
+        "sockets": machine.sockets,
+        "cores": machine.cores,
+        "threads": machine.threads,
+        "real_memory": f"{machine.memory // 1000 * 1000}M",
+        **slots,
+    }
+
+
+def new_name(machine: Machine, known: Iterable[str]) -> str:
+    """Return a name for the hardware of a machine: of its product, or of its CPUs."""
+    words = re.findall(r"[a-z0-9]+", machine.product.lower())[:4]
+    base = "-".join(words) if words and words[0] not in ("to", "none", "standard") else f"cpu-{machine.cpus}"
+    taken = {*known}
+    return next(name for n in range(1, 1000) if (name := base if n == 1 else f"{base}-{n}") not in taken)
+
+
+def counted(machine: Machine, types: Mapping[str, GpuType]) -> tuple[dict[str, int], list[str]]:
+    """Return a machine's GPUs by the inventory's types, and the names of those that are of none."""
+    seen: Counter[str] = Counter()
+    strange: list[str] = []
+    for name in machine.gpus:
+        fits = [gpu for gpu, it in types.items() if it.vendor == "nvidia" and not it.mig and _is_any(name, it.models)]
+        if len(fits) == 1:
+            seen[fits[0]] += 1
+        else:
+            strange.append(name)
+    return dict(seen), strange
+
+
+def wrong_gpus(machine: Machine, wanted: Mapping[str, int], types: Mapping[str, GpuType]) -> Iterator[str]:
+    """Yield what is wrong with a machine's GPUs. Where they have no names before their driver, only how many there are.
+
+    GPUs of other vendors, and slices, are for the acceptance.
+    """
+    ours = {gpu: count for gpu, count in wanted.items() if types[gpu].vendor == "nvidia" and not types[gpu].mig}
+    if len(ours) < len(wanted):
+        return
+    yield from (f"the driver does not see the GPU at {address}" for address in machine.unseen)
+    if all(machine.gpus):
+        models = {gpu: [pattern(model) for model in types[gpu].models] for gpu in ours}
+        yield from differences(ours, models, machine.gpus)
+    else:
+        yield from wrong_count(len(machine.gpus), ours)
+
+
+def wrong_count(number: int, wanted: Mapping[str, int]) -> Iterator[str]:
+    """Yield what is wrong where GPUs can only be counted."""
+    if number != sum(wanted.values()):
+        declared = ", ".join(f"{count} {gpu}" for gpu, count in wanted.items()) or "none"
+        yield f"{number} GPU{'' if number == 1 else 's'}, but {declared} declared"
+
+
+def disks(machine: Machine) -> str:
+    """Return a machine's disks in a few words: 2 x 894G, 1 x 7153G."""
+    sizes = Counter(size // _MIB // 1024 for _, size in machine.disks)
+    return ", ".join(f"{count} x {size}G" for size, count in sorted(sizes.items(), reverse=True)) or "none"
+
+
+def summary(machine: Machine) -> str:
+    """Return what a machine has, in one line."""
+    gpus = ", ".join(f"{count} x {name or 'GPU'}" for name, count in Counter(machine.gpus).items())
+    gpus = gpus or (f"{len(machine.files)} device files of GPUs" if machine.files else "no GPUs")
+    shape = f"{machine.sockets} x {machine.cores} x {machine.threads}"
+    return f"{machine.cpus} CPUs ({shape}), {machine.memory}M, {gpus}, disks: {disks(machine)}"
+
+
+def _is_any(name: str, models: Iterable[str]) -> bool:
+    return any(is_model(name, pattern(model)) for model in models)

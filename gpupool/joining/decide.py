@@ -1,0 +1,99 @@
+"""What is written down of a machine that joins: its hardware and its GPUs, or why it is refused."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.schema import Inventory
+from gpupool.facts.hardware import Machine
+from gpupool.joining import compare
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the admin says of the machines: a hardware, GPUs by type, the least Mbit/s to fileservers; None: nothing."""
+
+    hardware: str | None = None
+    gpus: Mapping[str, int] | None = None
+    network: int | None = None
+
+
+@dataclass
+class Choice:
+    """What a machine is: a hardware of the inventory's, or a `new` one, and its GPUs; `wrong` is why it is refused."""
+
+    hardware: str | None = None
+    new: dict[str, Any] | None = None
+    gpus: dict[str, int] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+
+
+def choose(machine: Machine, wish: Wish, inventory: Inventory, cluster: Cluster) -> Choice:
+    """Compare a machine with what is declared, find a hardware that fits, or propose a new one.
+
+    Where a testbed stands for machines its CPUs and memory are those of this computer, and only device files count.
+    """
+    choice = Choice()
+    _choose_hardware(choice, machine, wish, inventory, claimed=cluster.drivers.cpus == "claimed")
+    if not choice.wrong:
+        _choose_gpus(choice, machine, wish, inventory, fake=cluster.drivers.gpu == "fake")
+    return choice
+
+
+def _choose_hardware(choice: Choice, machine: Machine, wish: Wish, inventory: Inventory, claimed: bool) -> None:
+    known, reserve = inventory.hardware, inventory.slurm.memory_reserve
+    if claimed:
+        choice.hardware = wish.hardware or next(iter(known), None)
+        if choice.hardware not in known:
+            choice.wrong.append(f"there is no hardware {choice.hardware} in the inventory")
+        return
+    if wish.hardware in known:
+        choice.hardware = wish.hardware
+        differs = list(compare.misfits(machine, known[choice.hardware], reserve))
+        choice.wrong += [f"it is not {choice.hardware}: {'; '.join(differs)}"] if differs else []
+        return
+    fits = [] if wish.hardware else compare.fitting(machine, known, reserve)
+    if len(fits) > 1:
+        choice.wrong.append(f"it fits {', '.join(fits)} (choose one with --hardware)")
+    elif fits:
+        choice.hardware = fits[0]
+    else:
+        choice.hardware = wish.hardware or compare.new_name(machine, known)
+        choice.new = compare.proposal(machine)
+
+
+def _choose_gpus(choice: Choice, machine: Machine, wish: Wish, inventory: Inventory, fake: bool) -> None:
+    types = inventory.gpu_types
+    like, siblings = _siblings(choice.hardware, inventory)
+    wanted = wish.gpus if wish.gpus is not None else siblings
+    if wanted is not None and (strange := [gpu for gpu in wanted if gpu not in types]):
+        choice.wrong.append(f"there is no GPU type {', '.join(strange)} in the inventory (add it to gpu_types)")
+        return
+    hint = f" (as {like} has; --gpus says otherwise)" if wish.gpus is None and like else ""
+    if wanted is not None:
+        choice.gpus = dict(wanted)
+        wrong = compare.wrong_count(len(machine.files), wanted) if fake else compare.wrong_gpus(machine, wanted, types)
+        choice.wrong += [f"{why}{hint}" for why in wrong]
+        return
+    if fake and machine.files:
+        choice.wrong.append(f"{len(machine.files)} GPUs, whose type cannot be seen here (say it: --gpus TYPE:COUNT)")
+        return
+    choice.gpus, strange = ({}, []) if fake else compare.counted(machine, types)
+    choice.wrong += list(_unknown(strange))
+
+
+def _unknown(names: list[str]) -> Iterator[str]:
+    nameless = names.count("")
+    if nameless:
+        yield f"{nameless} GPUs have no name before their driver is installed (say what they are: --gpus TYPE:COUNT)"
+    for name in sorted({*names} - {""}):
+        yield f"the GPU {name} is of no type of the inventory, or of several (add it to gpu_types, or say --gpus)"
+
+
+def _siblings(hardware: str | None, inventory: Inventory) -> tuple[str, dict[str, int] | None]:
+    """Return the GPUs that all nodes of a hardware have, and one of these nodes; None where they differ."""
+    same = [it for it in inventory.nodes if hardware and it.hardware == hardware and "compute" in it.roles]
+    if not same or any(it.gpus != same[0].gpus for it in same):
+        return "", None
+    return same[0].name, dict(same[0].gpus)

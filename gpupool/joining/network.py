@@ -1,0 +1,41 @@
+"""The speed of a node's link towards its fileservers, as its network card has agreed on it with the switch."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.errors import UsageError
+from gpupool.shell import shell_file
+from gpupool.upkeep.controller import Controller
+
+_SCRIPT = shell_file(__package__, "network.sh")
+
+
+def least_of(text: str | None) -> int | None:
+    """Return Mbit/s of `10G` or `100M`; UsageError if it is neither."""
+    if text is None:
+        return None
+    if not (match := re.fullmatch(r"([1-9][0-9]{0,5})([MG])", text)):
+        raise UsageError(f"--network {text}: write 10G or 1000M")
+    return int(match[1]) * (1000 if match[2] == "G" else 1)
+
+
+def slow(controller: Controller, nodes: Sequence[Node], least: int) -> Iterator[str]:
+    """Yield each link that is slower than `least` Mbit/s, in words."""
+    cluster = controller.target.cluster
+    for node in nodes:
+        servers = servers_of(cluster, node)
+        said = controller.on(node.name, "sh", "-c", _SCRIPT, "network", *servers) if servers else ""
+        for line in said.splitlines():
+            address, device, speed = line.split()
+            if not speed.isdigit():
+                yield f"{node.name}: {device} does not say how fast it is (towards {servers[address]})"
+            elif int(speed) < least:
+                yield f"{node.name}: {device} has {speed} Mbit/s towards {servers[address]}, and not {least}"
+
+
+def servers_of(cluster: Cluster, node: Node) -> dict[str, str]:
+    """Return the names of the servers whose exports a node mounts, by address."""
+    names = dict.fromkeys(mount.server for mount in cluster.mounts if node.name in mount.clients)
+    servers = [cluster.nodes[name] for name in names if name in cluster.nodes and name != node.name]
+    return {server.address: server.name for server in servers if server.address}

@@ -1,0 +1,79 @@
+"""What an onboarding is asked for: names and addresses, by one word each or as ranges."""
+
+import ipaddress
+from collections.abc import Mapping, Sequence
+
+from gpupool.cluster.node_table import expand
+from gpupool.errors import UsageError
+
+
+def nodes_of(arguments: Sequence[str]) -> dict[str, str]:
+    """Return addresses by name of `NAME ADDRESS`, or of `NAME=ADDRESS …`; ranges such as n[1-4]=10.0.0.[1-4], too."""
+    if len(arguments) == 2 and not any("=" in word for word in arguments):
+        arguments = [f"{arguments[0]}={arguments[1]}"]
+    found: dict[str, str] = {}
+    for word in arguments:
+        name, sign, address = word.partition("=")
+        if not (name and sign and address):
+            raise UsageError(f"{word!r}: write NAME ADDRESS, or NAME=ADDRESS for each of several nodes")
+        names, addresses = _expanded(name), _expanded(address)
+        if len(names) != len(addresses):
+            raise UsageError(f"{word!r}: {len(addresses)} addresses for {len(names)} nodes")
+        for each, its in zip(names, addresses, strict=True):
+            if each in found or its in found.values():
+                raise UsageError(f"{each if each in found else its} is given twice")
+            found[each] = _address(its)
+    if not found:
+        raise UsageError("no node: write NAME ADDRESS, or NAME=ADDRESS for each of several nodes")
+    return found
+
+
+def replaced_of(arguments: Sequence[str], known: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the same for nodes that the inventory has: their addresses may be left out."""
+    given: dict[str, str] = {}
+    for word in [f"{arguments[0]}={arguments[1]}"] if len(arguments) == 2 and _is_address(arguments[1]) else arguments:
+        if "=" in word:
+            given |= nodes_of([word])
+        else:
+            given |= {name: known.get(name) or "" for name in _expanded(word)}
+    if strange := [name for name in given if name not in known]:
+        raise UsageError(f"{', '.join(strange)}: not in the inventory (leave --replace out for a new node)")
+    if homeless := [name for name, address in given.items() if not address]:
+        raise UsageError(f"{', '.join(homeless)}: without an address in the inventory: write NAME=ADDRESS")
+    return given
+
+
+def gpus_of(text: str | None) -> dict[str, int] | None:
+    """Return counts by type of `a40:4,rtx_6000:2`; of `none` nothing, and None where nothing is said."""
+    if text is None:
+        return None
+    if text == "none":
+        return {}
+    counts = {}
+    for word in text.split(","):
+        gpu, _, count = word.partition(":")
+        if not gpu or not count.isdigit() or int(count) < 1:
+            raise UsageError(f"--gpus {text}: write TYPE:COUNT with commas between them, or none")
+        counts[gpu] = int(count)
+    return counts
+
+
+def _expanded(word: str) -> list[str]:
+    try:
+        return expand(word)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _is_address(word: str) -> bool:
+    try:
+        ipaddress.IPv4Address(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _address(word: str) -> str:
+    if not _is_address(word):
+        raise UsageError(f"{word!r} is not an IPv4 address")
+    return word

@@ -1,0 +1,116 @@
+"""Nodes leave: no new jobs, the end of those that run, out of Slurm, their own daemons and files, and the inventory."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpupool.cluster.edit.files import Draft, finish
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile import files_of
+from gpupool.compile.system.names import links as base_links
+from gpupool.engine.progress import shown
+from gpupool.errors import GpupoolError, UsageError
+from gpupool.facts.host_keys import KNOWN
+from gpupool.facts.munge import KEY as MUNGE_KEY
+from gpupool.joining import host_key, written
+from gpupool.joining.reach import concerned, later
+from gpupool.joining.steps import Commands, deploy, known_hosts, port, telling
+from gpupool.target import Target, find_target
+from gpupool.terminal import Screen
+from gpupool.upkeep import drain
+from gpupool.upkeep.controller import reach
+from gpupool.upkeep.state import states
+
+WORK = "retiring"
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """What is to be done: which nodes go, the inventory without them, and which others hear of it."""
+
+    before: Target
+    after: Target
+    draft: Draft
+    nodes: tuple[Node, ...]
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Retired:
+    """What was done; `left` is what stays on a node and why, or why it could not be asked, by node."""
+
+    names: tuple[str, ...]
+    commands: Mapping[str, int]
+    left: Mapping[str, str]
+    later: Mapping[str, int]
+
+
+def prepare(inventory: Path, on: str, selector: str) -> Leaving:
+    """Return what retiring nodes comes to. UsageError, or every error that the inventory would have without them."""
+    finish(inventory)
+    before = find_target(inventory, on)
+    try:
+        names = sorted(before.cluster.select(selector), key=list(before.cluster.nodes).index)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    nodes = tuple(before.cluster.nodes[name] for name in names)
+    if not nodes:
+        raise UsageError(f"{selector!r} selects no node")
+    if others := [node.name for node in nodes if set(node.roles) != {"compute"}]:
+        raise UsageError(f"{', '.join(others)}: only nodes that are compute alone can be retired by this command")
+    if elastic := [node.name for node in nodes if node.elastic]:
+        raise UsageError(f"{', '.join(elastic)}: elastic nodes come and go by themselves; remove the entry and apply")
+    made = written.left(inventory, names)
+    after = find_target(inventory, on, instead=made.changed)
+    return Leaving(before, after, made, nodes, concerned(before.cluster, after.cluster))
+
+
+def retire(leaving: Leaving, screen: Screen) -> Retired:
+    """Carry it out; GpupoolError where it cannot go on, and running it again does."""
+    commands, names = Commands(), [node.name for node in leaving.nodes]
+    with reach(leaving.before) as controller:
+        known = states(controller, leaving.nodes)
+        there = [node for node in leaving.nodes if node.name in known]
+        # one that others have drained stays theirs: it gets no jobs either
+        drain.drain(controller, there, WORK, "leaves the cluster")
+        drain.wait_until_empty(controller, there, telling(screen))
+        with shown(screen) as progress:
+            deploy(leaving.after, leaving.others, progress, commands)
+        if still := sorted(states(controller, leaving.nodes)):
+            raise GpupoolError(f"slurmctld still knows {', '.join(still)}: run `gpupool apply`, then this again")
+    left = _farewell(leaving, screen, commands)
+    leaving.draft.write()
+    for node in leaving.nodes:
+        if node.address:
+            host_key.pin(known_hosts(leaving.before), node.address, port(leaving.before), ())
+    missing = later(leaving.before.cluster, leaving.after.cluster, {*leaving.others, *names})
+    return Retired(tuple(names), commands.sent, left, missing)
+
+
+def _farewell(leaving: Leaving, screen: Screen, commands: Commands) -> dict[str, str]:
+    """Stop daemons and remove files on the nodes themselves; one that is broken or gone need not answer."""
+    # pyinfra is slow to import: only commands that need nodes wait for it
+    from gpupool.engine.drive import run
+    from gpupool.engine.here import here
+    from gpupool.operations import farewell, files
+
+    def leave() -> None:
+        stays = _stays(*here())
+        farewell.daemons(name="Daemons", units=["slurmd.service", "munge.service"], secrets=[MUNGE_KEY])
+        files.removed(name="Removed files", wanted=stays, keep_below="/nonexistent")
+        files.left(name="Files left behind", wanted=stays)
+
+    names = {node.name for node in leaving.nodes if node.managed}
+    hosts = [host for host in leaving.before.hosts if host.name in names]
+    with shown(screen) as progress:
+        report = run(hosts, leave, execute=True, progress=progress)
+    commands.add(report)
+    if report.interrupted:
+        raise KeyboardInterrupt
+    return dict(report.failures)
+
+
+def _stays(cluster: Cluster, node: Node) -> list[str]:
+    """Return what an admin needs to log in to the machine afterwards: its names, and sshd's ways in."""
+    own = [file.path for role in ("base", "ssh", "firewall") for file in files_of(cluster, node, role)]
+    return [*own, *base_links(cluster), KNOWN]

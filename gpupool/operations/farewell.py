@@ -1,0 +1,29 @@
+"""A node leaves the cluster: daemons that stop for good, and the secrets that they shared with the others."""
+
+import shlex
+
+from pyinfra.api.command import StringCommand
+
+from gpupool.facts.files import Paths
+from gpupool.facts.service import UnitFiles
+from gpupool.operations import diffs
+from gpupool.operations.ambient import this_host
+from gpupool.operations.frame import Commands, look, operation
+
+_OFF = ("disabled", "masked")
+
+
+@operation
+def daemons(units: list[str], secrets: list[str]) -> Commands:
+    """Stop units, start them at no boot any more, and remove the files of secrets."""
+    states = look(UnitFiles, f"from systemd whether {', '.join(units)} start at boot", units=units)
+    there = look(Paths, "the secrets", paths=secrets, shown={})
+    on = [unit for unit in units if states.get(unit, "masked") not in _OFF]
+    known = [path for path in secrets if path in there]
+    if not on and not known:
+        this_host().noop("no daemon of the cluster starts here")
+        return
+    diffs.record({**dict.fromkeys(on, "will be stopped\n"), **dict.fromkeys(known, "will be removed\n")})
+    lines = [shlex.join(["systemctl", "disable", "--quiet", "--now", "--", *on])] if on else []
+    lines += [shlex.join(["rm", "-f", "--", *known])] if known else []
+    yield StringCommand(" && ".join(lines))

@@ -1,0 +1,65 @@
+"""What was lost comes back from a backup; what is there now is put aside, never destroyed."""
+
+import re
+from typing import Any
+
+from pyinfra.api.command import StringCommand
+from pyinfra.context import ctx_state
+
+from gpupool.facts.backups import RESTORED, Backups
+from gpupool.facts.service import Unit
+from gpupool.operations import diffs
+from gpupool.operations.ambient import executing, this_host
+from gpupool.operations.frame import Commands, Refused, look, operation
+from gpupool.operations.other_hosts import named
+from gpupool.shell import shell_file, values
+
+_NAME = re.compile(r"(database|state)-\d{8}T\d{6}Z\.(sql|tar)\.gz")
+_PRELUDE = shell_file(__package__, "restore_database.sh")
+
+
+@operation
+def database(program: str, backup: str = "", aside: bool = False) -> Commands:
+    """Load the newest backup of the database, or the one that is named, and have slurmdbd run with it.
+
+    A database with jobs is refused, or with `aside` kept under another name. A backup that is broken changes nothing.
+    """
+    state = look(Backups, "the backups and the database", program=program)
+    path = _chosen(state.backups.get("database", ()), backup)
+    if state.jobs is None:
+        raise Refused("MariaDB does not answer: run gpupool apply, which installs and starts it")
+    if state.jobs and not aside:
+        if state.restored == path:
+            this_host().noop(f"the database was restored from {path}")
+            return
+        raise Refused(
+            f"the accounting database has {state.jobs} jobs, and nothing was changed: with --aside it is kept as "
+            "slurm_acct_db_aside_TIME, and replaced"
+        )
+    diffs.record({f"accounting database from {path}": f"{state.jobs} jobs now\n"})
+    yield StringCommand(f"{values(file=path, jobs='' if aside else '0', mark=RESTORED)}{_PRELUDE}")
+
+
+@operation
+def read_again(after: str) -> Commands:
+    """Have slurmctld read its accounts again, once the database of the host `after` is there; running jobs go on."""
+    host, state = named(after) if executing() else None, ctx_state.get()
+    failed: Any = state.failed_hosts if host is not None else ()
+    if host in failed:
+        raise Refused(f"slurmctld is left alone: {after} has failed")
+    unit = look(Unit, "the state of slurmctld from systemd", unit="slurmctld.service", paths=[])
+    if unit.active != "active":
+        this_host().noop("slurmctld does not run here")
+        return
+    diffs.record({"restart slurmctld.service": "its accounts are those of the backup\n"})
+    yield StringCommand("systemctl restart slurmctld.service")
+
+
+def _chosen(paths: tuple[str, ...], name: str) -> str:
+    """Return the path of the backup of a name, the newest without one."""
+    if name and not _NAME.fullmatch(name):
+        raise Refused(f"{name!r} is not the name of a backup, such as database-20261123T023000Z.sql.gz")
+    found = [path for path in paths if not name or path.rpartition("/")[2] == name]
+    if not found:
+        raise Refused(f"there is no backup {name} here" if name else "there is no backup of the database here")
+    return found[0]

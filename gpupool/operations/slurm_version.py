@@ -1,0 +1,33 @@
+"""Which Slurm a node has, beside the one that its new files are for: another one is never met by accident."""
+
+from gpupool.facts.packages import Packages
+from gpupool.operations.ambient import this_host
+from gpupool.operations.frame import Refused, look, operation
+
+#: Debian's packages of Slurm's daemons and commands.
+PACKAGES = ("slurm-client", "slurmctld", "slurmd", "slurmdbd", "sackd")
+_HOW = "see docs/upgrade.md"
+
+
+@operation
+def refuse_another(version: str, takes_over_from: list[str]) -> None:
+    """Refuse to go on where the node has a Slurm of another release than `version`, before anything is changed.
+
+    `takes_over_from` are the releases from which Slurm allows the step; any other step would lose the queue and leave
+    the database unread.
+    """
+    state = look(Packages, "the installed packages of Slurm", packages=list(PACKAGES))
+    for package, installed in sorted(state.installed.items()):
+        release = ".".join(installed.partition(":")[2 if ":" in installed else 0].split(".")[:2])
+        if release != version:
+            raise Refused(_why(package, release, version, takes_over_from))
+    this_host().noop(f"Slurm {version}, or none yet")
+
+
+def _why(package: str, release: str, version: str, takes_over_from: list[str]) -> str:
+    here = f"{package} is of Slurm {release}, and slurm.version is {version}"
+    if release in takes_over_from:
+        return f"{here}: upgrade the packages in Slurm's order, after a backup and a drill ({_HOW})"
+    if tuple(map(int, release.split("."))) > tuple(map(int, version.split("."))):
+        return f"{here}: Slurm cannot go back, as its database and state were converted; correct slurm.version ({_HOW})"
+    return f"{here}: Slurm {version} takes over from {', '.join(takes_over_from)} only; go by one of these ({_HOW})"

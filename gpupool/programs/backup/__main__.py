@@ -1,0 +1,59 @@
+"""`python3 -m backup make|look|list SETTINGS`: what the timer runs, and what says whether the backups are good."""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from . import make, places
+from .places import Failed
+
+
+def main() -> int:
+    """Do what the command line says; 1 when a backup could not be made."""
+    parser = argparse.ArgumentParser(prog="backup", description=__doc__)
+    parser.add_argument("what", choices=["make", "look", "list"])
+    parser.add_argument("settings", type=Path, help="such as /etc/gpupool/backup.json")
+    arguments = parser.parse_args()
+    os.umask(0o077)
+    settings = json.loads(arguments.settings.read_text())
+    if arguments.what != "make":
+        configured = int(arguments.settings.stat().st_mtime)
+        sums = arguments.what == "look"
+        print(json.dumps({it: look(settings, it, sums) | {"configured": configured} for it in settings["kinds"]}))
+        return 0
+    results = [run(settings, kind) for kind in settings["kinds"]]
+    return 0 if all(results) else 1
+
+
+def run(settings: dict[str, Any], kind: str) -> bool:
+    """Make one backup and remove the oldest; say what came of it. The old ones stay where it fails."""
+    folder = Path(settings["to"])
+    try:
+        done = (
+            make.database(folder, settings["cluster"])
+            if kind == "database"
+            else make.state(folder, Path(settings["state"]))
+        )
+        if not done.is_good():
+            raise Failed(f"{done.path} is not what was written: look at its disk")
+    except (Failed, OSError) as why:
+        print(f"{kind}: no backup: {why}", file=sys.stderr, flush=True)
+        return False
+    gone = places.keep(folder, kind, settings["keep"])
+    print(f"{kind}: {done.path}, {done.size} bytes; removed: {', '.join(gone) or 'none'}", flush=True)
+    return True
+
+
+def look(settings: dict[str, Any], kind: str, sums: bool) -> dict[str, Any]:
+    """Return the backups of a kind, newest first, and with `sums` whether the newest is good by its own."""
+    found = places.backups(Path(settings["to"]), kind)
+    listed = [{"path": str(it.path), "made": it.made, "size": it.size} for it in found]
+    good = {"good": bool(found) and found[0].is_good()} if sums else {}
+    return {"backups": listed, **good}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

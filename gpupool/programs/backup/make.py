@@ -1,0 +1,104 @@
+"""Backups made: a consistent dump of the database, and the files of slurmctld's state as they are."""
+
+import os
+import subprocess
+import tarfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, cast
+
+from .places import Backup, Failed, Writing, backups
+
+DATABASE = "slurm_acct_db"
+_END = b"-- Dump completed"
+_DUMP = (
+    *("mariadb-dump", "--single-transaction", "--quick", "--routines", "--hex-blob"),
+    *("--default-character-set=utf8mb4", DATABASE),
+)
+_SIZE = f"select coalesce(sum(data_length), 0) from information_schema.tables where table_schema = '{DATABASE}'"
+
+
+def database(folder: Path, cluster: str, dump: tuple[str, ...] = _DUMP) -> Backup:
+    """Back up the database, as it is at one moment; jobs go on meanwhile."""
+    # the size that MariaDB tells is at most what an uncompressed dump has: it shrinks to a tenth
+    size = int(_said(["mariadb", "-N", "-e", _SIZE]) or 0)
+    if not size:
+        raise Failed(f"MariaDB has no database {DATABASE}, or it is empty")
+    version = _said(["slurmdbd", "-V"])
+    now = time.time()
+    with Writing(folder, "database", now, _expected(folder, "database", size // 4)) as file:
+        file.write(f"-- gpupool: cluster {cluster}, {version}, {now:.0f}\n".encode())
+        with subprocess.Popen(dump, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            assert process.stdout
+            assert process.stderr
+            end = b""
+            try:
+                while block := process.stdout.read(1 << 20):
+                    file.write(block)
+                    end = (end + block)[-200:]
+            except BaseException:
+                process.kill()
+                raise
+            said = process.stderr.read().decode(errors="replace").strip()
+        if process.returncode or _END not in end:
+            why = said.splitlines()[-1] if said else "its output ends too early"
+            raise Failed(f"mariadb-dump: {why}")
+        return file.finish()
+
+
+def state(folder: Path, state: Path) -> Backup:
+    """Back up slurmctld's state: it replaces its files whole, so each is good; what goes meanwhile is left out."""
+    if not (state / "job_state").exists():
+        raise Failed(f"{state}/job_state is not there: slurmctld has never run with this state")
+    now = time.time()
+    size = sum(_size(path) for path in _files(state))
+    with Writing(folder, "state", now, _expected(folder, "state", size)) as file:
+        # no closing brace of a gzip: Writing has its own
+        with tarfile.open(fileobj=cast(IO[bytes], file), mode="w|", format=tarfile.PAX_FORMAT) as tar:
+            for path in _files(state):
+                with suppress(FileNotFoundError):
+                    _add(tar, path, str(path.relative_to(state)))
+        return file.finish()
+
+
+def _files(state: Path) -> Iterator[Path]:
+    """Return the state's files, jobs before their scripts: a job that ends meanwhile needs its script no more."""
+    yield state / "job_state"
+    for top, folders, names in os.walk(state):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(top) / name
+            # NAME.new is being written
+            if path != state / "job_state" and path.suffix != ".new" and path.is_file() and not path.is_symlink():
+                yield path
+
+
+def _add(tar: tarfile.TarFile, path: Path, name: str) -> None:
+    with path.open("rb") as source:
+        # of the open file: what is renamed to its place now has another size
+        entry = tar.gettarinfo(arcname=name, fileobj=source)
+        tar.addfile(entry, source)
+
+
+def _size(path: Path) -> int:
+    with suppress(FileNotFoundError):
+        return path.stat().st_size
+    return 0
+
+
+def _expected(folder: Path, kind: str, first: int) -> int:
+    """Return the bytes that a backup is likely to have: half as much again as the last one, `first` without one."""
+    last = backups(folder, kind)
+    return last[0].size * 3 // 2 if last else first
+
+
+def _said(command: list[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Failed(f"{command[0]}: {error}") from None
+    if done.returncode:
+        raise Failed(f"{command[0]}: {done.stderr.strip()}")
+    return done.stdout.strip()

@@ -1,0 +1,114 @@
+"""A restore tried on a twin: the newest backups of the cluster, loaded, started and compared with what it has."""
+
+import re
+import shlex
+import subprocess
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gpupool.cluster.model import Cluster
+from gpupool.errors import GpupoolError, TwinError
+from gpupool.rehearsal.drill.compare import Found, Row, parts, queue, rows
+from gpupool.rehearsal.drill.fetch import Fetched, Way, newest, when
+from gpupool.rehearsal.twin import Twin, boot, container, image
+from gpupool.rehearsal.twin.compiled import Version, compiled, of_version
+from gpupool.rehearsal.twin.differences import applied
+from gpupool.rehearsal.twin.differences.table import differences, place_of
+from gpupool.shell import shell_file, values
+from gpupool.target import Target
+from gpupool.testbed import dockerd
+
+Tell = Callable[[str], None]
+_TELL = shell_file(__package__, "tell.sh")
+_QUEUE = "TZ=UTC squeue -a -h -t pending,running,suspended,completing -o '%F|%U|%a|%V'"
+_SAVED = 10  # seconds after which slurmctld has certainly written down a job
+_MOMENT = re.compile(rb"-- gpupool: cluster \S+, (.*), (\d+)\n")
+
+
+def run(target: Target, backup: str, version: Version, tell: Tell) -> Found:
+    """Restore the newest backups on a twin with a version of Slurm, and return what came back beside what there is."""
+    cluster = of_version(target.cluster, version)
+    with tempfile.TemporaryDirectory(prefix="gpupool-drill-") as folder:
+        way = Way(target, Path(folder))
+        tell("fetching the backups")
+        database = newest(way, cluster.database.name, "database", backup)
+        state = newest(way, cluster.controllers[0].name, "state")
+        written, until = _head(database.path)
+        with restored(cluster, database.path, state.path, tell) as twin:
+            tell("comparing")
+            found = list(_database(way, twin, cluster, until))
+            started = twin.do("slurmdbd -V", "slurmdbd").out.split()[-1]
+            tell("slurmctld with the state")
+            twin.do(boot.controller(), "slurmctld with the state of the backup")
+            found.append(_queue(way, twin, cluster, state))
+    copies = [f"{it.name}: {when(it.made)}, {it.size / 2**20:.1f} MiB, its sum is right" for it in (database, state)]
+    return Found(
+        copies, f"slurmdbd and slurmctld of {started} started with it (written by {written.split()[-1]})", found
+    )
+
+
+def _database(way: Way, twin: Twin, cluster: Cluster, until: int) -> Iterator[Row]:
+    """Yield what the database tells, here and there, of the time before the backup."""
+    name = cluster.entry.name
+    named = values(cluster=name, until=str(until), jobs="")
+    last = parts(twin.do(f"{named}{_TELL}", "the restored database").out)["last"]
+    script = f"{values(cluster=name, until=str(until), jobs=','.join(last))}{_TELL}"
+    here = parts(twin.do(script, "the restored database").out)
+    there = parts(way.ask(cluster.database.name, script))
+    yield from rows(here, there)
+
+
+def _queue(way: Way, twin: Twin, cluster: Cluster, state: Fetched) -> Row:
+    """Return what slurmctld says of jobs that had been submitted before its state was copied, here and there."""
+    before = datetime.fromtimestamp(state.made - _SAVED, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    here = twin.do(_QUEUE, "the restored state").out.split()
+    there = way.ask(cluster.controllers[0].name, _QUEUE).split()
+    known = [line for line in there if line.rpartition("|")[2] < before]
+    return queue(*(sorted({line.rpartition("|")[0] for line in lines}) for lines in (here, known)))
+
+
+@contextmanager
+def restored(cluster: Cluster, database: Path, state: Path | None, tell: Tell) -> Iterator[Twin]:
+    """Have a twin whose slurmdbd runs with a backup; its slurmctld is not started yet, and no node ever is."""
+    version = cluster.slurm.version
+    place = place_of(cluster, version)
+    files = applied(compiled(cluster).files, differences(place))
+    dockerd.ensure()
+    container.remove_orphans()
+    tag = image.ensure(version, tell)
+    folder = cluster.slurm.state
+    with Twin(cluster, version, container.run(tag, place, cluster.name, state=folder, keep=False)) as twin:
+        tell("MariaDB on the twin")
+        twin.do(boot.tree(cluster, files, place), "files")
+        twin.do(boot.database(folder), "the database")
+        tell("loading the database")
+        put(twin, database, "gunzip | mariadb slurm_acct_db")
+        if state is not None:
+            put(twin, state, f"tar -xz -C {shlex.quote(folder)} && chown -R slurm:slurm {shlex.quote(folder)}")
+        tell("slurmdbd with the database")
+        twin.do(boot.slurmdbd(), "slurmdbd with the database of the backup")
+        yield twin
+
+
+def put(twin: Twin, file: Path, script: str) -> None:
+    """Run a script in the twin with a file as its input; TwinError with its last line where it fails."""
+    command = ["docker", "exec", "--interactive", twin.name, "bash", "-o", "pipefail", "-c", script]
+    with file.open("rb") as source:
+        done = subprocess.run(command, stdin=source, capture_output=True, check=False, start_new_session=True)
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        raise TwinError(f"{file.name} cannot be restored: {said[-1] if said else 'no reason was given'}")
+
+
+def _head(path: Path) -> tuple[str, int]:
+    """Return what a backup of the database says of itself: the version of slurmdbd, and the moment."""
+    with path.open("rb") as file:
+        line = zlib.decompressobj(31).decompress(file.read(4096), 1000)
+    found = _MOMENT.match(line)
+    if found is None:
+        raise GpupoolError(f"{path.name} is not a backup of gpupool's")
+    return found[1].decode(), int(found[2])

@@ -1,0 +1,94 @@
+"""What two databases tell of the same time, side by side."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+Style = str
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the answer: what, how much came back, how much the cluster has; `why` where that is too little."""
+
+    what: str
+    restored: int
+    live: int
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Found:
+    """All of a drill: from which backups, what started with them, and the rows."""
+
+    backups: Sequence[str]
+    started: str
+    rows: Sequence[Row] = field(default_factory=tuple)
+
+    @property
+    def ok(self) -> bool:
+        """Return whether nothing is missing."""
+        return not any(row.why for row in self.rows)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain JSON types."""
+        return {"ok": self.ok, **asdict(self)}
+
+    def lines(self) -> Iterator[tuple[str, Style]]:
+        """Yield the lines for a screen, each with its style."""
+        for backup in self.backups:
+            yield backup, ""
+        width = max(len(row.what) for row in self.rows)
+        yield f"{'':{width}}  restored      live", "bold"
+        for row in self.rows:
+            yield f"{row.what:{width}}  {row.restored:8}  {row.live:8}  {row.why}".rstrip(), "red" if row.why else ""
+        yield self.started, ""
+        bad = sum(bool(row.why) for row in self.rows)
+        said = f"{bad} of {len(self.rows)} are not what the cluster has" if bad else "the backups can be restored"
+        yield said, "bold red" if bad else "bold green"
+
+
+Parts = Mapping[str, list[str]]
+
+
+def parts(text: str) -> Parts:
+    """Return the lines of each part of what `tell.sh` prints."""
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("== "):
+            lines = found.setdefault(line[3:], [])
+        elif line:
+            lines.append(line)
+    return found
+
+
+def rows(restored: Parts, live: Parts) -> Iterator[Row]:
+    """Compare what came back with what the cluster has of that time."""
+    yield from _months(restored["months"], live["months"])
+    yield _same("associations", restored["associations"], live["associations"], "not changed since are missing")
+    # what the cluster has of them must be there, and what is there must be what the cluster has
+    back, there = set(restored.get("jobs", ())), set(live.get("jobs", ()))
+    differ = len(back ^ there)
+    why = f"{differ} lines of sacct differ, such as {sorted(back ^ there)[0]}" if differ else ""
+    yield Row(f"the last {len(restored['last'])} ended jobs and their steps", len(back), len(there), why)
+
+
+def _months(restored: Sequence[str], live: Sequence[str]) -> Iterator[Row]:
+    back = {line.split("\t")[0]: int(line.split("\t")[1]) for line in restored}
+    there = {line.split("\t")[0]: line.split("\t")[1:] for line in live}
+    for month in sorted({*back, *there}):
+        has, (all_of_them, unchanged) = back.get(month, 0), map(int, there.get(month, ("0", "0")))
+        # what was recorded later was not there to be copied; what is no longer there was purged
+        why = f"{unchanged - has} jobs are missing" if unchanged > has else ""
+        yield Row(f"jobs of {month}", has, all_of_them, why)
+
+
+def _same(what: str, restored: Sequence[str], live: Sequence[str], why: str) -> Row:
+    missing = set(live) - set(restored)
+    return Row(what, len(restored), len(live), f"{len(missing)} {why}" if missing else "")
+
+
+def queue(restored: Sequence[str], live: Sequence[str]) -> Row:
+    """Compare the jobs that slurmctld knows; those that ended since are only in the backup."""
+    return _same("jobs of slurmctld that have not ended", restored, live, "are missing")

@@ -1,0 +1,154 @@
+"""What it takes until a changed key of Slurm's files is in effect: by `effects.tsv`, for what differs in two texts."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from gpupool.slurm_keys.hostlist import expanded
+from gpupool.slurm_keys.tables import keys, rows
+
+NOTHING, RECONFIGURE, RELOAD = "nothing", "reconfigure", "reload"
+#: Daemons that an effect may name, in the order in which they are restarted.
+DAEMONS = ("slurmdbd", "slurmctld", "slurmd")
+_KEYS = {"slurm.conf": "slurm_conf", "cgroup.conf": "cgroup", "slurmdbd.conf": "slurmdbd"}
+_LINES = {"nodename": "node", "partitionname": "partition"}
+_COMMENT = re.compile(r"(^|\s)#.*")
+_PAIR = re.compile(r"""([A-Za-z]\w*)\s*\+?=\s*("[^"]*"|'[^']*'|\S*)""")
+# of a node that is one of several on a line
+_EACH = frozenset(("nodeaddr", "nodehostname", "port"))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a key is: section and key as the table has them, and which node, partition or line of a file."""
+
+    section: str
+    key: str
+    of: str = ""
+
+    def __str__(self) -> str:
+        """Return it as people say it: `MaxTime of partition all`."""
+        if self.section == "text":
+            return "its text"
+        what = {"NodeName": "", "PartitionName": ""}.get(self.key, self.key)
+        where = f"{self.section} {self.of}" if self.of else ""
+        return " of ".join(word for word in (what, where) if word)
+
+
+def changed(file: str, before: str, after: str, version: str) -> dict[Place, str]:
+    """Return what differs between two texts of a file (its name without folders), with the effect of each."""
+    old, new = read(file, before), read(file, after)
+    places = dict.fromkeys(place for place in (*old, *new) if old.get(place) != new.get(place))
+    # a node that is new or gone is one change
+    whole = {(it.section, it.of) for it in places if it.key in ("NodeName", "PartitionName")}
+    found: dict[Place, str] = {}
+    for place in places:
+        if (place.section, place.of) not in whole or place.key in ("NodeName", "PartitionName"):
+            options = _options(old.get(place, ""), new.get(place, ""))
+            found[place] = joined(effect(file, place.section, name, version) for name in _names(place.key, options))
+    return found
+
+
+def effect(file: str, section: str, key: str, version: str) -> str:
+    """Return what a changed key takes until it is in effect: nothing, reconfigure, reload, or daemons to restart."""
+    table = _table(version)
+    base = key.partition(":")[0]
+    for name in (key, base, "*"):
+        if found := table.get((file, section, name.lower())):
+            return found
+    return reader(file)
+
+
+def reader(file: str) -> str:
+    """Return the daemon whose restart has any change of a file be in effect."""
+    return "slurmdbd" if file == "slurmdbd.conf" else "slurmctld"
+
+
+def joined(effects: Iterable[str]) -> str:
+    """Return all that several effects take: daemons to restart, or else the weightiest word."""
+    words = {word for effect in effects for word in effect.split()}
+    restarted = [daemon for daemon in DAEMONS if daemon in words]
+    return " ".join(restarted) or next((word for word in (RECONFIGURE, RELOAD) if word in words), NOTHING)
+
+
+def at_start(file: str, text: str, version: str, daemon: str) -> dict[Place, str]:
+    """Return what a daemon reads of a file only when it starts, with its values."""
+    return {
+        place: value
+        for place, value in read(file, text).items()
+        if any(
+            daemon in effect(file, place.section, name, version).split()
+            for name in _names(place.key, _options("", value))
+        )
+    }
+
+
+def read(file: str, text: str) -> dict[Place, str]:
+    """Return the keys of a file with their values, without regard to order, blanks, case of keys and comments."""
+    if file.endswith(".lua") or file.startswith("plugstack"):
+        return {Place("text", "*"): text}
+    found: dict[Place, str] = {}
+    for line in _lines(text):
+        pairs = _PAIR.findall(line)
+        if not pairs or file == "gres.conf":
+            found[Place("line", line)] = line
+        elif section := _LINES.get(pairs[0][0].lower()):
+            found |= _of_line(section, pairs)
+        else:
+            for key, value in pairs:
+                place = Place("global", _known(file, key))
+                found[place] = f"{found[place]}\n{_bare(value)}" if place in found else _bare(value)
+    return found
+
+
+def _of_line(section: str, pairs: list[tuple[str, str]]) -> dict[Place, str]:
+    found: dict[Place, str] = {}
+    names = expanded(pairs[0][1])
+    for key, value in pairs:
+        each = expanded(value) if key.lower() in _EACH else []
+        for number, name in enumerate(names):
+            first = key == pairs[0][0]
+            word = name if first else each[number] if len(each) == len(names) else _bare(value)
+            found[Place(section, _first(section) if first else key, name)] = word
+    return found
+
+
+def _first(section: str) -> str:
+    return "NodeName" if section == "node" else "PartitionName"
+
+
+def _lines(text: str) -> Iterator[str]:
+    for line in text.replace("\\\n", " ").splitlines():
+        if bare := " ".join(_COMMENT.sub("", line).split()):
+            yield bare
+
+
+def _bare(value: str) -> str:
+    return value.strip("\"'")
+
+
+def _known(file: str, key: str) -> str:
+    # Slurm compares without case
+    known = keys(_KEYS[file]).get(key.lower()) if file in _KEYS else None
+    return known.name if known else key
+
+
+def _options(old: str, new: str) -> set[str]:
+    """Return the names of options that differ between two lists by commas."""
+    differ = set(old.split(",")) ^ set(new.split(","))
+    return {option.partition("=")[0].lower() for option in differ if option}
+
+
+def _names(key: str, options: set[str]) -> Iterable[str]:
+    """Return what the table may call a changed key: by its options, where it has a row for one, and else itself."""
+    return [f"{key}:{option}" for option in sorted(options)] or [key]
+
+
+@cache
+def _table(version: str) -> Mapping[tuple[str, str, str], str]:
+    return {
+        (file, section, key.lower()): effect
+        for file, section, key, effect, first, until, _ in rows("effects")
+        if first <= version and (not until or version <= until)
+    }

@@ -1,0 +1,172 @@
+"""Acceptance of nodes: what Slurm, the node itself and a job on all its GPUs say, before users' jobs begin there."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.schema.labs import Limits
+from gpupool.compile.slurm.names import folded
+from gpupool.compile.system.devices import stand_in_files
+from gpupool.compile.system.docker import docker_on
+from gpupool.compile.system.driver import CHECK
+from gpupool.compile.system.singularity import singularity_on
+from gpupool.compile.system.storage import mounts_for
+from gpupool.engine.clock import MOST_SECONDS, how_far_off
+from gpupool.errors import GpupoolError
+from gpupool.facts.queue import gpus_of
+from gpupool.shell import shell_file
+from gpupool.upkeep import drain
+from gpupool.upkeep.controller import Controller, RefusedError
+from gpupool.upkeep.state import NodeState, states
+
+_SCRIPT = shell_file(__package__, "accept.sh")
+_PROBE = "gpu_probe.py"
+_MOUNT_SECONDS = 10
+_LOOK_SECONDS = 180.0
+_JOB_SECONDS = 300.0
+_AT_ONCE = 16
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """What is wrong with a node, a line each; nothing where it is accepted."""
+
+    node: str
+    problems: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether it may get jobs."""
+        return not self.problems
+
+
+def accept(
+    controller: Controller,
+    nodes: Sequence[Node],
+    work: str,
+    reservation: str,
+    tell: Callable[[str, str], None] = lambda node, what: None,
+) -> Mapping[str, Acceptance]:
+    """Look at nodes, then run a job on all GPUs of each; return what is wrong, by node.
+
+    The nodes are in a `reservation` of root's, which keeps users' jobs away, and drained by `work`. One that passes
+    the looks is resumed within the reservation for its test job. One that fails is drained again with the first
+    problem as the reason; a drain of others is a problem, and stays. `tell` gets a node and what is done there.
+    """
+    known = states(controller, nodes)
+
+    def look(node: Node) -> tuple[str, ...]:
+        tell(node.name, "looking at GPUs, mounts and clock")
+        return (*registered(node, known.get(node.name)), *_on_node(controller, node))
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        found = dict(zip((node.name for node in nodes), pool.map(look, nodes), strict=True))
+    fine = [node for node in nodes if not found[node.name]]
+    moved = drain.resume(controller, fine, work)
+    found |= {name: (f"it is drained by others: {why}",) for name, why in moved.kept.items()}
+    fine = [node for node in fine if node.name in moved.done]
+
+    def test(node: Node) -> tuple[str, ...]:
+        tell(node.name, "a test job on its GPUs")
+        return _by_job(controller, node, f"gpupool_{work}", reservation)
+
+    with _partition(controller, f"gpupool_{work}", fine), ThreadPoolExecutor(_AT_ONCE) as pool:
+        found |= dict(zip((node.name for node in fine), pool.map(test, fine), strict=True))
+    for node in fine:
+        if problems := found[node.name]:
+            drain.drain(controller, [node], work, f"failed: {problems[0]}")
+    return {node.name: Acceptance(node.name, found[node.name]) for node in nodes}
+
+
+def registered(node: Node, state: NodeState | None) -> tuple[str, ...]:
+    """Return what is wrong with a node as slurmctld has it: whether it answers, and what it has registered with."""
+    if state is None:
+        return (f"slurmctld does not know node {node.slurm_name}",)
+    if not state.answers or "DOWN" in state.flags:
+        return (f"slurmctld does not hear from it: {'+'.join(sorted(state.flags))} {state.reason}".rstrip(),)
+    if state.flags & {"INVALID_REG", "INVAL"}:
+        return (f"slurmd registered with other hardware than slurm.conf says: {state.reason}",)
+    wrong = []
+    if state.cpus != node.cpus:
+        wrong.append(f"Slurm has {state.cpus} CPUs, the inventory {node.cpus}")
+    if (gpus := gpus_of(state.gres)) != dict(node.gpus):
+        wrong.append(f"Slurm has the GPUs {gpus or 'none'}, the inventory {dict(node.gpus) or 'none'}")
+    return tuple(wrong)
+
+
+def _on_node(controller: Controller, node: Node) -> tuple[str, ...]:
+    cluster = controller.target.cluster
+    devices = _files(cluster, node)
+    paths = [mount.path for mount in mounts_for(cluster, node)]
+    programs = [name for name, on in (("docker", docker_on), ("singularity", singularity_on)) if on(cluster, node)]
+    arguments = [CHECK, str(_MOUNT_SECONDS), " ".join(programs), str(len(devices)), *devices, *paths]
+    began = time.time()
+    try:
+        said = controller.on(node.name, "sh", "-c", _SCRIPT, "accept", *arguments, seconds=_LOOK_SECONDS)
+    except GpupoolError as error:
+        return (str(error),)
+    rows = [line.partition(" ") for line in said.splitlines()]
+    problems = [what for kind, _, what in rows if kind == "problem"]
+    clock = next((float(what) for kind, _, what in rows if kind == "clock"), None)
+    # it was read first; its connection may have taken its time
+    if clock is not None and not began - MOST_SECONDS <= clock <= time.time() + MOST_SECONDS:
+        problems.append(how_far_off(clock - began))
+    return tuple(problems)
+
+
+def _by_job(controller: Controller, node: Node, partition: str, reservation: str) -> tuple[str, ...]:
+    """Return what a job on all GPUs of a node says; without GPUs one that only starts."""
+    cluster = controller.target.cluster
+    gres = ",".join(f"gpu:{name}:{count}" for name, count in node.gpus.items())
+    qos = _unlimited(cluster)
+    wanted = [
+        *("srun", "--quiet", "--nodes=1", "--ntasks=1", "--cpus-per-task=1", f"--nodelist={node.slurm_name}"),
+        *("--chdir=/", "--time=5", "--job-name=gpupool-test", f"--partition={partition}"),
+        *((f"--reservation={reservation}",) if reservation else ()),
+        *((f"--qos={qos}",) if qos else ()),
+        *((f"--gres={gres}",) if gres else ()),
+    ]
+    files = _files(cluster, node)
+    # a process sees one MIG slice at most, and only the driver knows of how many GPUs they are
+    cuda = cluster.drivers.gpu == "nvidia" and all(it.vendor == "nvidia" and it.card == it.gpu for it in node.devices)
+    count = node.gpu_count if cuda else len(files)
+    probe = ["python3", "-I", "-", "cuda" if cuda else "files", str(count), *files] if gres else ["true"]
+    try:
+        controller.on(node.name, *wanted, *probe, stdin=shell_file(__package__, _PROBE), seconds=_JOB_SECONDS)
+    except RefusedError as error:
+        return tuple(error.printed.strip().splitlines()) or (f"the test job failed: {error}",)
+    except GpupoolError as error:
+        return (f"the test job did not run: {error}",)
+    return ()
+
+
+def _files(cluster: Cluster, node: Node) -> list[str]:
+    """Return the device files that a node shall have; none where only its driver knows them."""
+    if cluster.drivers.gpu == "nvidia" and any(device.autodetect for device in node.devices):
+        return []
+    return list(stand_in_files(node.devices))
+
+
+def _unlimited(cluster: Cluster) -> str | None:
+    """Return a QoS in which root's job gets all GPUs of a node; None for root's own."""
+    return next((name for name, qos in cluster.qos.items() if qos.limits == Limits()), None)
+
+
+@contextmanager
+def _partition(controller: Controller, name: str, nodes: Sequence[Node]) -> Iterator[None]:
+    """Have a partition of root's for the test jobs: others may let in certain accounts only."""
+    if not nodes:
+        yield
+        return
+    about = [f"partitionname={name}", f"nodes={folded(node.slurm_name for node in nodes)}"]
+    with suppress(GpupoolError):
+        controller.ask("scontrol", "delete", f"partitionname={name}")  # of a run that was killed
+    controller.ask("scontrol", "create", *about, "rootonly=yes", "hidden=yes", "maxtime=10", "state=up")
+    try:
+        yield
+    finally:
+        with suppress(GpupoolError):
+            controller.ask("scontrol", "delete", f"partitionname={name}")

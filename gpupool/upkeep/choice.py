@@ -1,0 +1,62 @@
+"""Which of the chosen nodes have anything to be done, and which are left alone; decided before the first is drained."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gpupool.cluster.model import Node
+from gpupool.upkeep.controller import Controller
+from gpupool.upkeep.reserve import Reservation
+from gpupool.upkeep.state import NodeState
+
+WORK = "maintain"
+RESERVATION = "gpupool_maintain"
+
+Phase = Literal["waiting", "draining", "rebooting", "done", "nothing to do", "left alone", "failed", "not begun"]
+
+
+@dataclass
+class Progress:
+    """How far one node is, and why (a reason for people).
+
+    `since` is when its phase began, as time.monotonic counts; `booted` when it was booted before its reboot.
+    """
+
+    node: Node
+    phase: Phase
+    why: str = ""
+    since: float = 0.0
+    booted: int = 0
+    changes: list[str] = field(default_factory=list)
+
+
+def begun(known: Mapping[str, NodeState], reserved: Reservation | None, nodes: Sequence[Node]) -> list[str]:
+    """Return the nodes that a maintenance has begun with and not ended: drained by it, or in its reservation."""
+    inside = reserved.nodes if reserved else ()
+    return [
+        node.name
+        for node in nodes
+        if node.slurm_name in inside or ((state := known.get(node.name)) and state.is_ours(WORK))
+    ]
+
+
+def first_look(nodes: Sequence[Node], known: Mapping[str, NodeState], started: Collection[str]) -> dict[str, Progress]:
+    """Return each node as `waiting`, or as `left alone` where others have it or it does not answer."""
+    return {node.name: _look(node, known.get(node.name), node.name in started) for node in nodes}
+
+
+def _look(node: Node, state: NodeState | None, started: bool) -> Progress:
+    if state is None:
+        return Progress(node, "left alone", "slurmctld does not know it: apply first")
+    if state.drained and not state.is_ours(WORK):
+        return Progress(node, "left alone", f"drained by others: {state.reason or 'without a reason'}")
+    # one that was rebooting when we were interrupted is waited for
+    if not started and (not state.answers or "DOWN" in state.flags):
+        return Progress(node, "left alone", f"{'+'.join(sorted(state.flags))}: {state.reason or 'slurmd is silent'}")
+    return Progress(node, "waiting")
+
+
+def out_of_service(controller: Controller, known: Mapping[str, NodeState]) -> set[str]:
+    """Return the compute nodes on which no job of a user can start now, by the inventory's names."""
+    nodes = controller.target.cluster.having("compute")
+    return {node.name for node in nodes if (state := known.get(node.name)) is not None and not state.in_service}

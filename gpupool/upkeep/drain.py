@@ -1,0 +1,72 @@
+"""Take nodes out of service with a reason of ours, wait for their jobs, and give back what we have taken."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from gpupool.cluster.model import Node
+from gpupool.shell import shell_file
+from gpupool.upkeep.controller import Controller
+from gpupool.upkeep.state import PREFIX, Job, by_node, jobs
+
+LOOK_SECONDS = 5.0  # between two looks at the jobs
+_LONGEST = 300  # characters of a reason
+_SCRIPT = shell_file(__package__, "drain.sh")
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Nodes that are drained, or given back, as asked, and those that another's drain holds: name -> its reason."""
+
+    done: tuple[str, ...]
+    kept: Mapping[str, str]
+
+
+def drain(controller: Controller, nodes: Sequence[Node], work: str, why: str) -> Moved:
+    """Drain nodes with the reason `gpupool: WORK: WHY`; one that is drained by others keeps its own."""
+    return _move(controller, "drain", nodes, work, reason(work, why))
+
+
+def resume(controller: Controller, nodes: Sequence[Node], work: str) -> Moved:
+    """Give back the nodes that this work has drained; those of others stay, and one in service is done."""
+    return _move(controller, "resume", nodes, work, "")
+
+
+def reason(work: str, why: str) -> str:
+    """Return the reason of a drain in one line that scontrol shows and takes."""
+    text = " ".join(f"{PREFIX}{work}: {why}".split())
+    # slurmctld adds [root@when]; quotes would end what Slurm's own files say
+    plain = "".join(sign if sign.isprintable() and sign not in "[]\"'|" else " " for sign in text)
+    return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 3]}..."
+
+
+def wait_until_empty(
+    controller: Controller,
+    nodes: Sequence[Node],
+    tell: Callable[[Mapping[str, tuple[Job, ...]]], None],
+    most: float | None = None,
+) -> Mapping[str, tuple[Job, ...]]:
+    """Wait until no job has any of these nodes, or for `most` seconds; return the jobs that are left, by node.
+
+    `tell` gets them at each look. No job is ended.
+    """
+    end = None if most is None else time.monotonic() + most
+    while True:
+        left = {name: found for name, found in by_node(jobs(controller, nodes), nodes).items() if found}
+        tell(left)
+        if not left or (end is not None and time.monotonic() >= end):
+            return left
+        time.sleep(LOOK_SECONDS)
+
+
+def _move(controller: Controller, act: str, nodes: Sequence[Node], work: str, text: str) -> Moved:
+    names = {node.slurm_name: node.name for node in nodes}
+    if not names:
+        return Moved((), {})
+    prefix = f"{PREFIX}{work}: "
+    said = controller.ask("sh", "-c", _SCRIPT, "drain", act, prefix, text, *names).splitlines()
+    rows = [line.split(" ", 2) for line in said]
+    return Moved(
+        tuple(names[row[1]] for row in rows if row[0] == "done"),
+        {names[row[1]]: row[2] if len(row) > 2 else "" for row in rows if row[0] == "kept"},
+    )

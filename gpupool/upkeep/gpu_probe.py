@@ -1,0 +1,91 @@
+"""`gpu_probe HOW COUNT [FILE…]`: use each GPU that a job has; the text is sent to a job's standard input.
+
+HOW is `cuda`: each of COUNT GPUs takes 16 MiB and gives them back as they were written. For `files`, and where CUDA
+cannot be loaded, COUNT of the device files can be opened. Prints what is wrong, a line each, and then ends with 1.
+"""
+
+import errno
+import os
+import sys
+from collections.abc import Callable, Iterator
+
+_BYTES = 16 << 20
+_PATTERN = 0xA5
+
+
+def cuda(count: int) -> Iterator[str]:
+    """Yield what is wrong with the GPUs that CUDA shows. ImportError or OSError where it cannot be loaded."""
+    import ctypes  # Debian's python3-minimal is without
+
+    library = ctypes.CDLL("libcuda.so.1")
+
+    def call(name: str, *arguments: object) -> None:
+        code = getattr(library, name)(*arguments)
+        if code:
+            text = ctypes.c_char_p()
+            library.cuGetErrorString(code, ctypes.byref(text))
+            raise RuntimeError(f"{name}: {(text.value or b'error %d' % code).decode()}")
+
+    found = ctypes.c_int()
+    try:
+        call("cuInit", 0)
+        call("cuDeviceGetCount", ctypes.byref(found))
+    except RuntimeError as error:
+        yield str(error)
+        return
+    if found.value != count:
+        yield f"CUDA shows {found.value} of {count} GPUs to a job that has all of them"
+    for index in range(found.value):
+        try:
+            _write_and_read(call, index)
+        except RuntimeError as error:
+            yield f"GPU {index}: {error}"
+
+
+def _write_and_read(call: Callable[..., None], index: int) -> None:
+    import ctypes
+
+    device, context, memory = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_uint64()
+    back = ctypes.create_string_buffer(_BYTES)
+    call("cuDeviceGet", ctypes.byref(device), index)
+    call("cuCtxCreate_v2", ctypes.byref(context), 0, device)
+    try:
+        call("cuMemAlloc_v2", ctypes.byref(memory), ctypes.c_size_t(_BYTES))
+        call("cuMemsetD8_v2", memory, ctypes.c_ubyte(_PATTERN), ctypes.c_size_t(_BYTES))
+        call("cuMemcpyDtoH_v2", back, memory, ctypes.c_size_t(_BYTES))
+        call("cuMemFree_v2", memory)
+    finally:
+        call("cuCtxDestroy_v2", context)
+    if back.raw != bytes([_PATTERN]) * _BYTES:
+        raise RuntimeError("its memory does not give back what was written")
+
+
+def files(paths: list[str], count: int) -> Iterator[str]:
+    """Yield what is wrong with the device files; a stand-in has no driver behind it, and says so."""
+    opened, refused = 0, []
+    for path in paths:
+        try:
+            os.close(os.open(path, os.O_RDWR))
+        except OSError as error:
+            if error.errno != errno.ENXIO:
+                refused.append(f"{path}: {error.strerror}")
+                continue
+        opened += 1
+    if opened < count:
+        yield f"a job that has all {count} GPUs can open {opened} of their device files: {'; '.join(refused)}"
+
+
+def main() -> None:
+    """Print what is wrong."""
+    how, count, paths = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
+    try:
+        problems = list(cuda(count) if how == "cuda" else files(paths, count))
+    except (ImportError, OSError):
+        problems = list(files(paths, count))
+    for problem in problems:
+        print(problem)
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,272 @@
+"""Rolling maintenance: nodes are drained, changed, rebooted, accepted and resumed, a few at a time.
+
+All state is Slurm's: a node that is drained with our reason, or in our reservation, has been begun. So a run that was
+killed is gone on with by the next one, from any machine that has the inventory.
+"""
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from gpupool.engine.report import Report
+from gpupool.operations.driver import REBOOT
+from gpupool.upkeep import drain, reserve
+from gpupool.upkeep.accept import accept
+from gpupool.upkeep.choice import RESERVATION, WORK, Phase, Progress, out_of_service
+from gpupool.upkeep.controller import Controller, NoAnswerError, RefusedError
+from gpupool.upkeep.hold import Hold
+from gpupool.upkeep.reboot import boots, reboot
+from gpupool.upkeep.shares import Share
+from gpupool.upkeep.state import Job, NodeState, by_node, jobs, states
+from gpupool.upkeep.waves import Bounds, next_nodes, too_much
+
+BOOT_SECONDS = 2400.0  # until a node that was rebooted is given up: a server checks its memory first
+SILENT_SECONDS = 600.0  # without an answer of any controller, until the run ends
+_SKEW = 2  # seconds by which one boot may be read twice
+
+Apply = Callable[[Collection[str]], Report]
+Tell = Callable[[str, str], None]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """How maintenance shall be done: `reboot` all nodes; give a node back whose jobs take longer than `patience`."""
+
+    bounds: Bounds
+    reboot: bool = False
+    patience: float | None = None
+
+
+class Maintenance:
+    """One run; `progress` is read by others while it goes on."""
+
+    def __init__(
+        self,
+        controller: Controller,
+        hold: Hold,
+        progress: dict[str, Progress],
+        shares: Sequence[Share],
+        wishes: Wishes,
+        *,
+        since: int,
+        apply: Apply,
+        tell: Tell,
+        pause: Callable[[], None] = lambda: time.sleep(drain.LOOK_SECONDS),
+    ) -> None:
+        self.controller, self.hold, self.progress = controller, hold, progress
+        self._shares, self._wishes, self._since = shares, wishes, since
+        self._apply, self._tell, self._pause = apply, tell, pause
+        self._proven = False  # the canary has passed
+
+    def run(self, started: Collection[str]) -> None:
+        """Do all of it; `started` are nodes that an earlier run has begun."""
+        known, heard = self._look(), time.monotonic()
+        for name in started:
+            if self.progress[name].phase == "waiting":
+                self._begin(name, known.get(name))
+        # a node that failed is drained, and in no reservation
+        self._reserve()
+        while True:
+            self.hold.ensure()
+            try:
+                known = self._look()
+                self._begin_next(known)
+                if not self._in("draining", "rebooting"):
+                    break
+                self._step()
+                self._reserve()
+                heard = time.monotonic()
+            except NoAnswerError as error:
+                # another controller may take over; each step can be done again
+                if time.monotonic() - heard >= SILENT_SECONDS:
+                    raise
+                self._tell("controller", str(error))
+                self._pause()
+                continue
+            if self._in("draining", "rebooting"):
+                self._pause()
+        for it in self._in("waiting"):
+            self._end(it, "not begun", self._why_not(known))
+        reserve.release(self.controller, RESERVATION)
+
+    # Which nodes
+
+    def _look(self) -> Mapping[str, NodeState]:
+        return states(self.controller, self.controller.target.cluster.having("compute"))
+
+    def _in(self, *phases: Phase) -> list[Progress]:
+        return [it for it in self.progress.values() if it.phase in phases]
+
+    def _ours(self) -> set[str]:
+        return {it.node.name for it in self._in("draining", "rebooting", "failed")}
+
+    def _next(self, known: Mapping[str, NodeState]) -> tuple[str, ...]:
+        ours, bounds = self._ours(), self._wishes.bounds
+        if not self._proven:
+            if self._in("failed"):
+                return ()
+            bounds = Bounds(1, bounds.per_lab)  # the canary goes alone
+        waiting = [it.node.name for it in self._in("waiting")]
+        return next_nodes(waiting, ours, out_of_service(self.controller, known) - ours, bounds, self._shares)
+
+    def _begin_next(self, known: Mapping[str, NodeState]) -> None:
+        for name in (names := self._next(known)):
+            self.progress[name].phase = "draining"
+        if names:
+            # first the reservation: a node that is drained is told of by it
+            self._reserve()
+        for name in names:
+            self._begin(name, known.get(name))
+
+    def _begin(self, name: str, state: NodeState | None) -> None:
+        it = self.progress[name]
+        it.since = time.monotonic()
+        if state is None:
+            self._end(it, "left alone", "slurmctld no longer knows it")
+            return
+        if {"REBOOT_ISSUED", "REBOOT_REQUESTED"} & state.flags or not state.answers:
+            it.phase = "rebooting"
+            self._tell(name, "waiting for its reboot")
+            return
+        it.phase = "draining"
+        moved = drain.drain(self.controller, [it.node], WORK, it.why or "goes on")
+        if name in moved.kept:
+            self._end(it, "left alone", f"drained by others: {moved.kept[name]}")
+
+    def _reserve(self) -> None:
+        nodes = [it.node for it in self._in("draining", "rebooting")]
+        if nodes:
+            reserve.reserve(self.controller, RESERVATION, nodes)
+
+    def _why_not(self, known: Mapping[str, NodeState]) -> str:
+        if failed := self._in("failed"):
+            if not self._proven:
+                return f"{failed[0].node.name}, the first one, failed"
+            return f"{', '.join(it.node.name for it in failed)} failed: no more nodes may be out of service"
+        lost = too_much(self._wishes.bounds, self._shares, out_of_service(self.controller, known))
+        return (
+            f"labs lack too much already: {', '.join(lost)}" if lost else "a lab would lack more than --per-lab allows"
+        )
+
+    # What is done with those that have been begun
+
+    def _step(self) -> None:
+        self._ensure_ours()
+        self._change(self._empty())
+        self._accept(self._back())
+
+    def _ensure_ours(self) -> None:
+        """Leave alone what a person has taken over meanwhile."""
+        current = states(self.controller, [it.node for it in self._in("draining")])
+        for it in self._in("draining"):
+            state = current.get(it.node.name)
+            if state is None or not state.is_ours(WORK):
+                why = f"drained by others: {state.reason}" if state and state.drained else "resumed by others"
+                self._end(it, "left alone", why)
+
+    def _empty(self) -> list[Progress]:
+        """Return the drained nodes without jobs; one that waits too long is given back."""
+        waiting = self._in("draining")
+        left = by_node(jobs(self.controller, [it.node for it in waiting]), [it.node for it in waiting])
+        for it in waiting:
+            if found := left[it.node.name]:
+                self._tell(it.node.name, f"waits for {told(found)}")
+                patience = self._wishes.patience
+                if patience is not None and time.monotonic() - it.since >= patience:
+                    drain.resume(self.controller, [it.node], WORK)
+                    self._end(it, "not begun", f"its jobs did not end in time: {told(found)}")
+        return [it for it in waiting if not left[it.node.name]]
+
+    def _change(self, ready: list[Progress]) -> None:
+        """Apply the inventory on empty nodes; then reboot those that need it, and accept the others."""
+        if not ready:
+            return
+        wants = self._applied(ready, may_reboot=True)
+        fine = [it for it in ready if it.phase == "draining"]
+        last = boots(self.controller, [it.node for it in fine])
+        for it in fine:
+            boot = last[it.node.name]
+            if boot is None:
+                self._fail(it, "it does not answer after its change")
+                continue
+            why = wants.get(it.node.name) or boot.needs
+            if why or (self._wishes.reboot and boot.at <= self._since):
+                it.phase, it.booted, it.since = "rebooting", boot.at, time.monotonic()
+                self._tell(it.node.name, f"reboots{f': {why}' if why else ''}")
+                self._reboot(it)
+        self._accept([it for it in fine if it.phase == "draining"])
+
+    def _reboot(self, it: Progress) -> None:
+        try:
+            reboot(self.controller, it.node, WORK)
+        except RefusedError as error:
+            self._fail(it, f"it cannot be rebooted: {error}")
+
+    def _applied(self, nodes: Sequence[Progress], *, may_reboot: bool) -> dict[str, str]:
+        """Apply; return the nodes whose driver waits for a reboot, with its words. Others that fail are out."""
+        for it in nodes:
+            self._tell(it.node.name, "is changed")
+        report = self._apply([it.node.name for it in nodes])
+        if report.interrupted:
+            raise KeyboardInterrupt
+        wants = {}
+        for it in nodes:
+            host = report.hosts.get(it.node.name)
+            it.changes += [change.operation for change in host.changes] if host else []
+            why = report.failures.get(it.node.name) if host else "it was passed over: it is off"
+            if why and REBOOT in why and may_reboot:
+                wants[it.node.name] = why
+            elif why:
+                self._fail(it, why)
+        return wants
+
+    def _back(self) -> list[Progress]:
+        """Return the nodes that are back from their reboot, as the inventory says; one that stays away has failed."""
+        away = self._in("rebooting")
+        if not away:
+            return []
+        known, last = (
+            states(self.controller, [it.node for it in away]),
+            boots(self.controller, [it.node for it in away]),
+        )
+        back = []
+        for it in away:
+            boot, state = last[it.node.name], known.get(it.node.name)
+            pending = {"REBOOT_ISSUED", "REBOOT_REQUESTED", "DOWN"}
+            if boot and boot.at > it.booted + _SKEW and state and state.answers and not pending & state.flags:
+                back.append(it)
+            elif time.monotonic() - it.since >= BOOT_SECONDS:
+                self._fail(it, f"it did not come back from its reboot in {BOOT_SECONDS / 60:.0f} minutes")
+        if back:
+            self._applied(back, may_reboot=False)
+        return [it for it in back if it.phase == "rebooting"]
+
+    def _accept(self, nodes: list[Progress]) -> None:
+        if not nodes:
+            return
+        found = accept(self.controller, [it.node for it in nodes], WORK, RESERVATION, self._tell)
+        for it in nodes:
+            if problems := found[it.node.name].problems:
+                self._fail(it, "; ".join(problems))
+            else:
+                self._proven = True
+                self._end(it, "done", "")
+
+    def _fail(self, it: Progress, why: str) -> None:
+        """Leave the node drained, with the reason."""
+        drain.drain(self.controller, [it.node], WORK, f"failed: {why}")
+        self._end(it, "failed", why)
+
+    def _end(self, it: Progress, phase: Phase, why: str) -> None:
+        it.phase, it.why = phase, why
+        self._tell(it.node.name, f"{phase}{f': {why}' if why else ''}")
+
+
+def told(left: Sequence[Job]) -> str:
+    """Return the jobs that hold a node in a few words: `2 jobs (4711 of ann until 2026-11-23 18:00, …)`."""
+    some = ", ".join(f"{job.id} of {job.user}{_until(job)}" for job in left[:3])
+    return f"{len(left)} job{'s' * (len(left) != 1)} ({some}{', …' if len(left) > 3 else ''})"
+
+
+def _until(job: Job) -> str:
+    return f" until {job.ends[:16].replace('T', ' ')}" if job.ends else " without a time limit"

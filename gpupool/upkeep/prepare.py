@@ -1,0 +1,114 @@
+"""What is looked at before the first node is drained: whose nodes they are, what is to be done, what labs may lack."""
+
+import time
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from gpupool.cluster.model import Node
+from gpupool.engine.report import Report
+from gpupool.errors import GpupoolError, UsageError
+from gpupool.upkeep.choice import RESERVATION, Progress, begun, first_look, out_of_service
+from gpupool.upkeep.controller import Controller
+from gpupool.upkeep.maintain import Wishes
+from gpupool.upkeep.reboot import boots
+from gpupool.upkeep.reserve import reservation
+from gpupool.upkeep.shares import Share, shares_of, worst
+from gpupool.upkeep.state import Job, by_node, jobs, states
+from gpupool.upkeep.waves import too_much
+
+_NEVER = "9999"  # after all times that Slurm writes
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What maintenance begins with: `started` are nodes that an earlier run has begun, `since` is its beginning.
+
+    `lacking` is what each lab may lack at once, at most; `owned` what it owns, in the unit of its share.
+    """
+
+    progress: dict[str, Progress]
+    started: tuple[str, ...]
+    shares: tuple[Share, ...]
+    lacking: dict[str, int]
+    since: int
+
+
+def prepare(
+    controller: Controller, nodes: Sequence[Node], wishes: Wishes, plan: Callable[[Collection[str]], Report]
+) -> Prepared:
+    """Look at the nodes, plan the inventory on them, and say what is to be done where; nothing is changed.
+
+    GpupoolError where an earlier maintenance has begun with other nodes, UsageError where one node alone would cost a
+    lab more than `wishes` allow.
+    """
+    computing = controller.target.cluster.having("compute")
+    known, reserved = states(controller, computing), reservation(controller, RESERVATION)
+    started = begun(known, reserved, computing)
+    names = {node.name for node in nodes}
+    if strangers := [name for name in started if name not in names]:
+        raise GpupoolError(
+            f"an earlier maintenance has begun with {', '.join(strangers)} and has not ended: "
+            "add them to --nodes, and it goes on with them"
+        )
+    progress = first_look(nodes, known, started)
+    _find_work(controller, progress, started, wishes, plan)
+    shares = shares_of(controller.target.cluster)
+    waiting = [it.node.name for it in progress.values() if it.phase == "waiting"]
+    for name in waiting:
+        if lost := too_much(wishes.bounds, shares, [name]):
+            lab, count = next(iter(lost.items()))
+            raise UsageError(
+                f"--per-lab {wishes.bounds.per_lab}: {name} alone may cost {lab} {count} GPUs; allow {count} at least"
+            )
+    out = out_of_service(controller, known) - {*waiting}
+    lacking = worst(shares, waiting, wishes.bounds.at_most, out)
+    if (most := wishes.bounds.per_lab) is not None:
+        already = worst(shares, (), 0, out)
+        gpus = {it.account for it in shares if it.unit == "GPUs"}
+        lacking = {name: max(already[name], min(n, most)) if name in gpus else n for name, n in lacking.items()}
+    since = reserved.start if reserved else int(time.time())
+    return Prepared(_in_order(controller, progress), tuple(started), shares, lacking, since)
+
+
+def _find_work(
+    controller: Controller,
+    progress: dict[str, Progress],
+    started: Collection[str],
+    wishes: Wishes,
+    plan: Callable[[Collection[str]], Report],
+) -> None:
+    """Leave only those waiting that have something to be done, or have been begun."""
+    waiting = [it for it in progress.values() if it.phase == "waiting"]
+    if not waiting:
+        return
+    report = plan([it.node.name for it in waiting])
+    if report.interrupted:
+        raise KeyboardInterrupt
+    last = boots(controller, [it.node for it in waiting])
+    for it in waiting:
+        name = it.node.name
+        host, boot = report.hosts.get(name), last[name]
+        if name in started:
+            it.why = "goes on"
+        elif host is None:
+            it.phase, it.why = "left alone", "it is off"
+        elif boot is None or (host.failure and not host.commands):
+            it.phase, it.why = "left alone", host.failure or "it does not answer"
+        elif host.changes:
+            count = len(host.changes)
+            it.why = f"{count} change{'s' * (count != 1)}"
+        elif why := (host.failure or "").partition(";")[0] or boot.needs or ("reboot" if wishes.reboot else ""):
+            it.why = why
+        else:
+            it.phase = "nothing to do"
+
+
+def _in_order(controller: Controller, progress: dict[str, Progress]) -> dict[str, Progress]:
+    """Return those first that are free first: one with a long job would hold up all others."""
+    nodes = [it.node for it in progress.values()]
+    busy = by_node(jobs(controller, nodes), nodes)
+
+    def end(left: Sequence[Job]) -> str:
+        return max((job.ends or _NEVER for job in left), default="")
+
+    return dict(sorted(progress.items(), key=lambda item: end(busy[item[0]])))

@@ -1,0 +1,49 @@
+"""Whether nodes need a reboot, and a reboot through Slurm, which lets their jobs end and waits for them."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+
+from gpupool.cluster.model import Node
+from gpupool.errors import GpupoolError
+from gpupool.shell import shell_file
+from gpupool.upkeep.controller import Controller, NoAnswerError, RefusedError
+from gpupool.upkeep.drain import reason
+
+_SCRIPT = shell_file(__package__, "reboot.sh")
+_SECONDS = 30.0
+_AT_ONCE = 16
+
+
+@dataclass(frozen=True)
+class Boot:
+    """When a node was booted, in seconds of its own clock since 1970, and why it needs a reboot ("" if it does not)."""
+
+    at: int
+    needs: str = ""
+
+
+def boots(controller: Controller, nodes: Sequence[Node]) -> Mapping[str, Boot | None]:
+    """Return the last boot of each node; None of one that does not answer."""
+
+    def ask(node: Node) -> Boot | None:
+        try:
+            at, _, needs = controller.on(node.name, "sh", "-c", _SCRIPT, seconds=_SECONDS).strip().partition(" ")
+            return Boot(int(at), needs)
+        except (GpupoolError, ValueError):
+            return None
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return dict(zip((node.name for node in nodes), pool.map(ask, nodes), strict=True))
+
+
+def reboot(controller: Controller, node: Node, work: str) -> None:
+    """Have Slurm reboot a drained node without jobs; where Slurm has no RebootProgram, the node does it itself."""
+    why = f"reason={reason(work, 'reboot')}"
+    try:
+        controller.ask("scontrol", "reboot", "ASAP", "nextstate=resume", why, node.slurm_name)
+    except RefusedError:
+        # the connection may end before the answer
+        with suppress(NoAnswerError):
+            controller.on(node.name, "systemctl", "reboot", seconds=_SECONDS)

@@ -1,0 +1,46 @@
+"""A reservation of nodes for root: no user's job begins there, those that run go on."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from ClusterShell.NodeSet import NodeSet
+
+from gpupool.cluster.model import Node
+from gpupool.compile.slurm.names import folded
+from gpupool.shell import shell_file
+from gpupool.upkeep.controller import Controller
+
+_SCRIPT = shell_file(__package__, "reserve.sh")
+
+
+@dataclass(frozen=True)
+class Reservation:
+    """A reservation as slurmctld has it: Slurm's names of its nodes, and its start in seconds since 1970."""
+
+    name: str
+    nodes: tuple[str, ...]
+    start: int
+
+
+def reserve(controller: Controller, name: str, nodes: Sequence[Node]) -> None:
+    """Have a reservation of exactly these nodes from now on, without an end: a new one, or the old one changed."""
+    controller.ask("sh", "-c", _SCRIPT, "reserve", name, folded(node.slurm_name for node in nodes))
+
+
+def release(controller: Controller, name: str) -> None:
+    """Remove a reservation, if there is one, and root's jobs in it."""
+    controller.ask("sh", "-c", _SCRIPT, "reserve", name, "")
+
+
+def reservation(controller: Controller, name: str) -> Reservation | None:
+    """Return a reservation; None where there is none of this name."""
+    shown = controller.ask("env", "TZ=UTC", "scontrol", "-o", "show", "reservation")
+    for line in shown.splitlines():
+        words = dict(re.findall(r"(\S+?)=(\S*)", line))
+        if words.get("ReservationName") == name:
+            nodes = words.get("Nodes", "")
+            start = datetime.fromisoformat(words["StartTime"]).replace(tzinfo=UTC)
+            return Reservation(name, () if nodes == "(null)" else tuple(NodeSet(nodes)), int(start.timestamp()))
+    return None

@@ -1,0 +1,168 @@
+"""What labs may lack while nodes are out of service: of what they own, if all other labs use all that is theirs."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from gpupool.cluster.model import Account, Cluster, Node, Partition
+
+GPUS = "GPUs"
+
+
+@dataclass(frozen=True)
+class Share:
+    """`owned` GPUs (or CPUs, or nodes: the `unit`) of an account, and how many its jobs may use on each node.
+
+    `whole` are nodes of its own, where no other owner is. `lab` is false for an account that only has a limit.
+    """
+
+    account: str
+    owned: int
+    at: Mapping[str, int]
+    unit: str = GPUS
+    whole: bool = False
+    lab: bool = True
+
+
+def shares_of(cluster: Cluster) -> tuple[Share, ...]:
+    """Return all labs, and the other accounts that hold jobs to a number of GPUs, in inventory order."""
+    return tuple(_shares(cluster))
+
+
+def losses(shares: Sequence[Share], out: Collection[str]) -> dict[str, int]:
+    """Return how much each lab may lack, at worst, of what it owns because these nodes are out of service.
+
+    At worst: every other owner uses all that it may on the nodes that the lab could use. What a lab lacks with all
+    nodes in service is not counted.
+    """
+    return {it.account: _lack(it, shares, out) - _lack(it, shares, ()) for it in shares if it.lab}
+
+
+def worst(shares: Sequence[Share], nodes: Collection[str], at_most: int, out: Collection[str] = ()) -> dict[str, int]:
+    """Return how much each lab may lack, at most, when any `at_most` of the nodes are out besides those that are `out`.
+
+    A node takes no more from a lab than the lab could use there.
+    """
+    most = {}
+    for it in shares:
+        if it.lab:
+            heaviest = sum(sorted((it.at.get(name, 0) for name in nodes), reverse=True)[:at_most])
+            left = max(0, _free(it, shares, out) - heaviest)
+            most[it.account] = max(0, it.owned - left) - _lack(it, shares, ())
+    return most
+
+
+def _lack(lab: Share, shares: Sequence[Share], out: Collection[str]) -> int:
+    return max(0, lab.owned - _free(lab, shares, out))
+
+
+def _free(lab: Share, shares: Sequence[Share], out: Collection[str]) -> int:
+    """Return how much a lab finds when all others have all that they may."""
+    there = {name: count for name, count in lab.at.items() if count and name not in out}
+    if lab.whole:
+        return sum(there.values())
+    others = [it for it in shares if it is not lab and it.unit == lab.unit and not it.whole]
+    # nodes that the same others may use alike are as one
+    kinds = Counter((count, *(min(it.at.get(name, 0), count) for it in others)) for name, count in there.items())
+    room = tuple(number * kind[0] for kind, number in kinds.items())
+    links = tuple(tuple(number * kind[1 + n] for kind, number in kinds.items()) for n in range(len(others)))
+    taken = most_taken(tuple(it.owned for it in others), links, room)
+    return sum(room) - taken
+
+
+@lru_cache(maxsize=10_000)
+def most_taken(owned: tuple[int, ...], links: tuple[tuple[int, ...], ...], room: tuple[int, ...]) -> int:
+    """Return how much owners can have at the same time: each `owned` at most, of a kind of nodes as `links` say.
+
+    Owners take what no other has; where there is nothing left, one that can go elsewhere does (augmenting paths).
+    """
+    left, free = list(owned), list(room)
+    used = [[0] * len(room) for _ in owned]
+
+    def path(owner: int, seen: set[int]) -> list[tuple[int, int]] | None:
+        """Return (owner, kind) steps by which the first gets more, and each next one moves to another kind."""
+        for kind in range(len(room)):
+            if kind in seen or used[owner][kind] >= links[owner][kind]:
+                continue
+            seen.add(kind)
+            if free[kind]:
+                return [(owner, kind)]
+            for other in range(len(owned)):
+                if other != owner and used[other][kind] and (rest := path(other, seen)):
+                    return [(owner, kind), *rest]
+        return None
+
+    for owner in range(len(owned)):
+        while left[owner] and (steps := path(owner, set())):
+            room_left = [free[steps[-1][1]], left[owner], *(links[it][kind] - used[it][kind] for it, kind in steps)]
+            amount = min(*room_left, *(used[steps[n][0]][steps[n - 1][1]] for n in range(1, len(steps))))
+            for n, (it, kind) in enumerate(steps):
+                used[it][kind] += amount
+                if n:
+                    used[it][steps[n - 1][1]] -= amount
+            free[steps[-1][1]] -= amount
+            left[owner] -= amount
+    return sum(owned) - sum(left)
+
+
+def _shares(cluster: Cluster) -> Iterator[Share]:
+    for account in cluster.accounts.values():
+        lab = account.kind == "lab"
+        gpus = cluster.owned_gpus(account)
+        if account.nodes:
+            nodes = [cluster.nodes[name] for name in account.nodes if name in cluster.nodes]
+            if gpus:
+                yield Share(account.name, gpus, {node.name: node.gpu_count for node in nodes}, whole=True, lab=lab)
+            else:
+                yield Share(account.name, len(nodes), {node.name: 1 for node in nodes}, "nodes", True, lab)
+        elif cpus := account.owns.get("cpu"):
+            at = {node.name: node.job_cpus for node in _nodes(cluster, account)}
+            yield Share(account.name, cpus, at, "CPUs", lab=lab)
+        elif gpus and (lab or not _below_another(cluster, account)):
+            yield Share(account.name, gpus, _gpus_at(cluster, account), lab=lab)
+
+
+def _below_another(cluster: Cluster, account: Account) -> bool:
+    """Return whether an account above has a limit, which counts the jobs of this one, too."""
+    seen = {account.name}
+    while (above := cluster.accounts.get(account.parent)) and above.name not in seen:
+        if above.limits.group.gpu is not None:
+            return True
+        seen.add(above.name)
+        account = above
+    return False
+
+
+def _gpus_at(cluster: Cluster, account: Account) -> dict[str, int]:
+    types = account.owns.keys()
+    usable = {node.name: node.gpus for node in _nodes(cluster, account)}
+    return {
+        name: sum(count for gpu, count in gpus.items() if not types or gpu in types) for name, gpus in usable.items()
+    }
+
+
+def _nodes(cluster: Cluster, account: Account) -> list[Node]:
+    """Return the compute nodes where an account's jobs, or those of accounts below, run and are not preempted."""
+    names = {name for name in cluster.accounts if account.name in {name, *_above(cluster, name)}}
+    found = {
+        node
+        for partition in cluster.partitions.values()
+        if not partition.preemptable and any(_admits(cluster, partition, name) for name in names)
+        for node in partition.nodes
+    }
+    return [node for node in cluster.having("compute") if node.name in found]
+
+
+def _above(cluster: Cluster, name: str) -> set[str]:
+    above: set[str] = set()
+    while name in cluster.accounts and (name := cluster.accounts[name].parent) and name not in above:
+        above.add(name)
+    return above
+
+
+def _admits(cluster: Cluster, partition: Partition, account: str) -> bool:
+    line = cluster.line_of(account)
+    return (not partition.allow_accounts or not line.isdisjoint(partition.allow_accounts)) and line.isdisjoint(
+        partition.deny_accounts
+    )

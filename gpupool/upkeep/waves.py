@@ -1,0 +1,44 @@
+"""Which nodes may be taken out of service now: never more than are allowed, and never more of a lab's."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from gpupool.upkeep.shares import GPUS, Share, losses
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """`at_most` nodes at once; `per_lab` GPUs that any lab may lack at once, None for as many as these nodes have."""
+
+    at_most: int
+    per_lab: int | None = None
+
+
+def next_nodes(
+    waiting: Sequence[str],
+    working: Collection[str],
+    out: Collection[str],
+    bounds: Bounds,
+    shares: Sequence[Share],
+) -> tuple[str, ...]:
+    """Return the nodes to begin with now, in their order.
+
+    `working` are those that maintenance has now, those that failed in it among them; `out` all others that are out of
+    service: they count for labs.
+    """
+    begun: list[str] = []
+    for name in waiting:
+        if len(working) + len(begun) >= bounds.at_most:
+            break
+        if not too_much(bounds, shares, {*working, *begun, *out, name}):
+            begun.append(name)
+    return tuple(begun)
+
+
+def too_much(bounds: Bounds, shares: Sequence[Share], out: Iterable[str]) -> dict[str, int]:
+    """Return the labs that may lack more GPUs than allowed when these nodes are out of service, with how many."""
+    if bounds.per_lab is None:
+        return {}
+    units = {it.account: it.unit for it in shares}
+    lost = losses(shares, set(out))
+    return {name: count for name, count in lost.items() if units[name] == GPUS and count > bounds.per_lab}

@@ -1,0 +1,36 @@
+"""Backups of Slurm's own data: made as often as they should be, and good."""
+
+import json
+import time
+
+from testinfra.host import Host
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.system.backup import COMMAND, PERIOD, kinds
+
+_HOUR = 3600
+
+
+def test_backups_are_made(cluster: Cluster, node: Node, host: Host) -> None:
+    if not kinds(cluster, node):
+        return
+    said = host.run("systemctl is-active gpupool-backup.timer").stdout.strip()
+    assert said == "active", f"gpupool-backup.timer is {said}, not active"
+    failed = host.run("systemctl is-failed -q gpupool-backup.service").rc == 0
+    why = host.run("journalctl -q -u gpupool-backup -o cat -n 200 | grep 'no backup' | tail -n 1").stdout.strip()
+    assert not failed, f"the last backup failed: {why or 'see journalctl -u gpupool-backup'}"
+
+
+def test_the_last_backup_is_good(cluster: Cluster, node: Node, host: Host) -> None:
+    if not kinds(cluster, node):
+        return
+    done = host.run(f"timeout 60 {COMMAND} look")
+    if done.rc in (124, 137):
+        return  # too large to be summed up here
+    assert done.rc == 0, f"gpupool-backup look: {done.stderr.strip()}"
+    for kind, found in json.loads(done.stdout).items():
+        newest = found["backups"][0] if found["backups"] else {"path": "there is none", "made": 0}
+        assert found["good"] or not newest["made"], f"{kind}: {newest['path']} is not what was written (see its sum)"
+        # a new cluster has until its second night
+        age = time.time() - max(newest["made"], found["configured"])
+        assert age < 2 * PERIOD, f"{kind}: the last backup is {age / _HOUR:.0f} h old: {newest['path']}"

@@ -1,0 +1,18 @@
+"""Files on this machine, replaced whole or not at all."""
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def put(file: Path, text: str) -> None:
+    """Replace a file by a text that everybody may read; where that fails, it stays as it was."""
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            out.write(text)
+        Path(name).chmod(0o644)
+        Path(name).replace(file)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,13 @@
+"""Nightly backups of the accounting database and of slurmctld's state."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile import files_of
+from gpupool.compile.system.backup import TIMER, folder
+from gpupool.operations import files, service
+
+
+def apply(cluster: Cluster, node: Node) -> None:
+    """A program and its timer, and the directory that root alone reads."""
+    place = folder(cluster)
+    files.put(name="Backup", files=files_of(cluster, node, "backup"), directories=[place] if place else [])
+    service.timer(name="Backup timer", path=TIMER)

@@ -1,0 +1,141 @@
+"""What a real slurmctld and slurmd say of an inventory's files: nothing, or check has let something pass."""
+
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import fuzz
+import fuzz_slurm
+
+from gpupool.cluster.load import examine
+from gpupool.cluster.model import Cluster
+from gpupool.compile import files_for
+from gpupool.compile.slurm.accounting import entities
+from gpupool.compile.system.devices import stand_in_files
+from gpupool.operations import trial
+from gpupool.rehearsal.twin import Version, container, image
+from gpupool.rehearsal.twin.differences import applied
+from gpupool.rehearsal.twin.differences.table import Place, differences, place_of
+from gpupool.rehearsal.twin.shell import Shell
+from gpupool.shell import values
+
+SLURM = "/etc/slurm/"
+#: What a machine says that is no node of the cluster, whatever its files are.
+_OF_THE_PLACE = re.compile(
+    r"Job accounting information gathered, but not stored|can only be used with SlurmDBD|default partition not set"
+    r"|No such file or directory|backup state save file|High latency|MessageTimeout"
+)
+_BEGIN = """chmod 755 /var/spool/slurmd; mkdir -p /run/munge /var/log/munge /var/lib/munge /etc/munge
+head -c 1024 /dev/urandom > /etc/munge/munge.key; chmod 400 /etc/munge/munge.key; chmod 711 /run/munge
+chown munge:munge /etc/munge/munge.key /run/munge /var/log/munge /var/lib/munge
+setsid runuser -u munge -- /usr/sbin/munged </dev/null >/dev/null 2>&1
+"""
+_SCRIPT = (Path(__file__).parent / "fuzz_taken.sh").read_text()
+
+
+class Slurm:
+    """A container with Slurm's programs, and no cluster."""
+
+    def __init__(self, name: str) -> None:
+        """Take it for new."""
+        self.shell = Shell(name)
+        self._run(_BEGIN + f"cat > /tmp/trial.sh <<'END_OF_TRIAL'\n{trial.check()[2]}\nEND_OF_TRIAL")
+
+    def complaints(self, cluster: Cluster) -> list[str]:
+        """Return what slurmctld and slurmd have against a cluster's files."""
+        files = {
+            it.path.removeprefix(SLURM): it.text
+            for it in files_for(cluster, cluster.controllers[0])
+            if it.path.startswith(SLURM) and "/" not in it.path.removeprefix(SLURM)
+        }
+        # a slurmd in a container has neither GPUs to find nor control groups, and few CPUs
+        table = differences(place_of(cluster, cluster.slurm.version))
+        of_slurmd = applied({f"{SLURM}{it}": files[it] for it in ("slurm.conf", "gres.conf", "cgroup.conf")}, table)
+        texts = {f"{name}.new": text for name, text in files.items()}
+        texts |= {path.replace(SLURM, "of-slurmd/"): text for path, text in of_slurmd.items()}
+        kinds = {
+            (it.devices, str(it.hardware), tuple(it.gres.items())): it.slurm_name for it in cluster.having("compute")
+        }
+        devices = stand_in_files([device for node in cluster.nodes.values() for device in node.devices])
+        lines = ["rm -rf /tmp/case; mkdir -p /tmp/case/of-slurmd; cd /tmp/case"]
+        lines += [f"cat > {name} <<'END_OF_FILE'\n{text}\nEND_OF_FILE" for name, text in texts.items()]
+        given = values(nodes=" ".join(kinds.values()), devices=" ".join(devices))
+        said = self._run("\n".join([*lines, given + _SCRIPT]))
+        strange = [f"sacctmgr: {it} is no TRES of the cluster" for it in _strange(cluster, files["slurm.conf"])]
+        return strange + [line for line in said.splitlines() if not _OF_THE_PLACE.search(line)]
+
+    def _run(self, script: str) -> str:
+        done = self.shell.run(script, 300)
+        if done.code:
+            raise RuntimeError(f"exit {done.code}: {done.err}")
+        return done.out
+
+
+def _strange(cluster: Cluster, conf: str) -> list[str]:
+    """Return what the limits of a cluster name and slurmdbd would not know."""
+    listed = re.search(r"^AccountingStorageTRES=(.*)$", conf, re.MULTILINE)
+    known = {"cpu", "mem", "node", "billing", *(listed[1].split(",") if listed else ())}
+    return sorted(set(_named(entities(cluster))) - known)
+
+
+def _named(data: Any) -> Iterator[str]:
+    """Yield each TRES that a limit of slurmdbd's entities is on."""
+    for key, value in data.items() if isinstance(data, dict) else ():
+        if "TRES" in key and isinstance(value, dict):
+            yield from value
+        else:
+            yield from _named(value)
+
+
+@contextmanager
+def slurm(version: Version = "24.11") -> Iterator[Slurm]:
+    """Start the container, and remove it at the end."""
+    place = Place("ctl", {}, version)
+    rights = ("NET_ADMIN", "SYS_ADMIN")  # the trial makes a network of its own
+    tag = image.ensure(version, print)
+    name = container.run(tag, place, "fuzz", state="/var/spool/slurmctld", keep=False, rights=rights)
+    try:
+        yield Slurm(name)
+    finally:
+        container.remove(name)
+
+
+def made(seed: int, number: int, folder: Path) -> None:
+    """Write the inventory of a number: made at random, or now and then one that comes with gpupool, changed."""
+    (fuzz if number % 5 == 0 else fuzz_slurm).case(seed, number, folder)
+
+
+def clusters(seed: int) -> Iterator[tuple[int, Cluster]]:
+    """Yield every cluster whose inventory check accepts, with its number."""
+    number = 0
+    while True:
+        with tempfile.TemporaryDirectory() as name:
+            made(seed, number, Path(name))
+            if cluster := examine(Path(name)).cluster:
+                yield number, cluster
+        number += 1
+
+
+def main(most: int, seed: int) -> int:
+    """Try so many; give how many were complained of."""
+    failed = 0
+    with slurm() as here:
+        for tried, (number, cluster) in zip(range(1, most + 1), clusters(seed), strict=False):
+            if said := here.complaints(cluster):
+                failed += 1
+                kept = fuzz.KEPT / f"slurm-{seed}-{number}"
+                kept.mkdir(parents=True, exist_ok=True)
+                made(seed, number, kept)
+                print(f"{kept.relative_to(fuzz.ROOT)}: {said[0]}", flush=True)
+            if tried % 50 == 0:
+                print(f"{tried} tried, {failed} failed", flush=True)
+    return failed
+
+
+if __name__ == "__main__":
+    given = [int(word) for word in sys.argv[1:]]
+    sys.exit(1 if main(*given, *(500, 1)[len(given) :]) else 0)

@@ -1,0 +1,41 @@
+"""An inventory that check accepts gives files that a real slurmctld and slurmd accept. Needs docker.
+
+`script/fuzz --slurm 500` tries more; the seed is that of the inventories.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
+
+import fuzz_taken
+import pytest
+
+from gpupool.cluster.model import Cluster
+
+SEED = 15
+MANY = 20
+
+
+@pytest.fixture(scope="module")
+def slurm(apart: None) -> Iterator[fuzz_taken.Slurm]:
+    with fuzz_taken.slurm() as slurm:
+        yield slurm
+
+
+def test_slurm_takes_what_check_accepts(slurm: fuzz_taken.Slurm) -> None:
+    said = {number: slurm.complaints(cluster) for number, cluster in islice(fuzz_taken.clusters(SEED), MANY)}
+    assert not {number: lines for number, lines in said.items() if lines}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "who"),
+    [({"MaxTasksPerNode": "0x"}, {"trial", "slurmctld", "slurmd"}), ({"KeepAliveTime": "100"}, {"slurmctld"})],
+)
+def test_what_they_do_not_take_is_seen(slurm: fuzz_taken.Slurm, parameters: dict[str, str], who: set[str]) -> None:
+    said = slurm.complaints(faulty(next(fuzz_taken.clusters(SEED))[1], parameters))
+    assert who <= {line.split(":")[0].split()[0] for line in said}, said
+
+
+def faulty(cluster: Cluster, parameters: dict[str, str]) -> Cluster:
+    """Return a cluster with what check would not have accepted."""
+    return replace(cluster, slurm=cluster.slurm.model_copy(update={"parameters": parameters}))

@@ -1,0 +1,84 @@
+"""The command line as a process of its own, forked from one that has imported it already.
+
+To import it costs a second of CPU, as much as the rest of many commands, and the tests give hundreds of them.
+`python -m forked` is the process that is forked from; it reads one command a line.
+"""
+
+import atexit
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+EXAMPLE = Path(__file__).parents[2] / "inventory" / "example"
+_one = threading.Lock()
+_server: subprocess.Popen[str] | None = None
+
+
+def command(words: Sequence[str | Path], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command line as a person would, without a terminal, in a folder; one at a time."""
+    global _server
+    with _one, tempfile.TemporaryDirectory(prefix="said-") as place:
+        if _server is None or _server.poll() is not None:
+            _server = subprocess.Popen(
+                [sys.executable, "-m", "forked"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+            )  # fmt: skip
+            atexit.register(_server.kill)
+        argv = ["gpupool", *map(str, words)]
+        assert _server.stdin
+        assert _server.stdout
+        _server.stdin.write(json.dumps([argv, str(folder), dict(os.environ), place]) + "\n")
+        _server.stdin.flush()
+        code = int(_server.stdout.readline())
+        said = [(Path(place) / name).read_text() for name in ("stdout", "stderr")]
+    return subprocess.CompletedProcess(argv, code, *said)
+
+
+def _serve() -> None:
+    """Fork for each command that is read, and print its exit code; in the child, return with all made ready for it."""
+    commands, codes = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
+    os.dup2(2, 1)
+    from gevent import monkey, reinit
+
+    import gpupool.cli.app
+    import gpupool.engine.drive
+    import gpupool.verify.run  # noqa: F401
+    from gpupool.cluster.load import load
+    from gpupool.compile import files_for
+
+    # templates are compiled at their first use
+    known = load(EXAMPLE)
+    for node in known.nodes.values():
+        list(files_for(known, node))
+    # gevent's own would watch the child by a loop, which nothing here runs
+    fork, waitpid = monkey.get_original("os", ("fork", "waitpid"))
+    while asked := commands.readline():
+        argv, folder, environment, place = json.loads(asked)
+        child = fork()
+        if not child:
+            commands.close()
+            codes.close()
+            for number, name in ((1, "stdout"), (2, "stderr")):
+                os.dup2(os.open(Path(place) / name, os.O_CREAT | os.O_WRONLY), number)
+            os.chdir(folder)
+            os.environ.clear()
+            os.environ.update(environment)
+            sys.argv = argv
+            reinit()
+            return
+        _, status = waitpid(child, 0)
+        print(os.waitstatus_to_exitcode(status), file=codes, flush=True)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    _serve()
+    from gpupool.cli import main
+
+    main()

@@ -1,0 +1,153 @@
+"""Backups on a cluster with jobs: made, found broken, and a lost database restored so that sacct shows the same."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from inventories import SMALL, copied
+from pace import until
+
+from tests.testbed.cluster import Testbed, gpupool, up
+
+NETWORK = "10.185.0.0/16"
+HEAD, TO = "ctl", "/srv/backup/slurm"
+# with a state sacct begins now, unless it is told when
+ENDED = "-S now-2days -E now -s completed,failed"
+EVERY_FIELD = f"TZ=UTC sacct -aPD --format=ALL {ENDED}"
+
+
+@pytest.fixture(scope="module")
+def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
+    """A small cluster on which some jobs have ended, and one runs."""
+    backup = f"slurm: {{backup: {{to: {TO}, keep: 2}}}}\nscheduler:"
+    inventory = copied(SMALL, tmp_path_factory.mktemp("backup") / "small", ("scheduler:", backup))
+    try:
+        it = up(inventory, NETWORK)
+        for script in ("srun true", "exit 3", "srun true"):
+            it.submit("ann", "-p all -G 1", script)
+        it.wait_for(it.submit("ann", "-p all -G 2", "sleep 3600"), "RUNNING")
+        ended = f"sacct -anXP {ENDED} | wc -l"
+        until(lambda: it.out(HEAD, ended) == "3", "three jobs are known to have ended")
+        # slurmctld has written down all of them by then
+        it.out(HEAD, "sleep 10; systemctl start gpupool-backup")
+        yield it
+    finally:
+        gpupool("testbed", "down", inventory)
+
+
+def backups(testbed: Testbed, kind: str) -> list[str]:
+    listed = json.loads(testbed.out(HEAD, "gpupool-backup list"))
+    return [it["path"] for it in listed[kind]["backups"]]
+
+
+def verify(testbed: Testbed) -> list[str]:
+    done = gpupool("verify", testbed.inventory, "--on", "testbed", "--limit", HEAD, "--json")
+    return [it["why"] for it in json.loads(done.stdout)["checks"] if not it["ok"]]
+
+
+def restore(testbed: Testbed, *words: str) -> tuple[int, str]:
+    done = gpupool("restore", testbed.inventory, "--on", "testbed", *words)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_backups_are_roots_alone_and_the_newest_stay(testbed: Testbed) -> None:
+    for _ in range(2):
+        # a name is a second
+        testbed.out(HEAD, "systemctl start gpupool-backup; sleep 1.1")
+    for kind in ("database", "state"):
+        assert len(backups(testbed, kind)) == 2
+    assert set(testbed.out(HEAD, f"stat -c '%U %a %F' {TO} {TO}/*").splitlines()) == {
+        "root 700 directory",
+        "root 600 regular file",
+    }
+    assert testbed.run(HEAD, f"ls {TO}", "ann").returncode != 0
+    assert testbed.out(HEAD, "systemctl show -P ActiveState gpupool-backup.timer") == "active"
+    assert verify(testbed) == []
+    assert testbed.plan() == (0, {})
+
+
+def test_a_backup_that_fails_is_seen(testbed: Testbed) -> None:
+    before = backups(testbed, "database")
+    testbed.out(HEAD, "systemctl stop slurmdbd mariadb")
+    assert testbed.run(HEAD, "systemctl start gpupool-backup").returncode != 0
+    testbed.out(HEAD, "systemctl start mariadb slurmdbd")
+    assert backups(testbed, "database") == before
+    assert any("the last backup failed: database: no backup: mariadb: " in why for why in verify(testbed))
+    testbed.out(HEAD, "systemctl start gpupool-backup")
+    assert verify(testbed) == []
+
+
+def test_an_old_backup_and_one_that_was_changed_are_named(testbed: Testbed) -> None:
+    newest = backups(testbed, "database")[0]
+    testbed.out(HEAD, f"cp {newest} /root/kept; printf x | dd of={newest} bs=1 seek=40 conv=notrunc")
+    try:
+        assert verify(testbed) == [f"database: {newest} is not what was written (see its sum)"]
+        for words in (["--drill"], ["--yes", "--aside"]):
+            code, said = restore(testbed, *words)
+            assert code == 1
+            assert "its sum is another than when it was written" in said.replace("\n", " ")
+        assert testbed.out(HEAD, "sacct -anX | wc -l") == "4"
+    finally:
+        testbed.out(HEAD, f"cp /root/kept {newest}")
+    settings = "/etc/gpupool/backup.json"
+    testbed.out(HEAD, f"touch -d '3 days ago' {settings}; mkdir /root/away; mv {TO}/state-* /root/away")
+    try:
+        assert any("state: the last backup is 72 h old: there is none" in why for why in verify(testbed))
+    finally:
+        testbed.out(HEAD, f"mv /root/away/* {TO}; rmdir /root/away; touch {settings}")
+
+
+def test_a_drill_shows_what_would_come_back_and_writes_nothing_on_the_cluster(testbed: Testbed) -> None:
+    before = testbed.out(HEAD, f"ls -la --time-style=full-iso {TO}; {EVERY_FIELD}")
+    code, said = restore(testbed, "--drill", "--json")
+    assert code == 0, said
+    found, _ = json.JSONDecoder().raw_decode(said)
+    rows = {row["what"]: (row["restored"], row["live"]) for row in found["rows"]}
+    assert found["ok"]
+    assert sum(here for what, (here, _) in rows.items() if what.startswith("jobs of 20")) == 4
+    jobs = rows["the last 3 ended jobs and their steps"]
+    assert jobs[0] == jobs[1] > 6
+    assert rows["jobs of slurmctld that have not ended"][0] == 1
+    assert "slurmdbd and slurmctld of 24.11" in found["started"]
+    assert testbed.out(HEAD, f"ls -la --time-style=full-iso {TO}; {EVERY_FIELD}") == before
+
+
+def test_a_drill_finds_a_job_that_the_backup_lacks(testbed: Testbed) -> None:
+    gone = "delete from small_job_table where id_job = 1"
+    kept = "create table test_kept as select * from small_job_table where id_job = 1"
+    testbed.out(HEAD, f"mariadb slurm_acct_db -e '{kept}; {gone}'; systemctl start gpupool-backup")
+    testbed.out(HEAD, "mariadb slurm_acct_db -e 'insert into small_job_table select * from test_kept'")
+    testbed.out(HEAD, "mariadb slurm_acct_db -e 'drop table test_kept'")
+    code, said = restore(testbed, "--drill")
+    assert code == 1
+    assert "1 jobs are missing" in said
+    testbed.out(HEAD, "sleep 1; systemctl start gpupool-backup")
+
+
+def test_a_lost_database_is_restored_and_sacct_shows_the_same_jobs(testbed: Testbed) -> None:
+    before = testbed.out(HEAD, EVERY_FIELD)
+    accounts = testbed.out(HEAD, "sacctmgr -nP show assoc")
+    code, said = restore(testbed, "--yes")
+    assert code == 1
+    assert "the accounting database has 4 jobs, and nothing was changed" in said.replace("\n", " ")
+    lost = "systemctl stop slurmdbd; mariadb -e 'drop database slurm_acct_db; create database slurm_acct_db'"
+    testbed.out(HEAD, lost)
+    code, said = restore(testbed, "--yes")
+    assert code == 0, said
+    assert testbed.out(HEAD, EVERY_FIELD) == before
+    assert testbed.out(HEAD, "sacctmgr -nP show assoc") == accounts
+    assert testbed.job("4")["JobState"] == "RUNNING"
+    number = testbed.submit("ann", "-p all -G 1", "true")
+    testbed.wait_for(number, "COMPLETED")
+    until(lambda: testbed.out(HEAD, f"sacct -nXPj {number} -o State") == "COMPLETED", "slurmdbd hears of new jobs")
+
+
+def test_a_database_with_jobs_is_kept_aside(testbed: Testbed) -> None:
+    code, said = restore(testbed, "--yes", "--aside", "--backup", backups(testbed, "database")[-1].rpartition("/")[2])
+    assert code == 0, said
+    (aside,) = testbed.out(HEAD, "mariadb -N -e \"show databases like 'slurm_acct_db_aside_%'\"").split()
+    count = f"mariadb -N {aside} -e 'select count(*) from small_job_table'"
+    assert testbed.out(HEAD, count) == "5"
+    assert testbed.run(HEAD, "mariadb -e 'use gpupool_restore'").returncode != 0
+    assert testbed.apply().returncode == 0
+    assert verify(testbed) == []

@@ -1,0 +1,203 @@
+"""A driver is rolled over nodes in service: no job is ended, no more are out than allowed, a person's drain stays."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pace import until
+
+from gpupool.testbed import state
+from gpupool.upkeep.accept import accept
+from gpupool.upkeep.announce import PATH
+from gpupool.upkeep.choice import RESERVATION
+from gpupool.upkeep.controller import reach
+from tests.testbed.cluster import ROOT, Testbed, docker, gpupool, hang_up, up
+
+NETWORK = "10.182.0.0/16"
+HEAD = "ctl"
+INVENTORY = """schema: 1
+cluster: {name: upkeep, domain: upkeep.example, network: 10.90.0.0/16}
+gpu_types: {a40: {models: [A40]}}
+hardware: {box: {cpus: 16, memory: 64G, gpu_slots: 2, cpus_kept_per_gpu: 4}}
+nodes:
+  - {name: ctl, address: 10.90.1.1, roles: [head, controller, database]}
+  - {name: "gpu-[1-4]", address: "10.90.2.[1-4]", roles: [compute], hardware: box, gpus: {a40: 2}}
+accounts:
+  - {name: red, kind: lab, gid: 5001, contributed_gpus: 4}
+  - {name: blue, kind: lab, gid: 5002, contributed_gpus: 4}
+users: [{name: ann, uid: 20001, account: red}]
+qos: {normal: {default: true}}
+partitions: [{name: all, nodes: "@compute", max_time: 2d, default_time: 1h}]
+scheduler:
+  default_partition: all
+  default_memory: {per_gpu: 8G, per_cpu: 1G}
+  max_memory: {per_gpu: 16G, per_cpu: 2G}
+testbed: {nodes: "ctl,gpu-[1-4]"}
+"""
+#: Its old driver stays loaded until it is rebooted.
+BUSY = "gpu-3"
+
+
+@pytest.fixture(scope="module")
+def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
+    """Four nodes with a stand-in for a driver, 550.1; the containers of those that reboot are switched on again."""
+    inventory = tmp_path_factory.mktemp("maintain") / "upkeep"
+    inventory.mkdir()
+    (inventory / "inventory.yml").write_text(INVENTORY)
+    try:
+        it = up(inventory, NETWORK)
+        script = (Path(__file__).parent / "standin_driver.sh").read_text()
+        for node in it.cluster.having("compute"):
+            it.out(node.name, f"bash -s {'busy' if node.name == BUSY else 'free'}", text=script)
+        yield it
+    finally:
+        gpupool("testbed", "down", inventory)
+
+
+@pytest.fixture(scope="module")
+def copy(testbed: Testbed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return another checkout: a copy of the inventory in another folder, whose testbed is the same."""
+    assert testbed.target.testbed
+    there = shutil.copytree(testbed.inventory, tmp_path_factory.mktemp("another") / "checkout")
+    seen = replace(testbed.target.testbed, id=f"{testbed.target.testbed.id}-another", inventory=str(there))
+    state.folder(seen.id).mkdir(mode=0o700, exist_ok=True)
+    state.save(seen)
+    yield there
+    state.forget(seen.id)
+
+
+def maintain(inventory: Path, *words: str, branch: str = "560") -> subprocess.Popen[str]:
+    program = str(Path(__file__).parent / "standin_driver.py")
+    command = [sys.executable, program, "maintain", str(inventory), "--on", "testbed", "--yes", *words]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        command,
+        stdout=pipe,
+        stderr=pipe,
+        text=True,
+        env={**os.environ, "STANDIN_DRIVER": branch, "PYTHONPATH": str(ROOT)},
+    )
+
+
+def nodes(testbed: Testbed) -> dict[str, tuple[str, str]]:
+    """Return the state and the reason of each node, as sinfo says them."""
+    rows = (line.split(" ", 2) for line in testbed.out(HEAD, "sinfo -h -N -o '%N %T %E' | sort -u").splitlines())
+    return {name: (state, reason) for name, state, reason in rows}
+
+
+def out(testbed: Testbed) -> set[str]:
+    """Return the nodes that maintenance has taken out of service."""
+    return {
+        name
+        for name, (state, reason) in nodes(testbed).items()
+        if "gpupool: maintain: " in reason or "maint" in state or state.endswith("$")
+    }
+
+
+def driver(testbed: Testbed, node: str) -> str:
+    """Return the version of the driver that is loaded."""
+    return testbed.out(node, "grep -o '[0-9.]*  now' /proc/driver/nvidia/version").split()[0]
+
+
+def left_behind(testbed: Testbed) -> str:
+    """Return what a maintenance may leave on the cluster: its reservation, partition and message, and drains."""
+    said = "scontrol -o show reservation | grep -v 'No reservations'; scontrol -o show partition | grep gpupool"
+    return testbed.run(HEAD, f"{said}; ls {PATH} 2>/dev/null; sinfo -h -R | grep gpupool").stdout
+
+
+def switch_on_again(testbed: Testbed, node: str) -> None:
+    """Wait until a container has stopped, as by its reboot, and start it."""
+    docker("wait", testbed.container(node))
+    hang_up(testbed.container(node))
+    docker("start", testbed.container(node))
+
+
+def test_a_driver_is_rolled_over_nodes_two_at_a_time_and_goes_on_after_kill_9(testbed: Testbed, copy: Path) -> None:
+    testbed.out(HEAD, "scontrol update nodename=gpu-4 state=drain reason='disk is replaced'")
+    job = testbed.submit("ann", "-w gpu-2 -G 1", "while [ ! -e /var/tmp/end-of-the-job ]; do sleep 1; done")
+    testbed.wait_for(job, "RUNNING")
+    most = 0
+
+    def seen() -> set[str]:
+        nonlocal most
+        found = out(testbed)
+        most = max(most, len(found))
+        return found
+
+    first = maintain(testbed.inventory, "--nodes", "@compute", "--at-most", "2")
+    canary = until(seen, "the first node is drained", lambda: str(first.poll()))
+    first.send_signal(signal.SIGSTOP)
+    assert testbed.out(HEAD, f"cat {PATH}").startswith("Maintenance since ")
+    second = maintain(copy, "--nodes", "@compute")
+    said = second.communicate()[1]
+    assert second.returncode == 1
+    assert "has been doing maintenance since" in said
+    first.kill()
+    first.communicate()
+    assert seen() == canary
+    assert canary in ({"gpu-1"}, {BUSY}), "one without jobs goes first, and alone"
+
+    watcher = threading.Thread(target=switch_on_again, args=(testbed, BUSY), daemon=True)
+    watcher.start()
+    again = maintain(copy, "--nodes", "@compute", "--at-most", "2", "--json")
+    until(lambda: len(seen()) == 2, "two are out at once", lambda: str(nodes(testbed)))
+    until(lambda: out(testbed) == {"gpu-2"}, "the others are done, and one waits", lambda: str(nodes(testbed)))
+    assert testbed.job(job)["JobState"] == "RUNNING"
+    assert driver(testbed, "gpu-2") == "550.1"
+    testbed.out("gpu-2", "touch /var/tmp/end-of-the-job")
+    said, errors = again.communicate()
+    seen()
+    assert most == 2
+    assert testbed.out(HEAD, f"sacct -n -X -j {job} -o State").strip() == "COMPLETED", "no job was ended"
+    report = json.loads(said)
+    phases = {name: it["phase"] for name, it in report["nodes"].items()}
+    assert phases == {"gpu-1": "done", "gpu-2": "done", "gpu-3": "done", "gpu-4": "left alone"}, errors
+    assert again.returncode == 1, "one node was not maintained"
+    assert report["nodes"]["gpu-4"]["why"] == "drained by others: disk is replaced"
+    assert [(it["lab"], it["may_lack"]) for it in report["labs"]] == [("red", 4), ("blue", 4)]
+    assert {name: driver(testbed, name) for name in phases} == {
+        "gpu-1": "560.1", "gpu-2": "560.1", "gpu-3": "560.1", "gpu-4": "550.1"
+    }  # fmt: skip
+    assert nodes(testbed)["gpu-4"] == ("drained", "disk is replaced")
+    assert left_behind(testbed) == ""
+
+
+def test_a_failed_canary_stops_all_and_stays_drained_with_the_reason(testbed: Testbed) -> None:
+    run = maintain(testbed.inventory, "--nodes", "gpu-[1-2]", "--at-most", "2", "--json", branch="570")
+    said, errors = run.communicate()
+    assert run.returncode == 1
+    found = json.loads(said)["nodes"]
+    assert found["gpu-1"]["phase"] == "failed", errors
+    assert "no version 570.* of nvidia-standin" in found["gpu-1"]["why"]
+    assert found["gpu-2"] == {"phase": "not begun", "why": "gpu-1, the first one, failed", "changes": []}
+    state, reason = nodes(testbed)["gpu-1"]
+    assert state == "drained"
+    assert reason.startswith("gpupool: maintain: failed: GPU driver: ")
+    assert nodes(testbed)["gpu-2"][0] == "idle"
+    # mended: the same command finishes it
+    run = maintain(testbed.inventory, "--nodes", "gpu-[1-2]", "--json")
+    said, errors = run.communicate()
+    assert run.returncode == 0, errors
+    assert left_behind(testbed) == ""
+
+
+def test_a_node_with_fewer_gpus_than_declared_is_not_accepted(testbed: Testbed) -> None:
+    node = testbed.cluster.nodes["gpu-2"]
+    with reach(testbed.target) as controller:
+        found = accept(controller, [replace(node, gpus={"a40": 3})], "maintain", RESERVATION)
+    assert found["gpu-2"].problems == ("Slurm has the GPUs {'a40': 2}, the inventory {'a40': 3}",)
+
+
+def test_what_one_node_alone_would_cost_a_lab_is_refused_before_it_begins(testbed: Testbed) -> None:
+    run = maintain(testbed.inventory, "--nodes", "gpu-1", "--per-lab", "1", "--reboot")
+    assert "--per-lab 1: gpu-1 alone may cost red 2 GPUs; allow 2 at least" in run.communicate()[1]
+    assert run.returncode == 2
+    assert left_behind(testbed) == ""

@@ -1,0 +1,179 @@
+"""A machine joins a cluster in which a job runs, from bare Debian to its first job, and leaves it again."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pace import until
+
+from gpupool.cli.testbed import wanted
+from gpupool.joining.host_key import fingerprint, scan
+from gpupool.target import find_target
+from gpupool.testbed import lifecycle
+from gpupool.testbed.spec import Container
+from tests.testbed.cluster import ROOT, Testbed, docker, gpupool, hang_up
+
+NETWORK = "10.183.0.0/16"
+CONTROLLER, NEW, WRONG = "ctl", "gpu-2", "gpu-3"
+ADDRESSES = {NEW: "10.92.2.2", WRONG: "10.92.2.3"}
+SITE = """\
+schema: 1
+cluster: {name: join, domain: join.example, network: 10.92.0.0/16, totals: {gpus: 2, cpus: 8}}
+gpu_types:
+  a40: {models: [A40]}
+hardware:
+  box: {cpus: 8, memory: 64G, gpu_slots: 2}
+nodes:
+  # the head and controller
+  - {name: ctl, address: 10.92.1.1, roles: [head, controller, database]}
+  - {name: fs1, address: 10.92.3.1, roles: [fileserver]}
+  - {name: gpu-1, address: 10.92.2.1, roles: [compute], hardware: box, gpus: {a40: 2}}  # the first
+  # no others yet
+accounts:
+  - {name: red, kind: lab, gid: 5001, contributed_gpus: 2}
+users:
+  - {name: ann, uid: 20001, account: red}
+qos:
+  normal: {default: true}
+partitions:
+  - {name: all, nodes: "@compute", max_time: 2d}
+scheduler: {default_partition: all, default_memory: {per_gpu: 30G, per_cpu: 2G}}
+storage:
+  mount_on: "@head,@compute"
+  exports:
+    homes: {server: fs1, path: /export/homes, at: /home}
+  home: {path: "/home/{user}", export: homes}
+testbed: {nodes: "@controller,@fileserver,@compute"}
+"""
+OTHERS = '  - {name: "gpu-[2-3]", address: "10.92.2.[2-3]", roles: [compute], hardware: box, gpus: {a40: 2}}\n'
+
+
+@pytest.fixture(scope="module")
+def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
+    """A cluster, and beside it two machines that it does not know: one bare, and one with a GPU too few."""
+    inventory = tmp_path_factory.mktemp("onboard") / "site"
+    inventory.mkdir()
+    file = inventory / "site.yml"
+    file.write_text(
+        SITE.replace("accounts:", f"{OTHERS}accounts:").replace("gpus: 2, cpus: 8}}", "gpus: 6, cpus: 24}}")
+    )
+    prefix = os.environ.get("GPUPOOL_TESTBED_PREFIX", "gpupool")
+    spec, _ = wanted(inventory, name=None, prefix=prefix, network=NETWORK)
+
+    def bare(box: Container) -> Container:
+        return replace(box, packages=(), gpus=1 if box.name == WRONG else box.gpus) if box.name in ADDRESSES else box
+
+    try:
+        up = lifecycle.up(replace(spec, containers=tuple(map(bare, spec.containers))), inventory=inventory)
+        file.write_text(SITE)
+        hosts = Path(up.state.known_hosts)
+        known = [line for line in hosts.read_text().splitlines() if line.split(",")[0] not in ADDRESSES]
+        hosts.write_text("".join(f"{line}\n" for line in known))
+        it = Testbed(inventory, find_target(inventory, "testbed"))
+        done = it.apply()
+        assert done.returncode == 0, done.stdout + done.stderr
+        yield it
+    finally:
+        gpupool("testbed", "down", inventory)
+
+
+def words(testbed: Testbed, node: str, *more: str) -> list[str]:
+    """Return the command that has a machine join, its host key agreed to."""
+    address = ADDRESSES[node].replace("10.92.", "10.183.")
+    key = fingerprint(scan(address, 22)[0])
+    return ["onboard", str(testbed.inventory), node, ADDRESSES[node], "--yes", "--host-key", key, "--json", *more]
+
+
+def written(testbed: Testbed) -> str:
+    return (testbed.inventory / "site.yml").read_text()
+
+
+def in_slurm(testbed: Testbed) -> dict[str, str]:
+    """Return the state of each node that slurmctld knows."""
+    return dict(line.split() for line in testbed.out(CONTROLLER, "sinfo -h -N -o '%N %T'").splitlines())
+
+
+def pinned(testbed: Testbed) -> str:
+    assert testbed.target.testbed
+    return Path(testbed.target.testbed.known_hosts).read_text()
+
+
+def test_a_machine_with_a_gpu_too_few_is_refused_and_nothing_is_left_behind(testbed: Testbed) -> None:
+    keys = pinned(testbed)
+    done = gpupool("onboard", testbed.inventory, WRONG, ADDRESSES[WRONG], "--yes")
+    assert done.returncode == 1
+    assert "the host key is new: compare it" in done.stderr
+    done = gpupool(*words(testbed, WRONG))
+    assert done.returncode == 1
+    assert f"{WRONG}: 1 GPU, but 2 a40 declared (as gpu-1 has; --gpus says otherwise)" in done.stderr
+    assert (written(testbed), pinned(testbed), [*in_slurm(testbed)]) == (SITE, keys, ["gpu-1"])
+
+
+def test_from_bare_debian_to_the_first_job_though_killed_in_between_and_nobody_else_is_touched(
+    testbed: Testbed,
+) -> None:
+    job = testbed.submit("ann", "-w gpu-1 -G 1")
+    testbed.wait_for(job, "RUNNING")
+    command = [sys.executable, "-m", "gpupool", *words(testbed, NEW)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as killed:
+        until(lambda: in_slurm(testbed).get(NEW, "").startswith("drain"), "slurmctld knows the node, and it is drained")
+        killed.kill()
+    assert written(testbed) == SITE
+    done = gpupool(*words(testbed, NEW))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {*json.loads(done.stdout)["commands"]} == {NEW, CONTROLLER}
+    entry = f"  - {{name: {NEW}, address: {ADDRESSES[NEW]}, roles: [compute], hardware: box, gpus: {{a40: 2}}}}\n"
+    expected = SITE.replace("# the first\n", f"# the first\n{entry}").replace(
+        "gpus: 2, cpus: 8}}", "gpus: 4, cpus: 16}}"
+    )
+    assert written(testbed) == expected
+    assert testbed.out(CONTROLLER, f"cd; srun -w {NEW} -G 1 hostname", "ann").split() == [NEW]
+    assert testbed.job(job)["JobState"] == "RUNNING"
+    later = testbed.plan("--limit", "fs1,gpu-1,ctl")[1]
+    assert {name for name in later if name not in (NEW, CONTROLLER)} == {"fs1", "gpu-1"}
+    assert CONTROLLER not in later
+    assert "No reservations" in testbed.out(CONTROLLER, "scontrol show reservation")
+
+
+def test_another_machine_takes_over_the_name_of_a_node_once_its_host_key_is_agreed_to(testbed: Testbed) -> None:
+    before = written(testbed)
+    testbed.out(NEW, "rm /etc/ssh/ssh_host_*; ssh-keygen -q -A; systemctl restart ssh")
+    hang_up(testbed.container(NEW))
+    anew = ["onboard", str(testbed.inventory), "--replace", NEW, "--yes", "--json"]
+    done = gpupool(*anew)
+    assert done.returncode == 1
+    assert "the host key is new: compare it" in done.stderr
+    assert in_slurm(testbed)[NEW] == "idle"
+    done = gpupool(*anew, "--host-key", words(testbed, NEW)[6])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (written(testbed), in_slurm(testbed)[NEW]) == (before, "idle")
+
+
+def test_a_node_leaves_without_a_trace_in_slurm_and_what_fails_on_its_way_back_is_undone(testbed: Testbed) -> None:
+    done = gpupool("retire", testbed.inventory, NEW, "--yes", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = json.loads(done.stdout)
+    assert {*said["commands"]} == {NEW, CONTROLLER}
+    assert written(testbed) == SITE
+    assert ADDRESSES[NEW].replace("10.92.", "10.183.") not in pinned(testbed)
+    known = testbed.out(CONTROLLER, "scontrol show node; scontrol show partition; cat /etc/slurm/*.conf")
+    assert NEW not in known
+    container = testbed.container(NEW)
+    states = subprocess.run(
+        ["docker", "exec", container, "systemctl", "is-active", "slurmd", "munge"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "active" not in states.stdout.split()
+    docker("exec", container, "systemctl", "mask", "slurmd")
+    done = gpupool(*words(testbed, NEW))
+    assert done.returncode == 1
+    assert "slurmd.service cannot be enabled" in done.stderr
+    assert f"{NEW}: not in Slurm, and the inventory is as it was" in done.stderr
+    assert (written(testbed), [*in_slurm(testbed)]) == (SITE, ["gpu-1"])

@@ -1,0 +1,103 @@
+"""Backups of slurmctld's state and of the database, as the timer makes them."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from gpupool.programs.backup import make
+from gpupool.programs.backup.places import Failed
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    folder = tmp_path / "state"
+    (folder / "hash.1" / "job.1").mkdir(parents=True)
+    texts = {"job_state": "jobs", "job_state.new": "half", "assoc_usage": "used", "hash.1/job.1/script": "#!/bin/sh"}
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    (folder / "link").symlink_to("/etc/passwd")
+    return folder
+
+
+@pytest.fixture
+def to(tmp_path: Path) -> Path:
+    (tmp_path / "to").mkdir()
+    return tmp_path / "to"
+
+
+def test_the_state_is_there_jobs_before_scripts_and_nothing_that_is_being_written(state: Path, to: Path) -> None:
+    made = make.state(to, state)
+    with tarfile.open(made.path) as tar:
+        assert tar.getnames() == ["job_state", "assoc_usage", "hash.1/job.1/script"]
+    again = to / "again"
+    again.mkdir()
+    subprocess.run(["tar", "-xzf", made.path, "-C", again], check=True)
+    assert (again / "hash.1/job.1/script").read_text() == "#!/bin/sh"
+
+
+def test_files_that_go_meanwhile_are_left_out(state: Path, to: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add = make._add
+
+    def slowly(tar: tarfile.TarFile, path: Path, name: str) -> None:
+        (state / "hash.1/job.1/script").unlink(missing_ok=True)
+        add(tar, path, name)
+
+    monkeypatch.setattr(make, "_add", slowly)
+    with tarfile.open(make.state(to, state).path) as tar:
+        assert tar.getnames() == ["job_state", "assoc_usage"]
+
+
+def test_no_state_is_no_backup(tmp_path: Path, to: Path) -> None:
+    with pytest.raises(Failed, match="slurmctld has never run"):
+        make.state(to, tmp_path / "none")
+
+
+def programs(folder: Path, dump: str) -> Path:
+    """Make commands that stand in for MariaDB's and slurmdbd's; the real ones run in tests/testbed."""
+    folder.mkdir()
+    texts = {"mariadb": "echo 4000", "slurmdbd": "echo slurm 24.11.5", "mariadb-dump": dump}
+    for name, text in texts.items():
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / name).chmod(stat.S_IRWXU)
+    return folder
+
+
+def run(tmp_path: Path, to: Path, dump: str) -> subprocess.CompletedProcess[str]:
+    settings = tmp_path / "backup.json"
+    settings.write_text(json.dumps({"cluster": "c", "to": str(to), "keep": 2, "kinds": ["database"], "state": "/none"}))
+    path = f"{programs(tmp_path / 'bin', dump)}:{os.environ['PATH']}"
+    environment = {"PATH": path, "PYTHONPATH": str(ROOT / "gpupool" / "programs")}
+    command = [sys.executable, "-P", "-B", "-m", "backup", "make", str(settings)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+def test_a_dump_is_kept_when_it_is_whole(tmp_path: Path, to: Path) -> None:
+    done = run(tmp_path, to, "echo 'create table'; echo '-- Dump completed on 2026-11-23'")
+    assert done.returncode == 0, done.stderr
+    (made,) = to.glob("*.gz")
+    text = subprocess.run(["zcat", made], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert text[0].startswith("-- gpupool: cluster c, slurm 24.11.5, ")
+    assert text[1:] == ["create table", "-- Dump completed on 2026-11-23"]
+
+
+@pytest.mark.parametrize(
+    ("dump", "why"),
+    [
+        ("echo 'create table'", "its output ends too early"),
+        ('echo "Got error: 2002: Can\'t connect" >&2; exit 2', "Got error: 2002: Can't connect"),
+        ("echo '-- Dump completed on 2026-11-23'; exit 3", "its output ends too early"),
+    ],
+)
+def test_a_dump_that_fails_is_said_and_no_backup(tmp_path: Path, to: Path, dump: str, why: str) -> None:
+    done = run(tmp_path, to, dump)
+    assert done.returncode == 1
+    assert f"database: no backup: mariadb-dump: {why}" in done.stderr
+    assert list(to.iterdir()) == []

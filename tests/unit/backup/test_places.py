@@ -1,0 +1,88 @@
+"""Backups in a folder: whole or not there, never so many that the disk is full, and found broken when they are."""
+
+import gzip
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from gpupool.programs.backup import places
+from gpupool.programs.backup.places import Failed, Writing, backups, keep
+
+NIGHT = 1_795_400_000
+
+
+def written(folder: Path, night: int = 0, text: bytes = b"create table\n" * 9999) -> places.Backup:
+    with Writing(folder, "database", NIGHT + night, 0) as file:
+        file.write(text)
+        return file.finish()
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_backup_is_compressed_private_summed_up_and_good(tmp_path: Path) -> None:
+    made = written(tmp_path)
+    assert gzip.decompress(made.path.read_bytes()) == b"create table\n" * 9999
+    assert (made.made, made.size, made.is_good()) == (NIGHT, made.path.stat().st_size, True)
+    assert {oct(path.stat().st_mode & 0o777) for path in tmp_path.iterdir()} == {"0o600"}
+    assert backups(tmp_path, "database") == [made]
+    assert backups(tmp_path, "state") == []
+
+
+def test_one_that_was_changed_or_cut_off_is_not_good(tmp_path: Path) -> None:
+    made = written(tmp_path)
+    content = made.path.read_bytes()
+    for other in (content[:-1], content[:40] + b"x" + content[41:], b""):
+        made.path.write_bytes(other)
+        assert not backups(tmp_path, "database")[0].is_good()
+
+
+def test_what_fails_on_the_way_leaves_nothing_and_the_old_ones(tmp_path: Path) -> None:
+    old = written(tmp_path)
+    before = names(tmp_path)
+    with suppress(KeyboardInterrupt), Writing(tmp_path, "database", NIGHT + 1, 0) as file:
+        file.write(b"half")
+        raise KeyboardInterrupt
+    assert names(tmp_path) == before
+    assert backups(tmp_path, "database") == [old]
+
+
+def test_what_a_killed_run_left_is_no_backup_and_goes_with_the_next(tmp_path: Path) -> None:
+    (tmp_path / ".database-20261101T023000Z.sql.gz.part").write_bytes(b"half")
+    (tmp_path / "database-20261101T023000Z.sql.gz.sha256").write_text("killed before the file had its name\n")
+    (tmp_path / "database-20261102T023000Z.sql.gz").write_bytes(b"killed while it was removed")
+    (tmp_path / "an-admins-own.sql.gz").write_bytes(b"")
+    assert backups(tmp_path, "database") == []
+    made = written(tmp_path)
+    sums = f"{made.path.name}.sha256"
+    assert names(tmp_path) == ["an-admins-own.sql.gz", "database-20261102T023000Z.sql.gz", made.path.name, sums]
+
+
+def test_the_newest_stay(tmp_path: Path) -> None:
+    made = [written(tmp_path, night) for night in (3, 1, 2)]
+    assert keep(tmp_path, "database", 2) == [made[1].path.name]
+    assert backups(tmp_path, "database") == [made[0], made[2]]
+    assert len(names(tmp_path)) == 4
+
+
+def test_a_disk_without_room_is_left_as_it_is(tmp_path: Path) -> None:
+    found = os.statvfs(tmp_path)
+    with pytest.raises(Failed, match=r"MiB free, and .* MiB are needed: make room there"):
+        Writing(tmp_path, "database", NIGHT, found.f_bavail * found.f_frsize)
+    assert names(tmp_path) == []
+
+
+def test_a_disk_that_becomes_full_meanwhile_is_not_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Writing(tmp_path, "database", NIGHT, 0) as file:
+        monkeypatch.setattr(places, "RESERVE", 1 << 60)
+        with pytest.raises(Failed, match="has become full"):
+            file.write(os.urandom(20 << 20))
+    assert names(tmp_path) == []
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(Failed, match=f"{tmp_path}/none is not there"):
+        Writing(tmp_path / "none", "state", NIGHT, 0)

@@ -1,0 +1,35 @@
+"""GPUs in hardware against those of the inventory, by their device files."""
+
+from dataclasses import replace
+
+import pytest
+from inventories import SMALL
+
+from gpupool.cluster.load import load
+from gpupool.drift.ask import _hardware
+from gpupool.drift.difference import Difference
+
+NODE = load(SMALL).nodes["gpu-1"]
+ALL = [f"/dev/nvidia{number}" for number in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("there", "live"),
+    [
+        (ALL, []),
+        (ALL[:-1], ["without /dev/nvidia7"]),
+        ([*ALL, "/dev/nvidia8"], ["/dev/nvidia8 beside them"]),
+        ([], [f"without {', '.join(ALL)}"]),
+    ],
+)
+def test_gpus_are_counted_by_their_device_files(there: list[str], live: list[str]) -> None:
+    assert [it.live for it in _hardware(NODE, [], there)] == live
+
+
+def test_what_the_plan_says_of_stand_ins_is_said_once() -> None:
+    known = [Difference("gpu-1", "hardware", "/dev/nvidia7", "", "", "", "")]
+    assert _hardware(NODE, known, ALL[:-1]) == []
+
+
+def test_a_node_without_devices_has_no_row() -> None:
+    assert _hardware(replace(NODE, devices=()), [], ALL) == []

@@ -1,0 +1,92 @@
+"""What a machine is: the hardware that fits, a new one, or a refusal in words."""
+
+from dataclasses import replace
+
+import pytest
+from inventories import SMALL
+
+from gpupool.cluster.load import examine
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.schema import Inventory
+from gpupool.cluster.schema.machines import GpuType, Hardware
+from gpupool.facts.hardware import Machine
+from gpupool.joining import compare
+from gpupool.joining.decide import Choice, Wish, choose
+
+A40 = "NVIDIA A40"
+# a box of the small inventory: 64 CPUs, 512G, 8 slots
+BOX = Machine(
+    arch="x86_64",
+    product="PowerEdge R750xa",
+    cpus=64,
+    sockets=2,
+    cores=16,
+    threads=2,
+    memory=515574,
+    tmp=448605,
+    disks=(("sda", 480_103_981_056),),
+    gpus=(A40,) * 8,
+    unseen=(),
+    files=(),
+)
+
+
+@pytest.fixture(scope="module")
+def small() -> tuple[Inventory, Cluster]:
+    loaded = examine(SMALL)
+    assert loaded.site
+    assert loaded.cluster
+    return loaded.site.inventory, loaded.cluster
+
+
+def chosen(small: tuple[Inventory, Cluster], wish: Wish | None = None, **other: object) -> Choice:
+    return choose(replace(BOX, **other), wish or Wish(), *small)  # type: ignore[arg-type]
+
+
+def test_the_hardware_that_fits_is_found_and_its_gpus_are_those_of_its_siblings(
+    small: tuple[Inventory, Cluster],
+) -> None:
+    assert chosen(small) == Choice("box", None, {"a40": 8}, [])
+
+
+@pytest.mark.parametrize(
+    ("wish", "other", "why"),
+    [
+        (Wish(), {"gpus": (A40,) * 7}, "1 of 8 a40 missing (as gpu-[1-2] has; --gpus says otherwise)"),
+        (Wish(), {"gpus": ("",) * 7}, "7 GPUs, but 8 a40 declared (as gpu-[1-2] has; --gpus says otherwise)"),
+        (Wish(gpus={"a40": 7}), {}, "8 a40, but 7 declared"),
+        (Wish(gpus={"h100": 8}), {}, "there is no GPU type h100 in the inventory (add it to gpu_types)"),
+        (Wish(), {"unseen": ("0000:17:00.0",)}, "the driver does not see the GPU at 0000:17:00.0 (as gpu-[1-2] has"),
+        (Wish(hardware="box"), {"cpus": 32}, "it is not box: 32 CPUs, not 64"),
+        (Wish(hardware="box"), {"memory": 400_000}, "it is not box: memory of 400000M, and Slurm"),
+        (Wish(hardware="box"), {"memory": 1_000_000}, "it is not box: memory of 1000000M, not 512G"),
+        (Wish(hardware="box"), {"gpus": (A40,) * 9}, "it is not box: 9 GPUs, and 8 slots"),
+        (Wish(), {"cpus": 32, "gpus": ("NVIDIA H100 PCIe",)}, "the GPU NVIDIA H100 PCIe is of no type"),
+        (Wish(), {"cpus": 32, "gpus": ("", "")}, "2 GPUs have no name before their driver is installed"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_words(
+    small: tuple[Inventory, Cluster], wish: Wish, other: dict[str, object], why: str
+) -> None:
+    wrong = chosen(small, wish, **other).wrong
+    assert len(wrong) == 1
+    assert wrong[0].startswith(why)
+
+
+def test_a_machine_that_is_of_no_hardware_gets_one_of_its_own(small: tuple[Inventory, Cluster]) -> None:
+    other = replace(BOX, cpus=32, sockets=1, gpus=(A40,) * 2)
+    choice = choose(other, Wish(), *small)
+    assert choice == Choice(
+        "poweredge-r750xa",
+        {"cpus": 32, "sockets": 1, "cores": 16, "threads": 2, "real_memory": "515000M", "gpu_slots": 2},
+        {"a40": 2},
+        [],
+    )
+    assert compare.fitting(other, {"it": Hardware(**choice.new or {})}, "3%") == ["it"]
+    assert chosen(small, Wish(hardware="mine"), cpus=32).hardware == "mine"
+    assert compare.new_name(BOX, ["poweredge-r750xa"]) == "poweredge-r750xa-2"
+
+
+def test_slices_and_gpus_of_other_vendors_are_left_to_the_acceptance() -> None:
+    types = {"mi210": GpuType(models=("MI210",), vendor="amd")}
+    assert list(compare.wrong_gpus(replace(BOX, gpus=()), {"mi210": 4}, types)) == []

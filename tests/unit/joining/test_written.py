@@ -1,0 +1,101 @@
+"""The inventory as it would be: several nodes are one entry, totals are counted, nothing else changes its meaning."""
+
+from pathlib import Path
+
+import pytest
+from inventories import SMALL, copied
+
+from gpupool.cluster.complaints import BadInventoryError
+from gpupool.cluster.edit import files
+from gpupool.errors import GpupoolError
+from gpupool.joining import written
+from gpupool.joining.decide import Choice
+from gpupool.joining.reach import concerned, later
+
+TOTALS = ("network: 10.90.0.0/16}", "network: 10.90.0.0/16, totals: {gpus: 16, cpus: 128}}")
+NEW = {"gpu-3": "10.90.2.3", "gpu-4": "10.90.2.4"}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    return copied(SMALL, tmp_path / "site", TOTALS)
+
+
+def text(site: Path) -> str:
+    return "".join(file.read_text() for file in sorted(site.glob("*.yml")))
+
+
+def test_nodes_that_are_alike_share_an_entry_and_leave_no_trace(site: Path) -> None:
+    before = text(site)
+    made = written.joined(site, NEW, dict.fromkeys(NEW, Choice("box", None, {"a40": 8})))
+    assert text(site) == before
+    made.write()
+    entry = '- {name: "gpu-[3-4]", address: "10.90.2.[3-4]", roles: [compute], hardware: box, gpus: {a40: 8}}'
+    assert entry in text(site)
+    assert "totals: {gpus: 32, cpus: 256}" in text(site)
+    written.left(site, list(NEW)).write()
+    assert text(site) == before
+
+
+def test_a_new_hardware_is_written_beside_the_others(site: Path) -> None:
+    made = written.joined(site, {"new": "10.90.2.9"}, {"new": Choice("own", {"cpus": 4, "real_memory": "16000M"}, {})})
+    assert written.cluster_of(made).nodes["new"].memory == 16000
+
+
+def test_another_gpu_in_one_node_of_a_range_takes_it_out_of_the_range(site: Path) -> None:
+    made = written.renewed(site, {"gpu-2": "10.90.2.2"}, {"gpu-2": Choice("box", None, {"a40": 8})})
+    assert not made.changed
+    tall = {"cpus": 128, "real_memory": "515000M", "gpu_slots": 8, "cpus_kept_per_gpu": 6}
+    made = written.renewed(site, {"gpu-2": "10.90.2.2"}, {"gpu-2": Choice("tall", tall, {"a40": 8})})
+    assert {name: node.cpus for name, node in written.cluster_of(made).nodes.items() if node.gpus} == {
+        "gpu-1": 64,
+        "gpu-2": 128,
+    }
+
+
+def test_a_lab_that_would_own_more_than_there_is_keeps_a_node_from_leaving(site: Path) -> None:
+    with pytest.raises(BadInventoryError, match="GPUs"):
+        written.left(site, ["gpu-1"])
+
+
+def test_a_command_that_was_killed_while_it_wrote_is_finished_by_the_next(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nodes = site / "nodes.yml"
+    whole = next(site.glob("*.yml"))
+    parts = whole.read_text().partition("gpu_types:")
+    whole.write_text(parts[0])
+    nodes.write_text(parts[1] + parts[2])
+    made = written.joined(site, NEW, dict.fromkeys(NEW, Choice("box", None, {"a40": 8})))
+    assert len(made.changed) == 2
+    put = files._put
+
+    def killed(file: Path, text: str, mode: int | None = None) -> None:
+        if file == list(made.changed)[-1]:
+            raise KeyboardInterrupt
+        put(file, text, mode)
+
+    monkeypatch.setattr(files, "_put", killed)
+    with pytest.raises(KeyboardInterrupt):
+        made.write()
+    monkeypatch.undo()
+    with pytest.raises(BadInventoryError):
+        written.addresses_of(site)
+    files.finish(site)
+    assert {*NEW} <= {*written.addresses_of(site)}
+    assert sorted(it.suffix for it in site.iterdir()) == [".yml"] * len(list(site.glob("*.yml")))
+
+
+def test_a_file_that_was_changed_meanwhile_is_not_overwritten(site: Path) -> None:
+    made = written.joined(site, NEW, dict.fromkeys(NEW, Choice("box", None, {"a40": 8})))
+    file = next(iter(made.changed))
+    file.write_text(file.read_text() + "# mine\n")
+    with pytest.raises(GpupoolError, match="was changed meanwhile"):
+        made.write()
+
+
+def test_only_the_controllers_hear_of_a_new_node_and_servers_that_export_to_addresses(site: Path) -> None:
+    before = written.cluster_of(files.draft(site))
+    after = written.cluster_of(written.joined(site, NEW, dict.fromkeys(NEW, Choice("box", None, {"a40": 8}))))
+    assert concerned(before, after) == ("ctl",)
+    assert later(before, after, {"ctl", *NEW}) == {"/etc/hosts": 2}

@@ -1,0 +1,17 @@
+"""What tests run as the command line, forked, does as the command line does."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import forked
+import pytest
+
+
+def test_it_says_and_returns_what_a_start_of_its_own_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    for words in (["check", "nowhere"], ["schema"]):
+        command = [sys.executable, "-m", "gpupool", *words]
+        alone = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+        done = forked.command(words, tmp_path)
+        assert (done.returncode, done.stdout, done.stderr) == (alone.returncode, alone.stdout, alone.stderr)

@@ -1,0 +1,68 @@
+"""What Slurm shows of its settings can be said in an inventory, or docs/roles/slurm.md says why not."""
+
+import re
+from pathlib import Path
+
+from gpupool.slurm_keys.tables import keys, own
+
+HERE = Path(__file__).parent
+PAGE = HERE.parents[2] / "docs/roles/slurm.md"
+TABLES = {
+    "scontrol show config": "slurm_conf",
+    "scontrol show partition": "partition",
+    "scontrol show node": "node",
+    "sacctmgr show qos": "qos",
+}
+LEAST = 0.95
+
+
+def shown() -> list[tuple[str, str, str]]:
+    """Return each key with its command and what the table of that command calls it."""
+    lines = (HERE / "shown-24.11.tsv").read_text().splitlines()
+    rows = [line.split("\t") for line in lines if not line.startswith("#")][1:]
+    return [(command, key, (name or key).lower()) for command, key, name in rows]
+
+
+def can_be_said(command: str, name: str) -> bool:
+    """Return whether a word of the inventory says a key, or `parameters` take it."""
+    table = TABLES[command]
+    whole = [it for it in own(table).get(name, ()) if not it.option]
+    known = name in keys(table) and keys(table)[name].known_in("24.11")
+    return any(it.word for it in whole) or (known and all(it.when for it in whole))
+
+
+def reasons() -> dict[tuple[str, str], str]:
+    """Return the reasons of the page, by command and key."""
+    section = PAGE.read_text().split("### What cannot be said\n")[1].split("\n#")[0]
+    found: dict[tuple[str, str], str] = {}
+    commands: list[str] = []
+    for line in section.splitlines():
+        if not line.startswith("| ") or line.startswith("| shown by"):
+            continue
+        by, those, why = (cell.strip() for cell in line.strip("|").split("|"))
+        commands = re.findall(r"`([^`]+)`", by) or commands
+        for command in commands:
+            found |= {(f"scontrol {command}", key): why for key in re.findall(r"`([^`]+)`", those)}
+    return found
+
+
+def test_nearly_every_key_can_be_said_or_has_a_reason() -> None:
+    rows, why = shown(), reasons()
+    said = [row for row in rows if can_be_said(row[0], row[2])]
+    explained = [row for row in rows if row not in said and why.get(row[:2])]
+    print(f"{len(rows)} keys: {len(said)} can be said, {len(explained)} have a reason")
+    assert (len(said) + len(explained)) / len(rows) >= LEAST
+
+
+def test_the_page_lists_exactly_what_cannot_be_said() -> None:
+    cannot = {(command, key) for command, key, name in shown() if not can_be_said(command, name)}
+    assert set(reasons()) == cannot
+    assert f"Of the {len(shown())} keys" in PAGE.read_text()
+
+
+def test_the_page_has_the_reasons_that_check_gives() -> None:
+    page = reasons()
+    for command, key, name in shown():
+        for it in own(TABLES[command]).get(name, ()):
+            if (command, key) in page and not it.option and not it.when:
+                assert page[command, key] == it.why

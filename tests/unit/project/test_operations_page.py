@@ -1,0 +1,49 @@
+"""The ten tasks of docs/operations.md: their commands make sense, and the tests that each names run them."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from gpupool.cli.app import app
+
+DOCS = Path(__file__).parents[3] / "docs"
+TASKS = dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n)+)", (DOCS / "operations.md").read_text(), flags=re.MULTILINE))
+#: What a test's helper does where it does not name the command itself.
+HELPERS = {"plan": ".plan(", "apply": ".apply(", "rehearse": "tried("}
+#: Read from the inventory alone, by a hundred tests of their own.
+EVERYWHERE = {"check"}
+
+
+def commands(task: str) -> list[list[str]]:
+    lines = re.findall(r"^    \$ gpupool (.+?)(?:  +#.*)?$", TASKS[task], flags=re.MULTILINE)
+    return [shlex.split(line) for line in lines]
+
+
+def test_there_are_ten_tasks() -> None:
+    assert len(TASKS) == 10
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_commands_of_a_task_make_sense(task: str) -> None:
+    assert commands(task)
+    for words in commands(task):
+        command = get_command(app)
+        while isinstance(command, TyperGroup):
+            command, words = command.commands[words[0]], words[1:]
+        command.make_context("gpupool", list(words), resilient_parsing=False)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_tests_that_a_task_names_run_its_commands(task: str) -> None:
+    links = re.findall(r"\(\.\./(tests/[^)]+)\)", TASKS[task].partition("Run by")[2])
+    named = [DOCS.parent / link for link in links]
+    assert named
+    files = [file for path in named for file in ([path] if path.is_file() else path.rglob("*.py"))]
+    text = "\n".join(file.read_text() for file in files)
+    for words in commands(task):
+        if words[0] not in EVERYWHERE:
+            assert f'"{words[0]}"' in text or HELPERS.get(words[0], "nowhere") in text, f"no test named runs {words}"

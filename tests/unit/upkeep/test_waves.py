@@ -1,0 +1,93 @@
+"""Never more nodes at once than allowed, never more of a lab's than allowed, whatever fails and in which order."""
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+from inventories import SMALL, changed
+
+from gpupool.cluster.load import load
+from gpupool.upkeep.shares import Share, losses, shares_of, worst
+from gpupool.upkeep.waves import Bounds, next_nodes, too_much
+
+NAMES = [f"n{number}" for number in range(8)]
+
+
+@st.composite
+def pools(draw: st.DrawFn) -> tuple[Share, ...]:
+    """Labs that own GPUs of some nodes, no more of them than there are, and some that own whole nodes."""
+    size = {name: draw(st.integers(1, 8)) for name in NAMES}
+    shares = []
+    for number in range(draw(st.integers(1, 4))):
+        at = {name: size[name] for name in draw(st.sets(st.sampled_from(NAMES), min_size=1))}
+        if draw(st.booleans()):
+            shares.append(Share(f"lab{number}", sum(at.values()), at, whole=True))
+        else:
+            shares.append(Share(f"lab{number}", draw(st.integers(0, sum(at.values()))), at))
+    return tuple(shares)
+
+
+@given(pools(), st.integers(1, 4), st.one_of(st.none(), st.integers(0, 16)), st.sets(st.sampled_from(NAMES)), st.data())
+def test_no_more_than_allowed_are_ever_out(
+    shares: tuple[Share, ...], at_most: int, per_lab: int | None, down: set[str], data: st.DataObject
+) -> None:
+    bounds = Bounds(at_most, per_lab)
+    waiting = [name for name in NAMES if name not in down]
+    possible = worst(shares, waiting, at_most, down)
+    working: list[str] = []
+    while True:
+        begun = next_nodes(waiting, working, down, bounds, shares)
+        waiting = [name for name in waiting if name not in begun]
+        working += begun
+        lost = losses(shares, {*working, *down})
+        assert len(working) <= at_most
+        assert all(lost[name] <= possible[name] for name in lost)
+        if per_lab is not None and begun:
+            assert all(count <= per_lab for count in lost.values())
+        if not working:
+            break
+        # one is done, or fails: then it stays out, and in its place
+        working.remove(data.draw(st.sampled_from(working)))
+    for name in waiting:
+        assert too_much(bounds, shares, {*down, name}), "what is left alone costs a lab too much by itself"
+
+
+@given(pools(), st.sets(st.sampled_from(NAMES)), st.sets(st.sampled_from(NAMES)))
+def test_more_nodes_out_never_cost_a_lab_less(shares: tuple[Share, ...], some: set[str], others: set[str]) -> None:
+    fewer, more = losses(shares, some), losses(shares, some | others)
+    owned = {it.account: it.owned for it in shares}
+    assert all(0 <= fewer[name] <= more[name] <= owned[name] for name in fewer)
+
+
+def test_failed_nodes_keep_their_places() -> None:
+    assert next_nodes(["c", "d"], {"a", "b"}, (), Bounds(2), ()) == ()
+    assert next_nodes(["c", "d"], {"a"}, (), Bounds(2), ()) == ("c",)
+
+
+def test_a_lab_that_owns_all_gpus_of_a_pool_lacks_those_of_a_node_that_is_out() -> None:
+    cluster = load(SMALL)
+    shares = shares_of(cluster)
+    assert [(it.account, it.owned, dict(it.at)) for it in shares] == [
+        ("red", 10, {"gpu-1": 8, "gpu-2": 8}),
+        ("blue", 6, {"gpu-1": 8, "gpu-2": 8}),
+    ]
+    assert losses(shares, ["gpu-1"]) == {"red": 8, "blue": 6}
+    assert losses(shares, ()) == {"red": 0, "blue": 0}
+
+
+def test_spare_gpus_go_out_before_a_labs_own(tmp_path: Path) -> None:
+    cluster = changed(SMALL, tmp_path / "spare", ("contributed_gpus: 10}", "contributed_gpus: 2}"))
+    assert losses(shares_of(cluster), ["gpu-1"]) == {"red": 0, "blue": 0}
+
+
+def test_a_lab_that_owns_nodes_lacks_only_its_own(tmp_path: Path) -> None:
+    cluster = changed(
+        SMALL,
+        tmp_path / "nodes",
+        ("contributed_gpus: 10}", 'owns: "gpu-1"}'),
+        ('nodes: "@compute"\n    max_time: 2d', 'nodes: "gpu-2"\n    max_time: 2d\n    allow_accounts: [blue]'),
+        ('nodes: "@compute"\n    max_time: 4h', 'nodes: "gpu-1"\n    max_time: 4h'),
+    )
+    shares = shares_of(cluster)
+    assert losses(shares, ["gpu-1"]) == {"red": 8, "blue": 0}
+    assert losses(shares, ["gpu-2"]) == {"red": 0, "blue": 6}
