@@ -27,6 +27,8 @@ NETWORK = f"10.{166 + int(WORKER) % 2}.0.0/16"
 _CONNECTIONS = tempfile.TemporaryDirectory(prefix="ssh-")
 _STAYS = {"root": 300}  # seconds that a connection stays when nobody uses it
 _OTHERS_STAY = 5  # so do those of other users, whose sessions end with it
+#: States that no job leaves by itself. Those of a job that Slurm puts back into the queue are not among them.
+ENDED = ("COMPLETED", "CANCELLED", "TIMEOUT")
 
 
 def gpupool(*words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -123,10 +125,11 @@ class Testbed:
         return dict(word.split("=", 1) for word in text.split() if "=" in word)
 
     def wait_for(self, number: str, state: str, reason: str = "") -> dict[str, str]:
-        """Wait until a job is in a state (and waits for a reason)."""
+        """Wait until a job is in a state (and waits for a reason); not for what a job that has ended never comes to."""
 
         def there() -> dict[str, str] | None:
             job = self.job(number)
+            assert job["JobState"] == state or job["JobState"] not in ENDED, f"job {number} has ended: {job}"
             return job if job["JobState"] == state and reason in job["Reason"] else None
 
         found: dict[str, str] = until(there, f"job {number} is {state} {reason}", lambda: str(self.job(number)))

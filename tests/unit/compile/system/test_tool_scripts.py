@@ -151,8 +151,9 @@ def test_the_job_that_vscode_gets(launch: Path, tmp_path: Path) -> None:
     assert sorted(it.name for it in key.parent.iterdir()) == ["authorized_keys", "gpupool-vscode"]
 
 
-def test_the_connection_is_piped_to_the_job_and_ends_it(launch: Path, tmp_path: Path) -> None:
-    """srun stands for the step: it listens where sshd would, and answers in capitals."""
+@pytest.mark.parametrize("salloc", ["lives", "is killed"])
+def test_the_connection_is_piped_to_the_job_and_ends_it(launch: Path, tmp_path: Path, salloc: str) -> None:
+    """srun stands for the step: it listens where sshd would, and answers in capitals. A shell stands for salloc."""
     server = (
         "import re, socket, sys; port = int(re.search(r'serve ([0-9]+)', sys.argv[-1].split('}')[-1])[1])\n"
         "with socket.create_server(('127.0.0.1', port)) as s:\n"
@@ -167,15 +168,22 @@ def test_the_connection_is_piped_to_the_job_and_ends_it(launch: Path, tmp_path: 
         "SLURM_JOB_ID": str(os.getpid()),
         "SLURM_JOB_NODELIST": "127.0.0.1",
     }
-    command = [str(launch), "--connect"]
+    command = ["sh", "-c", 'exec 3<&0; "$0" --connect <&3 & wait', str(launch)]
     with subprocess.Popen(command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin
         assert process.stdout
         process.stdin.write(b"hello\0")
         process.stdin.flush()
         assert process.stdout.read(6) == b"HELLO\0"
+        if salloc == "is killed":
+            process.kill()
+            process.wait()
         process.stdin.close()
-    assert (tmp_path / "cancelled").read_text().split() == ["--quiet", str(os.getpid())]
+        process.stdout.read()  # until the connection's processes have ended
+    if salloc == "lives":  # it gives the job back itself, which so ends as COMPLETED
+        assert not (tmp_path / "cancelled").exists()
+    else:
+        assert (tmp_path / "cancelled").read_text().split() == ["--quiet", str(os.getpid())]
 
 
 @pytest.mark.parametrize(
