@@ -41,7 +41,8 @@ def _twin(version: Version) -> None:
 
 
 def _machines() -> None:
-    vm_image.ensure(SUITE, [frozenset()], tell)
+    # what disks are made of: whoever has machines makes those with its nodes' packages
+    image.ensure(SUITE, [frozenset()], tell, vm_image.MACHINES)
 
 
 def _nodes() -> None:

@@ -13,18 +13,16 @@ import pytest
 
 from gpupool.testbed import state
 from tests.testbed.cluster import gpupool, hang_up
-from tests.vm.cluster import INVENTORY, Changed, Stores, remember, up
+from tests.vm.cluster import INVENTORY, Changed, Stores, up
 
 
 @pytest.fixture(scope="session")
 def stores() -> Iterator[Stores]:
     """The cluster, deployed."""
-    yield (there := up())
+    yield up()
     hang_up()
     if not os.environ.get("GPUPOOL_TEST_KEEP"):
         gpupool("testbed", "down", INVENTORY)
-    if there.from_bare:
-        remember()
 
 
 @pytest.fixture
