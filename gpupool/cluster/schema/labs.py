@@ -53,6 +53,9 @@ class Limits(Entry):
     group: Amounts = Field(default_factory=Amounts, description="All jobs together.")
     group_minutes: Amounts = Field(default_factory=Amounts, description="All jobs together, in resource minutes.")
     per_user: Amounts = Field(default_factory=Amounts, description="All jobs of one user together.")
+    per_user_minutes: Amounts = Field(
+        default_factory=Amounts, description="All jobs of one user together, in resource minutes; on accounts."
+    )
     per_job: Amounts = Field(default_factory=Amounts)
     per_job_least: Amounts = Field(
         default_factory=Amounts, description="What each job must request at least; on QoS and partitions."
