@@ -98,7 +98,7 @@ def ensure_typed_limits_hold(site: Site) -> Iterator[Complaint]:
 
 def ensure_limits_can_bind(site: Site) -> Iterator[Complaint]:
     """A limit above all there is, or on a budget that nothing is charged to, limits nothing."""
-    charged = any(partition.billing for _, partition in site.partitions())
+    charged = any(partition.billing.said for _, partition in site.partitions())
     for path, kind, amounts, nodes in _amounts(site):
         if amounts.billing is not None and not charged:
             message = "no partition sets billing, so Slurm would bill CPUs only"
@@ -122,8 +122,25 @@ def ensure_gpus_that_cost_are_there(site: Site) -> Iterator[Complaint]:
     if any(entry.gpus for entry in site.inventory.nodes if "compute" in entry.roles):
         return
     for path, partition in site.partitions():
-        if "gpu" in partition.billing:
+        if partition.billing.gpu is not None:
             yield Complaint((*path, "billing", "gpu"), "no compute node has a GPU", "remove it")
+
+
+def ensure_each_gpu_has_one_price(site: Site) -> Iterator[Complaint]:
+    """GPUs cost the same, or each its type's price; Slurm adds the two up, and knows only types that are there."""
+    have = {gpu for entry in site.inventory.nodes if "compute" in entry.roles for gpu in entry.gpus}
+    for path, partition in site.partitions():
+        prices, here = partition.billing.gpus, (*path, "billing", "gpus")
+        if prices and partition.billing.gpu is not None:
+            yield Complaint(here, "beside `gpu` every GPU would be charged twice", "keep one of the two")
+        for gpu in prices:
+            if gpu not in have:
+                yield Complaint((*here, gpu), f"no compute node has a GPU of type {gpu}", "remove it")
+        nodes = (site.node_table.by_name.get(name) for name in site.nodes_of(partition.nodes) if prices)
+        types = {gpu for node in nodes if node for gpu, count in node.entry.gpus.items() if count}
+        if free := sorted(types - prices.keys()) if prices else []:
+            message = f"{' and '.join(free)} of this partition would cost nothing"
+            yield Complaint(here, message, f"add {free[0]}: 0 if that is intended", "warning")
 
 
 def ensure_fair_shares_count_gpus(site: Site) -> Iterator[Complaint]:
@@ -131,7 +148,7 @@ def ensure_fair_shares_count_gpus(site: Site) -> Iterator[Complaint]:
     if site.inventory.scheduler.fairshare == "none":
         return
     for path, partition in site.partitions():
-        if site.gpus_of(frozenset({partition.nodes})) and "gpu" not in partition.billing:
+        if site.gpus_of(frozenset({partition.nodes})) and partition.billing.gpu is None and not partition.billing.gpus:
             message = (
                 "the partition has GPUs, but a job's use of them does not count for fair shares: Slurm counts CPUs"
             )

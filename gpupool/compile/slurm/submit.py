@@ -115,6 +115,7 @@ def _data(cluster: Cluster) -> dict[str, Any]:
         "step_down": step_down(cluster),
         "without_gpus": {name: True for name, it in cluster.partitions.items() if not _gpus(cluster, it)},
         "prices": prices(cluster),
+        "typed_prices": any(it.billing.gpus for it in cluster.partitions.values()),
         "budgets_file": FILE,
         "too_old": TOO_OLD,
         "billing_unit": scheduler.billing_unit,
