@@ -8,7 +8,7 @@ from typing import Literal
 
 from gpupool.cluster.gpu_devices import Device, minors
 from gpupool.cluster.schema.directory import Directory
-from gpupool.cluster.schema.labs import Grant, Limits, Qos
+from gpupool.cluster.schema.labs import Grant, Limits, Prices, Qos
 from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType, Hardware
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
 from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Timer, Tool
@@ -164,7 +164,7 @@ class Partition:
     allow_qos: tuple[str, ...]
     limits: Limits
     lift_per_user: bool
-    billing: Mapping[Literal["cpu", "gpu", "mem"], float]
+    billing: Prices
     assigned: bool
     parameters: Mapping[str, str] = field(default_factory=dict)
     without_gpu: str | None = None

@@ -25,13 +25,15 @@ def ensure_budgets_are_charged(site: Site) -> Iterator[Complaint]:
         if partition.max_time is None:
             message = "a job without an end has no price, so it could never start with a budget"
             yield Complaint((*path, "max_time"), message, "set max_time")
-        if not partition.billing:
+        if not partition.billing.said:
             message = f"partition {partition.name} has no price, so Slurm charges 1 for an hour of a CPU"
             yield Complaint((*path, "billing"), message, "set billing", "warning")
-        if 0 < partition.billing.get("gpu", 0) < 1:
-            message = "a job of one GPU costs nothing: Slurm charges whole units"
-            hint = "multiply all prices, and the budgets with them"
-            yield Complaint((*path, "billing", "gpu"), message, hint, "warning")
+        typed = ((("gpus", gpu), price) for gpu, price in partition.billing.gpus.items())
+        for key, price in ((("gpu",), partition.billing.gpu), *typed):
+            if price is not None and 0 < price < 1:
+                message = "a job of one GPU costs nothing: Slurm charges whole units"
+                hint = "multiply all prices, and the budgets with them"
+                yield Complaint((*path, "billing", *key), message, hint, "warning")
 
 
 def ensure_budgets_have_an_effect(site: Site) -> Iterator[Complaint]:

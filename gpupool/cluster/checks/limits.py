@@ -11,6 +11,7 @@ from gpupool.cluster.units import format_size
 _NOWHERE = {
     "group_minutes": ("jobs", "submitted", "wall"),
     "per_user": ("wall",),
+    "per_user_minutes": ("jobs", "submitted", "wall"),
     "per_job": ("jobs", "submitted"),
 }
 
@@ -50,6 +51,23 @@ def ensure_slurm_has_the_limits(site: Site) -> Iterator[Complaint]:
             yield Complaint(path, "duplicates max_wall", "keep one")
 
 
+def ensure_minutes_of_a_user_are_an_accounts(site: Site) -> Iterator[Complaint]:
+    """What a user has used is counted in each account, and is not more than all users of it may use."""
+    for path, kind, _, _ in _amounts(site):
+        if kind == "per_user_minutes" and path[0] != "accounts":
+            where = "a QoS" if path[0] == "qos" else "a partition"
+            message = f"Slurm counts no minutes of a user in {where}"
+            hint = "set it on accounts; parameters: {MaxTRESRunMinsPU: …} of a QoS limits those of running jobs"
+            yield Complaint(path, message, hint)
+    for index, account in enumerate(site.inventory.accounts):
+        whole, path = account.limits.group_minutes, ("accounts", index, "limits", "per_user_minutes")
+        most = {**dict(whole), **({"billing": account.budget * 60} if account.budget is not None else {})}
+        for key, each in account.limits.per_user_minutes:
+            if isinstance(each, int) and isinstance(given := most[key], int) and each > given:
+                message = f"is {each}, but the account has {given} for all its users: this limit has no effect"
+                yield Complaint((*path, key), message, severity="warning")
+
+
 def ensure_submitted_jobs_may_run(site: Site) -> Iterator[Complaint]:
     """No more jobs run than are submitted, and the cluster's own limit on submitted jobs is above the others."""
     most = site.inventory.scheduler.max_submitted_jobs
@@ -80,12 +98,12 @@ def ensure_typed_limits_hold(site: Site) -> Iterator[Complaint]:
 
 def ensure_limits_can_bind(site: Site) -> Iterator[Complaint]:
     """A limit above all there is, or on a budget that nothing is charged to, limits nothing."""
-    charged = any(partition.billing for _, partition in site.partitions())
+    charged = any(partition.billing.said for _, partition in site.partitions())
     for path, kind, amounts, nodes in _amounts(site):
         if amounts.billing is not None and not charged:
             message = "no partition sets billing, so Slurm would bill CPUs only"
             yield Complaint((*path, "billing"), message, "set billing in the partitions", "warning")
-        if kind in ("group_minutes", "per_job_least"):
+        if kind in ("group_minutes", "per_user_minutes", "per_job_least"):
             continue
         pool = site.pool(nodes)
         for key, total in pool.items():
@@ -104,8 +122,25 @@ def ensure_gpus_that_cost_are_there(site: Site) -> Iterator[Complaint]:
     if any(entry.gpus for entry in site.inventory.nodes if "compute" in entry.roles):
         return
     for path, partition in site.partitions():
-        if "gpu" in partition.billing:
+        if partition.billing.gpu is not None:
             yield Complaint((*path, "billing", "gpu"), "no compute node has a GPU", "remove it")
+
+
+def ensure_each_gpu_has_one_price(site: Site) -> Iterator[Complaint]:
+    """GPUs cost the same, or each its type's price; Slurm adds the two up, and knows only types that are there."""
+    have = {gpu for entry in site.inventory.nodes if "compute" in entry.roles for gpu in entry.gpus}
+    for path, partition in site.partitions():
+        prices, here = partition.billing.gpus, (*path, "billing", "gpus")
+        if prices and partition.billing.gpu is not None:
+            yield Complaint(here, "beside `gpu` every GPU would be charged twice", "keep one of the two")
+        for gpu in prices:
+            if gpu not in have:
+                yield Complaint((*here, gpu), f"no compute node has a GPU of type {gpu}", "remove it")
+        nodes = (site.node_table.by_name.get(name) for name in site.nodes_of(partition.nodes) if prices)
+        types = {gpu for node in nodes if node for gpu, count in node.entry.gpus.items() if count}
+        if free := sorted(types - prices.keys()) if prices else []:
+            message = f"{' and '.join(free)} of this partition would cost nothing"
+            yield Complaint(here, message, f"add {free[0]}: 0 if that is intended", "warning")
 
 
 def ensure_fair_shares_count_gpus(site: Site) -> Iterator[Complaint]:
@@ -113,7 +148,7 @@ def ensure_fair_shares_count_gpus(site: Site) -> Iterator[Complaint]:
     if site.inventory.scheduler.fairshare == "none":
         return
     for path, partition in site.partitions():
-        if site.gpus_of(frozenset({partition.nodes})) and "gpu" not in partition.billing:
+        if site.gpus_of(frozenset({partition.nodes})) and partition.billing.gpu is None and not partition.billing.gpus:
             message = (
                 "the partition has GPUs, but a job's use of them does not count for fair shares: Slurm counts CPUs"
             )
@@ -132,6 +167,7 @@ def ensure_caps_are_not_hidden(site: Site) -> Iterator[Complaint]:
             keys |= {key for key, value in getattr(account.limits, kind) if value}
         # on an account, they become group limits of each user's own association
         capped["group"] |= {key for key, value in account.limits.per_user if value}
+        capped["group_minutes"] |= {key for key, value in account.limits.per_user_minutes if value}
         capped["group_minutes"] |= {"billing"} if account.budget is not None else set()
     for path, limits, _ in _all_limits(site):
         if path[0] == "accounts":

@@ -41,6 +41,29 @@ def ensure_default_times_fit(site: Site) -> Iterator[Complaint]:
                 yield Complaint(here, message, "its jobs without --time will be refused here", "warning")
 
 
+def ensure_default_times_fit_limits_in_minutes(site: Site) -> Iterator[Complaint]:
+    """A job without --time gets no more than the minutes that its account has in all."""
+    for index, account in enumerate(site.inventory.accounts):
+        for kind in ("group_minutes", "per_user_minutes"):
+            for key, most in getattr(account.limits, kind):
+                if key not in ("gpu", "cpu", "nodes") or not most:
+                    continue
+                long = [(time, name) for name, time in _times(site, account.name, key) if time > most * 60]
+                if long:
+                    time, name = max(long)
+                    message = f"is {most}, but a job without --time gets {format_duration(time)} in partition {name}"
+                    hint = "it would be refused: raise the limit, or set default_time"
+                    yield Complaint(("accounts", index, "limits", kind, key), message, hint, "warning")
+
+
+def _times(site: Site, account: str, key: str) -> Iterator[tuple[str, int]]:
+    for _, partition in site.partitions():
+        time = default_time(partition, site.inventory.scheduler) or partition.max_time
+        has = key != "gpu" or site.gpus_of(frozenset({partition.nodes}))
+        if time and has and site.admits(partition, account):
+            yield partition.name, time
+
+
 def _walls(site: Site, partition: Partition) -> Iterator[tuple[str, int]]:
     name = partition.name
     if partition.max_time is not None:

@@ -47,12 +47,35 @@ class Amounts(Entry):
     wall: Duration | None = Field(None, description="Run time: of each job (per_job), or of all jobs together (group).")
 
 
+class Prices(Entry):
+    """What an hour of each resource costs."""
+
+    cpu: Weight | None = None
+    gpu: Weight | None = Field(None, description="A GPU of any type.")
+    mem: Weight | None = Field(None, description="A gigabyte of memory.")
+    gpus: dict[Name, Weight] = Field(default_factory=dict, description="A GPU by its type, instead of `gpu`.")
+
+    @property
+    def plain(self) -> dict[str, float]:
+        """The prices that are said, those by type left out."""
+        named = {"cpu": self.cpu, "gpu": self.gpu, "mem": self.mem}
+        return {key: price for key, price in named.items() if price is not None}
+
+    @property
+    def said(self) -> bool:
+        """Whether anything has a price."""
+        return bool(self.plain or self.gpus)
+
+
 class Limits(Entry):
     """Limits; accounts, QoS and partitions have the same block."""
 
     group: Amounts = Field(default_factory=Amounts, description="All jobs together.")
     group_minutes: Amounts = Field(default_factory=Amounts, description="All jobs together, in resource minutes.")
     per_user: Amounts = Field(default_factory=Amounts, description="All jobs of one user together.")
+    per_user_minutes: Amounts = Field(
+        default_factory=Amounts, description="All jobs of one user together, in resource minutes; on accounts."
+    )
     per_job: Amounts = Field(default_factory=Amounts)
     per_job_least: Amounts = Field(
         default_factory=Amounts, description="What each job must request at least; on QoS and partitions."
@@ -176,7 +199,7 @@ class Partition(Fact):
         None, description="Jobs that request no GPU: `refuse`, or the partition that they go to instead."
     )
     lift: tuple[Literal["per_user"], ...] = Field((), description="Limits of the job's QoS that do not apply here.")
-    billing: dict[Literal["cpu", "gpu", "mem"], Weight] = Field(default_factory=dict)
+    billing: Prices = Field(default_factory=Prices, description="Price of an hour (TRESBillingWeights).")
     users: Literal["all", "assigned"] = Field(
         "all", description="assigned: only users whose entry lists the partition may submit to it."
     )

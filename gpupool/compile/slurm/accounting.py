@@ -180,8 +180,8 @@ def _of_a_qos(limits: Limits) -> dict[str, Any]:
 def _each_users(limits: Limits) -> dict[str, Any]:
     # an account has no limit for each of its users: it is put on each user's association with it
     # GrpSubmit, not MaxSubmit: a QoS's limit for each user takes the place of that
-    submitted = _said({"GrpSubmit": limits.per_user.submitted})
-    return {"GrpTRES": _tres(limits.per_user), "GrpJobs": limits.per_user.jobs, **submitted}
+    others = _said({"GrpTRESMins": _tres(limits.per_user_minutes), "GrpSubmit": limits.per_user.submitted})
+    return {"GrpTRES": _tres(limits.per_user), "GrpJobs": limits.per_user.jobs, **others}
 
 
 def _tres(amounts: Amounts) -> dict[str, int]:

@@ -45,14 +45,23 @@ def prices(cluster: Cluster) -> dict[str, dict[str, Any]]:
     return {
         partition.name: {
             # without prices Slurm charges CPUs
-            "price": dict(partition.billing or {"cpu": 1}),
+            "price": partition.billing.plain if partition.billing.said else {"cpu": 1},
             "cpu": max(cluster.nodes[name].job_cpus for name in partition.nodes),
             "gpu": max(cluster.nodes[name].gpu_count for name in partition.nodes),
             "mem": max(cluster.nodes[name].job_memory for name in partition.nodes),
+            **_by_type(cluster, partition),
         }
         for partition in (cluster.partitions.values() if has_budgets(cluster) else ())
         if partition.nodes
     }
+
+
+def _by_type(cluster: Cluster, partition: Partition) -> dict[str, Any]:
+    """Return the prices of GPUs by type, and the most that those of one node cost together; nothing without any."""
+    prices = partition.billing.gpus
+    nodes = (cluster.nodes[name].gpus for name in partition.nodes)
+    whole = max(sum(prices.get(gpu, 0) * count for gpu, count in gpus.items()) for gpus in nodes)
+    return {"gpus": prices, "whole": whole} if prices else {}
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:

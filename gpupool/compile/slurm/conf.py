@@ -169,9 +169,9 @@ def _partition_line(cluster: Cluster, entry: Partition, hostlist: str) -> str:
         parts.append("AllowQos=" + ",".join(entry.allow_qos))
     if qos := partition_qos(entry):
         parts.append(f"QOS={qos}")
-    if entry.billing:
-        parts.append(
-            "TRESBillingWeights=" + ",".join(f"{_BILLING[key]}={weight}" for key, weight in entry.billing.items())
-        )
+    if entry.billing.said:
+        prices = {_BILLING[key]: price for key, price in entry.billing.plain.items()}
+        prices |= {f"GRES/gpu:{gpu}": price for gpu, price in entry.billing.gpus.items()}
+        parts.append("TRESBillingWeights=" + ",".join(f"{key}={price}" for key, price in prices.items()))
     parts.append("State=UP")
     return on_line(parts, entry.parameters)

@@ -12,6 +12,7 @@ from gpupool.compile.slurm import site
 from gpupool.compile.slurm.budgets import FILE, TOO_OLD, default_time, has_budgets, prices
 from gpupool.compile.slurm.names import minutes
 from gpupool.compile.slurm.priority import step_down
+from gpupool.compile.slurm.times import timed
 from gpupool.compile.template import fill
 
 _TRES = ("tres_per_job", "tres_per_node", "tres_per_task", "tres_per_socket")
@@ -32,6 +33,7 @@ _RULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "components": ("preemptable", ("partition",)),
     "gpu_type": ("gpu_types", _TRES),
     "qos": ("replaced", ("qos", "account")),
+    "time": ("timed", ()),
     "default_memory": ("memory_per_cpu", ()),
     "memory": ("most_memory", (*_MEMORY, *_TRES, *_CPUS, *_SPREAD)),
     "cpus": ("cpus_per_gpu", ()),
@@ -75,6 +77,7 @@ def _data(cluster: Cluster) -> dict[str, Any]:
     # slurm.conf takes one kind of default memory only, and there it is the one for each GPU
     default = scheduler.default_memory
     replaced = _replaced(cluster)
+    in_minutes = timed(cluster)
     return {
         "export_fix": scheduler.export_fix,
         "default_partition": {
@@ -97,8 +100,10 @@ def _data(cluster: Cluster) -> dict[str, Any]:
         "default_times": {
             name: default_time(cluster, it)
             for name, it in cluster.partitions.items()
-            if it.default_time is not None and (replaced or has_budgets(cluster))
+            if it.default_time is not None and (replaced or in_minutes or has_budgets(cluster))
         },
+        "timed": in_minutes,
+        "default_qos": cluster.default_qos or "normal",
         "walls": {name: minutes(qos.max_wall) for name, qos in cluster.qos.items() if qos.max_wall is not None},
         "memory_per_cpu": default.per_cpu if default.per_gpu is not None else None,
         "most_memory": {
@@ -110,6 +115,7 @@ def _data(cluster: Cluster) -> dict[str, Any]:
         "step_down": step_down(cluster),
         "without_gpus": {name: True for name, it in cluster.partitions.items() if not _gpus(cluster, it)},
         "prices": prices(cluster),
+        "typed_prices": any(it.billing.gpus for it in cluster.partitions.values()),
         "budgets_file": FILE,
         "too_old": TOO_OLD,
         "billing_unit": scheduler.billing_unit,

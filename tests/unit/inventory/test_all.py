@@ -93,7 +93,7 @@ def test_santos_dumont() -> None:
     assert ("sdumont4000", 40, 8) in nodes_with(cluster, "v100")
     assert cluster.partitions["gdl"].nodes == ("sdumont4000",)
     assert 60 * 1024 < cluster.nodes["sdumont3000"].memory < 64 * 1024, "64 GB, less what the system keeps"
-    assert {name: partition.billing["cpu"] for name, partition in cluster.partitions.items()} == {
+    assert {name: partition.billing.cpu for name, partition in cluster.partitions.items()} == {
         **dict.fromkeys(QUEUES, 1.5),
         "gdl": 2.0,
     }

@@ -148,3 +148,60 @@ def test_heads_have_the_table_and_controllers_what_tells_the_plugin() -> None:
     assert not {SERVICE, TIMER} & paths["login"]
     assert {COMMAND, SERVICE, TIMER} <= paths["sdumont-ctl"]
     assert not paths["sdumont3000"] | paths["sdumont-fs"]
+
+
+TYPED = """
+schema: 1
+cluster: {name: typed, domain: typed.example, network: 10.90.0.0/16}
+gpu_types: {a40: {models: [A40]}, h100: {models: [H100]}}
+hardware: {box: {cpus: 64, memory: 512G}}
+nodes:
+  - {name: ctl, address: 10.90.1.1, roles: [head, controller, database]}
+  - {name: n1, address: 10.90.2.1, roles: [compute], hardware: box, gpus: {a40: 8}}
+  - {name: n2, address: 10.90.2.2, roles: [compute], hardware: box, gpus: {h100: 4}}
+accounts:
+  - {name: red, kind: project, gid: 5001, budget: 100}
+users:
+  - {name: ann, uid: 20001, account: red}
+qos: {normal: {default: true}}
+partitions:
+  - {name: all, nodes: "@compute", max_time: 2d, billing: {cpu: 0.5, gpus: {h100: 10, a40: 2}}}
+  - {name: old, nodes: "n1", max_time: 2d, billing: {cpu: 1.0}}
+scheduler: {default_partition: all}
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "units"),
+    [
+        ({"tres_per_job": "gres/gpu:h100:2"}, 20),
+        ({"tres_per_node": "gres/gpu:a40:2", "min_nodes": 3}, 13),
+        ({"tres_per_job": "gres/gpu:a40:1,gres/gpu:h100:1"}, 12),
+        ({"tres_per_job": "gres/gpu:1"}, 10),
+        ({"tres_per_job": "gres/gpu:t4:1"}, 0),
+        ({"num_tasks": 6}, 3),
+        ({"min_nodes": 2, **WHOLE}, 2 * (32 + 40)),
+        ({"partition": "old", "tres_per_job": "gres/gpu:h100:2"}, 1),
+    ],
+)
+@pytest.mark.parametrize("lua", LUAS, ids=lambda it: it.__name__.rpartition(".")[2])
+def test_a_budget_knows_the_price_of_each_type(
+    tmp_path: Path, lua: ModuleType, asked: dict[str, Any], units: int
+) -> None:
+    """A GPU of no type may be the dearest; a whole node costs what the dearest does."""
+    inventory, file = tmp_path / "typed", tmp_path / "budgets"
+    inventory.mkdir()
+    (inventory / "inventory.yml").write_text(TYPED)
+    text = job_submit_lua(load(inventory))
+    assert text is not None
+    for left, enough in ((units * 60, True), (units * 60 - 1, False)) if units else ((0, True),):
+        file.write_text(f"{int(time.time())}\nred\t\tred\t{left}\t0\t0")
+        project = Plugin(text.replace(FILE, str(file)), lua, {"all": 2880, "old": 2880})
+        assert ask(project, **{"partition": "all", "time_limit": 1, **asked})[0] is enough
+
+
+def test_types_have_prices_in_slurm_conf(tmp_path: Path) -> None:
+    (tmp_path / "inventory.yml").write_text(TYPED)
+    conf = slurm_conf(load(tmp_path))
+    assert "TRESBillingWeights=CPU=0.5,GRES/gpu:h100=10.0,GRES/gpu:a40=2.0 " in conf
+    assert "TRESBillingWeights=CPU=1.0 " in conf

@@ -24,6 +24,7 @@ FIELDS = {
     ("account", "group"): ("GrpTRES", "GrpJobs", "GrpSubmit", "GrpWall"),
     ("account", "group_minutes"): ("GrpTRESMins", None, None, None),
     # not MaxSubmit: a QoS's MaxSubmitPU would take its place
+    ("account", "per_user_minutes"): ("GrpTRESMins", None, None, None),
     ("account", "per_user"): ("GrpTRES", "GrpJobs", "GrpSubmit", None),
     ("account", "per_job"): ("MaxTRES", None, None, "MaxWall"),
     ("qos", "group"): ("GrpTRES", "GrpJobs", "GrpSubmit", "GrpWall"),
@@ -50,16 +51,23 @@ def amounts(*, jobs: bool = False, wall: bool = False) -> st.SearchStrategy[Amou
 
 
 LIMITS = st.builds(
-    lambda group, minutes, user, job, least: Limits.model_construct(
-        group=group, group_minutes=minutes, per_user=user, per_job=job, per_job_least=least
+    lambda group, minutes, user, user_minutes, job, least: Limits.model_construct(
+        group=group,
+        group_minutes=minutes,
+        per_user=user,
+        per_user_minutes=user_minutes,
+        per_job=job,
+        per_job_least=least,
     ),
     amounts(jobs=True, wall=True),
     amounts(),
     amounts(jobs=True),
+    amounts(),
     amounts(wall=True),
     amounts(),
 )
-KINDS = ("group", "group_minutes", "per_user", "per_job", "per_job_least")
+KINDS = ("group", "group_minutes", "per_user", "per_job")
+OF_ONE = {"account": ("per_user_minutes",), "qos": ("per_job_least",)}  # what the other has not
 
 
 def cluster_with(account: Limits, qos: Limits, partition: Limits) -> Cluster:
@@ -74,9 +82,9 @@ def cluster_with(account: Limits, qos: Limits, partition: Limits) -> Cluster:
 
 def asked(on: str, where: str, limits: Limits) -> Iterator[Fact]:
     """Return every limit of a block: the entity, Slurm's field, what it limits, how much."""
-    for kind in KINDS[:-1] if on == "account" else KINDS:
+    for kind in (*KINDS, *OF_ONE[on]):
         it = getattr(limits, kind)
-        at = "user ann in red" if (on, kind) == ("account", "per_user") else where
+        at = "user ann in red" if on == "account" and kind.startswith("per_user") else where
         tres, jobs, submitted, wall = FIELDS[on, kind]
         named: list[tuple[str, Any]] = [(NAMES[key], getattr(it, key)) for key in TRES]
         named += [(f"gres/gpu:{gpu}", count) for gpu, count in it.gpus.items()]

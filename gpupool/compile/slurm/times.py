@@ -1,0 +1,59 @@
+"""Time limits of jobs that ask for none, where limits count minutes.
+
+Slurm gives such a job all the minutes that the limit holds, and refuses it where its partition is shorter. A
+DefaultTime would hide that, and the shorter wall of a job's QoS with it: so the submit plugin says the time.
+"""
+
+from typing import Any
+
+from gpupool.cluster.model import Account, Cluster
+from gpupool.cluster.schema.labs import Limits
+from gpupool.compile.slurm.budgets import has_budgets
+from gpupool.compile.slurm.names import minutes
+
+# sacctmgr's, that the language has no word for
+_OF_A_JOB = ("maxtresmins", "maxtresminsperjob")
+
+
+def timed(cluster: Cluster) -> dict[str, Any]:
+    """Return which accounts, QoS and partitions have limits in minutes, and walls of accounts; empty without any."""
+    accounts = [it for it in cluster.accounts.values() if any(map(_counts, _above(cluster, it)))]
+    if has_budgets(cluster) and _walls(cluster):
+        # every partition has a default time then
+        accounts = list(cluster.accounts.values())
+    places = {
+        "accounts": {it.name.lower(): True for it in accounts},
+        "qos": {name.lower(): True for name, it in cluster.qos.items() if _minutes(it.limits, it.parameters)},
+        "partitions": {name: True for name, it in cluster.partitions.items() if _minutes(it.limits, {})},
+    }
+    if not any(places.values()):
+        return {}
+    walls = ((it, next(_walls_above(cluster, it), None)) for it in cluster.accounts.values())
+    return {**places, "walls": {it.name.lower(): minutes(wall) for it, wall in walls if wall is not None}}
+
+
+def _walls(cluster: Cluster) -> bool:
+    own = [it.limits.per_job.wall for it in cluster.accounts.values()]
+    return any(it is not None for it in (*own, *(qos.max_wall for qos in cluster.qos.values())))
+
+
+def _counts(account: Account) -> bool:
+    return _minutes(account.limits, account.parameters)
+
+
+def _minutes(limits: Limits, parameters: Any) -> bool:
+    kinds = (limits.group_minutes, limits.per_user_minutes)
+    given = any(value not in (None, {}) for amounts in kinds for _, value in amounts)
+    return given or not {*_OF_A_JOB}.isdisjoint(map(str.lower, parameters))
+
+
+def _above(cluster: Cluster, account: Account) -> list[Account]:
+    line = [account]
+    while line[-1].parent in cluster.accounts:
+        line.append(cluster.accounts[line[-1].parent])
+    return line
+
+
+def _walls_above(cluster: Cluster, account: Account) -> Any:
+    # an account without a wall has that of the one above it
+    return (wall for it in _above(cluster, account) if (wall := it.limits.per_job.wall) is not None)

@@ -1,0 +1,101 @@
+"""The time that the submit plugin gives to jobs without --time, where limits count minutes."""
+
+from typing import Any
+
+import pytest
+from submitted import LUAS, PARTITIONS, Plugin, plugin, pool
+
+from gpupool.compile.slurm.submit import job_submit_lua
+
+RED, BLUE = "{name: red, kind: lab, gid: 5001,", "{name: blue, kind: lab, gid: 5002,"
+LONG = '{name: long, nodes: "@compute", max_time: 7d,'
+TOP = "{name: top, kind: department, limits: {group: {gpu: 10}, group_minutes: {cpu: 90000}}}"
+NONE = "untyped_gpus: refuse"  # a plugin without any other rule that sets something
+
+
+def said(**limits: str) -> dict[str, str]:
+    return {RED: f"{RED} limits: {limits['red']}," if "red" in limits else RED}
+
+
+@pytest.fixture(scope="module", params=LUAS, ids=lambda it: it.__name__.rpartition(".")[2])
+def minutes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Plugin:
+    instead = {
+        **said(red="{group_minutes: {gpu: 90000}}"),
+        BLUE: f"{BLUE} limits: {{per_job: {{wall: 3h}}, per_user_minutes: {{cpu: 90000}}}},",
+        LONG: f"{LONG} default_time: 2h, qos: [short, long, normal],",
+    }
+    text = job_submit_lua(pool(tmp_path_factory.mktemp("minutes"), NONE, instead=instead))
+    assert text is not None
+    return Plugin(text, request.param, {**PARTITIONS, "red-only": 10080, "overcap": 2880})
+
+
+@pytest.mark.parametrize(
+    ("asked", "time"),
+    [
+        ({}, 2880),
+        ({"partition": "long"}, 120),
+        ({"partition": "long,short"}, 120),
+        ({"partition": "debug,long"}, 120),
+        ({"partition": "red-only"}, 10080),
+        ({"partition": "red-only", "qos": "short"}, 2880),
+        ({"partition": "red-only", "default_qos": "short"}, 2880),
+        ({"partition": "red-only", "qos": "long,short"}, 2880),
+        ({"partition": "debug", "qos": "short"}, 240),
+        ({"account": "Red", "partition": "debug"}, 240),
+        ({"account": "blue"}, 180),
+        ({"account": "blue", "partition": "debug", "default_account": "red"}, 180),
+        ({"account": "blue", "qos": "short"}, 2880),
+    ],
+)
+def test_a_job_without_a_time_has_the_shortest_that_holds_for_it(
+    minutes: Plugin, asked: dict[str, Any], time: int
+) -> None:
+    assert minutes.submit(**asked).set == {"time_limit": time}
+
+
+def test_a_time_that_a_job_says_stays(minutes: Plugin) -> None:
+    assert minutes.submit(time_limit=99999).set == {}
+    assert minutes.modify({"partition": "long"}, {"partition": "short"}).set == {}
+
+
+def test_accounts_that_no_minutes_are_counted_for_are_left_alone(minutes: Plugin) -> None:
+    assert minutes.submit(account="overcap", partition="overcap").set == {}
+
+
+def test_a_partition_without_an_end_is_left_to_slurm(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("endless")
+    text = job_submit_lua(pool(folder, NONE, instead=said(red="{group_minutes: {gpu: 90000}}")))
+    assert text is not None
+    assert Plugin(text, partitions={"short": 4294967295}).submit().set == {}
+
+
+@pytest.mark.parametrize("where", ["qos", "partition", "parameters", "above"])
+def test_minutes_are_found_wherever_they_are_said(tmp_path_factory: pytest.TempPathFactory, where: str) -> None:
+    instead = {
+        "qos": {"normal: {default: true}": "normal: {default: true, limits: {group_minutes: {cpu: 90000}}}"},
+        "partition": {LONG: f"{LONG} limits: {{group_minutes: {{cpu: 90000}}}},"},
+        "parameters": {RED: f"{RED} parameters: {{MaxTRESMins: cpu=90000}},"},
+        "above": {
+            RED: f"{RED} parent: top,",
+            "accounts:\n": f"accounts:\n  - {TOP}\n",
+        },
+    }[where]
+    asked = plugin(tmp_path_factory.mktemp(where), NONE, instead=instead)
+    assert asked.submit(partition="long").set == {"time_limit": PARTITIONS["long"]}
+    assert asked.submit(partition="long", account="blue").set == (
+        {} if where in ("parameters", "above") else {"time_limit": PARTITIONS["long"]}
+    )
+
+
+def test_a_budget_leaves_the_shorter_wall_of_a_qos(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """With a budget every partition has a DefaultTime, of accounts without one, too."""
+    asked = plugin(tmp_path_factory.mktemp("budget"), NONE, instead={RED: f"{RED} budget: 90000,"})
+    for account in ("red", "blue"):
+        assert asked.submit(account=account, partition="long", qos="short").set == {"time_limit": 2880}
+
+
+def test_without_limits_in_minutes_slurm_gives_the_time(tmp_path_factory: pytest.TempPathFactory) -> None:
+    text = job_submit_lua(pool(tmp_path_factory.mktemp("none"), NONE))
+    assert text is not None
+    assert "timed" not in text
+    assert "rules.time" not in text
