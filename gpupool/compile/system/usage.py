@@ -90,12 +90,13 @@ def jobs_for(cluster: Cluster, node: Node) -> Jobs:
 def worker(cluster: Cluster, mount: Mount) -> tuple[str, str] | None:
     """Return (node, path there) that looks after an export; None where no node of ours can.
 
-    It is the fileserver; where that is not ours to manage the first head that mounts it, or else the first node.
+    It is the fileserver; where that is not ours to manage the first head that mounts it, or else the first node. So it
+    is where the site mounts it, unless a node is said to make directories there.
     """
     server = cluster.nodes.get(mount.server)
-    if server is None:
+    if server is None and not mount.by_site:
         return None  # not in this testbed
-    if server.managed:
+    if server and server.managed:
         return server.name, mount.path
     nodes = [cluster.nodes[name] for name in mount.nodes if name in cluster.nodes and cluster.nodes[name].managed]
     chosen = next((it for it in nodes if it.has("head")), nodes[0] if nodes else None)

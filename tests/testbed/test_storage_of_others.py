@@ -1,0 +1,108 @@
+"""Storage that others look after, on live nodes: what they mount, and what becomes of a node without it."""
+
+from collections.abc import Iterator
+
+import pytest
+from pace import until
+
+from tests.testbed.cluster import Testbed, gpupool, up
+
+NETWORK = "10.189.0.0/16"
+INVENTORY = """schema: 1
+cluster: {name: stores, domain: stores.example, network: 10.90.0.0/16}
+gpu_types: {a40: {models: [A40]}}
+hardware: {box: {cpus: 16, memory: 64G, gpu_slots: 2, cpus_kept_per_gpu: 4}}
+nodes:
+  - {name: ctl, address: 10.90.1.1, roles: [head, controller, database]}
+  - {name: "gpu-[1-2]", address: "10.90.2.[1-2]", roles: [compute], hardware: box, gpus: {a40: 2}}
+accounts:
+  - {name: red, kind: lab, gid: 5001, contributed_gpus: 4}
+users: [{name: ann, uid: 20001, account: red}, {name: bob, uid: 20002, account: red}]
+qos: {normal: {default: true}}
+partitions: [{name: all, nodes: "@compute", max_time: 2d, default_time: 1h}]
+scheduler:
+  default_partition: all
+  default_memory: {per_gpu: 8G, per_cpu: 1G}
+  max_memory: {per_gpu: 16G, per_cpu: 2G}
+slurm: {health: {interval: 2s, checks: [mounts]}}
+storage:
+  mount_on: "@head,@compute"
+  exports:
+    homes: {at: /home, fs: lustre, mounted_by: site, made_on: ctl}
+    fast: {at: /weka, fs: weka, mounted_by: site, made_on: ctl, mode: "1777"}
+  links: {/srv/fast: /weka}
+  home: {path: "/home/{user}", export: homes}
+testbed: {nodes: "ctl,gpu-[1-2]"}
+"""
+
+
+@pytest.fixture(scope="module")
+def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
+    """A head and two nodes whose homes, and another directory, came from outside before gpupool did."""
+    inventory = tmp_path_factory.mktemp("others") / "stores"
+    inventory.mkdir()
+    (inventory / "inventory.yml").write_text(INVENTORY)
+    try:
+        yield up(inventory, NETWORK)
+    finally:
+        gpupool("testbed", "down", inventory)
+
+
+def state(testbed: Testbed, node: str) -> str:
+    return testbed.out("ctl", f"scontrol show node {node} | grep -o 'State=[^ ]*\\|Reason=.*'")
+
+
+def taken_away(testbed: Testbed, node: str, path: str) -> str:
+    """Unmount what others have mounted; return the command by which they would mount it again."""
+    device = testbed.out(node, f"findmnt -no MAJ:MIN {path}")
+    # docker's volume has no other name in the container than the mount itself
+    testbed.out(node, f"mkdir -p /run/aside && mount --bind {path} /run/aside && umount {path}")
+    assert device == testbed.out(node, "findmnt -no MAJ:MIN /run/aside")
+    return f"mount --bind /run/aside {path} && umount /run/aside"
+
+
+def test_homes_and_links_lie_on_what_the_site_mounts(testbed: Testbed) -> None:
+    assert testbed.out("gpu-1", "find /etc/systemd -name 'home.*' -o -name 'weka.*'") == ""
+    assert testbed.out("gpu-1", "stat -c '%U %a' /home/ann /home/bob") == "ann 700\nbob 700"
+    assert testbed.out("gpu-2", "readlink /srv/fast; stat -c '%u %a' /weka") == "/weka\n0 1777"
+    testbed.out("ctl", "echo here > ~/note", user="ann")
+    assert testbed.out("ctl", "srun -w gpu-2 cat ~/note", user="ann") == "here"
+    assert testbed.plan() == (0, {})
+    done = gpupool("verify", testbed.inventory)
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_node_without_it_is_named_and_drained_until_it_is_back(testbed: Testbed) -> None:
+    again = taken_away(testbed, "gpu-1", "/weka")
+    try:
+        until(lambda: "DRAIN" in state(testbed, "gpu-1"), "it is drained", lambda: state(testbed, "gpu-1"))
+        assert "/weka is not mounted" in state(testbed, "gpu-1")
+        assert "DRAIN" not in state(testbed, "gpu-2")
+        done = testbed.apply()
+        assert done.returncode == 1
+        words = " ".join(done.stdout.split())
+        assert "gpu-1" in words
+        assert "/weka: the site's fast is not mounted; it is not gpupool that mounts it" in words
+        done = gpupool("verify", testbed.inventory)
+        assert done.returncode == 1
+        assert "not mounted: /weka" in " ".join(done.stdout.split())
+    finally:
+        testbed.out("gpu-1", again)
+    until(lambda: "DRAIN" not in state(testbed, "gpu-1"), "it is resumed", lambda: state(testbed, "gpu-1"))
+    assert testbed.plan() == (0, {})
+
+
+def test_no_home_is_made_below_a_mount_that_is_not_there(testbed: Testbed) -> None:
+    text = INVENTORY.replace("users: [", "users: [{name: eve, uid: 20003, account: red}, ")
+    again = taken_away(testbed, "ctl", "/home")
+    try:
+        (testbed.inventory / "inventory.yml").write_text(text)
+        done = testbed.apply()
+        assert done.returncode == 1
+        assert "/home: the site's homes is not mounted" in " ".join(done.stdout.split())
+        assert testbed.out("ctl", "ls -A /home") == ""
+    finally:
+        testbed.out("ctl", again)
+    done = testbed.apply()
+    assert done.returncode == 0, done.stdout
+    assert testbed.out("gpu-2", "stat -c %U /home/eve") == "eve"
