@@ -25,7 +25,9 @@ scheduler:
   default_memory: {per_gpu: 8G, per_cpu: 1G}
   max_memory: {per_gpu: 16G, per_cpu: 2G}
 slurm: {health: {interval: 2s, checks: [mounts]}}
+environment: {job_directory: {path: /local/own, min_free: 1M}}
 storage:
+  local: [{path: /local, where: "@compute"}]
   mount_on: "@head,@compute"
   exports:
     homes: {at: /home, fs: lustre, mounted_by: site, made_on: ctl}
@@ -70,6 +72,45 @@ def test_homes_and_links_lie_on_what_the_site_mounts(testbed: Testbed) -> None:
     assert testbed.plan() == (0, {})
     done = gpupool("verify", testbed.inventory)
     assert done.returncode == 0, done.stdout
+
+
+SCRIPT = """#!/bin/bash
+echo $JOBSCRATCH
+stat -c '%U %G %a' $JOBSCRATCH
+mkdir $JOBSCRATCH/deep && echo data > $JOBSCRATCH/deep/file && ln -s /home/ann $JOBSCRATCH/home
+srun -n 2 -N 2 bash -c 'test -O $JOBSCRATCH && echo $SLURMD_NODENAME'
+touch ready; sleep 1000
+"""
+
+
+def test_each_job_has_a_directory_of_its_own_on_each_of_its_nodes(testbed: Testbed) -> None:
+    testbed.out("ctl", "rm -f ready job.out; cat > job.sh", user="ann", text=SCRIPT)
+    job = testbed.out("ctl", "sbatch --parsable -N 2 -o job.out job.sh", user="ann")
+    until(lambda: testbed.run("ctl", "test -e ready", user="ann").returncode == 0, "the job is there")
+    top = f"/local/own/{job}"
+    path, rights, *nodes = testbed.out("ctl", "cat job.out", user="ann").splitlines()
+    assert (path, rights, sorted(nodes)) == (top, "ann red 700", ["gpu-1", "gpu-2"])
+    # nobody else gets in, nor sees which jobs there are, nor puts anything beside it
+    for command in (f"ls {top}", "ls /local/own", "mkdir /local/own/99999", f"mv {top} /local/mine"):
+        assert testbed.run("ctl", f"srun -w gpu-1 {command}", user="bob").returncode != 0, command
+    testbed.out("ctl", f"scancel {job}", user="ann")
+    for node in ("gpu-1", "gpu-2"):
+        until(lambda node=node: testbed.out(node, "ls -A /local/own") == "", f"nothing is left on {node}")
+    assert testbed.out("ctl", "cat ready; ls job.out", user="ann") == "job.out", "what a link leads to stays"
+    assert "DRAIN" not in state(testbed, "gpu-1")
+
+
+def test_a_job_begins_without_one_where_the_place_is_not_roots(testbed: Testbed) -> None:
+    testbed.out("gpu-1", "chmod 0777 /local/own")
+    try:
+        done = testbed.run("ctl", "srun -w gpu-1 bash -c 'echo ${JOBSCRATCH-none}'", user="ann")
+        line = "gpupool: this node has no directory for the job, so there is no JOBSCRATCH; tell an admin"
+        assert (done.returncode, done.stdout.splitlines()) == (0, [line, "none"])
+        assert "only root may write to" in testbed.out("gpu-1", "journalctl -q -t gpupool-prolog -n 1 -o cat")
+    finally:
+        assert testbed.plan("--limit", "gpu-1") == (3, {"gpu-1": ["Directories of jobs | /local/own"]})
+        assert testbed.apply("--limit", "gpu-1").returncode == 0
+    assert testbed.out("ctl", "srun -w gpu-1 bash -c 'echo ${JOBSCRATCH-none}'", user="ann") != "none"
 
 
 def test_a_node_without_it_is_named_and_drained_until_it_is_back(testbed: Testbed) -> None:

@@ -52,8 +52,9 @@ def settings(cluster: Cluster, node: Node) -> dict[str, Any]:
     if "mounts" in checks:
         data["mounts"] = [mount.path for mount in used_for(cluster, node)]
     if health and "disk" in checks:
-        own = cluster.environment.private_tmp
-        data["disk"] = {"paths": ["/", SPOOL, "/tmp", *([own] if own else [])], "mib": health.disk_free}
+        environment = cluster.environment
+        own = [environment.private_tmp, environment.job_directory.path if environment.job_directory else None]
+        data["disk"] = {"paths": ["/", SPOOL, "/tmp", *filter(None, own)], "mib": health.disk_free}
     # a container has the time of the machine under it
     if "clock" in checks and not cluster.drivers.contained(node.name):
         data["clock"] = True
