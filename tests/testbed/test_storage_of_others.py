@@ -34,6 +34,9 @@ storage:
     fast: {at: /weka, fs: weka, mounted_by: site, made_on: ctl, mode: "1777"}
   links: {/srv/fast: /weka}
   home: {path: "/home/{user}", export: homes}
+  user_spaces: [{path: "/weka/{account}/{user}", env: SCRATCH}]
+  # all that is a minute old goes within two days
+  purge: [{path: /weka, not_updated_for: 48h, every: 1h, warn_before: 2879m}]
 testbed: {nodes: "ctl,gpu-[1-2]"}
 """
 
@@ -61,6 +64,17 @@ def taken_away(testbed: Testbed, node: str, path: str) -> str:
     testbed.out(node, f"mkdir -p /run/aside && mount --bind {path} /run/aside && umount {path}")
     assert device == testbed.out(node, "findmnt -no MAJ:MIN /run/aside")
     return f"mount --bind /run/aside {path} && umount /run/aside"
+
+
+def test_people_are_told_what_will_be_purged(testbed: Testbed) -> None:
+    testbed.out("ctl", "mkdir -p /weka/red/ann/run && echo x > /weka/red/ann/run/file", user="ann")
+    look = "systemctl start gpupool-purge; cat /weka/red/ann/purge-soon.txt"
+    until(lambda: "1 files and links" in testbed.run("ctl", look).stdout, "the file is a minute old")
+    shown = testbed.run("ctl", "bash -lic true", user="ann").stdout
+    assert "1 files and links below /weka/red/ann will be removed" in shown
+    assert "purged" not in testbed.run("ctl", "bash -lc true", user="ann").stdout
+    assert testbed.out("ctl", "find /weka/red -name 'purge-soon.txt'") == "/weka/red/ann/purge-soon.txt"
+    assert testbed.out("ctl", "cat /weka/red/ann/run/file", user="ann") == "x"
 
 
 def test_homes_and_links_lie_on_what_the_site_mounts(testbed: Testbed) -> None:

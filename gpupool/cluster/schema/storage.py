@@ -184,6 +184,9 @@ class Purge(Fact):
     path: AbsolutePath
     not_updated_for: Duration
     every: Duration = 86400
+    warn_before: Duration | None = Field(
+        None, description="How long before that a file in each person's directory says how much will go."
+    )
 
 
 class Storage(Fact):
