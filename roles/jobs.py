@@ -2,12 +2,14 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.compile.slurm.jobs import watched
+from gpupool.compile.slurm.jobs import directories, watched
 from gpupool.operations import files, service
 
 
 def apply(cluster: Cluster, node: Node) -> None:
     """Before slurm.conf names the programs: without its prolog a node would be drained. slurmd reads none of it."""
+    if tops := directories(cluster, node):
+        files.put(name="Directories of jobs", directories=tops)
     if own := files_of(cluster, node, "jobs"):
         files.put(name="Programs around jobs", files=own)
     if paths := watched(cluster, node):

@@ -3,12 +3,15 @@
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.system.spaces import folders_for, homes_for, skeleton, tops_for
-from gpupool.operations import files, homes, spaces
+from gpupool.compile.system.storage import needed_for
+from gpupool.operations import files, homes, mounts, spaces
 
 
 def apply(cluster: Cluster, node: Node) -> None:
     """After the node's own disks are there, and never on what it mounts from others: a server may be away."""
     files.put(name="Variables of spaces", files=files_of(cluster, node, "spaces"))
+    if needed := needed_for(cluster, node):
+        mounts.made_by_others(name="Mounts of the site", mounts=needed)
     if tops := tops_for(cluster, node):
         spaces.tops(name="Spaces", wanted=tops)
     if own := homes_for(cluster, node):

@@ -1,7 +1,7 @@
 """The cluster's storage: directories behind exports on the servers, mounts and /srv links on those who use them."""
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.system.storage import exported_for, links_for, local_for, mounts_for, stand_ins_for
+from gpupool.compile.system.storage import exported_for, links_for, local_for, mounts_for, stand_ins_for, used_for
 from gpupool.operations import files, mounts
 
 
@@ -22,5 +22,5 @@ def use(cluster: Cluster, node: Node) -> None:
 
 def look(cluster: Cluster, node: Node) -> None:
     """When all else is done: what is mounted can be used, or is named. The look makes mounts that wait for one."""
-    if wanted := mounts_for(cluster, node):
+    if wanted := used_for(cluster, node):
         mounts.answering(name="Storage", mounts=wanted)

@@ -1,6 +1,6 @@
 """A checked inventory to a Cluster: ranges, patterns and defaults written out."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from gpupool.cluster import model
 from gpupool.cluster.checks.places import at, space_links
@@ -212,6 +212,8 @@ def _mounts(site: Site, servers: Mapping[str, model.Node]) -> Iterator[model.Mou
     storage = site.inventory.storage
     for key, export in storage.exports.items():
         selector = export.mount_on or storage.mount_on
+        if export.enabled and export.mounted_by == "site" and selector:
+            yield _found(site, key, site.node_table.select(selector))
         if not export.enabled or export.server is None or export.path is None or selector is None:
             continue
         nodes = tuple(name for name in site.node_table.select(selector) if name != export.server)
@@ -231,3 +233,10 @@ def _mounts(site: Site, servers: Mapping[str, model.Node]) -> Iterator[model.Mou
             options=export.options,
             mode=export.mode,
         )
+
+
+def _found(site: Site, key: str, nodes: Iterable[str]) -> model.Mount:
+    """Return what others mount: the node that makes directories on it finds it where all do."""
+    export, place = site.inventory.storage.exports[key], at(site, key)
+    maker, kind = export.made_on or "", export.fs
+    return model.Mount(key, maker, place, kind, place, export.size, kind, tuple(nodes), mode=export.mode, by_site=True)

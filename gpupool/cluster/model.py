@@ -175,7 +175,8 @@ class Mount:
     """An export as a node mounts it: `source` is `server:path` with the server's full name; size in MiB.
 
     `dataset` is what zfs calls it; None where it lies on no declared pool. `options` are the clients', besides ours.
-    `mode` is its top's, where no lab's space says it; None leaves it as it is.
+    `mode` is its top's, where no lab's space says it; None leaves it as it is. One that is `by_site` others mount:
+    its `server` is a node that makes directories on it, or nobody, and `source` what kind of file system it is.
     """
 
     export: str
@@ -190,6 +191,7 @@ class Mount:
     squash: Literal["root", "none", "all"] = "root"
     options: tuple[str, ...] = ()
     mode: str | None = None
+    by_site: bool = False
 
     @cached_property
     def clients(self) -> frozenset[str]:

@@ -9,7 +9,7 @@ for unit in "$@"; do
   if [ -f "$folder"/"$unit" ]; then printf 'T\t%s\t' "$unit"; base64 -w0 < "$folder"/"$unit"; echo; fi
 done
 # a block for each, in the order of the names; of a systemd that does not answer, nothing
-systemctl show -p ActiveState,UnitFileState,NeedDaemonReload -- "$@" | units="$*" awk '
+[ $# = 0 ] || systemctl show -p ActiveState,UnitFileState,NeedDaemonReload -- "$@" | units="$*" awk '
   BEGIN { RS = ""; count = split(ENVIRON["units"], unit, " ") }
   { gsub("\n", " "); printf "U\t%s\t%s\n", unit[NR], $0 }
   END { while (NR < count) printf "U\t%s\t\n", unit[++NR] }'

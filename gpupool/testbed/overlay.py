@@ -76,10 +76,7 @@ def stand_in(
             for name, partition in cluster.partitions.items()
             if any(node in nodes for node in partition.nodes)
         },
-        mounts=tuple(
-            replace(it, nodes=tuple(n for n in it.nodes if n in nodes and vm_choice.joined(it, n, machines)))
-            for it in cluster.mounts
-        ),
+        mounts=tuple(_joined(it, nodes, machines) for it in cluster.mounts),
         cloud=_cloud(cluster, overlay) if any(node.elastic for node in nodes.values()) else None,
         slurm=slurm,
         software=_software(cluster.software, overlay),
@@ -94,6 +91,15 @@ def stand_in(
             cpus="real" if true_cpus else "claimed",
         ),
     )
+
+
+def _joined(mount: Mount, nodes: Mapping[str, Node], machines: Collection[str]) -> Mount:
+    """Return a mount with the testbed's own clients; of what the site mounts, one of them makes the directories."""
+    joined = tuple(it for it in mount.nodes if it in nodes and vm_choice.joined(mount, it, machines))
+    if not mount.by_site or mount.server in joined:
+        return replace(mount, nodes=joined)
+    # there is no site that would
+    return replace(mount, nodes=joined, server=joined[0] if joined else "")
 
 
 def _with_its_own_disk(node: Node) -> Node:
@@ -215,9 +221,10 @@ def _container(cluster: Cluster, node: Node) -> Container:
         devices=len(set(stand_in_files(node.devices).values()) - set(node.nvidia_minors)),
         roles=node.roles,
         volumes={
-            mount.export: f"{SHARED}/{mount.export}"
+            mount.export: mount.at if mount.by_site else f"{SHARED}/{mount.export}"
             for mount in cluster.mounts
-            if node.name in (*mount.nodes, mount.server) and node.name not in cluster.drivers.machines
+            if node.name not in cluster.drivers.machines
+            and (node.name in mount.clients or (node.name == mount.server and not mount.by_site))
         },
         machine=vm_choice.machine_of(cluster, node) if node.name in cluster.drivers.machines else None,
         disks=(docker.data_root,) if docker and node.name not in cluster.drivers.machines else (),

@@ -13,7 +13,7 @@ from gpupool.compile.system.devices import stand_in_files
 from gpupool.compile.system.docker import docker_on
 from gpupool.compile.system.driver import CHECK
 from gpupool.compile.system.singularity import singularity_on
-from gpupool.compile.system.storage import mounts_for
+from gpupool.compile.system.storage import used_for
 from gpupool.engine.clock import MOST_SECONDS, how_far_off
 from gpupool.errors import GpupoolError
 from gpupool.facts.queue import gpus_of
@@ -100,7 +100,7 @@ def registered(node: Node, state: NodeState | None) -> tuple[str, ...]:
 def _on_node(controller: Controller, node: Node) -> tuple[str, ...]:
     cluster = controller.target.cluster
     devices = _files(cluster, node)
-    paths = [mount.path for mount in mounts_for(cluster, node)]
+    paths = [mount.path for mount in used_for(cluster, node)]
     programs = [name for name, on in (("docker", docker_on), ("singularity", singularity_on)) if on(cluster, node)]
     arguments = [CHECK, str(_MOUNT_SECONDS), " ".join(programs), str(len(devices)), *devices, *paths]
     began = time.time()

@@ -6,7 +6,7 @@ from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.system.spaces import folders_for, homes_for, members_for, tops_for
-from gpupool.compile.system.storage import links_for, mounts_for
+from gpupool.compile.system.storage import links_for, theirs_for, used_for
 from gpupool.facts.mounts import mount_of
 from gpupool.shell import shell_file
 
@@ -16,24 +16,28 @@ _LOOK = shell_file(__package__, "test_storage.sh")
 
 
 def test_storage_answers(cluster: Cluster, node: Node, host: Host) -> None:
-    paths = [mount.path for mount in mounts_for(cluster, node)]
+    paths = [mount.path for mount in used_for(cluster, node)]
     if paths:
         said = host.run(shlex.join(["sh", "-c", _LOOK, "sh", str(_SECONDS), *paths])).stdout.splitlines()
-        servers = {it.at: it.server for it in cluster.mounts}
-        down = [f"{line} (server {servers[line.split(':')[0]]})" for line in sorted(said)]
+        servers = {it.at: "mounted by the site" if it.by_site else f"server {it.server}" for it in cluster.mounts}
+        down = [f"{line} ({servers[line.split(':')[0]]})" for line in sorted(said)]
         assert not down, f"down: {'; '.join(down)}"
 
 
 def test_storage_is_mounted(cluster: Cluster, node: Node, host: Host) -> None:
     # the kernel's own list: a tool that looks at the mounts themselves would wait for a server that is away
     there = [mount_of(line) for line in host.check_output("cat /proc/self/mountinfo").splitlines()]
-    found = {it.path for it in there if it.fstype != "autofs"}
-    missing = [mount.path for mount in mounts_for(cluster, node) if mount.path not in found]
+    found = {it.path: it.fstype for it in there if it.fstype != "autofs"}
+    missing = [mount.path for mount in used_for(cluster, node) if mount.path not in found]
     assert not missing, f"not mounted: {', '.join(missing)}"
+    kinds = {it.path: it.fstype for it in theirs_for(cluster, node) if it.fstype}
+    wrong = [f"{path} is {found[path]}, not {kind}" for path, kind in kinds.items() if found[path] != kind]
+    assert not wrong, f"another file system: {', '.join(wrong)}"
 
 
 def test_df_names_server_and_export(cluster: Cluster, node: Node, host: Host) -> None:
-    wanted = {it.at: it.source for it in cluster.mounts if node.name in it.nodes and it.size and it.at.count("/") > 1}
+    ours = [it for it in cluster.mounts if node.name in it.nodes and not it.by_site]
+    wanted = {it.at: it.source for it in ours if it.size and it.at.count("/") > 1}
     there = [mount_of(line) for line in host.check_output("cat /proc/self/mountinfo").splitlines()]
     found = {it.path: it.source for it in there if it.fstype != "autofs"}
     wrong = [f"{path} is {found.get(path)}" for path, source in wanted.items() if found.get(path) != source]
@@ -63,7 +67,8 @@ def test_homes_are_their_owners(cluster: Cluster, node: Node, host: Host) -> Non
     wanted = {it.path: str(it.uid) for it in (*homes_for(cluster, node), *folders_for(cluster, node))}
     shared = cluster.home_export
     # of a server that is not ours, homes are somebody else's to make
-    if shared and node.name in shared.nodes and cluster.nodes[shared.server].managed:
+    maker = cluster.nodes.get(shared.server) if shared else None
+    if shared and node.name in shared.nodes and maker and maker.managed:
         wanted |= {user.home: str(user.uid) for user in cluster.users.values()}
     current = _stat(host, "%u", list(wanted))
     wrong = [path for path, uid in wanted.items() if current.get(path) != uid]

@@ -53,9 +53,9 @@ def own_lines(command: Any, module: Any) -> tuple[str, str]:
 
 
 def whole(value: Any) -> Any:
-    """What a case leaves out: a mount's unit files, as compile makes them, and the class of a pool's vdevs."""
+    """What a case leaves out: unit files of a mount of ours, which has options, and the class of a pool's vdevs."""
     if isinstance(value, Mount):
-        return with_units(value)
+        return with_units(value) if value.options else value
     if isinstance(value, Pool):
         return replace(value, vdevs=tuple(Vdev(**vdev) for vdev in value.vdevs))
     return value

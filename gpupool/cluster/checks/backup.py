@@ -46,7 +46,7 @@ def ensure_backups_can_be_written(site: Site) -> Iterator[Complaint]:
         if name != server and name not in clients:
             message = f"{name} does not mount {key}, on which {backup.to} is"
             yield Complaint(_TO, message, f"add it to storage.exports.{key}.mount_on")
-        elif name != server and export.squash != "none" and export.fs != "ceph":
+        elif name != server and not export.takes_root:
             message = f"root of {name} cannot write to {key}, which has squash: {export.squash}"
             hint = f"give backups an export of their own that only {' and '.join(writers)} mount, with squash: none"
             yield Complaint(_TO, message, hint)

@@ -11,7 +11,8 @@ _SECRETS = ("key", "secret", "password", "token", "credential")
 def ensure_elastic_nodes_can_be_switched(site: Site) -> Iterator[Complaint]:
     """They are in a cloud, and nothing but jobs is on them; whoever serves others is always on."""
     storage = site.inventory.storage
-    servers = {export.server for export in storage.exports.values()} | {pool.server for pool in storage.pools.values()}
+    servers = {export.server or export.made_on for export in storage.exports.values()}
+    servers |= {pool.server for pool in storage.pools.values()}
     for index, node in enumerate(site.inventory.nodes):
         path = ("nodes", index, "elastic")
         if not node.elastic:

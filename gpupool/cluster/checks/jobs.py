@@ -20,6 +20,11 @@ def ensure_jobs_keep_the_variables_of_others(site: Site) -> Iterator[Complaint]:
     inventory = site.inventory
     named: list[tuple[Path, str]] = [(("environment", "job", name), name) for name in inventory.environment.job]
     named += [(("gpu", "device_env", index), name) for index, name in enumerate(inventory.gpu.device_env)]
+    if own := inventory.environment.job_directory:
+        here: Path = ("environment", "job_directory", "env")
+        named.append((here, own.env))
+        if own.env in {*inventory.environment.job, *(it.env for it in inventory.storage.user_spaces)}:
+            yield Complaint(here, f"{own.env} is already a variable of jobs", "use another name")
     for path, name in named:
         if name in _THE_SYSTEMS or name.startswith(_PREFIXES):
             yield Complaint(path, f"{name} is set by the system", "use another name")
@@ -57,6 +62,30 @@ def ensure_a_tmp_of_a_jobs_own_can_be(site: Site) -> Iterator[Complaint]:
         yield Complaint(path, f"{top} is on export {key}, which other nodes have too", "choose a local directory")
     elif local := next((it.path for it in inventory.storage.local if within(it.path, top)), None):
         yield Complaint(path, f"{top} contains {local} (storage.local)", "choose a directory below it")
+
+
+def ensure_a_directory_of_a_jobs_own_can_be(site: Site) -> Iterator[Complaint]:
+    """It is each node's own, root's alone to put directories in, and its files go with their job and never before."""
+    inventory, path = site.inventory, ("environment", "job_directory", "path")
+    if inventory.environment.job_directory is None:
+        return
+    top, tmp = inventory.environment.job_directory.path, inventory.environment.private_tmp
+    hint = "choose a directory of its own, as /local/jobs"
+    if is_the_systems(top, whole=True):
+        yield Complaint(path, f"{top} cannot be used for this", hint)
+    elif key := export_of(site, top):
+        yield Complaint(path, f"{top} is on export {key}, which other nodes have too", "choose a local directory")
+    elif local := next((it.path for it in inventory.storage.local if within(it.path, top)), None):
+        yield Complaint(path, f"{top} contains {local} (storage.local)", "choose a directory below it")
+    elif tmp and (within(top, tmp) or within(tmp, top)):
+        yield Complaint(path, f"{top} and {tmp} (private_tmp) are one inside the other", hint)
+    for rule in inventory.storage.purge:
+        if within(top, rule.path) or within(rule.path, top):
+            yield Complaint(path, f"storage.purge removes old files of {rule.path}, of running jobs too", hint)
+    for it in inventory.storage.local:
+        if within(top, it.path) and not it.user_dirs and int(it.mode, 8) & 0o1002 == 0o002:
+            message = f"all users may rename what is in {it.path} (storage.local, mode {it.mode})"
+            yield Complaint(path, message, "write mode 1777 there, or choose another directory")
 
 
 def ensure_nodes_check_themselves_at_intervals(site: Site) -> Iterator[Complaint]:

@@ -244,10 +244,11 @@ def ensure_exports_are_known(site: Site) -> Iterator[Complaint]:
     storage = site.inventory.storage
     for key, export in storage.exports.items():
         path: Path = ("storage", "exports", key)
-        if export.enabled and (export.server is None or export.path is None):
+        if export.enabled and export.mounted_by == "gpupool" and (export.server is None or export.path is None):
             yield Complaint(path, "needs a server and a path", "add both, or set enabled: false until they are known")
-        if export.server is not None and site.node_table.whole and export.server not in site.node_table.by_name:
-            yield _unknown((*path, "server"), "node", export.server, site.node_table.by_name)
+        for word, name in (("server", export.server), ("made_on", export.made_on)):
+            if name is not None and site.node_table.whole and name not in site.node_table.by_name:
+                yield _unknown((*path, word), "node", name, site.node_table.by_name)
     for key, pool in storage.pools.items():
         if pool.server is not None and site.node_table.whole and pool.server not in site.node_table.by_name:
             yield _unknown(("storage", "pools", key, "server"), "node", pool.server, site.node_table.by_name)

@@ -71,10 +71,15 @@ def export_of(site: Site, path: str) -> str | None:
 
 
 def on_server(site: Site, path: str) -> tuple[str, str]:
-    """Return (server, path there) of a client's path; ("", path) of one on no export."""
+    """Return (server, path there) of a client's path; ("", path) of one on no export.
+
+    What the site mounts is on no node: its server is the export itself, in words.
+    """
     key = export_of(site, path)
     real = behind_links(site, path)
     export = site.inventory.storage.exports[key] if key else None
+    if key and export and export.mounted_by == "site":
+        return f"the site's {key}", real
     if key is None or export is None or export.server is None or export.path is None:
         return "", real
     return export.server, f"{export.path.rstrip('/')}{real[len(at(site, key)) :]}"

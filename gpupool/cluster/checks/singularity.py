@@ -75,6 +75,6 @@ def _writable(site: Site, path: Path, at: str) -> Iterator[Complaint]:
         yield Complaint((*path, "at"), f"{at} belongs to the operating system", "choose another directory")
     key = export_of(site, at)
     export = site.inventory.storage.exports[key] if key else None
-    if export and export.fs != "ceph" and export.squash != "none":
+    if export and not export.takes_root:
         message = f"{at} is on the export {key}, where root of other nodes may not write"
         yield Complaint((*path, "at"), message, f"set storage.exports.{key}.squash: none, or use a disk of the nodes")

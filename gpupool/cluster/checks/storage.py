@@ -10,6 +10,7 @@ from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.pools import dataset_of
 from gpupool.cluster.schema.base import filled
 from gpupool.cluster.schema.storage import Export
+from gpupool.cluster.units import format_size
 from gpupool.unix import within
 
 _OPTION = re.compile(r"[a-z][a-z0-9_.]*(=[A-Za-z0-9_.:/-]+)?")
@@ -36,9 +37,9 @@ def ensure_mounts_have_their_own_place(site: Site) -> Iterator[Complaint]:
     mounted: dict[str, list[tuple[str, frozenset[str]]]] = {}
     for key, export in storage.exports.items():
         path: Path = ("storage", "exports", key)
-        if not export.enabled or export.path is None:
+        if not export.enabled or (export.path is None and export.mounted_by == "gpupool"):
             continue
-        if exported.setdefault((export.server, export.path), key) != key:
+        if export.path and exported.setdefault((export.server, export.path), key) != key:
             first = exported[export.server, export.path]
             yield Complaint((*path, "path"), f"{export.path} of {export.server} is already the export {first}")
         place, nodes = at(site, key), site.nodes_of(export.mount_on or storage.mount_on) - {export.server or ""}
@@ -125,7 +126,7 @@ def ensure_quotas_are_kept(site: Site) -> Iterator[Complaint]:
     storage = site.inventory.storage
     if storage.driver != "nfs":
         return
-    hint = "use an export with fs: zfs on a pool of storage.pools"
+    hint = "use an export with fs: zfs on a pool of storage.pools, or say quotas_by: site where its server keeps it"
     home = storage.exports.get(storage.home.export or "")
     if storage.home.quota and not _keeps_quotas(site, home):
         message = "nothing enforces the quota of homes"
@@ -138,13 +139,45 @@ def ensure_quotas_are_kept(site: Site) -> Iterator[Complaint]:
             yield Complaint(("storage", "user_spaces", index, "quota"), message, hint, "warning")
 
 
+def ensure_quotas_of_users_can_be_kept(site: Site) -> Iterator[Complaint]:
+    """Who keeps a quota is one, and it has only what that one can do: ZFS knows no soft quota and no grace."""
+    storage = site.inventory.storage
+    for key, export in storage.exports.items():
+        path: Path = ("storage", "exports", key)
+        quota = export.user_quota
+        if export.quotas_by == "site" and _on_own_pool(site, export):
+            message = f"{key} is on a pool that gpupool manages, and so are its quotas"
+            yield Complaint((*path, "quotas_by"), message, "remove it")
+        if quota is None:
+            continue
+        if key == storage.home.export:
+            yield Complaint((*path, "user_quota"), f"{key} holds the homes", "set storage.home.quota instead")
+        elif not _keeps_quotas(site, export) and storage.driver == "nfs":
+            hint = "use fs: zfs on a pool of storage.pools, or say quotas_by: site where its server keeps it"
+            yield Complaint((*path, "user_quota"), f"nothing enforces the quota of users on {key}", hint, "warning")
+        if quota.soft and quota.soft >= quota.hard:
+            message = f"soft {format_size(quota.soft)} is not below hard {format_size(quota.hard)}"
+            yield Complaint((*path, "user_quota", "soft"), message)
+        if quota.grace is not None and quota.soft is None:
+            yield Complaint((*path, "user_quota", "grace"), "is the time above `soft`, which is not set", "set soft")
+        if quota.soft and export.fs == "zfs":
+            message = "ZFS has no soft quota: writes fail at `hard`, and nothing is said before"
+            yield Complaint((*path, "user_quota", "soft"), message, "remove soft and grace")
+
+
 def _keeps_quotas(site: Site, export: Export | None) -> bool:
+    if export and "site" in (export.mounted_by, export.quotas_by):
+        return True  # somebody else's to keep
     if export is None or export.server is None:
         return False
     server = site.node_table.by_name.get(export.server)
     if server and not server.entry.managed:
         return True  # somebody else's to keep
-    if export.fs != "zfs":
+    return _on_own_pool(site, export)
+
+
+def _on_own_pool(site: Site, export: Export) -> bool:
+    if export.fs != "zfs" or export.server is None:
         return False
     return dataset_of(export, site.pools_on(export.server)) is not None
 

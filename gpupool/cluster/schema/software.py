@@ -218,6 +218,14 @@ class AcceptEnv(Entry):
     names: tuple[AcceptedName, ...]
 
 
+class JobDirectory(Entry):
+    """A directory that each job has for itself on each of its nodes until it ends."""
+
+    path: PlainPath = Field(description="Local directory of compute nodes, in which these are.")
+    env: VariableName = Field("JOBSCRATCH", description="Variable of jobs that holds its path.")
+    min_free: Size = Field(1024, description="Where less is free, a job begins without one.")
+
+
 class Environment(Fact):
     """Environment variables; values may contain {user} and {account}."""
 
@@ -228,6 +236,7 @@ class Environment(Fact):
         None,
         description="Local directory of compute nodes, in which each job has a /tmp and /dev/shm of its own.",
     )
+    job_directory: JobDirectory | None = None
 
 
 class Tool(Fact):

@@ -23,6 +23,8 @@ from gpupool.cluster.units import Duration, Size
 Data = Literal["stripe", "mirror", "raidz1", "raidz2", "raidz3"]
 Aside = Literal["log", "cache", "special", "spare"]
 Period = Literal["hourly", "daily", "weekly", "monthly"]
+#: Kinds of file systems that gpupool does not mount.
+OfTheSite = Literal["gpfs", "lustre", "beegfs", "weka"]
 
 
 class Vdev(Entry):
@@ -58,6 +60,14 @@ class Pool(Fact):
     )
 
 
+class UserQuota(Entry):
+    """What each user may have on an export."""
+
+    hard: Size
+    soft: Size | None = Field(None, description="A user may be above it for the time of `grace`; not in ZFS.")
+    grace: Duration | None = None
+
+
 class Export(Fact):
     """A directory that a fileserver exports to other nodes."""
 
@@ -66,7 +76,17 @@ class Export(Fact):
     size: Size | None = Field(None, description="For ZFS on a declared pool: the quota of the dataset.")
     at: AbsolutePath | None = Field(None, description="Mount point on clients; default: <mount_root>/<key>.")
     mount_on: Nodes | None = Field(None, description="Nodes that mount it; default: storage.mount_on.")
-    fs: Literal["plain", "zfs", "ceph"] = "plain"
+    fs: Literal["plain", "zfs", "ceph"] | OfTheSite = "plain"
+    mounted_by: Literal["gpupool", "site"] = Field(
+        "gpupool",
+        description="site: others mount it on the nodes, such as GPFS, Lustre, BeeGFS or Weka. It then has no server "
+        "and no path; nodes that lack it are named.",
+    )
+    made_on: Name | None = Field(
+        None,
+        description="With mounted_by: site, the node that makes homes and directories on it, as root; default: those "
+        "who look after it make them.",
+    )
     dataset: Word | None = Field(
         None,
         description="Name of the dataset in ZFS; default: derived from the path, if that is inside a declared pool.",
@@ -76,6 +96,13 @@ class Export(Fact):
     )
     reservation: Size | None = Field(None, description="Space reserved for the dataset.")
     snapshots: dict[Period, Count] = Field(default_factory=dict, description="Number of snapshots kept, by kind.")
+    user_quota: UserQuota | None = Field(
+        None, description="What each user may have on it; of homes, storage.home.quota says it."
+    )
+    quotas_by: Literal["gpupool", "site"] = Field(
+        "gpupool",
+        description="site: those who look after the server set and keep the quotas of users; gpupool never does.",
+    )
     squash: Literal["root", "none", "all"] = Field(
         "root", description="Which client users are mapped to `nobody` on the server."
     )
@@ -89,6 +116,11 @@ class Export(Fact):
     enabled: Flag = Field(True, description="False: planned, not deployed yet.")
     deprecated: Flag = False
     backed_up: Flag = False
+
+    @property
+    def takes_root(self) -> bool:
+        """Whether root of a node that mounts it may write there."""
+        return self.squash == "none" or self.fs == "ceph" or self.mounted_by == "site"
 
 
 class SpaceRules(Entry):
@@ -111,7 +143,8 @@ class Home(Fact):
     path: PathOfUser = Field("/home/{user}", description="Path, with {user}, {account}, {domain} and {id}.")
     export: Name | None = None
     quota: Size | None = Field(
-        None, description="Quota of each user, if the export of homes is ZFS on a declared pool."
+        None,
+        description="Quota of each user: gpupool sets it where the export of homes is ZFS on a declared pool.",
     )
     mode: Mode = "0700"
 
@@ -151,6 +184,9 @@ class Purge(Fact):
     path: AbsolutePath
     not_updated_for: Duration
     every: Duration = 86400
+    warn_before: Duration | None = Field(
+        None, description="How long before that a file in each person's directory says how much will go."
+    )
 
 
 class Storage(Fact):

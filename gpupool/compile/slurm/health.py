@@ -7,7 +7,7 @@ from typing import Any
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.programs import HOME, program
 from gpupool.compile.slurm.names import PROGRAMS, SPOOL
-from gpupool.compile.system.storage import mounts_for
+from gpupool.compile.system.storage import used_for
 from gpupool.compile.template import fill
 from gpupool.wanted import File
 
@@ -50,10 +50,11 @@ def settings(cluster: Cluster, node: Node) -> dict[str, Any]:
     if "gpus" in checks and (count := len({minor for it in node.devices if not it.is_guess for minor in it.minors})):
         data["gpus"] = {"count": count, "program": GPUS}
     if "mounts" in checks:
-        data["mounts"] = [mount.path for mount in mounts_for(cluster, node)]
+        data["mounts"] = [mount.path for mount in used_for(cluster, node)]
     if health and "disk" in checks:
-        own = cluster.environment.private_tmp
-        data["disk"] = {"paths": ["/", SPOOL, "/tmp", *([own] if own else [])], "mib": health.disk_free}
+        environment = cluster.environment
+        own = [environment.private_tmp, environment.job_directory.path if environment.job_directory else None]
+        data["disk"] = {"paths": ["/", SPOOL, "/tmp", *filter(None, own)], "mib": health.disk_free}
     # a container has the time of the machine under it
     if "clock" in checks and not cluster.drivers.contained(node.name):
         data["clock"] = True

@@ -12,7 +12,7 @@ from gpupool.compile.slurm import site
 from gpupool.compile.slurm.names import PROGRAMS
 from gpupool.compile.system.devices import ROOT_SLICE, USER_SLICE, fences_sessions
 from gpupool.compile.template import fill
-from gpupool.wanted import File
+from gpupool.wanted import Directory, File
 
 PROLOG, EPILOG, TASK_PROLOG, UNKILLABLE = (
     f"{PROGRAMS}/{name}" for name in ("prolog", "epilog", "task_prolog", "unkillable")
@@ -34,7 +34,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
     """
     if node.has("compute"):
         clean = cleans(cluster, node)
-        values = {"cluster": cluster, "clean": clean, "jobs": JOBS}
+        values = {"cluster": cluster, "clean": clean, "jobs": JOBS, "own": cluster.environment.job_directory}
         ours = {"prolog": fill("prolog", **values), "epilog": fill("epilog", **values, tops=CLEANED, patience=PATIENCE)}
         yield File(PROLOG, ours["prolog"], mode="0755")
         yield File(EPILOG, ours["epilog"], mode="0755")
@@ -51,7 +51,7 @@ def parameters(cluster: Cluster) -> dict[str, str]:
     for key, kind, ours in (("Prolog", "prolog", PROLOG), ("Epilog", "epilog", EPILOG)):
         if program := site.runs(cluster, kind, ours if _cleaned(cluster) else None):
             keys[key] = program
-    if variables(cluster) or (cluster.gpu.device_env and cluster.gpu_types):
+    if variables(cluster) or cluster.environment.job_directory or (cluster.gpu.device_env and cluster.gpu_types):
         keys["TaskProlog"] = TASK_PROLOG
     if cluster.environment.private_tmp:
         key, plugin = namespace_plugin(cluster.slurm.version)
@@ -61,7 +61,13 @@ def parameters(cluster: Cluster) -> dict[str, str]:
 
 def _cleaned(cluster: Cluster) -> bool:
     """Return whether slurm.conf, the same for all nodes, has to name our prolog and epilog."""
-    return any(timer.job == "shm-clean" for timer in cluster.timers)
+    return cluster.environment.job_directory is not None or any(timer.job == "shm-clean" for timer in cluster.timers)
+
+
+def directories(cluster: Cluster, node: Node) -> list[Directory]:
+    """Return where a node makes the directories of jobs: root's alone, and nobody else lists them."""
+    own = cluster.environment.job_directory
+    return [Directory(own.path, mode="0711")] if own and node.has("compute") else []
 
 
 def variables(cluster: Cluster) -> dict[str, str]:
@@ -85,6 +91,7 @@ def task_prolog(cluster: Cluster) -> str:
         gpus=cluster.gpu.device_env if cluster.gpu_types else (),
         values=values,
         asks=any("gpupool_" in value for value in values.values()),
+        own=cluster.environment.job_directory,
     )
 
 

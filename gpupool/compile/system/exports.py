@@ -25,7 +25,7 @@ def exports_for(cluster: Cluster, node: Node) -> list[Export]:
     exports = (
         Export(mount.path, _clients(cluster, mount), _options(mount))
         for mount in cluster.mounts
-        if mount.server == node.name and mount.fs != "ceph"
+        if mount.server == node.name and mount.fs != "ceph" and not mount.by_site
     )
     return sorted((it for it in exports if it.clients), key=lambda it: it.path)
 

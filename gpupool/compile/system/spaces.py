@@ -6,6 +6,7 @@ from gpupool.cluster.model import PEOPLE_GID, Cluster, Mount, Node, User
 from gpupool.cluster.schema.base import of_user
 from gpupool.compile.of_user import in_quotes
 from gpupool.compile.template import fill
+from gpupool.unix import within
 from gpupool.wanted import File, Folder, Space
 
 VARIABLES = "/etc/profile.d/gpupool-spaces.sh"
@@ -141,7 +142,13 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
         if any(mount.holds(path.partition("{")[0].rstrip("/")) for mount in mounted)
     ]
     if here:
-        yield File(VARIABLES, fill("spaces.sh", cluster=cluster, spaces=here))
+        warned = [name for name, path in named if _is_warned(cluster, path.partition("{")[0].rstrip("/"))]
+        warned = [name for name in warned if name in dict(here)]
+        yield File(VARIABLES, fill("spaces.sh", cluster=cluster, spaces=here, warned=warned))
+
+
+def _is_warned(cluster: Cluster, top: str) -> bool:
+    return any(rule.warn_before and within(top, rule.path) for rule in cluster.storage.purge)
 
 
 def _here(cluster: Cluster, node: Node, at: str) -> str | None:

@@ -8,6 +8,9 @@ from gpupool.compile.system.mounts import with_units
 from gpupool.compile.system.spaces import tops_for
 from gpupool.wanted import Directory, File
 
+#: What the kernel calls a kind of file system; nothing for one that may be any.
+_KERNELS = {"weka": "wekafs", "plain": ""}
+
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield the unit files of its mounts."""
@@ -16,7 +19,7 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 
 def mounts_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
-    """Return the mounts of a node as a client, in inventory order, through the cluster's storage driver."""
+    """Return the mounts that a node makes as a client, in inventory order, through the cluster's storage driver."""
     return [
         with_units(
             _network(cluster, mount)
@@ -24,8 +27,31 @@ def mounts_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
             else _stand_in(cluster, mount, mount.at)
         )
         for mount in cluster.mounts
-        if node.name in mount.clients
+        if node.name in mount.clients and not mount.by_site
     ]
+
+
+def theirs_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
+    """Return the mounts that others make on a node, in inventory order: without units."""
+    # what stands for one in a container is of another kind
+    contained = cluster.drivers.contained(node.name)
+    return [
+        wanted.Mount(it.at, f"the site's {it.export}", "" if contained else _KERNELS.get(it.fs, it.fs), options="")
+        for it in cluster.mounts
+        if it.by_site and node.name in it.clients
+    ]
+
+
+def used_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
+    """Return all that shall be mounted on a node, by whomever; in inventory order."""
+    order = {mount.at: number for number, mount in enumerate(cluster.mounts)}
+    return sorted((*mounts_for(cluster, node), *theirs_for(cluster, node)), key=lambda it: order[it.path])
+
+
+def needed_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
+    """Return what must be mounted on a node by others before it makes directories there."""
+    own = {it.at for it in cluster.mounts if it.by_site and it.server == node.name}
+    return [it for it in theirs_for(cluster, node) if it.path in own]
 
 
 def stand_ins_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
@@ -76,4 +102,4 @@ def exported_for(cluster: Cluster, node: Node) -> list[Directory]:
 
 def served_by(cluster: Cluster, node: Node) -> tuple[Mount, ...]:
     """Return the exports that a node serves."""
-    return tuple(mount for mount in cluster.mounts if mount.server == node.name)
+    return tuple(mount for mount in cluster.mounts if mount.server == node.name and not mount.by_site)

@@ -37,7 +37,8 @@ class Counted:
 class Purged:
     """A tree from which goes what was not changed for `seconds`; directories of the first `keep` levels stay.
 
-    From `spared` nothing goes, wherever they lie: the program's own fence, should a check have let a slip pass.
+    From `spared` nothing goes, wherever they lie: the program's own fence, should a check have let a slip pass. People
+    are told `warn` seconds before.
     """
 
     path: str
@@ -45,6 +46,7 @@ class Purged:
     every: int
     keep: int
     spared: tuple[str, ...] = ()
+    warn: int = 0
 
 
 @dataclass(frozen=True)
@@ -90,12 +92,13 @@ def jobs_for(cluster: Cluster, node: Node) -> Jobs:
 def worker(cluster: Cluster, mount: Mount) -> tuple[str, str] | None:
     """Return (node, path there) that looks after an export; None where no node of ours can.
 
-    It is the fileserver; where that is not ours to manage the first head that mounts it, or else the first node.
+    It is the fileserver; where that is not ours to manage the first head that mounts it, or else the first node. So it
+    is where the site mounts it, unless a node is said to make directories there.
     """
     server = cluster.nodes.get(mount.server)
-    if server is None:
+    if server is None and not mount.by_site:
         return None  # not in this testbed
-    if server.managed:
+    if server and server.managed:
         return server.name, mount.path
     nodes = [cluster.nodes[name] for name in mount.nodes if name in cluster.nodes and cluster.nodes[name].managed]
     chosen = next((it for it in nodes if it.has("head")), nodes[0] if nodes else None)
@@ -144,7 +147,7 @@ def _purged(cluster: Cluster, node: Node) -> Iterator[Purged]:
         else:
             continue
         spared = tuple(dict.fromkeys(_spared(cluster, node, mount)))
-        yield Purged(path, rule.not_updated_for, rule.every, max([1, *below]), spared)
+        yield Purged(path, rule.not_updated_for, rule.every, max([1, *below]), spared, rule.warn_before or 0)
 
 
 def _spared(cluster: Cluster, node: Node, own: Mount | None) -> Iterator[str]:
@@ -180,7 +183,7 @@ def settings(jobs: Jobs, cluster: Cluster) -> dict[str, Any]:
         "changes made here are undone by the next apply.",
         "file": jobs.file,
         "count": [{"path": it.path, "levels": it.levels} for it in jobs.count],
-        "purge": [asdict(it) for it in jobs.purge],
+        "purge": [{key: value for key, value in asdict(it).items() if key != "warn" or value} for it in jobs.purge],
         "audit": [asdict(it) for it in jobs.audit],
     }
 

@@ -68,7 +68,8 @@ def _exports(cluster: Cluster, node: Node) -> Iterator[Dataset]:
             continue
         entry = cluster.storage.exports[mount.export]
         properties = {**PROFILES.get(entry.profile or "", {}), **entry.properties}
-        quota = cluster.storage.home.quota if mount == shared else None
+        of_each = entry.user_quota.hard if entry.user_quota else None
+        quota = cluster.storage.home.quota if mount == shared else of_each
         yield Dataset(
             mount.dataset,
             mount.path,

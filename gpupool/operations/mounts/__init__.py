@@ -48,6 +48,18 @@ def mounted(mounts: list[Mount]) -> Commands:
 
 
 @operation
+def made_by_others(mounts: list[Mount]) -> None:
+    """Go no further on a node on which others have not mounted these: what is written there would lie below them.
+
+    It looks at the kernel's list alone, and changes nothing.
+    """
+    state = look(Mounts, "the mounts", units=_units(mounts))
+    if wrong := [f"{mount.path}: {why}" for mount in mounts if (why := _not_theirs(mount, state))]:
+        raise Refused("; ".join(wrong))
+    this_host().noop(f"{len(mounts)} mounts of others are there")
+
+
+@operation
 def answering(mounts: list[Mount]) -> Commands:
     """Look at each of these mounts for a few seconds, all at once, and fail with the reason for those that are down.
 
@@ -64,16 +76,16 @@ def answering(mounts: list[Mount]) -> Commands:
 
 def _trouble(mounts: list[Mount]) -> dict[str, str]:
     state = look(Mounts, "the mounts", units=_units(mounts))
-    alive = look(
-        Alive,
-        "which mounts answer",
-        mounts={mount.path: (_name(mount.units[0]), mount.patience) for mount in mounts},
-    )
+    asked = {mount.path: (_name(mount.units[0]) if mount.units else "", mount.patience) for mount in mounts}
+    alive = look(Alive, "which mounts answer", mounts=asked)
     trouble: dict[str, str] = {}
     for mount in mounts:
         why, now = alive.get(mount.path), state.at(mount.path)
         if why:
             trouble[mount.path] = f"{mount.source} is down: {why}"
+        elif not mount.units:
+            if wrong := _not_theirs(mount, state):
+                trouble[mount.path] = wrong
         elif why is None and executing():
             trouble[mount.path] = f"{mount.source} is not mounted"
         elif now and executing() and (late := fixed(mount.options, now)):
@@ -156,6 +168,15 @@ class _MountWork(Work):
                 self.before.append(f"systemctl --quiet {shlex.join([verb, '--', *names])} || say {verb} {words}")
         recorded = [*self.entries, "write_record"] if self.entries else []
         self.lines = [*self.stages, *recorded, *self.before, *self.lifts, *self.after]
+
+
+def _not_theirs(mount: Mount, state: MountState) -> str | None:
+    now = next((it for it in reversed(state.mounted) if it.path == mount.path), None)
+    if now is None:
+        return f"{mount.source} is not mounted; it is not gpupool that mounts it: ask those who look after it"
+    if mount.fstype and now.fstype not in (mount.fstype, "autofs"):
+        return f"{now.source} ({now.fstype}) is mounted there, and not {mount.source} ({mount.fstype})"
+    return None
 
 
 def _units(mounts: list[Mount]) -> list[str]:

@@ -70,7 +70,7 @@ def run_purge(settings: dict[str, Any], dry: bool) -> bool:
         else:
             why = purge.doubt(STATE / "purge" / quote(rule.path, safe=""), rule, now)
             with _appending(purge.log_of(LOGS, now)) as log:
-                gone = purge.purge(rule, now, log.write, dry=bool(why))
+                gone = purge.purge(rule, now, log.write, dry=bool(why), warn=True)
             if why:
                 say(f"{rule.path}: {why}, so nothing is removed; {LOGS} lists what the next run will remove")
         done = "would go" if dry or why else "gone"

@@ -55,9 +55,9 @@ def put(fd: int, file: str, blocks: int, now: float) -> int:
     TakenError: what stands there, or where the new file is written first, is not ours.
     """
     new = leftover(file)
-    if _free(fd, new):
+    if is_there(fd, new):
         drop(fd, new)
-    free = _free(fd, file)
+    there = is_there(fd, file)
     made = os.open(new, _NEW, 0o600, dir_fd=fd)
     try:
         own = os.fstat(fd).st_blocks
@@ -68,7 +68,7 @@ def put(fd: int, file: str, blocks: int, now: float) -> int:
             os.fsync(made)
             own = os.fstat(fd).st_blocks + os.fstat(made).st_blocks
         os.fchmod(made, 0o644)
-        if free:
+        if there:
             os.rename(new, file, src_dir_fd=fd, dst_dir_fd=fd)
         else:
             _place(fd, new, file)
@@ -80,13 +80,34 @@ def put(fd: int, file: str, blocks: int, now: float) -> int:
     return own
 
 
+def write(fd: int, file: str, content: str) -> None:
+    """Write a file of any words into an open directory, as `put` does its three lines."""
+    new = leftover(file)
+    if is_there(fd, new):
+        drop(fd, new)
+    there = is_there(fd, file)
+    made = os.open(new, _NEW, 0o600, dir_fd=fd)
+    try:
+        os.write(made, content.encode())
+        os.fchmod(made, 0o644)
+        if there:
+            os.rename(new, file, src_dir_fd=fd, dst_dir_fd=fd)
+        else:
+            _place(fd, new, file)
+    except OSError:
+        drop(fd, new)
+        raise
+    finally:
+        os.close(made)
+
+
 def ours(status: os.stat_result) -> bool:
     """Return whether we wrote a file: a plain one of our own, which no user can make."""
     return stat.S_ISREG(status.st_mode) and status.st_uid in (os.geteuid(), _NOBODY)
 
 
-def _free(fd: int, name: str) -> bool:
-    """Return whether a name in an open directory is a file of ours; False where there is nothing."""
+def is_there(fd: int, name: str) -> bool:
+    """Return whether a name in an open directory is a file of ours; False where there is nothing, else TakenError."""
     try:
         status = os.stat(name, dir_fd=fd, follow_symlinks=False)
     except FileNotFoundError:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import note, tree
+from . import note, soon, tree
 
 Say = Callable[[str], None]
 _MONTHS = 13
@@ -21,7 +21,8 @@ NEVER = ("/bin", "/boot", "/dev", "/etc", "/lib", "/opt", "/proc", "/root", "/ru
 class Rule:
     """Below `path` goes what was not changed for `seconds`; directories of the first `keep` levels always stay.
 
-    `every` is how often that is looked for, in seconds. `spared` are directories whose files stay wherever they lie:
+    `every` is how often that is looked for, in seconds. What goes within `warn` seconds is said in the directories of
+    that level, in a file (0: nowhere). `spared` are directories whose files stay wherever they lie:
     people's homes, other exports, Slurm's state.
     """
 
@@ -30,6 +31,7 @@ class Rule:
     every: int
     keep: int
     spared: tuple[str, ...] = ()
+    warn: int = 0
 
 
 @dataclass
@@ -52,13 +54,15 @@ class _Level:
     old: bool
     stays: bool = False
     inner: list[str] = field(default_factory=list)
+    going: soon.Soon = field(default_factory=soon.Soon)
 
 
-def purge(rule: Rule, now: float, log: Say, dry: bool = False) -> Gone:
+def purge(rule: Rule, now: float, log: Say, dry: bool = False, warn: bool = False) -> Gone:
     """Remove what the rule says, with a line of `log` for each file and directory before it goes; `dry`: lines only.
 
     Regular files and symbolic links go, never what a link points to, sockets, pipes and devices. What counts is the
     later of content changed and anything else changed (owner, name, links): files unpacked with old dates are new.
+    With `warn` people find in their directories how much goes soon.
     """
     fd = tree.open_top(rule.path)
     try:
@@ -78,8 +82,11 @@ def purge(rule: Rule, now: float, log: Say, dry: bool = False) -> Gone:
                     stack.append(below)
                     walk.look(below)
                 continue
+            if warn and level.depth == rule.keep:
+                walk.tell(level)
             os.close(stack.pop().fd)
             if stack:
+                stack[-1].going.add(level.going)
                 walk.leave(stack[-1], level)
     finally:
         for level in stack:
@@ -95,6 +102,7 @@ class _Walk:
     ) -> None:
         self.rule = rule
         self.spared = spared
+        self.now = now
         self.before = now - rule.seconds
         self.log = log
         self.dry = dry
@@ -116,6 +124,9 @@ class _Walk:
                     level.inner.append(name)
                 elif not self.old(status) or not self.remove(level, name, status):
                     level.stays = True
+                    self.later(level, name, status)
+                elif self.dry:
+                    self.later(level, name, status)
         except _MovedError:
             level.stays = True
             level.inner.clear()
@@ -123,6 +134,27 @@ class _Walk:
             level.stays = True
             self.failed(here, error)
         return level
+
+    def later(self, level: _Level, name: str, status: os.stat_result) -> None:
+        """Count a file that stays today, if it goes in the time of which people are warned."""
+        changed = max(status.st_mtime, status.st_ctime)
+        if (
+            not (stat.S_ISREG(status.st_mode) or stat.S_ISLNK(status.st_mode))
+            or changed >= self.before + self.rule.warn
+        ):
+            return
+        if name != soon.FILE or not note.ours(status):
+            level.going.add(soon.Soon(1, note.in_kib(status.st_blocks), changed + self.rule.seconds))
+
+    def tell(self, level: _Level) -> None:
+        """Write in a person's directory how much of it goes soon; who has something in that place is not told."""
+        if not self.rule.warn or not self.inside(level.fd):
+            return
+        try:
+            soon.put(level.fd, level.going, self.rule.seconds, self.rule.warn, self.now)
+        except OSError as error:
+            here = tree.shown(f"{tree.path_of(level.fd)}/{soon.FILE}")
+            self.log(f"{_moment(time.time())}\tnot written: {error.strerror}\t\t\t\t{here}")
 
     def enter(self, above: _Level, name: str) -> _Level | None:
         """Open the next directory; None where it stays: spared, on another file system, moved away, too deep."""

@@ -49,6 +49,8 @@ def _fits(node: Node) -> bool:
 
 def joined(mount: Mount, client: str, machines: Collection[str]) -> bool:
     """Return whether a client can have a mount: machines mount what machines serve, containers share volumes."""
+    if mount.by_site:
+        return client not in machines
     return (mount.server in machines) == (client in machines)
 
 

@@ -161,7 +161,7 @@ class Node:
         self.shm.chmod(0o1777)
         self.folder = folder
         logger = shell(folder, f'#!/bin/sh\nshift 3; printf "%s\\n" "$*" >> {self.log}\n').rename(folder / "logger")
-        values = {"cluster": cluster, "clean": True, "jobs": str(self.jobs)}
+        values = {"cluster": cluster, "clean": True, "jobs": str(self.jobs), "own": None}
         self.texts = {
             "prolog": fill("prolog", **values),
             "epilog": fill("epilog", **values, tops=[str(self.shm)], patience=60),

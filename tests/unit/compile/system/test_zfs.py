@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from inventories import INVENTORY, STORED, changed
+from inventories import INVENTORY, STORED, changed, copied
 
-from gpupool.cluster.load import load
+from gpupool.cluster.load import examine, load
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.pools import Placed, dataset_of
 from gpupool.cluster.schema.storage import Export, Pool
@@ -105,6 +105,24 @@ def test_accounts_share_a_quota_by_their_tier(stored: Cluster) -> None:
     assert found["fast"].group_quotas == {"5001": 25 * TIB, "5002": 50 * TIB}
     assert found["fast/homes"].group_quotas == {}
     assert found["fast/homes"].user_quotas == {"20001": 30 * GIB, "20002": 30 * GIB}
+
+
+def test_each_user_has_a_quota_outside_homes_too(tmp_path: Path) -> None:
+    old = "scratch: {server: fs2, path: /zfs/fast, fs: zfs"
+    cluster = changed(STORED, tmp_path, (old, f"{old}, user_quota: {{hard: 2T}}"))
+    found = datasets(cluster, "fs2")
+    assert found["fast"].user_quotas == {"20001": 2 * TIB, "20002": 2 * TIB}
+    assert found["fast"].group_quotas == {"5001": 25 * TIB, "5002": 50 * TIB}
+    assert found["fast/homes"].user_quotas == {"20001": 30 * GIB, "20002": 30 * GIB}
+
+
+def test_what_somebody_elses_server_keeps_is_neither_set_nor_complained_of(tmp_path: Path) -> None:
+    old = "server: fs2, path: /zfs/fast/homes, fs: zfs, at: /home"
+    new = "server: fs1, path: /elsewhere/homes, quotas_by: site, at: /home"
+    loaded = examine(copied(STORED, tmp_path / "one", (old, new)))
+    assert loaded.complaints == []
+    assert loaded.cluster
+    assert {tuple(it.user_quotas) for node in ("fs1", "fs2") for it in datasets(loaded.cluster, node).values()} == {()}
 
 
 @pytest.mark.promise("AAU-016")

@@ -1,0 +1,53 @@
+"""What others mount on the nodes: it is only named here, and no daemon of ours needs it to start."""
+
+from collections.abc import Iterator
+from typing import get_args
+
+from gpupool.cluster.checks.places import at
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.schema.storage import Export, OfTheSite
+from gpupool.unix import within
+
+_OF_THE_SERVER = ("server", "path", "dataset", "properties", "reservation", "snapshots", "options", "profile")
+
+
+def ensure_what_others_mount_is_only_named(site: Site) -> Iterator[Complaint]:
+    """Of a file system that the site mounts the inventory says where it is; everything else is said elsewhere."""
+    for key, export in site.inventory.storage.exports.items():
+        path: Path = ("storage", "exports", key)
+        if export.mounted_by == "site":
+            yield from _theirs(site, path, key, export)
+        elif export.fs in get_args(OfTheSite):
+            hint = "add mounted_by: site, and remove server and path"
+            yield Complaint((*path, "fs"), f"gpupool does not mount {export.fs}", hint)
+        elif export.made_on:
+            yield Complaint(
+                (*path, "made_on"), "is only for what the site mounts", "remove it, or add mounted_by: site"
+            )
+
+
+def _theirs(site: Site, path: Path, key: str, export: Export) -> Iterator[Complaint]:
+    for option in _OF_THE_SERVER:
+        if getattr(export, option):
+            yield Complaint((*path, option), "is not for gpupool to say: the site mounts it", "remove it")
+    if export.squash != "root":
+        yield Complaint((*path, "squash"), "is not for gpupool to say: the site mounts it", "remove it")
+    if export.fs == "zfs":
+        yield Complaint((*path, "fs"), "zfs is a file system of one server", "name the kind that the nodes mount")
+    if export.mode and not export.made_on:
+        yield Complaint((*path, "mode"), f"no node makes directories on {key}", "add made_on, or remove it")
+    if within(state := site.inventory.slurm.state, place := at(site, key)):
+        message = f"slurmctld starts only when its {state} is there, and gpupool does not mount {place}"
+        yield Complaint(("slurm", "state"), message, "use an export that gpupool mounts")
+    yield from _maker(site, (*path, "made_on"), key, export)
+
+
+def _maker(site: Site, path: Path, key: str, export: Export) -> Iterator[Complaint]:
+    node = site.node_table.by_name.get(export.made_on or "")
+    if node is None:
+        return
+    if not node.entry.managed:
+        yield Complaint(path, f"{node.name} is not managed, so gpupool makes nothing there", "name a managed node")
+    if node.name not in site.nodes_of(export.mount_on or site.inventory.storage.mount_on):
+        yield Complaint(path, f"{node.name} does not have {key}", "add it to mount_on, or name a node that has it")

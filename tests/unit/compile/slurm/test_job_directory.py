@@ -1,0 +1,180 @@
+"""A directory of each job's own: the prolog makes it, the task prolog names it, the epilog removes it; run for real."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from inventories import SMALL, changed
+
+from gpupool.cluster.model import Cluster
+from gpupool.compile import files_of
+from gpupool.compile.slurm import jobs
+from gpupool.compile.slurm.conf import slurm_conf
+from gpupool.compile.slurm.health import settings
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: files of several users")
+ANN, GROUP = 20001, 5001
+
+
+def inventory(folder: Path, words: str) -> Cluster:
+    return changed(
+        SMALL, folder, ("qos:", f"environment: {{job_directory: {{{words}}}}}\nslurm: {{health: {{}}}}\nqos:")
+    )
+
+
+class Node:
+    """A node with such directories, and slurmd, which runs the programs around jobs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.top, self.log = folder, folder / "top", folder / "log"
+        self.top.mkdir()
+        self.top.chmod(0o711)
+        self.proc = folder / "proc"
+        (folder / "bin").mkdir()
+        logger = folder / "bin" / "logger"
+        logger.write_text(f'#!/bin/sh\nprintf "%s\\n" "$*" >> {self.log}\n')
+        logger.chmod(0o755)
+        (self.proc / "1").mkdir(parents=True)
+        (self.proc / "1" / "cmdline").write_text("init")
+        cluster = inventory(folder / "inventory", "path: /local/own, min_free: 0M")
+        self.texts = {
+            it.path: it.text.replace("/local/own", str(self.top))
+            for it in files_of(cluster, cluster.nodes["gpu-1"], "jobs")
+        }
+
+    def run(self, program: str, job: int, uid: int = ANN, user: bool = False) -> str:
+        text = self.texts[program].replace("PATH=/usr", f"PATH={self.folder}/bin:/usr")
+        text = text.replace("jobs=/run/gpupool/jobs", f"jobs={self.folder}/run/jobs").replace(
+            " /proc/", f" {self.proc}/"
+        )
+        path = self.folder / "program"
+        path.write_text(text)
+        env = {"SLURM_JOB_UID": str(uid), "SLURM_JOB_ID": str(job), "SLURM_JOB_GID": str(GROUP)}
+        who = {"user": uid, "group": GROUP, "extra_groups": []} if user else {}
+        done = subprocess.run(["/bin/sh", str(path)], capture_output=True, text=True, env=env, check=False, **who)
+        assert done.returncode == 0
+        return done.stdout + done.stderr
+
+    def boots(self) -> None:
+        subprocess.run(["rm", "-rf", str(self.folder / "run")], check=True)
+
+    def lives(self, job: int) -> None:
+        (self.proc / "12").mkdir(exist_ok=True)
+        (self.proc / "12" / "cmdline").write_text(f"slurmstepd: [{job}.extern]\0")
+
+    def logged(self) -> str:
+        return self.log.read_text() if self.log.exists() else ""
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Node:
+    for parent in (tmp_path, *list(tmp_path.parents)[:2]):
+        parent.chmod(0o755)
+    return Node(tmp_path)
+
+
+@needs_root
+def test_a_job_has_its_own_directory_until_it_ends(node: Node) -> None:
+    node.run(jobs.PROLOG, 7)
+    mine = node.top / "7"
+    status = mine.stat()
+    assert (status.st_uid, status.st_gid, status.st_mode & 0o7777) == (ANN, GROUP, 0o700)
+    assert node.run(jobs.TASK_PROLOG, 7, user=True) == f"export JOBSCRATCH={mine}\n"
+    (mine / "a").mkdir()
+    (mine / "a" / "b").write_text("x")
+    os.chown(mine / "a" / "b", 20002, 20002)
+    node.run(jobs.EPILOG, 7)
+    assert list(node.top.iterdir()) == []
+    assert node.logged() == ""
+
+
+@needs_root
+def test_no_link_is_followed(node: Node, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    (outside / "kept").mkdir(parents=True)
+    node.run(jobs.PROLOG, 7)
+    (node.top / "7" / "out").symlink_to(outside)
+    (node.top / "7" / "up").symlink_to("../..")
+    node.run(jobs.EPILOG, 7)
+    assert list(node.top.iterdir()) == []
+    assert (outside / "kept").is_dir()
+
+
+@needs_root
+@pytest.mark.parametrize("wrong", ["link", "mode", "owner", "missing"])
+def test_a_place_that_is_not_roots_alone_gives_no_directory(node: Node, tmp_path: Path, wrong: str) -> None:
+    if wrong == "mode":
+        node.top.chmod(0o777)
+    elif wrong == "owner":
+        os.chown(node.top, ANN, GROUP)
+    else:
+        node.top.rmdir()
+        if wrong == "link":
+            (tmp_path / "victim").mkdir(mode=0o711)
+            node.top.symlink_to(tmp_path / "victim")
+    node.run(jobs.PROLOG, 7)
+    assert "job 7 has no directory of its own" in node.logged()
+    assert not (node.top / "7").exists()
+    assert "unset JOBSCRATCH\n" in node.run(jobs.TASK_PROLOG, 7, user=True)
+    node.run(jobs.EPILOG, 7)
+
+
+@needs_root
+def test_a_full_disk_gives_no_directory_and_drains_nothing(node: Node) -> None:
+    node.texts[jobs.PROLOG] = node.texts[jobs.PROLOG].replace("-ge 0 ]", "-ge 999999999 ]")
+    node.run(jobs.PROLOG, 7)
+    assert "MiB free, less than" in node.logged()
+    assert list(node.top.iterdir()) == []
+    said = node.run(jobs.TASK_PROLOG, 7, user=True)
+    assert "no directory for the job, so there is no JOBSCRATCH" in said
+
+
+@needs_root
+def test_what_a_boot_has_ended_goes_and_what_runs_stays(node: Node) -> None:
+    node.run(jobs.PROLOG, 7)
+    node.run(jobs.PROLOG, 8)
+    assert {it.name for it in node.top.iterdir()} == {"7", "8"}
+    node.boots()
+    node.run(jobs.PROLOG, 9)
+    assert "9" in {it.name for it in node.top.iterdir()}
+    assert not {"7", "8"} & {it.name for it in node.top.iterdir()}
+    node.run(jobs.PROLOG, 10)
+    node.run(jobs.EPILOG, 9)
+    assert {it.name for it in node.top.iterdir()} == {"10"}
+
+
+@needs_root
+def test_a_directory_whose_epilog_never_ran_goes_with_the_next_but_none_of_a_live_job(node: Node) -> None:
+    for job in (7, 8, 9):
+        node.run(jobs.PROLOG, job)
+    node.lives(8)
+    # as if ten minutes had passed
+    node.texts[jobs.EPILOG] = node.texts[jobs.EPILOG].replace("-cmin +10", "-cmin -10")
+    node.run(jobs.EPILOG, 9)
+    assert {it.name for it in node.top.iterdir()} == {"8"}
+
+
+@needs_root
+def test_a_prolog_that_runs_twice_keeps_what_is_there(node: Node) -> None:
+    node.run(jobs.PROLOG, 7)
+    (node.top / "7" / "x").write_text("x")
+    node.run(jobs.PROLOG, 7)
+    assert (node.top / "7" / "x").exists()
+
+
+def test_slurm_conf_names_the_programs_and_the_disk_is_looked_at(tmp_path: Path) -> None:
+    cluster = inventory(tmp_path, "path: /local/own, env: SCRATCHDIR, min_free: 2G")
+    text = slurm_conf(cluster)
+    for key, program in (("Prolog", jobs.PROLOG), ("Epilog", jobs.EPILOG), ("TaskProlog", jobs.TASK_PROLOG)):
+        assert f"{key}={program}\n" in text
+    gpu = cluster.nodes["gpu-1"]
+    assert [(it.path, it.owner, it.mode) for it in jobs.directories(cluster, gpu)] == [("/local/own", "root", "0711")]
+    assert jobs.directories(cluster, cluster.controllers[0]) == []
+    assert "/local/own" in settings(cluster, gpu)["disk"]["paths"]
+    programs = {it.path: it.text for it in files_of(cluster, gpu, "jobs")}
+    assert "-ge 2048 ]" in programs[jobs.PROLOG]
+    assert "export SCRATCHDIR=/local/own/" in programs[jobs.TASK_PROLOG]
+    for text in programs.values():
+        done = subprocess.run(["shellcheck", "-s", "sh", "-"], input=text, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout

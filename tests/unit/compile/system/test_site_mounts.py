@@ -1,0 +1,91 @@
+"""What the site mounts: no unit of ours, but links, homes, the health check and the checks of nodes know it."""
+
+from pathlib import Path
+
+import pytest
+from inventories import STORED, changed
+
+from gpupool.cluster.model import Cluster
+from gpupool.compile import files_for
+from gpupool.compile.slurm.health import settings
+from gpupool.compile.system.exports import exports_for
+from gpupool.compile.system.spaces import folders_for, homes_for, tops_for
+from gpupool.compile.system.storage import links_for, mounts_for, needed_for, served_by, theirs_for, used_for
+from gpupool.compile.system.usage import worker
+from gpupool.joining.network import servers_of
+from gpupool.testbed.overlay import spec_of, stand_in
+
+HOMES = "    homes: {server: fs2, path: /zfs/fast/homes, fs: zfs, at: /home, options: [nconnect=4, nosuid]}\n"
+LUSTRE = "    homes: {at: /home, fs: lustre, mounted_by: site, made_on: ctl}\n"
+SPACE = (
+    "    blue: {server: fs1, path: /export/blue, fs: zfs, dataset: tank/labs/blue, "
+    "properties: {recordsize: 16K, refquota: none}}\n"
+)
+WEKA = "    blue: {at: /weka, fs: weka, mounted_by: site}\n"
+CHECKED = ("storage:\n", "slurm: {health: {}}\nstorage:\n")
+TESTBED = ("storage:\n", 'testbed: {nodes: "ctl,gpu-1"}\nstorage:\n')
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Cluster:
+    """Return homes on Lustre, which ctl makes, and a lab's space on Weka, which others make."""
+    return changed(STORED, tmp_path / "one", (HOMES, LUSTRE), (SPACE, WEKA), CHECKED)
+
+
+def test_nodes_have_no_unit_of_it(cluster: Cluster) -> None:
+    node = cluster.nodes["gpu-1"]
+    assert not [file.path for file in files_for(cluster, node) if "home" in file.path and "systemd" in file.path]
+    assert {it.path for it in mounts_for(cluster, node)}.isdisjoint({"/home", "/weka"})
+
+
+def test_it_is_looked_for_by_its_kind_as_the_kernel_says_it(cluster: Cluster) -> None:
+    node = cluster.nodes["gpu-1"]
+    assert [(it.path, it.fstype, it.units) for it in theirs_for(cluster, node)] == [
+        ("/weka", "wekafs", ()),
+        ("/home", "lustre", ()),
+    ]
+    assert [it.path for it in used_for(cluster, node)] == ["/mnt/red", "/weka", "/home", "/mnt/scratch", "/mnt/plain"]
+
+
+def test_a_node_without_it_is_drained(cluster: Cluster) -> None:
+    assert settings(cluster, cluster.nodes["gpu-2"])["mounts"] == ["/mnt/red", "/weka", "/home", "/mnt/scratch"]
+
+
+def test_links_of_labs_lead_to_it(cluster: Cluster) -> None:
+    assert links_for(cluster, cluster.nodes["ctl"])["/srv/blue/share"] == "/weka"
+
+
+def test_homes_are_made_by_the_node_that_is_named_and_only_where_it_is_mounted(cluster: Cluster) -> None:
+    ctl = cluster.nodes["ctl"]
+    assert {it.path for it in homes_for(cluster, ctl)} == {"/home/ann", "/home/bob"}
+    assert [it.path for it in needed_for(cluster, ctl)] == ["/home"]
+    for name in ("gpu-1", "gpu-2"):
+        assert homes_for(cluster, cluster.nodes[name]) == []
+        assert needed_for(cluster, cluster.nodes[name]) == []
+    # nobody is named for the other: those who look after it make the lab's directory
+    assert [it.path for node in cluster.nodes.values() for it in tops_for(cluster, node) if "weka" in it.path] == []
+
+
+def test_it_is_no_export_of_that_node(cluster: Cluster) -> None:
+    ctl = cluster.nodes["ctl"]
+    assert exports_for(cluster, ctl) == []
+    assert served_by(cluster, ctl) == ()
+    assert "ctl" not in servers_of(cluster, cluster.nodes["gpu-1"]).values()
+
+
+def test_the_first_head_that_has_it_works_on_it_by_night(cluster: Cluster) -> None:
+    found = {it.export: worker(cluster, it) for it in cluster.mounts if it.by_site}
+    assert found == {"blue": ("ctl", "/weka"), "homes": ("ctl", "/home")}
+
+
+def test_a_testbed_has_it_from_outside_and_somebody_who_makes_directories(tmp_path: Path) -> None:
+    cluster = changed(STORED, tmp_path / "two", (HOMES, LUSTRE), (SPACE, WEKA), TESTBED)
+    twin = stand_in(cluster, cgroup="v2")
+    volumes = {it.name: it.volumes for it in spec_of(twin).containers}
+    assert volumes["gpu-1"]["blue"] == "/weka"
+    assert volumes["gpu-1"]["homes"] == "/home"
+    gpu = twin.nodes["gpu-1"]
+    # what stands for it is of another kind
+    assert [(it.path, it.fstype) for it in theirs_for(twin, gpu)] == [("/weka", ""), ("/home", "")]
+    assert [it.path for it in tops_for(twin, twin.nodes["ctl"]) if it.path == "/weka"] == ["/weka"]
+    assert folders_for(twin, gpu) == folders_for(cluster, cluster.nodes["gpu-1"])

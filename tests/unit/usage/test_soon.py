@@ -1,0 +1,129 @@
+"""What goes soon is said in the directory of whom it concerns, before it goes, and tells others no name."""
+
+import json
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from inventories import STORED, changed
+
+from gpupool.compile.system import spaces, usage
+from gpupool.programs.usage import purge, soon
+from gpupool.programs.usage.purge import Rule
+
+DAY = 86400
+
+
+def run(top: Path, days: float, *, dry: bool = False, warn: bool = True, keep: int = 1) -> list[str]:
+    """Purge what is older than 60 days as it will be in so many days, warning 7 days before; return the log."""
+    log: list[str] = []
+    rule = Rule(str(top), 60 * DAY, DAY, keep, warn=7 * DAY)
+    purge.purge(rule, time.time() + days * DAY, log.append, dry, warn)
+    return log
+
+
+@pytest.fixture
+def scratch(tmp_path: Path) -> Path:
+    top = tmp_path / "scratch"
+    (top / "ann" / "run").mkdir(parents=True)
+    (top / "bob").mkdir()
+    (top / "ann" / "run" / "secret-name").write_bytes(b"x" * 10_000)
+    (top / "ann" / "link").symlink_to("/etc/passwd")
+    return top
+
+
+def test_it_is_said_in_the_last_days_and_not_before(scratch: Path) -> None:
+    run(scratch, 52)
+    assert not (scratch / "ann" / soon.FILE).exists()
+    run(scratch, 54)
+    text = (scratch / "ann" / soon.FILE).read_text()
+    assert " 2 files and links below this directory will be removed (12" in text
+    assert "what nobody changes for 60 days goes" in text
+    assert "secret-name" not in text
+    assert not (scratch / "bob" / soon.FILE).exists()
+    status = (scratch / "ann" / soon.FILE).stat()
+    assert (status.st_uid, status.st_mode & 0o777) == (os.getuid(), 0o644)
+
+
+def test_its_command_lists_what_will_go(scratch: Path) -> None:
+    run(scratch, 54)
+    text = (scratch / "ann" / soon.FILE).read_text()
+    (command,) = re.findall("^  (find .*)$", text, re.MULTILINE)
+    # as if 54 days had passed: what is older than that is none of it
+    now = command.replace("53 days ago", "1 days ago")
+    for word, expected in ((now, set()), (command.replace("53 days ago", "1 day"), {"./run/secret-name", "./link"})):
+        done = subprocess.run(["sh", "-c", word], cwd=scratch / "ann", capture_output=True, text=True, check=True)
+        assert set(done.stdout.split()) - {f"./{soon.FILE}"} == expected
+
+
+def test_it_goes_when_there_is_nothing_to_tell(scratch: Path) -> None:
+    run(scratch, 54)
+    run(scratch, 61)
+    assert sorted(it.name for it in (scratch / "ann").iterdir()) == []
+
+
+def test_the_first_run_which_only_lists_warns_of_all_of_it(scratch: Path) -> None:
+    run(scratch, 61, dry=True)
+    assert " 2 files and links" in (scratch / "ann" / soon.FILE).read_text()
+    assert (scratch / "ann" / "run" / "secret-name").exists()
+
+
+def test_by_hand_nothing_is_written(scratch: Path) -> None:
+    run(scratch, 54, dry=True, warn=False)
+    assert not (scratch / "ann" / soon.FILE).exists()
+
+
+def test_people_of_an_account_are_told_each_in_their_own(scratch: Path) -> None:
+    run(scratch, 54, keep=2)
+    assert (scratch / "ann" / "run" / soon.FILE).exists()
+    assert not (scratch / "ann" / soon.FILE).exists()
+
+
+@pytest.mark.parametrize("kind", ["link", "directory", "file"])
+def test_what_a_person_has_of_that_name_stays(scratch: Path, tmp_path: Path, kind: str) -> None:
+    place, victim = scratch / "ann" / soon.FILE, tmp_path / "victim"
+    victim.write_text("precious")
+    if kind == "link":
+        place.symlink_to(victim)
+    elif kind == "directory":
+        place.mkdir()
+    else:
+        if os.geteuid():
+            pytest.skip("needs root: a file of somebody else")
+        place.write_text("mine")
+        os.chown(place, 20001, 20001)
+    log = run(scratch, 54)
+    assert any("not written: purge-soon.txt is" in line for line in log)
+    assert victim.read_text() == "precious"
+    assert kind != "file" or place.read_text() == "mine"
+
+
+def test_log_in_shells_show_it_where_a_variable_names_the_directory(scratch: Path, tmp_path: Path) -> None:
+    plain = '    - {path: "/mnt/scratch/{account}/{user}", quota: {standard: 25T, premium: 50T}}'
+    named = plain.replace("quota", "env: SCRATCH, quota")
+    warned = ("not_updated_for: 60d}", "not_updated_for: 60d, warn_before: 7d}")
+    for name, changes, shown in (("without", [(plain, named)], 0), ("with", [(plain, named), warned], 1)):
+        cluster = changed(STORED, tmp_path / name, *changes)
+        (text,) = (it.text for it in spaces.files(cluster, cluster.nodes["ctl"]))
+        assert text.count(soon.FILE) == shown
+    run(scratch, 54)
+    # only the last line but for the shell's own: whose directory it is is not the matter here
+    line = next(line for line in text.splitlines() if soon.FILE in line).strip()
+    for flag, expected in (("-i", True), ("-u", False)):
+        done = subprocess.run(
+            ["sh", flag, "-c", line], env={"SCRATCH": str(scratch / "ann"), "PATH": os.environ["PATH"]},
+            capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        assert (f"2 files and links below {scratch}/ann will be removed" in done.stdout) == expected, done.stderr
+
+
+def test_nodes_are_told_only_of_rules_that_warn(tmp_path: Path) -> None:
+    warned = ("not_updated_for: 60d}", "not_updated_for: 60d, warn_before: 7d}")
+    for name, changes, expected in (("without", [], None), ("with", [warned], 7 * DAY)):
+        cluster = changed(STORED, tmp_path / name, *changes)
+        (text,) = (it.text for it in usage.files(cluster, cluster.nodes["fs2"]) if it.path == usage.SETTINGS)
+        (rule,) = json.loads(text)["purge"]
+        assert rule.get("warn") == expected
