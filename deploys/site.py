@@ -35,6 +35,7 @@ from gpupool.roles import (
     database,
     directory,
     docker,
+    drift,
     driver,
     elastic,
     fileserver,
@@ -126,6 +127,7 @@ if node.has("backup-controller"):
     controller.apply(cluster, node)
 if node.has("controller", "backup-controller"):
     arbiter.apply(cluster, node)
+    drift.apply(cluster, node)
 if node.elastic:
     elastic.check(cluster, node)
 if node.has("compute"):

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 from gpupool.cluster.model import Node
 from gpupool.compile import files_of
 from gpupool.compile.slurm.conf import SLURM_CONF
-from gpupool.drift import planned, slurm
-from gpupool.drift.difference import BROKEN, NONE, Difference
+from gpupool.drift import planned
 from gpupool.engine.report import Report
+from gpupool.programs.drift import slurm
+from gpupool.programs.drift.difference import BROKEN, NONE, Difference
 from gpupool.target import Target
 
 if TYPE_CHECKING:
     from gpupool.engine.progress import Progress
-    from gpupool.facts.live import SlurmState
+    from gpupool.programs.drift.state import SlurmState
 
 _NVIDIA = tuple(f"/dev/nvidia{number}" for number in range(64))
 

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from gpupool.drift.difference import Difference
 from gpupool.errors import GpupoolError
+from gpupool.programs.drift.difference import Difference
 from gpupool.whole import put
 
 #: Every kind of difference: one that is gone is told as 0.

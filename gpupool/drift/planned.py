@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from gpupool.drift.difference import NONE, PUT_BACK, Difference
 from gpupool.engine.report import Change
+from gpupool.programs.drift.difference import NONE, PUT_BACK, Difference
 
 _UNIT = re.compile(r"(start|restart|reload|enable|disable) (\S+)")
 _SAYS = {"start": ("runs", "stopped"), "enable": ("starts at boot", "does not start at boot")}

@@ -1,6 +1,7 @@
 """What differs from the inventory is seen and left as it is; who changed nodes is in their own logs."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import pytest
 from inventories import SMALL, copied
 from pace import until
 
+from gpupool.compile.system.drift import EXPORTER, METRICS
 from gpupool.target import find_target
 from tests.testbed.cluster import ROOT, Testbed, gpupool
 
@@ -90,9 +92,22 @@ def runs(testbed: Testbed, *words: str) -> list[dict[str, Any]]:
     return [run["nodes"] for run in json.loads(done.stdout)["runs"]]
 
 
+def counted(testbed: Testbed) -> dict[tuple[str, str], int]:
+    """Return what the controller counts by itself, by node and kind."""
+    testbed.out(CTL, "systemctl start gpupool-drift")
+    said = testbed.out(CTL, f"cat {METRICS}")
+    assert "gpupool_controller_drift_read 1\n" in said
+    rows = re.findall(r'^gpupool_controller_drift\{node="(.*)",kind="(.*)"\} (\d+)$', said, flags=re.MULTILINE)
+    return {(node, kind): int(count) for node, kind, count in rows}
+
+
 def test_on_a_clean_cluster_there_is_no_drift(testbed: Testbed) -> None:
     done = gpupool("drift", testbed.inventory, "--on", "testbed")
     assert (done.returncode, done.stdout) == (0, "3 nodes: no drift\n"), done.stdout
+    assert testbed.out(CTL, "systemctl is-active gpupool-drift.timer") == "active"
+    testbed.out(CTL, f"systemctl start gpupool-drift; test ! -e {EXPORTER}; mkdir -p {EXPORTER}")
+    of_controller = [(CTL, kind) for kind in ("file", "link", "slurm", "state")]
+    assert counted(testbed) == dict.fromkeys((*of_controller, (NODE, "slurm"), (NODE, "state")), 0)
 
 
 def test_each_difference_is_seen_and_nothing_else_and_none_is_reverted(testbed: Testbed) -> None:
@@ -108,6 +123,12 @@ def test_each_difference_is_seen_and_nothing_else_and_none_is_reverted(testbed: 
     assert status == 3
     again = [(row["node"], row["what"]) for row in drift(testbed)[1]]
     assert again == [(row["node"], row["what"]) for row in rows], "something was reverted"
+    # by itself the controller sees what differs from its own slurm.conf, and that this is another one by now
+    seen_there = {row: count for row, count in counted(testbed).items() if count}
+    assert seen_there == {(CTL, "file"): 1, (CTL, "slurm"): 2, (NODE, "slurm"): 1, (NODE, "state"): 1}
+    told = testbed.out(CTL, "journalctl -q -o cat -u gpupool-drift")
+    assert "/etc/slurm/slurm.conf: changed since the last apply" in told
+    assert "ctl: partition all MaxTime: slurm.conf 2-00:00:00, live 1-00:00:00" in told
 
 
 def test_a_killed_apply_and_the_one_of_another_user_are_in_the_log_with_their_commits(

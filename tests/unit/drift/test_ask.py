@@ -7,7 +7,7 @@ from inventories import SMALL
 
 from gpupool.cluster.load import load
 from gpupool.drift.ask import _hardware
-from gpupool.drift.difference import Difference
+from gpupool.programs.drift.difference import Difference
 
 NODE = load(SMALL).nodes["gpu-1"]
 ALL = [f"/dev/nvidia{number}" for number in range(8)]

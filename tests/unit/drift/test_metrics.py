@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gpupool.drift.difference import Difference
 from gpupool.drift.metrics import KINDS, text, write
 from gpupool.errors import GpupoolError
+from gpupool.programs.drift.difference import Difference
 
 FILE = Difference("n1", "file", "/etc/x", "a", "b", "-", "")
 

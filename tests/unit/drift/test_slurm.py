@@ -2,8 +2,8 @@
 
 import pytest
 
-from gpupool.drift.slurm import differences, same
-from gpupool.facts.live import SlurmState
+from gpupool.programs.drift.slurm import differences, same
+from gpupool.programs.drift.state import SlurmState
 
 CONF = """KillWait=30
 NodeName=DEFAULT Weight=1

@@ -7,11 +7,12 @@ scontrol shows a key as slurm.conf writes it; of all else slurmctld says whether
 import re
 from collections.abc import Iterator, Mapping
 
-from ClusterShell.NodeSet import NodeSet, NodeSetParseError
+from .difference import HEALTH, LOST, NONE, PUT_BACK, READ_LATER, SILENT, STAYS, UNREAD, Difference
+from .hostlist import unfolded
+from .state import SlurmState, pairs_of
 
-from gpupool.drift.difference import HEALTH, LOST, NONE, PUT_BACK, READ_LATER, SILENT, STAYS, UNREAD, Difference
-from gpupool.facts.live import SlurmState, pairs_of
-from gpupool.programs.health.node import PREFIX
+#: How the reason of a drain by the health check begins, which is on other nodes.
+HEALTH_CHECK = "gpupool: health: "
 
 #: What a partition has that says nothing of it, and `scontrol update` can change.
 _PARTITION = {
@@ -57,7 +58,7 @@ def parsed(text: str) -> Conf:
             defaults[kind] |= pairs
         else:
             whole = _own_names({**defaults[kind], **pairs})
-            listed = [pairs[first]] if kind == "PartitionName" else _unfolded(pairs[first])
+            listed = [pairs[first]] if kind == "PartitionName" else unfolded(pairs[first])
             found |= {("partition" if kind == "PartitionName" else "node", name): whole for name in listed}
     return found
 
@@ -133,7 +134,7 @@ def _state(node: str, slurm_name: str, live: Mapping[str, str]) -> Iterator[Diff
         return
     reason = live.get("Reason", "")
     drained = "DRAIN" in words
-    then = HEALTH if reason.startswith(PREFIX) else STAYS.format(slurm_name) if drained else SILENT
+    then = HEALTH if reason.startswith(HEALTH_CHECK) else STAYS.format(slurm_name) if drained else SILENT
     yield Difference(node, "state", "state in Slurm", "in service", NONE, f"{live['State']} {reason}".strip(), then)
 
 
@@ -149,7 +150,7 @@ def _normal(key: str, value: str) -> object:
     if key in _TIMES:
         return _minutes(text)
     if key == "Nodes":
-        return frozenset(_unfolded(value))
+        return frozenset(unfolded(value))
     if key == "SlurmctldDebug" and text in map(str, range(len(_LEVELS))):
         return frozenset((_LEVELS[int(text)],))
     return frozenset(re.sub(r"\([^)]*\)", "", text).split(","))
@@ -177,13 +178,6 @@ def _shown(key: str, value: str) -> str:
     days, rest = divmod(round(minutes * 60), 86400)
     clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
     return f"{days}-{clock}" if days else clock
-
-
-def _unfolded(hostlist: str) -> list[str]:
-    try:
-        return list(NodeSet(hostlist))
-    except NodeSetParseError:
-        return [hostlist]
 
 
 def _own_names(pairs: Mapping[str, str]) -> dict[str, str]:

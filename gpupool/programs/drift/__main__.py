@@ -1,0 +1,84 @@
+"""`python3 -m drift NODE SLURM_CONF FILE`: write metrics to FILE, and a line for each difference to the journal.
+
+NODE is what metrics call this controller. Exit code 1 if slurmctld does not answer; the metrics say so, too.
+"""
+
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from . import record, slurm
+from .state import SlurmState, state_of
+
+_SECONDS = 15  # for each answer of slurmctld
+_OF_FILES, _OF_SLURM = ("file", "link"), ("slurm", "state")
+
+
+def asked(text: str) -> SlurmState:
+    """Return what slurmctld says beside this text of slurm.conf."""
+    answers: list[list[str]] = []
+    for words in (("show", "config"), ("-a", "-o", "show", "partition"), ("-o", "show", "node")):
+        try:
+            command = ["scontrol", *words]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=True)
+        except subprocess.TimeoutExpired:
+            return SlurmState(text, trouble="no answer in time")
+        except subprocess.CalledProcessError as error:
+            return SlurmState(text, trouble=(error.stderr.strip() or "no answer").splitlines()[-1])
+        answers.append(done.stdout.splitlines())
+    config, partitions, nodes = answers
+    return state_of(text, config, partitions, nodes)
+
+
+def metrics(node: str, nodes: Sequence[str], found: Collection[tuple[str, str]], read: bool, now: float) -> str:
+    """Return the metrics of a look that ended at `now`; `found` are the node and kind of each difference."""
+    counts = Counter(found)
+    rows = [(node, kind) for kind in _OF_FILES]
+    if read:
+        rows += [(name, kind) for name in dict.fromkeys((node, *nodes)) for kind in _OF_SLURM]
+    name = "gpupool_controller_drift"
+    lines = [f"# HELP {name} Differences from the last apply that this controller sees.", f"# TYPE {name} gauge"]
+    lines += [f'{name}{{node="{where}",kind="{kind}"}} {counts[where, kind]}' for where, kind in rows]
+    lines += [
+        f"# HELP {name}_read Whether slurmctld answered.",
+        f"# TYPE {name}_read gauge",
+        f"{name}_read {int(read)}",
+    ]
+    lines += [f"# HELP {name}_time_seconds When this was seen.", f"# TYPE {name}_time_seconds gauge"]
+    return "\n".join([*lines, f"{name}_time_seconds {now:.0f}"]) + "\n"
+
+
+def put(file: Path, text: str) -> None:
+    """Replace a file whole; its folder may be another user's."""
+    new = file.with_name(f".{file.name}.{os.getpid()}")
+    new.unlink(missing_ok=True)
+    handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
+    with os.fdopen(handle, "w", encoding="utf-8") as out:
+        out.write(text)
+    new.replace(file)
+
+
+def main(node: str, conf: str, file: str) -> int:
+    """Look once."""
+    state = asked(Path(conf).read_text(encoding="utf-8"))
+    names = [name for kind, name in slurm.parsed(state.text) if kind == "node"]
+    found = []
+    for kind, path, how in record.changed():
+        found.append((node, kind))
+        print(f"{path}: {how}")
+    if state.trouble:
+        print(f"slurmctld does not answer: {state.trouble}", file=sys.stderr)
+    else:
+        for it in slurm.differences(node, state.text, state, {name: name for name in names}):
+            found.append((it.node, it.kind))
+            print(f"{it.node}: {it.what}: slurm.conf {it.file}, live {it.live}")
+    put(Path(file), metrics(node, names, found, not state.trouble, time.time()))
+    return 1 if state.trouble else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,12 @@
+"""What a controller itself sees of drift, for those who watch the cluster by metrics."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile import files_of
+from gpupool.compile.system.drift import TIMER
+from gpupool.operations import files, service
+
+
+def apply(cluster: Cluster, node: Node) -> None:
+    """On every controller: a backup sees its own files, and asks whichever slurmctld answers."""
+    files.put(name="Drift", files=files_of(cluster, node, "drift"))
+    service.timer(name="Drift timer", path=TIMER)
