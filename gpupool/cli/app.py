@@ -21,6 +21,7 @@ from gpupool.cli import (
     schema,
     storage,
     testbed,
+    upgrade,
     verify,
 )
 
@@ -38,6 +39,7 @@ app.command("verify")(verify.command)
 app.command("drift")(drift.command)
 app.command("log")(log.command)
 app.command("maintain")(maintain.command)
+app.command("upgrade")(upgrade.command)
 app.command("onboard")(onboard.command)
 app.command("retire")(retire.command)
 app.command("rehearse")(rehearse.command)

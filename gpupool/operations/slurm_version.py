@@ -1,6 +1,7 @@
 """Which Slurm a node has, beside the one that its new files are for: another one is never met by accident."""
 
 from gpupool.facts.packages import Packages
+from gpupool.facts.slurm_packages import release_of
 from gpupool.operations.ambient import this_host
 from gpupool.operations.frame import Refused, look, operation
 
@@ -18,16 +19,17 @@ def refuse_another(version: str, takes_over_from: list[str]) -> None:
     """
     state = look(Packages, "the installed packages of Slurm", packages=list(PACKAGES))
     for package, installed in sorted(state.installed.items()):
-        release = ".".join(installed.partition(":")[2 if ":" in installed else 0].split(".")[:2])
+        release = release_of(installed)
         if release != version:
-            raise Refused(_why(package, release, version, takes_over_from))
+            raise Refused(why_not(package, release, version, takes_over_from))
     this_host().noop(f"Slurm {version}, or none yet")
 
 
-def _why(package: str, release: str, version: str, takes_over_from: list[str]) -> str:
+def why_not(package: str, release: str, version: str, takes_over_from: list[str]) -> str:
+    """Return why a node whose package is of a release is not taken for one of a version, and what to do."""
     here = f"{package} is of Slurm {release}, and slurm.version is {version}"
     if release in takes_over_from:
-        return f"{here}: upgrade the packages in Slurm's order, after a backup and a drill ({_HOW})"
+        return f"{here}: gpupool upgrade does it, in Slurm's order ({_HOW})"
     if tuple(map(int, release.split("."))) > tuple(map(int, version.split("."))):
         return f"{here}: Slurm cannot go back, as its database and state were converted; correct slurm.version ({_HOW})"
     return f"{here}: Slurm {version} takes over from {', '.join(takes_over_from)} only; go by one of these ({_HOW})"

@@ -1,4 +1,4 @@
-"""One maintenance at a time on a cluster: its lock is on a controller, and ends with the process that holds it."""
+"""One maintenance or upgrade at a time on a cluster: its lock is on a controller, and ends with its process."""
 
 import subprocess
 import threading
@@ -33,7 +33,10 @@ class Hold:
 
 @contextmanager
 def held(controller: Controller) -> Iterator[Hold]:
-    """Hold the lock on the first controller that answers; GpupoolError with who has it, where another does."""
+    """Hold the lock on the first controller that answers; GpupoolError with who has it, where another does.
+
+    One lock for all work that takes nodes out of service a few at a time.
+    """
     node = controller.first()
     arguments = ["lock", PATH, f"{time.time():.0f} {whoami()}", str(LEASE_SECONDS), f"{WAIT_SECONDS:.0f}"]
     session = controller.session(node, "bash", "-c", _SCRIPT.strip(), "gpupool", *arguments)

@@ -21,7 +21,7 @@ class NodeState:
     """A node as slurmctld has it: the words of its state, why it is drained and who said so, what it registered with.
 
     `booted` and `started` (slurmd's start) are Slurm's words for the times, "None" or "" before the first. `memory` is
-    in MiB.
+    in MiB, `version` slurmd's.
     """
 
     flags: frozenset[str]
@@ -32,6 +32,7 @@ class NodeState:
     cpus: int = 0
     memory: int = 0
     gres: str = ""
+    version: str = ""
 
     @property
     def drained(self) -> bool:
@@ -102,6 +103,7 @@ def _state(block: str) -> NodeState:
         int(_word(block, "CPUTot") or 0),
         int(_word(block, "RealMemory") or 0),
         _word(block, "Gres"),
+        _word(block, "Version"),
     )
 
 

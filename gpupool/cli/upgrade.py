@@ -1,0 +1,209 @@
+"""`gpupool upgrade`: another release of Slurm on all nodes, in Slurm's order."""
+
+import sys
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpupool.asleep import asleep, awake
+from gpupool.cli.price import grouped
+from gpupool.cli.running import announced_target, few, origin, passed_over, show
+from gpupool.cli.running import run as apply
+from gpupool.cli.screen import Inventory, OnOption, counted, stderr, stdout
+from gpupool.cluster.model import Cluster
+from gpupool.engine.report import Change, Report
+from gpupool.errors import GpupoolError, UsageError
+from gpupool.target import Target
+from gpupool.terminal import styled
+
+if TYPE_CHECKING:
+    from gpupool.upgrade.run import Deploy, Upgrade
+
+_LOST = "cannot be reached"
+_LEFT_OVER = "Afterwards"
+
+
+def command(
+    inventory: Inventory,
+    at_most: Annotated[
+        int, typer.Option("--at-most", min=1, help="Compute nodes that are upgraded at once; the first goes alone.")
+    ] = 4,
+    drill: Annotated[
+        bool, typer.Option("--drill", help="Before it begins, try the new version with a backup on this machine.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Begin without showing the plan and asking first.")] = False,
+    on: OnOption = "auto",
+) -> None:
+    """Upgrade Slurm on all nodes to slurm.version, in Slurm's order, while jobs run; then apply and verify.
+
+    A slurmdbd that cannot convert its database is taken back. The same command goes on after Ctrl-C. Exit code 1 if a
+    node is not upgraded.
+    """
+    target = announced_target(inventory, on)
+    if target.cluster.slurm.backup is None:
+        raise UsageError("the inventory has no slurm.backup: an upgrade without a backup has no way back")
+    if not yes and not sys.stdin.isatty():
+        raise GpupoolError("upgrade changes nodes: use --yes, or run it in a terminal to see its plan and confirm it")
+    # first of all: it changes how threads and sockets work
+    import gpupool.engine.drive  # noqa: F401
+    from gpupool.upgrade import steps
+    from gpupool.upgrade.run import Upgrade, Ways
+    from gpupool.upkeep.controller import reach
+    from gpupool.upkeep.hold import held
+
+    names = {node.name for node in target.nodes if node.runs_slurm}
+    resting = asleep(target, names)
+    names -= set(resting)
+    with reach(target) as controller, held(controller) as hold:
+        ways = Ways(
+            lambda deploy, some: _run(target, deploy, some, execute=True), lambda some: _apply(target, some), _tell
+        )
+        earlier = Upgrade(controller, hold, ways, (), names)
+        if earlier.goes_back():
+            raise GpupoolError(f"an earlier upgrade was killed while it went back\n{earlier.go_back()}")
+        report = _run(target, steps.look, names, execute=False)
+        lost = _refuse(target, report)
+        work = {
+            name: [it for it in host.changes if not it.operation.startswith(_LEFT_OVER)]
+            for name, host in report.hosts.items()
+        }
+        todo = [name for name, changes in work.items() if changes]
+        if not report.changed:
+            _end(target, names - lost, lost, resting, "nothing to upgrade")
+            return
+        _refuse_others(target, earlier.former(), work)
+        _show(target, report, todo, at_most)
+        if not yes and not typer.confirm(
+            f"Upgrade {counted(len(todo), 'node')} to {target.cluster.slurm.version}?", err=True
+        ):
+            return
+        upgrade = Upgrade(controller, hold, ways, todo, names - lost)
+        _do(target, upgrade, names - lost, at_most, drill)
+    _end(
+        target,
+        names - lost,
+        lost,
+        resting,
+        f"{counted(len(todo), 'node')} upgraded to Slurm {target.cluster.slurm.version}",
+    )
+
+
+def _do(target: Target, upgrade: "Upgrade", names: Collection[str], at_most: int, drill: bool) -> None:
+    try:
+        with awake(target, set(names)):
+            upgrade.fetch()
+            if upgrade.back_up() and drill:
+                _drill(target)
+            upgrade.run(at_most)
+    except KeyboardInterrupt:
+        stderr.print(
+            "stopped: jobs go on; what was begun may be drained or stopped until the same command goes on",
+            style="yellow",
+        )
+        raise
+
+
+def _refuse(target: Target, report: Report) -> set[str]:
+    """Refuse, with every node that cannot be upgraded; return the nodes that are only lost, and can come later."""
+    if report.interrupted:
+        raise KeyboardInterrupt
+    first = {target.cluster.database.name, *(node.name for node in target.cluster.controllers)}
+    lost = {name for name, why in report.failures.items() if why.startswith(_LOST) and name not in first}
+    bad = {name: why for name, why in report.failures.items() if name not in lost}
+    for name, why in bad.items():
+        stderr.print(styled((name, "red"), ": ", why))
+    if bad:
+        raise GpupoolError(f"{counted(len(bad), 'node')} cannot be upgraded, and nothing was changed")
+    return lost
+
+
+def _refuse_others(target: Target, former: Cluster | None, work: Mapping[str, Sequence[Change]]) -> None:
+    """Refuse while other changes of the inventory wait where the daemons are stopped: they may be refused too late."""
+    first = {target.cluster.database.name, *(node.name for node in target.cluster.controllers)}
+    # what was begun has changed already
+    if former is None or not all(work.get(name) for name in first):
+        return
+    report = apply(replace(target, cluster=former), execute=False, limit=",".join(sorted(first)))
+    for name, why in report.failures.items():
+        raise GpupoolError(f"{name}: {why}; nothing was changed")
+    if report.changed:
+        show(stderr, report, diffs=False)
+        raise GpupoolError(
+            "the inventory has other changes than slurm.version: apply them first, with the former version; "
+            "nothing was changed"
+        )
+
+
+def _run(target: Target, deploy: "Deploy", names: Collection[str], *, execute: bool) -> Report:
+    from gpupool.engine.drive import run
+    from gpupool.engine.progress import shown
+
+    with shown(stderr) as progress:
+        return run(
+            target.hosts, deploy, execute=execute, progress=progress, limit=names, origin=origin(target, "upgrade")
+        )
+
+
+def _apply(target: Target, names: Collection[str]) -> Report:
+    return apply(target, execute=True, limit=",".join(sorted(names)))
+
+
+def _tell(name: str, what: str) -> None:
+    stderr.print(styled(f"{time.strftime('%H:%M:%S')}  ", (name, "bold"), f"  {what}"))
+
+
+def _show(target: Target, report: Report, todo: Collection[str], at_most: int) -> None:
+    """Print what is replaced where, and in which order."""
+    from gpupool.upgrade.order import stages
+
+    for change, names in grouped(report).items():
+        diff = " ".join((change.diff or "").split())
+        if not change.operation.startswith("Packages"):
+            stderr.print(
+                styled((few(names), "bold"), f": {change.operation.partition(' | ')[2]}{f': {diff}' if diff else ''}")
+            )
+    stderr.print("in this order; jobs run throughout, and no node loses its jobs:")
+    for stage in stages(target.cluster, todo):
+        some = few(node.name for node in stage.nodes)
+        more = f" ({at_most} at once; the first alone; no new jobs meanwhile)" if stage.kind == "compute nodes" else ""
+        stderr.print(styled((f"  {stage.kind}", "bold"), f": {some}{more}"))
+
+
+def _drill(target: Target) -> None:
+    from gpupool.rehearsal.drill import run
+
+    with stderr.status("drill") as status:
+        result = run(target, "", target.cluster.slurm.version, lambda message: status.update(styled(message)))
+    for line, style in result.lines():
+        stderr.print(line, style=style)
+    if not result.ok:
+        raise GpupoolError("the drill has found less than there is, and nothing was changed")
+
+
+def _end(target: Target, names: Collection[str], lost: Collection[str], resting: Collection[str], what: str) -> None:
+    """Verify, and print one line."""
+    from gpupool.verify.run import Outcome, run
+
+    with stderr.status("checking") as status:
+
+        def tell(outcome: Outcome) -> None:
+            status.update(styled(f"{outcome.node}: {outcome.check}"))
+
+        outcomes = run(target, set(names), tell)
+    failed = [it for it in outcomes if not it.ok]
+    for it in failed:
+        stdout.print(styled((it.node, "red"), f": {it.check}: {it.why}"))
+    for name in lost:
+        stdout.print(styled((name, "red"), ": cannot be reached: the same command upgrades it when it is back"))
+    checks = (
+        f"{len(failed)} of {counted(len(outcomes), 'check')} failed"
+        if failed
+        else f"{counted(len(outcomes), 'check')} pass"
+    )
+    bad = bool(failed or lost)
+    stdout.print(f"{what}; {checks}{passed_over(sorted(resting))}", style="bold red" if bad else "bold green")
+    if bad:
+        raise SystemExit(1)

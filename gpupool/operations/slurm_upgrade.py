@@ -1,0 +1,128 @@
+"""A node's Slurm goes to another release: files at hand first, then daemons stopped, packages replaced, started."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from pyinfra.api.command import StringCommand
+
+from gpupool.facts.slurm_packages import FOLDER, Slurm, SlurmPackages
+from gpupool.operations import packages, slurm_version
+from gpupool.operations.ambient import executing, this_host
+from gpupool.operations.frame import Commands, Refused, look, operation
+from gpupool.operations.work import Work
+from gpupool.shell import shell_file, values
+
+#: Seconds that slurmd is away at most, whatever holds up its packages: Slurm ends the jobs of a node after 300.
+AWAY_SECONDS = 120
+_PRELUDE = packages.APT + values(dir=FOLDER, patience=str(AWAY_SECONDS)) + shell_file(__package__, "slurm_upgrade.sh")
+_UP = ("active", "activating", "reloading", "refreshing")
+
+
+@operation
+def fetched(release: str, takes_over_from: list[str], needed: list[str], way_back: bool = False) -> Commands:
+    """Have all files at hand that take Slurm on the node to a release, and with `way_back` those that take it back.
+
+    Refused, with the reason, is what cannot be done there: a step that Slurm does not allow, a release that apt does
+    not know, or one with which apt would remove a package that is `needed` or that a person has installed.
+    """
+    state = _state(release)
+    if not state.wanted and not state.none:
+        this_host().noop(f"Slurm {release}, or none yet")
+        return
+    _refuse(state, release, takes_over_from, needed)
+    work = Work()
+    if not state.fetched:
+        work.changes["files for it"] = "".join(f"{it}\n" for it in _exact(state))
+        work.run("fetch_new", *_exact(state))
+    if way_back and state.back:
+        work.changes["files for the way back"] = "".join(f"{it}={now}\n" for it, now in state.back.items())
+        work.run("fetch_old", *(f"{name}={version}" for name, version in state.back.items()))
+    yield from work.carry_out("all files are at hand", _PRELUDE)
+
+
+@operation
+def installed(release: str, units: list[str], start: list[str], backup: str = "") -> Commands:
+    """Take the node's Slurm to a release, with the files that `fetched` has brought; `units` stop, some `start` again.
+
+    `backup` is the program that makes a backup, once slurmdbd has stopped. Units in `start` that do not run, or run
+    with a program that has been replaced, start again. What is not in `start` is left to others.
+    """
+    state, work = _state(release), Work()
+    idle = [unit for unit in units if (it := state.daemons.get(unit)) is None or it.active not in _UP or it.outdated]
+    if state.wanted:
+        if executing() and not state.fetched:
+            raise Refused("files for it are missing since they were fetched; run it again")
+        work.changes |= {name: f"{old} becomes {new}\n" for name, (old, new) in state.replaced.items()}
+        work.changes |= {name: f"{new}, which comes with it\n" for name, new in state.added.items()}
+        work.changes |= {name: f"{old} will be removed\n" for name, (old, _) in state.removed.items()}
+        # a step that was cut off while dpkg was at work
+        work.changes = work.changes or {"dpkg --configure -a": "an earlier installation was interrupted\n"}
+        work.run("upgrade", release, " ".join(units), " ".join(start), backup, *_exact(state))
+    elif idle:
+        work.changes = {f"start {unit}": None for unit in idle}
+        work.lines = [
+            f"systemctl stop {shlex.join(idle)}",
+            f"start {shlex.join(unit for unit in idle if unit in start)}",
+        ]
+    yield from work.carry_out(f"Slurm {release}: installed, and its daemons run", _PRELUDE)
+
+
+@operation
+def answering() -> Commands:
+    """Wait until slurmdbd answers, however long it converts its database; Refused, with its reason, when it ends."""
+    if "slurmdbd" not in look(Slurm, "the daemons of Slurm", release="").daemons:
+        this_host().noop("slurmdbd is not on this node")
+        return
+    yield StringCommand(f"{_PRELUDE.strip()}\nanswers")
+
+
+@operation
+def taken_back(release: str, units: list[str], start: list[str]) -> Commands:
+    """Take the node's Slurm back from a release to the packages that were there before; its `units` stop."""
+    state, work = _state(release), Work()
+    if release not in state.releases.values():
+        this_host().noop(f"nothing of Slurm {release} is here")
+        return
+    work.changes["Slurm"] = "back to the former release\n"
+    work.run("go_back", " ".join(units), " ".join(start))
+    yield from work.carry_out("", _PRELUDE)
+
+
+@operation
+def tidied() -> Commands:
+    """Remove the files that a step to another release needed."""
+    if not look(Slurm, "the packages of Slurm", release="").kept:
+        this_host().noop("no files of a step to another release")
+        return
+    work = Work()
+    work.do("files of the upgrade", "will be removed", "rm", "-rf", "--", FOLDER)
+    yield from work.carry_out("")
+
+
+def _state(release: str) -> SlurmPackages:
+    return look(Slurm, "the packages of Slurm", release=release)
+
+
+def _exact(state: SlurmPackages) -> list[str]:
+    return [f"{name}={version}" for name, version in state.wanted.items()]
+
+
+def _refuse(state: SlurmPackages, release: str, takes_over_from: Sequence[str], needed: Sequence[str]) -> None:
+    for package, own in sorted(state.releases.items()):
+        if own != release and own not in takes_over_from:
+            raise Refused(slurm_version.why_not(package, own, release, list(takes_over_from)))
+    if reasons := list(_obstacles(state, release, needed)):
+        raise Refused("; ".join(reasons))
+
+
+def _obstacles(state: SlurmPackages, release: str, needed: Sequence[str]) -> Iterator[str]:
+    missing = [name for name in state.none if name in needed or not state.wanted]
+    if missing:
+        yield f"apt knows no Slurm {release} of {', '.join(missing)}: add a repository or suite of Debian that has it"
+    if state.held:
+        yield f"{', '.join(state.held)} held: apt-mark unhold {' '.join(state.held)}"
+    if state.refused:
+        yield f"apt cannot install Slurm {release}: {'; '.join(state.refused)}"
+    lost = [name for name, (_, automatic) in state.removed.items() if name in needed or not automatic]
+    if lost:
+        yield f"apt would remove {', '.join(lost)} for Slurm {release}: have a version of it that goes with it"

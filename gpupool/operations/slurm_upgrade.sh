@@ -1,0 +1,108 @@
+#!/bin/sh
+# After packages.sh: functions that take a node to another release of Slurm, and back; the calls of them come after it.
+# $dir keeps the files: `new` for the step, `old` for the way back with the `list` of what they are, `backup` with the
+# path of the backup that belongs to them, and `back` while the way back is being gone. A script that has begun goes on
+# to its end when our connection dies.
+# shellcheck disable=SC2154 # dir, log and away are set before it
+
+packages() { apt -o Dir::Cache::archives="$dir/new" --no-install-recommends "$@"; }
+keep() { # file, text: on the disk before what comes next
+  printf '%s\n' "$2" >"$1.new"; sync -- "$1.new"; mv -fT -- "$1.new" "$1"; sync -- "$dir"
+}
+fetch_new() { # NAME=VERSION...
+  mkdir -p -- "$dir/new/partial"
+  packages install --download-only -- "$@" || { update || :; packages install --download-only -- "$@"; } || {
+    [ -z "$away" ] || { echo "no package mirror answers: $away" >&2; exit 1; }
+    say 'cannot fetch the packages'
+  }
+}
+fetch_old() { # NAME=VERSION...
+  mkdir -p -- "$dir/old"; far=
+  for it in "$@"; do
+    cp -- /var/cache/apt/archives/"$(file_of "$it")"_*.deb "$dir/old/" 2>/dev/null || far="$far $it"
+  done
+  # shellcheck disable=SC2086 # names and versions
+  [ -z "$far" ] || (cd "$dir/old" && apt download $far) || {
+    tail -n 30 "$log" >&2
+    echo "no way back: apt cannot fetch$far; have a repository with it, or the .deb in /var/cache/apt/archives" >&2
+    exit 1
+  }
+  for it in "$@"; do
+    sync -- "$dir/old/$(file_of "$it")"_*.deb; printf '%s\n' "$it" >>"$dir/old/list"
+  done
+  sync -- "$dir/old/list"
+}
+file_of() { printf '%s_%s' "${1%%=*}" "$(printf '%s' "${1#*=}" | sed 's/:/%3a/g')"; }
+release_of() { dpkg-query -W -f='${Version}' "$1" 2>/dev/null | sed -E 's/^[0-9]+://; s/^([0-9]+\.[0-9]+).*/\1/'; }
+last() { journalctl --no-pager -q -o cat -n 60 -u "$1" --since "@$began" | sed 's/^\[[^]]*\] //' |
+  grep -E 'fatal|error' | tail -n "${2:-1}" | tr '\n' ' '; }
+start() { # unit...: all of them, whatever becomes of one
+  late=
+  for unit in "$@"; do
+    systemctl reset-failed -- "$unit" 2>/dev/null || :
+    systemctl start -- "$unit" >>"$log" 2>&1 || late="$late $unit does not start: $(last "$unit") (see journalctl -u $unit);"
+  done
+  disarm
+  [ -z "$late" ] || { echo "${late# }" >&2; return 1; }
+}
+# Slurm ends the jobs of a node whose slurmd is away for too long: whatever holds up dpkg, it is started before that.
+arm() {
+  disarm
+  systemd-run --quiet --collect --unit=gpupool-slurmd --on-active="$1" systemctl start slurmd >>"$log" 2>&1 || :
+}
+disarm() { systemctl stop gpupool-slurmd.timer 2>/dev/null || :; }
+stop() { # unit..., with slurmd away for $patience seconds at most
+  case " $* " in *' slurmd '*) arm "$patience";; esac
+  for unit in "$@"; do systemctl stop -- "$unit" 2>/dev/null || :; done
+}
+began=$(date +%s)
+upgrade() { # release, units that it stops, units that it starts then, program of the backup or "", NAME=VERSION...
+  release=$1 units=$2 after=$3 backup=$4; shift 4
+  was=$(release_of slurmdbd)
+  # shellcheck disable=SC2086 # names of units
+  stop $units
+  # what slurmdbd of the new release has once begun to convert is never taken for a backup
+  if [ -n "$backup" ] && [ "$was" != "$release" ]; then
+    said=$("$backup" make 2>&1) || {
+      printf '%s\n' "$said" >>"$log"; old_again "$units"
+      echo "no backup, and nothing was changed: $(printf '%s\n' "$said" | grep ': no backup: ' | head -n 1)" >&2; exit 1
+    }
+    path=$(printf '%s\n' "$said" | sed -n 's/^database: \(.*\), [0-9]* bytes; removed: .*/\1/p')
+    keep "$dir/backup" "$path"
+  fi
+  if ([ -z "$(dpkg --audit)" ] || mend; packages --no-download install -- "$@" || say 'apt-get install'); then
+    # shellcheck disable=SC2086
+    start $after
+  else
+    old_again "$units"; exit 1
+  fi
+}
+old_again() { # units: those that are still of the release that they were of; slurmd in any case
+  for unit in slurmdbd slurmctld slurmd sackd; do
+    case " $1 " in *" $unit "*) ;; *) continue;; esac
+    [ "$unit" != slurmd ] && [ "$(release_of "$unit")" = "$release" ] || start "$unit" || :
+  done
+}
+answers() { # waits for slurmdbd, however long it converts
+  port=$(sed -nE 's/^[[:space:]]*DbdPort[[:space:]]*=[[:space:]]*([0-9]+).*/\1/Ip' /etc/slurm/slurmdbd.conf | tail -n 1)
+  mute=0 many=$(systemctl show -p NRestarts --value slurmdbd)
+  until said=$(timeout 30 sacctmgr -nP show cluster 2>&1); do
+    # systemd starts it again and again
+    if [ "$(systemctl show -p NRestarts --value slurmdbd)" -gt "$((many + 1))" ] ||
+      case $(systemctl is-active slurmdbd) in active | activating) false;; esac; then
+      echo "slurmdbd does not run with the database: $(last slurmdbd 3)(see journalctl -u slurmdbd)" >&2; exit 1
+    fi
+    if ss -Hltn "sport = :${port:-6819}" | grep -q .; then mute=$((mute + 1)); fi
+    [ "$mute" -lt 120 ] || { echo "slurmdbd runs, and sacctmgr does not get an answer: $said" >&2; exit 1; }
+    sleep 1
+  done
+}
+go_back() { # units that it stops, units that it starts then
+  keep "$dir/back" "$(cat "$dir/backup")"
+  # shellcheck disable=SC2086 # names of units
+  stop $1
+  [ -z "$(dpkg --audit)" ] || mend
+  packages --allow-downgrades install -- "$dir"/old/*.deb || say 'apt-get install --allow-downgrades'
+  # shellcheck disable=SC2086
+  start $2
+}

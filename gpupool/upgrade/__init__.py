@@ -1,0 +1,1 @@
+"""Another release of Slurm on all nodes, in Slurm's order, while jobs run."""

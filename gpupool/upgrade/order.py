@@ -1,0 +1,53 @@
+"""Slurm's order: slurmdbd, backup controllers, the first controller, compute nodes, then all others."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.slurm_versions import has_sackd
+
+Kind = Literal["slurmdbd", "backup controllers", "the first controller", "compute nodes", "the others"]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Nodes that are of the same rank in the order; a node is in the first stage that it has a role for."""
+
+    kind: Kind
+    nodes: tuple[Node, ...]
+
+
+def stages(cluster: Cluster, names: Collection[str]) -> tuple[Stage, ...]:
+    """Return the stages of these nodes, without empty ones."""
+    first = cluster.controllers[0]
+    left = [node for node in cluster.nodes.values() if node.name in names]
+    found: list[Stage] = []
+
+    def take(kind: Kind, chosen: list[Node]) -> None:
+        if chosen:
+            found.append(Stage(kind, tuple(chosen)))
+            left[:] = [node for node in left if node not in chosen]
+
+    take("slurmdbd", [node for node in left if node.has("database")])
+    take("backup controllers", [node for node in left if node.has("backup-controller")])
+    take("the first controller", [node for node in left if node == first])
+    take("compute nodes", [node for node in left if node.has("compute")])
+    take("the others", left[:])
+    return tuple(found)
+
+
+def daemons(cluster: Cluster, node: Node) -> tuple[str, ...]:
+    """Return the units of Slurm on a node, in the order in which they stop."""
+    return (
+        *(("slurmctld",) if node.has("controller", "backup-controller") else ()),
+        *(("slurmdbd",) if node.has("database") else ()),
+        *(("sackd",) if node.has("head") and has_sackd(cluster.slurm.version) else ()),
+        *(("slurmd",) if node.has("compute") else ()),
+    )
+
+
+def batches(nodes: Collection[Node], at_most: int) -> list[list[Node]]:
+    """Return nodes in the groups that are changed at once; the first goes alone."""
+    ordered = list(nodes)
+    return [ordered[:1], *(ordered[at:][:at_most] for at in range(1, len(ordered), at_most))] if ordered else []

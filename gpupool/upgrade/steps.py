@@ -1,0 +1,86 @@
+"""What is done on a node, as deploys of pyinfra; one call a line, as pyinfra tells operations by their lines."""
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.slurm_versions import takes_over_from
+from gpupool.compile.system.backup import COMMAND
+from gpupool.compile.system.packages import packages_for
+from gpupool.engine.here import here
+from gpupool.operations import restore, service, slurm_upgrade
+from gpupool.operations.together import barrier
+from gpupool.roles import database as roles_database
+from gpupool.upgrade.order import daemons
+
+
+def look() -> None:
+    """Show what would be done, and refuse what cannot be."""
+    cluster, node = here()
+    _fetch(cluster, node)
+    _install(cluster, node)
+    slurm_upgrade.tidied(name="Afterwards")
+
+
+def fetch() -> None:
+    """Have the files at hand on all nodes, before anything changes on one."""
+    cluster, node = here()
+    _fetch(cluster, node)
+
+
+def change() -> None:
+    """Replace the packages; a controller is started by the apply that comes after it, with its new files."""
+    cluster, node = here()
+    _install(cluster, node)
+
+
+def database() -> None:
+    """Replace the packages, and have slurmdbd convert its database."""
+    cluster, node = here()
+    _install(cluster, node)
+    roles_database.apply(cluster, node)
+    slurm_upgrade.answering(name="The converted database")
+
+
+def back(former: Cluster, backup: str) -> None:
+    """Have slurmdbd run as it was: the packages that were there, and the database of the backup."""
+    cluster, node = here()
+    own = daemons(cluster, node)
+    slurm_upgrade.taken_back(
+        name="Former packages", release=cluster.slurm.version, units=list(own), start=_at_once(own)
+    )
+    roles_database.apply(former, node)
+    restore.database(name="Former database", program=COMMAND, backup=backup, aside=True)
+    slurm_upgrade.answering(name="The former database")
+    if "slurmctld" in own:
+        service.running(name="Slurm controller", unit="slurmctld")
+    slurm_upgrade.tidied(name="Afterwards")
+
+
+def tidy() -> None:
+    """Remove the files of the upgrade, when all is over."""
+    barrier(name="All is over")
+    slurm_upgrade.tidied(name="Afterwards")
+
+
+def _fetch(cluster: Cluster, node: Node) -> None:
+    own = cluster.slurm.version
+    slurm_upgrade.fetched(
+        name="Packages",
+        release=own,
+        takes_over_from=list(takes_over_from(own)),
+        needed=list(packages_for(cluster, node)),
+        way_back=node.has("database"),
+    )
+
+
+def _install(cluster: Cluster, node: Node) -> None:
+    own = daemons(cluster, node)
+    slurm_upgrade.installed(
+        name="Slurm",
+        release=cluster.slurm.version,
+        units=list(own),
+        start=[] if {"slurmctld", "slurmdbd"} & {*own} else _at_once(own),
+        backup=COMMAND if node.has("database") else "",
+    )
+
+
+def _at_once(own: tuple[str, ...]) -> list[str]:
+    return [unit for unit in own if unit in ("slurmd", "sackd")]

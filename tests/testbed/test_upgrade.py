@@ -1,0 +1,181 @@
+"""Slurm 24.11 becomes 26.05 by one line and one command; jobs run through kills and a broken database, too."""
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pace import until
+
+from tests.testbed.cluster import ROOT, Testbed, gpupool, up
+
+NETWORK = "10.186.0.0/16"
+HEAD = "ctl"
+INVENTORY = """schema: 1
+cluster: {name: upgrade, domain: upgrade.example, network: 10.90.0.0/16}
+gpu_types: {a40: {models: [A40]}}
+hardware: {box: {cpus: 8, memory: 64G, gpu_slots: 2, cpus_kept_per_gpu: 2}}
+nodes:
+  - {name: ctl, address: 10.90.1.1, roles: [head, controller, database]}
+  - {name: "gpu-[1-2]", address: "10.90.2.[1-2]", roles: [compute], hardware: box, gpus: {a40: 2}}
+accounts: [{name: red, kind: lab, gid: 5001, contributed_gpus: 4}]
+users: [{name: ann, uid: 20001, account: red}]
+qos: {normal: {default: true}}
+partitions: [{name: all, nodes: "@compute", max_time: 2d, default_time: 1h}]
+scheduler:
+  default_partition: all
+  default_memory: {per_gpu: 8G, per_cpu: 1G}
+  max_memory: {per_gpu: 16G, per_cpu: 2G}
+slurm:
+  version: "24.11"
+  backup: {to: /srv/backup/slurm, keep: 20}
+testbed: {nodes: "ctl,gpu-[1-2]"}
+"""
+JOBS = "squeue -h -a -o '%i %T %u %N %S' | sort"
+FIELDS = "JobID,User,Account,Partition,State,ExitCode,Submit,Start,Restarts,AllocTRES"
+ENDED = f"TZ=UTC sacct -anXP -S now-2days -E now -o {FIELDS}"
+#: A column that the new release wants without NULL has one: slurmdbd fails when half of its tables are converted.
+STEPS = "upgrade_step_table"
+BREAK = f"alter table {STEPS} modify nodelist text; update {STEPS} set nodelist = null where id_step >= 0"
+MEND = (
+    f"update {STEPS} set nodelist = 'gpu-2' where nodelist is null; alter table {STEPS} modify nodelist text not null"
+)
+
+
+@pytest.fixture(scope="module")
+def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
+    """A cluster of Slurm 24.11 on which jobs have ended, and two run: one of them starts steps all the time."""
+    inventory = tmp_path_factory.mktemp("upgrade") / "site"
+    inventory.mkdir()
+    (inventory / "inventory.yml").write_text(INVENTORY)
+    try:
+        it = up(inventory, NETWORK)
+        it.submit("ann", "-w gpu-1 -G 1", "sleep 36000")
+        it.submit("ann", "-w gpu-2 -G 1", "while :; do srun true; sleep 5; done")
+        for script in ("srun true", "exit 3"):
+            it.submit("ann", "-G 1", script)
+        until(lambda: it.out(HEAD, f"{ENDED} -s completed,failed | wc -l") == "2", "two jobs have ended")
+        yield it
+    finally:
+        gpupool("testbed", "down", inventory)
+
+
+@pytest.fixture(scope="module")
+def jobs(testbed: Testbed) -> str:
+    """Return the jobs that run, each with its node and its start: with a requeue it would have another one."""
+    running = testbed.out(HEAD, JOBS)
+    assert [line.split()[:3] for line in running.splitlines()] == [["1", "RUNNING", "ann"], ["2", "RUNNING", "ann"]]
+    return running
+
+
+def wants(testbed: Testbed, version: str) -> None:
+    """Change the one line of the inventory."""
+    (testbed.inventory / "inventory.yml").write_text(INVENTORY.replace('version: "24.11"', f'version: "{version}"'))
+
+
+def upgrade(testbed: Testbed, *words: str) -> tuple[int, str]:
+    done = gpupool("upgrade", testbed.inventory, "--on", "testbed", "--yes", *words)
+    return done.returncode, done.stdout + done.stderr
+
+
+def releases(testbed: Testbed) -> set[str]:
+    """Return the releases of Slurm's daemons on all nodes, as their packages have them."""
+    ask = "dpkg-query -W -f='${Version}\\n' slurmctld slurmdbd slurmd 2>/dev/null | cut -d . -f 1,2 | grep ."
+    return {line for node in testbed.cluster.nodes for line in testbed.out(node, f"{ask} || :").split()}
+
+
+def history(testbed: Testbed) -> str:
+    return testbed.out(HEAD, ENDED)
+
+
+def test_a_step_back_and_a_release_that_apt_does_not_know_are_refused_with_every_node(
+    testbed: Testbed, jobs: str
+) -> None:
+    wants(testbed, "26.05")
+    code, printed = upgrade(testbed)
+    assert code == 1
+    for node in testbed.cluster.nodes:
+        assert f"{node}: Packages: apt knows no Slurm 26.05 of " in printed
+    assert "3 nodes cannot be upgraded, and nothing was changed" in printed
+    script = (Path(__file__).parent / "upgrade_suite.sh").read_text()
+    for node in testbed.cluster.nodes:
+        testbed.out(node, "sh -s", text=script)
+    wants(testbed, "22.05")
+    code, printed = upgrade(testbed)
+    assert code == 1
+    assert printed.count("slurm.version is 22.05: Slurm cannot go back") >= 3
+    assert (releases(testbed), testbed.out(HEAD, JOBS)) == ({"24.11"}, jobs)
+
+
+def test_a_slurmdbd_that_cannot_convert_its_database_is_taken_back(testbed: Testbed, jobs: str) -> None:
+    before = history(testbed)
+    testbed.out(HEAD, f'mariadb slurm_acct_db -e "{BREAK}"')
+    wants(testbed, "26.05")
+    code, printed = upgrade(testbed)
+    assert code == 1
+    assert "slurmdbd does not run with the database" in printed
+    assert "ctl has Slurm 24.11.5" in printed
+    assert "slurmdbd answers with the database of database-" in printed
+    assert (releases(testbed), testbed.out(HEAD, JOBS)) == ({"24.11"}, jobs)
+    assert history(testbed) == before
+    assert testbed.out(HEAD, "slurmdbd -V") == testbed.out(HEAD, "slurmctld -V")
+    assert testbed.out(HEAD, "mariadb -N -e \"show databases like 'slurm_acct_db_aside_%'\"").count("aside") == 1
+    wants(testbed, "24.11")
+    assert testbed.plan() == (0, {})
+    testbed.out(HEAD, f'mariadb slurm_acct_db -e "{MEND}"')
+    wants(testbed, "26.05")
+
+
+def active(testbed: Testbed, node: str, unit: str) -> bool:
+    return testbed.run(node, f"systemctl is-active {unit}").stdout.strip() == "active"
+
+
+def drained(testbed: Testbed, node: str) -> bool:
+    return "gpupool: upgrade: " in testbed.run(HEAD, f"scontrol show node {node}").stdout
+
+
+#: Moments at which the command is killed, in the order in which they come.
+MOMENTS: dict[str, Callable[[Testbed], bool]] = {
+    "files are fetched": lambda it: it.run(HEAD, "ls /var/lib/gpupool/slurm-upgrade/new/*.deb").returncode == 0,
+    "slurmdbd has stopped": lambda it: not active(it, HEAD, "slurmdbd"),
+    "slurmdbd is of the new release": lambda it: it.run(HEAD, "slurmdbd -V").stdout.startswith("slurm 26.05"),
+    "slurmdbd runs again": lambda it: active(it, HEAD, "slurmdbd"),
+    "slurmctld runs again": lambda it: active(it, HEAD, "slurmctld"),
+    "the first node is drained": lambda it: drained(it, "gpu-1"),
+    "its slurmd has stopped": lambda it: not active(it, "gpu-1", "slurmd"),
+    "the second node is drained": lambda it: drained(it, "gpu-2"),
+    "slurmd is of the new release": lambda it: it.run("gpu-2", "slurmd -V").stdout.startswith("slurm 26.05"),
+}
+
+
+def killed(testbed: Testbed, moment: str, is_there: Callable[[Testbed], bool]) -> None:
+    """Begin the command, or go on with it, and kill it when the moment is there."""
+    command = [sys.executable, "-m", "gpupool", "upgrade", str(testbed.inventory), "--on", "testbed", "--yes"]
+    pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
+    with subprocess.Popen(command, cwd=ROOT, stdout=nowhere, stderr=pipe, text=True) as run:
+        until(lambda: is_there(testbed) or run.poll() is not None, moment, lambda: str(run.poll()))
+        assert run.poll() is None, f"{moment}: {run.stderr and run.stderr.read()}"
+        run.kill()
+
+
+def test_jobs_run_through_an_upgrade_that_is_killed_again_and_again(testbed: Testbed, jobs: str) -> None:
+    before = history(testbed)
+    for moment, is_there in MOMENTS.items():
+        killed(testbed, moment, is_there)
+    code, printed = upgrade(testbed)
+    assert code == 0, printed
+    assert releases(testbed) == {"26.05"}
+    assert testbed.out(HEAD, JOBS) == jobs
+    assert history(testbed) == before
+    assert testbed.out(HEAD, "scontrol show node | grep -c Version=26.05") == "2"
+    assert "gpupool" not in testbed.out(HEAD, "sinfo -h -R")
+    assert testbed.out(HEAD, "su ann -c 'cd; srun -G 1 hostname'") in ("gpu-1", "gpu-2")
+
+
+def test_a_second_upgrade_does_nothing(testbed: Testbed, jobs: str) -> None:
+    code, printed = upgrade(testbed)
+    assert code == 0, printed
+    assert "nothing to upgrade" in printed
+    assert testbed.plan() == (0, {})
+    assert testbed.out(HEAD, JOBS) == jobs
