@@ -105,19 +105,28 @@ def test_log_in_shells_show_it_where_a_variable_names_the_directory(scratch: Pat
     plain = '    - {path: "/mnt/scratch/{account}/{user}", quota: {standard: 25T, premium: 50T}}'
     named = plain.replace("quota", "env: SCRATCH, quota")
     warned = ("not_updated_for: 60d}", "not_updated_for: 60d, warn_before: 7d}")
-    for name, changes, shown in (("without", [(plain, named)], 0), ("with", [(plain, named), warned], 1)):
+    for name, changes, times in (("without", [(plain, named)], 0), ("with", [(plain, named), warned], 1)):
         cluster = changed(STORED, tmp_path / name, *changes)
         (text,) = (it.text for it in spaces.files(cluster, cluster.nodes["ctl"]))
-        assert text.count(soon.FILE) == shown
+        assert text.count(soon.FILE) == times
     run(scratch, 54)
-    # only the last line but for the shell's own: whose directory it is is not the matter here
-    line = next(line for line in text.splitlines() if soon.FILE in line).strip()
-    for flag, expected in (("-i", True), ("-u", False)):
-        done = subprocess.run(
-            ["sh", flag, "-c", line], env={"SCRATCH": str(scratch / "ann"), "PATH": os.environ["PATH"]},
-            capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-        assert (f"2 files and links below {scratch}/ann will be removed" in done.stdout) == expected, done.stderr
+    shown = text[text.index("case $- in *i*)", text.index("send a terminal no codes")) :]
+    shown = shown[: shown.index("esac") + len("esac")]
+
+    def log_in(flag: str) -> str:
+        env = {"SCRATCH": str(scratch / "ann"), "PATH": os.environ["PATH"]}
+        return subprocess.run(
+            ["sh", flag, "-c", shown], env=env, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+        ).stdout
+
+    assert f"2 files and links below {scratch}/ann will be removed" in log_in("-i")
+    assert log_in("-u") == ""
+    # in a directory that several write to, another's file may stand in its place
+    (scratch / "ann" / soon.FILE).unlink()
+    (scratch / "ann" / soon.FILE).write_text("one\n\x1b]0;mine\x07\x1b[2J" + "x" * 5000 + "\nthree\n")
+    assert "]0;mine[2Jxx" in log_in("-i")
+    assert "\x1b" not in log_in("-i")
+    assert len(log_in("-i")) <= 600
 
 
 def test_nodes_are_told_only_of_rules_that_warn(tmp_path: Path) -> None:
