@@ -147,10 +147,10 @@ class Expected:
         return tuple(node for node in self.compute if node.name not in owned)
 
     def _home(self, account: Account, open_to: list[Partition], turn: int) -> str:
-        # of the largest, none with a limit for each user; every second lab has its own, the others the common one
+        # of the largest, none with a limit per user or account; every second lab has its own, others the common one
         most = max(self.gpus_of(it) for it in open_to)
         large = [it for it in open_to if self.gpus_of(it) == most]
-        free = [it for it in large if it.limits.per_user.gpu is None] or large
+        free = [it for it in large if it.limits.per_user.gpu is None and it.limits.per_account.gpu is None] or large
         own = [it for it in free if it.allow_accounts == (account.name,)]
         default = [it for it in free if it.default]
         return [*(default if turn % 2 else []), *own, *default, *free][0].name
@@ -199,7 +199,7 @@ class Expected:
         return self.cluster.qos_of(account) or self.cluster.default_qos
 
     def room(self, user: User, partition: Partition, account: str, qos: str | None = None) -> Room:
-        """Return what the user may hold in the partition: its own limit, or else the QoS', and the account's."""
+        """Return what a user may hold there: the partition's limit or else the QoS', the account's, one account's."""
         name = qos or self.default_qos(user, account)
         entry = self.cluster.qos.get(name) if name and not partition.lift_per_user else None
         of_qos = entry.limits.per_user if entry else Amounts()
@@ -208,6 +208,9 @@ class Expected:
         def least(key: str) -> int | None:
             own = getattr(partition.limits.per_user, key)
             limits = [own if own is not None else getattr(of_qos, key), getattr(of_account, key)]
+            limits += [
+                getattr(it.limits.per_account, key) for it in (partition, self.cluster.qos.get(name or "")) if it
+            ]
             return min((it for it in limits if it is not None), default=None)
 
         return Room(least("gpu"), least("cpu"), least("mem"), least("jobs"))

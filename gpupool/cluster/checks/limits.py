@@ -12,6 +12,7 @@ _NOWHERE = {
     "group_minutes": ("jobs", "submitted", "wall"),
     "per_user": ("wall",),
     "per_user_minutes": ("jobs", "submitted", "wall"),
+    "per_account": ("wall",),
     "per_job": ("jobs", "submitted"),
 }
 
@@ -72,7 +73,7 @@ def ensure_submitted_jobs_may_run(site: Site) -> Iterator[Complaint]:
     """No more jobs run than are submitted, and the cluster's own limit on submitted jobs is above the others."""
     most = site.inventory.scheduler.max_submitted_jobs
     for path, kind, amounts, _ in _amounts(site):
-        if amounts.submitted is None or kind not in ("group", "per_user"):
+        if amounts.submitted is None or kind not in ("group", "per_user", "per_account"):
             continue
         here = (*path, "submitted")
         if amounts.jobs is not None and amounts.jobs > amounts.submitted:
@@ -184,7 +185,7 @@ def ensure_user_limits_are_not_hidden(site: Site) -> Iterator[Complaint]:
     """A partition's limit per user or per job replaces the job's QoS's; a higher one would lift it unsaid."""
     for path, partition in site.partitions():
         for name, qos in _usable(partition, site.inventory.qos):
-            for kind in ("per_user", "per_job"):
+            for kind in ("per_user", "per_account", "per_job"):
                 if f"{kind}" in partition.lift:
                     continue
                 for key, here, limit in _higher(getattr(partition.limits, kind), getattr(qos.limits, kind)):

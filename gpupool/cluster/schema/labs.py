@@ -76,6 +76,9 @@ class Limits(Entry):
     per_user_minutes: Amounts = Field(
         default_factory=Amounts, description="All jobs of one user together, in resource minutes; on accounts."
     )
+    per_account: Amounts = Field(
+        default_factory=Amounts, description="All jobs of one account together; on QoS and partitions."
+    )
     per_job: Amounts = Field(default_factory=Amounts)
     per_job_least: Amounts = Field(
         default_factory=Amounts, description="What each job must request at least; on QoS and partitions."

@@ -173,8 +173,14 @@ def _wall(seconds: int | None) -> str | None:
 
 
 def _of_a_qos(limits: Limits) -> dict[str, Any]:
-    others = _said({"MaxSubmitPU": limits.per_user.submitted, "MinTRES": _tres(limits.per_job_least)})
-    return {"MaxTRESPU": _tres(limits.per_user), "MaxJobsPU": limits.per_user.jobs, **others}
+    others = {
+        "MaxSubmitPU": limits.per_user.submitted,
+        "MaxTRESPA": _tres(limits.per_account),
+        "MaxJobsPA": limits.per_account.jobs,
+        "MaxSubmitPA": limits.per_account.submitted,
+        "MinTRES": _tres(limits.per_job_least),
+    }
+    return {"MaxTRESPU": _tres(limits.per_user), "MaxJobsPU": limits.per_user.jobs, **_said(others)}
 
 
 def _each_users(limits: Limits) -> dict[str, Any]:

@@ -185,5 +185,5 @@ def test_every_name_is_refused_in_words(said: Callable[[str], list[str]]) -> Non
 
 
 def test_an_unknown_key_is_told_what_there_is(said: Callable[[str], list[str]]) -> None:
-    (line,) = said(SMALL.replace("max_time: 2d", "max_time: 2d\n    limits: {per_account: {gpu: 2}}"))
-    assert "unknown key (limits has group, group_minutes, per_user, per_user_minutes, per_job" in line
+    (line,) = said(SMALL.replace("max_time: 2d", "max_time: 2d\n    limits: {per_group: {gpu: 2}}"))
+    assert "unknown key (limits has group, group_minutes, per_user, per_user_minutes, per_account, per_job" in line

@@ -30,6 +30,7 @@ FIELDS = {
     ("qos", "group"): ("GrpTRES", "GrpJobs", "GrpSubmit", "GrpWall"),
     ("qos", "group_minutes"): ("GrpTRESMins", None, None, None),
     ("qos", "per_user"): ("MaxTRESPU", "MaxJobsPU", "MaxSubmitPU", None),
+    ("qos", "per_account"): ("MaxTRESPA", "MaxJobsPA", "MaxSubmitPA", None),
     ("qos", "per_job"): ("MaxTRES", None, None, "MaxWall"),
     ("qos", "per_job_least"): ("MinTRES", None, None, None),
 }
@@ -51,11 +52,12 @@ def amounts(*, jobs: bool = False, wall: bool = False) -> st.SearchStrategy[Amou
 
 
 LIMITS = st.builds(
-    lambda group, minutes, user, user_minutes, job, least: Limits.model_construct(
+    lambda group, minutes, user, user_minutes, each, job, least: Limits.model_construct(
         group=group,
         group_minutes=minutes,
         per_user=user,
         per_user_minutes=user_minutes,
+        per_account=each,
         per_job=job,
         per_job_least=least,
     ),
@@ -63,11 +65,12 @@ LIMITS = st.builds(
     amounts(),
     amounts(jobs=True),
     amounts(),
+    amounts(jobs=True),
     amounts(wall=True),
     amounts(),
 )
 KINDS = ("group", "group_minutes", "per_user", "per_job")
-OF_ONE = {"account": ("per_user_minutes",), "qos": ("per_job_least",)}  # what the other has not
+OF_ONE = {"account": ("per_user_minutes",), "qos": ("per_account", "per_job_least")}  # what the other has not
 
 
 def cluster_with(account: Limits, qos: Limits, partition: Limits) -> Cluster:

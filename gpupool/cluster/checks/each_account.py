@@ -1,0 +1,51 @@
+"""Limits on all jobs of one account, where several accounts share a QoS or a partition."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.checks.stakes import Stakes
+from gpupool.cluster.complaints import Complaint
+from gpupool.cluster.ownership import Owner
+from gpupool.cluster.schema.labs import Amounts
+
+
+def ensure_limits_of_each_account_are_not_on_one(site: Site) -> Iterator[Complaint]:
+    """An account's own limits are those of its group; a limit for each account is a QoS's or a partition's."""
+    for index, account in enumerate(site.inventory.accounts):
+        if account.limits.per_account.model_fields_set:
+            path = ("accounts", index, "limits", "per_account")
+            yield Complaint(path, "is for QoS and partitions, where accounts share them", "use group here")
+
+
+def ensure_labs_keep_what_they_own_beside_it(site: Site) -> Iterator[Complaint]:
+    """A lab has a partition and a QoS in which no limit on each account is below what the lab owns."""
+    stakes, qos = Stakes.of(site), site.inventory.qos
+    for owner in site.ownership.owners:
+        lasting = stakes.lasting(owner.name)
+        theirs = {
+            name: it
+            for name, it in qos.items()
+            if (it.everybody and not it.default_for) or owner.name in it.default_for
+        }
+        ways = [
+            (place, name)
+            for place in lasting
+            for name in theirs or ("",)
+            if not place.qos or not theirs or name in place.qos
+        ]
+        narrow = {place.name for place in lasting if _below(place.limits.per_account, owner)}
+        slow = {name for name, it in theirs.items() if _below(it.limits.per_account, owner)}
+        if ways and all(place.name in narrow or name in slow for place, name in ways):
+            where = " and ".join([*sorted(narrow), *(f"QoS {it}" for it in sorted(slow))])
+            message = f"limits.per_account of {where} keeps {owner.name} from what it owns"
+            hint = "leave one of its partitions, with a QoS that it has, without it"
+            yield Complaint(("accounts", owner.index), message, hint)
+
+
+def _below(limit: Amounts, owner: Owner) -> bool:
+    """Return whether a limit may keep an owner from all that it owns."""
+    whole = bool(owner.nodes)
+    gpus = limit.gpu is not None and (whole or limit.gpu < owner.gpus)
+    types = any(whole or owner.number or count < owner.types.get(gpu, 0) for gpu, count in limit.gpus.items())
+    cpus = limit.cpu is not None and (owner.cpus is None or limit.cpu < owner.cpus)
+    return gpus or types or cpus or any(it is not None for it in (limit.mem, limit.nodes, limit.billing))
