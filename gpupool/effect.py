@@ -3,6 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+_DRAIN = "drain"
+
 
 @dataclass(frozen=True)
 class Effect:
@@ -13,6 +15,16 @@ class Effect:
 
     what: str
     jobs: tuple[str, ...] = ()
+
+    @property
+    def waits(self) -> bool:
+        """Whether the change is not made before nodes are drained."""
+        return self.what == _DRAIN
+
+    @classmethod
+    def drain(cls, jobs: Iterable[str] = ()) -> "Effect":
+        """Return the effect of a change that would end these jobs, or needs a node on which none can begin."""
+        return cls(_DRAIN, tuple(jobs))
 
 
 #: A change that no daemon has to be told of, and no job notices.

@@ -15,7 +15,7 @@ def changes_of(state: PoolState, track: Track) -> tuple[tuple[Change, ...], tupl
     effects = diffs.effects(track.host)
     for name, what, diff in _changed(state, track):
         found.append(Change(f"{name} | {what}" if what else name, diff, effects.pop(what, NOTHING)))
-    return tuple(found), tuple(effect for effect in effects.values() if effect.jobs)
+    return tuple(found), tuple(effect for effect in effects.values() if effect.waits)
 
 
 def _changed(state: PoolState, track: Track) -> Iterator[tuple[str, str, str | None]]:

@@ -66,7 +66,7 @@ def settled(driver: GpuDriver, node: str, patterns: list[str]) -> None:
     state = _look(driver, node, patterns)
     late = _differs(driver, state)
     if late and (why := _waits_for(state)):
-        diffs.costs("driver", {"driver": Effect("drain", state.users or state.jobs)})
+        diffs.costs("driver", {"driver": Effect.drain(state.users or state.jobs)})
         wanted = driver.version or f"{driver.prefix}*"
         raise Refused(
             f"GPU driver {state.loaded} stays, for {why}; wanted: {wanted} ({', '.join(late)}); "

@@ -56,7 +56,7 @@ def refuse_job_loss(
         more = f"; and {len(losses) - 3} more" if len(losses) > 3 else ""
         drain = losses[0][2]
         _refused.add(this_host())
-        diffs.costs("jobs", {"jobs": Effect("drain", tuple(_job(job) for _, jobs, _ in losses for job in jobs))})
+        diffs.costs("jobs", {"jobs": Effect.drain(_job(job) for _, jobs, _ in losses for job in jobs)})
         raise Refused(
             f"Slurm would end {count} job{'s' * (count != 1)}: {told}{more}. First `scontrol update {drain} "
             "state=drain`, wait for its running jobs, and move or cancel the pending ones"

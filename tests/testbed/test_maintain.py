@@ -2,17 +2,20 @@
 
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pace import until
+from pace import start, until
 
 from gpupool.testbed import state
 from gpupool.upkeep.accept import accept
@@ -44,6 +47,7 @@ testbed: {nodes: "ctl,gpu-[1-4]"}
 """
 #: Its old driver stays loaded until it is rebooted.
 BUSY = "gpu-3"
+KILLS = 3
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +79,7 @@ def copy(testbed: Testbed, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 
 
 def maintain(inventory: Path, *words: str, branch: str = "560") -> subprocess.Popen[str]:
-    program = str(Path(__file__).parent / "standin_driver.py")
+    program = str(Path(__file__).parent / "standins.py")
     command = [sys.executable, program, "maintain", str(inventory), "--on", "testbed", "--yes", *words]
     pipe = subprocess.PIPE
     return subprocess.Popen(
@@ -114,13 +118,22 @@ def left_behind(testbed: Testbed) -> str:
 
 
 def switch_on_again(testbed: Testbed, node: str) -> None:
-    """Wait until a container has stopped, as by its reboot, and start it."""
-    docker("wait", testbed.container(node))
-    hang_up(testbed.container(node))
-    docker("start", testbed.container(node))
+    """Start a container whenever it has stopped, as by a reboot; until the testbed is gone."""
+    with suppress(subprocess.CalledProcessError):
+        while True:
+            docker("wait", testbed.container(node))
+            hang_up(testbed.container(node))
+            docker("start", testbed.container(node))
 
 
-def test_a_driver_is_rolled_over_nodes_two_at_a_time_and_goes_on_after_kill_9(testbed: Testbed, copy: Path) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def power(testbed: Testbed) -> None:
+    """Have containers that reboot switched on again."""
+    for node in ("gpu-1", BUSY):
+        threading.Thread(target=switch_on_again, args=(testbed, node), daemon=True).start()
+
+
+def test_a_driver_is_rolled_over_nodes_two_at_a_time_and_goes_on_after_kills(testbed: Testbed, copy: Path) -> None:
     testbed.out(HEAD, "scontrol update nodename=gpu-4 state=drain reason='disk is replaced'")
     job = testbed.submit("ann", "-w gpu-2 -G 1", "while [ ! -e /var/tmp/end-of-the-job ]; do sleep 1; done")
     testbed.wait_for(job, "RUNNING")
@@ -145,11 +158,29 @@ def test_a_driver_is_rolled_over_nodes_two_at_a_time_and_goes_on_after_kill_9(te
     assert seen() == canary
     assert canary in ({"gpu-1"}, {BUSY}), "one without jobs goes first, and alone"
 
-    watcher = threading.Thread(target=switch_on_again, args=(testbed, BUSY), daemon=True)
-    watcher.start()
+    moments = [random.uniform(4, 20) for _ in range(KILLS)]
+    for moment in moments:
+        end = time.monotonic() + moment * start()
+        killed = maintain(random.choice([testbed.inventory, copy]), "--nodes", "@compute", "--at-most", "2")
+        while time.monotonic() < end:
+            assert len(seen()) <= 2, moments
+        killed.kill()
+        said = "".join(killed.communicate())
+        assert killed.returncode == -signal.SIGKILL, (moments, said)
+        assert testbed.job(job)["JobState"] == "RUNNING", moments
+        assert nodes(testbed)["gpu-4"] == ("drained", "disk is replaced"), moments
+
+    stopped = maintain(copy, "--nodes", "@compute", "--at-most", "2")
+    until(lambda: most == 2 or len(seen()) == 2, "two are out at once", lambda: str(nodes(testbed)))
+    until(lambda: seen() == {"gpu-2"}, "the others are done, and one waits", lambda: str(nodes(testbed)))
+    stopped.send_signal(signal.SIGINT)
+    said = stopped.communicate()[1]
+    assert stopped.returncode == 130, said
+    assert "stopped: what was begun stays drained and reserved; the same command goes on" in said
+    assert seen() == {"gpu-2"}
+    assert "Nodes=gpu-2 " in testbed.out(HEAD, f"scontrol -o show reservation {RESERVATION}")
+
     again = maintain(copy, "--nodes", "@compute", "--at-most", "2", "--json")
-    until(lambda: len(seen()) == 2, "two are out at once", lambda: str(nodes(testbed)))
-    until(lambda: out(testbed) == {"gpu-2"}, "the others are done, and one waits", lambda: str(nodes(testbed)))
     assert testbed.job(job)["JobState"] == "RUNNING"
     assert driver(testbed, "gpu-2") == "550.1"
     testbed.out("gpu-2", "touch /var/tmp/end-of-the-job")
@@ -159,7 +190,8 @@ def test_a_driver_is_rolled_over_nodes_two_at_a_time_and_goes_on_after_kill_9(te
     assert testbed.out(HEAD, f"sacct -n -X -j {job} -o State").strip() == "COMPLETED", "no job was ended"
     report = json.loads(said)
     phases = {name: it["phase"] for name, it in report["nodes"].items()}
-    assert phases == {"gpu-1": "done", "gpu-2": "done", "gpu-3": "done", "gpu-4": "left alone"}, errors
+    nothing = "nothing to do"  # an earlier run has done it
+    assert phases == {"gpu-1": nothing, "gpu-2": "done", "gpu-3": nothing, "gpu-4": "left alone"}, errors
     assert again.returncode == 1, "one node was not maintained"
     assert report["nodes"]["gpu-4"]["why"] == "drained by others: disk is replaced"
     assert [(it["lab"], it["may_lack"]) for it in report["labs"]] == [("red", 4), ("blue", 4)]
@@ -200,4 +232,23 @@ def test_what_one_node_alone_would_cost_a_lab_is_refused_before_it_begins(testbe
     run = maintain(testbed.inventory, "--nodes", "gpu-1", "--per-lab", "1", "--reboot")
     assert "--per-lab 1: gpu-1 alone may cost red 2 GPUs; allow 2 at least" in run.communicate()[1]
     assert run.returncode == 2
+    assert left_behind(testbed) == ""
+
+
+def test_one_that_reboots_is_the_same_after_it_and_one_whose_job_takes_too_long_is_given_back(testbed: Testbed) -> None:
+    booted = "stat -c %Y /proc/1"
+    before = {name: testbed.out(name, booted) for name in ("gpu-1", "gpu-2")}
+    job = testbed.submit("ann", "-w gpu-2 -G 1")
+    testbed.wait_for(job, "RUNNING")
+    run = maintain(testbed.inventory, "--nodes", "gpu-[1-2]", "--at-most", "2", "--reboot", "--wait", "1s", "--json")
+    said, errors = run.communicate()
+    found = json.loads(said)["nodes"]
+    assert (run.returncode, found["gpu-1"]["phase"]) == (1, "done"), errors
+    assert found["gpu-2"]["phase"] == "not begun"
+    assert found["gpu-2"]["why"].startswith(f"its jobs did not end in time: 1 job ({job} of ann until ")
+    after = {name: testbed.out(name, booted) for name in before}
+    assert [name for name in before if after[name] != before[name]] == ["gpu-1"]
+    assert driver(testbed, "gpu-1") == "560.1"
+    assert {name: nodes(testbed)[name][0] for name in before} == {"gpu-1": "idle", "gpu-2": "mixed"}
+    assert testbed.job(job)["JobState"] == "RUNNING"
     assert left_behind(testbed) == ""

@@ -1,0 +1,36 @@
+"""The command line where nodes of a testbed have a GPU driver that is another package, and mounts with options.
+
+A package stands in for the driver, of the branch that STANDIN_DRIVER says, or else the inventory; memory stands in for
+what a server exports, for a bind has no options of its own. Roles, files and operations are those of real ones.
+"""
+
+import os
+
+from gpupool import wanted
+from gpupool.cluster.drivers import drivers
+from gpupool.cluster.model import Cluster, Mount, Node
+from gpupool.compile.system import driver, storage
+from gpupool.wanted import GpuDriver
+
+_bound = storage._stand_in
+
+
+def driver_for(cluster: Cluster, node: Node) -> GpuDriver | None:
+    declared = (it.branch for it in drivers(cluster.software, cluster.select) if node.name in it.nodes)
+    branch = os.environ.get("STANDIN_DRIVER") or next(declared, None)
+    return GpuDriver(branch, None, ("nvidia-standin",)) if node.gpus and branch else None
+
+
+def in_memory(cluster: Cluster, mount: Mount, path: str) -> wanted.Mount:
+    if path != mount.at:
+        return _bound(cluster, mount, path)
+    return wanted.Mount(path, mount.source, "tmpfs", ",".join(("noatime", *mount.options)))
+
+
+if __name__ == "__main__":
+    driver.driver_for = driver_for
+    storage._stand_in = in_memory
+    # only now: roles take them by name
+    from gpupool.cli import main
+
+    main()
