@@ -77,7 +77,7 @@ def _install(cluster: Cluster, node: Node) -> None:
         name="Slurm",
         release=cluster.slurm.version,
         units=list(own),
-        start=[] if {"slurmctld", "slurmdbd"} & {*own} else _at_once(own),
+        start=[] if node in (cluster.database, cluster.controllers[0]) else _at_once(own),
         backup=COMMAND if node.has("database") else "",
     )
 
