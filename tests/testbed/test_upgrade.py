@@ -74,6 +74,14 @@ def jobs(testbed: Testbed) -> str:
     return running
 
 
+@pytest.fixture(scope="module")
+def known(testbed: Testbed) -> None:
+    """Have apt on all nodes know the new release."""
+    script = (Path(__file__).parent / "upgrade_suite.sh").read_text()
+    for node in testbed.cluster.nodes:
+        testbed.out(node, "sh -s", text=script)
+
+
 def wants(testbed: Testbed, version: str) -> None:
     """Change the one line of the inventory."""
     (testbed.inventory / "inventory.yml").write_text(INVENTORY.replace('version: "24.11"', f'version: "{version}"'))
@@ -103,9 +111,6 @@ def test_a_step_back_and_a_release_that_apt_does_not_know_are_refused_with_every
     for node in testbed.cluster.nodes:
         assert f"{node}: Packages: apt knows no Slurm 26.05 of " in printed
     assert "3 nodes cannot be upgraded, and nothing was changed" in printed
-    script = (Path(__file__).parent / "upgrade_suite.sh").read_text()
-    for node in testbed.cluster.nodes:
-        testbed.out(node, "sh -s", text=script)
     wants(testbed, "22.05")
     code, printed = upgrade(testbed)
     assert code == 1
@@ -113,6 +118,7 @@ def test_a_step_back_and_a_release_that_apt_does_not_know_are_refused_with_every
     assert (releases(testbed), testbed.out(HEAD, JOBS)) == ({"24.11"}, jobs)
 
 
+@pytest.mark.usefixtures("known")
 def test_a_slurmdbd_that_cannot_convert_its_database_is_taken_back(testbed: Testbed, jobs: str) -> None:
     before = history(testbed)
     testbed.out(HEAD, f'mariadb slurm_acct_db -e "{BREAK}"')
@@ -161,6 +167,7 @@ def killed(testbed: Testbed, moment: str, is_there: Callable[[Testbed], bool]) -
         run.kill()
 
 
+@pytest.mark.usefixtures("known")
 def test_jobs_run_through_an_upgrade_that_is_killed_again_and_again(testbed: Testbed, jobs: str) -> None:
     before = history(testbed)
     for moment, is_there in MOMENTS.items():
