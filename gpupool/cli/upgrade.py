@@ -45,6 +45,9 @@ def command(
     target = announced_target(inventory, on)
     if target.cluster.slurm.backup is None:
         raise UsageError("the inventory has no slurm.backup: an upgrade without a backup has no way back")
+    if target.cluster.database.has("compute") and target.cluster.database != target.cluster.controllers[0]:
+        # its slurmd would be newer than slurmctld, or away for as long as slurmdbd converts
+        raise UsageError(f"{target.cluster.database.name} has the roles database and compute: upgrade without compute")
     if not yes and not sys.stdin.isatty():
         raise GpupoolError("upgrade changes nodes: use --yes, or run it in a terminal to see its plan and confirm it")
     # first of all: it changes how threads and sockets work

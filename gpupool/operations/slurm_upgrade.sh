@@ -36,13 +36,13 @@ file_of() { printf '%s_%s' "${1%%=*}" "$(printf '%s' "${1#*=}" | sed 's/:/%3a/g'
 release_of() { dpkg-query -W -f='${Version}' "$1" 2>/dev/null | sed -E 's/^[0-9]+://; s/^([0-9]+\.[0-9]+).*/\1/'; }
 last() { journalctl --no-pager -q -o cat -n 60 -u "$1" --since "@$began" | sed 's/^\[[^]]*\] //' |
   grep -E 'fatal|error' | tail -n "${2:-1}" | tr '\n' ' '; }
-start() { # unit...: all of them, whatever becomes of one
+start() { # unit...: all of them, whatever becomes of one; slurmd may have been started with dpkg in the midst
   late=
   for unit in "$@"; do
     systemctl reset-failed -- "$unit" 2>/dev/null || :
-    systemctl start -- "$unit" >>"$log" 2>&1 || late="$late $unit does not start: $(last "$unit") (see journalctl -u $unit);"
+    systemctl restart -- "$unit" >>"$log" 2>&1 || late="$late $unit does not start: $(last "$unit") (see journalctl -u $unit);"
   done
-  disarm
+  case " $* " in *' slurmd '*) disarm;; esac
   [ -z "$late" ] || { echo "${late# }" >&2; return 1; }
 }
 # Slurm ends the jobs of a node whose slurmd is away for too long: whatever holds up dpkg, it is started before that.

@@ -19,7 +19,10 @@ class Stage:
 
 
 def stages(cluster: Cluster, names: Collection[str]) -> tuple[Stage, ...]:
-    """Return the stages of these nodes, without empty ones."""
+    """Return the stages of these nodes, without empty ones.
+
+    A backup controller that is a compute node, too, comes after the first controller: no slurmd is newer than that.
+    """
     first = cluster.controllers[0]
     left = [node for node in cluster.nodes.values() if node.name in names]
     found: list[Stage] = []
@@ -30,8 +33,9 @@ def stages(cluster: Cluster, names: Collection[str]) -> tuple[Stage, ...]:
             left[:] = [node for node in left if node not in chosen]
 
     take("slurmdbd", [node for node in left if node.has("database")])
-    take("backup controllers", [node for node in left if node.has("backup-controller")])
+    take("backup controllers", [node for node in left if node.has("backup-controller") and not node.has("compute")])
     take("the first controller", [node for node in left if node == first])
+    take("backup controllers", [node for node in left if node.has("backup-controller")])
     take("compute nodes", [node for node in left if node.has("compute")])
     take("the others", left[:])
     return tuple(found)

@@ -175,7 +175,8 @@ class Upgrade:
             )
         return (
             f"{node.name} has Slurm {version} again, and slurmdbd answers with the database of {name}; what was half "
-            "converted is kept in MariaDB as slurm_acct_db_aside_TIME. No other node was changed, and no job ended"
+            "converted is kept in MariaDB as slurm_acct_db_aside_TIME. No other node was changed, and no job ended. "
+            f"Set slurm.version back to {release_of(version)}, or mend the database and run it again"
         )
 
     def former(self) -> Cluster | None:

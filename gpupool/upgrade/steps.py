@@ -43,14 +43,17 @@ def back(former: Cluster, backup: str) -> None:
     """Have slurmdbd run as it was: the packages that were there, and the database of the backup."""
     cluster, node = here()
     own = daemons(cluster, node)
-    slurm_upgrade.taken_back(
-        name="Former packages", release=cluster.slurm.version, units=list(own), start=_at_once(own)
-    )
+    slurm_upgrade.taken_back(name="Former packages", release=cluster.slurm.version, units=list(own), start=[])
     roles_database.apply(former, node)
     restore.database(name="Former database", program=COMMAND, backup=backup, aside=True)
     slurm_upgrade.answering(name="The former database")
     if "slurmctld" in own:
         service.running(name="Slurm controller", unit="slurmctld")
+    # these ask slurmctld for their configuration as they start
+    if "slurmd" in own:
+        service.running(name="Slurm node daemon", unit="slurmd")
+    if "sackd" in own:
+        service.running(name="Slurm client daemon", unit="sackd")
     slurm_upgrade.tidied(name="Afterwards")
 
 
@@ -77,7 +80,7 @@ def _install(cluster: Cluster, node: Node) -> None:
         name="Slurm",
         release=cluster.slurm.version,
         units=list(own),
-        start=[] if {"slurmctld", "slurmdbd"} & {*own} else _at_once(own),
+        start=[] if node in (cluster.database, cluster.controllers[0]) else _at_once(own),
         backup=COMMAND if node.has("database") else "",
     )
 

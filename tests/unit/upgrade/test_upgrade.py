@@ -1,0 +1,97 @@
+"""The order of an upgrade, and what is refused before it begins."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from inventories import INVENTORY, SMALL
+
+from gpupool.cli import upgrade
+from gpupool.cluster.load import load
+from gpupool.cluster.model import Node
+from gpupool.engine.report import Change, HostReport, Report
+from gpupool.errors import GpupoolError
+from gpupool.target import Target
+from gpupool.upgrade.order import batches, daemons, stages
+from gpupool.upkeep.state import read
+
+CLUSTER = load(SMALL)
+WORK = {name: [Change("Slurm | slurmd")] for name in CLUSTER.nodes}
+
+
+def test_slurmdbd_comes_first_then_controllers_then_nodes_then_heads() -> None:
+    """The backup controller of SkyNet is a compute node, too: its slurmd may not be newer than slurmctld."""
+    cluster = load(INVENTORY / "skynet")
+    chosen = ["sky1", "a40-01", "vicki", "marvin"]
+    found = [(it.kind, [node.name for node in it.nodes]) for it in stages(cluster, chosen)]
+    assert found == [
+        ("slurmdbd", ["marvin"]),
+        ("backup controllers", ["vicki"]),
+        ("compute nodes", ["a40-01"]),
+        ("the others", ["sky1"]),
+    ]
+    apart = replace(cluster, nodes={name: _apart(node) for name, node in cluster.nodes.items()})
+    found = [(it.kind, [node.name for node in it.nodes]) for it in stages(apart, [*chosen, "sky2"])]
+    assert found[:3] == [
+        ("slurmdbd", ["sky2"]),
+        ("backup controllers", ["vicki"]),
+        ("the first controller", ["marvin"]),
+    ]
+
+
+def _apart(node: Node) -> Node:
+    """Return the node with the database on a head, and with a backup controller that does nothing else."""
+    roles = {"marvin": ("controller",), "vicki": ("backup-controller",), "sky2": ("head", "database")}
+    return replace(node, roles=roles.get(node.name, node.roles))
+
+
+def test_what_is_on_the_node_of_the_database_changes_with_it() -> None:
+    assert [(it.kind, len(it.nodes)) for it in stages(CLUSTER, CLUSTER.nodes)] == [
+        ("slurmdbd", 1),
+        ("compute nodes", 2),
+    ]
+    assert daemons(CLUSTER, CLUSTER.nodes["ctl"]) == ("slurmctld", "slurmdbd", "sackd")
+
+
+def test_the_first_node_goes_alone() -> None:
+    nodes: Any = [*"abcdef"]
+    assert batches(nodes, 3) == [["a"], ["b", "c", "d"], ["e", "f"]]
+    assert batches([], 3) == []
+
+
+def test_the_version_of_slurmd_is_read() -> None:
+    assert (
+        read("NodeName=gpu-1 Arch=x86_64\n   NodeAddr=gpu-1 Version=26.05.5\n   State=IDLE\n")["gpu-1"].version
+        == "26.05.5"
+    )
+
+
+def refused(report: Report, monkeypatch: pytest.MonkeyPatch, work: Any = WORK) -> str:
+    monkeypatch.setattr(upgrade, "apply", lambda *_, **__: report)
+    try:
+        upgrade._refuse_others(Target(CLUSTER, None, {}), CLUSTER, work)
+    except GpupoolError as error:
+        return str(error)
+    return ""
+
+
+def test_other_changes_on_a_controller_are_refused_until_the_upgrade_has_begun_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waits = Report(
+        {"ctl": HostReport(True, None, (Change("Slurm configuration | /etc/slurm/slurm.conf"),), 1, 0.0)}, 0.0
+    )
+    assert "other changes than slurm.version" in refused(waits, monkeypatch)
+    assert refused(waits, monkeypatch, {**WORK, "ctl": []}) == ""
+    assert refused(Report({"ctl": HostReport(True, None, (), 1, 0.0)}, 0.0), monkeypatch) == ""
+
+
+def test_a_node_that_is_lost_comes_later_and_a_controller_must_be_there() -> None:
+    def report(name: str, why: str) -> Report:
+        return Report({name: HostReport(False, why, (), 0, 0.0)}, 0.0)
+
+    target = Target(CLUSTER, None, {})
+    assert upgrade._refuse(target, report("gpu-1", "cannot be reached: no answer")) == {"gpu-1"}
+    for name, why in (("ctl", "cannot be reached: no answer"), ("gpu-1", "Packages: apt knows no Slurm 26.05")):
+        with pytest.raises(GpupoolError, match="1 node cannot be upgraded, and nothing was changed"):
+            upgrade._refuse(target, report(name, why))
