@@ -2,10 +2,11 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.slurm_versions import takes_over_from
+from gpupool.compile import files_of
 from gpupool.compile.system.backup import COMMAND
 from gpupool.compile.system.packages import packages_for
 from gpupool.engine.here import here
-from gpupool.operations import restore, service, slurm_upgrade
+from gpupool.operations import files, restore, service, slurm_upgrade
 from gpupool.operations.together import barrier
 from gpupool.roles import database as roles_database
 from gpupool.upgrade.order import daemons
@@ -44,7 +45,8 @@ def back(former: Cluster, backup: str) -> None:
     cluster, node = here()
     own = daemons(cluster, node)
     slurm_upgrade.taken_back(name="Former packages", release=cluster.slurm.version, units=list(own), start=[])
-    roles_database.apply(former, node)
+    # not started yet: the former slurmdbd does not run with what is half converted
+    files.put(name="Database settings", files=files_of(former, node, "database"), read_by="slurmdbd.service")
     restore.database(name="Former database", program=COMMAND, backup=backup, aside=True)
     slurm_upgrade.answering(name="The former database")
     if "slurmctld" in own:

@@ -125,7 +125,7 @@ def test_a_slurmdbd_that_cannot_convert_its_database_is_taken_back(testbed: Test
     wants(testbed, "26.05")
     code, printed = upgrade(testbed)
     assert code == 1
-    assert "slurmdbd does not run with the database" in printed
+    assert "the former slurmdbd and its database come back" in printed
     assert "ctl has Slurm 24.11.5" in printed
     assert "slurmdbd answers with the database of database-" in printed
     assert (releases(testbed), testbed.out(HEAD, JOBS)) == ({"24.11"}, jobs)
