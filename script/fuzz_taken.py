@@ -27,7 +27,7 @@ SLURM = "/etc/slurm/"
 #: What a machine says that is no node of the cluster, whatever its files are.
 _OF_THE_PLACE = re.compile(
     r"Job accounting information gathered, but not stored|can only be used with SlurmDBD|default partition not set"
-    r"|No such file or directory|backup state save file|High latency|MessageTimeout"
+    r"|No such file or directory|backup (\w+ )?state save file|High latency|MessageTimeout"
 )
 _BEGIN = """chmod 755 /var/spool/slurmd; mkdir -p /run/munge /var/log/munge /var/lib/munge /etc/munge
 head -c 1024 /dev/urandom > /etc/munge/munge.key; chmod 400 /etc/munge/munge.key; chmod 711 /run/munge
