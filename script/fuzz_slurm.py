@@ -87,7 +87,7 @@ class Made:
             "preemption": self._preemption(),
             "scheduler": self._scheduler(),
             "slurm": self._slurm(),
-            "environment": {"private_tmp": "/local/jobs"} if self._chance(0.1) else {},
+            "environment": self._environment(),
             "gpu": {"constrain_devices": self._chance(0.8)},
         }
         return {key: value for key, value in found.items() if value not in ({}, [])}
@@ -99,6 +99,10 @@ class Made:
         """Return some of these; a value that is a function is asked for its value."""
         share = self.pick.random() / 2
         return {key: value() if callable(value) else value for key, value in values.items() if self._chance(share)}
+
+    def _environment(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"private_tmp": "/local/jobs"} if self._chance(0.1) else {}
+        return found | ({"job_directory": {"path": "/local/own"}} if self._chance(0.2) else {})
 
     def _cluster(self) -> dict[str, Any]:
         names = self.pick.choice(["short", "short", "fqdn"])

@@ -45,3 +45,17 @@ def ensure_the_cloud_is_told_no_secret(site: Site) -> Iterator[Complaint]:
     for key in ("idle_after", "boot_timeout", "shutdown_timeout"):
         if getattr(cloud, key) < 1:
             yield Complaint(("cloud", key), "0s is no time: Slurm would never switch a node", "write 5m")
+
+
+def ensure_power_saving_has_a_program(site: Site) -> Iterator[Complaint]:
+    """Times after which idle nodes are switched off are of use only where Slurm can switch them."""
+    inventory = site.inventory
+    elastic = inventory.cloud and any(node.elastic for node in inventory.nodes)
+    if elastic or any(key.lower() == "suspendprogram" for key in inventory.slurm.parameters):
+        return
+    for index, partition in enumerate(inventory.partitions):
+        for key, value in partition.parameters.items():
+            if key.lower() == "suspendtime" and str(value).upper() not in ("INFINITE", "-1"):
+                message = "without SuspendProgram slurmctld switches no node off"
+                hint = "remove it, or add SuspendProgram and ResumeProgram to slurm.parameters"
+                yield Complaint(("partitions", index, "parameters", key), message, hint)
