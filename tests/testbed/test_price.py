@@ -1,18 +1,23 @@
 """What a plan says that a change costs, what apply then does, and a daemon that does not come up. No job dies."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from inventories import SMALL, copied
-from pace import until
+from pace import start, until
 
 from gpupool.target import find_target
-from tests.testbed.cluster import Testbed, gpupool
+from tests.testbed.cluster import ROOT, Testbed, gpupool
 
 NETWORK = "10.181.0.0/16"
 HEAD = "ctl"
-JOBS = 6  # of the lab's own
+WITH_GPU, WITHOUT = 6, 14  # jobs: of the lab's own GPUs, and of none
+JOBS = WITH_GPU + WITHOUT
 #: Lines of the small inventory as this cluster has them.
 BASE = (
     ("roles: [head, controller, database]", "roles: [head, controller, database, fileserver]"),
@@ -25,7 +30,8 @@ BASE = (
         "qos:",
         "environment: {job: {COURSE: old}}\n"
         "storage: {exports: {plain: {server: ctl, path: /export/plain, mount_on: gpu-1, options: [nosuid]}}}\n"
-        "slurm: {parameters: {KillWait: 20}, slurmdbd: {parameters: {DebugLevel: info}}}\nqos:",
+        "slurm: {parameters: {KillWait: 20}, slurmdbd: {parameters: {DebugLevel: info}}}\n"
+        'gpu: {driver: fake}\nsoftware: {cuda: {where: "@compute", driver_branch: "550"}}\nqos:',
     ),
     ('testbed: {nodes: "ctl,gpu-1"}', 'testbed: {nodes: "ctl,gpu-[1-3]"}'),
 )
@@ -60,29 +66,46 @@ KINDS = {
         ("{KillWait: 20}", "{KillWait: 20, SchedulerParameters: bf_window=2880}"), {HEAD: RECONFIGURE}
     ),
     "slurmdbd setting": (("DebugLevel: info", "DebugLevel: verbose"), {HEAD: "reload slurmdbd"}),
-    # a container's mounts are binds without options, and it has no driver: what these cost is in tests/operations/cases
-    # (mounts.mounted, driver.installed, driver.settled)
-    "mount option": (("[nosuid]", "[nosuid, noexec]"), {}),
+    "mount option": (("[nosuid]", "[nosuid, noexec]"), {"gpu-1": "remount"}),
+    "driver pin": (
+        ('driver_branch: "550"', 'driver_branch: "560"'), {"gpu-1": "drain", "gpu-2": "drain"}
+    ),
 }  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
-    """A cluster of two compute nodes, with a third at hand, and jobs on the first."""
+    """A cluster of two compute nodes, with a third at hand, jobs on the first; stand-ins for drivers and exports."""
     inventory = copied(SMALL, tmp_path_factory.mktemp("price") / "small", *BASE)
     done = gpupool("testbed", "up", inventory, "--network", NETWORK)
     assert done.returncode == 0, done.stderr
     try:
+        it = Testbed(inventory, find_target(inventory, "testbed"))
+        script = (Path(__file__).parent / "standin_driver.sh").read_text()
+        for node in it.cluster.having("compute"):
+            it.out(node.name, "bash -s free", text=script)
         copied(inventory, inventory, WITHOUT_3)
         it = Testbed(inventory, find_target(inventory, "testbed"))
-        done = it.apply()
+        done = apply(it)
         assert done.returncode == 0, done.stdout + done.stderr
-        job = "sbatch --uid ann -D / -o /dev/null -p all -w gpu-1 --gpus 1 --mem 1G --wrap 'sleep 3000'"
-        it.out(HEAD, f"for n in $(seq {JOBS}); do {job}; done")
+        job = "sbatch --uid ann -D /mnt/plain -o /dev/null -p all -w gpu-1 -n 1 --mem 1G --wrap 'sleep 3000'"
+        it.out(HEAD, f"for n in $(seq {WITH_GPU}); do {job} --gpus 1; done; for n in $(seq {WITHOUT}); do {job}; done")
         until(lambda: running(it) == JOBS, "jobs run", lambda: it.out(HEAD, "squeue"))
         yield it
     finally:
         gpupool("testbed", "down", inventory)
+
+
+def with_standins(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    program = str(Path(__file__).parent / "standins.py")
+    return subprocess.run(
+        [sys.executable, program, *map(str, words)],
+        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+
+
+def apply(testbed: Testbed) -> subprocess.CompletedProcess[str]:
+    return with_standins("apply", testbed.inventory, "--on", "testbed", "--yes")
 
 
 def running(testbed: Testbed) -> int:
@@ -93,9 +116,10 @@ def running(testbed: Testbed) -> int:
 
 def plan(testbed: Testbed) -> dict[str, str]:
     """Return what a plan says that each node's changes lead to."""
-    done = gpupool("plan", testbed.inventory, "--on", "testbed", "--json")
-    assert done.returncode in (0, 3), done.stdout + done.stderr
+    done = with_standins("plan", testbed.inventory, "--on", "testbed", "--json")
     hosts = json.loads(done.stdout)["hosts"]
+    refused = any(host["effect"] == "drain" for host in hosts.values())
+    assert done.returncode in ((1,) if refused else (0, 3)), done.stdout + done.stderr
     return {name: host["effect"] for name, host in hosts.items() if host["changes"]}
 
 
@@ -112,30 +136,82 @@ def test_each_kind_of_change_has_its_price(testbed: Testbed) -> None:
     assert found == {kind: expected for kind, (_, expected) in KINDS.items()}
 
 
+def invocations(testbed: Testbed) -> dict[str, str]:
+    """Return which run of systemd's each daemon is in, by daemon and node."""
+    daemons = [(HEAD, "slurmctld"), (HEAD, "slurmdbd"), ("gpu-1", "slurmd"), ("gpu-2", "slurmd")]
+    ask = "systemctl show -p InvocationID --value"
+    return {f"{daemon} on {node}": testbed.out(node, f"{ask} {daemon}") for node, daemon in daemons}
+
+
 def test_applied_all_at_once_no_daemon_restarts_and_no_job_dies(testbed: Testbed) -> None:
-    invocations = "systemctl show -p InvocationID --value slurmctld slurmdbd"
-    before = testbed.out(HEAD, invocations), testbed.out("gpu-1", "systemctl show -p InvocationID --value slurmd")
-    copied(testbed.inventory, testbed.inventory, *(it for kind, (it, _) in KINDS.items() if kind != "node removed"))
-    done = testbed.apply()
+    before = invocations(testbed)
+    later = ("node removed", "driver pin")
+    copied(testbed.inventory, testbed.inventory, *(it for kind, (it, _) in KINDS.items() if kind not in later))
+    done = apply(testbed)
     assert done.returncode == 0, done.stdout + done.stderr
-    after = testbed.out(HEAD, invocations), testbed.out("gpu-1", "systemctl show -p InvocationID --value slurmd")
-    assert after == before, "no daemon restarted"
+    assert invocations(testbed) == before, "no daemon restarted"
     assert "gpu-3" in testbed.out(HEAD, "sinfo -h -N -p quick -o %N")
+    options = testbed.out("gpu-1", "findmnt -n -o OPTIONS --mountpoint /mnt/plain").split(",")
+    assert {"nosuid", "noexec"} <= {*options}, "jobs are in it, and it was remounted"
     assert plan(testbed) == {}
     copied(testbed.inventory, testbed.inventory, ("ctl,gpu-[1-3]", "ctl,gpu-[1-2]"))
     assert plan(testbed) == {HEAD: RECONFIGURE, "gpu-1": NOTHING, "gpu-2": NOTHING}
-    done = testbed.apply()
+    done = apply(testbed)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "gpu-3" not in testbed.out(HEAD, "sinfo -h -N -o %N")
     assert running(testbed) == JOBS
 
 
 @pytest.mark.parametrize(
+    ("change", "costs", "restarted"),
+    [
+        (
+            ("{KillWait:", "{AuthAltParameters: disable_token_creation, KillWait:"),
+            {HEAD: "restart slurmctld", "gpu-1": "restart slurmd", "gpu-2": "restart slurmd"},
+            {"slurmctld on ctl", "slurmd on gpu-1", "slurmd on gpu-2"},
+        ),
+        (("{DebugLevel: verbose}", "{DebugLevel: verbose, CommitDelay: 1}"), {HEAD: "restart slurmdbd"},
+         {"slurmdbd on ctl"}),
+    ],
+)  # fmt: skip
+def test_a_key_that_asks_for_a_restart_restarts_just_its_daemons_and_jobs_go_on(
+    testbed: Testbed, change: tuple[str, str], costs: dict[str, str], restarted: set[str]
+) -> None:
+    copied(testbed.inventory, testbed.inventory, change)
+    assert plan(testbed) == costs
+    before = invocations(testbed)
+    done = apply(testbed)
+    assert done.returncode == 0, done.stdout + done.stderr
+    after = invocations(testbed)
+    assert {daemon for daemon in after if after[daemon] != before[daemon]} == restarted
+    assert plan(testbed) == {}
+    assert running(testbed) == JOBS
+
+
+#: What a daemon, or systemd, says of it: it is told of new files, and it works.
+TOLD, WORKS = ("Reconfigure signal", "Stopping "), ("Running as primary controller", "Started ")
+
+
+def seconds_away(testbed: Testbed, daemon: str, cursor: str) -> float:
+    """Return how long a daemon was away after `cursor`, by the journal: from being told of a new file to working."""
+    lines = testbed.out(HEAD, f"journalctl -u {daemon} -o json --after-cursor='{cursor}'").splitlines()
+    rows = [(int(line["__MONOTONIC_TIMESTAMP"]), str(line["MESSAGE"])) for line in map(json.loads, lines)]
+    told = next(at for at, text in rows if any(it in text for it in TOLD))
+    return (max(at for at, text in rows if any(it in text for it in WORKS)) - told) / 1e6
+
+
+#: A folder that is not there: the trial of slurm.conf cannot see it, slurmctld dies of it.
+NO_FOLDER = "JobCompType: jobcomp/filetxt, JobCompLoc: /none/x, KillWait:"
+
+
+@pytest.mark.parametrize(
     ("daemon", "change", "reason"),
     [
-        ("slurmctld", ("{KillWait:", "{JobCompType: jobcomp/filetxt, JobCompLoc: /none/x, KillWait:"), "/none/x"),
+        ("slurmctld", ("KillWait:", NO_FOLDER), "/none/x"),
+        ("slurmctld", ("disable_token_creation, KillWait:", f"disable_token_creation_, {NO_FOLDER}"), "/none/x"),
         ("slurmdbd", ("DebugLevel: verbose", "PluginDir: /nonexistent"), "plugin"),
     ],
+    ids=["slurmctld that reconfigures", "slurmctld that restarts", "slurmdbd"],
 )  # fmt: skip
 def test_a_daemon_that_does_not_come_up_is_back_with_its_former_files(
     testbed: Testbed, daemon: str, change: tuple[str, str], reason: str
@@ -145,7 +221,8 @@ def test_a_daemon_that_does_not_come_up_is_back_with_its_former_files(
     before = testbed.out(HEAD, f"sha256sum {path}; stat -c '%U %a' {path}")
     copied(testbed.inventory, testbed.inventory, change)
     for _ in range(2):  # the next apply tries it again
-        done = testbed.apply()
+        cursor = testbed.out(HEAD, "journalctl -n 0 --show-cursor").rpartition("-- cursor: ")[2]
+        done = apply(testbed)
         assert done.returncode == 1, done.stdout + done.stderr
         assert reason in done.stdout
         assert "its former files are back, and it runs with them" in done.stdout
@@ -154,6 +231,24 @@ def test_a_daemon_that_does_not_come_up_is_back_with_its_former_files(
             "active",
             "small",
         ]
-    assert running(testbed) == JOBS
+        # 30 s are promised; a slow machine has as long as this command needs to start sixty times
+        assert 0 < seconds_away(testbed, daemon, cursor) < max(30, 60 * start())
     (testbed.inventory / "inventory.yml").write_text(right)
-    assert plan(testbed) == {}
+    # slurmd restarts for a key that it reads only then, whatever became of slurmctld, and once more when it is undone
+    later = plan(testbed)
+    assert later in ({}, {"gpu-1": "restart slurmd", "gpu-2": "restart slurmd"}), "the controller has what it had"
+    if later:
+        assert apply(testbed).returncode == 0
+    assert running(testbed) == JOBS
+
+
+def test_a_driver_waits_for_nodes_to_be_drained_and_is_changed_only_there(testbed: Testbed) -> None:
+    copied(testbed.inventory, testbed.inventory, KINDS["driver pin"][0])
+    testbed.out(HEAD, "scontrol update nodename=gpu-2 state=drain reason=driver")
+    done = apply(testbed)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "gpu-1: GPU driver in use: GPU driver 550.1 stays, for jobs are on the node" in done.stdout
+    loaded = "grep -o '[0-9.]*  now' /proc/driver/nvidia/version"
+    assert [testbed.out(node, loaded).split()[0] for node in ("gpu-1", "gpu-2")] == ["550.1", "560.1"]
+    assert plan(testbed)["gpu-1"] == "drain"
+    assert running(testbed) == JOBS
