@@ -1,5 +1,6 @@
 """Inventories that come with gpupool, changed at random by a seed, and what check makes of them."""
 
+import argparse
 import contextlib
 import io
 import random
@@ -226,6 +227,14 @@ def main(most: int, seed: int) -> int:
     return failed
 
 
+def asked(usual: int) -> tuple[int, int]:
+    """Return how many inventories the command line asks for, `usual` unless it says so, and the seed."""
+    parser = argparse.ArgumentParser(prog="script/fuzz [--slurm]", description="Inventories at random, tried.")
+    parser.add_argument("most", nargs="?", type=int, default=usual, help=f"how many ({usual})")
+    parser.add_argument("seed", nargs="?", type=int, default=1, help="of the choices (1)")
+    given = parser.parse_args()
+    return given.most, given.seed
+
+
 if __name__ == "__main__":
-    given = [int(word) for word in sys.argv[1:]]
-    sys.exit(1 if main(*given, *(10_000, 1)[len(given) :]) else 0)
+    sys.exit(1 if main(*asked(10_000)) else 0)

@@ -140,5 +140,4 @@ def main(most: int, seed: int) -> int:
 
 
 if __name__ == "__main__":
-    given = [int(word) for word in sys.argv[1:]]
-    sys.exit(1 if main(*given, *(500, 1)[len(given) :]) else 0)
+    sys.exit(1 if main(*fuzz.asked(500)) else 0)
