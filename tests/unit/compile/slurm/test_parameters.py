@@ -68,13 +68,16 @@ def test_qos_and_accounts_have_further_limits_and_a_second_look_finds_no_differe
     cluster = changed(
         SMALL,
         tmp_path,
-        ("{default: true}", "{default: true, parameters: {UsageFactor: 2, flags: noreserve, MaxJobsPerAccount: 90}}"),
+        (
+            "{default: true}",
+            "{default: true, parameters: {UsageFactor: 2, flags: noreserve, MaxJobsAccruePerAccount: 90}}",
+        ),
         ("contributed_gpus: 10}", "contributed_gpus: 10, parameters: {MaxJobs: 4, GrpTRESRunMins: cpu=100}}"),
     )
     wanted = entities(cluster)
     assert wanted["qos"]["normal"]["UsageFactor"] == 2.0
     assert wanted["qos"]["normal"]["Flags"] == ["DenyOnLimit", "NoReserve"]
-    assert wanted["qos"]["normal"]["MaxJobsPA"] == 90
+    assert wanted["qos"]["normal"]["MaxJobsAccruePA"] == 90
     assert wanted["accounts"]["red"]["MaxJobs"] == 4
     clean = normal(wanted)
     assert clean["accounts"]["red"]["GrpTRESRunMins"] == {"cpu": 100}
