@@ -2,14 +2,16 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pace import until
+from pace import start, until
 
 from gpupool.cli.testbed import wanted
 from gpupool.joining.host_key import fingerprint, scan
@@ -19,8 +21,11 @@ from gpupool.testbed.spec import Container
 from tests.testbed.cluster import ROOT, Testbed, docker, gpupool, hang_up
 
 NETWORK = "10.183.0.0/16"
-CONTROLLER, NEW, WRONG = "ctl", "gpu-2", "gpu-3"
-ADDRESSES = {NEW: "10.92.2.2", WRONG: "10.92.2.3"}
+CONTROLLER, NEW, WRONG = "ctl", "gpu-2", "gpu-5"
+#: NEW is bare; those that join with it have Debian's packages already, which is most of the time that it takes.
+TOGETHER = (NEW, "gpu-3", "gpu-4")
+ADDRESSES = {name: f"10.92.2.{name[-1]}" for name in (*TOGETHER, WRONG)}
+KILLS = 3
 SITE = """\
 schema: 1
 cluster: {name: join, domain: join.example, network: 10.92.0.0/16, totals: {gpus: 2, cpus: 8}}
@@ -50,23 +55,25 @@ storage:
   home: {path: "/home/{user}", export: homes}
 testbed: {nodes: "@controller,@fileserver,@compute"}
 """
-OTHERS = '  - {name: "gpu-[2-3]", address: "10.92.2.[2-3]", roles: [compute], hardware: box, gpus: {a40: 2}}\n'
+OTHERS = '  - {name: "gpu-[2-5]", address: "10.92.2.[2-5]", roles: [compute], hardware: box, gpus: {a40: 2}}\n'
 
 
 @pytest.fixture(scope="module")
 def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
-    """A cluster, and beside it two machines that it does not know: one bare, and one with a GPU too few."""
+    """A cluster, and beside it machines that it does not know: one of them bare, and one with a GPU too few."""
     inventory = tmp_path_factory.mktemp("onboard") / "site"
     inventory.mkdir()
     file = inventory / "site.yml"
     file.write_text(
-        SITE.replace("accounts:", f"{OTHERS}accounts:").replace("gpus: 2, cpus: 8}}", "gpus: 6, cpus: 24}}")
+        SITE.replace("accounts:", f"{OTHERS}accounts:").replace("gpus: 2, cpus: 8}}", "gpus: 10, cpus: 40}}")
     )
     prefix = os.environ.get("GPUPOOL_TESTBED_PREFIX", "gpupool")
     spec, _ = wanted(inventory, name=None, prefix=prefix, network=NETWORK)
 
     def bare(box: Container) -> Container:
-        return replace(box, packages=(), gpus=1 if box.name == WRONG else box.gpus) if box.name in ADDRESSES else box
+        if box.name == WRONG:
+            return replace(box, packages=(), gpus=1)
+        return replace(box, packages=()) if box.name == NEW else box
 
     try:
         up = lifecycle.up(replace(spec, containers=tuple(map(bare, spec.containers))), inventory=inventory)
@@ -82,11 +89,12 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
         gpupool("testbed", "down", inventory)
 
 
-def words(testbed: Testbed, node: str, *more: str) -> list[str]:
-    """Return the command that has a machine join, its host key agreed to."""
-    address = ADDRESSES[node].replace("10.92.", "10.183.")
-    key = fingerprint(scan(address, 22)[0])
-    return ["onboard", str(testbed.inventory), node, ADDRESSES[node], "--yes", "--host-key", key, "--json", *more]
+def words(testbed: Testbed, *joining: str) -> list[str]:
+    """Return the command that has machines join, their host keys agreed to."""
+    keys = [fingerprint(scan(ADDRESSES[node].replace("10.92.", "10.183."), 22)[0]) for node in joining]
+    agreed = [word for key in keys for word in ("--host-key", key)]
+    named = [f"{node}={ADDRESSES[node]}" for node in joining]
+    return ["onboard", str(testbed.inventory), *named, "--yes", *agreed, "--json"]
 
 
 def written(testbed: Testbed) -> str:
@@ -103,39 +111,54 @@ def pinned(testbed: Testbed) -> str:
     return Path(testbed.target.testbed.known_hosts).read_text()
 
 
-def test_a_machine_with_a_gpu_too_few_is_refused_and_nothing_is_left_behind(testbed: Testbed) -> None:
+def test_a_machine_with_a_gpu_too_few_is_refused_with_all_that_join_with_it_and_nothing_is_left_behind(
+    testbed: Testbed,
+) -> None:
     keys = pinned(testbed)
     done = gpupool("onboard", testbed.inventory, WRONG, ADDRESSES[WRONG], "--yes")
     assert done.returncode == 1
     assert "the host key is new: compare it" in done.stderr
-    done = gpupool(*words(testbed, WRONG))
-    assert done.returncode == 1
-    assert f"{WRONG}: 1 GPU, but 2 a40 declared (as gpu-1 has; --gpus says otherwise)" in done.stderr
-    assert (written(testbed), pinned(testbed), [*in_slurm(testbed)]) == (SITE, keys, ["gpu-1"])
+    for joining in ((WRONG,), (*TOGETHER, WRONG)):
+        done = gpupool(*words(testbed, *joining))
+        assert done.returncode == 1
+        assert f"{WRONG}: 1 GPU, but 2 a40 declared (as gpu-1 has; --gpus says otherwise)" in done.stderr
+        assert (written(testbed), pinned(testbed), [*in_slurm(testbed)]) == (SITE, keys, ["gpu-1"])
 
 
-def test_from_bare_debian_to_the_first_job_though_killed_in_between_and_nobody_else_is_touched(
+def test_three_at_once_from_bare_debian_to_the_first_job_though_killed_in_between_and_nobody_else_is_touched(
     testbed: Testbed,
 ) -> None:
     job = testbed.submit("ann", "-w gpu-1 -G 1")
     testbed.wait_for(job, "RUNNING")
-    command = [sys.executable, "-m", "gpupool", *words(testbed, NEW)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as killed:
-        until(lambda: in_slurm(testbed).get(NEW, "").startswith("drain"), "slurmctld knows the node, and it is drained")
-        killed.kill()
-    assert written(testbed) == SITE
-    done = gpupool(*words(testbed, NEW))
+    command = [sys.executable, "-m", "gpupool", *words(testbed, *TOGETHER)]
+    moments = [random.uniform(2, 8) for _ in range(KILLS)]
+    for moment in (0.0, *moments):
+        end = moment * start()
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as killed:
+            if moment:
+                time.sleep(end)
+            else:
+                until(
+                    lambda: in_slurm(testbed).get(NEW, "").startswith("drain"), "slurmctld knows it, and it is drained"
+                )
+            killed.kill()
+        assert written(testbed) == SITE, moments
+        joining = {state.rstrip("*") for name, state in in_slurm(testbed).items() if name != "gpu-1"}
+        assert not joining & {"idle", "mixed", "allocated"}, "a job could have begun there"
+    done = gpupool(*words(testbed, *TOGETHER))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert {*json.loads(done.stdout)["commands"]} == {NEW, CONTROLLER}
-    entry = f"  - {{name: {NEW}, address: {ADDRESSES[NEW]}, roles: [compute], hardware: box, gpus: {{a40: 2}}}}\n"
+    said = json.loads(done.stdout)
+    assert (sorted(said["joined"]), {*said["commands"]}) == ([*TOGETHER], {*TOGETHER, CONTROLLER})
+    entry = '  - {name: "gpu-[2-4]", address: "10.92.2.[2-4]", roles: [compute], hardware: box, gpus: {a40: 2}}\n'
     expected = SITE.replace("# the first\n", f"# the first\n{entry}").replace(
-        "gpus: 2, cpus: 8}}", "gpus: 4, cpus: 16}}"
+        "gpus: 2, cpus: 8}}", "gpus: 8, cpus: 32}}"
     )
     assert written(testbed) == expected
-    assert testbed.out(CONTROLLER, f"cd; srun -w {NEW} -G 1 hostname", "ann").split() == [NEW]
+    for node in TOGETHER:
+        assert testbed.out(CONTROLLER, f"cd; srun -w {node} -G 1 hostname", "ann").split() == [node]
     assert testbed.job(job)["JobState"] == "RUNNING"
     later = testbed.plan("--limit", "fs1,gpu-1,ctl")[1]
-    assert {name for name in later if name not in (NEW, CONTROLLER)} == {"fs1", "gpu-1"}
+    assert {name for name in later if name not in (*TOGETHER, CONTROLLER)} == {"fs1", "gpu-1"}
     assert CONTROLLER not in later
     assert "No reservations" in testbed.out(CONTROLLER, "scontrol show reservation")
 
@@ -149,20 +172,20 @@ def test_another_machine_takes_over_the_name_of_a_node_once_its_host_key_is_agre
     assert done.returncode == 1
     assert "the host key is new: compare it" in done.stderr
     assert in_slurm(testbed)[NEW] == "idle"
-    done = gpupool(*anew, "--host-key", words(testbed, NEW)[6])
+    done = gpupool(*anew, "--host-key", words(testbed, NEW)[5])
     assert done.returncode == 0, done.stdout + done.stderr
     assert (written(testbed), in_slurm(testbed)[NEW]) == (before, "idle")
 
 
 def test_a_node_leaves_without_a_trace_in_slurm_and_what_fails_on_its_way_back_is_undone(testbed: Testbed) -> None:
-    done = gpupool("retire", testbed.inventory, NEW, "--yes", "--json")
+    done = gpupool("retire", testbed.inventory, ",".join(TOGETHER), "--yes", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     said = json.loads(done.stdout)
-    assert {*said["commands"]} == {NEW, CONTROLLER}
+    assert {*said["commands"]} == {*TOGETHER, CONTROLLER}
     assert written(testbed) == SITE
     assert ADDRESSES[NEW].replace("10.92.", "10.183.") not in pinned(testbed)
     known = testbed.out(CONTROLLER, "scontrol show node; scontrol show partition; cat /etc/slurm/*.conf")
-    assert NEW not in known
+    assert not [name for name in TOGETHER if name in known]
     container = testbed.container(NEW)
     states = subprocess.run(
         ["docker", "exec", container, "systemctl", "is-active", "slurmd", "munge"],
