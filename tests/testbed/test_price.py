@@ -115,12 +115,12 @@ def running(testbed: Testbed) -> int:
 
 
 def plan(testbed: Testbed) -> dict[str, str]:
-    """Return what a plan says that each node's changes lead to."""
+    """Return what a plan says that each node's changes lead to, also those that wait."""
     done = with_standins("plan", testbed.inventory, "--on", "testbed", "--json")
     hosts = json.loads(done.stdout)["hosts"]
     refused = any(host["effect"] == "drain" for host in hosts.values())
     assert done.returncode in ((1,) if refused else (0, 3)), done.stdout + done.stderr
-    return {name: host["effect"] for name, host in hosts.items() if host["changes"]}
+    return {name: host["effect"] for name, host in hosts.items() if host["changes"] or host["effect"] != "nothing"}
 
 
 def test_each_kind_of_change_has_its_price(testbed: Testbed) -> None:
