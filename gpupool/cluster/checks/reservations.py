@@ -68,7 +68,8 @@ def ensure_reservations_can_be_made(site: Site) -> Iterator[Complaint]:
             message = f"Slurm {site.inventory.slurm.version} can reserve whole nodes alone; GPUs came with 24.05"
             yield Complaint((*path, said[-1]), message, "say nodes, or node_count")
         if not (it.accounts or it.users or it.maintenance):
-            yield Complaint(path, f"nobody may use {it.name}", "add accounts or users, or maintenance: true")
+            message = f"no account and no user may use {it.name}"
+            yield Complaint(path, message, "add accounts or users, or maintenance: true")
         yield from _times(path, it)
 
 
@@ -120,7 +121,7 @@ def ensure_labs_know_what_reservations_take(site: Site) -> Iterator[Complaint]:
         return
     partitions = _partitions(site)
     users = {user.name: user.account for user in site.inventory.users}
-    spare = stakes.amount(stakes.pool, ANY) - sum(owner.gpus for owner in ownership.owners if owner.shares)
+    free = max(0, stakes.amount(stakes.pool, ANY) - sum(owner.gpus for owner in ownership.owners if owner.shares))
     for index, it in enumerate(site.inventory.reservations):
         if it.maintenance:
             continue  # what is switched off is nobody's
@@ -139,10 +140,10 @@ def ensure_labs_know_what_reservations_take(site: Site) -> Iterator[Complaint]:
                 yield Complaint((*path, "nodes"), message, "leave them out if they shall always be theirs", "warning")
         taken = _taken(site, it, there & stakes.pool)
         own = sum(owner.gpus for owner in ownership.owners if owner.shares and owner.name in labs)
-        if taken > own + max(0, spare) and any(o.shares and o.gpus and o.name not in labs for o in ownership.owners):
+        if taken > own + free and any(o.shares and o.gpus and o.name not in labs for o in ownership.owners):
             message = (
-                f"takes {taken} GPUs; its accounts own {own} and nobody {max(0, spare)}: while it lasts, the labs may "
-                f"find {taken - own - max(0, spare)} less than they own"
+                f"takes {taken} GPUs: its accounts own {own}, and {free} have no owner; while it lasts, labs may find "
+                f"{taken - own - free} less than they own"
             )
             yield Complaint(path, message, "reserve fewer, or tell the labs", "warning")
 

@@ -9,7 +9,7 @@ _EVERY = {None: "", "day": "DAILY", "weekday": "WEEKDAY", "weekend": "WEEKEND", 
 
 
 def reservations(cluster: Cluster) -> list[Reservation]:
-    """Return them in inventory order, without those whose nodes or partition the cluster (a testbed) has none of."""
+    """Return them in inventory order, without those of whose nodes the cluster (a testbed) has none."""
     return [made for entry in cluster.reservations if (made := _reservation(cluster, entry))]
 
 
@@ -21,8 +21,6 @@ def _reservation(cluster: Cluster, entry: schema.Reservation) -> Reservation | N
         nodes = folded(node.slurm_name for node in cluster.having("compute") if node.name in names)
         if not nodes:
             return None
-    if entry.partition and entry.partition not in cluster.partitions:
-        return None
     flags = {"MAINT": entry.maintenance, "IGNORE_JOBS": entry.ignore_jobs, "FLEX": entry.flex}
     nobody = not entry.accounts and not entry.users
     return Reservation(

@@ -74,7 +74,7 @@ def _one(todo: Difference, state: ReservationsState, one: Reservation, now: date
             todo.do(one.name, f"changed: {', '.join(differs)}", "change", one.name, one.start, *said)
         else:
             said = (*_time(one, now), *_fields(one), *_flags(one))
-            todo.do(one.name, f"made anew: {', '.join(differs)}", "replace", one.name, one.start, *said)
+            todo.do(one.name, f"replaced: {', '.join(differs)}", "replace", one.name, one.start, *said)
     elif ours != one.start:
         todo.do(one.name, "is as the inventory says, and gpupool's from now on", "keep", one.name, one.start)
 
