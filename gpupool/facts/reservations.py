@@ -27,21 +27,22 @@ _TIME = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)")
 class Live:
     """A reservation as slurmctld has it: the next time that it comes, or the present one; durations in seconds.
 
-    `chosen`: its nodes were named, and not chosen by Slurm. `flags` are those that the inventory has words for.
+    Names are in order. `chosen`: its nodes were named, and not chosen by Slurm. `flags`: those that the inventory has
+    words for.
     """
 
     name: str
     start: datetime
     end: datetime
     duration: int
-    nodes: frozenset[str]
+    nodes: tuple[str, ...]
     chosen: bool
     gpus: Mapping[str, int]
     partition: str
-    accounts: frozenset[str]
-    users: frozenset[str]
+    accounts: tuple[str, ...]
+    users: tuple[str, ...]
     every: str
-    flags: frozenset[str]
+    flags: tuple[str, ...]
     free_after: int
 
 
@@ -108,14 +109,14 @@ def _live(line: str) -> Live:
         start=datetime.fromisoformat(values["StartTime"]),
         end=datetime.fromisoformat(values["EndTime"]),
         duration=_seconds(values["Duration"]),
-        nodes=frozenset(NodeSet(values.get("Nodes", ""))),
+        nodes=tuple(sorted(NodeSet(values.get("Nodes", "")))),
         chosen="SPEC_NODES" in flags,
         gpus=_gpus(values.get("TRES", "")),
         partition=values.get("PartitionName", ""),
         accounts=_names(values.get("Accounts", "")),
         users=_names(values.get("Users", "")),
         every=next((it for it in flags if it in EVERY), ""),
-        flags=frozenset(it for it in flags if it in _OURS),
+        flags=tuple(sorted(it for it in flags if it in _OURS)),
         free_after=_seconds(purge.partition("=")[2]),
     )
 
@@ -125,8 +126,8 @@ def _gpus(tres: str) -> dict[str, int]:
     return {name.removeprefix("gres/gpu").removeprefix(":"): int(count) for name, _, count in pairs if count.isdigit()}
 
 
-def _names(words: str) -> frozenset[str]:
-    return frozenset(name for name in words.split(",") if name)
+def _names(words: str) -> tuple[str, ...]:
+    return tuple(sorted(name for name in words.split(",") if name))
 
 
 def _seconds(time: str) -> int:

@@ -99,7 +99,7 @@ def _fits(every: str, day: datetime) -> bool:
 
 def _differs(live: Live, one: Reservation, now: datetime) -> list[str]:
     """Return in which of its parts a live reservation is not the wanted one."""
-    nodes = frozenset(NodeSet(one.nodes)) if one.nodes else frozenset[str]()
+    nodes = tuple(sorted(NodeSet(one.nodes))) if one.nodes else ()
     gpus = {gpu: live.gpus.get(gpu, 0) for gpu in one.gpus}
     amount = (live.nodes == nodes) if one.nodes else (len(live.nodes) == one.node_count or not one.node_count)
     same = {
@@ -107,10 +107,10 @@ def _differs(live: Live, one: Reservation, now: datetime) -> list[str]:
         "nodes": amount and live.chosen == bool(one.nodes),
         "GPUs": gpus == dict(one.gpus),
         "partition": live.partition == one.partition,
-        "accounts": live.accounts == frozenset(one.accounts),
-        "users": live.users == frozenset(one.users),
+        "accounts": live.accounts == tuple(sorted(one.accounts)),
+        "users": live.users == tuple(sorted(one.users)),
         "every": live.every == one.every,
-        "flags": live.flags == frozenset(one.flags),
+        "flags": live.flags == tuple(sorted(one.flags)),
         "free_after": live.free_after == one.free_after,
     }
     return [what for what, fine in same.items() if not fine]
