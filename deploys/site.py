@@ -160,6 +160,10 @@ if members_homes(cluster, node):
     directory.homes(cluster, node)
 if node.has("database"):
     accounts.limits(cluster, node)
+if cluster.reservations:
+    barrier(name="Accounts have their limits")
+if node == cluster.controllers[0]:
+    controller.reserve(cluster, node)
 if pools_for(cluster, node):
     fileserver.keep(cluster, node)
 storage.look(cluster, node)

@@ -30,6 +30,29 @@ class Directory:
 
 
 @dataclass(frozen=True)
+class Reservation:
+    """A reservation of Slurm's: `start` as 2030-01-31T10:00:00 in the node's own time, `duration` in seconds.
+
+    It is of `nodes` (a hostlist), of `node_count` nodes of a `partition`, or of `gpus` there: by type, or of any by "".
+    `every` is DAILY, WEEKDAY, WEEKEND, WEEKLY or "" for once, `flags` further ones as scontrol takes them.
+    `free_after`: seconds without a job after which it ends; 0: never.
+    """
+
+    name: str
+    start: str
+    duration: int
+    every: str = ""
+    nodes: str = ""
+    node_count: int = 0
+    gpus: Mapping[str, int] = field(default_factory=dict)
+    partition: str = ""
+    accounts: tuple[str, ...] = ()
+    users: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    free_after: int = 0
+
+
+@dataclass(frozen=True)
 class Mount:
     """One mount: `options` as in fstab(5), `units` are the unit files by which systemd makes it.
 

@@ -2,7 +2,8 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.operations import files, service
+from gpupool.compile.slurm.reservations import reservations as wanted_reservations
+from gpupool.operations import files, reservations, service
 from gpupool.wanted import Directory
 
 
@@ -21,3 +22,8 @@ def apply(cluster: Cluster, node: Node) -> None:
         reload_command=["scontrol", "reconfigure"] if first else ["systemctl", "reload", "slurmctld"],
         slurm=cluster.slurm.version,
     )
+
+
+def reserve(cluster: Cluster, node: Node) -> None:
+    """Once accounts and nodes are there: slurmctld takes no reservation of what it does not know."""
+    reservations.reserved(name="Reservations", wanted=wanted_reservations(cluster))

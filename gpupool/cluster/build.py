@@ -35,6 +35,7 @@ def build(site: Site) -> model.Cluster:
         },
         qos=inventory.qos,
         partitions={partition.name: partition for partition in _partitions(site)},
+        reservations=inventory.reservations,
         mounts=tuple(_mounts(site, nodes)),
         links={**storage.links, **space_links(site)},
         links_on=frozenset(site.node_table.select(links_on) if links_on else ()),

@@ -10,6 +10,7 @@ from gpupool.cluster.gpu_devices import Device, minors
 from gpupool.cluster.schema.directory import Directory
 from gpupool.cluster.schema.labs import Grant, Limits, Prices, Qos
 from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType, Hardware
+from gpupool.cluster.schema.reservations import Reservation
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
 from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Timer, Tool
 from gpupool.cluster.schema.storage import Storage
@@ -251,6 +252,7 @@ class Cluster:
     newcomers: Mapping[str, User]
     qos: Mapping[str, Qos]
     partitions: Mapping[str, Partition]
+    reservations: tuple[Reservation, ...]
     mounts: tuple[Mount, ...]
     links: Mapping[str, str]
     links_on: frozenset[str]

@@ -29,6 +29,11 @@ def keeps_cpus(version: str) -> bool:
     return version != "22.05"
 
 
+def reserves_gpus(version: str) -> bool:
+    """Whether a reservation can be of GPUs (TRES=gres/gpu=4), and not of whole nodes alone; it came with 24.05."""
+    return version != "22.05"
+
+
 def finds_nvidia_gpus(version: str) -> bool:
     """Whether AutoDetect may be `nvidia`, which needs no NVML; it came with 24.11."""
     return version != "22.05"

@@ -2,7 +2,7 @@
 
 import re
 from contextlib import suppress
-from datetime import date
+from datetime import date, datetime
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
@@ -15,6 +15,7 @@ _DURATION = re.compile(r"(?=[0-9])" + "".join(rf"(?:([0-9]{{1,12}}){unit})?" for
 # Slurm's own: days-hours, days-hours:minutes, days-hours:minutes:seconds, hours:minutes:seconds
 _CLOCK = re.compile(r"(?:([0-9]{1,6})-([0-9]{1,4})(?::([0-5][0-9]))?|([0-9]{1,6}):([0-5][0-9])(?=:))(?::([0-5][0-9]))?")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_MOMENT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2})")
 _MIB = {"M": 1, "G": 1024, "T": 1024 * 1024, "P": 1024 * 1024 * 1024}
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _LARGEST = 1_000_000 * _MIB["T"]  # MiB
@@ -72,6 +73,14 @@ def parse_day(text: Any) -> date:
     raise ValueError(f"{quoted(text)} is not a date; write 2030-01-31")
 
 
+def parse_moment(text: Any) -> datetime:
+    """Take a day and a time such as `2030-01-31 10:00` and give them, without a time zone. ValueError if it is none."""
+    if isinstance(text, str) and (match := _MOMENT.fullmatch(text)):
+        with suppress(ValueError):
+            return datetime.fromisoformat(f"{match[1]}T{match[2]}")
+    raise ValueError(f"{quoted(text)} is not a day and a time; write 2030-01-31 10:00")
+
+
 def format_size(mib: int) -> str:
     """Return MiB as the shortest exact size that `parse_size` takes."""
     for unit in "TG":
@@ -96,3 +105,6 @@ Duration = Annotated[
 ]
 Span = Annotated[Duration, AfterValidator(_lasting)]
 Day = Annotated[date, BeforeValidator(parse_day), WithJsonSchema({"type": "string", "format": "date"})]
+Moment = Annotated[
+    datetime, BeforeValidator(parse_moment), WithJsonSchema({"type": "string", "pattern": f"^{_MOMENT.pattern}$"})
+]

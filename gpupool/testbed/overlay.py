@@ -76,6 +76,8 @@ def stand_in(
             for name, partition in cluster.partitions.items()
             if any(node in nodes for node in partition.nodes)
         },
+        # numbers of nodes and GPUs are for the whole pool: here they would not fit, or overlap
+        reservations=tuple(it for it in cluster.reservations if it.nodes),
         mounts=tuple(_joined(it, nodes, machines) for it in cluster.mounts),
         cloud=_cloud(cluster, overlay) if any(node.elastic for node in nodes.values()) else None,
         slurm=slurm,

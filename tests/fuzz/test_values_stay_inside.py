@@ -9,6 +9,7 @@ import re
 import typing
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,9 @@ from gpupool.cluster.schema import Inventory
 from gpupool.cluster.shape import validated
 from gpupool.compile import files_for
 from gpupool.compile.slurm.accounting import entities
+from gpupool.compile.slurm.reservations import reservations
+from gpupool.facts.reservations import ReservationsState
+from gpupool.operations.reservations import difference
 from gpupool.wanted import File
 
 TAILS = (
@@ -143,7 +147,10 @@ def compiled(data: dict[str, Any]) -> dict[tuple[str, str], File] | None:
     cluster = build(site)
     found = {(file.path, file.text): file for node in cluster.nodes.values() for file in files_for(cluster, node)}
     entity = File("/entities", repr(entities(cluster)))
-    return {**found, (entity.path, entity.text): entity}
+    reserved = File(
+        "/reservations", difference(ReservationsState(datetime(2029, 1, 1)), reservations(cluster)).script()
+    )
+    return {**found, (entity.path, entity.text): entity, (reserved.path, reserved.text): reserved}
 
 
 def with_word(data: dict[str, Any], spot: Spot, word: str) -> dict[str, Any]:

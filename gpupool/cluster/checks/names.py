@@ -59,6 +59,9 @@ def selectors(site: Site) -> Iterator[tuple[Path, str]]:
             yield ("accounts", index, "owns"), account.owns
     for index, partition in enumerate(inventory.partitions):
         yield ("partitions", index, "nodes"), partition.nodes
+    for index, reservation in enumerate(inventory.reservations):
+        if reservation.nodes:
+            yield ("reservations", index, "nodes"), reservation.nodes
     for index, tool in enumerate(inventory.tools):
         yield ("tools", index, "where"), tool.where
     for index, timer in enumerate(inventory.timers):

@@ -8,6 +8,7 @@ from gpupool.cluster.schema.base import Entry, Name, Nodes, Word
 from gpupool.cluster.schema.directory import Directory
 from gpupool.cluster.schema.labs import Account, Partition, Qos, User
 from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType, Hardware, NodeEntry
+from gpupool.cluster.schema.reservations import Reservation
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
 from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Timer, Tool
 from gpupool.cluster.schema.storage import Storage
@@ -32,6 +33,7 @@ class Inventory(Entry):
     directory: Directory | None = None
     qos: dict[Name, Qos] = Field(default_factory=dict)
     partitions: tuple[Partition, ...] = ()
+    reservations: tuple[Reservation, ...] = ()
     slurm: Slurm = Field(default_factory=Slurm)
     scheduler: Scheduler = Field(default_factory=Scheduler)
     preemption: Preemption = Field(default_factory=Preemption)

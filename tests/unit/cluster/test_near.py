@@ -14,7 +14,7 @@ from gpupool.cluster.near import misspelt
         ("Normal", ["normal"], ["normal"]),
         ("bx", ["box"], ["box"]),
         ("default_time", ["max_time", "default"], []),
-        ("reservations", ["preemption"], []),
+        ("timetables", ["preemption"], []),
         ("per_job_min", ["per_job", "per_user"], []),
         ("red", ["blu", "rib"], []),
         ("x", [], []),

@@ -1,0 +1,171 @@
+"""Whether reservations name what there is, can be made and used, and what they take of labs."""
+
+from collections.abc import Iterable, Iterator
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.checks.stakes import ANY, Stakes
+from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.near import misspelt
+from gpupool.cluster.quote import listed
+from gpupool.cluster.schema.labs import Partition
+from gpupool.cluster.schema.reservations import Reservation
+from gpupool.cluster.slurm_versions import reserves_gpus
+from gpupool.cluster.units import format_duration
+
+_OWN = "gpupool_"  # of what `maintain` and `onboard` reserve
+_DAY, _WEEK, _FRIDAY = 86400, 604800, 4
+_SELDOM = {"day": _DAY, "weekday": _DAY, "weekend": _DAY, "week": _WEEK}
+
+
+def _unknown(path: Path, what: str, name: str, known: Iterable[str]) -> Complaint:
+    near = misspelt(name, known)
+    return Complaint(path, f"there is no {what} {name!r}", f"did you mean {near[0]}?" if near else None)
+
+
+def ensure_reservations_name_what_there_is(site: Site) -> Iterator[Complaint]:
+    """Accounts, users, partitions and GPU types of reservations exist; each reservation has a name of its own."""
+    inventory = site.inventory
+    users = {user.name: user for user in inventory.users}
+    partitions = _partitions(site)
+    names: dict[str, int] = {}
+    for index, it in enumerate(inventory.reservations):
+        path: Path = ("reservations", index)
+        if it.name.startswith(_OWN):
+            message = f"names that begin with {_OWN} are for what gpupool reserves while it works on nodes"
+            yield Complaint((*path, "name"), message, "choose another name")
+        if names.setdefault(it.name, index) != index:
+            message = f"the reservation {it.name} is defined twice; first in reservations[{names[it.name]}]"
+            yield Complaint((*path, "name"), message)
+        for kind, key, named, known in (
+            ("account", "accounts", it.accounts, site.account_names),
+            ("user", "users", it.users, users),
+            ("GPU type", "gpus", it.gpus, inventory.gpu_types),
+        ):
+            for place, name in enumerate(named):
+                if name not in known:
+                    yield _unknown((*path, key, name if key == "gpus" else place), kind, name, known)
+        if it.partition and it.partition not in partitions:
+            yield _unknown((*path, "partition"), "partition", it.partition, partitions)
+        for place, name in enumerate(it.users if it.accounts else ()):
+            its = {users[name].account, *users[name].accounts, *_everybodys(site)} if name in users else {*it.accounts}
+            if others := [account for account in it.accounts if account not in its]:
+                message = f"{name} is not in {listed(others)}, and each of its users must be in each of its accounts"
+                yield Complaint((*path, "users", place), message, f"leave out {name}, or accounts")
+
+
+def ensure_reservations_can_be_made(site: Site) -> Iterator[Complaint]:
+    """A reservation says of what it is in one way, who may use it, and a time that comes."""
+    for index, it in enumerate(site.inventory.reservations):
+        path: Path = ("reservations", index)
+        ways = {"nodes": it.nodes, "node_count": it.node_count, "gpu": it.gpu, "gpus": it.gpus}
+        said = [key for key, value in ways.items() if value]
+        if len(said) != 1:
+            message = f"{it.name} reserves {listed(said, 4)}" if said else f"{it.name} does not say what it reserves"
+            yield Complaint(path, message, "say one of nodes, node_count, gpu and gpus")
+        elif said != ["nodes"] and not it.partition:
+            yield Complaint(path, f"{it.name} does not say where its {said[0]} shall be", "add partition")
+        if (it.gpu or it.gpus) and not reserves_gpus(site.inventory.slurm.version):
+            message = f"Slurm {site.inventory.slurm.version} can reserve whole nodes alone; GPUs came with 24.05"
+            yield Complaint((*path, said[-1]), message, "say nodes, or node_count")
+        if not (it.accounts or it.users or it.maintenance):
+            message = f"no account and no user may use {it.name}"
+            yield Complaint(path, message, "add accounts or users, or maintenance: true")
+        yield from _times(path, it)
+
+
+def _times(path: Path, it: Reservation) -> Iterator[Complaint]:
+    for key, seconds in (("duration", it.duration), ("free_after", it.free_after)):
+        if seconds and seconds % 60:
+            yield Complaint((*path, key), f"{format_duration(seconds)}: Slurm counts whole minutes here")
+    if it.every and it.duration > _SELDOM[it.every]:
+        message = f"{format_duration(it.duration)} is longer than the time until it comes again"
+        yield Complaint((*path, "duration"), message)
+    weekend = it.start.weekday() > _FRIDAY
+    if (it.every == "weekday" and weekend) or (it.every == "weekend" and not weekend):
+        yield Complaint((*path, "start"), f"{it.start:%Y-%m-%d} is a {it.start:%A}, no {it.every}")
+
+
+def ensure_reservations_can_be_used(site: Site) -> Iterator[Complaint]:
+    """A reservation is of compute nodes, as many as there are, where its accounts may run jobs."""
+    partitions = _partitions(site)
+    by_name = site.node_table.by_name
+    for index, it in enumerate(site.inventory.reservations):
+        path: Path = ("reservations", index)
+        nodes, inside = site.nodes_of(it.nodes), partitions.get(it.partition or "")
+        there = site.nodes_of(inside.nodes) if inside else nodes
+        for name in sorted(nodes):
+            if "compute" not in by_name[name].entry.roles:
+                yield Complaint((*path, "nodes"), f"{name} is not a compute node")
+        if inside and (outside := sorted(nodes - there)):
+            yield Complaint((*path, "nodes"), f"{listed(outside)}: not in partition {it.partition}")
+        if it.node_count and inside and it.node_count > len(there):
+            yield Complaint((*path, "node_count"), f"partition {it.partition} has {len(there)} nodes")
+        for gpu, count in ((ANY, it.gpu or 0), *it.gpus.items()):
+            have = sum(_gpus(site, name, gpu) for name in there)
+            if inside and count > have:
+                key: Path = ("gpu",) if gpu == ANY else ("gpus", gpu)
+                yield Complaint((*path, *key), f"partition {it.partition} has {have}")
+        for place, account in enumerate(it.accounts if there else ()):
+            open_to = [each for _, each in site.partitions() if site.admits(each, account)]
+            within = [each for each in open_to if site.nodes_of(each.nodes) & there and inside in (None, each)]
+            if account in site.account_names and not within:
+                where = f"partition {it.partition}" if inside else "a partition with its nodes"
+                message = f"jobs of {account} could not run in it: they are not admitted to {where}"
+                yield Complaint((*path, "accounts", place), message)
+
+
+def ensure_labs_know_what_reservations_take(site: Site) -> Iterator[Complaint]:
+    """While a reservation lasts, labs may lack what it takes beyond what its own accounts, or nobody, owns."""
+    stakes, ownership = Stakes.of(site), site.ownership
+    if not stakes.certain:
+        return
+    partitions = _partitions(site)
+    users = {user.name: user.account for user in site.inventory.users}
+    free = max(0, stakes.amount(stakes.pool, ANY) - sum(owner.gpus for owner in ownership.owners if owner.shares))
+    for index, it in enumerate(site.inventory.reservations):
+        if it.maintenance:
+            continue  # what is switched off is nobody's
+        path: Path = ("reservations", index)
+        inside = partitions.get(it.partition or "")
+        there = site.nodes_of(it.nodes or (inside.nodes if inside else None))
+        accounts = {*it.accounts, *(users.get(name, "") for name in (() if it.accounts else it.users))}
+        labs = {name for account in accounts for name in site.with_parents(account)}
+        if it.nodes:
+            others = sorted(
+                name for name in there & ownership.of_nodes.keys() if ownership.of_nodes[name].name not in labs
+            )
+            if others:
+                whose = listed(sorted({ownership.of_nodes[name].name for name in others}))
+                message = f"takes {listed(others)} from {whose}, as often and as long as it lasts"
+                yield Complaint((*path, "nodes"), message, "leave them out if they shall always be theirs", "warning")
+        taken = _taken(site, it, there & stakes.pool)
+        own = sum(owner.gpus for owner in ownership.owners if owner.shares and owner.name in labs)
+        if taken > own + free and any(o.shares and o.gpus and o.name not in labs for o in ownership.owners):
+            message = (
+                f"takes {taken} GPUs: its accounts own {own}, and {free} have no owner; while it lasts, labs may find "
+                f"{taken - own - free} less than they own"
+            )
+            yield Complaint(path, message, "reserve fewer, or tell the labs", "warning")
+
+
+def _taken(site: Site, it: Reservation, there: frozenset[str]) -> int:
+    """Return the most GPUs that a reservation takes of these nodes."""
+    each = sorted((_gpus(site, name, ANY) for name in there), reverse=True)
+    if it.node_count:
+        return sum(each[: it.node_count])
+    if it.gpu or it.gpus:
+        return min(it.gpu or sum(it.gpus.values()), sum(each))
+    return sum(each)
+
+
+def _gpus(site: Site, node: str, gpu: str) -> int:
+    gpus = site.node_table.by_name[node].entry.gpus
+    return sum(gpus.values()) if gpu == ANY else gpus.get(gpu, 0)
+
+
+def _everybodys(site: Site) -> list[str]:
+    return [account.name for account in site.inventory.accounts if account.members == "all"]
+
+
+def _partitions(site: Site) -> dict[str, Partition]:
+    return {name: it for _, it in site.partitions() for name, _ in site.partition_names(it)}

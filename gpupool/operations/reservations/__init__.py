@@ -1,0 +1,44 @@
+"""Slurm's reservations, made and kept as they are wanted; those of others are left alone.
+
+Without pyinfra the same is done by `ask_text` and `read` (gpupool.facts.reservations) and `difference`.
+"""
+
+from pyinfra.api.command import StringCommand
+
+from gpupool.facts.reservations import Reservations, ask_text, read
+from gpupool.operations import diffs
+from gpupool.operations.ambient import executing, this_host
+from gpupool.operations.frame import Commands, Refused, look, operation
+from gpupool.operations.refusal import failure
+from gpupool.operations.reservations.difference import FUNCTIONS, Difference, difference
+from gpupool.wanted import Reservation
+
+__all__ = ["Difference", "ask_text", "difference", "read", "reserved"]
+
+_PRELUDE = FUNCTIONS
+
+
+@operation
+def reserved(wanted: list[Reservation]) -> Commands:
+    """Have slurmctld keep these reservations, and of those that gpupool has made no others.
+
+    One that a person has made is never touched; where it has the name of a wanted one, that is complained of, unless
+    it is the very same. One that slurmctld refuses is named at the end, when all others are made.
+    """
+    state = look(Reservations, "the reservations from slurmctld", wanted=bool(wanted))
+    if state.trouble and executing():
+        raise Refused(f"cannot ask slurmctld for its reservations: {state.trouble}")
+    todo = difference(state, wanted)
+    silent = {"slurmctld": f"does not answer ({state.trouble}): shown as if it had no reservations\n"}
+    diffs.record({**(silent if state.trouble else {}), **todo.changes})
+    if todo.over:
+        diffs.note(f"reservations that are over, and can leave the inventory: {', '.join(todo.over)}")
+    if not todo.lines and not todo.strange:
+        this_host().noop("reservations: as wanted")
+    if todo.lines:
+        yield StringCommand(todo.script())
+    if todo.strange:
+        yield failure(
+            f"reservations that gpupool has not made have these names: {', '.join(todo.strange)}. Rename them in the "
+            "inventory, or `scontrol delete ReservationName=NAME`"
+        )

@@ -1,0 +1,185 @@
+"""Slurm's reservations compared with those that are wanted, and the commands that bring them in line.
+
+What gpupool has made is in a record beside slurmctld: whatever else there is belongs to somebody and is never touched.
+Times are the controller's own, without a zone: so is what Slurm moves a recurring reservation by.
+"""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from ClusterShell.NodeSet import NodeSet
+
+from gpupool.facts.reservations import RECORD, Live, ReservationsState
+from gpupool.shell import shell_file, values
+from gpupool.wanted import Reservation
+
+FUNCTIONS = values(record=RECORD) + shell_file(__package__, "reservations.sh")
+_SOON = timedelta(minutes=1)  # slurmctld takes no start that has passed when it looks
+_SATURDAY = 5
+
+
+@dataclass
+class Difference:
+    """What is to be done: changes as they are told, by name, and the lines of a script that brings them about.
+
+    `strange` are those of others that have the name of a wanted one; `over` those that will not come again.
+    """
+
+    changes: dict[str, str] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+    strange: list[str] = field(default_factory=list)
+    over: list[str] = field(default_factory=list)
+
+    def do(self, name: str, told: str, *words: str) -> None:
+        """Have a line of the script run, told as a change of the reservation."""
+        self.changes[f"reservation {name}"] = f"{told}\n"
+        self.lines.append(shlex.join(words))
+
+    def script(self) -> str:
+        """Return the shell text that does it, and fails at its end with what slurmctld refuses."""
+        return "\n".join([FUNCTIONS.rstrip(), *self.lines, "finish"]) + "\n"
+
+
+def difference(state: ReservationsState, wanted: Sequence[Reservation]) -> Difference:
+    """Return what it takes to have the wanted ones, and of those that gpupool made no others."""
+    todo = Difference()
+    now = state.now or datetime.now()
+    names = {one.name for one in wanted}
+    for name in state.made:
+        if name not in names and name in state.live:
+            todo.do(name, "removed: it is not in the inventory", "remove", name)
+        elif name not in names:
+            todo.do(name, "no longer gpupool's: it has ended, and is not in the inventory", "keep", name, "")
+    for one in wanted:
+        _one(todo, state, one, now)
+    return todo
+
+
+def _one(todo: Difference, state: ReservationsState, one: Reservation, now: datetime) -> None:
+    start, live, ours = datetime.fromisoformat(one.start), state.live.get(one.name), state.made.get(one.name)
+    end = start + timedelta(seconds=one.duration)
+    if not one.every and end <= now + _SOON:
+        todo.over.append(one.name)
+    elif live is None:
+        # one that has begun and is gone was ended by somebody, or by free_after
+        if one.every or start > now or ours != one.start:
+            todo.do(one.name, _told(one), "make", one.name, one.start, *_time(one, now), *_fields(one), *_flags(one))
+    elif differs := _differs(live, one, now):
+        if ours is None:
+            todo.strange.append(one.name)
+            return
+        if (said := _update(live, one, now, differs)) is not None:
+            todo.do(one.name, f"changed: {', '.join(differs)}", "change", one.name, one.start, *said)
+        else:
+            said = (*_time(one, now), *_fields(one), *_flags(one))
+            todo.do(one.name, f"replaced: {', '.join(differs)}", "replace", one.name, one.start, *said)
+    elif ours != one.start:
+        todo.do(one.name, "is as the inventory says, and gpupool's from now on", "keep", one.name, one.start)
+
+
+def next_start(one: Reservation, now: datetime) -> datetime:
+    """Return when it is to begin: its start, or where that has passed the next time it comes; now for the last time."""
+    start = datetime.fromisoformat(one.start)
+    if start > now + _SOON or not one.every:
+        return start
+    step = 7 if one.every == "WEEKLY" else 1
+    start += timedelta(days=max(0, (now - start).days // step * step))
+    while start <= now + _SOON or not _fits(one.every, start):
+        start += timedelta(days=step)
+    return start
+
+
+def _fits(every: str, day: datetime) -> bool:
+    if every in ("WEEKDAY", "WEEKEND"):
+        return (day.weekday() >= _SATURDAY) == (every == "WEEKEND")
+    return True
+
+
+def _differs(live: Live, one: Reservation, now: datetime) -> list[str]:
+    """Return in which of its parts a live reservation is not the wanted one."""
+    nodes = tuple(sorted(NodeSet(one.nodes))) if one.nodes else ()
+    gpus = {gpu: live.gpus.get(gpu, 0) for gpu in one.gpus}
+    amount = (live.nodes == nodes) if one.nodes else (len(live.nodes) == one.node_count or not one.node_count)
+    same = {
+        "time": _same_time(live, one, now),
+        "nodes": amount and live.chosen == bool(one.nodes),
+        "GPUs": gpus == dict(one.gpus),
+        "partition": live.partition == one.partition,
+        "accounts": live.accounts == tuple(sorted(one.accounts)),
+        "users": live.users == tuple(sorted(one.users)),
+        "every": live.every == one.every,
+        "flags": live.flags == tuple(sorted(one.flags)),
+        "free_after": live.free_after == one.free_after,
+    }
+    return [what for what, fine in same.items() if not fine]
+
+
+def _same_time(live: Live, one: Reservation, now: datetime) -> bool:
+    start = datetime.fromisoformat(one.start)
+    if not one.every:
+        if live.start == start:
+            return live.duration == one.duration
+        # made when it had begun
+        return start < live.start <= now and live.end == start + timedelta(seconds=one.duration)
+    if live.duration != one.duration:
+        return False
+    if start > now:
+        return live.start == start
+    # Slurm moves it on when it has ended
+    on_its_day = one.every != "WEEKLY" or live.start.weekday() == start.weekday()
+    return live.start >= start and live.start.time() == start.time() and on_its_day
+
+
+def _update(live: Live, one: Reservation, now: datetime, differs: Sequence[str]) -> tuple[str, ...] | None:
+    """Return what `scontrol update` is told; None where it cannot make the one of the other.
+
+    Jobs in it go on then. What does not differ is left out: a start would move one that has begun to its next time.
+    """
+    wanted = dict(field.split("=", 1) for field in _fields(one))
+    keys = {"nodes": "Nodes", "accounts": "Accounts", "users": "Users"}
+    had = {"Nodes": live.chosen, "Accounts": bool(live.accounts), "Users": bool(live.users)}
+    if not set(differs) <= {"time", *keys} or any(had[key] != (key in wanted) for key in had):
+        return None
+    said = tuple(f"{keys[it]}={wanted[keys[it]]}" for it in differs if it in keys and keys[it] in wanted)
+    if "nodes" in differs and not one.nodes:
+        return None
+    if "time" not in differs:
+        return said
+    time = _time(one, now)
+    begun = not one.every and live.start <= now and live.start == datetime.fromisoformat(one.start)
+    return (*(time[1:] if begun else time), *said)
+
+
+def _time(one: Reservation, now: datetime) -> tuple[str, ...]:
+    start = next_start(one, now)
+    if start <= now + _SOON:  # once, and it has begun
+        end = start + timedelta(seconds=one.duration)
+        return "StartTime=now", f"EndTime={end.isoformat()}"
+    return f"StartTime={start.isoformat()}", f"Duration={one.duration // 60}"
+
+
+def _fields(one: Reservation) -> tuple[str, ...]:
+    gpus = ",".join(f"gres/gpu:{gpu}={count}" if gpu else f"gres/gpu={count}" for gpu, count in one.gpus.items())
+    said = {
+        "Nodes": one.nodes,
+        "NodeCnt": str(one.node_count or ""),
+        "TRES": gpus,
+        "PartitionName": one.partition,
+        "Accounts": ",".join(one.accounts),
+        "Users": ",".join(one.users),
+    }
+    return tuple(f"{key}={value}" for key, value in said.items() if value)
+
+
+def _flags(one: Reservation) -> tuple[str, ...]:
+    minutes, hours = one.free_after // 60 % 60, one.free_after // 3600
+    purge = f"PURGE_COMP={hours // 24}-{hours % 24:02}:{minutes:02}:00" if one.free_after else ""
+    flags = [it for it in (one.every, *one.flags, purge) if it]
+    return (f"Flags={','.join(flags)}",) if flags else ()
+
+
+def _told(one: Reservation) -> str:
+    every = {"DAILY": "every day", "WEEKDAY": "every weekday", "WEEKEND": "every weekend", "WEEKLY": "every week"}
+    return " ".join(["made:", *_fields(one), *_flags(one), "from", one.start, every.get(one.every, "")]).strip()

@@ -1,0 +1,36 @@
+"""What the inventory says of reservations, as slurmctld gets it; a testbed has those of its own nodes."""
+
+from pathlib import Path
+
+from inventories import SMALL, changed
+
+from gpupool.compile.slurm.reservations import reservations
+from gpupool.testbed.overlay import stand_in
+from gpupool.wanted import Reservation
+
+SAID = """reservations:
+  - {name: course, accounts: [red, red], gpus: {a40: 4}, partition: all, every: week, start: 2030-01-07 10:00,
+     duration: 2h}
+  - {name: works, maintenance: true, nodes: "@compute", start: 2030-12-24T08:00, duration: 1d, ignore_jobs: true}
+  - {name: one, users: [ann], nodes: gpu-2, start: 2030-02-01 14:00, duration: 1h, flex: true, free_after: 20m}
+scheduler: {"""
+
+
+def test_each_word_is_what_scontrol_is_told(tmp_path: Path) -> None:
+    course, works, one = reservations(changed(SMALL, tmp_path, ("scheduler: {", SAID)))
+    assert course == Reservation(
+        "course", "2030-01-07T10:00:00", 7200, "WEEKLY", gpus={"a40": 4}, partition="all", accounts=("red",)
+    )
+    assert (works.nodes, works.users, works.flags) == ("gpu-[1-2]", ("root",), ("MAINT", "IGNORE_JOBS"))
+    assert (one.nodes, one.users, one.flags, one.free_after) == ("gpu-2", ("ann",), ("FLEX",), 1200)
+
+
+def test_slurms_own_names_of_nodes_are_meant(tmp_path: Path) -> None:
+    fqdn = ("domain: small.example", "domain: small.example, node_names: fqdn")
+    _, works, _ = reservations(changed(SMALL, tmp_path, ("scheduler: {", SAID), fqdn))
+    assert works.nodes == "gpu-1.small.example,gpu-2.small.example"
+
+
+def test_a_testbed_has_those_of_its_nodes(tmp_path: Path) -> None:
+    cluster = stand_in(changed(SMALL, tmp_path, ("scheduler: {", SAID)), cgroup="v2")
+    assert [(it.name, it.nodes) for it in reservations(cluster)] == [("works", "gpu-1")]
