@@ -35,17 +35,9 @@ testbed: {nodes: "ctl,gpu-[1-2]"}
 JOBS = "squeue -h -a -o '%i %T %u %N %S' | sort"
 FIELDS = "JobID,User,Account,Partition,State,ExitCode,Submit,Start,Restarts,AllocTRES"
 ENDED = f"TZ=UTC sacct -anXP -S now-2days -E now -o {FIELDS}"
-TABLE = "upgrade_job_table"
-#: The index that keeps a job from being there twice is lost, and one is: slurmdbd cannot make it again, and fails when
-#: it has converted the tables before this one.
-BREAK = (
-    f"alter table {TABLE} drop index id_job; create temporary table twice as select * from {TABLE} where id_job = 3; "
-    f"update twice set job_db_inx = job_db_inx + 1000; insert into {TABLE} select * from twice"
-)
-MEND = (
-    f"delete from {TABLE} where id_job = 3 and job_db_inx > 1000; "
-    f"alter table {TABLE} add unique index id_job (id_job, time_submit)"
-)
+#: The new slurmdbd converts its database, and is ended then: the former one cannot read what it leaves.
+FAILING = "/etc/systemd/system/slurmdbd.service.d/failing.conf"
+FAIL = "[Service]\nExecStartPost=/bin/sh -c '! slurmdbd -V | grep -q 26.05'\n"
 
 
 @pytest.fixture(scope="module")
@@ -119,12 +111,12 @@ def test_a_step_back_and_a_release_that_apt_does_not_know_are_refused_with_every
 
 
 @pytest.mark.usefixtures("known")
-def test_a_slurmdbd_that_cannot_convert_its_database_is_taken_back(testbed: Testbed, jobs: str) -> None:
+def test_a_slurmdbd_that_does_not_run_with_its_converted_database_is_taken_back(testbed: Testbed, jobs: str) -> None:
     before = history(testbed)
-    testbed.out(HEAD, f'mariadb slurm_acct_db -e "{BREAK}"')
+    testbed.out(HEAD, f"mkdir -p {FAILING.rpartition('/')[0]}; cat > {FAILING}; systemctl daemon-reload", text=FAIL)
     wants(testbed, "26.05")
     code, printed = upgrade(testbed)
-    assert code == 1
+    assert code == 1, printed
     assert "the former slurmdbd and its database come back" in printed
     assert "ctl has Slurm 24.11.5" in printed
     assert "slurmdbd answers with the database of database-" in printed
@@ -134,7 +126,7 @@ def test_a_slurmdbd_that_cannot_convert_its_database_is_taken_back(testbed: Test
     assert testbed.out(HEAD, "mariadb -N -e \"show databases like 'slurm_acct_db_aside_%'\"").count("aside") == 1
     wants(testbed, "24.11")
     assert testbed.plan() == (0, {})
-    testbed.out(HEAD, f'mariadb slurm_acct_db -e "{MEND}"')
+    testbed.out(HEAD, f"rm {FAILING}; systemctl daemon-reload")
     wants(testbed, "26.05")
 
 
