@@ -47,7 +47,7 @@ testbed: {nodes: "ctl,gpu-[1-4]"}
 """
 #: Its old driver stays loaded until it is rebooted.
 BUSY = "gpu-3"
-KILLS = 3
+KILLS = 2
 
 
 @pytest.fixture(scope="module")

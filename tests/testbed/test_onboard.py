@@ -25,7 +25,7 @@ CONTROLLER, NEW, WRONG = "ctl", "gpu-2", "gpu-5"
 #: NEW is bare; those that join with it have Debian's packages already, which is most of the time that it takes.
 TOGETHER = (NEW, "gpu-3", "gpu-4")
 ADDRESSES = {name: f"10.92.2.{name[-1]}" for name in (*TOGETHER, WRONG)}
-KILLS = 3
+KILLS = 2
 SITE = """\
 schema: 1
 cluster: {name: join, domain: join.example, network: 10.92.0.0/16, totals: {gpus: 2, cpus: 8}}
