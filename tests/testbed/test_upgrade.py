@@ -1,12 +1,14 @@
-"""Slurm 24.11 becomes 26.05 by one line and one command; jobs run through it, and through its way back."""
+"""Slurm 24.11 becomes 26.05 by one line and one command; jobs run through kills and a broken database, too."""
 
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from pace import until
 
-from tests.testbed.cluster import Testbed, gpupool, up
+from tests.testbed.cluster import ROOT, Testbed, gpupool, up
 
 NETWORK = "10.186.0.0/16"
 HEAD = "ctl"
@@ -127,10 +129,47 @@ def test_a_slurmdbd_that_does_not_run_with_its_converted_database_is_taken_back(
     testbed.out(HEAD, f"rm {FAILING}; systemctl daemon-reload")
 
 
+def active(testbed: Testbed, node: str, unit: str) -> bool:
+    return testbed.run(node, f"systemctl is-active {unit}").stdout.strip() == "active"
+
+
+def drained(testbed: Testbed, node: str) -> bool:
+    return "gpupool: upgrade: " in testbed.run(HEAD, f"scontrol show node {node}").stdout
+
+
+def is_new(testbed: Testbed, node: str, package: str) -> bool:
+    return testbed.run(node, f"dpkg-query -W -f '${{Version}}' {package}").stdout.startswith("26.05")
+
+
+#: Moments at which the command is killed, in the order in which they come.
+MOMENTS: dict[str, Callable[[Testbed], bool]] = {
+    "slurmdbd has stopped": lambda it: not active(it, HEAD, "slurmdbd"),
+    "slurmdbd is of the new release": lambda it: is_new(it, HEAD, "slurmdbd"),
+    "slurmdbd runs again": lambda it: active(it, HEAD, "slurmdbd"),
+    "its slurmd has stopped": lambda it: not active(it, "gpu-1", "slurmd"),
+    "the second node is drained": lambda it: drained(it, "gpu-2"),
+    "slurmd is of the new release": lambda it: is_new(it, "gpu-2", "slurmd"),
+}
+
+
+def killed(testbed: Testbed, moment: str, is_there: Callable[[Testbed], bool]) -> bool:
+    """Begin the command, or go on with it, and kill it when the moment is there; False where it has ended before."""
+    command = [sys.executable, "-m", "gpupool", "upgrade", str(testbed.inventory), "--on", "testbed", "--yes"]
+    nowhere = subprocess.DEVNULL
+    with subprocess.Popen(command, cwd=ROOT, stdout=nowhere, stderr=nowhere) as run:
+        until(lambda: run.poll() is not None or is_there(testbed), moment)
+        ended = run.poll()
+        run.kill()
+    assert ended in (None, 0), moment
+    return ended is None
+
+
 @pytest.mark.usefixtures("known")
-def test_jobs_run_through_an_upgrade(testbed: Testbed, jobs: str) -> None:
+def test_jobs_run_through_an_upgrade_that_is_killed_again_and_again(testbed: Testbed, jobs: str) -> None:
     wants(testbed, "26.05")
     before = history(testbed)
+    # what one run begins on a node ends there without it: a moment may be over before the next run comes to it
+    assert sum(killed(testbed, moment, is_there) for moment, is_there in MOMENTS.items()) >= 2
     code, printed = upgrade(testbed)
     assert code == 0, printed
     assert releases(testbed) == {"26.05"}
