@@ -31,7 +31,8 @@ _TAKEN = frozenset(
 )
 
 
-def _unknown(path: Path, what: str, name: str, known: Iterable[str]) -> Complaint:
+def unknown(path: Path, what: str, name: str, known: Iterable[str]) -> Complaint:
+    """Return what is said of a name that nothing has: `what` is the kind of thing that it should name."""
     near = misspelt(name, known)
     return Complaint(path, f"there is no {what} {name!r}", f"did you mean {near[0]}?" if near else None)
 
@@ -104,12 +105,12 @@ def ensure_machines_are_known(site: Site) -> Iterator[Complaint]:
     for index, node in enumerate(inventory.nodes):
         path: Path = ("nodes", index)
         if node.hardware and node.hardware not in inventory.hardware:
-            yield _unknown((*path, "hardware"), "hardware", node.hardware, inventory.hardware)
+            yield unknown((*path, "hardware"), "hardware", node.hardware, inventory.hardware)
         if "compute" in node.roles and not node.hardware:
             yield Complaint(path, f"{node.name} is a compute node and has no hardware", "name an entry of `hardware:`")
         for gpu in node.gpus:
             if gpu not in inventory.gpu_types:
-                yield _unknown((*path, "gpus", gpu), "GPU type", gpu, inventory.gpu_types)
+                yield unknown((*path, "gpus", gpu), "GPU type", gpu, inventory.gpu_types)
         if "isolated" in node.roles and len(node.roles) > 1:
             yield Complaint((*path, "roles"), "an isolated node cannot have another role")
 
@@ -176,7 +177,7 @@ def ensure_accounts_are_known(site: Site) -> Iterator[Complaint]:
     for path, partition in site.partitions():
         for key in ("allow_accounts", "deny_accounts"):
             named += [((*path, key, i), a) for i, a in enumerate(getattr(partition, key)) if not _each(partition, a)]
-    yield from (_unknown(path, "account", name, known) for path, name in named if name not in known)
+    yield from (unknown(path, "account", name, known) for path, name in named if name not in known)
 
 
 def _each(partition: Partition, name: str) -> bool:
@@ -203,7 +204,7 @@ def ensure_qos_are_known(site: Site) -> Iterator[Complaint]:
     named += [(("users", n, "qos", i), q) for n, user in enumerate(it.users) for i, q in enumerate(user.qos)]
     named += [(("users", n, "grants", i, "qos"), g.qos) for n, u in enumerate(it.users) for i, g in enumerate(u.grants)]
     named += [(("qos", name, "replaces", i), q) for name, qos in it.qos.items() for i, q in enumerate(qos.replaces)]
-    yield from (_unknown(path, "QoS", name, it.qos) for path, name in named if name not in it.qos)
+    yield from (unknown(path, "QoS", name, it.qos) for path, name in named if name not in it.qos)
 
 
 def ensure_partitions_are_known(site: Site) -> Iterator[Complaint]:
@@ -239,7 +240,7 @@ def ensure_partitions_are_known(site: Site) -> Iterator[Complaint]:
         named += [((*arbiter, i), p) for i, p in enumerate(inventory.preemption.arbiter.partitions)]
     if inventory.scheduler.default_partition not in ("none", "per_user", "fit"):
         named.append((("scheduler", "default_partition"), inventory.scheduler.default_partition))
-    yield from (_unknown(path, "partition", name, names) for path, name in named if name not in names)
+    yield from (unknown(path, "partition", name, names) for path, name in named if name not in names)
 
 
 def ensure_exports_are_known(site: Site) -> Iterator[Complaint]:
@@ -251,16 +252,16 @@ def ensure_exports_are_known(site: Site) -> Iterator[Complaint]:
             yield Complaint(path, "needs a server and a path", "add both, or set enabled: false until they are known")
         for word, name in (("server", export.server), ("made_on", export.made_on)):
             if name is not None and site.node_table.whole and name not in site.node_table.by_name:
-                yield _unknown((*path, word), "node", name, site.node_table.by_name)
+                yield unknown((*path, word), "node", name, site.node_table.by_name)
     for key, pool in storage.pools.items():
         if pool.server is not None and site.node_table.whole and pool.server not in site.node_table.by_name:
-            yield _unknown(("storage", "pools", key, "server"), "node", pool.server, site.node_table.by_name)
+            yield unknown(("storage", "pools", key, "server"), "node", pool.server, site.node_table.by_name)
     for account, spaces in storage.spaces.items():
         for space, name in spaces.items():
             if name not in storage.exports:
-                yield _unknown(("storage", "spaces", account, space), "export", name, storage.exports)
+                yield unknown(("storage", "spaces", account, space), "export", name, storage.exports)
     if storage.home.export and storage.home.export not in storage.exports:
-        yield _unknown(("storage", "home", "export"), "export", storage.home.export, storage.exports)
+        yield unknown(("storage", "home", "export"), "export", storage.home.export, storage.exports)
 
 
 def ensure_slurm_takes_the_names(site: Site) -> Iterator[Complaint]:

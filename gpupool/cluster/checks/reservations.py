@@ -1,11 +1,11 @@
 """Whether reservations name what there is, can be made and used, and what they take of labs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
+from gpupool.cluster.checks.names import unknown
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.checks.stakes import ANY, Stakes
 from gpupool.cluster.complaints import Complaint, Path
-from gpupool.cluster.near import misspelt
 from gpupool.cluster.quote import listed
 from gpupool.cluster.schema.labs import Partition
 from gpupool.cluster.schema.reservations import Reservation
@@ -17,99 +17,111 @@ _DAY, _WEEK, _FRIDAY = 86400, 604800, 4
 _SELDOM = {"day": _DAY, "weekday": _DAY, "weekend": _DAY, "week": _WEEK}
 
 
-def _unknown(path: Path, what: str, name: str, known: Iterable[str]) -> Complaint:
-    near = misspelt(name, known)
-    return Complaint(path, f"there is no {what} {name!r}", f"did you mean {near[0]}?" if near else None)
-
-
 def ensure_reservations_name_what_there_is(site: Site) -> Iterator[Complaint]:
     """Accounts, users, partitions and GPU types of reservations exist; each reservation has a name of its own."""
     inventory = site.inventory
     users = {user.name: user for user in inventory.users}
     partitions = _partitions(site)
     names: dict[str, int] = {}
-    for index, it in enumerate(inventory.reservations):
+    for index, reservation in enumerate(inventory.reservations):
         path: Path = ("reservations", index)
-        if it.name.startswith(_OWN):
+        if reservation.name.startswith(_OWN):
             message = f"names that begin with {_OWN} are for what gpupool reserves while it works on nodes"
             yield Complaint((*path, "name"), message, "choose another name")
-        if names.setdefault(it.name, index) != index:
-            message = f"the reservation {it.name} is defined twice; first in reservations[{names[it.name]}]"
+        if names.setdefault(reservation.name, index) != index:
+            message = (
+                f"the reservation {reservation.name} is defined twice; first in reservations[{names[reservation.name]}]"
+            )
             yield Complaint((*path, "name"), message)
         for kind, key, named, known in (
-            ("account", "accounts", it.accounts, site.account_names),
-            ("user", "users", it.users, users),
-            ("GPU type", "gpus", it.gpus, inventory.gpu_types),
+            ("account", "accounts", reservation.accounts, site.account_names),
+            ("user", "users", reservation.users, users),
+            ("GPU type", "gpus", reservation.gpus, inventory.gpu_types),
         ):
             for place, name in enumerate(named):
                 if name not in known:
-                    yield _unknown((*path, key, name if key == "gpus" else place), kind, name, known)
-        if it.partition and it.partition not in partitions:
-            yield _unknown((*path, "partition"), "partition", it.partition, partitions)
-        for place, name in enumerate(it.users if it.accounts else ()):
-            its = {users[name].account, *users[name].accounts, *_everybodys(site)} if name in users else {*it.accounts}
-            if others := [account for account in it.accounts if account not in its]:
+                    yield unknown((*path, key, name if key == "gpus" else place), kind, name, known)
+        if reservation.partition and reservation.partition not in partitions:
+            yield unknown((*path, "partition"), "partition", reservation.partition, partitions)
+        for place, name in enumerate(reservation.users if reservation.accounts else ()):
+            its = (
+                {users[name].account, *users[name].accounts, *_everybodys(site)}
+                if name in users
+                else {*reservation.accounts}
+            )
+            if others := [account for account in reservation.accounts if account not in its]:
                 message = f"{name} is not in {listed(others)}, and each of its users must be in each of its accounts"
                 yield Complaint((*path, "users", place), message, f"leave out {name}, or accounts")
 
 
 def ensure_reservations_can_be_made(site: Site) -> Iterator[Complaint]:
     """A reservation says of what it is in one way, who may use it, and a time that comes."""
-    for index, it in enumerate(site.inventory.reservations):
+    for index, reservation in enumerate(site.inventory.reservations):
         path: Path = ("reservations", index)
-        ways = {"nodes": it.nodes, "node_count": it.node_count, "gpu": it.gpu, "gpus": it.gpus}
-        said = [key for key, value in ways.items() if value]
-        if len(said) != 1:
-            message = f"{it.name} reserves {listed(said, 4)}" if said else f"{it.name} does not say what it reserves"
+        ways = {
+            "nodes": reservation.nodes,
+            "node_count": reservation.node_count,
+            "gpu": reservation.gpu,
+            "gpus": reservation.gpus,
+        }
+        named = [key for key, value in ways.items() if value]
+        if len(named) != 1:
+            message = (
+                f"{reservation.name} reserves {listed(named, 4)}"
+                if named
+                else f"{reservation.name} does not say what it reserves"
+            )
             yield Complaint(path, message, "say one of nodes, node_count, gpu and gpus")
-        elif said != ["nodes"] and not it.partition:
-            yield Complaint(path, f"{it.name} does not say where its {said[0]} shall be", "add partition")
-        if (it.gpu or it.gpus) and not reserves_gpus(site.inventory.slurm.version):
+        elif named != ["nodes"] and not reservation.partition:
+            yield Complaint(path, f"{reservation.name} does not say where its {named[0]} shall be", "add partition")
+        if (reservation.gpu or reservation.gpus) and not reserves_gpus(site.inventory.slurm.version):
             message = f"Slurm {site.inventory.slurm.version} can reserve whole nodes alone; GPUs came with 24.05"
-            yield Complaint((*path, said[-1]), message, "say nodes, or node_count")
-        if not (it.accounts or it.users or it.maintenance):
-            message = f"no account and no user may use {it.name}"
+            yield Complaint((*path, named[-1]), message, "say nodes, or node_count")
+        if not (reservation.accounts or reservation.users or reservation.maintenance):
+            message = f"no account and no user may use {reservation.name}"
             yield Complaint(path, message, "add accounts or users, or maintenance: true")
-        yield from _times(path, it)
+        yield from _times(path, reservation)
 
 
-def _times(path: Path, it: Reservation) -> Iterator[Complaint]:
-    for key, seconds in (("duration", it.duration), ("free_after", it.free_after)):
+def _times(path: Path, reservation: Reservation) -> Iterator[Complaint]:
+    for key, seconds in (("duration", reservation.duration), ("free_after", reservation.free_after)):
         if seconds and seconds % 60:
             yield Complaint((*path, key), f"{format_duration(seconds)}: Slurm counts whole minutes here")
-    if it.every and it.duration > _SELDOM[it.every]:
-        message = f"{format_duration(it.duration)} is longer than the time until it comes again"
+    if reservation.every and reservation.duration > _SELDOM[reservation.every]:
+        message = f"{format_duration(reservation.duration)} is longer than the time until it comes again"
         yield Complaint((*path, "duration"), message)
-    weekend = it.start.weekday() > _FRIDAY
-    if (it.every == "weekday" and weekend) or (it.every == "weekend" and not weekend):
-        yield Complaint((*path, "start"), f"{it.start:%Y-%m-%d} is a {it.start:%A}, no {it.every}")
+    weekend = reservation.start.weekday() > _FRIDAY
+    if (reservation.every == "weekday" and weekend) or (reservation.every == "weekend" and not weekend):
+        yield Complaint(
+            (*path, "start"), f"{reservation.start:%Y-%m-%d} is a {reservation.start:%A}, no {reservation.every}"
+        )
 
 
 def ensure_reservations_can_be_used(site: Site) -> Iterator[Complaint]:
     """A reservation is of compute nodes, as many as there are, where its accounts may run jobs."""
     partitions = _partitions(site)
     by_name = site.node_table.by_name
-    for index, it in enumerate(site.inventory.reservations):
+    for index, reservation in enumerate(site.inventory.reservations):
         path: Path = ("reservations", index)
-        nodes, inside = site.nodes_of(it.nodes), partitions.get(it.partition or "")
+        nodes, inside = site.nodes_of(reservation.nodes), partitions.get(reservation.partition or "")
         there = site.nodes_of(inside.nodes) if inside else nodes
         for name in sorted(nodes):
             if "compute" not in by_name[name].entry.roles:
                 yield Complaint((*path, "nodes"), f"{name} is not a compute node")
         if inside and (outside := sorted(nodes - there)):
-            yield Complaint((*path, "nodes"), f"{listed(outside)}: not in partition {it.partition}")
-        if it.node_count and inside and it.node_count > len(there):
-            yield Complaint((*path, "node_count"), f"partition {it.partition} has {len(there)} nodes")
-        for gpu, count in ((ANY, it.gpu or 0), *it.gpus.items()):
+            yield Complaint((*path, "nodes"), f"{listed(outside)}: not in partition {reservation.partition}")
+        if reservation.node_count and inside and reservation.node_count > len(there):
+            yield Complaint((*path, "node_count"), f"partition {reservation.partition} has {len(there)} nodes")
+        for gpu, count in ((ANY, reservation.gpu or 0), *reservation.gpus.items()):
             have = sum(_gpus(site, name, gpu) for name in there)
             if inside and count > have:
                 key: Path = ("gpu",) if gpu == ANY else ("gpus", gpu)
-                yield Complaint((*path, *key), f"partition {it.partition} has {have}")
-        for place, account in enumerate(it.accounts if there else ()):
+                yield Complaint((*path, *key), f"partition {reservation.partition} has {have}")
+        for place, account in enumerate(reservation.accounts if there else ()):
             open_to = [each for _, each in site.partitions() if site.admits(each, account)]
             within = [each for each in open_to if site.nodes_of(each.nodes) & there and inside in (None, each)]
             if account in site.account_names and not within:
-                where = f"partition {it.partition}" if inside else "a partition with its nodes"
+                where = f"partition {reservation.partition}" if inside else "a partition with its nodes"
                 message = f"jobs of {account} could not run in it: they are not admitted to {where}"
                 yield Complaint((*path, "accounts", place), message)
 
@@ -122,15 +134,18 @@ def ensure_labs_know_what_reservations_take(site: Site) -> Iterator[Complaint]:
     partitions = _partitions(site)
     users = {user.name: user.account for user in site.inventory.users}
     free = max(0, stakes.amount(stakes.pool, ANY) - sum(owner.gpus for owner in ownership.owners if owner.shares))
-    for index, it in enumerate(site.inventory.reservations):
-        if it.maintenance:
+    for index, reservation in enumerate(site.inventory.reservations):
+        if reservation.maintenance:
             continue  # what is switched off is nobody's
         path: Path = ("reservations", index)
-        inside = partitions.get(it.partition or "")
-        there = site.nodes_of(it.nodes or (inside.nodes if inside else None))
-        accounts = {*it.accounts, *(users.get(name, "") for name in (() if it.accounts else it.users))}
+        inside = partitions.get(reservation.partition or "")
+        there = site.nodes_of(reservation.nodes or (inside.nodes if inside else None))
+        accounts = {
+            *reservation.accounts,
+            *(users.get(name, "") for name in (() if reservation.accounts else reservation.users)),
+        }
         labs = {name for account in accounts for name in site.with_parents(account)}
-        if it.nodes:
+        if reservation.nodes:
             others = sorted(
                 name for name in there & ownership.of_nodes.keys() if ownership.of_nodes[name].name not in labs
             )
@@ -138,7 +153,7 @@ def ensure_labs_know_what_reservations_take(site: Site) -> Iterator[Complaint]:
                 whose = listed(sorted({ownership.of_nodes[name].name for name in others}))
                 message = f"takes {listed(others)} from {whose}, as often and as long as it lasts"
                 yield Complaint((*path, "nodes"), message, "leave them out if they shall always be theirs", "warning")
-        taken = _taken(site, it, there & stakes.pool)
+        taken = _taken(site, reservation, there & stakes.pool)
         own = sum(owner.gpus for owner in ownership.owners if owner.shares and owner.name in labs)
         if taken > own + free and any(o.shares and o.gpus and o.name not in labs for o in ownership.owners):
             message = (
@@ -148,13 +163,13 @@ def ensure_labs_know_what_reservations_take(site: Site) -> Iterator[Complaint]:
             yield Complaint(path, message, "reserve fewer, or tell the labs", "warning")
 
 
-def _taken(site: Site, it: Reservation, there: frozenset[str]) -> int:
+def _taken(site: Site, reservation: Reservation, there: frozenset[str]) -> int:
     """Return the most GPUs that a reservation takes of these nodes."""
     each = sorted((_gpus(site, name, ANY) for name in there), reverse=True)
-    if it.node_count:
-        return sum(each[: it.node_count])
-    if it.gpu or it.gpus:
-        return min(it.gpu or sum(it.gpus.values()), sum(each))
+    if reservation.node_count:
+        return sum(each[: reservation.node_count])
+    if reservation.gpu or reservation.gpus:
+        return min(reservation.gpu or sum(reservation.gpus.values()), sum(each))
     return sum(each)
 
 
