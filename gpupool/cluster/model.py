@@ -327,11 +327,15 @@ class Cluster:
 
     def line_of(self, account: str) -> frozenset[str]:
         """Return the accounts by which a partition knows an account: itself, and in newer Slurm those above it."""
-        names: set[str] = set()
+        return frozenset(self.with_parents(account)[: None if allows_below(self.slurm.version) else 1])
+
+    def with_parents(self, account: str) -> tuple[str, ...]:
+        """Return the names of an account and those above it, nearest first; none for one that is not there."""
+        names: dict[str, None] = {}
         while account in self.accounts and account not in names:
-            names.add(account)
-            account = self.accounts[account].parent if allows_below(self.slurm.version) else ""
-        return frozenset(names)
+            names[account] = None
+            account = self.accounts[account].parent
+        return tuple(names)
 
     def qos_of(self, account: str) -> str | None:
         """Return the QoS that users have by default in an account; None for the cluster's default."""

@@ -125,13 +125,8 @@ def _shares(cluster: Cluster) -> Iterator[Share]:
 
 def _below_another(cluster: Cluster, account: Account) -> bool:
     """Return whether an account above has a limit, which counts the jobs of this one, too."""
-    seen = {account.name}
-    while (above := cluster.accounts.get(account.parent)) and above.name not in seen:
-        if above.limits.group.gpu is not None:
-            return True
-        seen.add(above.name)
-        account = above
-    return False
+    above = cluster.with_parents(account.name)[1:]
+    return any(cluster.accounts[name].limits.group.gpu is not None for name in above)
 
 
 def _gpus_at(cluster: Cluster, account: Account) -> dict[str, int]:
@@ -144,7 +139,7 @@ def _gpus_at(cluster: Cluster, account: Account) -> dict[str, int]:
 
 def _nodes(cluster: Cluster, account: Account) -> list[Node]:
     """Return the compute nodes where an account's jobs, or those of accounts below, run and are not preempted."""
-    names = {name for name in cluster.accounts if account.name in {name, *_above(cluster, name)}}
+    names = {name for name in cluster.accounts if account.name in cluster.with_parents(name)}
     found = {
         node
         for partition in cluster.partitions.values()
@@ -152,13 +147,6 @@ def _nodes(cluster: Cluster, account: Account) -> list[Node]:
         for node in partition.nodes
     }
     return [node for node in cluster.having("compute") if node.name in found]
-
-
-def _above(cluster: Cluster, name: str) -> set[str]:
-    above: set[str] = set()
-    while name in cluster.accounts and (name := cluster.accounts[name].parent) and name not in above:
-        above.add(name)
-    return above
 
 
 def _admits(cluster: Cluster, partition: Partition, account: str) -> bool:

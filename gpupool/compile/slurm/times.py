@@ -17,7 +17,7 @@ _OF_A_JOB = ("maxtresmins", "maxtresminsperjob")
 
 def timed(cluster: Cluster) -> dict[str, Any]:
     """Return which accounts, QoS and partitions have limits in minutes, and walls of accounts; empty without any."""
-    accounts = [it for it in cluster.accounts.values() if any(map(_counts, _above(cluster, it)))]
+    accounts = [it for it in cluster.accounts.values() if any(map(_counts, _with_parents(cluster, it)))]
     if has_budgets(cluster) and _walls(cluster):
         # every partition has a default time then
         accounts = list(cluster.accounts.values())
@@ -47,13 +47,11 @@ def _minutes(limits: Limits, parameters: Any) -> bool:
     return given or not {*_OF_A_JOB}.isdisjoint(map(str.lower, parameters))
 
 
-def _above(cluster: Cluster, account: Account) -> list[Account]:
-    line = [account]
-    while line[-1].parent in cluster.accounts:
-        line.append(cluster.accounts[line[-1].parent])
-    return line
+def _with_parents(cluster: Cluster, account: Account) -> list[Account]:
+    """Return an account and those above it, nearest first."""
+    return [cluster.accounts[name] for name in cluster.with_parents(account.name)]
 
 
 def _walls_above(cluster: Cluster, account: Account) -> Any:
     # an account without a wall has that of the one above it
-    return (wall for it in _above(cluster, account) if (wall := it.limits.per_job.wall) is not None)
+    return (wall for it in _with_parents(cluster, account) if (wall := it.limits.per_job.wall) is not None)

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 import time
+from collections.abc import Iterator
 
 _UNITS = "KMGTPE"
 _FORM = re.compile(
@@ -54,12 +55,7 @@ def put(fd: int, file: str, blocks: int, now: float) -> int:
     `blocks` (of 512 bytes) are those of all else below. What the file itself needs is part of what it says.
     TakenError: what stands there, or where the new file is written first, is not ours.
     """
-    new = leftover(file)
-    if is_there(fd, new):
-        drop(fd, new)
-    there = is_there(fd, file)
-    made = os.open(new, _NEW, 0o600, dir_fd=fd)
-    try:
+    with _replacing(fd, file) as made:
         own = os.fstat(fd).st_blocks
         # what the new file takes is known when it lies on the disk: the second time its number is right
         for _ in range(2):
@@ -67,28 +63,25 @@ def put(fd: int, file: str, blocks: int, now: float) -> int:
             os.pwrite(made, text(in_kib(blocks + own), now).encode(), 0)
             os.fsync(made)
             own = os.fstat(fd).st_blocks + os.fstat(made).st_blocks
-        os.fchmod(made, 0o644)
-        if there:
-            os.rename(new, file, src_dir_fd=fd, dst_dir_fd=fd)
-        else:
-            _place(fd, new, file)
-    except OSError:
-        drop(fd, new)
-        raise
-    finally:
-        os.close(made)
     return own
 
 
 def write(fd: int, file: str, content: str) -> None:
-    """Write a file of any words into an open directory, as `put` does its three lines."""
+    """Write a file of any words into an open directory, whole or not at all. TakenError as in `put`."""
+    with _replacing(fd, file) as made:
+        os.write(made, content.encode())
+
+
+@contextlib.contextmanager
+def _replacing(fd: int, file: str) -> Iterator[int]:
+    """Give a new file to write to, and have it take the file's place in an open directory when that went well."""
     new = leftover(file)
     if is_there(fd, new):
         drop(fd, new)
     there = is_there(fd, file)
     made = os.open(new, _NEW, 0o600, dir_fd=fd)
     try:
-        os.write(made, content.encode())
+        yield made
         os.fchmod(made, 0o644)
         if there:
             os.rename(new, file, src_dir_fd=fd, dst_dir_fd=fd)
