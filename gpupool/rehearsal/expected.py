@@ -247,10 +247,20 @@ class Expected:
         """CPUs for each GPU of a type: what people are told, or what every node of the type has for all its GPUs."""
         told = self.cluster.scheduler.warn_cpus_per_gpu
         return {
-            gpu: min([told.get(gpu, told.get("default", share)), share])
+            gpu: min(told.get(gpu, told.get("default", share)), share, self.most_cpus(gpu) or share)
             for gpu in self.cluster.gpu_types
             if (share := min(node.job_cpus // node.gpu_count for node in self.compute if gpu in node.gpus))
         }
+
+    def most_cpus(self, gpu: str) -> int | None:
+        """Return the most CPUs that a job may request for a GPU of a type; None without a limit."""
+        said = self.cluster.scheduler.max_cpus_per_gpu
+        return said.get(gpu, said.get("default"))
+
+    def unasked_cpus(self, partition: str, gpus: int) -> int:
+        """Return the CPUs of a job of one task that requests none."""
+        own = self.cluster.partitions[partition].default_cpus_per_gpu
+        return max(1, gpus * (own or self.cluster.scheduler.default_cpus_per_gpu or 1))
 
     @property
     def typed(self) -> bool:

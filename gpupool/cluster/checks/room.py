@@ -79,8 +79,10 @@ def ensure_labs_can_use_their_gpus(site: Site) -> Iterator[Complaint]:
     """A lab's other limits, and its partitions, let it use as many GPUs as it contributed."""
     inventory = site.inventory
     default, share = inventory.scheduler.default_memory.per_gpu or 0, inventory.scheduler.lab_share
+    cpus = inventory.scheduler.default_cpus_per_gpu
+    of_cpus = f"a job without a CPU request gets {cpus} per GPU" if cpus else "a GPU job has at least one CPU"
     for key, least, why in (
-        ("cpu", 1, "a GPU job has at least one CPU"),
+        ("cpu", cpus or 1, of_cpus),
         ("mem", default, f"a job without a memory request gets {format_size(default)} per GPU"),
     ):
         each = getattr(share, key)
@@ -109,7 +111,7 @@ def _lab(site: Site, owner: Owner, default: int) -> Iterator[Complaint]:
     node = max((shape.job_memory(reserve) for _, shape, _ in site.machines), default=0)
     typed = sum(group.gpus.values()) if types and types <= group.gpus.keys() else None
     needs = {
-        "cpu": (group.cpu, cap),
+        "cpu": (group.cpu, cap * (site.inventory.scheduler.default_cpus_per_gpu or 1)),
         "mem": (memory, (cap - 1) * default + max(node, default)),
         "nodes": (group.nodes, -(-cap // most) if most else 0),
         "gpus": (typed, cap),

@@ -198,6 +198,9 @@ class Partition(Fact):
     allow_lab_accounts: Flag = Field(False, description="Every lab's account, in addition to allow_accounts.")
     qos: tuple[Name, ...] = Field((), description="QoS that may be used; empty: all.")
     limits: Limits = Field(default_factory=Limits)
+    default_cpus_per_gpu: Several | None = Field(
+        None, description="CPUs of each GPU of jobs that request none; default: scheduler.default_cpus_per_gpu."
+    )
     without_gpu: Word | None = Field(
         None, description="Jobs that request no GPU: `refuse`, or the partition that they go to instead."
     )

@@ -125,6 +125,13 @@ class Scheduler(Fact):
     default_memory: DefaultMemory = Field(default_factory=DefaultMemory)
     max_memory: MaxMemory = Field(default_factory=MaxMemory)
     lab_share: LabShare = Field(default_factory=LabShare)
+    default_cpus_per_gpu: Several | None = Field(
+        None, description="CPUs of each GPU of jobs that request none; default: one CPU for each task."
+    )
+    max_cpus_per_gpu: dict[Name, Several] = Field(
+        default_factory=dict,
+        description="Jobs with more CPUs for each GPU are refused. By GPU type; `default` for all others.",
+    )
     untyped_gpus: Literal["allow", "refuse"] = Field(
         "allow", description="refuse: jobs must name the type of their GPUs, so that limits on a type are effective."
     )

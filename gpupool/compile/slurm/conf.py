@@ -157,6 +157,8 @@ def _partition_line(cluster: Cluster, entry: Partition, hostlist: str) -> str:
     parts.append(f"PriorityTier={entry.tier}")
     if any(partition.preemptable for partition in cluster.partitions.values()):
         parts.append(f"PreemptMode={cluster.preemption.action.upper() if entry.preemptable else 'OFF'}")
+    if entry.default_cpus_per_gpu:
+        parts.append(f"DefCpuPerGPU={entry.default_cpus_per_gpu}")
     if entry.preemptable:
         parts.append(f"GraceTime={entry.grace}")
     if entry.allow_accounts:

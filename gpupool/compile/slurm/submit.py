@@ -8,7 +8,7 @@ from typing import Any
 from gpupool.cluster.model import Cluster, Partition
 from gpupool.cluster.slurm_versions import allows_below
 from gpupool.cluster.units import format_size
-from gpupool.compile.slurm import site
+from gpupool.compile.slurm import cpus, site
 from gpupool.compile.slurm.budgets import FILE, TOO_OLD, default_time, has_budgets, prices
 from gpupool.compile.slurm.names import minutes
 from gpupool.compile.slurm.priority import step_down
@@ -36,6 +36,7 @@ _RULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "time": ("timed", ()),
     "default_memory": ("memory_per_cpu", ()),
     "memory": ("most_memory", (*_MEMORY, *_TRES, *_CPUS, *_SPREAD)),
+    "most_cpus": ("most_cpus", ("features", "shared", *_CPUS, *_TRES, *_SPREAD)),
     "cpus": ("cpus_per_gpu", ()),
     "alone": ("step_down", ()),
     "rank": ("step_down", ()),
@@ -57,7 +58,7 @@ def job_submit_lua(cluster: Cluster) -> str | None:
     fragment = site.fragment(cluster)
     if not rules.keys() - {"mail"} and fragment is None:
         return None
-    counts = bool({"default_memory", "memory", "cpus", "rank", "budget"} & set(rules))
+    counts = bool({"default_memory", "memory", "most_cpus", "cpus", "rank", "budget"} & set(rules))
     return fill(
         "job_submit.lua",
         cluster=cluster,
@@ -111,6 +112,9 @@ def _data(cluster: Cluster) -> dict[str, Any]:
             for what, most in (("GPU", scheduler.max_memory.per_gpu), ("CPU", scheduler.max_memory.per_cpu))
             if most is not None
         },
+        "default_cpus": cpus.by_default(cluster),
+        "default_queue": next((name for name, it in cluster.partitions.items() if it.default), ""),
+        "most_cpus": cpus.most(cluster),
         "cpus_per_gpu": scheduler.warn_cpus_per_gpu,
         "step_down": step_down(cluster),
         "without_gpus": {name: True for name, it in cluster.partitions.items() if not _gpus(cluster, it)},

@@ -53,6 +53,7 @@ def test_nothing_asked_is_no_plugin(tmp_path: Path) -> None:
         (MEMORY, {}, "default_memory alone rank"),
         ("max_memory: {per_gpu: 45G}", {}, "memory"),
         ("warn_cpus_per_gpu: {default: 7}", {}, "cpus"),
+        ("max_cpus_per_gpu: {default: 7}", {}, "most_cpus"),
     ],
 )
 @pytest.mark.parametrize("luas", LUAS)
