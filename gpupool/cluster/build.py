@@ -207,6 +207,7 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
         parameters=entry.parameters,
         without_gpu=entry.without_gpu.replace("{account}", account) if entry.without_gpu else None,
         default_cpus_per_gpu=entry.default_cpus_per_gpu,
+        default_qos=entry.default_qos,
     )
 
 

@@ -194,13 +194,13 @@ class Expected:
         """GPUs of a partition's nodes."""
         return sum(self.cluster.nodes[name].gpu_count for name in partition.nodes)
 
-    def default_qos(self, user: User, account: str) -> str | None:
+    def default_qos(self, partition: Partition, account: str) -> str | None:
         """Return the QoS of a job that names none; None where the inventory has no QoS."""
-        return self.cluster.qos_of(account) or self.cluster.default_qos
+        return self.cluster.qos_of(account) or partition.default_qos or self.cluster.default_qos
 
     def room(self, user: User, partition: Partition, account: str, qos: str | None = None) -> Room:
         """Return what a user may hold there: the partition's limit or else the QoS', the account's, one account's."""
-        name = qos or self.default_qos(user, account)
+        name = qos or self.default_qos(partition, account)
         entry = self.cluster.qos.get(name) if name and not partition.lift_per_user else None
         of_qos = entry.limits.per_user if entry else Amounts()
         of_account = self.cluster.accounts[account].limits.per_user

@@ -201,6 +201,7 @@ def ensure_qos_are_known(site: Site) -> Iterator[Complaint]:
     it = site.inventory
     named: list[tuple[Path, str]] = []
     named += [((*path, "qos", i), q) for path, partition in site.partitions() for i, q in enumerate(partition.qos)]
+    named += [((*path, "default_qos"), it.default_qos) for path, it in site.partitions() if it.default_qos]
     named += [(("users", n, "qos", i), q) for n, user in enumerate(it.users) for i, q in enumerate(user.qos)]
     named += [(("users", n, "grants", i, "qos"), g.qos) for n, u in enumerate(it.users) for i, g in enumerate(u.grants)]
     named += [(("qos", name, "replaces", i), q) for name, qos in it.qos.items() for i, q in enumerate(qos.replaces)]

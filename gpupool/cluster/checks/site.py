@@ -173,5 +173,11 @@ class Site:
     def _parents(self) -> dict[str, str | None]:
         return {account.name: account.parent for account in self.inventory.accounts}
 
+    def default_qos(self, partition: Partition) -> frozenset[str]:
+        """Return the QoS that jobs without --qos may have in a partition: its own or the cluster's, and accounts'."""
+        qos = self.inventory.qos
+        cluster = next((name for name, it in qos.items() if it.default), "normal")
+        return frozenset((partition.default_qos or cluster, *(name for name, it in qos.items() if it.default_for)))
+
     def _each(self, partition: Partition) -> list[str]:
         return [account or "" for _, account in self.partition_names(partition)]

@@ -197,6 +197,10 @@ class Partition(Fact):
     allow_groups: tuple[Name, ...] = Field((), description="Unix groups whose members may submit; empty: all.")
     allow_lab_accounts: Flag = Field(False, description="Every lab's account, in addition to allow_accounts.")
     qos: tuple[Name, ...] = Field((), description="QoS that may be used; empty: all.")
+    default_qos: Name | None = Field(
+        None,
+        description="QoS of jobs without --qos, in accounts that no QoS is the default for; default: the cluster's.",
+    )
     limits: Limits = Field(default_factory=Limits)
     default_cpus_per_gpu: Several | None = Field(
         None, description="CPUs of each GPU of jobs that request none; default: scheduler.default_cpus_per_gpu."

@@ -32,6 +32,7 @@ _RULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "spread": ("spread", ("bitflags",)),
     "components": ("preemptable", ("partition",)),
     "gpu_type": ("gpu_types", _TRES),
+    "default_qos": ("partition_qos", ()),
     "qos": ("replaced", ("qos", "account")),
     "time": ("timed", ()),
     "default_memory": ("memory_per_cpu", ()),
@@ -97,6 +98,8 @@ def _data(cluster: Cluster) -> dict[str, Any]:
         "spread": bool(cluster.gpu_types),
         "preemptable": {name: True for name, it in cluster.partitions.items() if it.preemptable},
         "replaced": replaced,
+        "partition_qos": {name: it.default_qos for name, it in cluster.partitions.items() if it.default_qos},
+        "own_qos": {name.lower(): True for name in cluster.accounts if cluster.qos_of(name)},
         "without_gpu": {name: it.without_gpu for name, it in cluster.partitions.items() if it.without_gpu},
         "default_times": {
             name: default_time(cluster, it)

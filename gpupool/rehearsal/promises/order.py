@@ -15,12 +15,12 @@ def _ranks(expected: Expected, lab: Lab) -> Iterator[tuple[tuple[int, int], str,
     """Return pairs of partition and QoS, each with its rank: the tiers with the default QoS, the QoS in one of them."""
     user = lab.members[0]
     open_to = [it for it in expected.owners if expected.may(user, it, lab.name)]
-    default = expected.default_qos(user, lab.name)
 
     def priority(name: str | None) -> int:
         return expected.cluster.qos[name].priority if name and name in expected.cluster.qos else 0
 
     for partition in open_to:
+        default = expected.default_qos(partition, lab.name)
         yield (partition.tier, priority(default)), partition.name, None
     home = expected.cluster.partitions[lab.partition]
     mine = (*user.qos, *user.account_qos[lab.name])

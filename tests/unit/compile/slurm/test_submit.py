@@ -54,6 +54,7 @@ def test_nothing_asked_is_no_plugin(tmp_path: Path) -> None:
         ("max_memory: {per_gpu: 45G}", {}, "memory"),
         ("warn_cpus_per_gpu: {default: 7}", {}, "cpus"),
         ("max_cpus_per_gpu: {default: 7}", {}, "most_cpus"),
+        ("", {"instead": {"name: long, nodes": "name: long, default_qos: long, nodes"}}, "default_qos"),
     ],
 )
 @pytest.mark.parametrize("luas", LUAS)
