@@ -208,6 +208,7 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
         without_gpu=entry.without_gpu.replace("{account}", account) if entry.without_gpu else None,
         default_cpus_per_gpu=entry.default_cpus_per_gpu,
         default_qos=entry.default_qos,
+        priority=entry.priority,
     )
 
 

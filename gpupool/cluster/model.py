@@ -172,6 +172,7 @@ class Partition:
     without_gpu: str | None = None
     default_cpus_per_gpu: int | None = None
     default_qos: str | None = None
+    priority: int = 0
 
 
 @dataclass(frozen=True)

@@ -198,6 +198,16 @@ class Expected:
         """Return the QoS of a job that names none; None where the inventory has no QoS."""
         return self.cluster.qos_of(account) or partition.default_qos or self.cluster.default_qos
 
+    def priority(self, partition: Partition, qos: str | None) -> float:
+        """Return by how much a job with a QoS goes before others of its tier there."""
+        weights, of_qos = self.cluster.scheduler.priority_weights, self.cluster.qos
+        mine = of_qos[qos].priority if qos and qos in of_qos else 0
+        kinds = (
+            (weights.qos, mine, max((it.priority for it in of_qos.values()), default=0)),
+            (weights.partition, partition.priority, max(it.priority for it in self._partitions)),
+        )
+        return sum(weight * own / most for weight, own, most in kinds if most)
+
     def room(self, user: User, partition: Partition, account: str, qos: str | None = None) -> Room:
         """Return what a user may hold there: the partition's limit or else the QoS', the account's, one account's."""
         name = qos or self.default_qos(partition, account)

@@ -190,6 +190,9 @@ class Partition(Fact):
     tier: Count = Field(
         1, description="Slurm's PriorityTier: jobs of a higher tier start first, and may preempt those of a lower one."
     )
+    priority: Annotated[int, Field(strict=True, ge=0, le=65535)] = Field(
+        0, description="Among the partitions of one tier: jobs of one with a higher number start first."
+    )
     preemptable: Flag = False
     grace: Duration | None = Field(None, description="Time between the signal and the end of a preempted job.")
     allow_accounts: tuple[Word, ...] = Field((), description="Accounts that may submit; empty: all.")

@@ -111,6 +111,21 @@ class LabShare(Entry):
     mem: Size | None = None
 
 
+PriorityWeight = Annotated[int, Field(strict=True, ge=0, le=10_000_000)]
+
+
+class PriorityWeights(Entry):
+    """How much each thing counts in which waiting job goes first within a tier: Slurm's PriorityWeight."""
+
+    qos: PriorityWeight = Field(10_000, description="The priority of the job's QoS, by the highest of all.")
+    partition: PriorityWeight = Field(10_000, description="The priority of its partition, by the highest of all.")
+    age: PriorityWeight = Field(1_000, description="How long it waits, up to a week (PriorityMaxAge).")
+    fairshare: PriorityWeight = Field(
+        100_000, description="How little its account has used, with scheduler.fairshare: accounts."
+    )
+    job_size: PriorityWeight = Field(0, description="How large it is, or how small (PriorityFavorSmall).")
+
+
 class RpcLimit(Entry):
     """Rate limit of requests per user: bucket size, and tokens added per second."""
 
@@ -163,6 +178,7 @@ class Scheduler(Fact):
     )
     private_data: tuple[PrivateData, ...] = ()
     fairshare: Literal["none", "accounts"] = "none"
+    priority_weights: PriorityWeights = Field(default_factory=PriorityWeights)
     billing_unit: Unit = Field("billing hours", description="What users call an hour of billing, of which budgets are.")
     refuse_submit_from: tuple[AbsolutePath, ...] = ()
     sacct_fields: dict[Name, SacctField] = Field(
