@@ -209,6 +209,7 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
         default_cpus_per_gpu=entry.default_cpus_per_gpu,
         default_qos=entry.default_qos,
         priority=entry.priority,
+        exclusive=entry.exclusive,
     )
 
 

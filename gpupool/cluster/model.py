@@ -173,6 +173,7 @@ class Partition:
     default_cpus_per_gpu: int | None = None
     default_qos: str | None = None
     priority: int = 0
+    exclusive: Literal["job", "user"] | None = None
 
 
 @dataclass(frozen=True)

@@ -108,6 +108,9 @@ class Expected:
         open_to = [
             it for it in self.owners if any(self.may(user, it, account.name) for user in self._own(account.name))
         ]
+        if not account.nodes:
+            # it is claimed GPU by GPU
+            open_to = [it for it in open_to if not it.exclusive]
         return self.cluster.partitions[self._home(account, open_to, turn)] if open_to else None
 
     def _own(self, account: str) -> list[User]:
@@ -157,18 +160,18 @@ class Expected:
 
     @cached_property
     def loans(self) -> tuple[Loan, ...]:
-        """Partitions and accounts where all users may use idle GPUs, lowest tier first."""
+        """Partitions and accounts where all users may use single idle GPUs, lowest tier first."""
         spare = [it for it in self.cluster.accounts.values() if it.everybody and it.limits.group.gpu is None]
         return tuple(
             Loan(partition, account.name)
             for partition in self.givers
             for account in spare
-            if self.admits(partition, account.name)
+            if self.admits(partition, account.name) and not partition.exclusive
         )
 
     def lab_loans(self, account: str) -> tuple[Partition, ...]:
-        """Return the preemptable partitions that a lab's own account may use."""
-        return tuple(it for it in self.givers if self.admits(it, account))
+        """Return the preemptable partitions that a lab's own account may use, GPU by GPU."""
+        return tuple(it for it in self.givers if self.admits(it, account) and not it.exclusive)
 
     def admits(self, partition: Partition, account: str) -> bool:
         """Return whether jobs of the account may run in the partition."""

@@ -34,7 +34,7 @@ def ensure_jobs_without_memory_leave_some(site: Site) -> Iterator[Complaint]:
     """Where several GPUs share a node, a job that names no memory does not get all of it."""
     if any(value is not None for _, value in site.inventory.scheduler.default_memory):
         return
-    shared = [entry.name for entry, _, gpus in site.machines if gpus > 1]
+    shared = [entry.name for entry, _, gpus in site.parted if gpus > 1]
     if shared:
         message = (
             f"is not set: a job without a memory request takes all memory of {shared[0]}, and no other job can use "
@@ -49,7 +49,7 @@ def ensure_neighbours_leave_room(site: Site) -> Iterator[Complaint]:
     if not site.accounts_of_kind("lab") or not keeps_cpus(inventory.slurm.version):
         return
     reported: set[str] = set()
-    for entry, shape, _ in site.machines:
+    for entry, shape, _ in site.parted:
         name = str(entry.hardware)
         if not shape.cpus_kept_per_gpu and name not in reported:
             reported.add(name)
@@ -63,7 +63,7 @@ def ensure_neighbours_leave_room(site: Site) -> Iterator[Complaint]:
         message = "a job can take so much memory that no job can use the node's other GPUs"
         yield Complaint(path, message, "set per_gpu, and per_cpu for jobs without GPUs", "warning")
         return
-    for entry, shape, gpus in site.machines:
+    for entry, shape, gpus in site.parted:
         memory = shape.job_memory(inventory.slurm.memory_reserve)
         free = max(0, shape.job_cpus - gpus * shape.cpus_kept_per_gpu) if shape.cpus_kept_per_gpu else 0
         worst = (gpus - 1) * max(most.per_gpu, default) + free * most.per_cpu

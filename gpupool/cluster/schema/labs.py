@@ -208,6 +208,9 @@ class Partition(Fact):
     default_cpus_per_gpu: Several | None = Field(
         None, description="CPUs of each GPU of jobs that request none; default: scheduler.default_cpus_per_gpu."
     )
+    exclusive: Literal["job", "user"] | None = Field(
+        None, description="Each node is one job's at a time, with all its CPUs, GPUs and memory, or one user's jobs'."
+    )
     without_gpu: Word | None = Field(
         None, description="Jobs that request no GPU: `refuse`, or the partition that they go to instead."
     )

@@ -160,6 +160,8 @@ def _partition_line(cluster: Cluster, entry: Partition, hostlist: str, factor: i
         parts.append(f"PriorityJobFactor={factor}")
     if any(partition.preemptable for partition in cluster.partitions.values()):
         parts.append(f"PreemptMode={cluster.preemption.action.upper() if entry.preemptable else 'OFF'}")
+    if entry.exclusive:
+        parts.append("OverSubscribe=EXCLUSIVE" if entry.exclusive == "job" else "ExclusiveUser=YES")
     if entry.default_cpus_per_gpu:
         parts.append(f"DefCpuPerGPU={entry.default_cpus_per_gpu}")
     if entry.preemptable:

@@ -35,7 +35,7 @@ _RULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "default_qos": ("partition_qos", ()),
     "qos": ("replaced", ("qos", "account")),
     "time": ("timed", ()),
-    "default_memory": ("memory_per_cpu", ()),
+    "default_memory": ("memory_per_cpu whole_memory", ()),
     "memory": ("most_memory", (*_MEMORY, *_TRES, *_CPUS, *_SPREAD)),
     "most_cpus": ("most_cpus", ("features", "shared", *_CPUS, *_TRES, *_SPREAD)),
     "cpus": ("cpus_per_gpu", ()),
@@ -56,6 +56,8 @@ def job_submit_lua(cluster: Cluster) -> str | None:
     """Return the plugin's text, None where the inventory asks for none of its pieces."""
     data = _data(cluster)
     rules = {name: fields for name, (asked, fields) in _RULES.items() if any(data[key] for key in asked.split())}
+    # what a job has on whole nodes it may not take along to where others are beside it
+    moves = dict.fromkeys(("memory", "most_cpus"), ("partition",)) if data["exclusive"] else {}
     fragment = site.fragment(cluster)
     if not rules.keys() - {"mail"} and fragment is None:
         return None
@@ -69,7 +71,7 @@ def job_submit_lua(cluster: Cluster) -> str | None:
         counts_gpus=counts,
         looks_at_gpus=counts or bool({"gpu_type", "without_gpu"} & set(rules)),
         at_submit=list(rules),
-        at_change={name: fields for name, fields in rules.items() if fields},
+        at_change={name: (*fields, *moves.get(name, ())) for name, fields in rules.items() if fields},
     )
 
 
@@ -80,6 +82,7 @@ def _data(cluster: Cluster) -> dict[str, Any]:
     default = scheduler.default_memory
     replaced = _replaced(cluster)
     in_minutes = timed(cluster)
+    exclusive = {name: True for name, it in cluster.partitions.items() if it.exclusive == "job"}
     return {
         "export_fix": scheduler.export_fix,
         "default_partition": {
@@ -119,6 +122,9 @@ def _data(cluster: Cluster) -> dict[str, Any]:
         "default_queue": next((name for name, it in cluster.partitions.items() if it.default), ""),
         "most_cpus": cpus.most(cluster),
         "cpus_per_gpu": scheduler.warn_cpus_per_gpu,
+        "exclusive": exclusive,
+        # else Slurm gives all memory of the node
+        "whole_memory": bool(exclusive) and any(each is not None for _, each in default),
         "step_down": step_down(cluster),
         "without_gpus": {name: True for name, it in cluster.partitions.items() if not _gpus(cluster, it)},
         "prices": prices(cluster),
