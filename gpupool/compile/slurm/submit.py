@@ -39,7 +39,7 @@ _RULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "memory": ("most_memory", (*_MEMORY, *_TRES, *_CPUS, *_SPREAD)),
     "most_cpus": ("most_cpus", ("features", "shared", *_CPUS, *_TRES, *_SPREAD)),
     "cpus": ("cpus_per_gpu", ()),
-    "alone": ("step_down", ()),
+    "alone": ("claimed", ("partition", "shared")),
     "rank": ("step_down", ()),
     "budget": ("prices", ("time_limit", "partition", "account", "shared", *_TRES, *_MEMORY, *_CPUS, *_SPREAD)),
     "mail": ("no_mail", ()),
@@ -82,6 +82,7 @@ def _data(cluster: Cluster) -> dict[str, Any]:
     default = scheduler.default_memory
     replaced = _replaced(cluster)
     in_minutes = timed(cluster)
+    labs = any(account.kind == "lab" for account in cluster.accounts.values())
     exclusive = {name: True for name, it in cluster.partitions.items() if it.exclusive == "job"}
     return {
         "export_fix": scheduler.export_fix,
@@ -125,6 +126,9 @@ def _data(cluster: Cluster) -> dict[str, Any]:
         "exclusive": exclusive,
         # else Slurm gives all memory of the node
         "whole_memory": bool(exclusive) and any(each is not None for _, each in default),
+        "claimed": {
+            name: True for name, it in cluster.partitions.items() if it.preemptable or (labs and _gpus(cluster, it))
+        },
         "step_down": step_down(cluster),
         "without_gpus": {name: True for name, it in cluster.partitions.items() if not _gpus(cluster, it)},
         "prices": prices(cluster),
