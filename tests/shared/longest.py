@@ -6,6 +6,6 @@ import pytest
 
 
 def first(items: list[pytest.Item], files: Sequence[str]) -> None:
-    """Put the tests of these files (`attacks` for `test_attacks.py`) first, in this order; those of one file stay so."""
+    """Put the tests of these files (`attacks` for `test_attacks.py`) first, in this order."""
     order = {f"test_{name}": place for place, name in enumerate(files)}
     items.sort(key=lambda item: order.get(item.path.stem, len(order)))
