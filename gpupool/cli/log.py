@@ -36,7 +36,7 @@ class Run:
     @property
     def first(self) -> "Applied":
         """Return what the node says that was changed first."""
-        return min(self.nodes.values(), key=lambda it: it.begun)
+        return min(self.nodes.values(), key=lambda record: record.begun)
 
     @property
     def outcome(self) -> str:
@@ -152,13 +152,13 @@ def _row(run: Run) -> tuple[str, ...]:
 def _changes(run: Run) -> Iterator[str]:
     """Return each change once, with the nodes that had it; what was not named; and what failed."""
     nodes: dict[str, list[str]] = {}
-    for name, it in run.nodes.items():
-        for change in it.changes:
+    for name, record in run.nodes.items():
+        for change in record.changes:
             nodes.setdefault(change, []).append(name)
     for change, names in nodes.items():
         yield f"    {few(names)}: {change}"
-    for name, it in run.nodes.items():
-        if more := it.count - len(it.changes):
+    for name, record in run.nodes.items():
+        if more := record.count - len(record.changes):
             yield f"    {name}: and {more} more"
-        if it.failure:
-            yield f"    {name}: {it.failure}"
+        if record.failure:
+            yield f"    {name}: {record.failure}"

@@ -211,10 +211,10 @@ def _show_after(ready: "Prepared", seconds: float, as_json: bool) -> None:
             ],
         })  # fmt: skip
         return
-    for name, it in progress.items():
-        if it.phase != "nothing to do":
+    for name, step in progress.items():
+        if step.phase != "nothing to do":
             stdout.print(
-                styled((name, _COLOURS.get(it.phase, "bold")), f": {it.phase}{f': {it.why}' if it.why else ''}")
+                styled((name, _COLOURS.get(step.phase, "bold")), f": {step.phase}{f': {step.why}' if step.why else ''}")
             )
     counts = {
         phase: sum(it.phase == phase for it in progress.values()) for phase in (it.phase for it in progress.values())

@@ -78,9 +78,9 @@ def _nowhere(cluster: Cluster, node: str | None, name: str) -> str:
 
 
 def _print(cluster: Cluster, nodes: list[Node], name: str | None, accounting: str | None) -> int:
-    found = sorted(_found(cluster, nodes, name), key=_rank)
+    files = sorted(_files(cluster, nodes, name), key=_rank)
     folded = cache(hostlist)
-    whole = [shown for shown in found if name is not None or not _is_program(shown)]
+    whole = [shown for shown in files if name is not None or not _is_program(shown)]
     of_slurm = sum(_rank(shown) < _OTHER for shown in whole)
     for shown in whole[:of_slurm]:
         _show(shown, folded(tuple(shown.nodes)))
@@ -88,11 +88,11 @@ def _print(cluster: Cluster, nodes: list[Node], name: str | None, accounting: st
         print(_bold("==> slurmdbd: QoS, accounts, users and their limits (role accounts) <=="), accounting, sep="\n")
     for shown in whole[of_slurm:]:
         _show(shown, folded(tuple(shown.nodes)))
-    if len(whole) < len(found):
+    if len(whole) < len(files):
         print(_bold("==> programs of gpupool, in bytes; --file NAME prints one <=="))
-    for shown in found[len(whole) :]:
+    for shown in files[len(whole) :]:
         print(f"{len(shown.file.text.encode()):>7} {shown.file.path} {folded(tuple(shown.nodes))}")
-    return len(found)
+    return len(files)
 
 
 def _rank(shown: _Shown) -> int:
@@ -106,7 +106,7 @@ def _is_program(shown: _Shown) -> bool:
     return shown.file.path.startswith(f"{HOME}/") and shown.file.path.endswith(".py")
 
 
-def _found(cluster: Cluster, nodes: list[Node], name: str | None) -> Iterable[_Shown]:
+def _files(cluster: Cluster, nodes: list[Node], name: str | None) -> Iterable[_Shown]:
     shown: dict[tuple[str, File], _Shown] = {}
     for role in FILES:
         for each in nodes:

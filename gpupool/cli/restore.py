@@ -99,11 +99,11 @@ def _drill(target: Target, backup: str, slurm: SlurmVersion | None, as_json: boo
     if slurm and slurm != own and own not in allowed:
         raise UsageError(f"--slurm {slurm}: it takes over from {', '.join(allowed)} only, and slurm.version is {own}")
     with stderr.status("drill") as status:
-        found = run(target, backup, slurm or own, lambda message: status.update(styled(message)))
+        restored = run(target, backup, slurm or own, lambda message: status.update(styled(message)))
     if as_json:
-        print_json(found.as_dict())
+        print_json(restored.as_dict())
     else:
-        for line, style in found.lines():
+        for line, style in restored.lines():
             stdout.print(line, style=style)
-    if not found.ok:
+    if not restored.ok:
         raise SystemExit(1)

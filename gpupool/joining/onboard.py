@@ -103,10 +103,10 @@ def _join(
 def _accept(controller: Controller, nodes: Sequence[Node], network: int | None, screen: Screen) -> None:
     if network is not None and (slow := list(links.slow(controller, nodes, network))):
         raise GpupoolError("\n".join(slow))
-    found = accept(
+    results = accept(
         controller, nodes, WORK, RESERVATION, lambda node, what: screen.print(f"{node}: {what}", style="dim")
     )
-    if wrong := [f"{name}: {why}" for name, it in found.items() for why in it.problems]:
+    if wrong := [f"{name}: {why}" for name, it in results.items() for why in it.problems]:
         raise GpupoolError("\n".join(wrong))
 
 

@@ -70,10 +70,10 @@ def retire(leaving: Leaving, screen: Screen) -> Retired:
     commands, names = Commands(), [node.name for node in leaving.nodes]
     with reach(leaving.before) as controller:
         known = states(controller, leaving.nodes)
-        there = [node for node in leaving.nodes if node.name in known]
+        in_inventory = [node for node in leaving.nodes if node.name in known]
         # one that others have drained stays theirs: it gets no jobs either
-        drain.drain(controller, there, WORK, "leaves the cluster")
-        drain.wait_until_empty(controller, there, telling(screen))
+        drain.drain(controller, in_inventory, WORK, "leaves the cluster")
+        drain.wait_until_empty(controller, in_inventory, telling(screen))
         with shown(screen) as progress:
             deploy(leaving.after, leaving.others, progress, commands)
         if still := sorted(states(controller, leaving.nodes)):

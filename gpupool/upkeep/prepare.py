@@ -85,22 +85,22 @@ def _find_work(
     if report.interrupted:
         raise KeyboardInterrupt
     last = boots(controller, [it.node for it in waiting])
-    for it in waiting:
-        name = it.node.name
+    for each in waiting:
+        name = each.node.name
         host, boot = report.hosts.get(name), last[name]
         if name in started:
-            it.why = "goes on"
+            each.why = "goes on"
         elif host is None:
-            it.phase, it.why = "left alone", "it is off"
+            each.phase, each.why = "left alone", "it is off"
         elif boot is None or (host.failure and not host.commands):
-            it.phase, it.why = "left alone", host.failure or "it does not answer"
+            each.phase, each.why = "left alone", host.failure or "it does not answer"
         elif host.changes:
             count = len(host.changes)
-            it.why = f"{count} change{'s' * (count != 1)}"
+            each.why = f"{count} change{'s' * (count != 1)}"
         elif why := (host.failure or "").partition(";")[0] or boot.needs or ("reboot" if wishes.reboot else ""):
-            it.why = why
+            each.why = why
         else:
-            it.phase = "nothing to do"
+            each.phase = "nothing to do"
 
 
 def _in_order(controller: Controller, progress: dict[str, Progress]) -> dict[str, Progress]:

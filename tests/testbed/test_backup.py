@@ -45,8 +45,8 @@ def verify(testbed: Testbed) -> list[str]:
     return [it["why"] for it in json.loads(done.stdout)["checks"] if not it["ok"]]
 
 
-def restore(testbed: Testbed, *words: str) -> tuple[int, str]:
-    done = gpupool("restore", testbed.inventory, "--on", "testbed", *words)
+def restore(testbed: Testbed, *arguments: str) -> tuple[int, str]:
+    done = gpupool("restore", testbed.inventory, "--on", "testbed", *arguments)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -78,9 +78,9 @@ def copy(testbed: Testbed, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     state.forget(seen.id)
 
 
-def maintain(inventory: Path, *words: str, branch: str = "560") -> subprocess.Popen[str]:
+def maintain(inventory: Path, *arguments: str, branch: str = "560") -> subprocess.Popen[str]:
     program = str(Path(__file__).parent / "standins.py")
-    command = [sys.executable, program, "maintain", str(inventory), "--on", "testbed", "--yes", *words]
+    command = [sys.executable, program, "maintain", str(inventory), "--on", "testbed", "--yes", *arguments]
     pipe = subprocess.PIPE
     return subprocess.Popen(
         command,

@@ -96,10 +96,10 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
         gpupool("testbed", "down", inventory)
 
 
-def with_standins(*words: str | Path) -> subprocess.CompletedProcess[str]:
+def with_standins(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     program = str(Path(__file__).parent / "standins.py")
     return subprocess.run(
-        [sys.executable, program, *map(str, words)],
+        [sys.executable, program, *map(str, arguments)],
         capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
 

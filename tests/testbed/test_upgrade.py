@@ -79,8 +79,8 @@ def wants(testbed: Testbed, version: str) -> None:
     (testbed.inventory / "inventory.yml").write_text(INVENTORY.replace('version: "24.11"', f'version: "{version}"'))
 
 
-def upgrade(testbed: Testbed, *words: str) -> tuple[int, str]:
-    done = gpupool("upgrade", testbed.inventory, "--on", "testbed", "--yes", *words)
+def upgrade(testbed: Testbed, *arguments: str) -> tuple[int, str]:
+    done = gpupool("upgrade", testbed.inventory, "--on", "testbed", "--yes", *arguments)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -143,12 +143,12 @@ def is_new(testbed: Testbed, node: str, package: str) -> bool:
 
 #: Moments at which the command is killed, in the order in which they come.
 MOMENTS: dict[str, Callable[[Testbed], bool]] = {
-    "slurmdbd has stopped": lambda it: not active(it, HEAD, "slurmdbd"),
-    "slurmdbd is of the new release": lambda it: is_new(it, HEAD, "slurmdbd"),
-    "slurmdbd runs again": lambda it: active(it, HEAD, "slurmdbd"),
-    "its slurmd has stopped": lambda it: not active(it, "gpu-1", "slurmd"),
-    "the second node is drained": lambda it: drained(it, "gpu-2"),
-    "slurmd is of the new release": lambda it: is_new(it, "gpu-2", "slurmd"),
+    "slurmdbd has stopped": lambda testbed: not active(testbed, HEAD, "slurmdbd"),
+    "slurmdbd is of the new release": lambda testbed: is_new(testbed, HEAD, "slurmdbd"),
+    "slurmdbd runs again": lambda testbed: active(testbed, HEAD, "slurmdbd"),
+    "its slurmd has stopped": lambda testbed: not active(testbed, "gpu-1", "slurmd"),
+    "the second node is drained": lambda testbed: drained(testbed, "gpu-2"),
+    "slurmd is of the new release": lambda testbed: is_new(testbed, "gpu-2", "slurmd"),
 }
 
 

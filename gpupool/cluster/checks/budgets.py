@@ -25,7 +25,7 @@ def ensure_budgets_are_charged(site: Site) -> Iterator[Complaint]:
         if partition.max_time is None:
             message = "a job without an end has no price, so it could never start with a budget"
             yield Complaint((*path, "max_time"), message, "set max_time")
-        if not partition.billing.said:
+        if not partition.billing.has_prices:
             message = f"partition {partition.name} has no price, so Slurm charges 1 for an hour of a CPU"
             yield Complaint((*path, "billing"), message, "set billing", "warning")
         typed = ((("gpus", gpu), price) for gpu, price in partition.billing.gpus.items())

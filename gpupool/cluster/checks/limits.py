@@ -99,7 +99,7 @@ def ensure_typed_limits_hold(site: Site) -> Iterator[Complaint]:
 
 def ensure_limits_can_bind(site: Site) -> Iterator[Complaint]:
     """A limit above all there is, or on a budget that nothing is charged to, limits nothing."""
-    charged = any(partition.billing.said for _, partition in site.partitions())
+    charged = any(partition.billing.has_prices for _, partition in site.partitions())
     for path, kind, amounts, nodes in _amounts(site):
         if amounts.billing is not None and not charged:
             message = "no partition sets billing, so Slurm would bill CPUs only"

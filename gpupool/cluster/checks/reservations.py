@@ -104,22 +104,22 @@ def ensure_reservations_can_be_used(site: Site) -> Iterator[Complaint]:
     for index, reservation in enumerate(site.inventory.reservations):
         path: Path = ("reservations", index)
         nodes, inside = site.nodes_of(reservation.nodes), partitions.get(reservation.partition or "")
-        there = site.nodes_of(inside.nodes) if inside else nodes
+        reachable = site.nodes_of(inside.nodes) if inside else nodes
         for name in sorted(nodes):
             if "compute" not in by_name[name].entry.roles:
                 yield Complaint((*path, "nodes"), f"{name} is not a compute node")
-        if inside and (outside := sorted(nodes - there)):
+        if inside and (outside := sorted(nodes - reachable)):
             yield Complaint((*path, "nodes"), f"{listed(outside)}: not in partition {reservation.partition}")
-        if reservation.node_count and inside and reservation.node_count > len(there):
-            yield Complaint((*path, "node_count"), f"partition {reservation.partition} has {len(there)} nodes")
+        if reservation.node_count and inside and reservation.node_count > len(reachable):
+            yield Complaint((*path, "node_count"), f"partition {reservation.partition} has {len(reachable)} nodes")
         for gpu, count in ((ANY, reservation.gpu or 0), *reservation.gpus.items()):
-            have = sum(_gpus(site, name, gpu) for name in there)
+            have = sum(_gpus(site, name, gpu) for name in reachable)
             if inside and count > have:
                 key: Path = ("gpu",) if gpu == ANY else ("gpus", gpu)
                 yield Complaint((*path, *key), f"partition {reservation.partition} has {have}")
-        for place, account in enumerate(reservation.accounts if there else ()):
+        for place, account in enumerate(reservation.accounts if reachable else ()):
             open_to = [each for _, each in site.partitions() if site.admits(each, account)]
-            within = [each for each in open_to if site.nodes_of(each.nodes) & there and inside in (None, each)]
+            within = [each for each in open_to if site.nodes_of(each.nodes) & reachable and inside in (None, each)]
             if account in site.account_names and not within:
                 where = f"partition {reservation.partition}" if inside else "a partition with its nodes"
                 message = f"jobs of {account} could not run in it: they are not admitted to {where}"
@@ -139,7 +139,7 @@ def ensure_labs_know_what_reservations_take(site: Site) -> Iterator[Complaint]:
             continue  # what is switched off is nobody's
         path: Path = ("reservations", index)
         inside = partitions.get(reservation.partition or "")
-        there = site.nodes_of(reservation.nodes or (inside.nodes if inside else None))
+        chosen = site.nodes_of(reservation.nodes or (inside.nodes if inside else None))
         accounts = {
             *reservation.accounts,
             *(users.get(name, "") for name in (() if reservation.accounts else reservation.users)),
@@ -147,13 +147,13 @@ def ensure_labs_know_what_reservations_take(site: Site) -> Iterator[Complaint]:
         labs = {name for account in accounts for name in site.with_parents(account)}
         if reservation.nodes:
             others = sorted(
-                name for name in there & ownership.of_nodes.keys() if ownership.of_nodes[name].name not in labs
+                name for name in chosen & ownership.of_nodes.keys() if ownership.of_nodes[name].name not in labs
             )
             if others:
                 whose = listed(sorted({ownership.of_nodes[name].name for name in others}))
                 message = f"takes {listed(others)} from {whose}, as often and as long as it lasts"
                 yield Complaint((*path, "nodes"), message, "leave them out if they shall always be theirs", "warning")
-        taken = _taken(site, reservation, there & stakes.pool)
+        taken = _taken(site, reservation, chosen & stakes.pool)
         own = sum(owner.gpus for owner in ownership.owners if owner.shares and owner.name in labs)
         if taken > own + free and any(o.shares and o.gpus and o.name not in labs for o in ownership.owners):
             message = (

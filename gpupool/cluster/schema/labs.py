@@ -62,7 +62,7 @@ class Prices(Entry):
         return {key: price for key, price in named.items() if price is not None}
 
     @property
-    def said(self) -> bool:
+    def has_prices(self) -> bool:
         """Whether anything has a price."""
         return bool(self.plain or self.gpus)
 

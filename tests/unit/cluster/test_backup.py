@@ -18,7 +18,7 @@ def complaints(base: Path, folder: Path, backup: str, *more: tuple[str, str]) ->
 
 
 @pytest.mark.parametrize(
-    ("backup", "words"),
+    ("backup", "shown"),
     [
         ("{to: /srv/backup}", ""),
         ("{to: /srv}", "/srv belongs to the operating system"),
@@ -33,16 +33,16 @@ def complaints(base: Path, folder: Path, backup: str, *more: tuple[str, str]) ->
         ("{keep: 3}", "slurm.backup.to: is missing"),
     ],
 )
-def test_a_place_of_the_nodes_own(backup: str, words: str, tmp_path: Path) -> None:
+def test_a_place_of_the_nodes_own(backup: str, shown: str, tmp_path: Path) -> None:
     found = complaints(SMALL, tmp_path, backup)
-    assert (words in found) if words else found == ""
+    assert (shown in found) if shown else found == ""
 
 
 MOUNTED = ('plain, mount_on: "gpu-1", squash: all', 'plain, mount_on: "ctl", squash: {}')
 
 
 @pytest.mark.parametrize(
-    ("to", "plain", "words"),
+    ("to", "plain", "shown"),
     [
         ("/mnt/plain/backup", "", "ctl does not mount plain"),
         ("/mnt/plain/backup", "none", ""),
@@ -52,7 +52,7 @@ MOUNTED = ('plain, mount_on: "gpu-1", squash: all', 'plain, mount_on: "ctl", squ
         ("/srv/scratch/backup", "", "storage.purge removes old files of /mnt/scratch"),
     ],
 )
-def test_a_place_on_an_export(to: str, plain: str, words: str, tmp_path: Path) -> None:
+def test_a_place_on_an_export(to: str, plain: str, shown: str, tmp_path: Path) -> None:
     old, new = MOUNTED
     found = complaints(STORED, tmp_path, f"{{to: {to}}}", *([(old, new.format(plain))] if plain else []))
-    assert (words in found) if words else found == ""
+    assert (shown in found) if shown else found == ""
