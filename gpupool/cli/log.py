@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Since = Annotated[
     str | None,
-    typer.Option("--since", help="Only runs that began later: a day, a moment in UTC, or how long ago, such as 12h."),
+    typer.Option("--since", help="Only runs that began since: a date, a time in UTC, or an age such as 12h."),
 ]
 Long = Annotated[bool, typer.Option("--long", help="List each change.")]
 _SHORT = 10  # characters of a commit
@@ -29,7 +29,7 @@ _SHORT = 10  # characters of a commit
 
 @dataclass(frozen=True)
 class Run:
-    """One run with what each node says of it."""
+    """Show one run, as each node recorded it."""
 
     nodes: Mapping[str, "Applied"]
 
@@ -91,7 +91,9 @@ def moment(text: str) -> str:
         try:
             then = datetime.fromisoformat(text)
         except ValueError:
-            raise UsageError(f"--since {text!r}: must be a day (2030-01-31), a moment or a duration (12h)") from None
+            raise UsageError(
+                f"--since {text!r}: must be a date (2030-01-31), a time (2030-01-31T08:12) or a duration (12h)"
+            ) from None
     then = then.replace(tzinfo=UTC) if then.tzinfo is None else then.astimezone(UTC)
     return then.strftime("%Y-%m-%dT%H:%M:%SZ")
 

@@ -43,15 +43,17 @@ def command(
     ] = None,
     file: Annotated[
         str | None,
-        typer.Option("--file", metavar="NAME", help="Only files of this name or path, programs too; * is any text."),
+        typer.Option(
+            "--file", metavar="NAME", help="Only files with this name or path, programs too; * matches any text."
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write the files to this folder, in one subfolder per node.")
     ] = None,
 ) -> None:
-    """Print every file that gpupool would write, and the accounting entities: Slurm's first, each once.
+    """Print every file that gpupool would write, each once and Slurm's first, and the accounting entities.
 
-    Of the programs that gpupool brings along only name and size. With --out, write all of it to a folder instead.
+    Programs of gpupool are listed by name and size. With --out, write everything to a folder instead.
     """
     cluster = load(inventory)
     nodes = _chosen(cluster, node)

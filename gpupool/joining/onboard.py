@@ -72,7 +72,7 @@ def _make_room(controller: Controller, nodes: Sequence[Node], prepared: Prepared
         name, why = next(iter(moved.kept.items()))
         own = drain.reason(WORK, "taken over")
         raise GpupoolError(
-            f"{name} is drained by others: {why}: nothing was changed (if this is the end of it, hand it over: "
+            f"{name} is drained by others: {why}: nothing was changed (to continue all the same, take over the drain: "
             f"scontrol update nodename={name} state=drain reason='{own}')"
         )
     if in_slurm:
@@ -127,7 +127,5 @@ def _undone(
         with shown(screen) as progress:
             deploy(prepared.target, others, progress, prepared.commands)
     except GpupoolError as error:
-        return (
-            f"{names}: could not be taken out of Slurm again: {error} (run `gpupool apply`); the inventory is as it was"
-        )
-    return f"{names}: not in Slurm, and the inventory is as it was"
+        return f"{names}: cannot be removed from Slurm again: {error} (run `gpupool apply`); the inventory is unchanged"
+    return f"{names}: not in Slurm, and the inventory is unchanged"

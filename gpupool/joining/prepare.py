@@ -73,7 +73,7 @@ def _ensure_new(
     nodes = [target.cluster.nodes[name] for name in addresses if name in target.cluster.nodes]
     if replace:
         if others := [node.name for node in nodes if not node.has("compute") or len(node.roles) > 1]:
-            raise UsageError(f"{', '.join(others)}: only nodes that are compute alone can be replaced by this command")
+            raise UsageError(f"{', '.join(others)}: only nodes whose only role is compute can be replaced")
         return
     listed = [name for name in addresses if name in known]
     if not listed:
@@ -88,7 +88,7 @@ def _ensure_new(
     for name in listed:
         if name not in unfinished or known[name] != addresses[name]:
             raise UsageError(
-                f"{name} is in the inventory already, with address {known[name]} (--replace: new hardware)"
+                f"{name} is already in the inventory, with address {known[name]} (use --replace for new hardware)"
             )
 
 
@@ -109,7 +109,7 @@ def _pinned(target: Target, reached: Mapping[str, str], *, replace: bool, agree:
     # each key was read by a connection of its own: one that is right says nothing of another one
     kept = {name: [key for it, key in its.items() if it in agreed] for name, its in prints.items()}
     if refused := [name for name, keys in kept.items() if not keys]:
-        raise GpupoolError(f"{', '.join(refused)}: the host key is not agreed to; nothing was changed")
+        raise GpupoolError(f"{', '.join(refused)}: the host key was not accepted; nothing was changed")
     for name, keys in kept.items():
         host_key.pin(file, reached[name], number, keys)
     try:

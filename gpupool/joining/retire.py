@@ -57,7 +57,7 @@ def prepare(inventory: Path, on: str, selector: str) -> Leaving:
     if not nodes:
         raise UsageError(f"{selector!r} selects no node")
     if others := [node.name for node in nodes if set(node.roles) != {"compute"}]:
-        raise UsageError(f"{', '.join(others)}: only nodes that are compute alone can be retired by this command")
+        raise UsageError(f"{', '.join(others)}: only nodes whose only role is compute can be retired")
     if elastic := [node.name for node in nodes if node.elastic]:
         raise UsageError(f"{', '.join(elastic)}: elastic nodes come and go by themselves; remove the entry and apply")
     made = written.left(inventory, names)
@@ -77,7 +77,9 @@ def retire(leaving: Leaving, screen: Screen) -> Retired:
         with shown(screen) as progress:
             deploy(leaving.after, leaving.others, progress, commands)
         if still := sorted(states(controller, leaving.nodes)):
-            raise GpupoolError(f"slurmctld still knows {', '.join(still)}: run `gpupool apply`, then this again")
+            raise GpupoolError(
+                f"slurmctld still knows {', '.join(still)}: run `gpupool apply`, then this command again"
+            )
     left = _farewell(leaving, screen, commands)
     leaving.draft.write()
     for node in leaving.nodes:

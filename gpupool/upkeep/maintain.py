@@ -145,7 +145,9 @@ class Maintenance:
             return f"{', '.join(it.node.name for it in failed)} failed: no more nodes may be out of service"
         lost = too_much(self._wishes.bounds, self._shares, out_of_service(self.controller, known))
         return (
-            f"labs lack too much already: {', '.join(lost)}" if lost else "a lab would lack more than --per-lab allows"
+            f"labs already lack as much as --per-lab allows: {', '.join(lost)}"
+            if lost
+            else "a lab would lack more than --per-lab allows"
         )
 
     # What is done with those that have been begun
@@ -213,7 +215,7 @@ class Maintenance:
         for progress in nodes:
             host = report.hosts.get(progress.node.name)
             progress.changes += [change.operation for change in host.changes] if host else []
-            why = report.failures.get(progress.node.name) if host else "it was passed over: it is off"
+            why = report.failures.get(progress.node.name) if host else "it was skipped: it is off"
             if why and REBOOT in why and may_reboot:
                 wants[progress.node.name] = why
             elif why:

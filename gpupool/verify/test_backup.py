@@ -30,7 +30,7 @@ def test_the_last_backup_is_good(cluster: Cluster, node: Node, host: Host) -> No
     assert done.rc == 0, f"gpupool-backup look: {done.stderr.strip()}"
     for kind, backups in json.loads(done.stdout).items():
         newest = backups["backups"][0] if backups["backups"] else {"path": "there is none", "made": 0}
-        assert backups["good"] or not newest["made"], f"{kind}: {newest['path']} is not what was written (see its sum)"
+        assert backups["good"] or not newest["made"], f"{kind}: {newest['path']} does not match its checksum"
         # a new cluster has until its second night
         age = time.time() - max(newest["made"], backups["configured"])
         assert age < 2 * PERIOD, f"{kind}: the last backup is {age / _HOUR:.0f} h old: {newest['path']}"

@@ -1,4 +1,4 @@
-"""A testbed whose addresses are somebody else's already."""
+"""A testbed whose addresses are already used by something else."""
 
 import os
 import re

@@ -227,9 +227,7 @@ def ensure_partitions_are_known(site: Site) -> Iterator[Complaint]:
                     (*path, "name"), f"the partition {name} is defined twice; first in partitions[{names[name][1]}]"
                 )
             elif (other := folded.setdefault(name.lower(), name)) != name:
-                message = (
-                    f"{name} and {other} differ in case only, and the QoS of their limits would be one and the same"
-                )
+                message = f"{name} and {other} differ in case only, and Slurm would give their limits one QoS"
                 yield Complaint((*path, "name"), message, "rename one of them")
             names.setdefault(name, path)
     named: list[tuple[Path, str]] = []
@@ -287,7 +285,7 @@ def ensure_slurm_takes_the_names(site: Site) -> Iterator[Complaint]:
     }
     for name in inventory.qos:
         if name in limited:
-            message = f"{name} is what gpupool calls the QoS with the limits of partition {limited[name]}"
+            message = f"{name} is gpupool's name of the QoS with the limits of partition {limited[name]}"
             yield Complaint(("qos", name), message, "choose another name")
     for path, partition in site.partitions():
         if partition.name.lower() == "default":

@@ -135,9 +135,9 @@ def _kept(here: Path, name: str, key: Own) -> Complaint:
     setting = f"{key.option} in {name}" if key.option else name
     if key.word:
         return Complaint(
-            here, f"{setting} is what {key.word} says" + (f": {key.why}" if key.why else ""), f"use {key.word}"
+            here, f"{setting} is set by {key.word}" + (f": {key.why}" if key.why else ""), f"use {key.word}"
         )
-    return Complaint(here, f"gpupool keeps {setting} to itself: {key.why}", "remove it")
+    return Complaint(here, f"{setting} cannot be set here: {key.why}", "remove it")
 
 
 def _unknown(here: Path, table: str, name: str, key: Key | None, version: str) -> Complaint:

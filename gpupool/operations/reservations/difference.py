@@ -51,7 +51,7 @@ def difference(state: ReservationsState, wanted: Sequence[Reservation]) -> Diffe
         if name not in names and name in state.live:
             todo.do(name, "removed: it is not in the inventory", "remove", name)
         elif name not in names:
-            todo.do(name, "no longer gpupool's: it has ended, and is not in the inventory", "keep", name, "")
+            todo.do(name, "no longer managed: it has ended, and is not in the inventory", "keep", name, "")
     for one in wanted:
         _one(todo, state, one, now)
     return todo
@@ -76,7 +76,7 @@ def _one(todo: Difference, state: ReservationsState, one: Reservation, now: date
             update = (*_time(one, now), *_fields(one), *_flags(one))
             todo.do(one.name, f"replaced: {', '.join(differs)}", "replace", one.name, one.start, *update)
     elif ours != one.start:
-        todo.do(one.name, "is as the inventory says, and gpupool's from now on", "keep", one.name, one.start)
+        todo.do(one.name, "already as the inventory says, and managed from now on", "keep", one.name, one.start)
 
 
 def next_start(one: Reservation, now: datetime) -> datetime:

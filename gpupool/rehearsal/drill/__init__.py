@@ -45,9 +45,9 @@ def run(target: Target, backup: str, version: Version, tell: Tell) -> Restored:
             tell("slurmctld with the state")
             twin.do(boot.controller(), "slurmctld with the state of the backup")
             table.append(_queue(way, twin, cluster, state))
-    copies = [f"{it.name}: {when(it.made)}, {it.size / 2**20:.1f} MiB, its sum is right" for it in (database, state)]
+    copies = [f"{it.name}: {when(it.made)}, {it.size / 2**20:.1f} MiB, checksum correct" for it in (database, state)]
     return Restored(
-        copies, f"slurmdbd and slurmctld of {started} started with it (written by {written.split()[-1]})", table
+        copies, f"slurmdbd and slurmctld {started} started with it (written by {written.split()[-1]})", table
     )
 
 
@@ -110,5 +110,5 @@ def _head(path: Path) -> tuple[str, int]:
         line = zlib.decompressobj(31).decompress(file.read(4096), 1000)
     found = _MOMENT.match(line)
     if found is None:
-        raise GpupoolError(f"{path.name} is not a backup of gpupool's")
+        raise GpupoolError(f"{path.name} is not a backup made by gpupool")
     return found[1].decode(), int(found[2])

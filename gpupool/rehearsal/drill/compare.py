@@ -44,7 +44,7 @@ class Restored:
             yield f"{row.what:{width}}  {row.restored:8}  {row.live:8}  {row.why}".rstrip(), "red" if row.why else ""
         yield self.started, ""
         bad = sum(bool(row.why) for row in self.rows)
-        said = f"{bad} of {len(self.rows)} are not what the cluster has" if bad else "the backups can be restored"
+        said = f"{bad} of {len(self.rows)} differ from the cluster" if bad else "the backups can be restored"
         yield said, "bold red" if bad else "bold green"
 
 

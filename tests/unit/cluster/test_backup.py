@@ -23,7 +23,7 @@ def complaints(base: Path, folder: Path, backup: str, *more: tuple[str, str]) ->
         ("{to: /srv/backup}", ""),
         ("{to: /srv}", "/srv belongs to the operating system"),
         ("{to: /var/lib/mysql/backup}", "belongs to the operating system"),
-        ("{to: /var/spool/slurmctld/backup}", "are one inside the other"),
+        ("{to: /var/spool/slurmctld/backup}", "overlap"),
         ("{to: /var/spool}", "belongs to the operating system"),
         ("{to: /home/backup}", "where users write"),
         ("{to: srv/backup}", "a path begins with /"),
@@ -48,8 +48,8 @@ MOUNTED = ('plain, mount_on: "gpu-1", squash: all', 'plain, mount_on: "ctl", squ
         ("/mnt/plain/backup", "none", ""),
         ("/mnt/plain/backup", "root", "root of ctl cannot write to plain, which has squash: root"),
         ("/mnt/red/backup", "", "where users write"),
-        ("/mnt/scratch/backup", "", "storage.purge removes old files of /mnt/scratch"),
-        ("/srv/scratch/backup", "", "storage.purge removes old files of /mnt/scratch"),
+        ("/mnt/scratch/backup", "", "storage.purge removes old files below /mnt/scratch"),
+        ("/srv/scratch/backup", "", "storage.purge removes old files below /mnt/scratch"),
     ],
 )
 def test_a_place_on_an_export(to: str, plain: str, shown: str, tmp_path: Path) -> None:

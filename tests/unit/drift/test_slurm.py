@@ -88,7 +88,7 @@ BACK = "the next apply puts it back"
             state(node={"State": "IDLE+DRAIN", "Reason": "gpupool: health: /home"}),
             (
                 *("n1", "state in Slurm", "in service", "-", "IDLE+DRAIN gpupool: health: /home"),
-                "until the health check is content",
+                "until the health check passes",
             ),
         ),
         (
