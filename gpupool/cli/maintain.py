@@ -125,8 +125,8 @@ def _show_before(ready: "Prepared", wishes: "Wishes") -> None:
         stderr.print(styled((name, "bold"), f": {it.phase}{f': {it.why}' if it.why else ''}"))
     if not any(it.phase == "waiting" for it in ready.progress.values()):
         return
-    first = "the first goes alone; then " if wishes.bounds.at_most > 1 else ""
-    stderr.print(f"{first}{counted(wishes.bounds.at_most, 'node')} at once; what labs may lack meanwhile:")
+    first = "the first node alone, then " if wishes.bounds.at_most > 1 else ""
+    stderr.print(f"{first}{counted(wishes.bounds.at_most, 'node')} at a time; what each lab may lack meanwhile:")
     table = Table("Lab", "Owns", "May lack at once", box=None, header_style="bold", pad_edge=False)
     for share in ready.shares:
         if share.lab:

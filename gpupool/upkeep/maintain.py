@@ -172,7 +172,7 @@ class Maintenance:
         left = by_node(jobs(self.controller, [it.node for it in waiting]), [it.node for it in waiting])
         for progress in waiting:
             if remaining := left[progress.node.name]:
-                self._tell(progress.node.name, f"waits for {told(remaining)}")
+                self._tell(progress.node.name, f"waiting for {told(remaining)}")
                 patience = self._wishes.patience
                 if patience is not None and time.monotonic() - progress.since >= patience:
                     drain.resume(self.controller, [progress.node], WORK)
@@ -194,7 +194,7 @@ class Maintenance:
             why = wants.get(progress.node.name) or boot.needs
             if why or (self._wishes.reboot and boot.at <= self._since):
                 progress.phase, progress.booted, progress.since = "rebooting", boot.at, time.monotonic()
-                self._tell(progress.node.name, f"reboots{f': {why}' if why else ''}")
+                self._tell(progress.node.name, f"rebooting{f': {why}' if why else ''}")
                 self._reboot(progress)
         self._accept([it for it in fine if it.phase == "draining"])
 
@@ -207,7 +207,7 @@ class Maintenance:
     def _applied(self, nodes: Sequence[Progress], *, may_reboot: bool) -> dict[str, str]:
         """Apply; return the nodes whose driver waits for a reboot, with its words. Others that fail are out."""
         for progress in nodes:
-            self._tell(progress.node.name, "is changed")
+            self._tell(progress.node.name, "applying the inventory")
         report = self._apply([it.node.name for it in nodes])
         if report.interrupted:
             raise KeyboardInterrupt
