@@ -33,10 +33,10 @@ class _Noting(Testbed):
 
     applied_on: set[str] = field(default_factory=set)
 
-    def apply(self, *words: str) -> subprocess.CompletedProcess[str]:
-        limited = dict(pairwise(words)).get("--limit", "")
+    def apply(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        limited = dict(pairwise(arguments)).get("--limit", "")
         self.applied_on.update(limited.split(","))
-        return super().apply(*words)
+        return super().apply(*arguments)
 
 
 @pytest.fixture
