@@ -218,7 +218,7 @@ def _mounts(site: Site, servers: Mapping[str, model.Node]) -> Iterator[model.Mou
     for key, export in storage.exports.items():
         selector = export.mount_on or storage.mount_on
         if export.enabled and export.mounted_by == "site" and selector:
-            yield _found(site, key, site.node_table.select(selector))
+            yield _of_site(site, key, site.node_table.select(selector))
         if not export.enabled or export.server is None or export.path is None or selector is None:
             continue
         nodes = tuple(name for name in site.node_table.select(selector) if name != export.server)
@@ -240,7 +240,7 @@ def _mounts(site: Site, servers: Mapping[str, model.Node]) -> Iterator[model.Mou
         )
 
 
-def _found(site: Site, key: str, nodes: Iterable[str]) -> model.Mount:
+def _of_site(site: Site, key: str, nodes: Iterable[str]) -> model.Mount:
     """Return what others mount: the node that makes directories on it finds it where all do."""
     export, place = site.inventory.storage.exports[key], at(site, key)
     maker, kind = export.made_on or "", export.fs

@@ -75,12 +75,14 @@ class Expected:
     @cached_property
     def owners(self) -> tuple[Partition, ...]:
         """Partitions whose jobs nobody can evict, the highest tier first."""
-        return tuple(sorted((it for it in self._partitions if not it.preemptable), key=lambda it: -it.tier))
+        return tuple(
+            sorted((it for it in self._partitions if not it.preemptable), key=lambda partition: -partition.tier)
+        )
 
     @cached_property
     def givers(self) -> tuple[Partition, ...]:
         """Preemptable partitions, lowest tier first."""
-        return tuple(sorted((it for it in self._partitions if it.preemptable), key=lambda it: it.tier))
+        return tuple(sorted((it for it in self._partitions if it.preemptable), key=lambda partition: partition.tier))
 
     @property
     def _partitions(self) -> tuple[Partition, ...]:

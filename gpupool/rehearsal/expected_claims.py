@@ -94,7 +94,7 @@ def whole_nodes(expected: Expected) -> tuple[dict[str, list[Wish]], dict[str, li
         for gpu, count in node.gpus.items():
             supply[Piece(count, expected.cpus_per_gpu.get(gpu, 0) * count or None, gpu)] += 1
     first = _taken(expected, supply)
-    free = sorted(supply.elements(), key=lambda it: it.gpus)
+    free = sorted(supply.elements(), key=lambda piece: piece.gpus)
     rest: dict[str, list[Piece]] = {}
     for lab in _choosiest_first(expected):
         left, types = lab.cap - sum(it.gpus for it in first[lab.name]), expected.types_in(lab.partition)
@@ -107,7 +107,7 @@ def whole_nodes(expected: Expected) -> tuple[dict[str, list[Wish]], dict[str, li
             free.remove(piece)
             if piece.gpus > gpus:
                 free.append(replace(piece, gpus=piece.gpus - gpus, cpus=each * (piece.gpus - gpus) or None))
-                free.sort(key=lambda it: it.gpus)
+                free.sort(key=lambda piece: piece.gpus)
             left -= gpus
     labs = expected.labs
     return (
@@ -125,7 +125,7 @@ def _gpus(expected: Expected) -> Counter[str]:
 
 def _choosiest_first(expected: Expected) -> list[Lab]:
     """Return the labs, those first whose partition has the fewest types: the others find more."""
-    return sorted(expected.labs, key=lambda it: len(expected.types_in(it.partition)))
+    return sorted(expected.labs, key=lambda lab: len(expected.types_in(lab.partition)))
 
 
 def _taken(expected: Expected, supply: Counter[Piece]) -> dict[str, list[Piece]]:
@@ -141,7 +141,7 @@ def _take(lab: Lab, supply: Counter[Piece], left: int, types: Container[str | No
     share = lab.group.cpu
     while left:
         there = (it for it in supply if supply[it] > 0 and it.gpus <= left and it.gpu_type in types)
-        available = sorted(there, key=lambda it: it.cpus or 0)
+        available = sorted(there, key=lambda piece: piece.cpus or 0)
         if not available:
             return
         least = (available[0].cpus or 1) / available[0].gpus

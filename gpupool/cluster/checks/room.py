@@ -101,7 +101,7 @@ def ensure_labs_can_use_their_gpus(site: Site) -> Iterator[Complaint]:
 def _lab(site: Site, owner: Owner, default: int) -> Iterator[Complaint]:
     lab, index, cap = owner.account, owner.index, owner.gpus
     path: Path = ("accounts", index, "limits", "group")
-    said: Path = ("accounts", index, "contributed_gpus" if owner.number else "owns")
+    claim: Path = ("accounts", index, "contributed_gpus" if owner.number else "owns")
     group, share = lab.limits.group, site.inventory.scheduler.lab_share
     memory = cap * share.mem if group.mem is None and share.mem is not None else group.mem
     most = max((gpus for _, _, gpus in site.machines), default=0)
@@ -131,13 +131,13 @@ def _lab(site: Site, owner: Owner, default: int) -> Iterator[Complaint]:
         message = (
             f"{lab.name} could not use its {cap} GPUs: its parent {above.name} is limited to {above.limits.group.gpu}"
         )
-        yield Complaint(said, message)
+        yield Complaint(claim, message)
     stakes = Stakes.of(site)
     for what, own in (owner.types or {ANY: cap}).items() if stakes.certain else ():
-        there = stakes.amount(stakes.reach(lab.name) & stakes.pool, what)
-        if there < own:
+        available = stakes.amount(stakes.reach(lab.name) & stakes.pool, what)
+        if available < own:
             verb, noun = ("owns", f"{what} GPUs") if owner.types else ("has contributed", "GPUs")
             message = (
-                f"{lab.name} {verb} {own} {noun}, but the partitions where its jobs are not preempted have {there}"
+                f"{lab.name} {verb} {own} {noun}, but the partitions where its jobs are not preempted have {available}"
             )
-            yield Complaint(said, message, "allow it in a partition that is not preemptable")
+            yield Complaint(claim, message, "allow it in a partition that is not preemptable")

@@ -20,7 +20,7 @@ def default_time(partition: Partition, scheduler: Scheduler) -> int | None:
 def ensure_default_times_fit(site: Site) -> Iterator[Complaint]:
     """A job without --time gets no more than its partition, its QoS and its account let it have."""
     scheduler = site.inventory.scheduler
-    said: set[tuple[Path, str]] = set()
+    reported: set[tuple[Path, str]] = set()
     for path, partition in site.partitions():
         default = default_time(partition, scheduler)
         if default is None:
@@ -29,14 +29,14 @@ def ensure_default_times_fit(site: Site) -> Iterator[Complaint]:
         if partition.default_time is not None:
             here = (*path, "default_time")
         for what, wall in _walls(site, partition):
-            if default > wall and (here, what) not in said:
-                said.add((here, what))
+            if default > wall and (here, what) not in reported:
+                reported.add((here, what))
                 message = f"is {format_duration(default)}, but {what} {format_duration(wall)}"
                 hint = f"at most {format_duration(wall)}: jobs without --time would be refused"
                 yield Complaint(here, message, hint)
         for key, wall in _other_walls(site, partition):
-            if default > wall and (here, key) not in said:
-                said.add((here, key))
+            if default > wall and (here, key) not in reported:
+                reported.add((here, key))
                 message = f"is {format_duration(default)}, but QoS {key} has a wall of {format_duration(wall)}"
                 yield Complaint(here, message, "its jobs without --time will be refused here", "warning")
 

@@ -57,12 +57,12 @@ class Prices(Entry):
 
     @property
     def plain(self) -> dict[str, float]:
-        """The prices that are said, those by type left out."""
+        """The prices that are set, less those by type."""
         named = {"cpu": self.cpu, "gpu": self.gpu, "mem": self.mem}
         return {key: price for key, price in named.items() if price is not None}
 
     @property
-    def said(self) -> bool:
+    def has_prices(self) -> bool:
         """Whether anything has a price."""
         return bool(self.plain or self.gpus)
 
@@ -104,7 +104,7 @@ class Account(Fact):
     members_from: Name | None = Field(
         None, description="Group of the `directory` whose members are users of this account, too."
     )
-    most_members: Count | None = Field(None, description="`gpupool check` complains of more members than this.")
+    most_members: Count | None = Field(None, description="Most members; `gpupool check` complains about more.")
     qos: tuple[Name, ...] = Field((), description="QoS of all its users, for their jobs in this account.")
     limits: Limits = Field(default_factory=Limits)
     budget: Count | None = Field(

@@ -23,7 +23,7 @@ from gpupool.cluster.units import Duration, Size, Span
 
 # a shell, Lua and a terminal all take it for what it is
 Unit = Annotated[str, spelt(r"^[A-Za-z0-9]+([ _-][A-Za-z0-9]+)*$", "write plain words", max_length=30)]
-PrivateData = Annotated[str, spelt(r"^[a-z]+$", "a kind of data is a word of small letters, such as jobs")]
+PrivateData = Annotated[str, spelt(r"^[a-z]+$", "a kind of data is a word in lower case, such as jobs")]
 TimeOfDay = Annotated[
     str, spelt(r"^([01][0-9]|2[0-3]):[0-5][0-9]$", 'write hours and minutes in quotes: "02:30"', max_length=5)
 ]
@@ -31,7 +31,7 @@ SlurmVersion = Literal["22.05", "24.11", "26.05"]
 
 
 class Health(Entry):
-    """What each compute node checks of itself; with a problem it is drained, without one it is resumed."""
+    """Health check of each compute node: it is drained at a problem, and resumed when that is gone."""
 
     enabled: Flag = True
     interval: Duration = Field(300, description="Time between two checks.")
@@ -42,13 +42,13 @@ class Health(Entry):
 
 
 class Cgroup(Entry):
-    """What cgroup.conf has besides."""
+    """Further settings of cgroup.conf."""
 
     parameters: Parameters = Field(default_factory=dict, description="Further keys of cgroup.conf.")
 
 
 class Slurmdbd(Entry):
-    """What slurmdbd.conf has besides."""
+    """Further settings of slurmdbd.conf."""
 
     parameters: Parameters = Field(default_factory=dict, description="Further keys of slurmdbd.conf.")
 
@@ -61,7 +61,7 @@ class Backup(Entry):
         "export of another machine."
     )
     at: TimeOfDay = Field("02:30", description='Time of day in the cluster\'s time zone, in quotes: "02:30".')
-    keep: Several = Field(14, description="Number of copies that stay, of each.")
+    keep: Several = Field(14, description="Number of backups to keep, of each.")
 
 
 class Slurm(Fact):
@@ -83,7 +83,7 @@ class Slurm(Fact):
     )
     parameters: Parameters = Field(
         default_factory=dict,
-        description="Further keys of slurm.conf. Options of a list, as SchedulerParameters, come beside gpupool's.",
+        description="Further keys of slurm.conf. Options of a list, as SchedulerParameters, are added to gpupool's.",
     )
     cgroup: Cgroup = Field(default_factory=Cgroup)
     slurmdbd: Slurmdbd = Field(default_factory=Slurmdbd)
@@ -179,7 +179,7 @@ class Scheduler(Fact):
     private_data: tuple[PrivateData, ...] = ()
     fairshare: Literal["none", "accounts"] = "none"
     priority_weights: PriorityWeights = Field(default_factory=PriorityWeights)
-    billing_unit: Unit = Field("billing hours", description="What users call an hour of billing, of which budgets are.")
+    billing_unit: Unit = Field("billing hours", description="What users call an hour of billing, the unit of budgets.")
     refuse_submit_from: tuple[AbsolutePath, ...] = ()
     sacct_fields: dict[Name, SacctField] = Field(
         default_factory=dict,

@@ -125,11 +125,11 @@ def _limits(limits: Limits, max_wall: int | None = None) -> dict[str, Any]:
         "GrpJobs": limits.group.jobs,
         "GrpWall": _wall(limits.group.wall),
         "MaxWall": _wall(limits.per_job.wall if max_wall is None else max_wall),
-        **_said({"GrpSubmit": limits.group.submitted}),
+        **_without_empty({"GrpSubmit": limits.group.submitted}),
     }
 
 
-def _said(fields: dict[str, Any]) -> dict[str, Any]:
+def _without_empty(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value not in (None, {}, [])}
 
 
@@ -146,7 +146,7 @@ def _less_exact(cluster: Cluster, wanted: dict[str, Any]) -> dict[str, Any]:
         return wanted
     whole = not cluster.slurm.exact_accounting
     accounts = {
-        name: {**_said(given), **({} if whole else {"exact": False})} if name in open_ else given
+        name: {**_without_empty(given), **({} if whole else {"exact": False})} if name in open_ else given
         for name, given in wanted["accounts"].items()
     }
     users = {
@@ -154,13 +154,13 @@ def _less_exact(cluster: Cluster, wanted: dict[str, Any]) -> dict[str, Any]:
             **given,
             "accounts": {
                 # who had an end of access may submit again
-                it: {**(_said(values) if it in open_ else values), **_most(cluster.users[name], values)}
+                it: {**(_without_empty(values) if it in open_ else values), **_most(cluster.users[name], values)}
                 for it, values in given["accounts"].items()
             },
         }
         for name, given in wanted["users"].items()
     }
-    qos = {name: _said(given) if whole else given for name, given in wanted["qos"].items()}
+    qos = {name: _without_empty(given) if whole else given for name, given in wanted["qos"].items()}
     return {**wanted, **({"exact": False} if whole else {}), "qos": qos, "accounts": accounts, "users": users}
 
 
@@ -180,13 +180,13 @@ def _of_a_qos(limits: Limits) -> dict[str, Any]:
         "MaxSubmitPA": limits.per_account.submitted,
         "MinTRES": _tres(limits.per_job_least),
     }
-    return {"MaxTRESPU": _tres(limits.per_user), "MaxJobsPU": limits.per_user.jobs, **_said(others)}
+    return {"MaxTRESPU": _tres(limits.per_user), "MaxJobsPU": limits.per_user.jobs, **_without_empty(others)}
 
 
 def _each_users(limits: Limits) -> dict[str, Any]:
     # an account has no limit for each of its users: it is put on each user's association with it
     # GrpSubmit, not MaxSubmit: a QoS's limit for each user takes the place of that
-    others = _said({"GrpTRESMins": _tres(limits.per_user_minutes), "GrpSubmit": limits.per_user.submitted})
+    others = _without_empty({"GrpTRESMins": _tres(limits.per_user_minutes), "GrpSubmit": limits.per_user.submitted})
     return {"GrpTRES": _tres(limits.per_user), "GrpJobs": limits.per_user.jobs, **others}
 
 

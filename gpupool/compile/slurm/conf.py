@@ -184,7 +184,7 @@ def _partition_line(cluster: Cluster, entry: Partition, hostlist: str, factor: i
         parts.append("AllowQos=" + ",".join(entry.allow_qos))
     if qos := partition_qos(entry):
         parts.append(f"QOS={qos}")
-    if entry.billing.said:
+    if entry.billing.has_prices:
         prices = {_BILLING[key]: price for key, price in entry.billing.plain.items()}
         prices |= {f"GRES/gpu:{gpu}": price for gpu, price in entry.billing.gpus.items()}
         parts.append("TRESBillingWeights=" + ",".join(f"{key}={price}" for key, price in prices.items()))

@@ -74,7 +74,7 @@ def _try(stage: Stage) -> Verdict:
     if twin.run(_PING).out != before:
         return broken(tried, "slurmctld ended")
     other = stage.send(single(expected, expected.labs[-1], 1))
-    runs, scene = stage.until(lambda it: bool(it.running(other)), stage.patience())
+    runs, scene = stage.until(lambda scene: bool(scene.running(other)), stage.patience())
     if not runs:
         wrong.append(f"a job of {expected.labs[-1].name} waits: {scene.reasons(other)}")
     stage.cancel(other)

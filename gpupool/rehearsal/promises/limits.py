@@ -134,14 +134,14 @@ def _try(stage: Stage) -> Verdict:
     fills = [stage.send(it.fill) for it in limits]
     tried = f"{count(len(limits), 'limit')} reached, and one job more each: {some(it.text for it in limits)}"
     held, scene = stage.until(
-        lambda it: all(_holds(it, sent) for sent in fills), stage.patience(sum(map(_jobs, fills)))
+        lambda scene: all(_holds(scene, sent) for sent in fills), stage.patience(sum(map(_jobs, fills)))
     )
     if not held:
         late = [(it, sent) for it, sent in zip(limits, fills, strict=True) if not _holds(scene, sent)]
         stage.cancel(*fills)
         return broken(tried, some(f"{it.text}: {_short(scene, sent)}" for it, sent in late))
     above = [stage.send([it.above]) for it in limits]
-    _, scene = stage.until(lambda it: all(_stopped(it, sent) for sent in above), stage.patience())
+    _, scene = stage.until(lambda scene: all(_stopped(scene, sent) for sent in above), stage.patience())
     wrong = []
     for case, fill, more in zip(limits, fills, above, strict=True):
         if refused := [*fill.refused, *more.refused]:

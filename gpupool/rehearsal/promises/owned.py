@@ -87,18 +87,19 @@ def _try(stage: Stage) -> Verdict:
     expected = stage.expected
     stage.empty()
     crowd = stage.send(_crowd(expected))
-    stage.until(lambda it: _running(crowd, it), stage.patience(len(crowd.wishes)))
+    stage.until(lambda scene: _running(crowd, scene), stage.patience(len(crowd.wishes)))
     borrowed = len(stage.look().running(crowd))
     others = stage.send([wish for wishes in singles(expected).values() for wish in wishes])
     claims = {it.name: stage.send(_claims(expected, it)) for it in expected.estates}
     jobs = sum(wish.count for sent in claims.values() for wish in sent.wishes.values())
     stage.until(
-        lambda it: all(_running(sent, it) for sent in (*claims.values(), others)), stage.patience(jobs, evicts=True)
+        lambda scene: all(_running(sent, scene) for sent in (*claims.values(), others)),
+        stage.patience(jobs, evicts=True),
     )
     above = stage.send([wish for it in expected.estates for wish in _one_more(it)])
     strangers = stage.send([wish for it in expected.estates for wish in _strangers(expected, it)])
     stage.cancel(strangers)
-    stage.until(lambda it: bool(it.running(above)), stage.patience())
+    stage.until(lambda scene: bool(scene.running(above)), stage.patience())
     scene = stage.look()
     wrong = [f"{wish.lab}: a job was refused: {message}" for sent in claims.values() for wish, message in sent.refused]
     wrong += [

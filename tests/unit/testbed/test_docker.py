@@ -26,9 +26,9 @@ def daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], N
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
 
-    def says(words: str) -> None:
+    def says(message: str) -> None:
         for name in ("docker", "dockerd"):
-            (tmp_path / name).write_text(f"#!/bin/sh\necho '{words}' >&2\nexit 1\n")
+            (tmp_path / name).write_text(f"#!/bin/sh\necho '{message}' >&2\nexit 1\n")
             (tmp_path / name).chmod(0o755)
 
     return says
@@ -74,6 +74,13 @@ def test_a_daemon_elsewhere_is_not_started_here(daemon: Callable[[str], None], m
 )
 def test_the_reason_is_dockers_own_last_line(stderr: str, reason: str) -> None:
     assert docker.reason(CompletedProcess([], 125, "", stderr)) == reason
+
+
+@pytest.mark.parametrize("gone", ["network b not found", "No such container: b", "get b: no such volume"])
+def test_what_was_removed_since_it_was_listed_is_left_out(monkeypatch: pytest.MonkeyPatch, gone: str) -> None:
+    done = CompletedProcess([], 1, '[{"Name": "/a"}]', f"Error response from daemon: {gone}\n")
+    monkeypatch.setattr(docker, "attempt", lambda *_, **__: done)
+    assert docker.inspect("network", ["a", "b"]) == {"a": {"Name": "/a"}}
 
 
 def test_images_are_named_by_what_is_in_them() -> None:

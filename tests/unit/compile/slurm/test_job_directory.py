@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from inventories import SMALL, changed
+from opened import open_to_all
 
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_of
@@ -17,9 +18,9 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: files of 
 ANN, GROUP = 20001, 5001
 
 
-def inventory(folder: Path, words: str) -> Cluster:
+def inventory(folder: Path, keys: str) -> Cluster:
     return changed(
-        SMALL, folder, ("qos:", f"environment: {{job_directory: {{{words}}}}}\nslurm: {{health: {{}}}}\nqos:")
+        SMALL, folder, ("qos:", f"environment: {{job_directory: {{{keys}}}}}\nslurm: {{health: {{}}}}\nqos:")
     )
 
 
@@ -69,9 +70,7 @@ class Node:
 
 @pytest.fixture
 def node(tmp_path: Path) -> Node:
-    for parent in (tmp_path, *list(tmp_path.parents)[:2]):
-        parent.chmod(0o755)
-    return Node(tmp_path)
+    return Node(open_to_all(tmp_path))
 
 
 @needs_root

@@ -16,12 +16,12 @@ TIMES = {LONG: f"{LONG} default_time: 1h,", DEBUG: f"{DEBUG} default_time: 30m,"
 GPU = {"tres_per_node": "gres/gpu:1"}
 
 
-@pytest.fixture(scope="module", params=LUAS, ids=lambda it: it.__name__.rpartition(".")[2])
+@pytest.fixture(scope="module", params=LUAS, ids=lambda lua: lua.__name__.rpartition(".")[2])
 def places(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Plugin:
     return plugin(tmp_path_factory.mktemp("places"), luas=request.param, instead=PLACES)
 
 
-@pytest.fixture(scope="module", params=LUAS, ids=lambda it: it.__name__.rpartition(".")[2])
+@pytest.fixture(scope="module", params=LUAS, ids=lambda lua: lua.__name__.rpartition(".")[2])
 def times(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Plugin:
     return plugin(tmp_path_factory.mktemp("times"), luas=request.param, instead=TIMES, replaces=REPLACES)
 

@@ -30,7 +30,7 @@ NICE_OF_0 = 0x80000000
 A40 = {"tres_per_node": "gres/gpu:a40:1"}
 
 
-@pytest.fixture(scope="module", params=LUAS, ids=lambda it: it.__name__.rpartition(".")[2])
+@pytest.fixture(scope="module", params=LUAS, ids=lambda lua: lua.__name__.rpartition(".")[2])
 def everything(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Plugin:
     return plugin(tmp_path_factory.mktemp("pool"), ALL, request.param, replaces=REPLACES)
 

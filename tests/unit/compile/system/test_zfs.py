@@ -36,7 +36,7 @@ def test_a_pool_is_what_zpool_create_takes(stored: Cluster) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "disks", "words"),
+    ("kind", "disks", "layout"),
     [
         ("stripe", "a b", "a b"),
         ("raidz2", "a b c", "raidz2 a b c"),
@@ -46,8 +46,8 @@ def test_a_pool_is_what_zpool_create_takes(stored: Cluster) -> None:
         ("spare", "a b", "spare a b"),
     ],
 )
-def test_groups_of_disks_in_the_words_of_zpool(kind: str, disks: str, words: str) -> None:
-    assert create_arguments(Vdev(kind, tuple(disks.split()))) == words.split()
+def test_groups_of_disks_in_the_words_of_zpool(kind: str, disks: str, layout: str) -> None:
+    assert create_arguments(Vdev(kind, tuple(disks.split()))) == layout.split()
 
 
 def test_parents_come_first_and_hold_only_what_is_below_them(stored: Cluster) -> None:
@@ -213,7 +213,7 @@ def test_a_value_that_may_be_said_is_told_in_one_way(name: str, data: st.DataObj
 
 
 @pytest.mark.parametrize(
-    ("name", "said", "told"),
+    ("name", "value", "told"),
     [
         ("recordsize", "1M", "1048576"),
         ("refquota", "1.5G", "1610612736"),
@@ -226,5 +226,5 @@ def test_a_value_that_may_be_said_is_told_in_one_way(name: str, data: st.DataObj
         ("site:owner", "1M", "1M"),
     ],
 )
-def test_values_as_zfs_prints_them(name: str, said: str, told: str) -> None:
-    assert plain(name, said) == told
+def test_values_as_zfs_prints_them(name: str, value: str, told: str) -> None:
+    assert plain(name, value) == told
