@@ -204,6 +204,7 @@ def ensure_qos_are_known(site: Site) -> Iterator[Complaint]:
     named += [(("users", n, "qos", i), q) for n, user in enumerate(it.users) for i, q in enumerate(user.qos)]
     named += [(("users", n, "grants", i, "qos"), g.qos) for n, u in enumerate(it.users) for i, g in enumerate(u.grants)]
     named += [(("qos", name, "replaces", i), q) for name, qos in it.qos.items() for i, q in enumerate(qos.replaces)]
+    named += [(("qos", name, "preempts", i), q) for name, qos in it.qos.items() for i, q in enumerate(qos.preempts)]
     yield from (unknown(path, "QoS", name, it.qos) for path, name in named if name not in it.qos)
 
 

@@ -30,7 +30,7 @@ _RULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "folder": ("refused_folders", ("work_dir",)),
     "account": ("accounts", ("account",)),
     "spread": ("spread", ("bitflags",)),
-    "components": ("preemptable", ("partition",)),
+    "components": ("preemptable guests", ("partition", "qos")),
     "gpu_type": ("gpu_types", _TRES),
     "qos": ("replaced", ("qos", "account")),
     "time": ("timed", ()),
@@ -95,6 +95,7 @@ def _data(cluster: Cluster) -> dict[str, Any]:
         else {},
         "spread": bool(cluster.gpu_types),
         "preemptable": {name: True for name, it in cluster.partitions.items() if it.preemptable},
+        "guests": {name: True for name, it in cluster.qos.items() if it.preemptable},
         "replaced": replaced,
         "without_gpu": {name: it.without_gpu for name, it in cluster.partitions.items() if it.without_gpu},
         "default_times": {
