@@ -79,7 +79,7 @@ def inspect(kind: str, names: Sequence[str]) -> dict[str, dict[str, Any]]:
     if not names:
         return {}
     done = attempt([kind, "inspect", *names])
-    if done.returncode and "no such" not in done.stderr.lower():
+    if done.returncode and not any(gone in done.stderr.lower() for gone in ("no such", "not found")):
         raise TestbedError(f"docker {kind} inspect failed: {reason(done)}")
     known = {str(entry.get("Name", "")).removeprefix("/"): entry for entry in json.loads(done.stdout or "[]")}
     return {name: known[name] for name in names if name in known}

@@ -44,10 +44,3 @@ def twice(operation: Any, *args: Any, **kwargs: Any) -> None:
 def run_as(uid: int, gid: int, *words: str | Path) -> subprocess.CompletedProcess[str]:
     command = ["setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups", *map(str, words)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def open_to_all(folder: Path) -> Path:
-    """Return a folder of pytest's, which everybody can come to now."""
-    for it in (folder, *list(folder.parents)[:2]):
-        it.chmod(0o755)
-    return folder

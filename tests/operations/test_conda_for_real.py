@@ -5,8 +5,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from opened import open_to_all
 from pyinfra.api.exceptions import OperationError
-from real_shell import do, open_to_all, run_as, twice
+from real_shell import do, run_as, twice
 
 from gpupool.operations import conda
 from gpupool.operations.files import sha256_of

@@ -7,11 +7,12 @@ from pathlib import Path
 from shutil import which
 
 import pytest
+from opened import open_to_all
 
 from gpupool.facts.homes import LARGEST, Homes
 from gpupool.operations import homes
 from gpupool.wanted import Folder
-from tests.operations.real_shell import do, fact_here, open_to_all, twice
+from tests.operations.real_shell import do, fact_here, twice
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs root on Linux"),

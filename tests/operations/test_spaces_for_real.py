@@ -6,10 +6,11 @@ from pathlib import Path
 from shutil import which
 
 import pytest
+from opened import open_to_all
 
 from gpupool.operations import homes, spaces
 from gpupool.wanted import Folder, Space
-from tests.operations.real_shell import do, open_to_all, run_as, twice
+from tests.operations.real_shell import do, run_as, twice
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="needs root on Linux"),

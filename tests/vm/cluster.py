@@ -1,26 +1,27 @@
 """A fileserver and its client as virtual machines, and the ways a test switches them off and on."""
 
-import json
 import os
 import subprocess
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pace import until
 
+from gpupool.cli.testbed import wanted
 from gpupool.target import find_target
-from gpupool.testbed import docker, vm
+from gpupool.testbed import docker, lifecycle, vm
 from gpupool.testbed.look import ssh_command
+from gpupool.testbed.spec import Container
 from tests.testbed.cluster import Testbed, gpupool, hang_up
 
 INVENTORY = Path(__file__).parent / "inventory"
 NETWORK = os.environ.get("GPUPOOL_TESTBED_NETWORK", "10.168.0.0/16")
 SERVER = "fs1"
 MACHINES = f"{SERVER},node01"
-#: Packages whose daemons want a kernel of their own.
-KERNELS_OWN = ("nfs-kernel-server", "zfs-zed", "zfsutils-linux")
+#: What apply installs on the server, whose daemons want a kernel of their own; and what of theirs its disk has.
+KERNELS_OWN, BESIDE = ("nfs-kernel-server", "zfsutils-linux"), ("nfs-common",)
 
 #: Takes a file of the inventory, a text in it and what to put in its place; gives the cluster as seen from there.
 Changed = Callable[[str, str, str], "Stores"]
@@ -83,11 +84,17 @@ def up() -> Stores:
     Their disks hold the packages, but for what no container can run: apply installs that, as on a new machine. A
     whole installation on emulated processors costs five minutes more, and the testbeds' containers show it.
     """
-    done = gpupool("testbed", "up", str(INVENTORY), "--network", NETWORK, "--vm", MACHINES, "--json")
-    assert done.returncode == 0, done.stderr
+    spec, _ = wanted(INVENTORY, name=None, prefix=os.environ["GPUPOOL_TESTBED_PREFIX"], network=NETWORK, vm=MACHINES)
+    lifecycle.up(replace(spec, containers=tuple(map(_without_kernels_own, spec.containers))), inventory=INVENTORY)
     stores = Stores(INVENTORY, find_target(INVENTORY, "testbed"))
-    if SERVER in json.loads(done.stdout)["created"]:
-        stores.out(SERVER, f"apt-get purge --yes --quiet {' '.join(KERNELS_OWN)}")
     done = gpupool("apply", INVENTORY, "--on", "testbed", "--yes")
     assert done.returncode == 0, done.stdout + done.stderr
     return stores
+
+
+def _without_kernels_own(box: Container) -> Container:
+    if box.name != SERVER:
+        return box
+    left = {*box.packages} - {*KERNELS_OWN} | {*BESIDE}
+    assert len(left) < len(box.packages), "the inventory still wants them"
+    return replace(box, packages=tuple(sorted(left)))

@@ -6,5 +6,10 @@ until left=$(sinfo -a -h -N -o '%N %T' | grep -v ' idle$' | sort -u); [ -z "$lef
   n=$((n+1)); [ $n -lt 1000 ] || {
     said=$(tail -qn 1 "/var/log/slurm/slurmd-${left%% *}.out" "/var/log/slurm/slurmd-${left%% *}.log" 2>/dev/null)
     echo "not idle: $(echo "$left" | tr '\n' ' ' | head -c 300)$(echo "$said" | tr '\n' ' ' | head -c 300)" >&2; exit 1; }
+  # where the machine is far too busy, a slurmd may have ended after it said that it had started
+  [ $((n % 100)) -ne 0 ] || echo "$left" | while read -r node _; do
+    kill -0 "$(cat "/run/slurmd-$node.pid")" 2>/dev/null ||
+      slurmd -b -N "$node" </dev/null >"/var/log/slurm/slurmd-$node.out" 2>&1
+  done
   sleep 0.2
 done

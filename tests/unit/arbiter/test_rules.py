@@ -47,7 +47,7 @@ def test_a_younger_job_stays_where_an_older_one_is_enough_alone() -> None:
         {"states": frozenset({"PENDING", "REQUEUED"})},
         {"features": "[rack1*2&rack2]"},
     ],
-    ids=str,
+    ids=",".join,
 )
 def test_nobody_leaves_for_a_job_that_waits_for_something_else(why: dict[str, object]) -> None:
     queue = [*FULL, waits("9", **why)]

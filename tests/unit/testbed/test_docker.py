@@ -76,6 +76,13 @@ def test_the_reason_is_dockers_own_last_line(stderr: str, reason: str) -> None:
     assert docker.reason(CompletedProcess([], 125, "", stderr)) == reason
 
 
+@pytest.mark.parametrize("gone", ["network b not found", "No such container: b", "get b: no such volume"])
+def test_what_was_removed_since_it_was_listed_is_left_out(monkeypatch: pytest.MonkeyPatch, gone: str) -> None:
+    done = CompletedProcess([], 1, '[{"Name": "/a"}]', f"Error response from daemon: {gone}\n")
+    monkeypatch.setattr(docker, "attempt", lambda *_, **__: done)
+    assert docker.inspect("network", ["a", "b"]) == {"a": {"Name": "/a"}}
+
+
 def test_images_are_named_by_what_is_in_them() -> None:
     tag = image.layer_tag("trixie", ["slurmd", "munge"])
     assert tag == image.layer_tag("trixie", frozenset(("munge", "slurmd")))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from inventories import SMALL, changed
+from opened import open_to_all
 
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_of
@@ -69,9 +70,7 @@ class Node:
 
 @pytest.fixture
 def node(tmp_path: Path) -> Node:
-    for parent in (tmp_path, *list(tmp_path.parents)[:2]):
-        parent.chmod(0o755)
-    return Node(tmp_path)
+    return Node(open_to_all(tmp_path))
 
 
 @needs_root

@@ -1,0 +1,14 @@
+"""Folders of pytest's that other users come to."""
+
+import tempfile
+from pathlib import Path
+
+
+def open_to_all(folder: Path) -> Path:
+    """Return a folder below the one for temporary files, with the way to it open to every user."""
+    top = Path(tempfile.gettempdir()).resolve()
+    for each in (folder, *folder.resolve().parents):
+        if each.resolve() == top:
+            break
+        each.chmod(0o755)
+    return folder
