@@ -41,7 +41,7 @@ def by_qos(apart: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tw
 
 
 def _ask(twin: Twin, *options: str) -> str:
-    [number] = twin.submit([Ask("ann", ("--mem=10M", "--time=60", *options))])
+    [number] = twin.submit([Ask("ann", ("--nodes=1", "--mem=10M", "--time=60", *options))])
     assert isinstance(number, str), number
     return number
 
