@@ -206,6 +206,10 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
         assigned=entry.users == "assigned",
         parameters=entry.parameters,
         without_gpu=entry.without_gpu.replace("{account}", account) if entry.without_gpu else None,
+        default_cpus_per_gpu=entry.default_cpus_per_gpu,
+        default_qos=entry.default_qos,
+        priority=entry.priority,
+        exclusive=entry.exclusive,
     )
 
 

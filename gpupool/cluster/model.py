@@ -147,7 +147,8 @@ class Partition:
     """A partition with its nodes by name. Times are in seconds. `assigned`: for users who list it.
 
     `default_time` is None where jobs without --time get all of `max_time`; `without_gpu` is `refuse`, or where jobs
-    without GPUs go.
+    without GPUs go; `default_cpus_per_gpu` and `default_qos` are None where
+    the cluster's own are those of its jobs.
     """
 
     name: str
@@ -169,6 +170,10 @@ class Partition:
     assigned: bool
     parameters: Mapping[str, str] = field(default_factory=dict)
     without_gpu: str | None = None
+    default_cpus_per_gpu: int | None = None
+    default_qos: str | None = None
+    priority: int = 0
+    exclusive: Literal["job", "user"] | None = None
 
 
 @dataclass(frozen=True)

@@ -164,8 +164,8 @@ class _Left:
     room: Room
     used: Counter[str] = field(default_factory=Counter)
 
-    def take(self, piece: Piece) -> bool:
-        wants = {"gpu": piece.gpus, "cpu": piece.cpus or 1, "jobs": 1}
+    def take(self, piece: Piece, cpus: int) -> bool:
+        wants = {"gpu": piece.gpus, "cpu": piece.cpus or cpus, "jobs": 1}
         for key, amount in wants.items():
             limit = getattr(self.room, key)
             if limit is not None and self.used[key] + amount > limit:
@@ -183,10 +183,11 @@ def hand_out(expected: Expected, lab: Lab, pieces: Iterable[Piece], before: Iter
     left = {user: _Left(expected.room(user, partition, lab.name)) for user in lab.members}
     lifted = [it for it in expected.lab_loans(lab.name) if it.lift_per_user]
     for piece in before:
-        any(left[user].take(piece) for user in lab.members)
+        any(left[user].take(piece, expected.unasked_cpus(lab.partition, piece.gpus)) for user in lab.members)
     counts: Counter[tuple[User, str, bool, Piece]] = Counter()
     for piece in pieces:
-        user = next((it for it in lab.members if left[it].take(piece)), None)
+        cpus = expected.unasked_cpus(lab.partition, piece.gpus)
+        user = next((it for it in lab.members if left[it].take(piece, cpus)), None)
         if user:
             counts[user, lab.partition, True, piece] += 1
         elif lifted:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gpupool.errors import GpupoolError
 from suite import changed, leftovers, report
+from suite.idle import busy
 from suite.layers import LAYERS, Layer
 from suite.run import Run, layer_work, preparations, say
 
@@ -72,12 +73,12 @@ def _run(layers: Sequence[Layer]) -> int:
         )
         for layer in layers
     }
-    run, before = Run(layers, works, preparations(layers, logs)), _busy()
+    run, before = Run(layers, works, preparations(layers, logs)), busy()
     try:
         run.until_done()
     except KeyboardInterrupt:
         return 130
-    took = report.times(works, times, run.seconds, (_busy() - before) / max(run.seconds, 0.01))
+    took = report.times(works, times, run.seconds, (busy() - before) / max(run.seconds, 0.01))
     (BUILD / "test-times.json").write_text(json.dumps(took, indent=1) + "\n")
     say("\n" + report.table(took))
     if failed := [name for name, work in works.items() if work.code]:
@@ -86,12 +87,6 @@ def _run(layers: Sequence[Layer]) -> int:
     shutil.rmtree(temporary, ignore_errors=True)
     say(f"all is well: {' '.join(works)} in {run.seconds:.0f} s")
     return 0
-
-
-def _busy() -> float:
-    """Return how many seconds this machine's cores have worked since it started."""
-    user, nice, system, *_ = map(int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:])
-    return (user + nice + system) / os.sysconf("SC_CLK_TCK")
 
 
 if __name__ == "__main__":

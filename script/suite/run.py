@@ -9,10 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from suite.idle import Idle
 from suite.layers import BEGIN, Layer
 from suite.prepare import PREPARATIONS
 
 SPARE = 0.6  # cores more than there are: no layer keeps busy all the time what it keeps busy on average
+ENOUGH = 0.8  # cores that are idle: reason to begin one more layer, whatever it will keep busy
 PREPARE_CORES = 0.7
 PREPARE_AT_ONCE = 2
 LOOK = 0.1  # seconds between two looks at what runs
@@ -113,12 +115,19 @@ def preparations(layers: Sequence[Layer], logs: Path) -> dict[str, Work]:
 class Run:
     """A run of layers. A preparation that fails leaves its complaint to the layers that need it, which try again."""
 
-    def __init__(self, layers: Sequence[Layer], works: Mapping[str, Work], prepare: Mapping[str, Work]) -> None:
+    def __init__(
+        self,
+        layers: Sequence[Layer],
+        works: Mapping[str, Work],
+        prepare: Mapping[str, Work],
+        idle: Idle | None = None,
+    ) -> None:
         self.layers = {layer.name: layer for layer in layers}
         self.works = works
         self.prepare = prepare
         self.start = time.monotonic()
         self.cores = float(os.cpu_count() or 1)
+        self._idle = idle or Idle(self.cores)
         self._told: list[str] = []
 
     @property
@@ -144,19 +153,24 @@ class Run:
             raise
 
     def _begin(self) -> None:
-        """Begin what there is room for; what takes long keeps its cores free while it waits for what it needs."""
+        """Begin what there is room for; what takes long keeps its cores free while it waits for what it needs.
+
+        There is room, too, where cores were idle: most layers wait for Slurm at times, and some of them for minutes.
+        """
         self._begin_preparations()
-        kept = 0.0
+        kept, idle = 0.0, self._idle.cores()
         for name in sorted(self.works, key=BEGIN.index):
             work = self.works[name]
             if work.began is not None:
                 continue
             if not self._is_ready(self.layers[name]):
                 kept += work.cores
-            elif self._room(work.cores, kept):
+            elif self._room(work.cores, kept) or idle >= kept + min(work.cores, ENOUGH):
                 if work.log:
                     say(f"== {name} begins after {self.seconds:.0f} s")
                 work.begin(self.seconds)
+                self._idle.forget()
+                idle = 0
 
     def _begin_preparations(self) -> None:
         for number, work in enumerate(self.prepare.values()):

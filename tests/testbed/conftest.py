@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
+import longest
 import pytest
 
 from gpupool.testbed import state
@@ -19,6 +20,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if WORKER != "0":
         os.environ["GPUPOOL_TESTBED_PREFIX"] += f"-{WORKER}"
     config.pluginmanager.import_plugin("tests.testbed.skynet")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Have what takes longest begin first, however few tests it has."""
+    longest.first(items, ("attacks", "guard", "jobs", "power", "singularity", "apply", "storage_of_others", "access"))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ INVENTORY = Path(__file__).parent / "inventory"
 NETWORK = os.environ.get("GPUPOOL_TESTBED_NETWORK", "10.168.0.0/16")
 SERVER = "fs1"
 MACHINES = f"{SERVER},node01"
-#: What apply installs on the server: packages whose daemons want a kernel of their own. Their disk has what else they need.
+#: What apply installs on the server, whose daemons want a kernel of their own; and what of theirs its disk has.
 KERNELS_OWN, BESIDE = ("nfs-kernel-server", "zfsutils-linux"), ("nfs-common",)
 
 #: Takes a file of the inventory, a text in it and what to put in its place; gives the cluster as seen from there.

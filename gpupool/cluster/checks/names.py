@@ -203,6 +203,11 @@ def ensure_qos_are_known(site: Site) -> Iterator[Complaint]:
     inventory = site.inventory
     named: list[tuple[Path, str]] = []
     named += [((*path, "qos", i), q) for path, partition in site.partitions() for i, q in enumerate(partition.qos)]
+    named += [
+        ((*path, "default_qos"), partition.default_qos)
+        for path, partition in site.partitions()
+        if partition.default_qos
+    ]
     named += [(("users", n, "qos", i), q) for n, user in enumerate(inventory.users) for i, q in enumerate(user.qos)]
     named += [
         (("users", n, "grants", i, "qos"), g.qos) for n, u in enumerate(inventory.users) for i, g in enumerate(u.grants)

@@ -131,6 +131,8 @@ def ensure_quotas_are_kept(site: Site) -> Iterator[Complaint]:
     if storage.home.quota and not _keeps_quotas(site, home):
         message = "nothing enforces the quota of homes"
         yield Complaint(("storage", "home", "quota"), message, hint, "warning")
+    elif storage.home.files and not _keeps_quotas(site, home):
+        yield Complaint(("storage", "home", "files"), "nothing enforces the number of files in homes", hint, "warning")
     for index, space in enumerate(storage.user_spaces):
         top = fixed(space.path)
         export = next((it for key, it in storage.exports.items() if within(top, at(site, key))), None)

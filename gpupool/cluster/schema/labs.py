@@ -190,6 +190,9 @@ class Partition(Fact):
     tier: Count = Field(
         1, description="Slurm's PriorityTier: jobs of a higher tier start first, and may preempt those of a lower one."
     )
+    priority: Annotated[int, Field(strict=True, ge=0, le=65535)] = Field(
+        0, description="Among the partitions of one tier: jobs of one with a higher number start first."
+    )
     preemptable: Flag = False
     grace: Duration | None = Field(None, description="Time between the signal and the end of a preempted job.")
     allow_accounts: tuple[Word, ...] = Field((), description="Accounts that may submit; empty: all.")
@@ -197,7 +200,17 @@ class Partition(Fact):
     allow_groups: tuple[Name, ...] = Field((), description="Unix groups whose members may submit; empty: all.")
     allow_lab_accounts: Flag = Field(False, description="Every lab's account, in addition to allow_accounts.")
     qos: tuple[Name, ...] = Field((), description="QoS that may be used; empty: all.")
+    default_qos: Name | None = Field(
+        None,
+        description="QoS of jobs without --qos, in accounts that no QoS is the default for; default: the cluster's.",
+    )
     limits: Limits = Field(default_factory=Limits)
+    default_cpus_per_gpu: Several | None = Field(
+        None, description="CPUs of each GPU of jobs that request none; default: scheduler.default_cpus_per_gpu."
+    )
+    exclusive: Literal["job", "user"] | None = Field(
+        None, description="Each node is one job's at a time, with all its CPUs, GPUs and memory, or one user's jobs'."
+    )
     without_gpu: Word | None = Field(
         None, description="Jobs that request no GPU: `refuse`, or the partition that they go to instead."
     )

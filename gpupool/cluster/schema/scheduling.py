@@ -111,6 +111,21 @@ class LabShare(Entry):
     mem: Size | None = None
 
 
+PriorityWeight = Annotated[int, Field(strict=True, ge=0, le=10_000_000)]
+
+
+class PriorityWeights(Entry):
+    """How much each thing counts in which waiting job goes first within a tier: Slurm's PriorityWeight."""
+
+    qos: PriorityWeight = Field(10_000, description="The priority of the job's QoS, by the highest of all.")
+    partition: PriorityWeight = Field(10_000, description="The priority of its partition, by the highest of all.")
+    age: PriorityWeight = Field(1_000, description="How long it waits, up to a week (PriorityMaxAge).")
+    fairshare: PriorityWeight = Field(
+        100_000, description="How little its account has used, with scheduler.fairshare: accounts."
+    )
+    job_size: PriorityWeight = Field(0, description="How large it is, or how small (PriorityFavorSmall).")
+
+
 class RpcLimit(Entry):
     """Rate limit of requests per user: bucket size, and tokens added per second."""
 
@@ -125,6 +140,13 @@ class Scheduler(Fact):
     default_memory: DefaultMemory = Field(default_factory=DefaultMemory)
     max_memory: MaxMemory = Field(default_factory=MaxMemory)
     lab_share: LabShare = Field(default_factory=LabShare)
+    default_cpus_per_gpu: Several | None = Field(
+        None, description="CPUs of each GPU of jobs that request none; default: one CPU for each task."
+    )
+    max_cpus_per_gpu: dict[Name, Several] = Field(
+        default_factory=dict,
+        description="Jobs with more CPUs for each GPU are refused. By GPU type; `default` for all others.",
+    )
     untyped_gpus: Literal["allow", "refuse"] = Field(
         "allow", description="refuse: jobs must name the type of their GPUs, so that limits on a type are effective."
     )
@@ -156,6 +178,7 @@ class Scheduler(Fact):
     )
     private_data: tuple[PrivateData, ...] = ()
     fairshare: Literal["none", "accounts"] = "none"
+    priority_weights: PriorityWeights = Field(default_factory=PriorityWeights)
     billing_unit: Unit = Field("billing hours", description="What users call an hour of billing, the unit of budgets.")
     refuse_submit_from: tuple[AbsolutePath, ...] = ()
     sacct_fields: dict[Name, SacctField] = Field(

@@ -14,6 +14,7 @@ from gpupool.cluster.schema.base import (
     Name,
     Nodes,
     PathOfUser,
+    Several,
     VariableName,
     Word,
     spelt,
@@ -66,6 +67,7 @@ class UserQuota(Entry):
     hard: Size
     soft: Size | None = Field(None, description="A user may exceed it for `grace`; not on ZFS.")
     grace: Duration | None = None
+    files: Several | None = Field(None, description="Most files and directories.")
 
 
 class Export(Fact):
@@ -146,6 +148,7 @@ class Home(Fact):
         None,
         description="Quota of each user: gpupool sets it where the export of homes is ZFS on a declared pool.",
     )
+    files: Several | None = Field(None, description="Most files and directories of each user, kept as the quota is.")
     mode: Mode = "0700"
 
 

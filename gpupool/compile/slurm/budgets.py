@@ -50,6 +50,7 @@ def prices(cluster: Cluster) -> dict[str, dict[str, Any]]:
             "gpu": max(cluster.nodes[name].gpu_count for name in partition.nodes),
             "mem": max(cluster.nodes[name].job_memory for name in partition.nodes),
             **_by_type(cluster, partition),
+            **({"exclusive": True} if partition.exclusive == "job" else {}),
         }
         for partition in (cluster.partitions.values() if has_budgets(cluster) else ())
         if partition.nodes

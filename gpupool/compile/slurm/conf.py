@@ -139,14 +139,15 @@ def _node_line(node: Node, unit: Unit) -> str:
 
 
 def _partition_lines(cluster: Cluster) -> Iterator[str]:
+    factors = priority.partition_factors(cluster)
     hostlists: dict[tuple[str, ...], str] = {}  # most partitions have the same nodes
     for partition in cluster.partitions.values():
         if partition.nodes not in hostlists:
             hostlists[partition.nodes] = folded(cluster.nodes[name].slurm_name for name in partition.nodes)
-        yield _partition_line(cluster, partition, hostlists[partition.nodes])
+        yield _partition_line(cluster, partition, hostlists[partition.nodes], factors.get(partition.name))
 
 
-def _partition_line(cluster: Cluster, entry: Partition, hostlist: str) -> str:
+def _partition_line(cluster: Cluster, entry: Partition, hostlist: str, factor: int | None) -> str:
     parts = [f"PartitionName={entry.name}", f"Nodes={hostlist}"]
     parts.append(f"Default={'YES' if entry.default else 'NO'}")
     parts.append(f"MaxTime={minutes(entry.max_time) if entry.max_time else 'UNLIMITED'}")
@@ -155,8 +156,14 @@ def _partition_line(cluster: Cluster, entry: Partition, hostlist: str) -> str:
     if entry.max_nodes:
         parts.append(f"MaxNodes={entry.max_nodes}")
     parts.append(f"PriorityTier={entry.tier}")
+    if factor is not None:
+        parts.append(f"PriorityJobFactor={factor}")
     if any(partition.preemptable for partition in cluster.partitions.values()):
         parts.append(f"PreemptMode={cluster.preemption.action.upper() if entry.preemptable else 'OFF'}")
+    if entry.exclusive:
+        parts.append("OverSubscribe=EXCLUSIVE" if entry.exclusive == "job" else "ExclusiveUser=YES")
+    if entry.default_cpus_per_gpu:
+        parts.append(f"DefCpuPerGPU={entry.default_cpus_per_gpu}")
     if entry.preemptable:
         parts.append(f"GraceTime={entry.grace}")
     if entry.allow_accounts:

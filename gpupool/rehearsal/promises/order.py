@@ -11,28 +11,24 @@ from gpupool.rehearsal.stage import Stage
 _SHORT = "#!/bin/sh\nexec sleep 1\n"
 
 
-def _ranks(expected: Expected, lab: Lab) -> Iterator[tuple[tuple[int, int], str, str | None]]:
+def _ranks(expected: Expected, lab: Lab) -> Iterator[tuple[tuple[int, float], str, str | None]]:
     """Return pairs of partition and QoS, each with its rank: the tiers with the default QoS, the QoS in one of them."""
     user = lab.members[0]
     open_to = [it for it in expected.owners if expected.may(user, it, lab.name)]
-    default = expected.default_qos(user, lab.name)
-
-    def priority(name: str | None) -> int:
-        return expected.cluster.qos[name].priority if name and name in expected.cluster.qos else 0
-
     for partition in open_to:
-        yield (partition.tier, priority(default)), partition.name, None
+        default = expected.default_qos(partition, lab.name)
+        yield (partition.tier, expected.priority(partition, default)), partition.name, None
     home = expected.cluster.partitions[lab.partition]
     mine = (*user.qos, *user.account_qos[lab.name])
     replaced = {it for name in mine for it in expected.cluster.qos[name].replaces}
     for name in expected.qos_for(user, home, lab.name):
         if name not in replaced:
-            yield (home.tier, priority(name)), home.name, name
+            yield (home.tier, expected.priority(home, name)), home.name, name
 
 
 def _queue(expected: Expected, lab: Lab, node: Node) -> list[tuple[str, str | None]]:
     """Return one pair of each rank, highest first, of those whose limits leave room for all GPUs of the node."""
-    by_rank: dict[tuple[int, int], tuple[str, str | None]] = {}
+    by_rank: dict[tuple[int, float], tuple[str, str | None]] = {}
     user = lab.members[0]
     for rank, name, qos in _ranks(expected, lab):
         partition: Partition = expected.cluster.partitions[name]

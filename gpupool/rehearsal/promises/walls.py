@@ -37,7 +37,7 @@ def _cases(expected: Expected) -> Iterator[_Case]:
     seen: list[object] = []
     for partition in (*expected.owners, *expected.givers):
         times = (partition.max_time, partition.default_time)
-        alike = (times, partition.limits, partition.allow_qos, partition.preemptable)
+        alike = (times, partition.limits, partition.allow_qos, partition.default_qos, partition.preemptable)
         others = () if alike in seen else tuple(expected.cluster.qos)
         seen.append(alike)
         for qos in (None, *others):
@@ -48,7 +48,7 @@ def _cases(expected: Expected) -> Iterator[_Case]:
             if who is None:
                 continue
             user, account = who
-            asked = qos or expected.default_qos(user, account)
+            asked = qos or expected.default_qos(partition, account)
             wall, unasked = expected.wall(partition, asked, account), expected.unasked(partition, asked, account)
             if wall and unasked:
                 more = ("--mem=10M", *((f"--qos={qos}",) if qos else ()))

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 from pace import until
 from suite import leftovers, report
+from suite.idle import Idle
 from suite.layers import Layer
 from suite.run import Run, Work, layer_work
 
@@ -22,13 +23,13 @@ def shell(text: str) -> tuple[tuple[str, ...], ...]:
     return (("sh", "-c", text),)
 
 
-def run_of(place: Path, *layers: Layer, prepare: dict[str, str] | None = None) -> Run:
+def run_of(place: Path, *layers: Layer, prepare: dict[str, str] | None = None, idle: Idle | None = None) -> Run:
     works = {it.name: layer_work(it, place / it.name, place / f"{it.name}.json") for it in layers}
     made = {
         name: Work(name, shell(text), 1, place / f"prepare-{name}", os.environ)
         for name, text in (prepare or {}).items()
     }
-    return Run(layers, works, made)
+    return Run(layers, works, made, idle)
 
 
 def test_output_is_told_in_order_whoever_ends_first(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -55,6 +56,17 @@ def test_no_more_begins_than_there_are_cores_for(tmp_path: Path) -> None:
     run = run_of(tmp_path, *layers)
     run.until_done()
     assert [work.code for work in run.works.values()] == [0, 0, 0]
+
+
+def test_one_more_begins_where_cores_are_idle_though_the_table_has_no_room(tmp_path: Path) -> None:
+    waits = Layer("testbed", shell(f"until [ -e {tmp_path}/second ]; do sleep 0.05; done"), 100)
+    second = Layer("guides", shell(f"touch {tmp_path}/second"), 100)
+    looks = iter([0.0, 0.0])
+    idle = Idle(2)
+    idle.cores = lambda: next(looks, 1.5)  # type: ignore[method-assign]
+    run = run_of(tmp_path, waits, second, idle=idle)
+    run.until_done()
+    assert [work.code for work in run.works.values()] == [0, 0]
 
 
 def test_a_layer_waits_for_what_it_needs_and_begins_also_where_that_failed(tmp_path: Path) -> None:

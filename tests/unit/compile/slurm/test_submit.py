@@ -50,9 +50,11 @@ def test_nothing_asked_is_no_plugin(tmp_path: Path) -> None:
         ("refuse_submit_from: [/prj]", {}, "folder"),
         ("untyped_gpus: refuse", {}, "gpu_type"),
         ("", {"replaces": REPLACES}, "qos account"),
-        (MEMORY, {}, "default_memory alone rank"),
+        (MEMORY, {}, "default_memory rank"),
         ("max_memory: {per_gpu: 45G}", {}, "memory"),
         ("warn_cpus_per_gpu: {default: 7}", {}, "cpus"),
+        ("max_cpus_per_gpu: {default: 7}", {}, "most_cpus"),
+        ("", {"instead": {"name: long, nodes": "name: long, default_qos: long, nodes"}}, "default_qos"),
     ],
 )
 @pytest.mark.parametrize("luas", LUAS)
@@ -61,9 +63,9 @@ def test_each_piece_stands_alone(
 ) -> None:
     cluster = pool(tmp_path, scheduler, **more)
     text = job_submit_lua(cluster) or ""
-    # two stand wherever there are GPUs and partitions that give way, one in every plugin
+    # three stand wherever there are GPUs of labs and partitions that give way, one in every plugin
     there = re.findall(r"function rules\.(\w+)", text)
-    assert sorted(there) == sorted([*rules.split(), "spread", "components", "mail"])
+    assert sorted(there) == sorted([*rules.split(), "spread", "components", "alone", "mail"])
     alone = Plugin(text, luas, PARTITIONS)
     assert alone.loaded == 0
     for fields in ({}, {"tres_per_node": "gres/gpu:1", "qos": "short"}):

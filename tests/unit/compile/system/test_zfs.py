@@ -107,6 +107,15 @@ def test_accounts_share_a_quota_by_their_tier(stored: Cluster) -> None:
     assert found["fast/homes"].user_quotas == {"20001": 30 * GIB, "20002": 30 * GIB}
 
 
+def test_each_user_has_a_number_of_files(tmp_path: Path) -> None:
+    old, home = "scratch: {server: fs2, path: /zfs/fast, fs: zfs", "quota: 30G"
+    changes = ((old, f"{old}, user_quota: {{hard: 2T, files: 5000}}"), (home, f"{home}, files: 700"))
+    found = datasets(changed(STORED, tmp_path, *changes), "fs2")
+    assert found["fast"].user_files == {"20001": 5000, "20002": 5000}
+    assert found["fast/homes"].user_files == {"20001": 700, "20002": 700}
+    assert found["fast/homes"].user_quotas == {"20001": 30 * GIB, "20002": 30 * GIB}
+
+
 def test_each_user_has_a_quota_outside_homes_too(tmp_path: Path) -> None:
     old = "scratch: {server: fs2, path: /zfs/fast, fs: zfs"
     cluster = changed(STORED, tmp_path, (old, f"{old}, user_quota: {{hard: 2T}}"))
