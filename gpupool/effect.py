@@ -33,8 +33,8 @@ NOTHING = Effect("nothing")
 
 def together(effects: Iterable[Effect]) -> Effect:
     """Return several effects as one, without those that are nothing beside another."""
-    found = [effect for effect in dict.fromkeys(effects) if effect != NOTHING]
-    if not found:
+    distinct = [effect for effect in dict.fromkeys(effects) if effect != NOTHING]
+    if not distinct:
         return NOTHING
-    words = dict.fromkeys(word for effect in found for word in effect.what.split(", "))
-    return Effect(", ".join(words), tuple(dict.fromkeys(job for effect in found for job in effect.jobs)))
+    words = dict.fromkeys(word for effect in distinct for word in effect.what.split(", "))
+    return Effect(", ".join(words), tuple(dict.fromkeys(job for effect in distinct for job in effect.jobs)))

@@ -115,14 +115,15 @@ class Dataset:
     """A ZFS dataset that is mounted at `mountpoint` (None: wherever that of its parent makes it be).
 
     Sizes in `properties` are bytes, or as 1M; what is not named is inherited, or left as somebody set it by hand.
-    Quotas are bytes by uid and by gid; `snapshots` says how many of each kind (hourly, daily, weekly, monthly) are
-    kept.
+    Quotas are bytes by uid and by gid, `user_files` most files by uid; `snapshots` says how many of each kind (hourly,
+    daily, weekly, monthly) are kept.
     """
 
     name: str
     mountpoint: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
     user_quotas: Mapping[str, int] = field(default_factory=dict)
+    user_files: Mapping[str, int] = field(default_factory=dict)
     group_quotas: Mapping[str, int] = field(default_factory=dict)
     snapshots: Mapping[str, int] = field(default_factory=dict)
 

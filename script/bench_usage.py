@@ -42,7 +42,7 @@ def usage(out: Console) -> None:
         same(top)
     finally:
         shutil.rmtree(folder)
-    medians = {name: sorted(found, key=lambda it: it.wall)[1] for name, found in costs.items()}
+    medians = {name: sorted(found, key=lambda cost: cost.wall)[1] for name, found in costs.items()}
     table = Table("", "wall s", "CPU s", "memory MiB", box=None, pad_edge=False, header_style="bold")
     for name, median in medians.items():
         table.add_row(name, f"{median.wall:.2f}", f"{median.cpu:.2f}", f"{median.memory:.0f}")

@@ -113,7 +113,7 @@ def _swapped(text: str, _: str, pick: random.Random) -> str:
     spots = list(_SCALAR.finditer(text))
     if len(spots) < 2:
         return text
-    one, two = sorted(pick.sample(spots, 2), key=lambda it: it.start())
+    one, two = sorted(pick.sample(spots, 2), key=lambda spot: spot.start())
     return text[: one.start()] + two[0] + text[one.end() : two.start()] + one[0] + text[two.end() :]
 
 

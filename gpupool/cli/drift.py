@@ -24,7 +24,7 @@ Metrics = Annotated[
 def command(
     inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as_json: Json = False, metrics: Metrics = None
 ) -> None:
-    """Show what differs on the live nodes, and revert nothing. Exit code 3: drift, 1: a node cannot be read."""
+    """Show how live nodes differ from the inventory; change nothing. Exit code 3: a difference, 1: no answer."""
     target = announced_target(inventory, on)
     plan = run(target, execute=False, limit=limit)
     if plan.interrupted:

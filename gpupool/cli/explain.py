@@ -27,12 +27,12 @@ def command(
     loaded = examine(inventory, change)
     if loaded.cluster is None:
         raise BadInventoryError(loaded.errors)
-    found = explain(loaded, name)
-    if not found:
+    known = explain(loaded, name)
+    if not known:
         raise UsageError(f"there is no node, partition or account {name!r}{_hint(name, names(loaded))}")
-    chosen = [(each, [value for value in each.values if key is None or _is(value, key)]) for each in found]
+    chosen = [(each, [value for value in each.values if key is None or _is(value, key)]) for each in known]
     if key is not None and not any(values for _, values in chosen):
-        keys = [value.key for each in found for value in each.values]
+        keys = [value.key for each in known for value in each.values]
         raise UsageError(f"{name} has no key {key!r} that says anything{_hint(key, keys)}")
     if as_json:
         print_json([_as_dict(explained, values) for explained, values in chosen])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Since = Annotated[
     str | None,
-    typer.Option("--since", help="Only runs that began later: a day, a moment in UTC, or how long ago, such as 12h."),
+    typer.Option("--since", help="Only runs that began since: a date, a time in UTC, or an age such as 12h."),
 ]
 Long = Annotated[bool, typer.Option("--long", help="List each change.")]
 _SHORT = 10  # characters of a commit
@@ -29,14 +29,14 @@ _SHORT = 10  # characters of a commit
 
 @dataclass(frozen=True)
 class Run:
-    """One run with what each node says of it."""
+    """Show one run, as each node recorded it."""
 
     nodes: Mapping[str, "Applied"]
 
     @property
     def first(self) -> "Applied":
         """Return what the node says that was changed first."""
-        return min(self.nodes.values(), key=lambda it: it.begun)
+        return min(self.nodes.values(), key=lambda record: record.begun)
 
     @property
     def outcome(self) -> str:
@@ -91,7 +91,9 @@ def moment(text: str) -> str:
         try:
             then = datetime.fromisoformat(text)
         except ValueError:
-            raise UsageError(f"--since {text!r}: must be a day (2030-01-31), a moment or a duration (12h)") from None
+            raise UsageError(
+                f"--since {text!r}: must be a date (2030-01-31), a time (2030-01-31T08:12) or a duration (12h)"
+            ) from None
     then = then.replace(tzinfo=UTC) if then.tzinfo is None else then.astimezone(UTC)
     return then.strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -152,13 +154,13 @@ def _row(run: Run) -> tuple[str, ...]:
 def _changes(run: Run) -> Iterator[str]:
     """Return each change once, with the nodes that had it; what was not named; and what failed."""
     nodes: dict[str, list[str]] = {}
-    for name, it in run.nodes.items():
-        for change in it.changes:
+    for name, record in run.nodes.items():
+        for change in record.changes:
             nodes.setdefault(change, []).append(name)
     for change, names in nodes.items():
         yield f"    {few(names)}: {change}"
-    for name, it in run.nodes.items():
-        if more := it.count - len(it.changes):
+    for name, record in run.nodes.items():
+        if more := record.count - len(record.changes):
             yield f"    {name}: and {more} more"
-        if it.failure:
-            yield f"    {name}: {it.failure}"
+        if record.failure:
+            yield f"    {name}: {record.failure}"

@@ -33,17 +33,21 @@ Nodes = Annotated[
         autocompletion=complete.nodes,
     ),
 ]
-AtMost = Annotated[int, typer.Option("--at-most", min=1, help="Nodes out of service at once; the first goes alone.")]
+AtMost = Annotated[
+    int, typer.Option("--at-most", min=1, help="Most nodes out of service at once; the first goes alone.")
+]
 PerLab = Annotated[
     int | None,
-    typer.Option("--per-lab", min=0, help="GPUs that any lab may lack at once of those it owns; default: no bound."),
+    typer.Option("--per-lab", min=0, help="Most of its own GPUs that any lab may lack at once; default: no limit."),
 ]
 Reboot = Annotated[bool, typer.Option("--reboot", help="Reboot each node, whether it needs it or not.")]
 Wait = Annotated[
     str | None,
-    typer.Option("--wait", help="Return a node to service whose jobs take longer, such as 4h; default: wait for them."),
+    typer.Option(
+        "--wait", help="Longest wait for a node's jobs, such as 4h; then it is resumed unchanged. Default: no limit."
+    ),
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Begin without showing what will be done and asking first.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Begin without showing the plan and asking first.")]
 
 _COLOURS = {"done": "green", "failed": "red", "left alone": "yellow", "not begun": "yellow"}
 
@@ -61,8 +65,8 @@ def command(
 ) -> None:
     """Apply the inventory on nodes in service: drain, wait for jobs, change, reboot where needed, test, resume.
 
-    No job is ended, and no drain of others lifted. The same command goes on after Ctrl-C. Exit code 1 if a node is not
-    maintained.
+    No job is ended, and nodes that others drained stay drained. After Ctrl-C, run the same command again to continue.
+    Exit code 1 if a node is not maintained.
     """
     target = announced_target(inventory, on)
     chosen = _chosen(target, nodes)
@@ -76,7 +80,7 @@ def command(
     from gpupool.upkeep.waves import Bounds
 
     if not yes and not sys.stdin.isatty():
-        raise GpupoolError("maintain changes nodes: use --yes, or run it in a terminal to see its plan and confirm it")
+        raise GpupoolError("maintain changes nodes: use --yes, or run it in a terminal to see the plan and confirm it")
     wishes = Wishes(Bounds(at_most, per_lab), reboot, patience)
     with reach(target) as controller, held(controller) as hold:
         ready = prepare(controller, chosen, wishes, lambda names: _run(target, names, execute=False))
@@ -121,8 +125,8 @@ def _show_before(ready: "Prepared", wishes: "Wishes") -> None:
         stderr.print(styled((name, "bold"), f": {it.phase}{f': {it.why}' if it.why else ''}"))
     if not any(it.phase == "waiting" for it in ready.progress.values()):
         return
-    first = "the first goes alone; then " if wishes.bounds.at_most > 1 else ""
-    stderr.print(f"{first}{counted(wishes.bounds.at_most, 'node')} at once; what labs may lack meanwhile:")
+    first = "the first node alone, then " if wishes.bounds.at_most > 1 else ""
+    stderr.print(f"{first}{counted(wishes.bounds.at_most, 'node')} at a time; what each lab may lack meanwhile:")
     table = Table("Lab", "Owns", "May lack at once", box=None, header_style="bold", pad_edge=False)
     for share in ready.shares:
         if share.lab:
@@ -177,7 +181,10 @@ def _maintain(target: Target, controller: "Controller", hold: "Hold", ready: "Pr
         maintenance.run(ready.started)
     except KeyboardInterrupt:
         _show_after(ready, 0, False)
-        stderr.print("stopped: what was begun stays drained and reserved; the same command goes on", style="yellow")
+        stderr.print(
+            "stopped: nodes in progress stay drained and reserved; run the same command again to continue",
+            style="yellow",
+        )
         raise
     _warn(announce(controller, ""))
 
@@ -186,14 +193,14 @@ def _message(ready: "Prepared", wishes: "Wishes") -> str:
     names = ", ".join(name for name, it in ready.progress.items() if it.phase == "waiting")
     return (
         f"Maintenance since {time.strftime('%Y-%m-%d %H:%M', time.localtime(ready.since))}: {names}.\n"
-        f"{counted(wishes.bounds.at_most, 'node')} at once at most, without new jobs; running jobs are not ended. "
-        "`sinfo -R` says which."
+        f"{counted(wishes.bounds.at_most, 'node')} at a time, without new jobs; running jobs are not ended. "
+        "`sinfo -R` lists them."
     )
 
 
 def _warn(failed: dict[str, str]) -> None:
     for name, why in failed.items():
-        stderr.print(f"{name}: its message of the day is not changed: {why}", style="yellow")
+        stderr.print(f"{name}: cannot change the message of the day: {why}", style="yellow")
 
 
 def _show_after(ready: "Prepared", seconds: float, as_json: bool) -> None:
@@ -211,10 +218,10 @@ def _show_after(ready: "Prepared", seconds: float, as_json: bool) -> None:
             ],
         })  # fmt: skip
         return
-    for name, it in progress.items():
-        if it.phase != "nothing to do":
+    for name, step in progress.items():
+        if step.phase != "nothing to do":
             stdout.print(
-                styled((name, _COLOURS.get(it.phase, "bold")), f": {it.phase}{f': {it.why}' if it.why else ''}")
+                styled((name, _COLOURS.get(step.phase, "bold")), f": {step.phase}{f': {step.why}' if step.why else ''}")
             )
     counts = {
         phase: sum(it.phase == phase for it in progress.values()) for phase in (it.phase for it in progress.values())

@@ -20,24 +20,32 @@ Words = Annotated[
     ),
 ]
 HardwareOption = Annotated[
-    str | None, typer.Option("--hardware", help="What they are: an entry of `hardware`, or the name of a new one.")
+    str | None,
+    typer.Option("--hardware", help="Hardware of the nodes: an entry of `hardware`, or the name of a new one."),
 ]
 Gpus = Annotated[
     str | None,
-    typer.Option("--gpus", metavar="TYPE:COUNT,…", help="The GPUs of each; default: as other nodes of the hardware."),
+    typer.Option(
+        "--gpus", metavar="TYPE:COUNT,…", help="GPUs of each node; default: as on other nodes with this hardware."
+    ),
 ]
 Network = Annotated[
-    str | None, typer.Option("--network", metavar="SPEED", help="The slowest link to fileservers: 10G or 1000M.")
+    str | None,
+    typer.Option("--network", metavar="SPEED", help="Slowest link to fileservers that is accepted: 10G or 1000M."),
 ]
 Keys = Annotated[
     list[str] | None,
-    typer.Option("--host-key", metavar="SHA256:…", help="A fingerprint to accept without asking; several times."),
+    typer.Option(
+        "--host-key", metavar="SHA256:…", help="Fingerprint of a host key to accept without asking; may be repeated."
+    ),
 ]
 Replace = Annotated[
     bool,
-    typer.Option("--replace", help="Another board, disk or GPU under names that the inventory has."),
+    typer.Option("--replace", help="New hardware for nodes that are in the inventory."),
 ]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before nodes are changed; host keys are asked for.")]
+Yes = Annotated[
+    bool, typer.Option("--yes", "-y", help="Do not ask before changing nodes; new host keys are still asked about.")
+]
 
 
 def command(
@@ -52,9 +60,9 @@ def command(
     on: OnOption = "auto",
     as_json: Json = False,
 ) -> None:
-    """Have machines join the cluster: compare, deploy and test them, and write them into the inventory.
+    """Add machines to the cluster: compare, deploy and test them, and write them into the inventory.
 
-    Exit code 1 if one is refused: nothing of it is left in Slurm or in the inventory.
+    Exit code 1 if one is refused; then nothing of it stays in Slurm or in the inventory.
     """
     # facts are pyinfra's, which is slow to import
     from gpupool.joining import onboard
@@ -76,7 +84,7 @@ def command(
     show(prepared.draft)
     names = ", ".join(prepared.choices)
     if not yes:
-        confirm(f"Have {names} join the cluster, and tell {', '.join(others)}?")
+        confirm(f"Add {names} to the cluster, and update {', '.join(others)}?")
     done = onboard.onboard(prepared, after, others, stderr)
     if as_json:
         print_json({"joined": list(done.names), "commands": dict(done.commands), "later": dict(done.later)})

@@ -20,7 +20,7 @@ Reset = Annotated[bool, typer.Option("--reset", help="Replace a password that th
 
 
 def command(inventory: Inventory, user: User, reset: Reset = False, limit: Limit = None, on: OnOption = "auto") -> None:
-    """Create a user's first password, and print it once. Exit code 1 if a node failed, or if there is one already."""
+    """Create a user's first password, and print it once. Exit code 1 if a node failed, or if there is one."""
     target = announced_target(inventory, on)
     known = target.cluster.users.get(user)
     if known is None:

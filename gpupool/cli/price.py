@@ -13,11 +13,11 @@ _LEAST = "no restart"
 
 def effects(report: Report) -> Mapping[str, list[str]]:
     """Return the nodes that change, or that wait, by what that leads to; those that cost most first."""
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for name, host in report.hosts.items():
         if host.changes or host.waits:
-            found.setdefault(_word(host.effect), []).append(name)
-    return dict(sorted(found.items(), key=lambda group: (_weight(group[0]), group[0])))
+            names.setdefault(_word(host.effect), []).append(name)
+    return dict(sorted(names.items(), key=lambda group: (_weight(group[0]), group[0])))
 
 
 def summary(report: Report) -> list[str]:

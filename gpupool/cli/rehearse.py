@@ -120,7 +120,7 @@ def _rehearsed(wish: _Wish) -> "Rehearsed":
             progress.advance()
             progress.stage("Rehearse", len(wish.promises))
             outcome = rehearse(
-                twin, cluster, only=wish.only, extra=wish.own, tell=lambda key, it: _tell(progress, wish, key, it)
+                twin, cluster, only=wish.only, extra=wish.own, tell=lambda key, event: _tell(progress, wish, key, event)
             )
         finally:
             if not wish.keep:

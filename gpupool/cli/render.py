@@ -43,15 +43,17 @@ def command(
     ] = None,
     file: Annotated[
         str | None,
-        typer.Option("--file", metavar="NAME", help="Only files of this name or path, programs too; * is any text."),
+        typer.Option(
+            "--file", metavar="NAME", help="Only files with this name or path, programs too; * matches any text."
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", help="Write the files to this folder, in one subfolder per node.")
     ] = None,
 ) -> None:
-    """Print every file that gpupool would write, and the accounting entities: Slurm's first, each once.
+    """Print every file that gpupool would write, each once and Slurm's first, and the accounting entities.
 
-    Of the programs that gpupool brings along only name and size. With --out, write all of it to a folder instead.
+    Programs of gpupool are listed by name and size. With --out, write everything to a folder instead.
     """
     cluster = load(inventory)
     nodes = _chosen(cluster, node)
@@ -78,9 +80,9 @@ def _nowhere(cluster: Cluster, node: str | None, name: str) -> str:
 
 
 def _print(cluster: Cluster, nodes: list[Node], name: str | None, accounting: str | None) -> int:
-    found = sorted(_found(cluster, nodes, name), key=_rank)
+    files = sorted(_files(cluster, nodes, name), key=_rank)
     folded = cache(hostlist)
-    whole = [shown for shown in found if name is not None or not _is_program(shown)]
+    whole = [shown for shown in files if name is not None or not _is_program(shown)]
     of_slurm = sum(_rank(shown) < _OTHER for shown in whole)
     for shown in whole[:of_slurm]:
         _show(shown, folded(tuple(shown.nodes)))
@@ -88,11 +90,11 @@ def _print(cluster: Cluster, nodes: list[Node], name: str | None, accounting: st
         print(_bold("==> slurmdbd: QoS, accounts, users and their limits (role accounts) <=="), accounting, sep="\n")
     for shown in whole[of_slurm:]:
         _show(shown, folded(tuple(shown.nodes)))
-    if len(whole) < len(found):
+    if len(whole) < len(files):
         print(_bold("==> programs of gpupool, in bytes; --file NAME prints one <=="))
-    for shown in found[len(whole) :]:
+    for shown in files[len(whole) :]:
         print(f"{len(shown.file.text.encode()):>7} {shown.file.path} {folded(tuple(shown.nodes))}")
-    return len(found)
+    return len(files)
 
 
 def _rank(shown: _Shown) -> int:
@@ -106,7 +108,7 @@ def _is_program(shown: _Shown) -> bool:
     return shown.file.path.startswith(f"{HOME}/") and shown.file.path.endswith(".py")
 
 
-def _found(cluster: Cluster, nodes: list[Node], name: str | None) -> Iterable[_Shown]:
+def _files(cluster: Cluster, nodes: list[Node], name: str | None) -> Iterable[_Shown]:
     shown: dict[tuple[str, File], _Shown] = {}
     for role in FILES:
         for each in nodes:

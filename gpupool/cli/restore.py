@@ -26,26 +26,26 @@ def command(
     ] = "",
     slurm: Annotated[
         SlurmVersion | None,
-        typer.Option("--slurm", help="With --drill: try this version of Slurm, to which you want to upgrade."),
+        typer.Option("--slurm", help="With --drill: test with this version of Slurm, before an upgrade to it."),
     ] = None,
     aside: Annotated[
-        bool, typer.Option("--aside", help="Keep a database that has jobs under another name, and replace it.")
+        bool, typer.Option("--aside", help="If the database has jobs, keep it under another name and replace it.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Restore without asking first.")] = False,
     on: OnOption = "auto",
     as_json: Json = False,
 ) -> None:
-    """Restore a lost accounting database from its backup. Exit code 1 if it could not be, or if a drill found less."""
+    """Restore a lost accounting database from a backup. Exit code 1 if that failed, or if a drill found differences."""
     target = announced_target(inventory, on)
     if target.cluster.slurm.backup is None:
         raise UsageError("the inventory has no slurm.backup, so there are no backups")
     if drill:
         if aside or yes:
-            raise UsageError("--drill changes nothing on the cluster: leave --aside and --yes out")
+            raise UsageError("--aside and --yes cannot be combined with --drill, which changes nothing on the cluster")
         _drill(target, backup, slurm, as_json)
         return
     if slurm:
-        raise UsageError("--slurm is for --drill: a restore starts the Slurm that the nodes have")
+        raise UsageError("--slurm is only for --drill: a restore uses the Slurm that is installed")
     if not yes:
         if not sys.stdin.isatty():
             raise GpupoolError("restore changes the accounting database: use --yes, or run it in a terminal")
@@ -81,7 +81,7 @@ def _restore(target: Target, backup: str, aside: bool, as_json: bool) -> None:
         if report.ok:
             stdout.print(
                 f"the accounting database on {target.cluster.database.name} is restored ({report.seconds:.1f} s); "
-                "gpupool apply brings its accounts up to the inventory",
+                "run gpupool apply to bring its accounts up to date",
                 style="bold green",
             )
     end_badly(report)
@@ -97,13 +97,13 @@ def _drill(target: Target, backup: str, slurm: SlurmVersion | None, as_json: boo
     own = target.cluster.slurm.version
     allowed = takes_over_from(slurm) if slurm else ()
     if slurm and slurm != own and own not in allowed:
-        raise UsageError(f"--slurm {slurm}: it takes over from {', '.join(allowed)} only, and slurm.version is {own}")
+        raise UsageError(f"--slurm {slurm}: can only take over from {', '.join(allowed)}, and slurm.version is {own}")
     with stderr.status("drill") as status:
-        found = run(target, backup, slurm or own, lambda message: status.update(styled(message)))
+        restored = run(target, backup, slurm or own, lambda message: status.update(styled(message)))
     if as_json:
-        print_json(found.as_dict())
+        print_json(restored.as_dict())
     else:
-        for line, style in found.lines():
+        for line, style in restored.lines():
             stdout.print(line, style=style)
-    if not found.ok:
+    if not restored.ok:
         raise SystemExit(1)

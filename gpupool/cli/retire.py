@@ -19,9 +19,9 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before nodes 
 
 
 def command(inventory: Inventory, nodes: Nodes, yes: Yes = False, on: OnOption = "auto", as_json: Json = False) -> None:
-    """Have nodes leave the cluster: drain them, wait for their jobs, and remove them from Slurm and the inventory.
+    """Remove nodes from the cluster: drain them, wait for their jobs, and take them out of Slurm and the inventory.
 
-    Exit code 1 if one cannot leave. It can be interrupted; running it again finishes the work.
+    Exit code 1 if one cannot be removed. After Ctrl-C, run the same command again to continue.
     """
     from gpupool.joining import retire
 
@@ -30,7 +30,7 @@ def command(inventory: Inventory, nodes: Nodes, yes: Yes = False, on: OnOption =
     show(leaving.draft)
     names = ", ".join(node.name for node in leaving.nodes)
     if not yes:
-        confirm(f"Drain {names}, wait for all jobs there, and have the cluster forget {names}?")
+        confirm(f"Drain {names}, wait for all jobs there, and remove {names} from the cluster?")
     done = retire.retire(leaving, stderr)
     if as_json:
         print_json({
@@ -42,5 +42,5 @@ def command(inventory: Inventory, nodes: Nodes, yes: Yes = False, on: OnOption =
         return
     for name, why in done.left.items():
         stdout.print(styled((name, "yellow"), ": ", why))
-    stdout.print(f"{', '.join(done.names)}: not in the cluster any more", style="bold green")
+    stdout.print(f"{', '.join(done.names)}: no longer in the cluster", style="bold green")
     tell_rest(done.commands, done.later)

@@ -60,7 +60,7 @@ def run(target: Target, *, execute: bool, limit: str | None, log: Path | None = 
         )
     report = replace(report, asleep=resting)
     if report.log_failure:
-        stderr.print(f"--log {log}: {report.log_failure}: the end of this run is not in it", style="yellow")
+        stderr.print(f"--log {log}: {report.log_failure}: the end of this run is missing from it", style="yellow")
     return report
 
 

@@ -77,7 +77,9 @@ def report(
     target = announced_target(inventory, on)
     least = _least(target.cluster, over)
     usage = ask(target, chosen(target, limit))
-    large = sorted((it for it in usage.directories if it.kib > least), key=lambda it: (-it.kib, it.path))
+    large = sorted(
+        (it for it in usage.directories if it.kib > least), key=lambda directory: (-directory.kib, directory.path)
+    )
     if as_json:
         print_json({
             "ok": not usage.trouble,

@@ -29,27 +29,29 @@ _LEFT_OVER = "Afterwards"
 def command(
     inventory: Inventory,
     at_most: Annotated[
-        int, typer.Option("--at-most", min=1, help="Compute nodes that are upgraded at once; the first goes alone.")
+        int, typer.Option("--at-most", min=1, help="Most compute nodes upgraded at once; the first goes alone.")
     ] = 4,
     drill: Annotated[
-        bool, typer.Option("--drill", help="Before it begins, try the new version with a backup on this machine.")
+        bool, typer.Option("--drill", help="First test the new version with a backup, on this machine.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Begin without showing the plan and asking first.")] = False,
     on: OnOption = "auto",
 ) -> None:
     """Upgrade Slurm on all nodes to slurm.version, in Slurm's order, while jobs run; then apply and verify.
 
-    A slurmdbd that cannot convert its database is taken back. The same command goes on after Ctrl-C. Exit code 1 if a
-    node is not upgraded.
+    If slurmdbd cannot convert its database, it is rolled back. After Ctrl-C, run the same command again to continue.
+    Exit code 1 if a node is not upgraded.
     """
     target = announced_target(inventory, on)
     if target.cluster.slurm.backup is None:
-        raise UsageError("the inventory has no slurm.backup: an upgrade without a backup has no way back")
+        raise UsageError("the inventory has no slurm.backup: without a backup an upgrade cannot be rolled back")
     if target.cluster.database.has("compute") and target.cluster.database != target.cluster.controllers[0]:
         # its slurmd would be newer than slurmctld, or away for as long as slurmdbd converts
-        raise UsageError(f"{target.cluster.database.name} has the roles database and compute: upgrade without compute")
+        raise UsageError(
+            f"{target.cluster.database.name} has the roles database and compute: remove compute for the upgrade"
+        )
     if not yes and not sys.stdin.isatty():
-        raise GpupoolError("upgrade changes nodes: use --yes, or run it in a terminal to see its plan and confirm it")
+        raise GpupoolError("upgrade changes nodes: use --yes, or run it in a terminal to see the plan and confirm it")
     # first of all: it changes how threads and sockets work
     import gpupool.engine.drive  # noqa: F401
     from gpupool.upgrade import steps
@@ -66,7 +68,7 @@ def command(
         )
         earlier = Upgrade(controller, hold, ways, (), names)
         if earlier.goes_back():
-            raise GpupoolError(f"an earlier upgrade was killed while it went back\n{earlier.go_back()}")
+            raise GpupoolError(f"an earlier upgrade was killed during its rollback\n{earlier.go_back()}")
         report = _run(target, steps.look, names, execute=False)
         lost = _refuse(target, report)
         work = {
@@ -103,7 +105,7 @@ def _do(target: Target, upgrade: "Upgrade", names: Collection[str], at_most: int
             upgrade.run(at_most)
     except KeyboardInterrupt:
         stderr.print(
-            "stopped: jobs go on; what was begun may be drained or stopped until the same command goes on",
+            "stopped: jobs keep running, but nodes may stay drained and daemons stopped; run the same command again",
             style="yellow",
         )
         raise
@@ -168,7 +170,7 @@ def _show(target: Target, report: Report, todo: Collection[str], at_most: int) -
             stderr.print(
                 styled((few(names), "bold"), f": {change.operation.partition(' | ')[2]}{f': {diff}' if diff else ''}")
             )
-    stderr.print("in this order; jobs run throughout, and no node loses its jobs:")
+    stderr.print("in this order, while jobs run; no job is ended:")
     for stage in stages(target.cluster, todo):
         some = few(node.name for node in stage.nodes)
         more = f" ({at_most} at once; the first alone; no new jobs meanwhile)" if stage.kind == "compute nodes" else ""
@@ -183,7 +185,7 @@ def _drill(target: Target) -> None:
     for line, style in result.lines():
         stderr.print(line, style=style)
     if not result.ok:
-        raise GpupoolError("the drill has found less than there is, and nothing was changed")
+        raise GpupoolError("the drill found differences, and nothing was changed")
 
 
 def _end(target: Target, names: Collection[str], lost: Collection[str], resting: Collection[str], what: str) -> None:
@@ -200,7 +202,7 @@ def _end(target: Target, names: Collection[str], lost: Collection[str], resting:
     for it in failed:
         stdout.print(styled((it.node, "red"), f": {it.check}: {it.why}"))
     for name in lost:
-        stdout.print(styled((name, "red"), ": cannot be reached: the same command upgrades it when it is back"))
+        stdout.print(styled((name, "red"), ": cannot be reached: run the same command again when it is back"))
     checks = (
         f"{len(failed)} of {counted(len(outcomes), 'check')} failed"
         if failed

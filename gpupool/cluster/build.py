@@ -209,6 +209,10 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
         parameters=entry.parameters,
         without_gpu=entry.without_gpu.replace("{account}", account) if entry.without_gpu else None,
         action=next((it for it in actions if it), site.inventory.preemption.action),
+        default_cpus_per_gpu=entry.default_cpus_per_gpu,
+        default_qos=entry.default_qos,
+        priority=entry.priority,
+        exclusive=entry.exclusive,
     )
 
 
@@ -217,7 +221,7 @@ def _mounts(site: Site, servers: Mapping[str, model.Node]) -> Iterator[model.Mou
     for key, export in storage.exports.items():
         selector = export.mount_on or storage.mount_on
         if export.enabled and export.mounted_by == "site" and selector:
-            yield _found(site, key, site.node_table.select(selector))
+            yield _of_site(site, key, site.node_table.select(selector))
         if not export.enabled or export.server is None or export.path is None or selector is None:
             continue
         nodes = tuple(name for name in site.node_table.select(selector) if name != export.server)
@@ -239,7 +243,7 @@ def _mounts(site: Site, servers: Mapping[str, model.Node]) -> Iterator[model.Mou
         )
 
 
-def _found(site: Site, key: str, nodes: Iterable[str]) -> model.Mount:
+def _of_site(site: Site, key: str, nodes: Iterable[str]) -> model.Mount:
     """Return what others mount: the node that makes directories on it finds it where all do."""
     export, place = site.inventory.storage.exports[key], at(site, key)
     maker, kind = export.made_on or "", export.fs

@@ -72,7 +72,7 @@ def locate(complaints: Iterable[Complaint], places: Mapping[Path, Place], fallba
             path = path[:-1]
         located.append(Located(places.get(path, fallback), complaint))
     return sorted(
-        located, key=lambda it: (it.place.file, it.place.line, dotted(it.complaint.path), it.complaint.message)
+        located, key=lambda one: (one.place.file, one.place.line, dotted(one.complaint.path), one.complaint.message)
     )
 
 

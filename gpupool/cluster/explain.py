@@ -37,15 +37,15 @@ def explain(loaded: Loaded, name: str) -> list[Explained]:
     """Return each thing of this name: a node, a partition, an account; none where there is none."""
     if loaded.cluster is None or loaded.site is None:
         return []
-    found = []
+    explained = []
     for what, known, of in (
         ("node", loaded.cluster.nodes, _node),
         ("partition", loaded.cluster.partitions, _partition),
         ("account", loaded.cluster.accounts, _account),
     ):
         if name in known:
-            found.append(Explained(what, name, tuple(of(loaded.cluster, loaded.site, loaded.places, name))))
-    return found
+            explained.append(Explained(what, name, tuple(of(loaded.cluster, loaded.site, loaded.places, name))))
+    return explained
 
 
 def names(loaded: Loaded) -> list[str]:

@@ -41,7 +41,7 @@ def devices_of(types: Mapping[str, GpuType], entry: NodeEntry) -> tuple[Device, 
     """Return the GPUs of each node of an entry, in the order of `gpus`; its types are known."""
     free = {"nvidia": 0, "amd": _FIRST_RENDER_NODE, "intel": _FIRST_RENDER_NODE}
     cap = 1
-    found: list[Device] = []
+    devices: list[Device] = []
     for gpu, count in entry.gpus.items():
         kind = types[gpu]
         files: list[tuple[str, ...]]
@@ -56,8 +56,8 @@ def devices_of(types: Mapping[str, GpuType], entry: NodeEntry) -> tuple[Device, 
             files = [(pattern.format(free[kind.vendor] + n),) for n in range(count)]
             free[kind.vendor] += count
         card = kind.mig.of if kind.mig else gpu
-        found += [Device(gpu, card, kind.vendor, each, kind.autodetect) for each in files]
-    return tuple(found)
+        devices += [Device(gpu, card, kind.vendor, each, kind.autodetect) for each in files]
+    return tuple(devices)
 
 
 def _slices(gpu: int, cap: int, count: int, size: int) -> list[tuple[str, ...]]:

@@ -72,7 +72,7 @@ def examine(inventory: Path, change: Path | None = None, instead: Mapping[Path, 
         # what a file that cannot be read would have said is not missing
         complaints = [it for it in complaints if it.path[1:] or it.message != MISSING]
         located = [*text.located, *locate([*complaints, *_names_apart(text.data, complaints)], text.places, here)]
-        return Loaded(None, sorted(located, key=lambda it: (it.place.file, it.place.line)), partial=True)
+        return Loaded(None, sorted(located, key=lambda one: (one.place.file, one.place.line)), partial=True)
     if shape is None:
         located = locate([*complaints, *_names_apart(text.data, complaints)], text.places, here)
         return Loaded(None, located, partial=True)

@@ -158,8 +158,8 @@ class NodeTable:
             return (selector,)
         if again := re.search(r"!.*?,(?![^\[]*\])(.*)", selector):
             raise ValueError(
-                f"{selector!r}: the comma after ! adds {again[1] or 'nothing'}: write ! before each that is left out, "
-                "or what is added first"
+                f"{selector!r}: the comma after ! adds {again[1] or 'nothing'}: write ! before each name to leave out, "
+                "or the added names first"
             )
         names: set[str] | list[str]
         if (whole := _GROUP.fullmatch(selector)) and "*" not in selector:

@@ -34,7 +34,7 @@ def dataset_of(entry: Export | Local, pools: tuple[Placed, ...]) -> str | None:
         return dataset if any(dataset.split("/")[0] == pool.name for pool in pools) else None
     path = entry.path or ""
     # the innermost, where one pool is mounted within another
-    for pool in sorted(pools, key=lambda it: -len(it.at)):
+    for pool in sorted(pools, key=lambda pool: -len(pool.at)):
         if within(path, pool.at):
             return f"{pool.name}{path[len(pool.at.rstrip('/')) :]}".rstrip("/")
     return None

@@ -9,11 +9,11 @@ from gpupool.cluster.schema.base import PLACEHOLDER
 def in_shell(text: str) -> str:
     """Return a text as a word of a shell: its placeholders are variables, all else is plain."""
     parts, end = [], 0
-    for found in PLACEHOLDER.finditer(text):
-        if found.start() > end:
-            parts.append(shlex.quote(text[end : found.start()]))
-        parts.append(f'"{_first(found[1])}"' if found[2] else f'"$gpupool_{found[1]}"')
-        end = found.end()
+    for match in PLACEHOLDER.finditer(text):
+        if match.start() > end:
+            parts.append(shlex.quote(text[end : match.start()]))
+        parts.append(f'"{_first(match[1])}"' if match[2] else f'"$gpupool_{match[1]}"')
+        end = match.end()
     return "".join([*parts, shlex.quote(text[end:])] if text[end:] else parts)
 
 
@@ -22,8 +22,8 @@ def in_quotes(path: str) -> str:
     return PLACEHOLDER.sub(_variable, path)
 
 
-def _variable(found: re.Match[str]) -> str:
-    return _first(found[1]) if found[2] else f"${{gpupool_{found[1]}}}"
+def _variable(match: re.Match[str]) -> str:
+    return _first(match[1]) if match[2] else f"${{gpupool_{match[1]}}}"
 
 
 def _first(name: str) -> str:

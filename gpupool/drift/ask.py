@@ -31,22 +31,24 @@ class Drift:
 def drift(target: Target, plan: Report, names: Collection[str], progress: "Progress") -> Drift:
     """Return what differs on the nodes in `names`, of which `plan` is the plan."""
     trouble = dict(plan.failures)
-    found = {name: list(planned.differences(name, host.changes)) for name, host in plan.hosts.items() if name in names}
+    differences = {
+        name: list(planned.differences(name, host.changes)) for name, host in plan.hosts.items() if name in names
+    }
     states, devices = _live(target, {name for name in names if name not in trouble}, trouble, progress)
     for node in target.nodes:
-        if node.name in devices and node.name in found:
-            found[node.name] += _hardware(node, found[node.name], devices[node.name])
+        if node.name in devices and node.name in differences:
+            differences[node.name] += _hardware(node, differences[node.name], devices[node.name])
     for name, state in states.items():
         if state.trouble:
             trouble[name] = f"slurmctld does not answer: {state.trouble}"
         rows = _slurm(target, name, state)
         # what the rows say key by key, the plan says as a file; a comment alone is in the plan's only
-        if any(row.inventory != row.file for row in rows) and name in found:
-            found[name] = [row for row in found[name] if row.what != SLURM_CONF]
+        if any(row.inventory != row.file for row in rows) and name in differences:
+            differences[name] = [row for row in differences[name] if row.what != SLURM_CONF]
         for row in rows:
-            if row.node in found:
-                found[row.node].append(row)
-    ordered = (row for node in target.nodes for row in found.get(node.name, ()))
+            if row.node in differences:
+                differences[row.node].append(row)
+    ordered = (row for node in target.nodes for row in differences.get(node.name, ()))
     return Drift(tuple(ordered), trouble)
 
 

@@ -33,11 +33,11 @@ class Batch:
                 answers[-1].append(line)
         if len(answers) != len(self._parts) + 1:  # the last one is what came after all marks
             return {}
-        found: dict[str, list[str]] = {}
+        read: dict[str, list[str]] = {}
         for (_, questions), answer in zip(self._parts, answers[:-1], strict=True):
             if (own := whole(answer)) is not None:
-                found |= _divided(questions, own)
-        return found
+                read |= _divided(questions, own)
+        return read
 
 
 def _parts(questions: Mapping[str, Question]) -> Iterator[tuple[Question, dict[str, Question]]]:

@@ -61,7 +61,7 @@ class Audit:
         def tell(host: Host, track: Track) -> None:
             failure = track.failure or (STOPPED if interrupted else None)
             if isinstance(host.connector, PoolSSH) and not host.connector.write_log(self.ended(changes[host], failure)):
-                pyinfra.logger.warning("%s: the end of this run is not in its log", track.name)
+                pyinfra.logger.warning("%s: the end of this run is missing from its log", track.name)
 
         begun = {host: track for host, track in tracks.items() if track.begun}
         gevent.joinall([gevent.spawn(tell, *it) for it in begun.items()], timeout=_END_SECONDS)

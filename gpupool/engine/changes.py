@@ -11,11 +11,11 @@ from gpupool.operations import diffs
 
 def changes_of(state: PoolState, track: Track) -> tuple[tuple[Change, ...], tuple[Effect, ...]]:
     """Return a host's changes, and the effects of those that have to wait."""
-    found: list[Change] = []
+    changes: list[Change] = []
     effects = diffs.effects(track.host)
     for name, what, diff in _changed(state, track):
-        found.append(Change(f"{name} | {what}" if what else name, diff, effects.pop(what, NOTHING)))
-    return tuple(found), tuple(effect for effect in effects.values() if effect.waits)
+        changes.append(Change(f"{name} | {what}" if what else name, diff, effects.pop(what, NOTHING)))
+    return tuple(changes), tuple(effect for effect in effects.values() if effect.waits)
 
 
 def _changed(state: PoolState, track: Track) -> Iterator[tuple[str, str, str | None]]:

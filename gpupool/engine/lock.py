@@ -124,8 +124,8 @@ def _read(channel: Channel, began: float) -> tuple[float, str]:
             ahead = float(value) - (began + time.time()) / 2
         elif mark.startswith("gpupool-"):
             return ahead, line.strip()
-    said = channel.makefile_stderr("r").read().strip().splitlines()
-    raise LockError(said[-1] if said else "no answer")
+    answer = channel.makefile_stderr("r").read().strip().splitlines()
+    raise LockError(answer[-1] if answer else "no answer")
 
 
 def owner_of(text: str, doing: str = "applying here") -> str:

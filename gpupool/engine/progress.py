@@ -126,7 +126,7 @@ class LineProgress(ShownProgress):
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._started = self._said = time.monotonic()
+        self._started = self._printed = time.monotonic()
         self._name: str | None = None
         self._done = self._total = self._failed = 0
         self._now = ""
@@ -169,12 +169,12 @@ class LineProgress(ShownProgress):
 
     def tick(self) -> None:
         """Break a silence that lasts too long."""
-        if self._name and time.monotonic() - self._said >= SILENCE_SECONDS:
+        if self._name and time.monotonic() - self._printed >= SILENCE_SECONDS:
             self._say(f"{self._name}: {self._done} of {self._total}; now {self._now or 'waiting'}")
 
     def _say(self, text: str) -> None:
-        self._said = time.monotonic()
-        self._console.print(styled(f"{self._said - self._started:6.1f} s  {text}"), soft_wrap=True)
+        self._printed = time.monotonic()
+        self._console.print(styled(f"{self._printed - self._started:6.1f} s  {text}"), soft_wrap=True)
 
 
 def shown(console: Console | None = None) -> ShownProgress:

@@ -62,14 +62,14 @@ class Members(Look[MembersState]):
 
     def read(self, lines: list[str]) -> MembersState:
         """Read the answer."""
-        said = {kind: rest for kind, _, rest in (line.partition(":") for line in lines)}
-        if "M" not in said or "X" in said:
-            return MembersState(away=said.get("X") or "there is no answer from sssd")
-        found = json.loads(said["M"])
-        status = said.get("S", "").strip()
+        answers = {kind: rest for kind, _, rest in (line.partition(":") for line in lines)}
+        if "M" not in answers or "X" in answers:
+            return MembersState(away=answers.get("X") or "there is no answer from sssd")
+        read = json.loads(answers["M"])
+        status = answers.get("S", "").strip()
         return MembersState(
-            groups={name: members for name, (_, members) in found["groups"].items()},
-            users={name: (uid, gid) for name, (uid, gid) in found["users"].items()},
-            local=found["local"],
+            groups={name: members for name, (_, members) in read["groups"].items()},
+            users={name: (uid, gid) for name, (uid, gid) in read["users"].items()},
+            local=read["local"],
             away=_AWAY.get(status, "sssd does not say whether a server answers"),
         )

@@ -45,27 +45,27 @@ class Hardware(Look[Machine]):
 
     def read(self, lines: list[str]) -> Machine:
         """Read the answer."""
-        said: dict[str, list[str]] = {}
+        output: dict[str, list[str]] = {}
         for line in lines:
             word, _, value = line.partition(" ")
-            said.setdefault(word, []).append(value.strip())
-        cpus = [line.split() for line in said.get("cpu", ()) if len(line.split()) == 3]
+            output.setdefault(word, []).append(value.strip())
+        cpus = [line.split() for line in output.get("cpu", ()) if len(line.split()) == 3]
         sockets = {socket for _, _, socket in cpus}
         cores = {(core, socket) for _, core, socket in cpus}
-        gpus, unseen = _gpus(said)
+        gpus, unseen = _gpus(output)
         return Machine(
-            arch=_first(said.get("arch", ())),
-            product=_first(said.get("product", ())),
+            arch=_first(output.get("arch", ())),
+            product=_first(output.get("product", ())),
             cpus=len(cpus),
             sockets=len(sockets),
             cores=len(cores) // max(1, len(sockets)),
             threads=len(cpus) // max(1, len(cores)),
-            memory=int(_first(said.get("memory", ())) or 0) // 1024,
-            tmp=int(_first(said.get("tmp", ())) or 0) // 1024,
-            disks=tuple((name, int(size)) for name, size in (line.split() for line in said.get("disk", ()))),
+            memory=int(_first(output.get("memory", ())) or 0) // 1024,
+            tmp=int(_first(output.get("tmp", ())) or 0) // 1024,
+            disks=tuple((name, int(size)) for name, size in (line.split() for line in output.get("disk", ()))),
             gpus=gpus,
             unseen=unseen,
-            files=tuple(said.get("file", ())),
+            files=tuple(output.get("file", ())),
         )
 
 

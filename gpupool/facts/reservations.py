@@ -126,8 +126,8 @@ def _gpus(tres: str) -> dict[str, int]:
     return {name.removeprefix("gres/gpu").removeprefix(":"): int(count) for name, _, count in pairs if count.isdigit()}
 
 
-def _names(words: str) -> tuple[str, ...]:
-    return tuple(sorted(name for name in words.split(",") if name))
+def _names(listed: str) -> tuple[str, ...]:
+    return tuple(sorted(name for name in listed.split(",") if name))
 
 
 def _seconds(time: str) -> int:

@@ -17,10 +17,12 @@ _DATASETS = _HEAD + shell_file(__package__, "zfs_datasets.sh")
 
 @dataclass(frozen=True)
 class Use:
-    """What somebody uses of a dataset and may use, both in bytes; quota 0 is no limit."""
+    """What somebody uses of a dataset and may use, in bytes and in files; a quota of 0 is no limit."""
 
     used: int
     quota: int
+    files: int = 0
+    most_files: int = 0
 
 
 @dataclass(frozen=True)
@@ -87,9 +89,9 @@ class Datasets(Look[DatasetsState]):
                 name, key, *value, source = rest
                 state.datasets.setdefault(name, {})[key] = Property("\t".join(value), source)
             elif kind == "U":
-                name, whose, number, used, quota = rest
+                name, whose, number, *amounts = rest
                 uses = state.groups if "Group" in whose else state.users
-                uses.setdefault(name, {})[number] = Use(_number(used), _number(quota))
+                uses.setdefault(name, {})[number] = Use(*map(_number, amounts))
             elif kind == "M":
                 state.places[rest[0]] = rest[1] or rest[2]
         return state

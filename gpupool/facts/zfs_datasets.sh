@@ -1,6 +1,6 @@
 #!/bin/sh
-# After zfs.sh. Prints datasets, with tabs between: G dataset property value source, U dataset kind number used quota,
-# M path "mounted" or "" and the name of a file that lies there. $1 properties wanted of all, then datasets of which all
+# After zfs.sh. Prints datasets, with tabs between: G dataset property value source, U dataset kind number used quota
+# files most_files, M path "mounted" or "" and the name of a file that lies there. $1 properties wanted of all, then datasets of which all
 # are wanted, --, datasets whose users are wanted, --, paths.
 # shellcheck disable=SC2154 # zfs.sh sets no, pools and line
 
@@ -17,7 +17,7 @@ if [ -z "$no" ] && [ -n "$named" ]; then
   (IFS=$line; zfs get -Hp -o name,property,value,source all $named 2>/dev/null | sed 's/^/G\t/')
 fi
 while [ "$1" != -- ]; do
-  zfs userspace -Hpn -t posixuser,posixgroup -o type,name,used,quota "$1" 2>/dev/null | sed "s,^,U\t$1\t,"
+  zfs userspace -Hpn -t posixuser,posixgroup -o type,name,used,quota,objused,objquota "$1" 2>/dev/null | sed "s,^,U\t$1\t,"
   shift
 done
 shift

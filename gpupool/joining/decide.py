@@ -70,14 +70,16 @@ def _choose_gpus(choice: Choice, machine: Machine, wish: Wish, inventory: Invent
     if wanted is not None and (strange := [gpu for gpu in wanted if gpu not in types]):
         choice.wrong.append(f"there is no GPU type {', '.join(strange)} in the inventory (add it to gpu_types)")
         return
-    hint = f" (as {like} has; --gpus says otherwise)" if wish.gpus is None and like else ""
+    hint = f" (as on {like}; --gpus overrides it)" if wish.gpus is None and like else ""
     if wanted is not None:
         choice.gpus = dict(wanted)
         wrong = compare.wrong_count(len(machine.files), wanted) if fake else compare.wrong_gpus(machine, wanted, types)
         choice.wrong += [f"{why}{hint}" for why in wrong]
         return
     if fake and machine.files:
-        choice.wrong.append(f"{len(machine.files)} GPUs, whose type cannot be seen here (say it: --gpus TYPE:COUNT)")
+        choice.wrong.append(
+            f"{len(machine.files)} GPUs, whose type cannot be seen here (set it with --gpus TYPE:COUNT)"
+        )
         return
     choice.gpus, strange = ({}, []) if fake else compare.counted(machine, types)
     choice.wrong += list(_unknown(strange))
@@ -86,9 +88,9 @@ def _choose_gpus(choice: Choice, machine: Machine, wish: Wish, inventory: Invent
 def _unknown(names: list[str]) -> Iterator[str]:
     nameless = names.count("")
     if nameless:
-        yield f"{nameless} GPUs have no name before their driver is installed (say what they are: --gpus TYPE:COUNT)"
+        yield f"{nameless} GPUs cannot be identified before their driver is installed (set them with --gpus TYPE:COUNT)"
     for name in sorted({*names} - {""}):
-        yield f"the GPU {name} is of no type of the inventory, or of several (add it to gpu_types, or say --gpus)"
+        yield f"the GPU {name} matches no GPU type of the inventory, or several (add it to gpu_types, or use --gpus)"
 
 
 def _siblings(hardware: str | None, inventory: Inventory) -> tuple[str, dict[str, int] | None]:

@@ -29,9 +29,9 @@ def slow(controller: Controller, nodes: Sequence[Node], least: int) -> Iterator[
         for line in said.splitlines():
             address, device, speed = line.split()
             if not speed.isdigit():
-                yield f"{node.name}: {device} does not say how fast it is (towards {servers[address]})"
+                yield f"{node.name}: cannot read the speed of {device} (towards {servers[address]})"
             elif int(speed) < least:
-                yield f"{node.name}: {device} has {speed} Mbit/s towards {servers[address]}, and not {least}"
+                yield f"{node.name}: {device} has {speed} Mbit/s towards {servers[address]}, less than {least}"
 
 
 def servers_of(cluster: Cluster, node: Node) -> dict[str, str]:

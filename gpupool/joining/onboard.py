@@ -72,7 +72,7 @@ def _make_room(controller: Controller, nodes: Sequence[Node], prepared: Prepared
         name, why = next(iter(moved.kept.items()))
         own = drain.reason(WORK, "taken over")
         raise GpupoolError(
-            f"{name} is drained by others: {why}: nothing was changed (if this is the end of it, hand it over: "
+            f"{name} is drained by others: {why}: nothing was changed (to continue all the same, take over the drain: "
             f"scontrol update nodename={name} state=drain reason='{own}')"
         )
     if in_slurm:
@@ -103,10 +103,10 @@ def _join(
 def _accept(controller: Controller, nodes: Sequence[Node], network: int | None, screen: Screen) -> None:
     if network is not None and (slow := list(links.slow(controller, nodes, network))):
         raise GpupoolError("\n".join(slow))
-    found = accept(
+    results = accept(
         controller, nodes, WORK, RESERVATION, lambda node, what: screen.print(f"{node}: {what}", style="dim")
     )
-    if wrong := [f"{name}: {why}" for name, it in found.items() for why in it.problems]:
+    if wrong := [f"{name}: {why}" for name, it in results.items() for why in it.problems]:
         raise GpupoolError("\n".join(wrong))
 
 
@@ -127,7 +127,5 @@ def _undone(
         with shown(screen) as progress:
             deploy(prepared.target, others, progress, prepared.commands)
     except GpupoolError as error:
-        return (
-            f"{names}: could not be taken out of Slurm again: {error} (run `gpupool apply`); the inventory is as it was"
-        )
-    return f"{names}: not in Slurm, and the inventory is as it was"
+        return f"{names}: cannot be removed from Slurm again: {error} (run `gpupool apply`); the inventory is unchanged"
+    return f"{names}: not in Slurm, and the inventory is unchanged"

@@ -41,22 +41,22 @@ class Prepared:
 
 
 def prepare(
-    inventory: Path, on: str, words: Sequence[str], wish: Wish, *, replace: bool, agree: Agree, screen: Screen
+    inventory: Path, on: str, asked: Sequence[str], wish: Wish, *, replace: bool, agree: Agree, screen: Screen
 ) -> Prepared:
     """Look at the machines and compare them with what is declared; GpupoolError with all that speaks against one."""
     finish(inventory)
     target = find_target(inventory, on)
-    said = written.inventory_of(inventory)
+    site = written.inventory_of(inventory)
     known = written.addresses_of(inventory)
-    addresses = replaced_of(words, known) if replace else nodes_of(words)
+    addresses = replaced_of(asked, known) if replace else nodes_of(asked)
     _ensure_new(target, addresses, known, replace=replace)
-    own = said.cluster.network
+    own = site.cluster.network
     reached = {name: reached_at(target, own, address) for name, address in addresses.items()}
     commands = Commands()
     with _pinned(target, reached, replace=replace, agree=agree):
         with shown(screen) as progress:
             machines = probe(target, reached, progress, commands)
-        choices = _chosen(machines, wish, said, target, replace=replace, inventory=inventory)
+        choices = _chosen(machines, wish, site, target, replace=replace, inventory=inventory)
         wrong = [f"{name}: {why}" for name, choice in choices.items() for why in choice.wrong]
         if wrong:
             raise GpupoolError("\n".join([*wrong, "nothing was changed"]))
@@ -73,10 +73,10 @@ def _ensure_new(
     nodes = [target.cluster.nodes[name] for name in addresses if name in target.cluster.nodes]
     if replace:
         if others := [node.name for node in nodes if not node.has("compute") or len(node.roles) > 1]:
-            raise UsageError(f"{', '.join(others)}: only nodes that are compute alone can be replaced by this command")
+            raise UsageError(f"{', '.join(others)}: only nodes whose only role is compute can be replaced")
         return
-    there = [name for name in addresses if name in known]
-    if not there:
+    listed = [name for name in addresses if name in known]
+    if not listed:
         return
     with reach(target) as controller:
         now, held = states(controller, nodes), reservation(controller, RESERVATION)
@@ -85,10 +85,10 @@ def _ensure_new(
         for node in nodes
         if (node.name in now and now[node.name].is_ours(WORK)) or (held and node.slurm_name in held.nodes)
     }
-    for name in there:
+    for name in listed:
         if name not in unfinished or known[name] != addresses[name]:
             raise UsageError(
-                f"{name} is in the inventory already, with address {known[name]} (--replace: new hardware)"
+                f"{name} is already in the inventory, with address {known[name]} (use --replace for new hardware)"
             )
 
 
@@ -109,7 +109,7 @@ def _pinned(target: Target, reached: Mapping[str, str], *, replace: bool, agree:
     # each key was read by a connection of its own: one that is right says nothing of another one
     kept = {name: [key for it, key in its.items() if it in agreed] for name, its in prints.items()}
     if refused := [name for name, keys in kept.items() if not keys]:
-        raise GpupoolError(f"{', '.join(refused)}: the host key is not agreed to; nothing was changed")
+        raise GpupoolError(f"{', '.join(refused)}: the host key was not accepted; nothing was changed")
     for name, keys in kept.items():
         host_key.pin(file, reached[name], number, keys)
     try:
@@ -121,7 +121,7 @@ def _pinned(target: Target, reached: Mapping[str, str], *, replace: bool, agree:
 
 
 def _chosen(
-    machines: Mapping[str, Machine], wish: Wish, said: Inventory, target: Target, *, replace: bool, inventory: Path
+    machines: Mapping[str, Machine], wish: Wish, site: Inventory, target: Target, *, replace: bool, inventory: Path
 ) -> dict[str, Choice]:
     choices: dict[str, Choice] = {}
     declared = written.entries_of(inventory) if replace else {}
@@ -130,5 +130,5 @@ def _chosen(
         own = wish
         if entry is not None:
             own = Wish(wish.hardware or entry.hardware, wish.gpus if wish.gpus is not None else entry.gpus)
-        choices[name] = choose(machine, own, said, target.cluster)
+        choices[name] = choose(machine, own, site, target.cluster)
     return choices

@@ -11,7 +11,7 @@ def nodes_of(arguments: Sequence[str]) -> dict[str, str]:
     """Return addresses by name of `NAME ADDRESS`, or of `NAME=ADDRESS …`; ranges such as n[1-4]=10.0.0.[1-4], too."""
     if len(arguments) == 2 and not any("=" in word for word in arguments):
         arguments = [f"{arguments[0]}={arguments[1]}"]
-    found: dict[str, str] = {}
+    nodes: dict[str, str] = {}
     for word in arguments:
         name, sign, address = word.partition("=")
         if not (name and sign and address):
@@ -20,12 +20,12 @@ def nodes_of(arguments: Sequence[str]) -> dict[str, str]:
         if len(names) != len(addresses):
             raise UsageError(f"{word!r}: {len(addresses)} addresses for {len(names)} nodes")
         for each, its in zip(names, addresses, strict=True):
-            if each in found or its in found.values():
-                raise UsageError(f"{each if each in found else its} is given twice")
-            found[each] = _address(its)
-    if not found:
+            if each in nodes or its in nodes.values():
+                raise UsageError(f"{each if each in nodes else its} is given twice")
+            nodes[each] = _address(its)
+    if not nodes:
         raise UsageError("no node: write NAME ADDRESS, or NAME=ADDRESS for each of several nodes")
-    return found
+    return nodes
 
 
 def replaced_of(arguments: Sequence[str], known: Mapping[str, str | None]) -> dict[str, str]:

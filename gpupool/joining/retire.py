@@ -57,7 +57,7 @@ def prepare(inventory: Path, on: str, selector: str) -> Leaving:
     if not nodes:
         raise UsageError(f"{selector!r} selects no node")
     if others := [node.name for node in nodes if set(node.roles) != {"compute"}]:
-        raise UsageError(f"{', '.join(others)}: only nodes that are compute alone can be retired by this command")
+        raise UsageError(f"{', '.join(others)}: only nodes whose only role is compute can be retired")
     if elastic := [node.name for node in nodes if node.elastic]:
         raise UsageError(f"{', '.join(elastic)}: elastic nodes come and go by themselves; remove the entry and apply")
     made = written.left(inventory, names)
@@ -70,14 +70,16 @@ def retire(leaving: Leaving, screen: Screen) -> Retired:
     commands, names = Commands(), [node.name for node in leaving.nodes]
     with reach(leaving.before) as controller:
         known = states(controller, leaving.nodes)
-        there = [node for node in leaving.nodes if node.name in known]
+        in_inventory = [node for node in leaving.nodes if node.name in known]
         # one that others have drained stays theirs: it gets no jobs either
-        drain.drain(controller, there, WORK, "leaves the cluster")
-        drain.wait_until_empty(controller, there, telling(screen))
+        drain.drain(controller, in_inventory, WORK, "leaves the cluster")
+        drain.wait_until_empty(controller, in_inventory, telling(screen))
         with shown(screen) as progress:
             deploy(leaving.after, leaving.others, progress, commands)
         if still := sorted(states(controller, leaving.nodes)):
-            raise GpupoolError(f"slurmctld still knows {', '.join(still)}: run `gpupool apply`, then this again")
+            raise GpupoolError(
+                f"slurmctld still knows {', '.join(still)}: run `gpupool apply`, then this command again"
+            )
     left = _farewell(leaving, screen, commands)
     leaving.draft.write()
     for node in leaving.nodes:

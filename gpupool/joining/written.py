@@ -155,4 +155,4 @@ def _ensure_only(made: Draft, before: Loaded, names: set[str]) -> None:
     old = {name: node for name, node in before.cluster.nodes.items() if name not in names}
     new = {name: node for name, node in after.nodes.items() if name not in names}
     if old != new:
-        raise GpupoolError(f"{made.inventory}: the entry cannot be written by itself (edit it by hand)")
+        raise GpupoolError(f"{made.inventory}: cannot edit this entry (edit it by hand)")

@@ -69,12 +69,12 @@ def settled(driver: GpuDriver, node: str, patterns: list[str]) -> None:
         diffs.costs("driver", {"driver": Effect.drain(state.users or state.jobs)})
         wanted = driver.version or f"{driver.prefix}*"
         raise Refused(
-            f"GPU driver {state.loaded} stays, for {why}; wanted: {wanted} ({', '.join(late)}); "
+            f"GPU driver {state.loaded} is not replaced, because {why}; wanted: {wanted} ({', '.join(late)}); "
             f"drain the node (scontrol update nodename={node} state=drain reason=driver), then apply again"
         )
     if executing() and not late and (other := _other_loaded(driver, state)):
         raise Refused(f"GPU driver {_version(driver, state)} is installed, but {other}: {REBOOT}")
-    this_host().noop("the GPU driver waits for nothing")
+    this_host().noop("the GPU driver needs neither a drain nor a reboot")
 
 
 def _look(driver: GpuDriver, node: str, patterns: list[str]) -> DriverState:

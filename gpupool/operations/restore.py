@@ -33,8 +33,8 @@ def database(program: str, backup: str = "", aside: bool = False) -> Commands:
             this_host().noop(f"the database was restored from {path}")
             return
         raise Refused(
-            f"the accounting database has {state.jobs} jobs, and nothing was changed: with --aside it is kept as "
-            "slurm_acct_db_aside_TIME, and replaced"
+            f"the accounting database has {state.jobs} jobs, and nothing was changed: use --aside to keep it as "
+            "slurm_acct_db_aside_TIME and replace it"
         )
     diffs.record({f"accounting database from {path}": f"{state.jobs} jobs now\n"})
     yield StringCommand(f"{values(file=path, jobs='' if aside else '0', mark=RESTORED)}{_PRELUDE}")

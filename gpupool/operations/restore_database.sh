@@ -12,7 +12,7 @@ fail() { echo "$*" >&2; exit 1; }
 name=${file##*/}
 cd "${file%/*}"
 sha256sum --status --strict -c "$name.sha256" || \
-  fail "$file: its sum is another than when it was written; nothing was changed"
+  fail "$file: its checksum is wrong; nothing was changed"
 gzip -t "$name" || fail "$file cannot be read; nothing was changed"
 zcat "$name" | tail -c 200 | grep -q '^-- Dump completed' || fail "$file ends too early; nothing was changed"
 mariadb -e 'drop database if exists gpupool_restore; create database gpupool_restore'
@@ -33,7 +33,7 @@ trap 'systemctl start slurmdbd' EXIT
 mariadb -e 'create database if not exists slurm_acct_db'
 now=$(count slurm_acct_db)
 [ -z "$jobs" ] || [ "$now" -le "$jobs" ] || \
-  fail "jobs have come into the accounting database: it has $now; nothing was changed"
+  fail "jobs have been recorded in the accounting database meanwhile: it has $now; nothing was changed"
 {
   printf 'create database if not exists `%s`; rename table ' "$old"
   {

@@ -35,7 +35,7 @@ def fetched(release: str, takes_over_from: list[str], needed: list[str], way_bac
         work.changes["files for it"] = "".join(f"{it}\n" for it in _exact(state))
         work.run("fetch_new", *_exact(state))
     if way_back and state.back:
-        work.changes["files for the way back"] = "".join(f"{it}={now}\n" for it, now in state.back.items())
+        work.changes["files for a rollback"] = "".join(f"{it}={now}\n" for it, now in state.back.items())
         work.run("fetch_old", *(f"{name}={version}" for name, version in state.back.items()))
     yield from work.carry_out("all files are at hand", _PRELUDE)
 
@@ -51,9 +51,9 @@ def installed(release: str, units: list[str], start: list[str], backup: str = ""
     idle = [unit for unit in units if (it := state.daemons.get(unit)) is None or it.active not in _UP or it.outdated]
     if state.wanted:
         if executing() and not state.fetched:
-            raise Refused("files for it are missing since they were fetched; run it again")
+            raise Refused("package files have disappeared since they were fetched; run it again")
         work.changes |= {name: f"{old} becomes {new}\n" for name, (old, new) in state.replaced.items()}
-        work.changes |= {name: f"{new}, which comes with it\n" for name, new in state.added.items()}
+        work.changes |= {name: f"{new}, which it depends on\n" for name, new in state.added.items()}
         work.changes |= {name: f"{old} will be removed\n" for name, (old, _) in state.removed.items()}
         # a step that was cut off while dpkg was at work
         work.changes = work.changes or {"dpkg --configure -a": "an earlier installation was interrupted\n"}
@@ -81,7 +81,7 @@ def taken_back(release: str, units: list[str], start: list[str]) -> Commands:
     """Take the node's Slurm back from a release to the packages that were there before; its `units` stop."""
     state, work = _state(release), Work()
     if release not in state.releases.values():
-        this_host().noop(f"nothing of Slurm {release} is here")
+        this_host().noop(f"no package of Slurm {release} is installed")
         return
     work.changes["Slurm"] = "back to the former release\n"
     work.run("go_back", " ".join(units), " ".join(start))
@@ -118,11 +118,11 @@ def _refuse(state: SlurmPackages, release: str, takes_over_from: Sequence[str], 
 def _obstacles(state: SlurmPackages, release: str, needed: Sequence[str]) -> Iterator[str]:
     missing = [name for name in state.none if name in needed or not state.wanted]
     if missing:
-        yield f"apt knows no Slurm {release} of {', '.join(missing)}: add a repository or suite of Debian that has it"
+        yield f"apt has no Slurm {release} of {', '.join(missing)}: add a repository, or a suite of Debian, that has it"
     if state.held:
         yield f"{', '.join(state.held)} held: apt-mark unhold {' '.join(state.held)}"
     if state.refused:
         yield f"apt cannot install Slurm {release}: {'; '.join(state.refused)}"
     lost = [name for name, (_, automatic) in state.removed.items() if name in needed or not automatic]
     if lost:
-        yield f"apt would remove {', '.join(lost)} for Slurm {release}: have a version of it that goes with it"
+        yield f"apt would remove {', '.join(lost)} for Slurm {release}: provide a version that fits to it"

@@ -24,7 +24,7 @@ fetch_old() { # NAME=VERSION...
   # shellcheck disable=SC2086 # names and versions
   [ -z "$far" ] || (cd "$dir/old" && apt download $far) || {
     tail -n 30 "$log" >&2
-    echo "no way back: apt cannot fetch$far; have a repository with it, or the .deb in /var/cache/apt/archives" >&2
+    echo "a rollback would lack packages: apt cannot fetch$far; add a repository that has it, or put the .deb into /var/cache/apt/archives" >&2
     exit 1
   }
   for it in "$@"; do
@@ -93,7 +93,7 @@ answers() { # waits for slurmdbd, however long it converts
       echo "slurmdbd does not run with the database: $(last slurmdbd 3)(see journalctl -u slurmdbd)" >&2; exit 1
     fi
     if ss -Hltn "sport = :${port:-6819}" | grep -q .; then mute=$((mute + 1)); fi
-    [ "$mute" -lt 120 ] || { echo "slurmdbd runs, and sacctmgr does not get an answer: $said" >&2; exit 1; }
+    [ "$mute" -lt 120 ] || { echo "slurmdbd runs, but does not answer sacctmgr: $said" >&2; exit 1; }
     sleep 1
   done
 }

@@ -27,9 +27,11 @@ def refuse_another(version: str, takes_over_from: list[str]) -> None:
 
 def why_not(package: str, release: str, version: str, takes_over_from: list[str]) -> str:
     """Return why a node whose package is of a release is not taken for one of a version, and what to do."""
-    here = f"{package} is of Slurm {release}, and slurm.version is {version}"
+    here = f"{package} is of Slurm {release}, but slurm.version is {version}"
     if release in takes_over_from:
-        return f"{here}: gpupool upgrade does it, in Slurm's order ({_HOW})"
+        return f"{here}: run gpupool upgrade, which keeps to Slurm's order ({_HOW})"
     if tuple(map(int, release.split("."))) > tuple(map(int, version.split("."))):
-        return f"{here}: Slurm cannot go back, as its database and state were converted; correct slurm.version ({_HOW})"
-    return f"{here}: Slurm {version} takes over from {', '.join(takes_over_from)} only; go by one of these ({_HOW})"
+        return f"{here}: Slurm cannot be downgraded once its database is converted; correct slurm.version ({_HOW})"
+    return (
+        f"{here}: Slurm {version} can only take over from {', '.join(takes_over_from)}; upgrade to one of them ({_HOW})"
+    )

@@ -75,12 +75,14 @@ class Expected:
     @cached_property
     def owners(self) -> tuple[Partition, ...]:
         """Partitions whose jobs nobody can evict, the highest tier first."""
-        return tuple(sorted((it for it in self._partitions if not it.preemptable), key=lambda it: -it.tier))
+        return tuple(
+            sorted((it for it in self._partitions if not it.preemptable), key=lambda partition: -partition.tier)
+        )
 
     @cached_property
     def givers(self) -> tuple[Partition, ...]:
         """Preemptable partitions, lowest tier first."""
-        return tuple(sorted((it for it in self._partitions if it.preemptable), key=lambda it: it.tier))
+        return tuple(sorted((it for it in self._partitions if it.preemptable), key=lambda partition: partition.tier))
 
     @property
     def _partitions(self) -> tuple[Partition, ...]:
@@ -108,6 +110,9 @@ class Expected:
         open_to = [
             it for it in self.owners if any(self.may(user, it, account.name) for user in self._own(account.name))
         ]
+        if not account.nodes:
+            # it is claimed GPU by GPU
+            open_to = [it for it in open_to if not it.exclusive]
         return self.cluster.partitions[self._home(account, open_to, turn)] if open_to else None
 
     def _own(self, account: str) -> list[User]:
@@ -157,19 +162,19 @@ class Expected:
 
     @cached_property
     def loans(self) -> tuple[Loan, ...]:
-        """Partitions and accounts where all users may use idle GPUs, lowest tier first."""
+        """Partitions and accounts where all users may use single idle GPUs, lowest tier first."""
         spare = [it for it in self.cluster.accounts.values() if it.everybody and it.limits.group.gpu is None]
         return tuple(
             Loan(partition, account.name)
             for partition in self.givers
             for account in spare
             # what is suspended gives its GPUs and its memory to nobody
-            if partition.action != "suspend" and self.admits(partition, account.name)
+            if partition.action != "suspend" and self.admits(partition, account.name) and not partition.exclusive
         )
 
     def lab_loans(self, account: str) -> tuple[Partition, ...]:
-        """Return the preemptable partitions that a lab's own account may use."""
-        return tuple(it for it in self.givers if self.admits(it, account))
+        """Return the preemptable partitions that a lab's own account may use, GPU by GPU."""
+        return tuple(it for it in self.givers if self.admits(it, account) and not it.exclusive)
 
     def admits(self, partition: Partition, account: str) -> bool:
         """Return whether jobs of the account may run in the partition."""
@@ -195,13 +200,23 @@ class Expected:
         """GPUs of a partition's nodes."""
         return sum(self.cluster.nodes[name].gpu_count for name in partition.nodes)
 
-    def default_qos(self, user: User, account: str) -> str | None:
+    def default_qos(self, partition: Partition, account: str) -> str | None:
         """Return the QoS of a job that names none; None where the inventory has no QoS."""
-        return self.cluster.qos_of(account) or self.cluster.default_qos
+        return self.cluster.qos_of(account) or partition.default_qos or self.cluster.default_qos
+
+    def priority(self, partition: Partition, qos: str | None) -> float:
+        """Return by how much a job with a QoS goes before others of its tier there."""
+        weights, of_qos = self.cluster.scheduler.priority_weights, self.cluster.qos
+        mine = of_qos[qos].priority if qos and qos in of_qos else 0
+        kinds = (
+            (weights.qos, mine, max((it.priority for it in of_qos.values()), default=0)),
+            (weights.partition, partition.priority, max(it.priority for it in self._partitions)),
+        )
+        return sum(weight * own / most for weight, own, most in kinds if most)
 
     def room(self, user: User, partition: Partition, account: str, qos: str | None = None) -> Room:
         """Return what a user may hold there: the partition's limit or else the QoS', the account's, one account's."""
-        name = qos or self.default_qos(user, account)
+        name = qos or self.default_qos(partition, account)
         entry = self.cluster.qos.get(name) if name and not partition.lift_per_user else None
         of_qos = entry.limits.per_user if entry else Amounts()
         of_account = self.cluster.accounts[account].limits.per_user
@@ -248,10 +263,20 @@ class Expected:
         """CPUs for each GPU of a type: what people are told, or what every node of the type has for all its GPUs."""
         told = self.cluster.scheduler.warn_cpus_per_gpu
         return {
-            gpu: min([told.get(gpu, told.get("default", share)), share])
+            gpu: min(told.get(gpu, told.get("default", share)), share, self.most_cpus(gpu) or share)
             for gpu in self.cluster.gpu_types
             if (share := min(node.job_cpus // node.gpu_count for node in self.compute if gpu in node.gpus))
         }
+
+    def most_cpus(self, gpu: str) -> int | None:
+        """Return the most CPUs that a job may request for a GPU of a type; None without a limit."""
+        said = self.cluster.scheduler.max_cpus_per_gpu
+        return said.get(gpu, said.get("default"))
+
+    def unasked_cpus(self, partition: str, gpus: int) -> int:
+        """Return the CPUs of a job of one task that requests none."""
+        own = self.cluster.partitions[partition].default_cpus_per_gpu
+        return max(1, gpus * (own or self.cluster.scheduler.default_cpus_per_gpu or 1))
 
     @property
     def typed(self) -> bool:

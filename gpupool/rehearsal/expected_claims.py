@@ -94,7 +94,7 @@ def whole_nodes(expected: Expected) -> tuple[dict[str, list[Wish]], dict[str, li
         for gpu, count in node.gpus.items():
             supply[Piece(count, expected.cpus_per_gpu.get(gpu, 0) * count or None, gpu)] += 1
     first = _taken(expected, supply)
-    free = sorted(supply.elements(), key=lambda it: it.gpus)
+    free = sorted(supply.elements(), key=lambda piece: piece.gpus)
     rest: dict[str, list[Piece]] = {}
     for lab in _choosiest_first(expected):
         left, types = lab.cap - sum(it.gpus for it in first[lab.name]), expected.types_in(lab.partition)
@@ -107,7 +107,7 @@ def whole_nodes(expected: Expected) -> tuple[dict[str, list[Wish]], dict[str, li
             free.remove(piece)
             if piece.gpus > gpus:
                 free.append(replace(piece, gpus=piece.gpus - gpus, cpus=each * (piece.gpus - gpus) or None))
-                free.sort(key=lambda it: it.gpus)
+                free.sort(key=lambda piece: piece.gpus)
             left -= gpus
     labs = expected.labs
     return (
@@ -125,7 +125,7 @@ def _gpus(expected: Expected) -> Counter[str]:
 
 def _choosiest_first(expected: Expected) -> list[Lab]:
     """Return the labs, those first whose partition has the fewest types: the others find more."""
-    return sorted(expected.labs, key=lambda it: len(expected.types_in(it.partition)))
+    return sorted(expected.labs, key=lambda lab: len(expected.types_in(lab.partition)))
 
 
 def _taken(expected: Expected, supply: Counter[Piece]) -> dict[str, list[Piece]]:
@@ -141,7 +141,7 @@ def _take(lab: Lab, supply: Counter[Piece], left: int, types: Container[str | No
     share = lab.group.cpu
     while left:
         there = (it for it in supply if supply[it] > 0 and it.gpus <= left and it.gpu_type in types)
-        available = sorted(there, key=lambda it: it.cpus or 0)
+        available = sorted(there, key=lambda piece: piece.cpus or 0)
         if not available:
             return
         least = (available[0].cpus or 1) / available[0].gpus
@@ -164,8 +164,8 @@ class _Left:
     room: Room
     used: Counter[str] = field(default_factory=Counter)
 
-    def take(self, piece: Piece) -> bool:
-        wants = {"gpu": piece.gpus, "cpu": piece.cpus or 1, "jobs": 1}
+    def take(self, piece: Piece, cpus: int) -> bool:
+        wants = {"gpu": piece.gpus, "cpu": piece.cpus or cpus, "jobs": 1}
         for key, amount in wants.items():
             limit = getattr(self.room, key)
             if limit is not None and self.used[key] + amount > limit:
@@ -183,10 +183,11 @@ def hand_out(expected: Expected, lab: Lab, pieces: Iterable[Piece], before: Iter
     left = {user: _Left(expected.room(user, partition, lab.name)) for user in lab.members}
     lifted = [it for it in expected.lab_loans(lab.name) if it.lift_per_user]
     for piece in before:
-        any(left[user].take(piece) for user in lab.members)
+        any(left[user].take(piece, expected.unasked_cpus(lab.partition, piece.gpus)) for user in lab.members)
     counts: Counter[tuple[User, str, bool, Piece]] = Counter()
     for piece in pieces:
-        user = next((it for it in lab.members if left[it].take(piece)), None)
+        cpus = expected.unasked_cpus(lab.partition, piece.gpus)
+        user = next((it for it in lab.members if left[it].take(piece, cpus)), None)
         if user:
             counts[user, lab.partition, True, piece] += 1
         elif lifted:

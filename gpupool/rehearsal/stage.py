@@ -143,7 +143,7 @@ class Stage:
 
     def steady(self, true: Callable[[Scene], bool], seconds: float) -> tuple[bool, Scene]:
         """Look so many seconds whether something stays true; tell whether it did, and what was seen last."""
-        broken, scene = self.until(lambda it: not true(it), seconds)
+        broken, scene = self.until(lambda scene: not true(scene), seconds)
         return not broken, scene
 
     def cancel(self, *sents: Sent) -> None:

@@ -42,12 +42,12 @@ def changed(file: str, before: str, after: str, version: str) -> dict[Place, str
     places = dict.fromkeys(place for place in (*old, *new) if old.get(place) != new.get(place))
     # a node that is new or gone is one change
     whole = {(it.section, it.of) for it in places if it.key in ("NodeName", "PartitionName")}
-    found: dict[Place, str] = {}
+    effects: dict[Place, str] = {}
     for place in places:
         if (place.section, place.of) not in whole or place.key in ("NodeName", "PartitionName"):
             options = _options(old.get(place, ""), new.get(place, ""))
-            found[place] = joined(effect(file, place.section, name, version) for name in _names(place.key, options))
-    return found
+            effects[place] = joined(effect(file, place.section, name, version) for name in _names(place.key, options))
+    return effects
 
 
 def effect(file: str, section: str, key: str, version: str) -> str:
@@ -88,30 +88,30 @@ def read(file: str, text: str) -> dict[Place, str]:
     """Return the keys of a file with their values, without regard to order, blanks, case of keys and comments."""
     if file.endswith(".lua") or file.startswith("plugstack"):
         return {Place("text", "*"): text}
-    found: dict[Place, str] = {}
+    values: dict[Place, str] = {}
     for line in _lines(text):
         pairs = _PAIR.findall(line)
         if not pairs or file == "gres.conf":
-            found[Place("line", line)] = line
+            values[Place("line", line)] = line
         elif section := _LINES.get(pairs[0][0].lower()):
-            found |= _of_line(section, pairs)
+            values |= _of_line(section, pairs)
         else:
             for key, value in pairs:
                 place = Place("global", _known(file, key))
-                found[place] = f"{found[place]}\n{_bare(value)}" if place in found else _bare(value)
-    return found
+                values[place] = f"{values[place]}\n{_bare(value)}" if place in values else _bare(value)
+    return values
 
 
 def _of_line(section: str, pairs: list[tuple[str, str]]) -> dict[Place, str]:
-    found: dict[Place, str] = {}
+    values: dict[Place, str] = {}
     names = expanded(pairs[0][1])
     for key, value in pairs:
         each = expanded(value) if key.lower() in _EACH else []
         for number, name in enumerate(names):
             first = key == pairs[0][0]
             word = name if first else each[number] if len(each) == len(names) else _bare(value)
-            found[Place(section, _first(section) if first else key, name)] = word
-    return found
+            values[Place(section, _first(section) if first else key, name)] = word
+    return values
 
 
 def _first(section: str) -> str:

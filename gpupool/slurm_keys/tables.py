@@ -43,12 +43,12 @@ def keys(table: str) -> Mapping[str, Key]:
 @cache
 def own(table: str) -> Mapping[str, tuple[Own, ...]]:
     """Return what gpupool keeps of a table, by key in lower case."""
-    found: dict[str, tuple[Own, ...]] = {}
+    by_key: dict[str, tuple[Own, ...]] = {}
     for of, key, *rest in rows("own"):
         if of == table:
             name, _, option = key.lower().partition(":")
-            found[name] = (*found.get(name, ()), Own(option, *rest))
-    return found
+            by_key[name] = (*by_key.get(name, ()), Own(option, *rest))
+    return by_key
 
 
 def rows(table: str) -> Iterator[list[str]]:

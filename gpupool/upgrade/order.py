@@ -25,11 +25,11 @@ def stages(cluster: Cluster, names: Collection[str]) -> tuple[Stage, ...]:
     """
     first = cluster.controllers[0]
     left = [node for node in cluster.nodes.values() if node.name in names]
-    found: list[Stage] = []
+    ordered: list[Stage] = []
 
     def take(kind: Kind, chosen: list[Node]) -> None:
         if chosen:
-            found.append(Stage(kind, tuple(chosen)))
+            ordered.append(Stage(kind, tuple(chosen)))
             left[:] = [node for node in left if node not in chosen]
 
     take("slurmdbd", [node for node in left if node.has("database")])
@@ -38,7 +38,7 @@ def stages(cluster: Cluster, names: Collection[str]) -> tuple[Stage, ...]:
     take("backup controllers", [node for node in left if node.has("backup-controller")])
     take("compute nodes", [node for node in left if node.has("compute")])
     take("the others", left[:])
-    return tuple(found)
+    return tuple(ordered)
 
 
 def daemons(cluster: Cluster, node: Node) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ WORK = "upgrade"
 BACKUP_SECONDS = 6 * 3600.0
 REGISTER_SECONDS = 180.0  # until a daemon that was started is given up
 _LOOK_SECONDS = 2.0
-_AGAIN = "mend it, and run it again"
+_AGAIN = "fix it, then run the same command again"
 
 Deploy = Callable[[], object]
 Tell = Callable[[str, str], None]
@@ -99,14 +99,16 @@ class Upgrade:
 
     def _change(self, nodes: Sequence[Node]) -> None:
         for node in nodes:
-            self._ways.tell(node.name, f"gets Slurm {self._release}")
+            self._ways.tell(node.name, f"upgrading to Slurm {self._release}")
         _ensure(self._ways.run(steps.change, [node.name for node in nodes]), _AGAIN)
 
     def _apply(self, names: Collection[str]) -> None:
-        _ensure(self._ways.apply(names), f"its packages are of Slurm {self._release} already; {_AGAIN}")
+        _ensure(self._ways.apply(names), f"its packages are already of Slurm {self._release}; {_AGAIN}")
 
     def _database(self, node: Node) -> None:
-        self._ways.tell(node.name, f"gets Slurm {self._release}; slurmdbd converts its database, and jobs go on")
+        self._ways.tell(
+            node.name, f"upgrading to Slurm {self._release}; slurmdbd converts its database, jobs keep running"
+        )
         report = self._ways.run(steps.database, [node.name])
         why = report.failures.get(node.name)
         if report.interrupted:
@@ -116,10 +118,10 @@ class Upgrade:
             return
         # a lost connection says nothing about the database
         if "slurmdbd does not run" not in why and "slurmdbd.service " not in why:
-            raise GpupoolError(f"{node.name}: {why}; the other nodes are as they were: {_AGAIN}")
+            raise GpupoolError(f"{node.name}: {why}; the other nodes are unchanged: {_AGAIN}")
         if self._release_on(node.name) != self._release:
-            raise GpupoolError(f"{node.name}: {why}; nothing was converted, and the other nodes are as they were")
-        self._ways.tell(node.name, f"{why}; the former slurmdbd and its database come back")
+            raise GpupoolError(f"{node.name}: {why}; nothing was converted, and the other nodes are unchanged")
+        self._ways.tell(node.name, f"{why}; rolling back slurmdbd and its database")
         raise GpupoolError(f"{node.name}: {why}\n{self.go_back()}")
 
     def _start_controllers(self, nodes: Sequence[Node]) -> None:
@@ -137,7 +139,7 @@ class Upgrade:
         for batch in batches(todo, at_most):
             self._hold.ensure()
             # no job may start, and fail, in the seconds without slurmd
-            drain.drain(self._controller, batch, WORK, f"Slurm {self._release}; running jobs go on")
+            drain.drain(self._controller, batch, WORK, f"Slurm {self._release}; running jobs continue")
             report = self._ways.run(steps.change, [node.name for node in batch])
             if report.interrupted:
                 raise KeyboardInterrupt
@@ -149,7 +151,7 @@ class Upgrade:
             drain.resume(self._controller, [node for node in batch if node.name not in late], WORK)
             if late:
                 reasons = "; ".join(f"{name}: {why}" for name, why in late.items())
-                raise GpupoolError(f"{reasons}\n{', '.join(late)} drained, and no other node is begun: {_AGAIN}")
+                raise GpupoolError(f"{reasons}\n{', '.join(late)} stay drained, and the upgrade stops here: {_AGAIN}")
 
     # The way back
 
@@ -162,7 +164,9 @@ class Upgrade:
         node = self._cluster.database
         backup, old = self._read("backup"), self._read("old/list")
         if not backup or not old:
-            raise GpupoolError(f"{node.name}: {FOLDER} has no way back: see docs/upgrade.md")
+            raise GpupoolError(
+                f"{node.name}: cannot roll back: {FOLDER} does not have the former packages (see docs/upgrade.md)"
+            )
         version = dict(line.split("=", 1) for line in old.splitlines())["slurmdbd"]
         name = backup.rpartition("/")[2]
         report = self._ways.run(partial(steps.back, self._former(release_of(version)), name), [node.name])
@@ -170,13 +174,13 @@ class Upgrade:
             raise KeyboardInterrupt
         if why := report.failures.get(node.name):
             raise GpupoolError(
-                f"{node.name}: slurmdbd {version} with {name} does not come back: {why}\n"
-                f"jobs go on, and slurmctld keeps what slurmdbd has to hear; {_AGAIN}, or see docs/upgrade.md"
+                f"{node.name}: cannot roll back to slurmdbd {version} with {name}: {why}\n"
+                f"jobs keep running, and slurmctld stores what slurmdbd has to record; {_AGAIN}, or see docs/upgrade.md"
             )
         return (
-            f"{node.name} has Slurm {version} again, and slurmdbd answers with the database of {name}; what was half "
-            "converted is kept in MariaDB as slurm_acct_db_aside_TIME. No other node was changed, and no job ended. "
-            f"Set slurm.version back to {release_of(version)}, or mend the database and run it again"
+            f"{node.name} has Slurm {version} again, and slurmdbd answers with the database of {name}; the "
+            "partly converted one is kept as slurm_acct_db_aside_TIME in MariaDB. No other node changed, and no job "
+            f"ended. Set slurm.version back to {release_of(version)}, or repair the database and run this again"
         )
 
     def former(self) -> Cluster | None:
@@ -231,7 +235,7 @@ class Upgrade:
                     why.pop(name, None)
                 elif name in why:
                     why[name] = (
-                        f"slurmctld has it as {'+'.join(sorted(state.flags))}, slurmd {state.version or 'silent'}"
+                        f"slurmctld reports {'+'.join(sorted(state.flags))}, slurmd {state.version or 'not registered'}"
                     )
             if why:
                 time.sleep(_LOOK_SECONDS)

@@ -63,10 +63,10 @@ def accept(
         return (*registered(node, known.get(node.name)), *_on_node(controller, node))
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        found = dict(zip((node.name for node in nodes), pool.map(look, nodes), strict=True))
-    fine = [node for node in nodes if not found[node.name]]
+        problems_of = dict(zip((node.name for node in nodes), pool.map(look, nodes), strict=True))
+    fine = [node for node in nodes if not problems_of[node.name]]
     moved = drain.resume(controller, fine, work)
-    found |= {name: (f"it is drained by others: {why}",) for name, why in moved.kept.items()}
+    problems_of |= {name: (f"it is drained by others: {why}",) for name, why in moved.kept.items()}
     fine = [node for node in fine if node.name in moved.done]
 
     def test(node: Node) -> tuple[str, ...]:
@@ -74,11 +74,11 @@ def accept(
         return _by_job(controller, node, f"gpupool_{work}", reservation)
 
     with _partition(controller, f"gpupool_{work}", fine), ThreadPoolExecutor(_AT_ONCE) as pool:
-        found |= dict(zip((node.name for node in fine), pool.map(test, fine), strict=True))
+        problems_of |= dict(zip((node.name for node in fine), pool.map(test, fine), strict=True))
     for node in fine:
-        if problems := found[node.name]:
+        if problems := problems_of[node.name]:
             drain.drain(controller, [node], work, f"failed: {problems[0]}")
-    return {node.name: Acceptance(node.name, found[node.name]) for node in nodes}
+    return {node.name: Acceptance(node.name, problems_of[node.name]) for node in nodes}
 
 
 def registered(node: Node, state: NodeState | None) -> tuple[str, ...]:

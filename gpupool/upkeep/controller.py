@@ -80,12 +80,12 @@ class Controller:
             raise NoAnswerError(f"{node}: no answer in {seconds:.0f} s") from None
         if done.returncode == 0:
             return done.stdout
-        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        output = (done.stderr.strip() or done.stdout.strip()).splitlines()
         if done.returncode in _LATE:
             raise NoAnswerError(f"{node}: {argv[0]} gives no answer in {seconds:.0f} s")
         if done.returncode == _SSH:
-            raise NoAnswerError(f"{node}: {said[-1] if said else 'it cannot be reached'}")
-        why = said[-1] if said else f"exit code {done.returncode}"
+            raise NoAnswerError(f"{node}: {output[-1] if output else 'it cannot be reached'}")
+        why = output[-1] if output else f"exit code {done.returncode}"
         raise RefusedError(f"{node}: {argv[0]}: {why}", done.stdout)
 
     def session(self, node: str, *argv: str) -> subprocess.Popen[str]:

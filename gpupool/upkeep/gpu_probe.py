@@ -26,16 +26,16 @@ def cuda(count: int) -> Iterator[str]:
             library.cuGetErrorString(code, ctypes.byref(text))
             raise RuntimeError(f"{name}: {(text.value or b'error %d' % code).decode()}")
 
-    found = ctypes.c_int()
+    seen = ctypes.c_int()
     try:
         call("cuInit", 0)
-        call("cuDeviceGetCount", ctypes.byref(found))
+        call("cuDeviceGetCount", ctypes.byref(seen))
     except RuntimeError as error:
         yield str(error)
         return
-    if found.value != count:
-        yield f"CUDA shows {found.value} of {count} GPUs to a job that has all of them"
-    for index in range(found.value):
+    if seen.value != count:
+        yield f"CUDA shows {seen.value} of {count} GPUs to a job that has all of them"
+    for index in range(seen.value):
         try:
             _write_and_read(call, index)
         except RuntimeError as error:
@@ -57,7 +57,7 @@ def _write_and_read(call: Callable[..., None], index: int) -> None:
     finally:
         call("cuCtxDestroy_v2", context)
     if back.raw != bytes([_PATTERN]) * _BYTES:
-        raise RuntimeError("its memory does not give back what was written")
+        raise RuntimeError("memory error: what is read differs from what was written")
 
 
 def files(paths: list[str], count: int) -> Iterator[str]:

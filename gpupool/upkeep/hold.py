@@ -27,7 +27,7 @@ class Hold:
         """Raise GpupoolError when the lock is lost: another maintenance may have begun since."""
         if self._session.poll() is not None:
             raise GpupoolError(
-                f"{self._node}: the connection that holds the lock is lost; the same command goes on with the work"
+                f"{self._node}: the connection that holds the lock is lost; run the same command again to continue"
             )
 
 

@@ -119,19 +119,19 @@ class Maintenance:
             self._begin(name, known.get(name))
 
     def _begin(self, name: str, state: NodeState | None) -> None:
-        it = self.progress[name]
-        it.since = time.monotonic()
+        progress = self.progress[name]
+        progress.since = time.monotonic()
         if state is None:
-            self._end(it, "left alone", "slurmctld no longer knows it")
+            self._end(progress, "left alone", "slurmctld no longer knows it")
             return
         if {"REBOOT_ISSUED", "REBOOT_REQUESTED"} & state.flags or not state.answers:
-            it.phase = "rebooting"
+            progress.phase = "rebooting"
             self._tell(name, "waiting for its reboot")
             return
-        it.phase = "draining"
-        moved = drain.drain(self.controller, [it.node], WORK, it.why or "goes on")
+        progress.phase = "draining"
+        moved = drain.drain(self.controller, [progress.node], WORK, progress.why or "goes on")
         if name in moved.kept:
-            self._end(it, "left alone", f"drained by others: {moved.kept[name]}")
+            self._end(progress, "left alone", f"drained by others: {moved.kept[name]}")
 
     def _reserve(self) -> None:
         nodes = [it.node for it in self._in("draining", "rebooting")]
@@ -145,7 +145,9 @@ class Maintenance:
             return f"{', '.join(it.node.name for it in failed)} failed: no more nodes may be out of service"
         lost = too_much(self._wishes.bounds, self._shares, out_of_service(self.controller, known))
         return (
-            f"labs lack too much already: {', '.join(lost)}" if lost else "a lab would lack more than --per-lab allows"
+            f"labs already lack as much as --per-lab allows: {', '.join(lost)}"
+            if lost
+            else "a lab would lack more than --per-lab allows"
         )
 
     # What is done with those that have been begun
@@ -158,23 +160,23 @@ class Maintenance:
     def _ensure_ours(self) -> None:
         """Leave alone what a person has taken over meanwhile."""
         current = states(self.controller, [it.node for it in self._in("draining")])
-        for it in self._in("draining"):
-            state = current.get(it.node.name)
+        for progress in self._in("draining"):
+            state = current.get(progress.node.name)
             if state is None or not state.is_ours(WORK):
                 why = f"drained by others: {state.reason}" if state and state.drained else "resumed by others"
-                self._end(it, "left alone", why)
+                self._end(progress, "left alone", why)
 
     def _empty(self) -> list[Progress]:
         """Return the drained nodes without jobs; one that waits too long is given back."""
         waiting = self._in("draining")
         left = by_node(jobs(self.controller, [it.node for it in waiting]), [it.node for it in waiting])
-        for it in waiting:
-            if found := left[it.node.name]:
-                self._tell(it.node.name, f"waits for {told(found)}")
+        for progress in waiting:
+            if remaining := left[progress.node.name]:
+                self._tell(progress.node.name, f"waiting for {told(remaining)}")
                 patience = self._wishes.patience
-                if patience is not None and time.monotonic() - it.since >= patience:
-                    drain.resume(self.controller, [it.node], WORK)
-                    self._end(it, "not begun", f"its jobs did not end in time: {told(found)}")
+                if patience is not None and time.monotonic() - progress.since >= patience:
+                    drain.resume(self.controller, [progress.node], WORK)
+                    self._end(progress, "not begun", f"its jobs did not end in time: {told(remaining)}")
         return [it for it in waiting if not left[it.node.name]]
 
     def _change(self, ready: list[Progress]) -> None:
@@ -184,40 +186,40 @@ class Maintenance:
         wants = self._applied(ready, may_reboot=True)
         fine = [it for it in ready if it.phase == "draining"]
         last = boots(self.controller, [it.node for it in fine])
-        for it in fine:
-            boot = last[it.node.name]
+        for progress in fine:
+            boot = last[progress.node.name]
             if boot is None:
-                self._fail(it, "it does not answer after its change")
+                self._fail(progress, "it does not answer after its change")
                 continue
-            why = wants.get(it.node.name) or boot.needs
+            why = wants.get(progress.node.name) or boot.needs
             if why or (self._wishes.reboot and boot.at <= self._since):
-                it.phase, it.booted, it.since = "rebooting", boot.at, time.monotonic()
-                self._tell(it.node.name, f"reboots{f': {why}' if why else ''}")
-                self._reboot(it)
+                progress.phase, progress.booted, progress.since = "rebooting", boot.at, time.monotonic()
+                self._tell(progress.node.name, f"rebooting{f': {why}' if why else ''}")
+                self._reboot(progress)
         self._accept([it for it in fine if it.phase == "draining"])
 
-    def _reboot(self, it: Progress) -> None:
+    def _reboot(self, progress: Progress) -> None:
         try:
-            reboot(self.controller, it.node, WORK)
+            reboot(self.controller, progress.node, WORK)
         except RefusedError as error:
-            self._fail(it, f"it cannot be rebooted: {error}")
+            self._fail(progress, f"it cannot be rebooted: {error}")
 
     def _applied(self, nodes: Sequence[Progress], *, may_reboot: bool) -> dict[str, str]:
         """Apply; return the nodes whose driver waits for a reboot, with its words. Others that fail are out."""
-        for it in nodes:
-            self._tell(it.node.name, "is changed")
+        for progress in nodes:
+            self._tell(progress.node.name, "applying the inventory")
         report = self._apply([it.node.name for it in nodes])
         if report.interrupted:
             raise KeyboardInterrupt
         wants = {}
-        for it in nodes:
-            host = report.hosts.get(it.node.name)
-            it.changes += [change.operation for change in host.changes] if host else []
-            why = report.failures.get(it.node.name) if host else "it was passed over: it is off"
+        for progress in nodes:
+            host = report.hosts.get(progress.node.name)
+            progress.changes += [change.operation for change in host.changes] if host else []
+            why = report.failures.get(progress.node.name) if host else "it was skipped: it is off"
             if why and REBOOT in why and may_reboot:
-                wants[it.node.name] = why
+                wants[progress.node.name] = why
             elif why:
-                self._fail(it, why)
+                self._fail(progress, why)
         return wants
 
     def _back(self) -> list[Progress]:
@@ -230,13 +232,13 @@ class Maintenance:
             boots(self.controller, [it.node for it in away]),
         )
         back = []
-        for it in away:
-            boot, state = last[it.node.name], known.get(it.node.name)
+        for progress in away:
+            boot, state = last[progress.node.name], known.get(progress.node.name)
             pending = {"REBOOT_ISSUED", "REBOOT_REQUESTED", "DOWN"}
-            if boot and boot.at > it.booted + _SKEW and state and state.answers and not pending & state.flags:
-                back.append(it)
-            elif time.monotonic() - it.since >= BOOT_SECONDS:
-                self._fail(it, f"it did not come back from its reboot in {BOOT_SECONDS / 60:.0f} minutes")
+            if boot and boot.at > progress.booted + _SKEW and state and state.answers and not pending & state.flags:
+                back.append(progress)
+            elif time.monotonic() - progress.since >= BOOT_SECONDS:
+                self._fail(progress, f"it did not come back from its reboot in {BOOT_SECONDS / 60:.0f} minutes")
         if back:
             self._applied(back, may_reboot=False)
         return [it for it in back if it.phase == "rebooting"]
@@ -245,21 +247,21 @@ class Maintenance:
         if not nodes:
             return
         found = accept(self.controller, [it.node for it in nodes], WORK, RESERVATION, self._tell)
-        for it in nodes:
-            if problems := found[it.node.name].problems:
-                self._fail(it, "; ".join(problems))
+        for progress in nodes:
+            if problems := found[progress.node.name].problems:
+                self._fail(progress, "; ".join(problems))
             else:
                 self._proven = True
-                self._end(it, "done", "")
+                self._end(progress, "done", "")
 
-    def _fail(self, it: Progress, why: str) -> None:
+    def _fail(self, progress: Progress, why: str) -> None:
         """Leave the node drained, with the reason."""
-        drain.drain(self.controller, [it.node], WORK, f"failed: {why}")
-        self._end(it, "failed", why)
+        drain.drain(self.controller, [progress.node], WORK, f"failed: {why}")
+        self._end(progress, "failed", why)
 
-    def _end(self, it: Progress, phase: Phase, why: str) -> None:
-        it.phase, it.why = phase, why
-        self._tell(it.node.name, f"{phase}{f': {why}' if why else ''}")
+    def _end(self, progress: Progress, phase: Phase, why: str) -> None:
+        progress.phase, progress.why = phase, why
+        self._tell(progress.node.name, f"{phase}{f': {why}' if why else ''}")
 
 
 def told(left: Sequence[Job]) -> str:

@@ -38,8 +38,8 @@ def prepare(
 ) -> Prepared:
     """Look at the nodes, plan the inventory on them, and say what is to be done where; nothing is changed.
 
-    GpupoolError where an earlier maintenance has begun with other nodes, UsageError where one node alone would cost a
-    lab more than `wishes` allow.
+    GpupoolError where an earlier maintenance did not finish on other nodes, UsageError where one node alone would cost
+    a lab more than `wishes` allow.
     """
     computing = controller.target.cluster.having("compute")
     known, reserved = states(controller, computing), reservation(controller, RESERVATION)
@@ -47,8 +47,8 @@ def prepare(
     names = {node.name for node in nodes}
     if strangers := [name for name in started if name not in names]:
         raise GpupoolError(
-            f"an earlier maintenance has begun with {', '.join(strangers)} and has not ended: "
-            "add them to --nodes, and it goes on with them"
+            f"an earlier maintenance was interrupted on {', '.join(strangers)} and did not finish: "
+            "add them to --nodes to continue there"
         )
     progress = first_look(nodes, known, started)
     _find_work(controller, progress, started, wishes, plan)
@@ -58,7 +58,8 @@ def prepare(
         if lost := too_much(wishes.bounds, shares, [name]):
             lab, count = next(iter(lost.items()))
             raise UsageError(
-                f"--per-lab {wishes.bounds.per_lab}: {name} alone may cost {lab} {count} GPUs; allow {count} at least"
+                f"--per-lab {wishes.bounds.per_lab}: {name} alone may take {count} GPUs from {lab}; "
+                f"allow at least {count}"
             )
     out = out_of_service(controller, known) - {*waiting}
     lacking = worst(shares, waiting, wishes.bounds.at_most, out)
@@ -85,22 +86,22 @@ def _find_work(
     if report.interrupted:
         raise KeyboardInterrupt
     last = boots(controller, [it.node for it in waiting])
-    for it in waiting:
-        name = it.node.name
+    for each in waiting:
+        name = each.node.name
         host, boot = report.hosts.get(name), last[name]
         if name in started:
-            it.why = "goes on"
+            each.why = "goes on"
         elif host is None:
-            it.phase, it.why = "left alone", "it is off"
+            each.phase, each.why = "left alone", "it is off"
         elif boot is None or (host.failure and not host.commands):
-            it.phase, it.why = "left alone", host.failure or "it does not answer"
+            each.phase, each.why = "left alone", host.failure or "it does not answer"
         elif host.changes:
             count = len(host.changes)
-            it.why = f"{count} change{'s' * (count != 1)}"
+            each.why = f"{count} change{'s' * (count != 1)}"
         elif why := (host.failure or "").partition(";")[0] or boot.needs or ("reboot" if wishes.reboot else ""):
-            it.why = why
+            each.why = why
         else:
-            it.phase = "nothing to do"
+            each.phase = "nothing to do"
 
 
 def _in_order(controller: Controller, progress: dict[str, Progress]) -> dict[str, Progress]:

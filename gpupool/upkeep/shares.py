@@ -45,11 +45,11 @@ def worst(shares: Sequence[Share], nodes: Collection[str], at_most: int, out: Co
     A node takes no more from a lab than the lab could use there.
     """
     most = {}
-    for it in shares:
-        if it.lab:
-            heaviest = sum(sorted((it.at.get(name, 0) for name in nodes), reverse=True)[:at_most])
-            left = max(0, _free(it, shares, out) - heaviest)
-            most[it.account] = max(0, it.owned - left) - _lack(it, shares, ())
+    for share in shares:
+        if share.lab:
+            heaviest = sum(sorted((share.at.get(name, 0) for name in nodes), reverse=True)[:at_most])
+            left = max(0, _free(share, shares, out) - heaviest)
+            most[share.account] = max(0, share.owned - left) - _lack(share, shares, ())
     return most
 
 
@@ -59,12 +59,12 @@ def _lack(lab: Share, shares: Sequence[Share], out: Collection[str]) -> int:
 
 def _free(lab: Share, shares: Sequence[Share], out: Collection[str]) -> int:
     """Return how much a lab finds when all others have all that they may."""
-    there = {name: count for name, count in lab.at.items() if count and name not in out}
+    in_service = {name: count for name, count in lab.at.items() if count and name not in out}
     if lab.whole:
-        return sum(there.values())
+        return sum(in_service.values())
     others = [it for it in shares if it is not lab and it.unit == lab.unit and not it.whole]
     # nodes that the same others may use alike are as one
-    kinds = Counter((count, *(min(it.at.get(name, 0), count) for it in others)) for name, count in there.items())
+    kinds = Counter((count, *(min(it.at.get(name, 0), count) for it in others)) for name, count in in_service.items())
     room = tuple(number * kind[0] for kind, number in kinds.items())
     links = tuple(tuple(number * kind[1 + n] for kind, number in kinds.items()) for n in range(len(others)))
     taken = most_taken(tuple(it.owned for it in others), links, room)
@@ -140,13 +140,13 @@ def _gpus_at(cluster: Cluster, account: Account) -> dict[str, int]:
 def _nodes(cluster: Cluster, account: Account) -> list[Node]:
     """Return the compute nodes where an account's jobs, or those of accounts below, run and are not preempted."""
     names = {name for name in cluster.accounts if account.name in cluster.with_parents(name)}
-    found = {
+    chosen = {
         node
         for partition in cluster.partitions.values()
         if not partition.preemptable and any(_admits(cluster, partition, name) for name in names)
         for node in partition.nodes
     }
-    return [node for node in cluster.having("compute") if node.name in found]
+    return [node for node in cluster.having("compute") if node.name in chosen]
 
 
 def _admits(cluster: Cluster, partition: Partition, account: str) -> bool:

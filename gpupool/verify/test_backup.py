@@ -28,9 +28,9 @@ def test_the_last_backup_is_good(cluster: Cluster, node: Node, host: Host) -> No
     if done.rc in (124, 137):
         return  # too large to be summed up here
     assert done.rc == 0, f"gpupool-backup look: {done.stderr.strip()}"
-    for kind, found in json.loads(done.stdout).items():
-        newest = found["backups"][0] if found["backups"] else {"path": "there is none", "made": 0}
-        assert found["good"] or not newest["made"], f"{kind}: {newest['path']} is not what was written (see its sum)"
+    for kind, backups in json.loads(done.stdout).items():
+        newest = backups["backups"][0] if backups["backups"] else {"path": "there is none", "made": 0}
+        assert backups["good"] or not newest["made"], f"{kind}: {newest['path']} does not match its checksum"
         # a new cluster has until its second night
-        age = time.time() - max(newest["made"], found["configured"])
+        age = time.time() - max(newest["made"], backups["configured"])
         assert age < 2 * PERIOD, f"{kind}: the last backup is {age / _HOUR:.0f} h old: {newest['path']}"

@@ -19,9 +19,9 @@ def test_only_members_may_use_docker(cluster: Cluster, node: Node, host: Host) -
     if cluster.software.docker is None:
         return
     line = host.run(f"getent group {GROUP}").stdout.strip()
-    there = set(line.rpartition(":")[2].split(",")) & set(cluster.users)
+    members = set(line.rpartition(":")[2].split(",")) & set(cluster.users)
     wanted = {user.name for user in cluster.users.values() if is_member(cluster, node, user)}
-    assert there == wanted, f"missing: {sorted(wanted - there)}, too many: {sorted(there - wanted)}"
+    assert members == wanted, f"missing: {sorted(wanted - members)}, too many: {sorted(members - wanted)}"
 
 
 def test_old_containers_are_removed_by_a_timer(cluster: Cluster, node: Node, host: Host) -> None:

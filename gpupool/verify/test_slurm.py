@@ -44,18 +44,18 @@ def test_head_runs_no_jobs(node: Node, host: Host) -> None:
 
 @pytest.mark.role("controller")
 def test_partitions_are_those_of_the_inventory(cluster: Cluster, node: Node, host: Host) -> None:
-    found = set(host.check_output("sinfo -h -o %R").split())
+    listed = set(host.check_output("sinfo -h -o %R").split())
     wanted = set(cluster.partitions)
-    assert found == wanted, f"missing {sorted(wanted - found)}, unknown {sorted(found - wanted)}"
+    assert listed == wanted, f"missing {sorted(wanted - listed)}, unknown {sorted(listed - wanted)}"
 
 
 @pytest.mark.role("database")
 def test_caps_are_enforced(cluster: Cluster, node: Node, host: Host) -> None:
     lines = host.check_output("sacctmgr -nP show assoc user= format=account,grptres").splitlines()
-    found = {line.split("|")[0]: line.split("|")[1] for line in lines}
+    caps = {line.split("|")[0]: line.split("|")[1] for line in lines}
     accounts = entities(cluster)["accounts"].items()
     wanted = {name: it["GrpTRES"]["gres/gpu"] for name, it in accounts if "gres/gpu" in it["GrpTRES"]}
-    wrong = [name for name, cap in wanted.items() if f"gres/gpu={cap}" not in found.get(name, "").split(",")]
+    wrong = [name for name, cap in wanted.items() if f"gres/gpu={cap}" not in caps.get(name, "").split(",")]
     assert not wrong, f"another cap in slurmdbd: {', '.join(wrong)}"
     enforced = host.check_output("scontrol show config | grep AccountingStorageEnforce")
     assert "limits" in enforced, f"{enforced}: no cap is enforced"

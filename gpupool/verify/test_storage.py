@@ -27,11 +27,11 @@ def test_storage_answers(cluster: Cluster, node: Node, host: Host) -> None:
 def test_storage_is_mounted(cluster: Cluster, node: Node, host: Host) -> None:
     # the kernel's own list: a tool that looks at the mounts themselves would wait for a server that is away
     there = [mount_of(line) for line in host.check_output("cat /proc/self/mountinfo").splitlines()]
-    found = {it.path: it.fstype for it in there if it.fstype != "autofs"}
-    missing = [mount.path for mount in used_for(cluster, node) if mount.path not in found]
+    mounted = {it.path: it.fstype for it in there if it.fstype != "autofs"}
+    missing = [mount.path for mount in used_for(cluster, node) if mount.path not in mounted]
     assert not missing, f"not mounted: {', '.join(missing)}"
     kinds = {it.path: it.fstype for it in theirs_for(cluster, node) if it.fstype}
-    wrong = [f"{path} is {found[path]}, not {kind}" for path, kind in kinds.items() if found[path] != kind]
+    wrong = [f"{path} is {mounted[path]}, not {kind}" for path, kind in kinds.items() if mounted[path] != kind]
     assert not wrong, f"another file system: {', '.join(wrong)}"
 
 

@@ -30,10 +30,12 @@ _TABLES = ("gpupool/cli/app.py",)
 _PROGRAMS = ("gpupool/programs/arbiter/", "gpupool/programs/usage/")
 _SKYNETS_GUIDE = ("tests/guides/test_skynet.py", "tests/guides/terminal.py")
 _DEPLOY = ("gpupool.cli.testbed", "gpupool.cli.apply", "gpupool.cli.plan", "gpupool.cli.verify", "deploys.site")
+_UPKEEP = tuple(f"gpupool.cli.{it}" for it in ("drift", "log", "maintain", "onboard", "restore", "retire", "upgrade"))
 #: What a layer runs in processes of its own, so that its tests need not import it; and the files that it reads.
 STARTS: Mapping[str, tuple[str, ...]] = {
     "roles": ("deploys.site",),
     "testbed": (*_DEPLOY, "gpupool.cli.storage", "gpupool.cli.render"),
+    "day2": (*_DEPLOY, *_UPKEEP),
     "driver": ("gpupool.cli.testbed",),
     "guides": _DEPLOY,
     "deploy": (*_DEPLOY, "gpupool.cli.init"),
@@ -48,8 +50,10 @@ READS: Mapping[str, tuple[str, ...]] = {
     "fuzz": ("tests/fuzz/", "script/fuzz", *DATA),
     "wheel": ("tests/wheel/", "README.md", "LICENSE", "CHANGELOG.md", *CODE, *DATA),
     "rehearsal": ("tests/rehearsal/", "inventory/example/", "templates/", "gpupool/programs/arbiter/"),
+    "faults": ("tests/rehearsal/", "inventory/example/", "templates/", "gpupool/programs/arbiter/"),
     "fullsize": ("tests/rehearsal/test_skynet.py", "inventory/skynet/", "templates/", "gpupool/programs/arbiter/"),
     "testbed": ("tests/testbed/", *_SKYNETS_GUIDE, "inventory/skynet/", "templates/", *_PROGRAMS),
+    "day2": ("tests/day2/", "tests/unit/small/", "templates/", "gpupool/programs/"),
     "driver": ("tests/driver/", "tests/unit/small/", "templates/"),
     "guides": ("tests/guides/", *DATA, *_PROGRAMS),
     "deploy": ("tests/deploy/", "inventory/example/", "templates/", *_PROGRAMS),
@@ -79,7 +83,7 @@ def touched(layers: Sequence[Layer], files: Iterable[str]) -> list[Layer]:
         own = [file for file in files if file.startswith(READS[layer.name])]
         starts = {path for name in STARTS.get(layer.name, ()) for path in _reached(_file(name))}
         if not layer.tests:
-            folder = "rehearsal" if layer.name == "fullsize" else layer.name
+            folder = "rehearsal" if layer.name in ("faults", "fullsize") else layer.name
             starts |= {path for test in _tests(f"tests/{folder}") for path in _reached(test)}
             if own or starts & set(files):
                 selected.append(layer)

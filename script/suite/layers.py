@@ -30,8 +30,11 @@ def _pytest(*arguments: str) -> tuple[str, ...]:
     return ("pytest", *arguments)
 
 
-_REHEARSALS = ("-n", str(WORKERS), "--dist", "worksteal", "--ignore", "tests/rehearsal/test_skynet.py")
-_TESTBEDS = ("-n", "2", "--dist", "loadscope")
+_FAULTS, _SKYNET = "tests/rehearsal/test_faults.py", "tests/rehearsal/test_skynet.py"
+_REHEARSALS = ("-n", str(WORKERS), "--dist", "worksteal", "--ignore", _FAULTS, "--ignore", _SKYNET)
+# the files in the order in which they are collected: what takes longest first, however few tests it has
+_BY_FILE = ("--dist", "loadscope", "--no-loadscope-reorder")
+_TESTBEDS = ("-n", "2", *_BY_FILE)
 _GUIDES = ("-n", "4", "--dist", "loadscope", "--ignore", "tests/guides/test_skynet.py")
 
 #: In the order in which they are reported.
@@ -53,9 +56,13 @@ LAYERS = (
         1,
         ("docker", "twin-24.11", "twin-22.05", "twin-26.05", "chromium"),
     ),
-    Layer("fullsize", (_pytest("tests/rehearsal/test_skynet.py"),), 0.8, ("docker", "twin-24.11")),
+    # what a fault breaks is waited for until its time is over: hardly any work, and a layer of its own to begin early
+    Layer("faults", (_pytest("-n", str(WORKERS), "--dist", "worksteal", _FAULTS),), 0.6, ("docker", "twin-24.11")),
+    Layer("fullsize", (_pytest(_SKYNET),), 0.8, ("docker", "twin-24.11")),
     # SkyNet's guide is typed on the testbeds that this layer deploys: two, since its tests mostly wait for Slurm
     Layer("testbed", (_pytest(*_TESTBEDS, "tests/testbed", "tests/guides/test_skynet.py"),), 0.9, ("docker",)),
+    # a cluster for each file, three at a time
+    Layer("day2", (_pytest("-n", "3", *_BY_FILE, "tests/day2"),), 1, ("docker", "twin-24.11")),
     Layer("driver", (_pytest("tests/driver"),), 1, ("docker",)),
     # a worker for each cluster: what its tests do most is wait for Slurm
     Layer("guides", (_pytest(*_GUIDES, "tests/guides"),), 1.2, ("docker",)),
@@ -67,5 +74,5 @@ LAYERS = (
 #: In the order in which they begin, each as soon as there is room: what takes longest first, what tells most next.
 BEGIN = (
     *("testbed", "lint", "unit", "operations", "roles"),
-    *("vm", "rehearsal", "fullsize", "guides", "driver", "deploy", "molecule", "fuzz", "wheel"),
+    *("vm", "day2", "faults", "rehearsal", "guides", "driver", "deploy", "fullsize", "molecule", "fuzz", "wheel"),
 )

@@ -28,8 +28,8 @@ def times(works: Mapping[str, Work], folder: Path, seconds: float, busy: float) 
         "seconds": round(seconds, 1),
         "busy_cores": round(busy, 2),
         "layers": layers,
-        "tests": sorted(tests, key=lambda it: -it["seconds"]),
-        "fixtures": dict(sorted(fixtures.items(), key=lambda it: -it[1])),
+        "tests": sorted(tests, key=lambda test: -test["seconds"]),
+        "fixtures": dict(sorted(fixtures.items(), key=lambda item: -item[1])),
     }
 
 

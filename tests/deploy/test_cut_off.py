@@ -35,16 +35,16 @@ def prefix(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     leftovers.remove()
 
 
-def killed(*words: object, when: object) -> subprocess.Popen[bytes]:
+def killed(*arguments: object, when: object) -> subprocess.Popen[bytes]:
     """Start a command of gpupool's, and kill it with nothing else when something is so."""
     process = subprocess.Popen(
-        [sys.executable, *map(str, words)],
+        [sys.executable, *map(str, arguments)],
         cwd=ROOT,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    until(when, f"{words[1:4]} is in the midst of it")
+    until(when, f"{arguments[1:4]} is in the midst of it")
     assert process.poll() is None
     process.send_signal(signal.SIGKILL)
     process.wait()

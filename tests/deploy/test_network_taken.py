@@ -1,4 +1,4 @@
-"""A testbed whose addresses are somebody else's already."""
+"""A testbed whose addresses are already used by something else."""
 
 import os
 import re
@@ -16,8 +16,8 @@ PREFIX = f"{os.environ.get('GPUPOOL_TESTBED_PREFIX', 'gpupool-test')}-taken"
 TAKEN = "10.96.128.0/17"
 
 
-def docker(*words: str) -> str:
-    return subprocess.run(["docker", *words], capture_output=True, text=True, check=True).stdout
+def docker(*arguments: str) -> str:
+    return subprocess.run(["docker", *arguments], capture_output=True, text=True, check=True).stdout
 
 
 @pytest.fixture
@@ -29,10 +29,10 @@ def taken() -> Iterator[str]:
     docker("network", "rm", name)
 
 
-def gpupool(*words: str | Path, state: Path) -> subprocess.CompletedProcess[str]:
+def gpupool(*arguments: str | Path, state: Path) -> subprocess.CompletedProcess[str]:
     program = Path(sys.executable).with_name("gpupool")
     env = {**os.environ, "GPUPOOL_TESTBED_PREFIX": PREFIX, "XDG_STATE_HOME": str(state)}
-    return subprocess.run([program, *words], env=env, capture_output=True, text=True, check=False)
+    return subprocess.run([program, *arguments], env=env, capture_output=True, text=True, check=False)
 
 
 def test_up_says_whose_they_are_and_which_are_free(taken: str, tmp_path: Path) -> None:

@@ -259,8 +259,8 @@ def test_an_operation_whose_fact_fails_writes_nothing_and_others_go_on() -> None
 
 @operation()
 def explodes() -> Any:
-    def callback(words: str) -> None:
-        raise GpupoolError(words)
+    def callback(message: str) -> None:
+        raise GpupoolError(message)
 
     yield FunctionCommand(callback, ("the key at c cannot be read: \n look at c",), {})
 
@@ -350,12 +350,12 @@ def test_no_hosts_no_trouble() -> None:
     assert run([], site, execute=True).ok
 
 
-@pytest.mark.parametrize(("text", "words"), [(None, "cannot read the deploy"), ("def x(:\n", "SyntaxError")])
-def test_a_deploy_file_that_is_none_is_refused(tmp_path: Path, text: str | None, words: str) -> None:
+@pytest.mark.parametrize(("text", "message"), [(None, "cannot read the deploy"), ("def x(:\n", "SyntaxError")])
+def test_a_deploy_file_that_is_none_is_refused(tmp_path: Path, text: str | None, message: str) -> None:
     path = tmp_path / "site.py"
     if text:
         path.write_text(text)
-    with pytest.raises(GpupoolError, match=words):
+    with pytest.raises(GpupoolError, match=message):
         run([fake("a")], path, execute=True)
 
 

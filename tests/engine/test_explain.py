@@ -31,7 +31,7 @@ KEY = Ed25519Key.from_private_key_file
 
 
 @pytest.mark.parametrize(
-    ("cause", "words"),
+    ("cause", "message"),
     [
         (AuthenticationException("Authentication failed."), "SSH login refused (is your key in its authorized_keys?)"),
         (socket.gaierror(-2, "Name or service not known"), "cannot resolve its host name"),
@@ -45,8 +45,8 @@ KEY = Ed25519Key.from_private_key_file
         (SSHException("Incompatible ssh peer\n(no key)"), "Incompatible ssh peer (no key)"),
     ],
 )
-def test_why_a_node_cannot_be_reached(cause: Exception, words: str) -> None:
-    assert unreachable(connect_error(cause), "/kh") == f"cannot be reached: {words}"
+def test_why_a_node_cannot_be_reached(cause: Exception, message: str) -> None:
+    assert unreachable(connect_error(cause), "/kh") == f"cannot be reached: {message}"
 
 
 def test_another_host_key_than_the_known_one() -> None:

@@ -41,6 +41,6 @@ def twice(operation: Any, *args: Any, **kwargs: Any) -> None:
     assert do(operation, *args, **kwargs) == []
 
 
-def run_as(uid: int, gid: int, *words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = ["setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups", *map(str, words)]
+def run_as(uid: int, gid: int, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = ["setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)

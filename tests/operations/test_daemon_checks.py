@@ -116,7 +116,7 @@ def test_nginx_says_what_it_does_not_know(etc: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
 @pytest.mark.parametrize(
-    ("unit", "good", "bad", "words"),
+    ("unit", "good", "bad", "message"),
     [
         (
             "a.service",
@@ -129,12 +129,12 @@ def test_nginx_says_what_it_does_not_know(etc: Path) -> None:
         ("d.timer", "[Timer]\nOnCalendar=daily\n", "[Timer]\nOnCalendar=never\n", "calendar"),
     ],
 )
-def test_systemd_says_what_it_cannot_read(etc: Path, unit: str, good: str, bad: str, words: str) -> None:
+def test_systemd_says_what_it_cannot_read(etc: Path, unit: str, good: str, bad: str, message: str) -> None:
     assert tried(etc, f"systemd/system/{unit}", good) == (0, "")
     status, said = tried(etc, f"systemd/system/{unit}", bad)
     assert status == 1
     assert said.startswith(f"/etc/systemd/system/{unit}:")
-    assert words in said
+    assert message in said
 
 
 @pytest.mark.parametrize("path", [DROP_IN, "mysql/conf.d/90-gpupool.cnf", "exports.d/gpupool.exports"])

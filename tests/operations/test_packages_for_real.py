@@ -66,7 +66,7 @@ SUM = "26cf96e08fccb0e50ea0f285a5a19f940ee873d167a0680584fe6eba7d197d65"
 
 
 @pytest.mark.parametrize(
-    ("states", "said"),
+    ("states", "message"),
     [
         (("lists",), ""),
         (("up",), ""),
@@ -74,18 +74,18 @@ SUM = "26cf96e08fccb0e50ea0f285a5a19f940ee873d167a0680584fe6eba7d197d65"
         (("lists", "away"), "cannot fetch https://packages.example.org/a.deb: Failed to fetch"),
     ],
 )
-def test_a_package_comes_from_its_address(states: tuple[str, ...], said: str, tmp_path: Path) -> None:
+def test_a_package_comes_from_its_address(states: tuple[str, ...], message: str, tmp_path: Path) -> None:
     helper = tmp_path / "apt-helper"
     helper.write_text(
         '#!/bin/sh\n[ ! -e "$STATE/away" ] || { echo "E: Failed to fetch"; exit 100; }\necho "$*" >> "$STATE/fetched"\n'
     )
     helper.chmod(stat.S_IRWXU)
     call = f"fetch a https://packages.example.org/a.deb {SUM} {tmp_path}/notes"
-    assert installed(tmp_path, *states, call=call) == (1 if said else 0, said)
+    assert installed(tmp_path, *states, call=call) == (1 if message else 0, message)
     note = tmp_path / "notes/a"
-    assert (note.read_text() if note.exists() else "") == ("" if said else f"{SUM}\n")
+    assert (note.read_text() if note.exists() else "") == ("" if message else f"{SUM}\n")
     assert not list(tmp_path.glob("tmp.*")), "what was downloaded is gone"
-    if not said:
+    if not message:
         assert f"SHA256:{SUM}" in (tmp_path / "fetched").read_text()
         assert "--allow-downgrades -- " in (tmp_path / "asked").read_text()
 

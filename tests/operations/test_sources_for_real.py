@@ -28,8 +28,8 @@ pytestmark = [
 ]
 
 
-def gpg(home: Path, *words: str, text: str = "") -> str:
-    command = ["gpg", "--batch", "--homedir", str(home), *words]
+def gpg(home: Path, *arguments: str, text: str = "") -> str:
+    command = ["gpg", "--batch", "--homedir", str(home), *arguments]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
 
 

@@ -49,12 +49,12 @@ class Machine:
             (root / name).write_text(text)
             (root / name).chmod(0o755)
 
-    def run(self, text: str, *words: str, now: str = "2026-11-21T14:30:00Z") -> subprocess.CompletedProcess[str]:
+    def run(self, text: str, *arguments: str, now: str = "2026-11-21T14:30:00Z") -> subprocess.CompletedProcess[str]:
         environment = {
             **os.environ, "PATH": f"{self.root}:{os.environ['PATH']}", "NOW": now, "TZ": "UTC",
             "GPUPOOL_STATE": str(self.root / "state"),
         }  # fmt: skip
-        command = ["sh", "-c", text, "sh", *words]
+        command = ["sh", "-c", text, "sh", *arguments]
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
     def snap(self, kinds: Mapping[str, int], now: str, dataset: str = "tank/kira") -> subprocess.CompletedProcess[str]:

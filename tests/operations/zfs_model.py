@@ -72,15 +72,15 @@ class Zfs:
             for word in words:
                 self._set(self.datasets[name], *word.split("=", 1))
 
-    def _set(self, it: Dataset, key: str, value: str) -> None:
+    def _set(self, dataset: Dataset, key: str, value: str) -> None:
         value = "0" if value == "none" else value
         if "@" in key:
-            it.quotas[key.partition("@")[2]] = int(value)
+            dataset.quotas[key.partition("@")[2]] = int(value)
             return
         assert key in INHERITED or key in OWN or ":" in key, key
         if key in ("quota", "refquota") and int(value):
-            assert int(value) >= it.used, "size is less than current used or reserved space"
-        it.local[key] = value
+            assert int(value) >= dataset.used, "size is less than current used or reserved space"
+        dataset.local[key] = value
 
     def _effective(self, name: str, key: str, default: str) -> Property:
         above = name

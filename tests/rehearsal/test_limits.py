@@ -13,15 +13,16 @@ from gpupool.rehearsal.run import rehearse
 from gpupool.rehearsal.twin import Ask, Job, Refusal, Twin, compiled
 
 PLACES = """
-  - {name: gpus, nodes: "@compute", max_time: 1d, without_gpu: refuse}
+  - {name: gpus, nodes: "@compute", max_time: 1d, without_gpu: refuse, default_cpus_per_gpu: 3}
   - {name: either, nodes: "@compute", max_time: 1d, without_gpu: all}
   - {name: large, nodes: "@compute", max_time: 1d, limits: {per_job_least: {gpu: 4}}}
+  - {name: whole, nodes: "@compute", max_time: 1d, exclusive: job, default_qos: short}
 """
 SAID = (
     ("gid: 5001", "gid: 5001, limits: {per_user: {submitted: 20}}"),
     ("{default: true}", "{default: true}\n  short: {max_wall: 2h}"),
     ("tier: 10\n", "tier: 10\n    default_time: 1h\n"),
-    ("\nscheduler: {", f"{PLACES}\nscheduler: {{"),
+    ("\nscheduler: {", f"{PLACES}\nscheduler: {{max_cpus_per_gpu: {{default: 8}}, "),
 )
 NO_QOS = ("qos:\n  normal: {default: true}\n", "")
 WAIT = ("scheduler: {", "scheduler: {over_limit: wait, ")
@@ -131,6 +132,42 @@ def test_submitted_jobs_count_with_every_task_of_an_array(idle: Twin) -> None:
     assert isinstance(_ask(idle, "-p", "all", "--hold", "--array=1-21"), Refusal)
     assert isinstance(_ask(idle, "-p", "all", "--hold", "--array=1-20"), str)
     assert isinstance(_ask(idle, "-p", "red", "--hold"), Refusal)
+
+
+def _shown(twin: Twin, number: str | Refusal) -> dict[str, str]:
+    words = twin.run(f"scontrol -o show job {number}").out.split()
+    return {key: value for key, _, value in (word.partition("=") for word in words)}
+
+
+def _charged(twin: Twin, number: str | Refusal) -> str | None:
+    allocated = _shown(twin, number)["AllocTRES"]
+    return None if allocated == "(null)" else allocated
+
+
+def test_cpus_come_with_gpus_and_have_an_end(idle: Twin) -> None:
+    number = _ask(idle, "-p", "gpus", "--gpus=2")
+    assert until(lambda: _charged(idle, number), "it runs", lambda: str(idle.jobs())).startswith("cpu=6,")
+    refused = _ask(idle, "-p", "gpus", "--gpus=1", "-c", "9")
+    assert isinstance(refused, Refusal)
+    assert "9 CPUs per GPU: at most 8" in refused.message
+    held = _ask(idle, "-p", "gpus", "--gpus=1", "--hold")
+    for change in ("CPUsPerTask=9", "NumCPUs=9-9", "MinCPUsNode=9"):
+        assert idle.run(f"runuser -u ann -- scontrol update JobId={held} {change}").code, change
+
+
+def test_a_job_has_its_whole_node_and_is_charged_for_it(idle: Twin) -> None:
+    [number] = idle.submit([Ask("ann", ("-p", "whole"))])
+    charged = until(lambda: _charged(idle, number), "it runs", lambda: str(idle.jobs()))
+    assert re.match(r"cpu=64,mem=\d+M,node=1,billing=64,gres/gpu=8", charged), charged
+    shown = _shown(idle, number)
+    assert (shown["QOS"], shown["MinMemoryNode"], shown["TimeLimit"]) == ("short", "0", "02:00:00")
+    assert _waits(idle, _ask(idle, "-p", "whole"), "AssocGrpGRES"), "the lab's cap is 10 GPUs"
+    pending = idle.submit([Ask("ann", ("-p", "whole", "--hold"))])[0]
+    assert idle.run(f"runuser -u ann -- scontrol update JobId={pending} Partition=all").code, "with all that memory"
+
+
+def test_no_user_keeps_a_node(idle: Twin) -> None:
+    assert isinstance(_ask(idle, "-p", "all", "--gpus=1", "--exclusive=user"), Refusal)
 
 
 def _outcomes(twin: Twin) -> dict[str, str]:

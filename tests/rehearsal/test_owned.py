@@ -43,17 +43,17 @@ def more(account: str, what: str) -> Fault:
     ("fault", "message"),
     [
         pytest.param(
-            line("lent", lambda it: it.replace("PriorityTier=1 ", "PriorityTier=10 ")),
+            line("lent", lambda text: text.replace("PriorityTier=1 ", "PriorityTier=10 ")),
             "dm does not hold all that it owns",
             id="guests-in-the-owners-tier",
         ),
         pytest.param(
-            line("dm", lambda it: it.replace("dm-[1-2]", "dm-1")),
+            line("dm", lambda text: text.replace("dm-[1-2]", "dm-1")),
             "dm: a job was refused",
             id="a-node-left-out-of-its-owners-partition",
         ),
         pytest.param(
-            line("dm", lambda it: it.replace("AllowAccounts=dm", "AllowAccounts=dm,red")),
+            line("dm", lambda text: text.replace("AllowAccounts=dm", "AllowAccounts=dm,red")),
             "dm took a job of red",
             id="a-stranger-on-an-owners-nodes",
         ),

@@ -44,9 +44,9 @@ KEYS: dict[str, list[str]] = {}
 KNOWN: dict[str, list[str]] = {}
 
 
-def host_key(words: str) -> str:
+def host_key(seed: str) -> str:
     """A public key as a node has it in its files, another one for other words."""
-    return f"ssh-ed25519 {base64.b64encode(_KIND + words.encode()).decode()}"
+    return f"ssh-ed25519 {base64.b64encode(_KIND + seed.encode()).decode()}"
 
 
 def testbed(inventory: str) -> Target:

@@ -23,8 +23,8 @@ def sdumont(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Target:
     return target
 
 
-def give(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["gpupool", "password", "anywhere", *words])
+def give(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["gpupool", "password", "anywhere", *arguments])
     try:
         cli.main()
     except SystemExit as end:

@@ -19,7 +19,7 @@ _one = threading.Lock()
 _server: subprocess.Popen[str] | None = None
 
 
-def command(words: Sequence[str | Path], folder: Path) -> subprocess.CompletedProcess[str]:
+def command(arguments: Sequence[str | Path], folder: Path) -> subprocess.CompletedProcess[str]:
     """Run the command line as a person would, without a terminal, in a folder; one at a time."""
     global _server
     with _one, tempfile.TemporaryDirectory(prefix="said-") as place:
@@ -29,7 +29,7 @@ def command(words: Sequence[str | Path], folder: Path) -> subprocess.CompletedPr
                 env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
             )  # fmt: skip
             atexit.register(_server.kill)
-        argv = ["gpupool", *map(str, words)]
+        argv = ["gpupool", *map(str, arguments)]
         assert _server.stdin
         assert _server.stdout
         _server.stdin.write(json.dumps([argv, str(folder), dict(os.environ), place]) + "\n")

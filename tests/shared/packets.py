@@ -54,13 +54,13 @@ def _join(world: str, node: str, addresses: Iterable[str]) -> None:
     _run("ip", "-n", world, "route", "add", f"{node}/32", "dev", "far")
 
 
-def _in(world: str, *words: str) -> "subprocess.Popen[str]":
-    command = ["ip", "netns", "exec", world, sys.executable, __file__, *words]
+def _in(world: str, *arguments: str) -> "subprocess.Popen[str]":
+    command = ["ip", "netns", "exec", world, sys.executable, __file__, *arguments]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def _run(*words: str) -> None:
-    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+def _run(*arguments: str) -> None:
+    subprocess.run(arguments, check=True, stdout=subprocess.DEVNULL)
 
 
 def reach(node: str, addresses: list[str], ports: list[int]) -> None:

@@ -82,7 +82,7 @@ def _unit(text: str, _: Path) -> Iterator[str]:
             key, is_one, value = line.partition("=")
             if not is_one:
                 raise ValueError(f"unit: {line}")
-            for word in re.sub(r"%(.)", lambda it: "%" if it[1] == "%" else f"<{it[1]}>", value).split():
+            for word in re.sub(r"%(.)", lambda match: "%" if match[1] == "%" else f"<{match[1]}>", value).split():
                 yield f"{section} {key} {word}"
 
 

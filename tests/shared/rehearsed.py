@@ -80,7 +80,7 @@ def _moment(at: float, key: str, part: float, caps: dict[str, int], gpus: int, b
             owned[names[int(part * 5) % len(names)]] = 5
     idle = gpus - down - sum(owned.values()) - sum(borrowed.values())
     if idle < 0:
-        name = max(borrowed, key=lambda it: borrowed[it])
+        name = max(borrowed, key=lambda lab: borrowed[lab])
         borrowed[name] = max(0, borrowed[name] + idle)
         idle = 0
     return Moment(at, key, owned, borrowed, evicted, idle, down)

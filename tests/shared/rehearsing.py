@@ -47,4 +47,4 @@ def told(rehearsal: Rehearsal) -> str:
 
 def in_file(path: str, change: Callable[[str], str]) -> Fault:
     """Return the fault that changes one file."""
-    return lambda it: replace(it, files={**it.files, path: change(it.files[path])})
+    return lambda compiled: replace(compiled, files={**compiled.files, path: change(compiled.files[path])})

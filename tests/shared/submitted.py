@@ -43,7 +43,9 @@ _WATCHED = """
 function(has, changed)
   return setmetatable({}, {
     __index = function(_, name) return has[name] end,
-    __newindex = function(_, name, value) has[name] = value; changed[name] = value end,
+    __newindex = function(_, name, value)
+      if value == nil then error("bad argument #3 to '?' (string expected, got nil)") end
+      has[name] = value; changed[name] = value end,
   })
 end
 """

@@ -31,14 +31,14 @@ _OTHERS_STAY = 5  # so do those of other users, whose sessions end with it
 ENDED = ("COMPLETED", "CANCELLED", "TIMEOUT")
 
 
-def gpupool(*words: str | Path) -> subprocess.CompletedProcess[str]:
+def gpupool(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """Run the command line as a person would, without a terminal."""
-    return forked.command(words, ROOT)
+    return forked.command(arguments, ROOT)
 
 
-def docker(*words: str) -> str:
+def docker(*arguments: str) -> str:
     """Run docker and give what it prints."""
-    return subprocess.run(["docker", *words], capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(["docker", *arguments], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _socket(container: str, user: str) -> Path:
@@ -101,18 +101,18 @@ class Testbed:
         assert done.returncode == 0, f"{user}@{node}: {command}: {done.stderr or done.stdout}"
         return done.stdout.strip()
 
-    def plan(self, *words: str) -> tuple[int, dict[str, list[str]]]:
+    def plan(self, *arguments: str) -> tuple[int, dict[str, list[str]]]:
         """Return plan's exit status and each node's pending changes by name."""
-        done = gpupool("plan", self.inventory, "--on", "testbed", "--json", *words)
+        done = gpupool("plan", self.inventory, "--on", "testbed", "--json", *arguments)
         assert done.stdout, done.stderr
         hosts = json.loads(done.stdout)["hosts"]
         return done.returncode, {
             name: [change["operation"] for change in host["changes"]] for name, host in hosts.items() if host["changes"]
         }
 
-    def apply(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def apply(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Apply the inventory."""
-        return gpupool("apply", self.inventory, "--on", "testbed", "--yes", *words)
+        return gpupool("apply", self.inventory, "--on", "testbed", "--yes", *arguments)
 
     def submit(self, user: str, options: str, script: str = "sleep 600") -> str:
         """Submit a batch job on a head node and give its number."""

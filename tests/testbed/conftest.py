@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
+import longest
 import pytest
 
 from gpupool.testbed import state
@@ -21,16 +22,21 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.import_plugin("tests.testbed.skynet")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Have what takes longest begin first, however few tests it has."""
+    longest.first(items, ("attacks", "guard", "jobs", "power", "singularity", "apply", "storage_of_others", "access"))
+
+
 @dataclass(frozen=True)
 class _Noting(Testbed):
     """A testbed that notes on which nodes an inventory was applied; "" for all of them."""
 
     applied_on: set[str] = field(default_factory=set)
 
-    def apply(self, *words: str) -> subprocess.CompletedProcess[str]:
-        limited = dict(pairwise(words)).get("--limit", "")
+    def apply(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        limited = dict(pairwise(arguments)).get("--limit", "")
         self.applied_on.update(limited.split(","))
-        return super().apply(*words)
+        return super().apply(*arguments)
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ CAP = 4
 OVER = "-p user-overcap --gres=gpu:1"
 
 
-def unit(testbed: Testbed, words: str) -> str:
-    return testbed.out("marvin", f"systemctl {words} gpupool-arbiter")
+def unit(testbed: Testbed, command: str) -> str:
+    return testbed.out("marvin", f"systemctl {command} gpupool-arbiter")
 
 
 def decisions(testbed: Testbed, since: float) -> str:
@@ -141,7 +141,7 @@ def test_a_grace_time_ends_on_time(lab: Testbed, grace: int) -> None:
     assert len({job for _, _, job in runs}) == len(took)
 
 
-def _ended(count: int, said: str) -> list[list[str]]:
+def _ended(count: int, listed: str) -> list[list[str]]:
     """Return comment, state and job of the runs that the arbiter has a word for, once they are of so many jobs."""
-    found = [line.split("|") for line in said.splitlines() if line.startswith("[gpupool:")]
+    found = [line.split("|") for line in listed.splitlines() if line.startswith("[gpupool:")]
     return found if len({job for _, _, job in found}) >= count else []

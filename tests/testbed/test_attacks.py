@@ -34,11 +34,11 @@ def held(testbed: Testbed, options: str, user: str = "u-wu1") -> str:
     return testbed.submit(user, f"-H {options}")
 
 
-def changed(testbed: Testbed, job: str, words: str, user: str = "u-wu1") -> str:
+def changed(testbed: Testbed, job: str, change: str, user: str = "u-wu1") -> str:
     """Return what a user is told who changes a job, which must stay as it is."""
     before = testbed.out("marvin", f"scontrol -o show job {job}")
-    done = testbed.run("sky1", f"scontrol update jobid={job} {words}", user)
-    assert done.returncode, f"{words} was taken"
+    done = testbed.run("sky1", f"scontrol update jobid={job} {change}", user)
+    assert done.returncode, f"{change} was taken"
     assert testbed.out("marvin", f"scontrol -o show job {job}") == before
     return done.stderr
 

@@ -9,7 +9,7 @@ MARIADB = "/etc/mysql/mariadb.conf.d"
 
 
 @pytest.mark.parametrize(
-    ("node", "ours", "wrong", "text", "said"),
+    ("node", "ours", "wrong", "text", "message"),
     [
         ("clippy", f"{SSHD}/gpupool.conf", f"{SSHD}/zz.conf", "NoSuch 1", f"{SSHD}/zz.conf: line 1: Bad configuration"),
         (
@@ -23,7 +23,7 @@ MARIADB = "/etc/mysql/mariadb.conf.d"
     ids=["sshd", "mariadb"],
 )
 def test_what_a_daemon_would_not_start_with_is_not_put(
-    idle: Testbed, node: str, ours: str, wrong: str, text: str, said: str
+    idle: Testbed, node: str, ours: str, wrong: str, text: str, message: str
 ) -> None:
     idle.out(node, f"echo '# by hand' >> {ours}")
     idle.out(node, f"cat > {wrong}", text=f"{text}\n")
@@ -31,7 +31,7 @@ def test_what_a_daemon_would_not_start_with_is_not_put(
         done = idle.apply("--limit", node)
         assert done.returncode == 1
         assert f"{ours}: refused, nothing is replaced: " in done.stdout
-        assert said in done.stdout
+        assert message in done.stdout
         assert idle.out(node, f"tail -n 1 {ours}") == "# by hand"
     finally:
         idle.out(node, f"rm -f {wrong}")

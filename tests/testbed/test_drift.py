@@ -21,9 +21,9 @@ def running(idle: Testbed) -> Iterator[str]:
     assert idle.job(number)["Restarts"] == "0"
 
 
-def sacctmgr(testbed: Testbed, words: str) -> str:
+def sacctmgr(testbed: Testbed, command: str) -> str:
     """Run sacctmgr by hand, as an admin would."""
-    return testbed.out(DATABASE, f"sacctmgr -iQ {words}")
+    return testbed.out(DATABASE, f"sacctmgr -iQ {command}")
 
 
 def associations(testbed: Testbed, where: str) -> list[str]:

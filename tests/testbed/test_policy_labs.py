@@ -47,14 +47,14 @@ def password(idle: Testbed) -> Iterator[str]:
     idle.out("sky1", "mv .ssh/before .ssh/authorized_keys", USER)
 
 
-def client(idle: Testbed, tmp_path: Path, words: list[str], **more: str) -> subprocess.CompletedProcess[str]:
+def client(idle: Testbed, tmp_path: Path, command: list[str], **more: str) -> subprocess.CompletedProcess[str]:
     """Run a command of OpenSSH's client as on the user's own machine: with no key that the testbed knows."""
     ask = tmp_path / "ask"
     ask.write_text(f"#!/bin/sh\necho '{PASSWORD}'\n")
     ask.chmod(0o700)
     env = {**os.environ, "SSH_ASKPASS": str(ask), "SSH_ASKPASS_REQUIRE": "force", "HOME": str(tmp_path), **more}
     env.pop("SSH_AUTH_SOCK", None)
-    return subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 
 
 def options(idle: Testbed, *more: str) -> list[str]:

@@ -42,7 +42,7 @@ def at_a_terminal(testbed: Testbed, command: str, typed: str, user: str = "u-kir
 
 @pytest.mark.promise("SKY-110", "SKY-120")
 @pytest.mark.parametrize(
-    ("words", "nodes", "said"),
+    ("options", "nodes", "message"),
     [
         ("", None, "Partition=short Account=kira-lab TimeLimit=2-00:00:00"),
         ("-g a40", {"a40-01"}, "Partition=short Account=kira-lab"),
@@ -51,15 +51,15 @@ def at_a_terminal(testbed: Testbed, command: str, typed: str, user: str = "u-kir
         ("-p overcap -A overcap", None, "Partition=overcap Account=overcap"),
     ],
 )
-def test_a_shell_with_one_gpu(idle: Testbed, words: str, nodes: set[str] | None, said: str) -> None:
+def test_a_shell_with_one_gpu(idle: Testbed, options: str, nodes: set[str] | None, message: str) -> None:
     compute = {node.name for node in idle.cluster.having("compute")}
-    seen = at_a_terminal(idle, f"sbash {words}", LOOK)
+    seen = at_a_terminal(idle, f"sbash {options}", LOOK)
     found = re.search(r"^node=(\S+)", seen, re.MULTILINE)
     assert found, seen
     assert found[1] in (nodes or compute)
     assert re.search(r"^sbash: job \d+ on " + re.escape(found[1]), seen, re.MULTILINE), "it says where it is"
     assert re.search(r"^gpus=1\b", seen, re.MULTILINE), seen
-    for word in said.split():
+    for word in message.split():
         assert f" {word} " in seen
     assert re.search(r"ReqTRES=cpu=6,\S*gres/gpu=1\b", seen), seen
 

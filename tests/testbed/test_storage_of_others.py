@@ -137,7 +137,7 @@ def test_a_node_without_it_is_named_and_drained_until_it_is_back(testbed: Testbe
         assert done.returncode == 1
         words = " ".join(done.stdout.split())
         assert "gpu-1" in words
-        assert "/weka: the site's fast is not mounted; it is not gpupool that mounts it" in words
+        assert "/weka: the site's fast is not mounted; the site mounts it, not gpupool" in words
         done = gpupool("verify", testbed.inventory)
         assert done.returncode == 1
         assert "not mounted: /weka" in " ".join(done.stdout.split())

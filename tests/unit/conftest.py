@@ -25,7 +25,7 @@ def stored() -> Cluster:
 
 
 @dataclass(frozen=True)
-class Said:
+class Done:
     """What a command did: exit code, standard output, standard error."""
 
     code: int
@@ -34,17 +34,17 @@ class Said:
 
 
 @pytest.fixture
-def gpupool(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Said]:
+def gpupool(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
     """Run the command line in this process: a process of its own for each test would take minutes."""
 
-    def run(*words: object) -> Said:
-        monkeypatch.setattr(sys, "argv", ["gpupool", *map(str, words)])
+    def run(*arguments: object) -> Done:
+        monkeypatch.setattr(sys, "argv", ["gpupool", *map(str, arguments)])
         code: object = 0
         try:
             cli.main()
         except SystemExit as end:
             code = end.code or 0
         out, err = capsys.readouterr()
-        return Said(code if isinstance(code, int) else 1, out, err)
+        return Done(code if isinstance(code, int) else 1, out, err)
 
     return run

@@ -192,7 +192,7 @@ def test_new_options_come_at_once_or_wait_for_a_drain_and_open_files_live(stores
         assert done.returncode == 1
         said = " ".join(done.stdout.split())
         assert (
-            "/coc/pskynet1: mounted without retrans=5 while it, or another mount of the same server, is in use" in said
+            "/coc/pskynet1: mounted without retrans=5, because it or another mount of the same server is in use" in said
         )
         assert "drain the node" in said
         assert "retrans=5" not in options_of(stores, "/coc/pskynet1")

@@ -20,13 +20,13 @@ def ensure_backups_have_their_own_place(site: Site) -> Iterator[Complaint]:
     if is_the_systems(backup.to, whole=True):
         yield Complaint(_TO, f"{backup.to} belongs to the operating system", hint)
     if within(to, state) or within(state, to):
-        yield Complaint(_TO, f"{backup.to} and slurmctld's {state} are one inside the other", hint)
+        yield Complaint(_TO, f"{backup.to} and slurmctld's {state} overlap", hint)
     for place in _of_users(site):
         if within(to, place) or within(place, to):
-            yield Complaint(_TO, f"{backup.to} and {place}, where users write, are one inside the other", hint)
+            yield Complaint(_TO, f"{backup.to} and {place}, where users write, overlap", hint)
     for rule in storage.purge:
         if within(to, behind_links(site, rule.path)):
-            yield Complaint(_TO, f"storage.purge removes old files of {rule.path}, and these would be among them", hint)
+            yield Complaint(_TO, f"storage.purge removes old files below {rule.path}, backups included", hint)
 
 
 def ensure_backups_can_be_written(site: Site) -> Iterator[Complaint]:
@@ -36,7 +36,7 @@ def ensure_backups_can_be_written(site: Site) -> Iterator[Complaint]:
         return
     key, (server, _) = export_of(site, backup.to), on_server(site, backup.to)
     if key is None:
-        message = f"{backup.to} is on the nodes themselves: the backups are lost together with what they are of"
+        message = f"{backup.to} is on the nodes' own disks: backups would be lost together with the originals"
         yield Complaint(_TO, message, "use a directory on an export of another machine", "info")
         return
     export = storage.exports[key]
@@ -44,7 +44,7 @@ def ensure_backups_can_be_written(site: Site) -> Iterator[Complaint]:
     clients = site.nodes_of(export.mount_on or storage.mount_on)
     for name in writers:
         if name != server and name not in clients:
-            message = f"{name} does not mount {key}, on which {backup.to} is"
+            message = f"{name} does not mount {key}, which holds {backup.to}"
             yield Complaint(_TO, message, f"add it to storage.exports.{key}.mount_on")
         elif name != server and not export.takes_root:
             message = f"root of {name} cannot write to {key}, which has squash: {export.squash}"

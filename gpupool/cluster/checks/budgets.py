@@ -19,13 +19,13 @@ def ensure_budgets_are_charged(site: Site) -> Iterator[Complaint]:
         if account.limits.group_minutes.billing is not None:
             yield Complaint(here, "is defined twice: limits.group_minutes.billing is the same limit", "keep one")
         if not tells_shares(site.inventory.slurm.version):
-            message = f"Slurm {site.inventory.slurm.version} does not say what is used of a budget"
+            message = f"Slurm {site.inventory.slurm.version} cannot report how much of a budget is used"
             yield Complaint(here, message, "use slurm.version 24.11 or later")
     for path, partition in site.partitions() if any(_budgets(site)) else ():
         if partition.max_time is None:
-            message = "a job without an end has no price, so it could never start with a budget"
+            message = "a job without a time limit has no price, so under a budget it could never start"
             yield Complaint((*path, "max_time"), message, "set max_time")
-        if not partition.billing.said:
+        if not partition.billing.has_prices:
             message = f"partition {partition.name} has no price, so Slurm charges 1 for an hour of a CPU"
             yield Complaint((*path, "billing"), message, "set billing", "warning")
         typed = ((("gpus", gpu), price) for gpu, price in partition.billing.gpus.items())

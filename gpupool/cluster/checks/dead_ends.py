@@ -35,11 +35,43 @@ def ensure_the_default_partition_takes_the_default_qos(site: Site) -> Iterator[C
         known = partition.qos and set(partition.qos) <= inventory.qos.keys()
         if not known or inventory.scheduler.default_partition not in names:
             continue
-        theirs = {own.get(it.name, default) for it in inventory.accounts if site.admits(partition, it.name)}
+        theirs = {
+            own.get(it.name, partition.default_qos or default)
+            for it in inventory.accounts
+            if site.admits(partition, it.name)
+        }
         if refused := sorted(theirs - set(partition.qos)):
             message = f"{' and '.join(refused)} may not be used here, in the default partition, and is a default QoS"
             hint = "jobs without --partition and --qos would be refused: add it"
             yield Complaint((*path, "qos"), message, hint, "warning" if theirs & set(partition.qos) else "error")
+
+
+def ensure_users_have_the_default_qos_of_partitions(site: Site) -> Iterator[Complaint]:
+    """A job without --qos is not refused for the QoS that it gets in its partition."""
+    inventory = site.inventory
+    own = {account for qos in inventory.qos.values() for account in qos.default_for}
+    of_accounts = {account.name: set(account.qos) for account in inventory.accounts}
+    shared = [account.name for account in inventory.accounts if account.members == "all"]
+    for path, partition in site.partitions():
+        name, here = partition.default_qos, (*path, "default_qos")
+        qos = inventory.qos.get(name or "")
+        if not name or not qos:
+            continue
+        if partition.qos and name not in partition.qos:
+            yield Complaint(here, f"{name} is not in `qos` of this partition", "add it there")
+        if qos.everybody and not qos.default_for:
+            continue
+        accounts = [it.name for it in inventory.accounts if it.name not in own and site.admits(partition, it.name)]
+        lacking = [it for it in accounts if name not in of_accounts[it]]
+        without = (
+            f"{user.name} ({account})"
+            for user in inventory.users
+            for account in dict.fromkeys((user.account, *user.accounts, *shared))
+            if name not in user.qos and account in lacking
+        )
+        if who := next(without, None):
+            message = f"{who} may submit here and does not have {name}: jobs without --qos would be refused"
+            yield Complaint(here, message, f"set `everybody: true` for {name}, or add it to `qos` of the account")
 
 
 def ensure_default_memory_fits_the_limits_of_partitions(site: Site) -> Iterator[Complaint]:

@@ -14,7 +14,7 @@ def ensure_limits_of_each_account_are_not_on_one(site: Site) -> Iterator[Complai
     for index, account in enumerate(site.inventory.accounts):
         if account.limits.per_account.model_fields_set:
             path = ("accounts", index, "limits", "per_account")
-            yield Complaint(path, "is for QoS and partitions, where accounts share them", "use group here")
+            yield Complaint(path, "is only for QoS and partitions that accounts share", "use group here")
 
 
 def ensure_labs_keep_what_they_own_beside_it(site: Site) -> Iterator[Complaint]:
@@ -38,7 +38,7 @@ def ensure_labs_keep_what_they_own_beside_it(site: Site) -> Iterator[Complaint]:
         if ways and all(place.name in narrow or name in slow for place, name in ways):
             where = " and ".join([*sorted(narrow), *(f"QoS {it}" for it in sorted(slow))])
             message = f"limits.per_account of {where} keeps {owner.name} from what it owns"
-            hint = "leave one of its partitions, with a QoS that it has, without it"
+            hint = "remove it from one of its partitions, and from a QoS that it may use there"
             yield Complaint(("accounts", owner.index), message, hint)
 
 

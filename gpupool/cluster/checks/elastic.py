@@ -18,18 +18,18 @@ def ensure_elastic_nodes_can_be_switched(site: Site) -> Iterator[Complaint]:
         if not node.elastic:
             continue
         if site.inventory.cloud is None:
-            yield Complaint(path, f"{node.name}: nothing says which cloud it is in", "add the section `cloud`")
+            yield Complaint(path, f"{node.name} is elastic, but the inventory has no cloud", "add the section `cloud`")
         if node.roles != ("compute",):
-            message = f"{node.name}: only a node whose one role is compute can be off while it is idle"
+            message = f"{node.name}: only a node whose only role is compute can be elastic"
             yield Complaint(path, message, "remove the other roles, or elastic")
         if not node.managed:
             yield Complaint(path, f"{node.name}: gpupool does not manage it", "remove managed: false, or elastic")
     for expanded in site.node_table.nodes:
         if expanded.entry.elastic and expanded.name in servers:
-            message = f"{expanded.name} serves an export or a pool, which must not be off"
+            message = f"{expanded.name} serves an export or a pool, so it must stay on"
             yield Complaint((*expanded.path, "elastic"), message, "name another server")
     if site.inventory.cloud and not any(node.elastic for node in site.inventory.nodes):
-        yield Complaint(("cloud",), "no node is elastic: nothing is switched", severity="warning")
+        yield Complaint(("cloud",), "has no effect: no node is elastic", severity="warning")
 
 
 def ensure_the_cloud_is_told_no_secret(site: Site) -> Iterator[Complaint]:
@@ -39,12 +39,12 @@ def ensure_the_cloud_is_told_no_secret(site: Site) -> Iterator[Complaint]:
         return
     for name in cloud.arguments:
         if any(word in name.lower() for word in _SECRETS):
-            message = f"{name} is a secret: an inventory holds none"
+            message = f"{name} is a secret, which must not be in an inventory"
             hint = f"write it into {cloud.credentials} on the controllers, as a JSON object"
             yield Complaint(("cloud", "arguments", name), message, hint)
     for key in ("idle_after", "boot_timeout", "shutdown_timeout"):
         if getattr(cloud, key) < 1:
-            yield Complaint(("cloud", key), "0s is no time: Slurm would never switch a node", "write 5m")
+            yield Complaint(("cloud", key), "must be longer than 0s: Slurm would never switch a node", "write 5m")
 
 
 def ensure_power_saving_has_a_program(site: Site) -> Iterator[Complaint]:

@@ -44,7 +44,7 @@ def ensure_devices_are_gpus(site: Site) -> Iterator[Complaint]:
         path: Path = ("nodes", index)
         yield from _named(path, entry)
         if kinds:
-            yield from _found(site, path, entry, kinds)
+            yield from _autodetected(site, path, entry, kinds)
         for gpu in entry.gpu_memory:
             if gpu not in entry.gpus:
                 yield Complaint((*path, "gpu_memory", gpu), f"{entry.name} has no {gpu}", "remove it")
@@ -79,7 +79,7 @@ def _named(path: Path, entry: NodeEntry) -> Iterator[Complaint]:
         yield Complaint((*path, "devices"), message, "name those of all types, or of none")
 
 
-def _found(site: Site, path: Path, entry: NodeEntry, kinds: dict[str, GpuType]) -> Iterator[Complaint]:
+def _autodetected(site: Site, path: Path, entry: NodeEntry, kinds: dict[str, GpuType]) -> Iterator[Complaint]:
     ways = {kind.autodetect for kind in kinds.values()}
     vendors = list(dict.fromkeys(kind.vendor for kind in kinds.values()))
     slices = [gpu for gpu, kind in kinds.items() if kind.mig]

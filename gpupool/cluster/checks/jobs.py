@@ -43,7 +43,9 @@ def ensure_files_are_removed_when_jobs_end(site: Site) -> Iterator[Complaint]:
             roles = site.node_table.by_name[name].entry.roles
             if "compute" not in roles or "head" in roles:
                 why = "users work there outside of jobs" if "compute" in roles else "no job runs there"
-                yield Complaint(("timers", index, "where"), f"{name}: {why}", "name compute nodes only, as @compute")
+                yield Complaint(
+                    ("timers", index, "where"), f"{name}: {why}", "name compute nodes only, such as @compute"
+                )
                 break
 
 
@@ -57,7 +59,7 @@ def ensure_a_tmp_of_a_jobs_own_can_be(site: Site) -> Iterator[Complaint]:
         message = f"with Slurm {inventory.slurm.version} jobs would not see mounts that are made after their start"
         yield Complaint(path, message, "use 24.11 or later, or remove it")
     if is_the_systems(top, whole=True):
-        yield Complaint(path, f"{top} cannot be used for this", "choose a directory of its own, as /local/jobs")
+        yield Complaint(path, f"{top} cannot be used for this", "choose another directory, such as /local/jobs")
     elif key := export_of(site, top):
         yield Complaint(path, f"{top} is on export {key}, which other nodes have too", "choose a local directory")
     elif local := next((it.path for it in inventory.storage.local if within(it.path, top)), None):
@@ -70,7 +72,7 @@ def ensure_a_directory_of_a_jobs_own_can_be(site: Site) -> Iterator[Complaint]:
     if inventory.environment.job_directory is None:
         return
     top, tmp = inventory.environment.job_directory.path, inventory.environment.private_tmp
-    hint = "choose a directory of its own, as /local/jobs"
+    hint = "choose another directory, such as /local/jobs"
     if is_the_systems(top, whole=True):
         yield Complaint(path, f"{top} cannot be used for this", hint)
     elif key := export_of(site, top):
@@ -78,14 +80,16 @@ def ensure_a_directory_of_a_jobs_own_can_be(site: Site) -> Iterator[Complaint]:
     elif local := next((it.path for it in inventory.storage.local if within(it.path, top)), None):
         yield Complaint(path, f"{top} contains {local} (storage.local)", "choose a directory below it")
     elif tmp and (within(top, tmp) or within(tmp, top)):
-        yield Complaint(path, f"{top} and {tmp} (private_tmp) are one inside the other", hint)
+        yield Complaint(path, f"{top} and {tmp} (private_tmp) overlap", hint)
     for rule in inventory.storage.purge:
         if within(top, rule.path) or within(rule.path, top):
-            yield Complaint(path, f"storage.purge removes old files of {rule.path}, of running jobs too", hint)
+            yield Complaint(
+                path, f"storage.purge removes old files below {rule.path}, also those of running jobs", hint
+            )
     for it in inventory.storage.local:
         if within(top, it.path) and not it.user_dirs and int(it.mode, 8) & 0o1002 == 0o002:
-            message = f"all users may rename what is in {it.path} (storage.local, mode {it.mode})"
-            yield Complaint(path, message, "write mode 1777 there, or choose another directory")
+            message = f"any user could rename the directory in {it.path} (storage.local, mode {it.mode})"
+            yield Complaint(path, message, "set mode: 1777 there, or choose another directory")
 
 
 def ensure_nodes_check_themselves_at_intervals(site: Site) -> Iterator[Complaint]:

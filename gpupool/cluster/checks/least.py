@@ -38,7 +38,7 @@ def ensure_the_least_can_be_had(site: Site) -> Iterator[Complaint]:
     for path, partition in site.partitions():
         for key, value in _amounts(_least(partition)):
             if mosts := list(_mosts(site, partition, key)):
-                name, most = max(mosts, key=lambda it: it[1])
+                name, most = max(mosts, key=lambda named: named[1])
                 if len(mosts) == sum(1 for _ in _usable(site, partition)) and value > most:
                     message = f"is {value}, but no QoS that may be used here allows more than {most} ({name})"
                     yield Complaint((*path, "limits", "per_job_least", key), message, "lower it: no job could run")
@@ -65,13 +65,13 @@ def ensure_jobs_without_gpus_have_a_place(site: Site) -> Iterator[Complaint]:
         if not site.pool(frozenset({partition.nodes})).get("gpu", 1):
             yield Complaint(here, f"no node of {partition.name} has a GPU, so no job could run there", "remove it")
         for name, account in site.partition_names(partition) if word != "refuse" else ():
-            there = entries.get(word.replace("{account}", account or ""), (None, None))[0]
-            if there is None:
+            target = entries.get(word.replace("{account}", account or ""), (None, None))[0]
+            if target is None:
                 yield Complaint(here, f"there is no partition {word!r}", "name a partition, or set it to refuse")
-            elif there.without_gpu:
-                message = "this is the partition itself" if there is partition else f"{word} has a without_gpu, too"
+            elif target.without_gpu:
+                message = "this is the partition itself" if target is partition else f"{word} has a without_gpu, too"
                 yield Complaint(here, message, "name a partition that takes jobs without GPUs, or set it to refuse")
-            elif site.is_preempted(there) and not site.is_preempted(partition):
+            elif site.is_preempted(target) and not site.is_preempted(partition):
                 message = f"{word} is preemptable, and {name} is not"
                 yield Complaint(here, message, "name one that is not: users must ask for a preemptable partition")
             else:

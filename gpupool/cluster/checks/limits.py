@@ -57,7 +57,7 @@ def ensure_minutes_of_a_user_are_an_accounts(site: Site) -> Iterator[Complaint]:
     for path, kind, _, _ in _amounts(site):
         if kind == "per_user_minutes" and path[0] != "accounts":
             where = "a QoS" if path[0] == "qos" else "a partition"
-            message = f"Slurm counts no minutes of a user in {where}"
+            message = f"Slurm cannot limit the minutes of a user in {where}"
             hint = "set it on accounts; parameters: {MaxTRESRunMinsPU: …} of a QoS limits those of running jobs"
             yield Complaint(path, message, hint)
     for index, account in enumerate(site.inventory.accounts):
@@ -99,7 +99,7 @@ def ensure_typed_limits_hold(site: Site) -> Iterator[Complaint]:
 
 def ensure_limits_can_bind(site: Site) -> Iterator[Complaint]:
     """A limit above all there is, or on a budget that nothing is charged to, limits nothing."""
-    charged = any(partition.billing.said for _, partition in site.partitions())
+    charged = any(partition.billing.has_prices for _, partition in site.partitions())
     for path, kind, amounts, nodes in _amounts(site):
         if amounts.billing is not None and not charged:
             message = "no partition sets billing, so Slurm would bill CPUs only"
@@ -133,7 +133,7 @@ def ensure_each_gpu_has_one_price(site: Site) -> Iterator[Complaint]:
     for path, partition in site.partitions():
         prices, here = partition.billing.gpus, (*path, "billing", "gpus")
         if prices and partition.billing.gpu is not None:
-            yield Complaint(here, "beside `gpu` every GPU would be charged twice", "keep one of the two")
+            yield Complaint(here, "together with `gpu`, every GPU would be charged twice", "keep one of the two")
         for gpu in prices:
             if gpu not in have:
                 yield Complaint((*here, gpu), f"no compute node has a GPU of type {gpu}", "remove it")

@@ -49,8 +49,8 @@ def ensure_accounts_have_no_more_members(site: Site) -> Iterator[Complaint]:
             continue
         count = sum(account.name in (user.account, *user.accounts) for user in users)
         if count > account.most_members:
-            message = f"members of {account.name}: {count}, and at most {account.most_members} are allowed"
-            yield Complaint(path, message, "remove some from it, or set another number")
+            message = f"{account.name} has {count} member{'s' * (count != 1)}; the maximum is {account.most_members}"
+            yield Complaint(path, message, "remove members, or raise most_members")
 
 
 def ensure_accounts_of_another_system_pass_no_cap(site: Site) -> Iterator[Complaint]:
@@ -65,8 +65,10 @@ def ensure_accounts_of_another_system_pass_no_cap(site: Site) -> Iterator[Compla
         if site.is_preempted(partition) or partition.allow_accounts or not site.nodes_of(partition.nodes) & at_stake:
             continue
         if whole or loose:
-            who = "another system makes (slurm.exact_accounting)" if whole else f"another system makes below {loose}"
-            message = f"accounts that {who} have no cap, and could hold GPUs of labs here"
+            who = (
+                "another system creates (slurm.exact_accounting)" if whole else f"another system creates below {loose}"
+            )
+            message = f"accounts that {who} have no cap, and could keep GPUs of labs here"
             yield Complaint(path, message, "set allow_accounts, with allow_lab_accounts for all labs")
 
 

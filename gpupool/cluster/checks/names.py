@@ -168,12 +168,14 @@ def _is_zone(name: str) -> bool:
 
 def ensure_accounts_are_known(site: Site) -> Iterator[Complaint]:
     """Accounts named by parents, users, QoS, partitions and spaces exist."""
-    it, known = site.inventory, site.account_names
+    inventory, known = site.inventory, site.account_names
     named: list[tuple[Path, str]] = []
-    named += [(("accounts", i, "parent"), a.parent) for i, a in enumerate(it.accounts) if a.parent]
-    named += [(("users", i, "account"), user.account) for i, user in enumerate(it.users)]
-    named += [(("qos", q, "default_for", i), a) for q, qos in it.qos.items() for i, a in enumerate(qos.default_for)]
-    named += [(("storage", "spaces", account), account) for account in it.storage.spaces]
+    named += [(("accounts", i, "parent"), a.parent) for i, a in enumerate(inventory.accounts) if a.parent]
+    named += [(("users", i, "account"), user.account) for i, user in enumerate(inventory.users)]
+    named += [
+        (("qos", q, "default_for", i), a) for q, qos in inventory.qos.items() for i, a in enumerate(qos.default_for)
+    ]
+    named += [(("storage", "spaces", account), account) for account in inventory.storage.spaces]
     for path, partition in site.partitions():
         for key in ("allow_accounts", "deny_accounts"):
             named += [((*path, key, i), a) for i, a in enumerate(getattr(partition, key)) if not _each(partition, a)]
@@ -198,14 +200,25 @@ def ensure_parents_end(site: Site) -> Iterator[Complaint]:
 
 def ensure_qos_are_known(site: Site) -> Iterator[Complaint]:
     """QoS named by partitions, users and other QoS exist."""
-    it = site.inventory
+    inventory = site.inventory
     named: list[tuple[Path, str]] = []
     named += [((*path, "qos", i), q) for path, partition in site.partitions() for i, q in enumerate(partition.qos)]
-    named += [(("users", n, "qos", i), q) for n, user in enumerate(it.users) for i, q in enumerate(user.qos)]
-    named += [(("users", n, "grants", i, "qos"), g.qos) for n, u in enumerate(it.users) for i, g in enumerate(u.grants)]
-    named += [(("qos", name, "replaces", i), q) for name, qos in it.qos.items() for i, q in enumerate(qos.replaces)]
-    named += [(("qos", name, "preempts", i), q) for name, qos in it.qos.items() for i, q in enumerate(qos.preempts)]
-    yield from (unknown(path, "QoS", name, it.qos) for path, name in named if name not in it.qos)
+    named += [
+        ((*path, "default_qos"), partition.default_qos)
+        for path, partition in site.partitions()
+        if partition.default_qos
+    ]
+    named += [(("users", n, "qos", i), q) for n, user in enumerate(inventory.users) for i, q in enumerate(user.qos)]
+    named += [
+        (("users", n, "grants", i, "qos"), g.qos) for n, u in enumerate(inventory.users) for i, g in enumerate(u.grants)
+    ]
+    named += [
+        (("qos", name, "replaces", i), q) for name, qos in inventory.qos.items() for i, q in enumerate(qos.replaces)
+    ]
+    named += [
+        (("qos", name, "preempts", i), q) for name, qos in inventory.qos.items() for i, q in enumerate(qos.preempts)
+    ]
+    yield from (unknown(path, "QoS", name, inventory.qos) for path, name in named if name not in inventory.qos)
 
 
 def ensure_partitions_are_known(site: Site) -> Iterator[Complaint]:
@@ -222,9 +235,7 @@ def ensure_partitions_are_known(site: Site) -> Iterator[Complaint]:
                     (*path, "name"), f"the partition {name} is defined twice; first in partitions[{names[name][1]}]"
                 )
             elif (other := folded.setdefault(name.lower(), name)) != name:
-                message = (
-                    f"{name} and {other} differ in case only, and the QoS of their limits would be one and the same"
-                )
+                message = f"{name} and {other} differ in case only, and Slurm would give their limits one QoS"
                 yield Complaint((*path, "name"), message, "rename one of them")
             names.setdefault(name, path)
     named: list[tuple[Path, str]] = []
@@ -267,11 +278,11 @@ def ensure_exports_are_known(site: Site) -> Iterator[Complaint]:
 
 def ensure_slurm_takes_the_names(site: Site) -> Iterator[Complaint]:
     """Slurm keeps names of accounts, users and QoS in lower case, and has some of its own."""
-    it = site.inventory
+    inventory = site.inventory
     named: list[tuple[Path, str, str]] = []
-    named += [(("accounts", i, "name"), "account", a.name) for i, a in enumerate(it.accounts)]
-    named += [(("users", i, "name"), "user", user.name) for i, user in enumerate(it.users)]
-    named += [(("qos", name), "QoS", name) for name in it.qos]
+    named += [(("accounts", i, "name"), "account", a.name) for i, a in enumerate(inventory.accounts)]
+    named += [(("users", i, "name"), "user", user.name) for i, user in enumerate(inventory.users)]
+    named += [(("qos", name), "QoS", name) for name in inventory.qos]
     for path, what, name in named:
         if name != name.lower():
             yield Complaint(path, f"Slurm stores {what} names in lower case", f"write {name.lower()}")
@@ -280,9 +291,9 @@ def ensure_slurm_takes_the_names(site: Site) -> Iterator[Complaint]:
     limited = {
         f"partition-{name.lower()}": name for _, each in site.partitions() for name, _ in site.partition_names(each)
     }
-    for name in it.qos:
+    for name in inventory.qos:
         if name in limited:
-            message = f"{name} is what gpupool calls the QoS with the limits of partition {limited[name]}"
+            message = f"{name} is gpupool's name of the QoS with the limits of partition {limited[name]}"
             yield Complaint(("qos", name), message, "choose another name")
     for path, partition in site.partitions():
         if partition.name.lower() == "default":

@@ -48,7 +48,9 @@ def ensure_what_is_owned_is_there(site: Site) -> Iterator[Complaint]:
                 yield Complaint(path, f"{name} is not a compute node")
         twice = sorted(name for name in owner.nodes if taken.setdefault(name, owner.name) != owner.name)
         if twice:
-            yield Complaint(path, f"{listed(twice)} {'is' if len(twice) == 1 else 'are'} {taken[twice[0]]}'s already")
+            yield Complaint(
+                path, f"{listed(twice)} {'is' if len(twice) == 1 else 'are'} already owned by {taken[twice[0]]}"
+            )
 
 
 def ensure_caps_fit_the_pool(site: Site) -> Iterator[Complaint]:
@@ -85,10 +87,10 @@ def ensure_caps_leave_each_lab_its_own(site: Site) -> Iterator[Complaint]:
             if owned(owner, what) <= have < held < inf:
                 noun = {ANY: "GPUs", CPUS: "CPUs"}.get(what, f"{what} GPUs")
                 message = (
-                    f"{owner.name} may not find the {noun} it owns: by their limits, jobs that are not preempted may "
-                    f"want {held:.0f} of the {have} there"
+                    f"{owner.name} may not get the {noun} it owns: jobs that are not preempted may hold, by their "
+                    f"limits, {held:.0f} of the {have} there"
                 )
-                typed = "" if what in (ANY, CPUS) else ", or say which types the other labs own (owns)"
+                typed = "" if what in (ANY, CPUS) else ", or set which types the other labs own (owns)"
                 hint = f"lower a limit, or make a partition preemptable{typed}"
                 yield Complaint(("accounts", owner.index), message, hint)
 

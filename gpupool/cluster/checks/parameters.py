@@ -56,13 +56,13 @@ def ensure_parameters_can_be_set(site: Site) -> Iterator[Complaint]:
 def ensure_parameters_agree(site: Site) -> Iterator[Complaint]:
     """Of two keys that Slurm does not take together only one is said, and none lacks what it needs."""
     for path, table, parameters in _places(site):
-        said = {name.lower(): name for name in parameters}
+        names = {name.lower(): name for name in parameters}
         for one, other in _APART.get(table, ()):
-            if one.lower() in said and other.lower() in said:
-                yield Complaint((*path, said[one.lower()]), f"Slurm ignores it beside {other}", "keep one of the two")
+            if one.lower() in names and other.lower() in names:
+                yield Complaint((*path, names[one.lower()]), f"Slurm ignores it beside {other}", "keep one of the two")
         for one, other in _NEEDS.get(table, ()):
-            if one.lower() in said and other.lower() not in said:
-                yield Complaint((*path, said[one.lower()]), f"Slurm does not start without {other}", f"set {other}")
+            if one.lower() in names and other.lower() not in names:
+                yield Complaint((*path, names[one.lower()]), f"Slurm does not start without {other}", f"set {other}")
 
 
 def ensure_parameters_have_an_effect(site: Site) -> Iterator[Complaint]:
@@ -96,7 +96,7 @@ def _holds(site: Site) -> set[str]:
     inventory = site.inventory
     memory = inventory.scheduler.default_memory
     labs = any(account.kind == "lab" for account in inventory.accounts)
-    found = {
+    conditions = {
         "labs": labs,
         "elastic": bool(inventory.cloud) and any(node.elastic for node in inventory.nodes),
         "ranked": labs and bool(site.machines) and memory.per_gpu is not None and memory.per_cpu is not None,
@@ -118,7 +118,7 @@ def _holds(site: Site) -> set[str]:
         "epilog_files": any(path.startswith(f"{SLURM}/epilog-") for path in site.attached),
         "requeue": "requeue" in _actions(inventory),
     }
-    return {"", *(name for name, is_so in found.items() if is_so)}
+    return {"", *(name for name, is_so in conditions.items() if is_so)}
 
 
 def _actions(inventory: Inventory) -> set[str]:
@@ -129,16 +129,18 @@ def _actions(inventory: Inventory) -> set[str]:
     return {action or inventory.preemption.action for action in own}
 
 
-def _takes(it: Own, value: str, holds: set[str]) -> bool:
+def _takes(key: Own, value: str, holds: set[str]) -> bool:
     options = {option.partition("=")[0].strip().lower() for option in value.split(",")}
-    return it.when in holds and (not it.option or it.option in options)
+    return key.when in holds and (not key.option or key.option in options)
 
 
-def _kept(here: Path, name: str, it: Own) -> Complaint:
-    said = f"{it.option} in {name}" if it.option else name
-    if it.word:
-        return Complaint(here, f"{said} is what {it.word} says" + (f": {it.why}" if it.why else ""), f"use {it.word}")
-    return Complaint(here, f"gpupool keeps {said} to itself: {it.why}", "remove it")
+def _kept(here: Path, name: str, key: Own) -> Complaint:
+    setting = f"{key.option} in {name}" if key.option else name
+    if key.word:
+        return Complaint(
+            here, f"{setting} is set by {key.word}" + (f": {key.why}" if key.why else ""), f"use {key.word}"
+        )
+    return Complaint(here, f"{setting} cannot be set here: {key.why}", "remove it")
 
 
 def _unknown(here: Path, table: str, name: str, key: Key | None, version: str) -> Complaint:

@@ -61,12 +61,13 @@ def ensure_owners_preempt_guests(site: Site) -> Iterator[Complaint]:
     guests, qos, stakes = _guests(site), site.inventory.qos, Stakes.of(site)
     told: set[tuple[str, str]] = set()
     for owner in site.ownership.owners if guests and stakes.certain else ():
-        own = _default_qos(site, owner.name)
-        if own in guests:
-            message = f"jobs of {owner.name} without --qos have the QoS {own}, which is preemptable"
+        lasting = stakes.lasting(owner.name)
+        if own := [(it.name, name) for it in lasting if (name := _default_qos(site, owner.name, it)) in guests]:
+            place, name = own[0]
+            message = f"jobs of {owner.name} without --qos have the QoS {name} in {place}, which is preemptable"
             hint = f"set default_for: [{owner.name}] of a QoS that is not"
             yield Complaint(("accounts", owner.index), message, hint)
-        for partition in stakes.lasting(owner.name):
+        for partition in lasting:
             near = _guests_near(site, partition)
             others = [it for it in partition.qos or qos if it in qos and it not in guests]
             waits = [(name, guest) for name in others for guest in near if guest not in qos[name].preempts]
@@ -86,9 +87,9 @@ def ensure_guests_have_their_qos(site: Site) -> Iterator[Complaint]:
         for account in site.inventory.accounts:
             if not site.admits(partition, account.name) or stakes.lasting(account.name):
                 continue
-            if (own := _default_qos(site, account.name)) not in partition.qos:
+            if (own := _default_qos(site, account.name, partition)) not in partition.qos:
                 message = f"jobs of {account.name} without --qos have the QoS {own}, and would be refused here"
-                hint = f"set default_for: [{account.name}] in qos.{partition.qos[0]}"
+                hint = f"set default_for: [{account.name}] in qos.{partition.qos[0]}, or default_qos here"
                 yield Complaint((*path, "qos"), message, hint, "warning")
 
 
@@ -109,6 +110,9 @@ def ensure_suspended_jobs_are_in_no_owners_way(site: Site) -> Iterator[Complaint
             yield Complaint(here, message, "set requeue or cancel, or leave out nodes where labs own something")
         if partition.grace:
             yield Complaint((*path, "grace"), "Slurm suspends jobs at once", "remove it")
+        if partition.exclusive:
+            message = "jobs that are suspended share their nodes with those that preempt them"
+            yield Complaint((*path, "exclusive"), message, "remove it")
         if over := next((it for it in partition.parameters if it.lower() == "oversubscribe"), None):
             message = "jobs that are suspended need FORCE:1, which gpupool sets"
             yield Complaint((*path, "parameters", over), message, "remove it")
@@ -118,10 +122,10 @@ def _guests(site: Site) -> list[str]:
     return [name for name, it in site.inventory.qos.items() if it.preemptable]
 
 
-def _default_qos(site: Site, account: str) -> str:
-    """Return the QoS of an account's jobs that name none."""
+def _default_qos(site: Site, account: str, partition: Partition) -> str:
+    """Return the QoS of an account's jobs in a partition that name none."""
     qos = site.inventory.qos
-    default = next((name for name, it in qos.items() if it.default), "normal")
+    default = partition.default_qos or next((name for name, it in qos.items() if it.default), "normal")
     return next((name for name, it in qos.items() if account in it.default_for), default)
 
 

@@ -26,7 +26,7 @@ def ensure_reservations_name_what_there_is(site: Site) -> Iterator[Complaint]:
     for index, reservation in enumerate(inventory.reservations):
         path: Path = ("reservations", index)
         if reservation.name.startswith(_OWN):
-            message = f"names that begin with {_OWN} are for what gpupool reserves while it works on nodes"
+            message = f"names that begin with {_OWN} are for gpupool's own reservations during maintenance"
             yield Complaint((*path, "name"), message, "choose another name")
         if names.setdefault(reservation.name, index) != index:
             message = (
@@ -51,7 +51,7 @@ def ensure_reservations_name_what_there_is(site: Site) -> Iterator[Complaint]:
             )
             if others := [account for account in reservation.accounts if account not in its]:
                 message = f"{name} is not in {listed(others)}, and each of its users must be in each of its accounts"
-                yield Complaint((*path, "users", place), message, f"leave out {name}, or accounts")
+                yield Complaint((*path, "users", place), message, f"remove {name}, or accounts")
 
 
 def ensure_reservations_can_be_made(site: Site) -> Iterator[Complaint]:
@@ -69,14 +69,14 @@ def ensure_reservations_can_be_made(site: Site) -> Iterator[Complaint]:
             message = (
                 f"{reservation.name} reserves {listed(named, 4)}"
                 if named
-                else f"{reservation.name} does not say what it reserves"
+                else f"{reservation.name} has nothing to reserve"
             )
-            yield Complaint(path, message, "say one of nodes, node_count, gpu and gpus")
+            yield Complaint(path, message, "set one of nodes, node_count, gpu and gpus")
         elif named != ["nodes"] and not reservation.partition:
-            yield Complaint(path, f"{reservation.name} does not say where its {named[0]} shall be", "add partition")
+            yield Complaint(path, f"{reservation.name} needs a partition for its {named[0]}", "set partition")
         if (reservation.gpu or reservation.gpus) and not reserves_gpus(site.inventory.slurm.version):
-            message = f"Slurm {site.inventory.slurm.version} can reserve whole nodes alone; GPUs came with 24.05"
-            yield Complaint((*path, named[-1]), message, "say nodes, or node_count")
+            message = f"Slurm {site.inventory.slurm.version} can only reserve whole nodes; GPUs need 24.05 or later"
+            yield Complaint((*path, named[-1]), message, "set nodes, or node_count")
         if not (reservation.accounts or reservation.users or reservation.maintenance):
             message = f"no account and no user may use {reservation.name}"
             yield Complaint(path, message, "add accounts or users, or maintenance: true")
@@ -88,12 +88,13 @@ def _times(path: Path, reservation: Reservation) -> Iterator[Complaint]:
         if seconds and seconds % 60:
             yield Complaint((*path, key), f"{format_duration(seconds)}: Slurm counts whole minutes here")
     if reservation.every and reservation.duration > _SELDOM[reservation.every]:
-        message = f"{format_duration(reservation.duration)} is longer than the time until it comes again"
+        message = f"{format_duration(reservation.duration)} is longer than the time until it recurs"
         yield Complaint((*path, "duration"), message)
     weekend = reservation.start.weekday() > _FRIDAY
     if (reservation.every == "weekday" and weekend) or (reservation.every == "weekend" and not weekend):
         yield Complaint(
-            (*path, "start"), f"{reservation.start:%Y-%m-%d} is a {reservation.start:%A}, no {reservation.every}"
+            (*path, "start"),
+            f"{reservation.start:%Y-%m-%d} is a {reservation.start:%A}, but `every` is {reservation.every}",
         )
 
 
@@ -104,22 +105,22 @@ def ensure_reservations_can_be_used(site: Site) -> Iterator[Complaint]:
     for index, reservation in enumerate(site.inventory.reservations):
         path: Path = ("reservations", index)
         nodes, inside = site.nodes_of(reservation.nodes), partitions.get(reservation.partition or "")
-        there = site.nodes_of(inside.nodes) if inside else nodes
+        reachable = site.nodes_of(inside.nodes) if inside else nodes
         for name in sorted(nodes):
             if "compute" not in by_name[name].entry.roles:
                 yield Complaint((*path, "nodes"), f"{name} is not a compute node")
-        if inside and (outside := sorted(nodes - there)):
+        if inside and (outside := sorted(nodes - reachable)):
             yield Complaint((*path, "nodes"), f"{listed(outside)}: not in partition {reservation.partition}")
-        if reservation.node_count and inside and reservation.node_count > len(there):
-            yield Complaint((*path, "node_count"), f"partition {reservation.partition} has {len(there)} nodes")
+        if reservation.node_count and inside and reservation.node_count > len(reachable):
+            yield Complaint((*path, "node_count"), f"partition {reservation.partition} has {len(reachable)} nodes")
         for gpu, count in ((ANY, reservation.gpu or 0), *reservation.gpus.items()):
-            have = sum(_gpus(site, name, gpu) for name in there)
+            have = sum(_gpus(site, name, gpu) for name in reachable)
             if inside and count > have:
                 key: Path = ("gpu",) if gpu == ANY else ("gpus", gpu)
                 yield Complaint((*path, *key), f"partition {reservation.partition} has {have}")
-        for place, account in enumerate(reservation.accounts if there else ()):
+        for place, account in enumerate(reservation.accounts if reachable else ()):
             open_to = [each for _, each in site.partitions() if site.admits(each, account)]
-            within = [each for each in open_to if site.nodes_of(each.nodes) & there and inside in (None, each)]
+            within = [each for each in open_to if site.nodes_of(each.nodes) & reachable and inside in (None, each)]
             if account in site.account_names and not within:
                 where = f"partition {reservation.partition}" if inside else "a partition with its nodes"
                 message = f"jobs of {account} could not run in it: they are not admitted to {where}"
@@ -139,7 +140,7 @@ def ensure_labs_know_what_reservations_take(site: Site) -> Iterator[Complaint]:
             continue  # what is switched off is nobody's
         path: Path = ("reservations", index)
         inside = partitions.get(reservation.partition or "")
-        there = site.nodes_of(reservation.nodes or (inside.nodes if inside else None))
+        chosen = site.nodes_of(reservation.nodes or (inside.nodes if inside else None))
         accounts = {
             *reservation.accounts,
             *(users.get(name, "") for name in (() if reservation.accounts else reservation.users)),
@@ -147,18 +148,20 @@ def ensure_labs_know_what_reservations_take(site: Site) -> Iterator[Complaint]:
         labs = {name for account in accounts for name in site.with_parents(account)}
         if reservation.nodes:
             others = sorted(
-                name for name in there & ownership.of_nodes.keys() if ownership.of_nodes[name].name not in labs
+                name for name in chosen & ownership.of_nodes.keys() if ownership.of_nodes[name].name not in labs
             )
             if others:
                 whose = listed(sorted({ownership.of_nodes[name].name for name in others}))
                 message = f"takes {listed(others)} from {whose}, as often and as long as it lasts"
-                yield Complaint((*path, "nodes"), message, "leave them out if they shall always be theirs", "warning")
-        taken = _taken(site, reservation, there & stakes.pool)
+                yield Complaint(
+                    (*path, "nodes"), message, "leave these nodes out if their owners must always have them", "warning"
+                )
+        taken = _taken(site, reservation, chosen & stakes.pool)
         own = sum(owner.gpus for owner in ownership.owners if owner.shares and owner.name in labs)
         if taken > own + free and any(o.shares and o.gpus and o.name not in labs for o in ownership.owners):
             message = (
-                f"takes {taken} GPUs: its accounts own {own}, and {free} have no owner; while it lasts, labs may find "
-                f"{taken - own - free} less than they own"
+                f"takes {taken} GPUs: its accounts own {own}, and {free} have no owner; while it lasts, labs may lack "
+                f"{taken - own - free} that they own"
             )
             yield Complaint(path, message, "reserve fewer, or tell the labs", "warning")
 

@@ -34,7 +34,7 @@ def ensure_jobs_without_memory_leave_some(site: Site) -> Iterator[Complaint]:
     """Where several GPUs share a node, a job that names no memory does not get all of it."""
     if any(value is not None for _, value in site.inventory.scheduler.default_memory):
         return
-    shared = [entry.name for entry, _, gpus in site.machines if gpus > 1]
+    shared = [entry.name for entry, _, gpus in site.parted if gpus > 1]
     if shared:
         message = (
             f"is not set: a job without a memory request takes all memory of {shared[0]}, and no other job can use "
@@ -49,7 +49,7 @@ def ensure_neighbours_leave_room(site: Site) -> Iterator[Complaint]:
     if not site.accounts_of_kind("lab") or not keeps_cpus(inventory.slurm.version):
         return
     reported: set[str] = set()
-    for entry, shape, _ in site.machines:
+    for entry, shape, _ in site.parted:
         name = str(entry.hardware)
         if not shape.cpus_kept_per_gpu and name not in reported:
             reported.add(name)
@@ -63,7 +63,7 @@ def ensure_neighbours_leave_room(site: Site) -> Iterator[Complaint]:
         message = "a job can take so much memory that no job can use the node's other GPUs"
         yield Complaint(path, message, "set per_gpu, and per_cpu for jobs without GPUs", "warning")
         return
-    for entry, shape, gpus in site.machines:
+    for entry, shape, gpus in site.parted:
         memory = shape.job_memory(inventory.slurm.memory_reserve)
         free = max(0, shape.job_cpus - gpus * shape.cpus_kept_per_gpu) if shape.cpus_kept_per_gpu else 0
         worst = (gpus - 1) * max(most.per_gpu, default) + free * most.per_cpu
@@ -79,8 +79,10 @@ def ensure_labs_can_use_their_gpus(site: Site) -> Iterator[Complaint]:
     """A lab's other limits, and its partitions, let it use as many GPUs as it contributed."""
     inventory = site.inventory
     default, share = inventory.scheduler.default_memory.per_gpu or 0, inventory.scheduler.lab_share
+    cpus = inventory.scheduler.default_cpus_per_gpu
+    of_cpus = f"a job without a CPU request gets {cpus} per GPU" if cpus else "a GPU job has at least one CPU"
     for key, least, why in (
-        ("cpu", 1, "a GPU job has at least one CPU"),
+        ("cpu", cpus or 1, of_cpus),
         ("mem", default, f"a job without a memory request gets {format_size(default)} per GPU"),
     ):
         each = getattr(share, key)
@@ -99,7 +101,7 @@ def ensure_labs_can_use_their_gpus(site: Site) -> Iterator[Complaint]:
 def _lab(site: Site, owner: Owner, default: int) -> Iterator[Complaint]:
     lab, index, cap = owner.account, owner.index, owner.gpus
     path: Path = ("accounts", index, "limits", "group")
-    said: Path = ("accounts", index, "contributed_gpus" if owner.number else "owns")
+    claim: Path = ("accounts", index, "contributed_gpus" if owner.number else "owns")
     group, share = lab.limits.group, site.inventory.scheduler.lab_share
     memory = cap * share.mem if group.mem is None and share.mem is not None else group.mem
     most = max((gpus for _, _, gpus in site.machines), default=0)
@@ -109,7 +111,7 @@ def _lab(site: Site, owner: Owner, default: int) -> Iterator[Complaint]:
     node = max((shape.job_memory(reserve) for _, shape, _ in site.machines), default=0)
     typed = sum(group.gpus.values()) if types and types <= group.gpus.keys() else None
     needs = {
-        "cpu": (group.cpu, cap),
+        "cpu": (group.cpu, cap * (site.inventory.scheduler.default_cpus_per_gpu or 1)),
         "mem": (memory, (cap - 1) * default + max(node, default)),
         "nodes": (group.nodes, -(-cap // most) if most else 0),
         "gpus": (typed, cap),
@@ -129,13 +131,13 @@ def _lab(site: Site, owner: Owner, default: int) -> Iterator[Complaint]:
         message = (
             f"{lab.name} could not use its {cap} GPUs: its parent {above.name} is limited to {above.limits.group.gpu}"
         )
-        yield Complaint(said, message)
+        yield Complaint(claim, message)
     stakes = Stakes.of(site)
     for what, own in (owner.types or {ANY: cap}).items() if stakes.certain else ():
-        there = stakes.amount(stakes.reach(lab.name) & stakes.pool, what)
-        if there < own:
+        available = stakes.amount(stakes.reach(lab.name) & stakes.pool, what)
+        if available < own:
             verb, noun = ("owns", f"{what} GPUs") if owner.types else ("has contributed", "GPUs")
             message = (
-                f"{lab.name} {verb} {own} {noun}, but the partitions where its jobs are not preempted have {there}"
+                f"{lab.name} {verb} {own} {noun}, but the partitions where its jobs are not preempted have {available}"
             )
-            yield Complaint(said, message, "allow it in a partition that is not preemptable")
+            yield Complaint(claim, message, "allow it in a partition that is not preemptable")

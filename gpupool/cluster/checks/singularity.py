@@ -37,7 +37,7 @@ def ensure_singularity_has_scratch_of_the_node(site: Site) -> Iterator[Complaint
     if "{user}" not in singularity.scratch and "{id}" not in singularity.scratch:
         yield Complaint(path, f"{singularity.scratch} is the same for all users", "end it with /{user}")
     elif export := export_of(site, filled(singularity.scratch)):
-        message = f"{singularity.scratch} is on the export {export}, of which all nodes would share the cache"
+        message = f"{singularity.scratch} is on the export {export}, so all nodes would share one cache"
         yield Complaint(path, message, "choose a directory of storage.local", "warning")
 
 
@@ -54,7 +54,7 @@ def ensure_images_have_a_place(site: Site) -> Iterator[Complaint]:
             yield Complaint((*path, "where"), f"{without[0]} has no {image.runtime}")
         if image.runtime == "docker":
             if image.at:
-                yield Complaint((*path, "at"), "an image of docker is no file", "remove it")
+                yield Complaint((*path, "at"), "an image for docker is not a file", "remove it")
             if "://" in image.source:
                 yield Complaint((*path, "source"), "docker takes a name without a scheme", "remove docker://")
             continue

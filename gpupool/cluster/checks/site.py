@@ -64,8 +64,22 @@ class Site:
         for entry in self.inventory.nodes:
             shape, gpus = self.inventory.hardware.get(entry.hardware or ""), sum(entry.gpus.values())
             if shape and gpus and "compute" in entry.roles:
-                kinds.setdefault((entry.hardware, *entry.gpus.items()), (entry, shape, gpus))
+                kinds.setdefault(self._kind(entry), (entry, shape, gpus))
         return list(kinds.values())
+
+    @cached_property
+    def parted(self) -> list[tuple[NodeEntry, Hardware, int]]:
+        """Those of `machines` that jobs may have parts of: not where all partitions of such nodes give whole ones."""
+        whole, parts = set[str](), set[str]()
+        for _, partition in self.partitions():
+            (whole if partition.exclusive else parts).update(self.nodes_of(partition.nodes))
+        by_name = self.node_table.by_name
+        alone = {self._kind(by_name[name].entry) for name in whole} - {self._kind(by_name[it].entry) for it in parts}
+        return [it for it in self.machines if self._kind(it[0]) not in alone]
+
+    @staticmethod
+    def _kind(entry: NodeEntry) -> tuple[object, ...]:
+        return (entry.hardware, *entry.gpus.items())
 
     def gpus_of(self, selectors: frozenset[str]) -> int | None:
         """Return the GPUs of all nodes that any of the selectors names; None where that cannot be told."""
@@ -178,6 +192,12 @@ class Site:
     @cached_property
     def _parents(self) -> dict[str, str | None]:
         return {account.name: account.parent for account in self.inventory.accounts}
+
+    def default_qos(self, partition: Partition) -> frozenset[str]:
+        """Return the QoS that jobs without --qos may have in a partition: its own or the cluster's, and accounts'."""
+        qos = self.inventory.qos
+        cluster = next((name for name, it in qos.items() if it.default), "normal")
+        return frozenset((partition.default_qos or cluster, *(name for name, it in qos.items() if it.default_for)))
 
     def _each(self, partition: Partition) -> list[str]:
         return [account or "" for _, account in self.partition_names(partition)]

@@ -23,16 +23,16 @@ def ensure_what_others_mount_is_only_named(site: Site) -> Iterator[Complaint]:
             yield Complaint((*path, "fs"), f"gpupool does not mount {export.fs}", hint)
         elif export.made_on:
             yield Complaint(
-                (*path, "made_on"), "is only for what the site mounts", "remove it, or add mounted_by: site"
+                (*path, "made_on"), "is only for an export with mounted_by: site", "remove it, or add mounted_by: site"
             )
 
 
 def _theirs(site: Site, path: Path, key: str, export: Export) -> Iterator[Complaint]:
     for option in _OF_THE_SERVER:
         if getattr(export, option):
-            yield Complaint((*path, option), "is not for gpupool to say: the site mounts it", "remove it")
+            yield Complaint((*path, option), "has no effect: the site mounts it", "remove it")
     if export.squash != "root":
-        yield Complaint((*path, "squash"), "is not for gpupool to say: the site mounts it", "remove it")
+        yield Complaint((*path, "squash"), "has no effect: the site mounts it", "remove it")
     if export.fs == "zfs":
         yield Complaint((*path, "fs"), "zfs is a file system of one server", "name the kind that the nodes mount")
     if export.mode and not export.made_on:

@@ -95,7 +95,7 @@ def ensure_purges_spare_people(site: Site) -> Iterator[Complaint]:
             message = f"{format_duration(purge.not_updated_for)}: running jobs would lose their files"
             yield Complaint((*path, "not_updated_for"), message, "at least 1d")
         if purge.warn_before is not None and not purge.every <= purge.warn_before < purge.not_updated_for:
-            message = f"{format_duration(purge.warn_before)}: too late or too early to be of use"
+            message = f"{format_duration(purge.warn_before)}: not a useful time for a warning"
             hint = f"at least {format_duration(purge.every)}, and less than {format_duration(purge.not_updated_for)}"
             yield Complaint((*path, "warn_before"), message, hint)
         if not purge.every:

@@ -126,11 +126,13 @@ def ensure_quotas_are_kept(site: Site) -> Iterator[Complaint]:
     storage = site.inventory.storage
     if storage.driver != "nfs":
         return
-    hint = "use an export with fs: zfs on a pool of storage.pools, or say quotas_by: site where its server keeps it"
+    hint = "use an export with fs: zfs on a pool of storage.pools, or set quotas_by: site where its server enforces it"
     home = storage.exports.get(storage.home.export or "")
     if storage.home.quota and not _keeps_quotas(site, home):
         message = "nothing enforces the quota of homes"
         yield Complaint(("storage", "home", "quota"), message, hint, "warning")
+    elif storage.home.files and not _keeps_quotas(site, home):
+        yield Complaint(("storage", "home", "files"), "nothing enforces the number of files in homes", hint, "warning")
     for index, space in enumerate(storage.user_spaces):
         top = fixed(space.path)
         export = next((it for key, it in storage.exports.items() if within(top, at(site, key))), None)
@@ -146,22 +148,22 @@ def ensure_quotas_of_users_can_be_kept(site: Site) -> Iterator[Complaint]:
         path: Path = ("storage", "exports", key)
         quota = export.user_quota
         if export.quotas_by == "site" and _on_own_pool(site, export):
-            message = f"{key} is on a pool that gpupool manages, and so are its quotas"
+            message = f"{key} is on a pool whose quotas gpupool manages"
             yield Complaint((*path, "quotas_by"), message, "remove it")
         if quota is None:
             continue
         if key == storage.home.export:
             yield Complaint((*path, "user_quota"), f"{key} holds the homes", "set storage.home.quota instead")
         elif not _keeps_quotas(site, export) and storage.driver == "nfs":
-            hint = "use fs: zfs on a pool of storage.pools, or say quotas_by: site where its server keeps it"
+            hint = "use fs: zfs on a pool of storage.pools, or set quotas_by: site where its server enforces it"
             yield Complaint((*path, "user_quota"), f"nothing enforces the quota of users on {key}", hint, "warning")
         if quota.soft and quota.soft >= quota.hard:
             message = f"soft {format_size(quota.soft)} is not below hard {format_size(quota.hard)}"
             yield Complaint((*path, "user_quota", "soft"), message)
         if quota.grace is not None and quota.soft is None:
-            yield Complaint((*path, "user_quota", "grace"), "is the time above `soft`, which is not set", "set soft")
+            yield Complaint((*path, "user_quota", "grace"), "has no effect without `soft`", "set soft")
         if quota.soft and export.fs == "zfs":
-            message = "ZFS has no soft quota: writes fail at `hard`, and nothing is said before"
+            message = "ZFS has no soft quota: writes fail at `hard`, without a warning before"
             yield Complaint((*path, "user_quota", "soft"), message, "remove soft and grace")
 
 

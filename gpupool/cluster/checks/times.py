@@ -20,7 +20,7 @@ def default_time(partition: Partition, scheduler: Scheduler) -> int | None:
 def ensure_default_times_fit(site: Site) -> Iterator[Complaint]:
     """A job without --time gets no more than its partition, its QoS and its account let it have."""
     scheduler = site.inventory.scheduler
-    said: set[tuple[Path, str]] = set()
+    reported: set[tuple[Path, str]] = set()
     for path, partition in site.partitions():
         default = default_time(partition, scheduler)
         if default is None:
@@ -29,14 +29,14 @@ def ensure_default_times_fit(site: Site) -> Iterator[Complaint]:
         if partition.default_time is not None:
             here = (*path, "default_time")
         for what, wall in _walls(site, partition):
-            if default > wall and (here, what) not in said:
-                said.add((here, what))
+            if default > wall and (here, what) not in reported:
+                reported.add((here, what))
                 message = f"is {format_duration(default)}, but {what} {format_duration(wall)}"
                 hint = f"at most {format_duration(wall)}: jobs without --time would be refused"
                 yield Complaint(here, message, hint)
         for key, wall in _other_walls(site, partition):
-            if default > wall and (here, key) not in said:
-                said.add((here, key))
+            if default > wall and (here, key) not in reported:
+                reported.add((here, key))
                 message = f"is {format_duration(default)}, but QoS {key} has a wall of {format_duration(wall)}"
                 yield Complaint(here, message, "its jobs without --time will be refused here", "warning")
 
@@ -72,7 +72,7 @@ def _walls(site: Site, partition: Partition) -> Iterator[tuple[str, int]]:
         yield f"limits.per_job.wall of {name} is", partition.limits.per_job.wall
     for key, qos in site.inventory.qos.items():
         wall = qos.limits.per_job.wall if qos.max_wall is None else qos.max_wall
-        if wall is not None and (qos.default or qos.default_for) and (not partition.qos or key in partition.qos):
+        if wall is not None and key in site.default_qos(partition) and (not partition.qos or key in partition.qos):
             yield f"the default QoS {key} has a wall of", wall
     for account in site.inventory.accounts:
         wall = account.limits.per_job.wall
@@ -83,7 +83,7 @@ def _walls(site: Site, partition: Partition) -> Iterator[tuple[str, int]]:
 def _other_walls(site: Site, partition: Partition) -> Iterator[tuple[str, int]]:
     for key, qos in site.inventory.qos.items():
         wall = qos.limits.per_job.wall if qos.max_wall is None else qos.max_wall
-        if wall is not None and not (qos.default or qos.default_for) and (not partition.qos or key in partition.qos):
+        if wall is not None and key not in site.default_qos(partition) and (not partition.qos or key in partition.qos):
             yield key, wall
 
 
@@ -93,9 +93,9 @@ def ensure_default_time_fits(site: Site) -> Iterator[Complaint]:
     own = [(path, it) for path, it in site.partitions() if default_time(it, site.inventory.scheduler) is None]
     for name, qos in site.inventory.qos.items():
         wall = qos.limits.per_job.wall if qos.max_wall is None else qos.max_wall
-        if not (qos.default or qos.default_for) or wall is None:
+        if wall is None:
             continue
-        partitions = [it for _, it in own if not it.qos or name in it.qos]
+        partitions = [it for _, it in own if name in site.default_qos(it) and (not it.qos or name in it.qos)]
         if len({it.max_time for it in partitions}) > 1 or any(it.max_time and it.max_time < wall for it in partitions):
             message = (
                 f"the default QoS {name} has a wall of {format_duration(wall)}, but some partitions have a shorter "

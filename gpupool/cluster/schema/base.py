@@ -20,19 +20,19 @@ def one_line(word: str) -> str:
 _WORDS: dict[str, str] = {}
 
 
-def spelt(pattern: str, words: str, **more: Any) -> Any:
+def spelt(pattern: str, spelling: str, **more: Any) -> Any:
     """Return the field of a string with a pattern, and keep the words for it."""
-    _WORDS[pattern] = words
+    _WORDS[pattern] = spelling
     return Field(strict=True, pattern=pattern, **more)
 
 
 def in_words(pattern: str, value: str) -> str:
     """Return what a string of a pattern looks like, and which sign of a value is none of it."""
-    words = _WORDS.get(pattern, "not a valid value here")
+    spelling = _WORDS.get(pattern, "not a valid value here")
     if not re.search(pattern, "aaa"):
-        return words
+        return spelling
     odd = next((sign for sign in value if not re.search(pattern, f"a{sign}a")), None)
-    return f"{words}, and no {odd!r}" if odd else words
+    return f"{spelling}, and no {odd!r}" if odd else spelling
 
 
 Count = Annotated[int, Field(strict=True, ge=0)]
@@ -72,7 +72,7 @@ def of_user(path: str, name: str, account: str) -> str:
     """Return a path as it is for a user of an account; of `ann@example.org` the id is ann and the domain the rest."""
     own, _, domain = name.partition("@")
     values = {"user": name, "account": account, "id": own, "domain": domain}
-    return PLACEHOLDER.sub(lambda it: values[it[1]][:1] if it[2] else values[it[1]], path)
+    return PLACEHOLDER.sub(lambda match: values[match[1]][:1] if match[2] else values[match[1]], path)
 
 
 def _of_a_user(path: str) -> str:
@@ -86,7 +86,7 @@ def _of_a_user(path: str) -> str:
 
 
 def _text_of_a_user(text: str) -> str:
-    rest = PLACEHOLDER.sub(lambda it: "" if it[1] in ("user", "account") else it[0], text)
+    rest = PLACEHOLDER.sub(lambda match: "" if match[1] in ("user", "account") else match[0], text)
     if "{" in rest or "}" in rest:
         words = "the only placeholders are {user} and {account}, and with [0] their first letters"
         raise ValueError(f"{quoted(text)}: {words}: {{user[0]}}")

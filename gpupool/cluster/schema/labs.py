@@ -58,12 +58,12 @@ class Prices(Entry):
 
     @property
     def plain(self) -> dict[str, float]:
-        """The prices that are said, those by type left out."""
+        """The prices that are set, less those by type."""
         named = {"cpu": self.cpu, "gpu": self.gpu, "mem": self.mem}
         return {key: price for key, price in named.items() if price is not None}
 
     @property
-    def said(self) -> bool:
+    def has_prices(self) -> bool:
         """Whether anything has a price."""
         return bool(self.plain or self.gpus)
 
@@ -105,7 +105,7 @@ class Account(Fact):
     members_from: Name | None = Field(
         None, description="Group of the `directory` whose members are users of this account, too."
     )
-    most_members: Count | None = Field(None, description="`gpupool check` complains of more members than this.")
+    most_members: Count | None = Field(None, description="Most members; `gpupool check` complains about more.")
     qos: tuple[Name, ...] = Field((), description="QoS of all its users, for their jobs in this account.")
     limits: Limits = Field(default_factory=Limits)
     budget: Count | None = Field(
@@ -197,6 +197,9 @@ class Partition(Fact):
     tier: Count = Field(
         1, description="Slurm's PriorityTier: jobs of a higher tier start first, and may preempt those of a lower one."
     )
+    priority: Annotated[int, Field(strict=True, ge=0, le=65535)] = Field(
+        0, description="Among the partitions of one tier: jobs of one with a higher number start first."
+    )
     preemptable: Flag = False
     preempt_action: PreemptAction | Literal["suspend"] | None = Field(
         None,
@@ -208,7 +211,17 @@ class Partition(Fact):
     allow_groups: tuple[Name, ...] = Field((), description="Unix groups whose members may submit; empty: all.")
     allow_lab_accounts: Flag = Field(False, description="Every lab's account, in addition to allow_accounts.")
     qos: tuple[Name, ...] = Field((), description="QoS that may be used; empty: all.")
+    default_qos: Name | None = Field(
+        None,
+        description="QoS of jobs without --qos, in accounts that no QoS is the default for; default: the cluster's.",
+    )
     limits: Limits = Field(default_factory=Limits)
+    default_cpus_per_gpu: Several | None = Field(
+        None, description="CPUs of each GPU of jobs that request none; default: scheduler.default_cpus_per_gpu."
+    )
+    exclusive: Literal["job", "user"] | None = Field(
+        None, description="Each node is one job's at a time, with all its CPUs, GPUs and memory, or one user's jobs'."
+    )
     without_gpu: Word | None = Field(
         None, description="Jobs that request no GPU: `refuse`, or the partition that they go to instead."
     )

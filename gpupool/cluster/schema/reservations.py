@@ -16,25 +16,27 @@ class Reservation(Fact):
     users: tuple[Name, ...] = Field(
         (), description="Users whose jobs may run in it; with `accounts`, only their jobs in these."
     )
-    nodes: Nodes | None = Field(None, description="These nodes, whole.")
-    node_count: Several | None = Field(None, description="So many whole nodes of `partition`, which Slurm chooses.")
-    gpu: Several | None = Field(None, description="So many GPUs of any type in `partition`, which Slurm chooses.")
-    gpus: dict[Name, Several] = Field(default_factory=dict, description="The same by GPU type.")
-    partition: Name | None = Field(
-        None, description="Partition of the nodes; with it jobs that name the reservation alone run there."
+    nodes: Nodes | None = Field(None, description="Whole nodes, by selector.")
+    node_count: Several | None = Field(None, description="Number of whole nodes of `partition`; Slurm chooses them.")
+    gpu: Several | None = Field(None, description="Number of GPUs of any type in `partition`; Slurm chooses them.")
+    gpus: dict[Name, Several] = Field(
+        default_factory=dict, description="Number of GPUs by type in `partition`; Slurm chooses them."
     )
-    start: Moment = Field(description="Its first day and time, in the cluster's time zone: 2030-01-31 10:00.")
+    partition: Name | None = Field(
+        None, description="Partition of the nodes; jobs that name only the reservation run in it."
+    )
+    start: Moment = Field(description="First start, in the cluster's time zone: 2030-01-31 10:00.")
     duration: Span
     every: Literal["day", "weekday", "weekend", "week"] | None = Field(
-        None, description="How often it comes again, always at the same time; default: once."
+        None, description="How often it recurs, at the same time of day; default: once."
     )
     maintenance: Flag = Field(
-        False, description="Slurm counts the nodes as in maintenance; without accounts and users root's jobs alone run."
+        False, description="Slurm counts its nodes as in maintenance; without accounts and users only root's jobs run."
     )
     ignore_jobs: Flag = Field(
-        False, description="Make it although jobs may still run there when it begins; they are not ended."
+        False, description="Create it even if jobs may still run there when it begins; they are not ended."
     )
     flex: Flag = Field(False, description="Its jobs may begin before it, end after it and use other nodes, too.")
     free_after: Span | None = Field(
-        None, description="It ends (until its next time) when no job has used it for so long."
+        None, description="It ends (until it recurs) when no job has used it for this long."
     )

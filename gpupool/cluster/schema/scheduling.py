@@ -23,7 +23,7 @@ from gpupool.cluster.units import Duration, Size, Span
 
 # a shell, Lua and a terminal all take it for what it is
 Unit = Annotated[str, spelt(r"^[A-Za-z0-9]+([ _-][A-Za-z0-9]+)*$", "write plain words", max_length=30)]
-PrivateData = Annotated[str, spelt(r"^[a-z]+$", "a kind of data is a word of small letters, such as jobs")]
+PrivateData = Annotated[str, spelt(r"^[a-z]+$", "a kind of data is a word in lower case, such as jobs")]
 TimeOfDay = Annotated[
     str, spelt(r"^([01][0-9]|2[0-3]):[0-5][0-9]$", 'write hours and minutes in quotes: "02:30"', max_length=5)
 ]
@@ -31,7 +31,7 @@ SlurmVersion = Literal["22.05", "24.11", "26.05"]
 
 
 class Health(Entry):
-    """What each compute node checks of itself; with a problem it is drained, without one it is resumed."""
+    """Health check of each compute node: it is drained at a problem, and resumed when that is gone."""
 
     enabled: Flag = True
     interval: Duration = Field(300, description="Time between two checks.")
@@ -42,13 +42,13 @@ class Health(Entry):
 
 
 class Cgroup(Entry):
-    """What cgroup.conf has besides."""
+    """Further settings of cgroup.conf."""
 
     parameters: Parameters = Field(default_factory=dict, description="Further keys of cgroup.conf.")
 
 
 class Slurmdbd(Entry):
-    """What slurmdbd.conf has besides."""
+    """Further settings of slurmdbd.conf."""
 
     parameters: Parameters = Field(default_factory=dict, description="Further keys of slurmdbd.conf.")
 
@@ -61,7 +61,7 @@ class Backup(Entry):
         "export of another machine."
     )
     at: TimeOfDay = Field("02:30", description='Time of day in the cluster\'s time zone, in quotes: "02:30".')
-    keep: Several = Field(14, description="Number of copies that stay, of each.")
+    keep: Several = Field(14, description="Number of backups to keep, of each.")
 
 
 class Slurm(Fact):
@@ -83,7 +83,7 @@ class Slurm(Fact):
     )
     parameters: Parameters = Field(
         default_factory=dict,
-        description="Further keys of slurm.conf. Options of a list, as SchedulerParameters, come beside gpupool's.",
+        description="Further keys of slurm.conf. Options of a list, as SchedulerParameters, are added to gpupool's.",
     )
     cgroup: Cgroup = Field(default_factory=Cgroup)
     slurmdbd: Slurmdbd = Field(default_factory=Slurmdbd)
@@ -111,6 +111,21 @@ class LabShare(Entry):
     mem: Size | None = None
 
 
+PriorityWeight = Annotated[int, Field(strict=True, ge=0, le=10_000_000)]
+
+
+class PriorityWeights(Entry):
+    """How much each thing counts in which waiting job goes first within a tier: Slurm's PriorityWeight."""
+
+    qos: PriorityWeight = Field(10_000, description="The priority of the job's QoS, by the highest of all.")
+    partition: PriorityWeight = Field(10_000, description="The priority of its partition, by the highest of all.")
+    age: PriorityWeight = Field(1_000, description="How long it waits, up to a week (PriorityMaxAge).")
+    fairshare: PriorityWeight = Field(
+        100_000, description="How little its account has used, with scheduler.fairshare: accounts."
+    )
+    job_size: PriorityWeight = Field(0, description="How large it is, or how small (PriorityFavorSmall).")
+
+
 class RpcLimit(Entry):
     """Rate limit of requests per user: bucket size, and tokens added per second."""
 
@@ -125,6 +140,13 @@ class Scheduler(Fact):
     default_memory: DefaultMemory = Field(default_factory=DefaultMemory)
     max_memory: MaxMemory = Field(default_factory=MaxMemory)
     lab_share: LabShare = Field(default_factory=LabShare)
+    default_cpus_per_gpu: Several | None = Field(
+        None, description="CPUs of each GPU of jobs that request none; default: one CPU for each task."
+    )
+    max_cpus_per_gpu: dict[Name, Several] = Field(
+        default_factory=dict,
+        description="Jobs with more CPUs for each GPU are refused. By GPU type; `default` for all others.",
+    )
     untyped_gpus: Literal["allow", "refuse"] = Field(
         "allow", description="refuse: jobs must name the type of their GPUs, so that limits on a type are effective."
     )
@@ -156,7 +178,8 @@ class Scheduler(Fact):
     )
     private_data: tuple[PrivateData, ...] = ()
     fairshare: Literal["none", "accounts"] = "none"
-    billing_unit: Unit = Field("billing hours", description="What users call an hour of billing, of which budgets are.")
+    priority_weights: PriorityWeights = Field(default_factory=PriorityWeights)
+    billing_unit: Unit = Field("billing hours", description="What users call an hour of billing, the unit of budgets.")
     refuse_submit_from: tuple[AbsolutePath, ...] = ()
     sacct_fields: dict[Name, SacctField] = Field(
         default_factory=dict,

@@ -117,7 +117,7 @@ class DriverChoice(Fact):
 
 
 class DriverOverride(DriverChoice):
-    """Nodes whose driver differs; keys without a value are those of software.cuda."""
+    """Nodes whose driver differs; keys that are not set are taken from software.cuda."""
 
     where: Nodes
 
@@ -139,7 +139,7 @@ class DockerPurge(Entry):
 
 
 class Docker(Fact):
-    """Docker on nodes. Who may use it can become root there."""
+    """Docker on nodes. Anyone who may use it can become root there."""
 
     enabled: Flag = True
     where: Nodes = "@compute"
@@ -176,7 +176,7 @@ class Singularity(Fact):
         None, description="Key of software.repositories that has the package apptainer; nothing else is taken from it."
     )
     package: Download | None = Field(None, description="The package apptainer itself, instead of a repository.")
-    fakeroot: Flag = Field(False, description="Users can build images: each gets 65536 numbers of users and groups.")
+    fakeroot: Flag = Field(False, description="Users can build images: each gets 65536 subordinate user and group ids.")
     dev: Literal["full", "minimal"] = Field("full", description="minimal: containers see GPUs only with --nv.")
     scratch: PathOfUser | None = Field(
         None, description="A user's cache and temporary files, on a disk of the node; default: the home, and /tmp."
@@ -219,11 +219,11 @@ class AcceptEnv(Entry):
 
 
 class JobDirectory(Entry):
-    """A directory that each job has for itself on each of its nodes until it ends."""
+    """A private directory for each job on each of its nodes, removed when the job ends."""
 
-    path: PlainPath = Field(description="Local directory of compute nodes, in which these are.")
-    env: VariableName = Field("JOBSCRATCH", description="Variable of jobs that holds its path.")
-    min_free: Size = Field(1024, description="Where less is free, a job begins without one.")
+    path: PlainPath = Field(description="Local directory of compute nodes that holds them.")
+    env: VariableName = Field("JOBSCRATCH", description="Environment variable of jobs with its path.")
+    min_free: Size = Field(1024, description="With less free space, a job starts without one.")
 
 
 class Environment(Fact):
@@ -240,7 +240,7 @@ class Environment(Fact):
 
 
 class Tool(Fact):
-    """A program that gpupool brings along."""
+    """A program that comes with gpupool."""
 
     name: Word
     where: Nodes
@@ -268,7 +268,7 @@ class AdminSsh(Entry):
     )
     networks: tuple[Network, ...] = Field(
         (),
-        description="Networks outside of cluster.network that admins log in from: no node refuses them SSH.",
+        description="Networks outside of cluster.network that admins log in from: all nodes accept SSH from them.",
     )
 
 
@@ -286,7 +286,7 @@ class Access(Fact):
     password_login: Flag = False
     host_based: Flag = Field(
         False,
-        description="Users on a head log in to compute nodes without a password or a key: the head says who they are.",
+        description="Users on a head log in to compute nodes without a password or a key (host-based authentication).",
     )
     agent_forwarding: Flag = False
     outside: tuple[Literal[Role, "vpn"], ...] = Field(
@@ -297,7 +297,7 @@ class Access(Fact):
         ),
     )
     vpn: tuple[Network, ...] = Field(
-        (), description="Networks that clients of the VPN have their addresses from; default: only the site knows."
+        (), description="Address ranges of the VPN's clients; default: gpupool does not know them."
     )
     gateway_forwards_to: tuple[Name, ...] = Field(
         (), description="Nodes that users on a gateway may log in to; default: all."
@@ -322,11 +322,11 @@ class HeadNodes(Fact):
     tasks_per_user: Annotated[int, Field(strict=True, ge=64, le=4194304)] = Field(
         4096, description="Most processes and threads of a user."
     )
-    linger: Flag = Field(True, description="Processes of a user run on after the last session, such as tmux.")
+    linger: Flag = Field(True, description="Processes of a user keep running after the last session, such as tmux.")
 
 
 class Reaper(Fact):
-    """Ends processes of users outside Slurm, on compute nodes that are no heads; how often is said in `timers`."""
+    """Ends users' processes outside of Slurm, on compute nodes that are not heads; `timers` sets how often."""
 
     grace: Duration = Field(description="How long a process may be outside of jobs, from when it is first seen there.")
     spare_users: tuple[Name, ...] = Field(("root", "slurm"), description="Users whose processes stay.")

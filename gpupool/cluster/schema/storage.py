@@ -14,6 +14,7 @@ from gpupool.cluster.schema.base import (
     Name,
     Nodes,
     PathOfUser,
+    Several,
     VariableName,
     Word,
     spelt,
@@ -61,11 +62,12 @@ class Pool(Fact):
 
 
 class UserQuota(Entry):
-    """What each user may have on an export."""
+    """Quota of each user on an export."""
 
     hard: Size
-    soft: Size | None = Field(None, description="A user may be above it for the time of `grace`; not in ZFS.")
+    soft: Size | None = Field(None, description="A user may exceed it for `grace`; not on ZFS.")
     grace: Duration | None = None
+    files: Several | None = Field(None, description="Most files and directories.")
 
 
 class Export(Fact):
@@ -79,13 +81,13 @@ class Export(Fact):
     fs: Literal["plain", "zfs", "ceph"] | OfTheSite = "plain"
     mounted_by: Literal["gpupool", "site"] = Field(
         "gpupool",
-        description="site: others mount it on the nodes, such as GPFS, Lustre, BeeGFS or Weka. It then has no server "
-        "and no path; nodes that lack it are named.",
+        description="site: the site mounts it on the nodes, such as GPFS, Lustre, BeeGFS or Weka. It then has no "
+        "server and no path; nodes without it are reported.",
     )
     made_on: Name | None = Field(
         None,
-        description="With mounted_by: site, the node that makes homes and directories on it, as root; default: those "
-        "who look after it make them.",
+        description="With mounted_by: site, the node that creates homes and directories on it, as root; default: "
+        "the site creates them.",
     )
     dataset: Word | None = Field(
         None,
@@ -97,11 +99,11 @@ class Export(Fact):
     reservation: Size | None = Field(None, description="Space reserved for the dataset.")
     snapshots: dict[Period, Count] = Field(default_factory=dict, description="Number of snapshots kept, by kind.")
     user_quota: UserQuota | None = Field(
-        None, description="What each user may have on it; of homes, storage.home.quota says it."
+        None, description="Quota of each user on it; for homes, set storage.home.quota."
     )
     quotas_by: Literal["gpupool", "site"] = Field(
         "gpupool",
-        description="site: those who look after the server set and keep the quotas of users; gpupool never does.",
+        description="site: quotas of users are set on the server by the site; gpupool never sets them.",
     )
     squash: Literal["root", "none", "all"] = Field(
         "root", description="Which client users are mapped to `nobody` on the server."
@@ -146,6 +148,7 @@ class Home(Fact):
         None,
         description="Quota of each user: gpupool sets it where the export of homes is ZFS on a declared pool.",
     )
+    files: Several | None = Field(None, description="Most files and directories of each user, kept as the quota is.")
     mode: Mode = "0700"
 
 
@@ -185,7 +188,7 @@ class Purge(Fact):
     not_updated_for: Duration
     every: Duration = 86400
     warn_before: Duration | None = Field(
-        None, description="How long before that a file in each person's directory says how much will go."
+        None, description="How long before that a file in each user's directory says how much will be removed."
     )
 
 

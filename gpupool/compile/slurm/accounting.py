@@ -103,7 +103,7 @@ def _qos(cluster: Cluster) -> dict[str, dict[str, Any]]:
 def _preemption(cluster: Cluster, qos: Qos) -> dict[str, Any]:
     # without preemptable QoS Slurm preempts by partitions, and looks at none of these
     fields = {"Preempt": sorted(qos.preempts), "PreemptMode": qos.preempt_action, "GraceTime": qos.grace}
-    return _said(fields) if cluster.preempts_by_qos else {}
+    return _without_empty(fields) if cluster.preempts_by_qos else {}
 
 
 def _flags(cluster: Cluster, name: str, more: Iterable[str]) -> list[str]:
@@ -131,11 +131,11 @@ def _limits(limits: Limits, max_wall: int | None = None) -> dict[str, Any]:
         "GrpJobs": limits.group.jobs,
         "GrpWall": _wall(limits.group.wall),
         "MaxWall": _wall(limits.per_job.wall if max_wall is None else max_wall),
-        **_said({"GrpSubmit": limits.group.submitted}),
+        **_without_empty({"GrpSubmit": limits.group.submitted}),
     }
 
 
-def _said(fields: dict[str, Any]) -> dict[str, Any]:
+def _without_empty(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value not in (None, {}, [])}
 
 
@@ -152,7 +152,7 @@ def _less_exact(cluster: Cluster, wanted: dict[str, Any]) -> dict[str, Any]:
         return wanted
     whole = not cluster.slurm.exact_accounting
     accounts = {
-        name: {**_said(given), **({} if whole else {"exact": False})} if name in open_ else given
+        name: {**_without_empty(given), **({} if whole else {"exact": False})} if name in open_ else given
         for name, given in wanted["accounts"].items()
     }
     users = {
@@ -160,13 +160,13 @@ def _less_exact(cluster: Cluster, wanted: dict[str, Any]) -> dict[str, Any]:
             **given,
             "accounts": {
                 # who had an end of access may submit again
-                it: {**(_said(values) if it in open_ else values), **_most(cluster.users[name], values)}
+                it: {**(_without_empty(values) if it in open_ else values), **_most(cluster.users[name], values)}
                 for it, values in given["accounts"].items()
             },
         }
         for name, given in wanted["users"].items()
     }
-    qos = {name: _said(given) if whole else given for name, given in wanted["qos"].items()}
+    qos = {name: _without_empty(given) if whole else given for name, given in wanted["qos"].items()}
     return {**wanted, **({"exact": False} if whole else {}), "qos": qos, "accounts": accounts, "users": users}
 
 
@@ -186,13 +186,13 @@ def _of_a_qos(limits: Limits) -> dict[str, Any]:
         "MaxSubmitPA": limits.per_account.submitted,
         "MinTRES": _tres(limits.per_job_least),
     }
-    return {"MaxTRESPU": _tres(limits.per_user), "MaxJobsPU": limits.per_user.jobs, **_said(others)}
+    return {"MaxTRESPU": _tres(limits.per_user), "MaxJobsPU": limits.per_user.jobs, **_without_empty(others)}
 
 
 def _each_users(limits: Limits) -> dict[str, Any]:
     # an account has no limit for each of its users: it is put on each user's association with it
     # GrpSubmit, not MaxSubmit: a QoS's limit for each user takes the place of that
-    others = _said({"GrpTRESMins": _tres(limits.per_user_minutes), "GrpSubmit": limits.per_user.submitted})
+    others = _without_empty({"GrpTRESMins": _tres(limits.per_user_minutes), "GrpSubmit": limits.per_user.submitted})
     return {"GrpTRES": _tres(limits.per_user), "GrpJobs": limits.per_user.jobs, **others}
 
 

@@ -45,11 +45,12 @@ def prices(cluster: Cluster) -> dict[str, dict[str, Any]]:
     return {
         partition.name: {
             # without prices Slurm charges CPUs
-            "price": partition.billing.plain if partition.billing.said else {"cpu": 1},
+            "price": partition.billing.plain if partition.billing.has_prices else {"cpu": 1},
             "cpu": max(cluster.nodes[name].job_cpus for name in partition.nodes),
             "gpu": max(cluster.nodes[name].gpu_count for name in partition.nodes),
             "mem": max(cluster.nodes[name].job_memory for name in partition.nodes),
             **_by_type(cluster, partition),
+            **({"exclusive": True} if partition.exclusive == "job" else {}),
         }
         for partition in (cluster.partitions.values() if has_budgets(cluster) else ())
         if partition.nodes

@@ -15,17 +15,17 @@ _NODE = re.compile(r"NodeName=(\S+)(?: NodeHostname=(\S+))?(?: NodeAddr=(\S+))?(
 
 def hostlist(names: Iterable[str]) -> str:
     """Return names as a hostlist that Slurm reads in this very order; `slurm_keys.hostlist` is the way back."""
-    words: list[tuple[str, list[tuple[str, str]]]] = []  # what stands before the numbers; ranges, first and last
+    folded: list[tuple[str, list[tuple[str, str]]]] = []  # what stands before the numbers; ranges, first and last
     for name in names:
         numbered = _NUMBERED.fullmatch(name)
         before, number = numbered.groups() if numbered else (name, "")
         if not number:
-            words.append((name, []))
-        elif not words or words[-1][0] != before or not words[-1][1]:
-            words.append((before, [(number, number)]))
+            folded.append((name, []))
+        elif not folded or folded[-1][0] != before or not folded[-1][1]:
+            folded.append((before, [(number, number)]))
         else:
-            _append(words[-1][1], number)
-    return ",".join(_word(before, ranges) for before, ranges in words)
+            _append(folded[-1][1], number)
+    return ",".join(_word(before, ranges) for before, ranges in folded)
 
 
 def _append(ranges: list[tuple[str, str]], number: str) -> None:

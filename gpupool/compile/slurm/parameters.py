@@ -23,18 +23,18 @@ def pairs(parameters: Mapping[str, str]) -> list[str]:
 
 def on_line(parts: Iterable[str], parameters: Mapping[str, str]) -> str:
     """Return a line of a node or a partition with further keys, which take the place of those that it has."""
-    said = {key.lower() for key in parameters}
-    return " ".join([*(part for part in parts if part.partition("=")[0].lower() not in said), *pairs(parameters)])
+    replaced = {key.lower() for key in parameters}
+    return " ".join([*(part for part in parts if part.partition("=")[0].lower() not in replaced), *pairs(parameters)])
 
 
 def in_sacctmgrs_words(table: str, parameters: Mapping[str, str]) -> dict[str, Any]:
     """Return what an inventory says in sacctmgr's words, by the columns that it is read back from."""
     columns = {keys(table)[key.lower()].value: value for key, value in parameters.items()}
-    found: dict[str, Any] = {column: parse(column, value) for column, value in columns.items()}
-    if "Flags" in found:
+    fields: dict[str, Any] = {column: parse(column, value) for column, value in columns.items()}
+    if "Flags" in fields:
         # compared with what sacctmgr prints
-        found["Flags"] = [keys("qos_flag")[flag.lower()].value for flag in found["Flags"]]
-    return found
+        fields["Flags"] = [keys("qos_flag")[flag.lower()].value for flag in fields["Flags"]]
+    return fields
 
 
 def merged(text: str, parameters: Mapping[str, str]) -> str:
@@ -45,10 +45,10 @@ def merged(text: str, parameters: Mapping[str, str]) -> str:
     """
     lines = text.split("\n")
     places: dict[str, list[int]] = {}
-    said = {key.lower() for key in parameters}
-    for index, line in enumerate(lines if said else ()):
+    keys_given = {key.lower() for key in parameters}
+    for index, line in enumerate(lines if keys_given else ()):
         key = line.partition("=")[0].lower()
-        if key in said:
+        if key in keys_given:
             places.setdefault(key, []).append(index)
     for key, found in places.items():
         if len(found) == 2:

@@ -8,7 +8,7 @@ from typing import Any
 from gpupool.cluster.model import Cluster, Partition
 from gpupool.cluster.slurm_versions import allows_below
 from gpupool.cluster.units import format_size
-from gpupool.compile.slurm import site
+from gpupool.compile.slurm import cpus, site
 from gpupool.compile.slurm.budgets import FILE, TOO_OLD, default_time, has_budgets, prices
 from gpupool.compile.slurm.names import minutes
 from gpupool.compile.slurm.priority import step_down
@@ -32,12 +32,14 @@ _RULES: dict[str, tuple[str, tuple[str, ...]]] = {
     "spread": ("spread", ("bitflags",)),
     "components": ("preemptable guests", ("partition", "qos")),
     "gpu_type": ("gpu_types", _TRES),
+    "default_qos": ("partition_qos", ()),
     "qos": ("replaced", ("qos", "account")),
     "time": ("timed", ()),
-    "default_memory": ("memory_per_cpu", ()),
+    "default_memory": ("memory_per_cpu whole_memory", ()),
     "memory": ("most_memory", (*_MEMORY, *_TRES, *_CPUS, *_SPREAD)),
+    "most_cpus": ("most_cpus", ("features", "shared", *_CPUS, *_TRES, *_SPREAD)),
     "cpus": ("cpus_per_gpu", ()),
-    "alone": ("step_down", ()),
+    "alone": ("claimed", ("partition", "shared")),
     "rank": ("step_down", ()),
     "budget": ("prices", ("time_limit", "partition", "account", "shared", *_TRES, *_MEMORY, *_CPUS, *_SPREAD)),
     "mail": ("no_mail", ()),
@@ -54,10 +56,12 @@ def job_submit_lua(cluster: Cluster) -> str | None:
     """Return the plugin's text, None where the inventory asks for none of its pieces."""
     data = _data(cluster)
     rules = {name: fields for name, (asked, fields) in _RULES.items() if any(data[key] for key in asked.split())}
+    # what a job has on whole nodes it may not take along to where others are beside it
+    moves = dict.fromkeys(("memory", "most_cpus"), ("partition",)) if data["exclusive"] else {}
     fragment = site.fragment(cluster)
     if not rules.keys() - {"mail"} and fragment is None:
         return None
-    counts = bool({"default_memory", "memory", "cpus", "rank", "budget"} & set(rules))
+    counts = bool({"default_memory", "memory", "most_cpus", "cpus", "rank", "budget"} & set(rules))
     return fill(
         "job_submit.lua",
         cluster=cluster,
@@ -67,7 +71,7 @@ def job_submit_lua(cluster: Cluster) -> str | None:
         counts_gpus=counts,
         looks_at_gpus=counts or bool({"gpu_type", "without_gpu"} & set(rules)),
         at_submit=list(rules),
-        at_change={name: fields for name, fields in rules.items() if fields},
+        at_change={name: (*fields, *moves.get(name, ())) for name, fields in rules.items() if fields},
     )
 
 
@@ -78,6 +82,8 @@ def _data(cluster: Cluster) -> dict[str, Any]:
     default = scheduler.default_memory
     replaced = _replaced(cluster)
     in_minutes = timed(cluster)
+    labs = any(account.kind == "lab" for account in cluster.accounts.values())
+    exclusive = {name: True for name, it in cluster.partitions.items() if it.exclusive == "job"}
     return {
         "export_fix": scheduler.export_fix,
         "default_partition": {
@@ -97,6 +103,8 @@ def _data(cluster: Cluster) -> dict[str, Any]:
         "preemptable": {name: True for name, it in cluster.partitions.items() if it.preemptable},
         "guests": {name: True for name, it in cluster.qos.items() if it.preemptable},
         "replaced": replaced,
+        "partition_qos": {name: it.default_qos for name, it in cluster.partitions.items() if it.default_qos},
+        "own_qos": {name.lower(): True for name in cluster.accounts if cluster.qos_of(name)},
         "without_gpu": {name: it.without_gpu for name, it in cluster.partitions.items() if it.without_gpu},
         "default_times": {
             name: default_time(cluster, it)
@@ -112,7 +120,16 @@ def _data(cluster: Cluster) -> dict[str, Any]:
             for what, most in (("GPU", scheduler.max_memory.per_gpu), ("CPU", scheduler.max_memory.per_cpu))
             if most is not None
         },
+        "default_cpus": cpus.by_default(cluster),
+        "default_queue": next((name for name, it in cluster.partitions.items() if it.default), ""),
+        "most_cpus": cpus.most(cluster),
         "cpus_per_gpu": scheduler.warn_cpus_per_gpu,
+        "exclusive": exclusive,
+        # else Slurm gives all memory of the node
+        "whole_memory": bool(exclusive) and any(each is not None for _, each in default),
+        "claimed": {
+            name: True for name, it in cluster.partitions.items() if it.preemptable or (labs and _gpus(cluster, it))
+        },
         "step_down": step_down(cluster),
         "without_gpus": {name: True for name, it in cluster.partitions.items() if not _gpus(cluster, it)},
         "prices": prices(cluster),

@@ -28,7 +28,7 @@ def _fetchers(cluster: Cluster, image: Image) -> list[str]:
     mounts = [mount for mount in cluster.mounts if image.at and mount.holds(image.at)]
     if not mounts:
         return [node.name for node in nodes]
-    mount = max(mounts, key=lambda it: len(it.at))
+    mount = max(mounts, key=lambda mount: len(mount.at))
     return [node.name for node in nodes if node.name in mount.clients][:1]
 
 

@@ -26,15 +26,15 @@ def kinds(cluster: Cluster, node: Node) -> dict[str, int]:
 
     Strays are ended on compute nodes only, and on none where users log in to work.
     """
-    policies, found = cluster.policies, {}
+    policies, rules = cluster.policies, {}
     if policies.reaper and node.has("compute") and not node.has("head"):
         rows = [timer for timer in cluster.timers if timer.job == "reaper"]
         here = [timer.every or _EVERY["strays"] for timer in rows if node.name in cluster.select(timer.where)]
         if here or not rows:
-            found["strays"] = here[-1] if here else _EVERY["strays"]
+            rules["strays"] = here[-1] if here else _EVERY["strays"]
     if policies.vscode_kill and node.name in cluster.select(policies.vscode_kill):
-        found["vscode"] = _EVERY["vscode"]
-    return found
+        rules["vscode"] = _EVERY["vscode"]
+    return rules
 
 
 def settings(cluster: Cluster, node: Node) -> dict[str, Any]:

@@ -82,4 +82,4 @@ def builders_for(cluster: Cluster, node: Node) -> list[str]:
     singularity = singularity_on(cluster, node)
     if singularity is None or not singularity.fakeroot:
         return []
-    return [user.name for user in sorted(cluster.users.values(), key=lambda it: it.uid)]
+    return [user.name for user in sorted(cluster.users.values(), key=lambda user: user.uid)]

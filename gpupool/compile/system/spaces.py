@@ -154,7 +154,7 @@ def _is_warned(cluster: Cluster, top: str) -> bool:
 def _here(cluster: Cluster, node: Node, at: str) -> str | None:
     """Return the path, on the node that looks after it, of what clients find at a path; None on other nodes."""
     kept = [(mount, path) for mount, path in _kept(cluster, node) if mount.holds(at)]
-    mount, path = max(kept, key=lambda it: len(it[0].at), default=(None, ""))
+    mount, path = max(kept, key=lambda pair: len(pair[0].at), default=(None, ""))
     return f"{path.rstrip('/')}{at.removeprefix(mount.at)}" if mount else None
 
 

@@ -45,7 +45,7 @@ def theirs_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
 def used_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
     """Return all that shall be mounted on a node, by whomever; in inventory order."""
     order = {mount.at: number for number, mount in enumerate(cluster.mounts)}
-    return sorted((*mounts_for(cluster, node), *theirs_for(cluster, node)), key=lambda it: order[it.path])
+    return sorted((*mounts_for(cluster, node), *theirs_for(cluster, node)), key=lambda mount: order[mount.path])
 
 
 def needed_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:

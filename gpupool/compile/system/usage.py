@@ -135,7 +135,7 @@ def _user_spaces(cluster: Cluster, mount: Mount) -> Iterator[Any]:
 
 def _purged(cluster: Cluster, node: Node) -> Iterator[Purged]:
     for rule in cluster.storage.purge:
-        mount = max((it for it in cluster.mounts if it.holds(rule.path)), key=lambda it: len(it.at), default=None)
+        mount = max((it for it in cluster.mounts if it.holds(rule.path)), key=lambda mount: len(mount.at), default=None)
         if mount is not None:
             top = _here(cluster, node, mount)
             if top is None:

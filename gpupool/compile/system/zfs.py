@@ -68,15 +68,17 @@ def _exports(cluster: Cluster, node: Node) -> Iterator[Dataset]:
             continue
         entry = cluster.storage.exports[mount.export]
         properties = {**PROFILES.get(entry.profile or "", {}), **entry.properties}
-        of_each = entry.user_quota.hard if entry.user_quota else None
-        quota = cluster.storage.home.quota if mount == shared else of_each
+        home, each = cluster.storage.home, entry.user_quota
+        quota = home.quota if mount == shared else each and each.hard
+        files = home.files if mount == shared else each and each.files
         yield Dataset(
             mount.dataset,
             mount.path,
             {**properties, **_sizes(entry.size, entry.reservation)},
-            {str(user.uid): quota * _MIB for user in cluster.users.values()} if quota else {},
-            _group_quotas(cluster, mount.export),
-            {str(kind): count for kind, count in entry.snapshots.items()},
+            user_quotas={str(user.uid): quota * _MIB for user in cluster.users.values()} if quota else {},
+            user_files={str(user.uid): files for user in cluster.users.values()} if files else {},
+            group_quotas=_group_quotas(cluster, mount.export),
+            snapshots={str(kind): count for kind, count in entry.snapshots.items()},
         )
 
 

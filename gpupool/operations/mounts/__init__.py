@@ -56,7 +56,7 @@ def made_by_others(mounts: list[Mount]) -> None:
     state = look(Mounts, "the mounts", units=_units(mounts))
     if wrong := [f"{mount.path}: {why}" for mount in mounts if (why := _not_theirs(mount, state))]:
         raise Refused("; ".join(wrong))
-    this_host().noop(f"{len(mounts)} mounts of others are there")
+    this_host().noop(f"{len(mounts)} mounts of the site are there")
 
 
 @operation
@@ -90,7 +90,7 @@ def _trouble(mounts: list[Mount]) -> dict[str, str]:
             trouble[mount.path] = f"{mount.source} is not mounted"
         elif now and executing() and (late := fixed(mount.options, now)):
             trouble[mount.path] = (
-                f"mounted without {','.join(late)} while it, or another mount of the same server, is in use "
+                f"mounted without {','.join(late)}, because it or another mount of the same server is in use "
                 f"(fuser -vm {mount.path} shows by whom): drain the node, then run again"
             )
     return trouble
@@ -173,7 +173,7 @@ class _MountWork(Work):
 def _not_theirs(mount: Mount, state: MountState) -> str | None:
     now = next((it for it in reversed(state.mounted) if it.path == mount.path), None)
     if now is None:
-        return f"{mount.source} is not mounted; it is not gpupool that mounts it: ask those who look after it"
+        return f"{mount.source} is not mounted; the site mounts it, not gpupool: ask its admins"
     if mount.fstype and now.fstype not in (mount.fstype, "autofs"):
         return f"{now.source} ({now.fstype}) is mounted there, and not {mount.source} ({mount.fstype})"
     return None

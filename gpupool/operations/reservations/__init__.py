@@ -32,7 +32,7 @@ def reserved(wanted: list[Reservation]) -> Commands:
     silent = {"slurmctld": f"does not answer ({state.trouble}): shown as if it had no reservations\n"}
     diffs.record({**(silent if state.trouble else {}), **todo.changes})
     if todo.over:
-        diffs.note(f"reservations that are over, and can leave the inventory: {', '.join(todo.over)}")
+        diffs.note(f"reservations that have ended, and can be removed from the inventory: {', '.join(todo.over)}")
     if not todo.lines and not todo.strange:
         this_host().noop("reservations: as wanted")
     if todo.lines:

@@ -32,10 +32,10 @@ class Difference:
     strange: list[str] = field(default_factory=list)
     over: list[str] = field(default_factory=list)
 
-    def do(self, name: str, told: str, *words: str) -> None:
+    def do(self, name: str, told: str, *command: str) -> None:
         """Have a line of the script run, told as a change of the reservation."""
         self.changes[f"reservation {name}"] = f"{told}\n"
-        self.lines.append(shlex.join(words))
+        self.lines.append(shlex.join(command))
 
     def script(self) -> str:
         """Return the shell text that does it, and fails at its end with what slurmctld refuses."""
@@ -51,7 +51,7 @@ def difference(state: ReservationsState, wanted: Sequence[Reservation]) -> Diffe
         if name not in names and name in state.live:
             todo.do(name, "removed: it is not in the inventory", "remove", name)
         elif name not in names:
-            todo.do(name, "no longer gpupool's: it has ended, and is not in the inventory", "keep", name, "")
+            todo.do(name, "no longer managed: it has ended, and is not in the inventory", "keep", name, "")
     for one in wanted:
         _one(todo, state, one, now)
     return todo
@@ -70,13 +70,13 @@ def _one(todo: Difference, state: ReservationsState, one: Reservation, now: date
         if ours is None:
             todo.strange.append(one.name)
             return
-        if (said := _update(live, one, now, differs)) is not None:
-            todo.do(one.name, f"changed: {', '.join(differs)}", "change", one.name, one.start, *said)
+        if (update := _update(live, one, now, differs)) is not None:
+            todo.do(one.name, f"changed: {', '.join(differs)}", "change", one.name, one.start, *update)
         else:
-            said = (*_time(one, now), *_fields(one), *_flags(one))
-            todo.do(one.name, f"replaced: {', '.join(differs)}", "replace", one.name, one.start, *said)
+            update = (*_time(one, now), *_fields(one), *_flags(one))
+            todo.do(one.name, f"replaced: {', '.join(differs)}", "replace", one.name, one.start, *update)
     elif ours != one.start:
-        todo.do(one.name, "is as the inventory says, and gpupool's from now on", "keep", one.name, one.start)
+        todo.do(one.name, "already as the inventory says, and managed from now on", "keep", one.name, one.start)
 
 
 def next_start(one: Reservation, now: datetime) -> datetime:
@@ -142,14 +142,14 @@ def _update(live: Live, one: Reservation, now: datetime, differs: Sequence[str])
     had = {"Nodes": live.chosen, "Accounts": bool(live.accounts), "Users": bool(live.users)}
     if not set(differs) <= {"time", *keys} or any(had[key] != (key in wanted) for key in had):
         return None
-    said = tuple(f"{keys[it]}={wanted[keys[it]]}" for it in differs if it in keys and keys[it] in wanted)
+    fields = tuple(f"{keys[it]}={wanted[keys[it]]}" for it in differs if it in keys and keys[it] in wanted)
     if "nodes" in differs and not one.nodes:
         return None
     if "time" not in differs:
-        return said
+        return fields
     time = _time(one, now)
     begun = not one.every and live.start <= now and live.start == datetime.fromisoformat(one.start)
-    return (*(time[1:] if begun else time), *said)
+    return (*(time[1:] if begun else time), *fields)
 
 
 def _time(one: Reservation, now: datetime) -> tuple[str, ...]:
@@ -162,7 +162,7 @@ def _time(one: Reservation, now: datetime) -> tuple[str, ...]:
 
 def _fields(one: Reservation) -> tuple[str, ...]:
     gpus = ",".join(f"gres/gpu:{gpu}={count}" if gpu else f"gres/gpu={count}" for gpu, count in one.gpus.items())
-    said = {
+    fields = {
         "Nodes": one.nodes,
         "NodeCnt": str(one.node_count or ""),
         "TRES": gpus,
@@ -170,7 +170,7 @@ def _fields(one: Reservation) -> tuple[str, ...]:
         "Accounts": ",".join(one.accounts),
         "Users": ",".join(one.users),
     }
-    return tuple(f"{key}={value}" for key, value in said.items() if value)
+    return tuple(f"{key}={value}" for key, value in fields.items() if value)
 
 
 def _flags(one: Reservation) -> tuple[str, ...]:

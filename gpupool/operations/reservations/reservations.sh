@@ -12,8 +12,8 @@ keep() { # NAME START: note that it is ours; without START that it no longer is
 }
 refused() { # NAME WORDS
   case $2 in
-  *busy*|*'Nodes required for job'*) hint="jobs would still run there at its start: wait for them, or say a later start, other nodes, or ignore_jobs: true" ;;
-  *overlap*) hint='see scontrol show reservation: delete the other one, or say another time or other nodes' ;;
+  *busy*|*'Nodes required for job'*) hint="jobs would still run there at its start: wait for them, or set a later start, other nodes, or ignore_jobs: true" ;;
+  *overlap*) hint='see scontrol show reservation: delete the other one, or set another time or other nodes' ;;
   *'reservation is in use'*|*'in use'*) hint="jobs have asked for it (squeue -R $1): it waits for them, and for the next apply" ;;
   *) hint='see scontrol show reservation, and the log of slurmctld' ;;
   esac

@@ -10,7 +10,12 @@ from gpupool.wanted import Dataset
 
 # these have a value of each dataset's own; none is what they are without one
 _OWN = frozenset((*SIZES, "canmount", "filesystem_limit", "snapshot_limit")) - {"recordsize", "special_small_blocks"}
-_SHARES = (("userquota", "user_quotas", "uid"), ("groupquota", "group_quotas", "gid"))
+_SHARES = (
+    ("userquota", "user_quotas", "uid"),
+    ("userobjquota", "user_files", "uid"),
+    ("groupquota", "group_quotas", "gid"),
+)
+_FILES = "userobjquota"  # counts files and directories, where the others count bytes
 _AT_ONCE = 200  # quotas in one command
 #: What is read of every dataset, also of those that nobody wants.
 GLANCE = ("type", "mountpoint", "used", MARK)
@@ -92,7 +97,7 @@ def _create(entry: Dataset, entries: Mapping[str, Dataset], state: DatasetsState
         properties["mountpoint"] = entry.mountpoint
     shown = [f"{name}={told(name, value)}" for name, value in plain_properties(entry).items()]
     shown += [
-        f"{what} {size(amount)} for {list(given.values()).count(amount)}"
+        f"{what} {_shown(what, amount)} for {list(given.values()).count(amount)}"
         for what, given in _given(entry)
         for amount in dict.fromkeys(given.values())
     ]
@@ -192,22 +197,33 @@ def work_on_quotas(entry: Dataset, state: DatasetsState, work: Work) -> None:
         given: dict[str, int] = dict(getattr(entry, key))
         uses = (state.users if kind == "uid" else state.groups).get(entry.name, {})
         if not given and what in managed:
-            given = {number: 0 for number, use in uses.items() if use.quota}
+            given = {number: 0 for number, use in uses.items() if _share(what, use)[1]}
         settings = []
         for number, amount in given.items():
             use = uses.get(number, Use(0, 0))
             name = f"{entry.name} {what}@{number}"
-            if use.quota == amount:
+            used, quota = _share(what, use)
+            if quota == amount:
                 continue
-            if 0 < amount < use.used:
+            if 0 < amount < used:
+                there = f"{used} files" if what == _FILES else about(used)
                 work.stays[name] = (
-                    f"{size(amount)} is less than the {about(use.used)} that {kind} {number} has there, so all "
+                    f"{_shown(what, amount)} is less than the {there} that {kind} {number} has there, so all "
                     f"writes would fail at once. If this is intended: zfs set {what}@{number}={amount} {entry.name}"
                 )
                 continue
-            work.changes[name] = f"{size(use.quota)} becomes {size(amount)}\n"
+            work.changes[name] = f"{_shown(what, quota)} becomes {_shown(what, amount)}\n"
             settings.append(f"{what}@{number}={amount}")
         _set_many(entry.name, settings, work)
+
+
+def _share(what: str, use: Use) -> tuple[int, int]:
+    """Return what is used and what may be used of it."""
+    return (use.files, use.most_files) if what == _FILES else (use.used, use.quota)
+
+
+def _shown(what: str, amount: int) -> str:
+    return f"{amount} files" if what == _FILES and amount else size(amount)
 
 
 def _set_many(dataset: str, settings: Sequence[str], work: Work) -> None:

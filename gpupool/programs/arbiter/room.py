@@ -103,7 +103,7 @@ class Room:
             if share > 0:
                 shares[name] = min(share, 1.0)
         if job.node_count == 1:
-            shares = dict([best]) if (best := max(shares.items(), key=lambda it: it[1], default=None)) else {}
+            shares = dict([best]) if (best := max(shares.items(), key=lambda item: item[1], default=None)) else {}
         if sum(shares.values()) < 1:
             return False
         left = 1.0

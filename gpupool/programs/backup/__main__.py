@@ -38,7 +38,7 @@ def run(settings: dict[str, Any], kind: str) -> bool:
             else make.state(folder, Path(settings["state"]))
         )
         if not done.is_good():
-            raise Failed(f"{done.path} is not what was written: look at its disk")
+            raise Failed(f"{done.path} is not what was written (wrong checksum): check its disk")
     except (Failed, OSError) as why:
         print(f"{kind}: no backup: {why}", file=sys.stderr, flush=True)
         return False

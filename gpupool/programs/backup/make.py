@@ -23,10 +23,10 @@ _SIZE = f"select coalesce(sum(data_length), 0) from information_schema.tables wh
 def database(folder: Path, cluster: str, dump: tuple[str, ...] = _DUMP) -> Backup:
     """Back up the database, as it is at one moment; jobs go on meanwhile."""
     # the size that MariaDB tells is at most what an uncompressed dump has: it shrinks to a tenth
-    size = int(_said(["mariadb", "-N", "-e", _SIZE]) or 0)
+    size = int(_output_of(["mariadb", "-N", "-e", _SIZE]) or 0)
     if not size:
         raise Failed(f"MariaDB has no database {DATABASE}, or it is empty")
-    version = _said(["slurmdbd", "-V"])
+    version = _output_of(["slurmdbd", "-V"])
     now = time.time()
     with Writing(folder, "database", now, _expected(folder, "database", size // 4)) as file:
         file.write(f"-- gpupool: cluster {cluster}, {version}, {now:.0f}\n".encode())
@@ -94,7 +94,7 @@ def _expected(folder: Path, kind: str, first: int) -> int:
     return last[0].size * 3 // 2 if last else first
 
 
-def _said(command: list[str]) -> str:
+def _output_of(command: list[str]) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired) as error:

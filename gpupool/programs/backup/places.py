@@ -38,19 +38,19 @@ class Backup:
     def is_good(self) -> bool:
         """Return whether the file is the one that was written, by the sum beside it."""
         try:
-            said = _sum_of(self.path).read_text().split()
+            recorded = _sum_of(self.path).read_text().split()
             sha = hashlib.sha256()
             with self.path.open("rb") as file:
                 while block := file.read(_BLOCK):
                     sha.update(block)
         except OSError:
             return False
-        return said[:1] == [sha.hexdigest()]
+        return recorded[:1] == [sha.hexdigest()]
 
 
 def backups(folder: Path, kind: str) -> list[Backup]:
     """Return the whole backups of a kind in a folder, the newest first."""
-    return sorted(_backups(folder, kind), key=lambda it: it.made, reverse=True)
+    return sorted(_backups(folder, kind), key=lambda backup: backup.made, reverse=True)
 
 
 def _backups(folder: Path, kind: str) -> Iterator[Backup]:

@@ -21,9 +21,9 @@ _OF_FILES, _OF_SLURM = ("file", "link"), ("slurm", "state")
 def asked(text: str) -> SlurmState:
     """Return what slurmctld says beside this text of slurm.conf."""
     answers: list[list[str]] = []
-    for words in (("show", "config"), ("-a", "-o", "show", "partition"), ("-o", "show", "node")):
+    for arguments in (("show", "config"), ("-a", "-o", "show", "partition"), ("-o", "show", "node")):
         try:
-            command = ["scontrol", *words]
+            command = ["scontrol", *arguments]
             done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=True)
         except subprocess.TimeoutExpired:
             return SlurmState(text, trouble="no answer in time")
@@ -34,9 +34,9 @@ def asked(text: str) -> SlurmState:
     return state_of(text, config, partitions, nodes)
 
 
-def metrics(node: str, nodes: Sequence[str], found: Collection[tuple[str, str]], read: bool, now: float) -> str:
+def metrics(node: str, nodes: Sequence[str], differences: Collection[tuple[str, str]], read: bool, now: float) -> str:
     """Return the metrics of a look that ended at `now`; `found` are the node and kind of each difference."""
-    counts = Counter(found)
+    counts = Counter(differences)
     rows = [(node, kind) for kind in _OF_FILES]
     if read:
         rows += [(name, kind) for name in dict.fromkeys((node, *nodes)) for kind in _OF_SLURM]
@@ -66,17 +66,17 @@ def main(node: str, conf: str, file: str) -> int:
     """Look once."""
     state = asked(Path(conf).read_text(encoding="utf-8"))
     names = [name for kind, name in slurm.parsed(state.text) if kind == "node"]
-    found = []
+    differences = []
     for kind, path, how in record.changed():
-        found.append((node, kind))
+        differences.append((node, kind))
         print(f"{path}: {how}")
     if state.trouble:
         print(f"slurmctld does not answer: {state.trouble}", file=sys.stderr)
     else:
-        for it in slurm.differences(node, state.text, state, {name: name for name in names}):
-            found.append((it.node, it.kind))
-            print(f"{it.node}: {it.what}: slurm.conf {it.file}, live {it.live}")
-    put(Path(file), metrics(node, names, found, not state.trouble, time.time()))
+        for difference in slurm.differences(node, state.text, state, {name: name for name in names}):
+            differences.append((difference.node, difference.kind))
+            print(f"{difference.node}: {difference.what}: slurm.conf {difference.file}, live {difference.live}")
+    put(Path(file), metrics(node, names, differences, not state.trouble, time.time()))
     return 1 if state.trouble else 0
 
 

@@ -12,7 +12,7 @@ READ_LATER = "the next apply puts it back; a restart of slurmctld before that re
 LOST = "until slurmctld is restarted or reconfigured; apply leaves it"
 STAYS = "until a person ends it: scontrol update nodename={} state=resume"
 SILENT = "until its slurmd answers, or an admin finds out why not"
-HEALTH = "until the health check is content"
+HEALTH = "until the health check passes"
 UNREAD = "until slurmctld is restarted or reconfigured"
 BROKEN = "until the hardware is repaired"
 

@@ -36,31 +36,31 @@ def differences(controller: str, wanted: str, state: SlurmState, names: Mapping[
 
     `names` are the nodes by what Slurm calls them; of others nothing is said.
     """
-    ours, there = parsed(wanted), parsed(state.text)
-    yield from _config(controller, ours["config", ""], there["config", ""], state)
+    ours, on_file = parsed(wanted), parsed(state.text)
+    yield from _config(controller, ours["config", ""], on_file["config", ""], state)
     if wanted.strip() == state.text.strip() and state.config.get("HASH_VAL", "").startswith("Different"):
         yield Difference(controller, "slurm", "slurm.conf", "as the file", "is newer", "runs with an older one", UNREAD)
-    yield from _entries(controller, "partition", ours, there, state.partitions)
-    yield from _nodes(controller, ours, there, state, names)
+    yield from _entries(controller, "partition", ours, on_file, state.partitions)
+    yield from _nodes(controller, ours, on_file, state, names)
 
 
 def parsed(text: str) -> Conf:
     """Return slurm.conf by (config, ""), (partition, NAME) and (node, NAME), with what DEFAULT lines give them."""
-    found: Conf = {("config", ""): {}}
+    conf: Conf = {("config", ""): {}}
     defaults: dict[str, dict[str, str]] = {"PartitionName": {}, "NodeName": {}}
     for line in re.sub(r"\\\n", "", text).splitlines():
         pairs = pairs_of(line.split("#", 1)[0].strip())
         first = next(iter(pairs), "")
         kind = next((it for it in defaults if it.lower() == first.lower()), "")
         if not kind:
-            found["config", ""] |= pairs
+            conf["config", ""] |= pairs
         elif pairs[first] == "DEFAULT":
             defaults[kind] |= pairs
         else:
             whole = _own_names({**defaults[kind], **pairs})
             listed = [pairs[first]] if kind == "PartitionName" else unfolded(pairs[first])
-            found |= {("partition" if kind == "PartitionName" else "node", name): whole for name in listed}
-    return found
+            conf |= {("partition" if kind == "PartitionName" else "node", name): whole for name in listed}
+    return conf
 
 
 def _config(
@@ -129,11 +129,11 @@ def _nodes(
 
 
 def _state(node: str, slurm_name: str, live: Mapping[str, str]) -> Iterator[Difference]:
-    words = live.get("State", "").replace("*", "+NOT_RESPONDING").split("+")
-    if not set(words) & set(_BAD) or "POWERED_DOWN" in words or "POWERING_DOWN" in words:
+    flags = live.get("State", "").replace("*", "+NOT_RESPONDING").split("+")
+    if not set(flags) & set(_BAD) or "POWERED_DOWN" in flags or "POWERING_DOWN" in flags:
         return
     reason = live.get("Reason", "")
-    drained = "DRAIN" in words
+    drained = "DRAIN" in flags
     then = HEALTH if reason.startswith(HEALTH_CHECK) else STAYS.format(slurm_name) if drained else SILENT
     yield Difference(node, "state", "state in Slurm", "in service", NONE, f"{live['State']} {reason}".strip(), then)
 

@@ -72,13 +72,13 @@ def update(name: str, step: Step) -> None:
     _scontrol("update", f"nodename={name}", f"state={step.state}", *([f"reason={step.reason}"] if step.reason else []))
 
 
-def _scontrol(*words: str) -> str:
+def _scontrol(*arguments: str) -> str:
     try:
         done = subprocess.run(
-            ["scontrol", *words], capture_output=True, text=True, errors="replace", check=False, timeout=_PATIENCE
+            ["scontrol", *arguments], capture_output=True, text=True, errors="replace", check=False, timeout=_PATIENCE
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise NoAnswerError(f"scontrol {words[0]}: {error}") from None
+        raise NoAnswerError(f"scontrol {arguments[0]}: {error}") from None
     if done.returncode:
-        raise NoAnswerError(f"scontrol {words[0]}: {done.stderr.strip() or f'exit code {done.returncode}'}")
+        raise NoAnswerError(f"scontrol {arguments[0]}: {done.stderr.strip() or f'exit code {done.returncode}'}")
     return done.stdout

@@ -15,7 +15,7 @@ _UIDS = re.compile(rb"^Uid:\s+(\d+)", re.MULTILINE)
 class Process:
     """One process: `began` is in seconds since boot, `uid` the real one, `groups` its paths by control group hierarchy.
 
-    `exe` is the file that it runs, "" where that cannot be read; `words` are the first two of its command line.
+    `exe` is the file that it runs, "" where that cannot be read; `command` are the first two of its command line.
     """
 
     pid: int
@@ -25,7 +25,7 @@ class Process:
     name: str
     groups: tuple[str, ...]
     exe: str = ""
-    words: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

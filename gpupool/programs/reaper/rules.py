@@ -109,7 +109,7 @@ def vscode(processes: Iterable[Process], rule: Rule, leftovers: bool) -> list[Pr
 
 def _is_vscode(process: Process) -> bool:
     # a user's shell in its terminal names the server further on, and is not the server
-    return any(_VSCODE.search(word) for word in (process.exe, *process.words))
+    return any(_VSCODE.search(word) for word in (process.exe, *process.command))
 
 
 #: Processes in, those to be ended out.

@@ -45,7 +45,7 @@ def audit(top: str, owners: Mapping[str, int], ours: frozenset[str] = frozenset(
                 strays.append(Stray(kind, name, owner_of(status.st_uid), changed, why))
     finally:
         os.close(fd)
-    return sorted(strays, key=lambda it: it.name)
+    return sorted(strays, key=lambda stray: stray.name)
 
 
 def _why(name: str, status: os.stat_result, owners: Mapping[str, int]) -> str:

@@ -78,12 +78,12 @@ def _replacing(fd: int, file: str) -> Iterator[int]:
     new = leftover(file)
     if is_there(fd, new):
         drop(fd, new)
-    there = is_there(fd, file)
+    exists = is_there(fd, file)
     made = os.open(new, _NEW, 0o600, dir_fd=fd)
     try:
         yield made
         os.fchmod(made, 0o644)
-        if there:
+        if exists:
             os.rename(new, file, src_dir_fd=fd, dst_dir_fd=fd)
         else:
             _place(fd, new, file)

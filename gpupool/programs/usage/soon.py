@@ -32,8 +32,8 @@ def text(soon: Soon, seconds: int, warn: int, now: float) -> str:
     age = _ago(seconds - warn)
     return (
         f"Updated: {moment}\n"
-        f"Until {last} {soon.files} files and links below this directory will be removed ({note.human(soon.kib)}), the "
-        f"first on {first}:\nwhat nobody changes for {_ago(seconds).removesuffix(' ago')} goes. This lists them:\n"
+        f"By {last}, {soon.files} files and links below this directory will be removed ({note.human(soon.kib)}), the "
+        f"first on {first}:\nthose that have not been changed for {_ago(seconds).removesuffix(' ago')}. To list them:\n"
         f"  find . -xdev '(' -type f -o -type l ')' ! -newermt '{age}' ! -newerct '{age}'\n"
     )
 

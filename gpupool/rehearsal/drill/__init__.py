@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gpupool.cluster.model import Cluster
 from gpupool.errors import GpupoolError, TwinError
-from gpupool.rehearsal.drill.compare import Found, Row, parts, queue, rows
+from gpupool.rehearsal.drill.compare import Restored, Row, parts, queue, rows
 from gpupool.rehearsal.drill.fetch import Fetched, Way, newest, when
 from gpupool.rehearsal.twin import Twin, boot, container, image
 from gpupool.rehearsal.twin.compiled import Version, compiled, of_version
@@ -29,7 +29,7 @@ _SAVED = 10  # seconds after which slurmctld has certainly written down a job
 _MOMENT = re.compile(rb"-- gpupool: cluster \S+, (.*), (\d+)\n")
 
 
-def run(target: Target, backup: str, version: Version, tell: Tell) -> Found:
+def run(target: Target, backup: str, version: Version, tell: Tell) -> Restored:
     """Restore the newest backups on a twin with a version of Slurm, and return what came back beside what there is."""
     cluster = of_version(target.cluster, version)
     with tempfile.TemporaryDirectory(prefix="gpupool-drill-") as folder:
@@ -40,14 +40,14 @@ def run(target: Target, backup: str, version: Version, tell: Tell) -> Found:
         written, until = _head(database.path)
         with restored(cluster, database.path, state.path, tell) as twin:
             tell("comparing")
-            found = list(_database(way, twin, cluster, until))
+            table = list(_database(way, twin, cluster, until))
             started = twin.do("slurmdbd -V", "slurmdbd").out.split()[-1]
             tell("slurmctld with the state")
             twin.do(boot.controller(), "slurmctld with the state of the backup")
-            found.append(_queue(way, twin, cluster, state))
-    copies = [f"{it.name}: {when(it.made)}, {it.size / 2**20:.1f} MiB, its sum is right" for it in (database, state)]
-    return Found(
-        copies, f"slurmdbd and slurmctld of {started} started with it (written by {written.split()[-1]})", found
+            table.append(_queue(way, twin, cluster, state))
+    copies = [f"{it.name}: {when(it.made)}, {it.size / 2**20:.1f} MiB, checksum correct" for it in (database, state)]
+    return Restored(
+        copies, f"slurmdbd and slurmctld {started} started with it (written by {written.split()[-1]})", table
     )
 
 
@@ -110,5 +110,5 @@ def _head(path: Path) -> tuple[str, int]:
         line = zlib.decompressobj(31).decompress(file.read(4096), 1000)
     found = _MOMENT.match(line)
     if found is None:
-        raise GpupoolError(f"{path.name} is not a backup of gpupool's")
+        raise GpupoolError(f"{path.name} is not a backup made by gpupool")
     return found[1].decode(), int(found[2])

@@ -18,7 +18,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Found:
+class Restored:
     """All of a drill: from which backups, what started with them, and the rows."""
 
     backups: Sequence[str]
@@ -44,7 +44,7 @@ class Found:
             yield f"{row.what:{width}}  {row.restored:8}  {row.live:8}  {row.why}".rstrip(), "red" if row.why else ""
         yield self.started, ""
         bad = sum(bool(row.why) for row in self.rows)
-        said = f"{bad} of {len(self.rows)} are not what the cluster has" if bad else "the backups can be restored"
+        said = f"{bad} of {len(self.rows)} differ from the cluster" if bad else "the backups can be restored"
         yield said, "bold red" if bad else "bold green"
 
 
@@ -53,14 +53,14 @@ Parts = Mapping[str, list[str]]
 
 def parts(text: str) -> Parts:
     """Return the lines of each part of what `tell.sh` prints."""
-    found: dict[str, list[str]] = {}
+    sections: dict[str, list[str]] = {}
     lines: list[str] = []
     for line in text.splitlines():
         if line.startswith("== "):
-            lines = found.setdefault(line[3:], [])
+            lines = sections.setdefault(line[3:], [])
         elif line:
             lines.append(line)
-    return found
+    return sections
 
 
 def rows(restored: Parts, live: Parts) -> Iterator[Row]:

@@ -85,7 +85,7 @@ def newest(way: Way, node: str, kind: str, name: str = "") -> Fetched:
         while block := file.read(1 << 20):
             sha.update(block)
     if sums[:1] != [sha.hexdigest()]:
-        raise GpupoolError(f"{node}: {path}: its sum is another than when it was written: this backup is broken")
+        raise GpupoolError(f"{node}: {path}: its checksum is wrong: this backup is damaged")
     return Fetched(copy.name, copy, listed[0]["made"], copy.stat().st_size)
 
 

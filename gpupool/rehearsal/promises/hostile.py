@@ -33,6 +33,11 @@ def _attacks(expected: Expected) -> Iterator[_Attack]:
         lent = (f"--partition={loan.partition.name}", f"--account={loan.account}", f"--gpus-per-node={kind}1")
         for options in ((*own, ":", *lent), (*lent, ":", *own)):
             yield _Attack("a heterogeneous job, of which one component is preemptable and one is not", options)
+    of_cpus = max((expected.most_cpus(gpu) or 0 for gpu in expected.cluster.gpu_types), default=0)
+    if of_cpus:
+        one = (*own, f"--gpus={kind}1", "--ntasks=1")
+        yield _Attack("CPUs of many GPUs for one", (*one, f"--cpus-per-task={of_cpus + 1}"))
+        yield _Attack("CPUs of many GPUs for one, later", (*one, "--hold"), (f"CPUsPerTask={of_cpus + 1}",))
     most = expected.cluster.scheduler.max_memory
     if most.per_cpu:
         much = f"--mem={_TASKS * most.per_cpu}M"
@@ -69,7 +74,7 @@ def _try(stage: Stage) -> Verdict:
     if twin.run(_PING).out != before:
         return broken(tried, "slurmctld ended")
     other = stage.send(single(expected, expected.labs[-1], 1))
-    runs, scene = stage.until(lambda it: bool(it.running(other)), stage.patience())
+    runs, scene = stage.until(lambda scene: bool(scene.running(other)), stage.patience())
     if not runs:
         wrong.append(f"a job of {expected.labs[-1].name} waits: {scene.reasons(other)}")
     stage.cancel(other)

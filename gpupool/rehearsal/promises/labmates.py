@@ -32,7 +32,7 @@ def _try_spill(stage: Stage) -> Verdict:
     tried = f"{user.name}, with a limit of {limit} GPUs, submitted {limit + _BEYOND} jobs to {both}"
     if sent.refused:
         return broken(tried, f"refused: {sent.refused[0][1]}")
-    done, scene = stage.until(lambda it: it.gpus(sent) == limit + _BEYOND, stage.patience(limit))
+    done, scene = stage.until(lambda scene: scene.gpus(sent) == limit + _BEYOND, stage.patience(limit))
     first = sum(job.partition == lab.partition for job in scene.running(sent))
     second = sum(job.partition == lent.name for job in scene.running(sent))
     stage.cancel(sent)
@@ -45,7 +45,7 @@ def _try_spill(stage: Stage) -> Verdict:
 def _lent(expected: Expected) -> tuple[Lab, Partition] | None:
     """Return the smallest lab with a partition in which its own jobs give way; one with several people if there is."""
     pairs = [(lab, it) for lab in expected.labs for it in expected.lab_loans(lab.name)]
-    return min(pairs, key=lambda it: (len(it[0].members) < 2, it[0].cap), default=None)
+    return min(pairs, key=lambda pair: (len(pair[0].members) < 2, pair[0].cap), default=None)
 
 
 def _has_lent(expected: Expected) -> str | None:
@@ -60,7 +60,9 @@ def _try_counts(stage: Stage) -> Verdict:
     tried = f"{lab.name}, with a cap of {lab.cap}, submitted {lab.cap + 1} jobs to {partition.name}"
 
     done, scene = stage.until(
-        lambda it: it.gpus(sent) == lab.cap and all(job.reason.startswith("Assoc") for job in it.pending(sent)),
+        lambda scene: (
+            scene.gpus(sent) == lab.cap and all(job.reason.startswith("Assoc") for job in scene.pending(sent))
+        ),
         stage.patience(lab.cap),
     )
     held = scene.gpus(sent)
@@ -83,7 +85,7 @@ def _mates(expected: Expected) -> tuple[Lab, Partition] | None:
         for loan in expected.lab_loans(lab.name)
         if loan.name in expected.arbitrated and len(lab.members) > 1
     ]
-    return min(pairs, key=lambda it: it[0].cap, default=None)
+    return min(pairs, key=lambda pair: pair[0].cap, default=None)
 
 
 def _try_mate(stage: Stage) -> Verdict:
@@ -94,14 +96,14 @@ def _try_mate(stage: Stage) -> Verdict:
     lent = stage.send(
         [Wish(lab.name, one.name, lab.name, partition.name, lab.cap, gpu_type=expected.type_in(partition.name))]
     )
-    stage.until(lambda it: it.gpus(lent) == lab.cap, stage.patience(lab.cap))
+    stage.until(lambda scene: scene.gpus(lent) == lab.cap, stage.patience(lab.cap))
     wanted = min(2, lab.cap)
     mine = stage.send(
         [Wish(lab.name, other.name, lab.name, lab.partition, wanted, gpu_type=expected.type_in(lab.partition))]
     )
     arbiter = expected.cluster.preemption.arbiter
     pause = arbiter.interval if arbiter else 0
-    done, scene = stage.until(lambda it: it.gpus(mine) == wanted, pause + stage.patience(wanted, evicts=True))
+    done, scene = stage.until(lambda scene: scene.gpus(mine) == wanted, pause + stage.patience(wanted, evicts=True))
     waited = [job.start - mine.at for job in scene.running(mine) if job.start]
     left, went = scene.gpus(lent), len(scene.evicted(lent))
     tried = f"{one.name} held all {lab.cap} GPUs of {lab.name} in {partition.name}; {other.name} asked for {wanted}"

@@ -30,7 +30,7 @@ def _try(stage: Stage) -> Verdict:
     stage.empty()
     wishes = list(_wishes(stage.expected))
     sent = stage.send(wishes)
-    _, scene = stage.steady(lambda it: not _there(it, sent), stage.patience(len(wishes)))
+    _, scene = stage.steady(lambda scene: not _there(scene, sent), stage.patience(len(wishes)))
     wrong = [f"{partition} ran a job with less" for partition in _there(scene, sent)]
     for job in scene.pending(sent):
         if job.partition == sent.wishes[job.array].partition and not job.reason.startswith(_WAITS):

@@ -38,10 +38,10 @@ def cases(expected: Expected) -> Iterator[Case]:
     seen: Counter[tuple[str, str]] = Counter()
     busy: set[tuple[str, str]] = set()  # another limit of the same QoS would be in the way
     cpus = 0  # that other cases hold
-    for partition in expected.owners:
+    for partition in (it for it in expected.owners if not it.exclusive):
         for user, account in expected.people(partition):
             for qos in (None, *expected.qos_for(user, partition, account)):
-                name = qos or expected.default_qos(user, account)
+                name = qos or expected.default_qos(partition, account)
                 room = expected.room(user, partition, account, qos)
                 for what in ("gpu", "cpu", "jobs"):
                     limit, whose = getattr(room, what), _whose(expected, partition, name, what)
@@ -114,9 +114,12 @@ def _case(
 
 
 def _other_account(expected: Expected, user: User, where: str, account: str, qos: str | None) -> str:
-    partition, used = expected.cluster.partitions[where], qos or expected.default_qos(user, account)
+    partition = expected.cluster.partitions[where]
+    used = qos or expected.default_qos(partition, account)
     for other in user.own_accounts:
-        same = qos in expected.qos_for(user, partition, other) if qos else expected.default_qos(user, other) == used
+        same = (
+            qos in expected.qos_for(user, partition, other) if qos else expected.default_qos(partition, other) == used
+        )
         if other != account and same and expected.may(user, partition, other):
             return other
     return account
@@ -131,14 +134,14 @@ def _try(stage: Stage) -> Verdict:
     fills = [stage.send(it.fill) for it in limits]
     tried = f"{count(len(limits), 'limit')} reached, and one job more each: {some(it.text for it in limits)}"
     held, scene = stage.until(
-        lambda it: all(_holds(it, sent) for sent in fills), stage.patience(sum(map(_jobs, fills)))
+        lambda scene: all(_holds(scene, sent) for sent in fills), stage.patience(sum(map(_jobs, fills)))
     )
     if not held:
         late = [(it, sent) for it, sent in zip(limits, fills, strict=True) if not _holds(scene, sent)]
         stage.cancel(*fills)
         return broken(tried, some(f"{it.text}: {_short(scene, sent)}" for it, sent in late))
     above = [stage.send([it.above]) for it in limits]
-    _, scene = stage.until(lambda it: all(_stopped(it, sent) for sent in above), stage.patience())
+    _, scene = stage.until(lambda scene: all(_stopped(scene, sent) for sent in above), stage.patience())
     wrong = []
     for case, fill, more in zip(limits, fills, above, strict=True):
         if refused := [*fill.refused, *more.refused]:

@@ -49,7 +49,9 @@ def _wishes(expected: Expected, lab: Lab, what: Resource, pieces: int) -> Iterat
     for_each = expected.cluster.scheduler.max_memory.per_cpu if what == "mem" else None
     nodes = [expected.cluster.nodes[name] for name in expected.cluster.partitions[lab.partition].nodes]
     people = [user.name for user in lab.members]
-    for turn, node in enumerate(sorted((it for it in nodes if it.gpus), key=lambda it: _of(it, what) / it.gpu_count)):
+    for turn, node in enumerate(
+        sorted((it for it in nodes if it.gpus), key=lambda node: _of(node, what) / node.gpu_count)
+    ):
         amount = _of(node, what) if left is None else min(left, _of(node, what))
         cpus = 1
         if for_each:

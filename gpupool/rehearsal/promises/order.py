@@ -11,28 +11,24 @@ from gpupool.rehearsal.stage import Stage
 _SHORT = "#!/bin/sh\nexec sleep 1\n"
 
 
-def _ranks(expected: Expected, lab: Lab) -> Iterator[tuple[tuple[int, int], str, str | None]]:
+def _ranks(expected: Expected, lab: Lab) -> Iterator[tuple[tuple[int, float], str, str | None]]:
     """Return pairs of partition and QoS, each with its rank: the tiers with the default QoS, the QoS in one of them."""
     user = lab.members[0]
     open_to = [it for it in expected.owners if expected.may(user, it, lab.name)]
-    default = expected.default_qos(user, lab.name)
-
-    def priority(name: str | None) -> int:
-        return expected.cluster.qos[name].priority if name and name in expected.cluster.qos else 0
-
     for partition in open_to:
-        yield (partition.tier, priority(default)), partition.name, None
+        default = expected.default_qos(partition, lab.name)
+        yield (partition.tier, expected.priority(partition, default)), partition.name, None
     home = expected.cluster.partitions[lab.partition]
     mine = (*user.qos, *user.account_qos[lab.name])
     replaced = {it for name in mine for it in expected.cluster.qos[name].replaces}
     for name in expected.qos_for(user, home, lab.name):
         if name not in replaced and not expected.cluster.qos[name].preemptable:
-            yield (home.tier, priority(name)), home.name, name
+            yield (home.tier, expected.priority(home, name)), home.name, name
 
 
 def _queue(expected: Expected, lab: Lab, node: Node) -> list[tuple[str, str | None]]:
     """Return one pair of each rank, highest first, of those whose limits leave room for all GPUs of the node."""
-    by_rank: dict[tuple[int, int], tuple[str, str | None]] = {}
+    by_rank: dict[tuple[int, float], tuple[str, str | None]] = {}
     user = lab.members[0]
     for rank, name, qos in _ranks(expected, lab):
         partition: Partition = expected.cluster.partitions[name]
@@ -43,10 +39,10 @@ def _queue(expected: Expected, lab: Lab, node: Node) -> list[tuple[str, str | No
 
 
 def _place(expected: Expected) -> tuple[Lab, Node, list[tuple[str, str | None]]] | None:
-    nodes = sorted((it for it in expected.compute if it.gpus), key=lambda it: it.gpu_count)
+    nodes = sorted((it for it in expected.compute if it.gpus), key=lambda node: node.gpu_count)
     labs = [it for it in expected.labs if nodes and it.cap >= nodes[0].gpu_count]
     queues = [(lab, nodes[0], _queue(expected, lab, nodes[0])) for lab in labs]
-    return max(queues, key=lambda it: len(it[2]), default=None)
+    return max(queues, key=lambda queue: len(queue[2]), default=None)
 
 
 def _applies(expected: Expected) -> str | None:
@@ -69,23 +65,23 @@ def _try(stage: Stage) -> Verdict:
         return Wish(lab.name, lab.members[0].name, lab.name, partition, 1, node.gpus[gpu], gpu_type=gpu, more=more)
 
     before = stage.send([wish(lab.partition, None)])
-    stage.until(lambda it: it.gpus(before) > 0, stage.patience())
+    stage.until(lambda scene: scene.gpus(before) > 0, stage.patience())
     sent = stage.send([wish(*pair) for pair in reversed(queue)], _SHORT)
     requests = [f"{partition}{f' --qos={qos}' if qos else ''}" for partition, qos in queue]
     tried = f"{node.name} taken; jobs for all its GPUs submitted in reverse order: {', '.join(reversed(requests))}"
     if sent.refused:
         return broken(tried, f"refused: {sent.refused[0][1]}")
-    stage.until(lambda it: len(it.pending(sent)) == len(queue), stage.patience())
+    stage.until(lambda scene: len(scene.pending(sent)) == len(queue), stage.patience())
     stage.cancel(before)
-    done, scene = stage.until(lambda it: not it.of(sent), stage.patience() + 10 * len(queue))
+    done, scene = stage.until(lambda scene: not scene.of(sent), stage.patience() + 10 * len(queue))
     if not done:
         stage.cancel(sent)
         return broken(tried, f"{len(scene.of(sent))} did not start ({scene.reasons(sent)})")
     numbers = list(sent.wishes)[::-1]
     listed = stage.twin.run(f"sacct -X -n -P -o JobID,Start -j {','.join(numbers)}").out
     starts = dict(line.split("|") for line in listed.splitlines())
-    happened = [requests[numbers.index(it)] for it in sorted(numbers, key=lambda it: starts.get(it, ""))]
-    in_order = sorted(numbers, key=lambda it: starts.get(it, "")) == numbers
+    happened = [requests[numbers.index(it)] for it in sorted(numbers, key=lambda number: starts.get(number, ""))]
+    in_order = sorted(numbers, key=lambda number: starts.get(number, "")) == numbers
     return (kept if in_order else broken)(tried, f"they started in this order: {', '.join(happened)}")
 
 

@@ -20,6 +20,14 @@ def _type(expected: Expected, node: Node) -> str | None:
     return next(iter(node.gpus), None) if expected.typed else None
 
 
+def _cpus(expected: Expected, node: Node) -> int:
+    """Return the most CPUs of a job on all GPUs of a node."""
+    allowed = [expected.most_cpus(gpu) for gpu in node.gpus]
+    # of a job for GPUs of no type the least counts
+    most = min((it for it in allowed if it is not None), default=None)
+    return min(node.cpus, most * node.gpu_count) if most else node.cpus
+
+
 def _crowd(expected: Expected) -> Iterator[Wish]:
     """Yield jobs that give way, on every GPU that is lent, and on the CPUs of nodes where CPUs are owned."""
     for loan in expected.loans[:1]:
@@ -41,8 +49,8 @@ def _claims(expected: Expected, estate: Estate) -> list[Wish]:
         node, user = expected.cluster.nodes[name], estate.members[turn % len(estate.members)]
         where = estate.partitions[name]
         wishes.append(
-            Wish(estate.name, user.name, estate.name, where, 1, node.gpu_count, node.cpus, _type(expected, node),
-                 more=_on(node))
+            Wish(estate.name, user.name, estate.name, where, 1, node.gpu_count, _cpus(expected, node),
+                 _type(expected, node), more=_on(node))
         )  # fmt: skip
     pieces = [Piece(1, None, gpu) for gpu, number in estate.types.items() for _ in range(number)]
     whole, rest = divmod(estate.cpus or 0, _CPUS)
@@ -79,18 +87,19 @@ def _try(stage: Stage) -> Verdict:
     expected = stage.expected
     stage.empty()
     crowd = stage.send(_crowd(expected))
-    stage.until(lambda it: _running(crowd, it), stage.patience(len(crowd.wishes)))
+    stage.until(lambda scene: _running(crowd, scene), stage.patience(len(crowd.wishes)))
     borrowed = len(stage.look().running(crowd))
     others = stage.send([wish for wishes in singles(expected).values() for wish in wishes])
     claims = {it.name: stage.send(_claims(expected, it)) for it in expected.estates}
     jobs = sum(wish.count for sent in claims.values() for wish in sent.wishes.values())
     stage.until(
-        lambda it: all(_running(sent, it) for sent in (*claims.values(), others)), stage.patience(jobs, evicts=True)
+        lambda scene: all(_running(sent, scene) for sent in (*claims.values(), others)),
+        stage.patience(jobs, evicts=True),
     )
     above = stage.send([wish for it in expected.estates for wish in _one_more(it)])
     strangers = stage.send([wish for it in expected.estates for wish in _strangers(expected, it)])
     stage.cancel(strangers)
-    stage.until(lambda it: bool(it.running(above)), stage.patience())
+    stage.until(lambda scene: bool(scene.running(above)), stage.patience())
     scene = stage.look()
     wrong = [f"{wish.lab}: a job was refused: {message}" for sent in claims.values() for wish, message in sent.refused]
     wrong += [

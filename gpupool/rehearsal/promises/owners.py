@@ -38,7 +38,7 @@ def _try_lost(stage: Stage) -> Verdict:
     held = [node for job in before.values() for node in job.nodes]
     kept_from = {name for job in before.values() if job.array in stage.spared for name in job.nodes}
     nodes = [it for it in expected.compute if it.gpus and it.slurm_name not in kept_from]
-    node = max(nodes, key=lambda it: (held.count(it.slurm_name), it.gpu_count))
+    node = max(nodes, key=lambda node: (held.count(node.slurm_name), node.gpu_count))
     hit = {job.id for job in before.values() if node.slurm_name in job.nodes}
     tried = f"{node.name} ({node.gpu_count} GPUs, {count(len(hit), 'job')}) was lost with all labs at their caps"
     stage.lost.add(node.name)
@@ -48,7 +48,8 @@ def _try_lost(stage: Stage) -> Verdict:
         left = sum(it.gpu_count for it in expected.compute if it.name in theirs - {node.name})
         wanted = min(left, sum(it.gpus for it in claims.values()))
         done, scene = stage.until(
-            lambda it: sum(it.gpus(sent) for sent in claims.values()) >= wanted, stage.patience(len(hit), again=True)
+            lambda scene: sum(scene.gpus(sent) for sent in claims.values()) >= wanted,
+            stage.patience(len(hit), again=True),
         )
         wrong = [] if done else [f"labs hold {sum(scene.gpus(it) for it in claims.values())} GPUs, {wanted} are left"]
         now = {job.id: job for job in scene.jobs}
@@ -61,7 +62,7 @@ def _try_lost(stage: Stage) -> Verdict:
     finally:
         stage.twin.restore(node.slurm_name)
         back, scene = stage.until(
-            lambda it: all(it.gpus(sent) >= sent.gpus for sent in claims.values()),
+            lambda scene: all(scene.gpus(sent) >= sent.gpus for sent in claims.values()),
             stage.patience(len(hit), again=True),
         )
         stage.lost.clear()

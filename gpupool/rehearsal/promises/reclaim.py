@@ -83,7 +83,7 @@ def _try_requeue(stage: Stage) -> Verdict:
     stage.cancel(*stage.claims.values())
     stage.claims = {}
     again, scene = stage.until(
-        lambda it: waiting <= {job.id for job in it.running(crowd) if job.restarts},
+        lambda scene: waiting <= {job.id for job in scene.running(crowd) if job.restarts},
         stage.patience(len(waiting), again=True),
     )
     if not again:
@@ -111,7 +111,7 @@ def _told(stage: Stage, gone: list[str]) -> tuple[int, str]:
 def _lender(expected: Expected) -> Wish | None:
     """Return a few jobs of a lab that give way too, but after those that everybody may have."""
     first = expected.loans[0].partition
-    for lab in sorted(expected.labs, key=lambda it: it.cap):
+    for lab in sorted(expected.labs, key=lambda lab: lab.cap):
         higher = [it for it in expected.lab_loans(lab.name) if it.tier > first.tier]
         if higher and len(expected.labs) > 1:
             wish = evenly(expected)[lab.name][0]
@@ -134,10 +134,10 @@ def _try_ranks(stage: Stage) -> Verdict:
     if wrong := _full(stage):
         return broken(tried, wrong)
     middle = stage.send([wish])
-    done, scene = stage.until(lambda it: it.gpus(middle) == middle.gpus, stage.patience(wish.gpus, evicts=True))
+    done, scene = stage.until(lambda scene: scene.gpus(middle) == middle.gpus, stage.patience(wish.gpus, evicts=True))
     if not done:
         return broken(tried, f"{wish.partition} did not get its GPUs from {first} ({scene.reasons(middle)})")
-    lab = max((it for it in expected.labs if it.name != wish.lab), key=lambda it: it.cap)
+    lab = max((it for it in expected.labs if it.name != wish.lab), key=lambda lab: lab.cap)
     claims = claim(stage, {lab.name: evenly(expected)[lab.name][:2]})
     done, scene = taken_back(stage, claims, stage.patience(8, evicts=True))
     gone = middle.gpus - scene.gpus(middle)
@@ -154,7 +154,7 @@ def _try_ranks(stage: Stage) -> Verdict:
 def _try_speed(stage: Stage) -> Verdict:
     if not stage.waits and not stage.tried_each:
         borrowers(stage)
-        lab = min(stage.expected.labs, key=lambda it: it.cap)
+        lab = min(stage.expected.labs, key=lambda lab: lab.cap)
         claims = claim(stage, {lab.name: evenly(stage.expected)[lab.name]})
         _, scene = taken_back(stage, claims, stage.patience(lab.cap, evicts=True))
         note_waits(stage, scene, claims.values())
@@ -177,8 +177,8 @@ EACH = Promise(
 
 def _try_array(stage: Stage) -> Verdict:
     expected = stage.expected
-    lab = min((it for it in expected.labs if it.cap > 1), key=lambda it: it.cap)
-    wish = max(single(expected, lab), key=lambda it: it.count)
+    lab = min((it for it in expected.labs if it.cap > 1), key=lambda lab: lab.cap)
+    wish = max(single(expected, lab), key=lambda wish: wish.count)
     number = min(4, wish.count)
     tried = f"the pool full of borrowers; {lab.name} claimed {number} GPUs with one array of {number} tasks"
     if wrong := _full(stage):

@@ -43,7 +43,7 @@ def _try(stage: Stage) -> Verdict:
     stage.empty()
     asked = list(_wishes(stage.expected))
     sent = stage.send((wish for wish, _ in asked), _SEEN)
-    done, scene = stage.until(lambda it: not it.of(sent), stage.patience(len(asked)))
+    done, scene = stage.until(lambda scene: not scene.of(sent), stage.patience(len(asked)))
     wrong = [f"{' '.join(wish.more[1:])}: refused: {words}" for wish, words in sent.refused]
     if not done:
         wrong += [f"{' '.join(sent.wishes[it.array].more[1:])} waits ({it.reason})" for it in scene.pending(sent)]

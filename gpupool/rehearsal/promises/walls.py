@@ -37,7 +37,7 @@ def _cases(expected: Expected) -> Iterator[_Case]:
     seen: list[object] = []
     for partition in (*expected.owners, *expected.givers):
         times = (partition.max_time, partition.default_time)
-        alike = (times, partition.limits, partition.allow_qos, partition.preemptable)
+        alike = (times, partition.limits, partition.allow_qos, partition.default_qos, partition.preemptable)
         others = () if alike in seen else tuple(expected.cluster.qos)
         seen.append(alike)
         for qos in (None, *others):
@@ -48,7 +48,7 @@ def _cases(expected: Expected) -> Iterator[_Case]:
             if who is None:
                 continue
             user, account = who
-            asked = qos or expected.default_qos(user, account)
+            asked = qos or expected.default_qos(partition, account)
             wall, unasked = expected.wall(partition, asked, account), expected.unasked(partition, asked, account)
             if wall and unasked:
                 more = ("--mem=10M", *((f"--qos={qos}",) if qos else ()))
@@ -78,7 +78,7 @@ def _try(stage: Stage) -> Verdict:
         limit = _seconds(shown.get(number, ""), partition.default_time or partition.max_time)
         if limit != case.unasked:
             wrong.append(f"{_where(case)} ends after {shown.get(number)}, not {format_duration(case.unasked)}")
-    _, scene = stage.until(lambda it: all(_stopped(job) for job in it.of(over)), stage.patience(len(over.wishes)))
+    _, scene = stage.until(lambda scene: all(_stopped(job) for job in scene.of(over)), stage.patience(len(over.wishes)))
     for job in scene.of(over):
         if not _stopped(job):
             happened = "runs" if job.state == "RUNNING" else f"is pending for another reason: {job.reason}"
@@ -161,7 +161,7 @@ def _try_timeout(stage: Stage) -> Verdict:
     if sent.refused:
         return broken(tried, f"it was refused: {sent.refused[0][1]}")
     left = _MINUTE + 2 * CYCLE + 10 - (time.time() - sent.at)
-    stage.until(lambda it: not it.of(sent), max(2, left))
+    stage.until(lambda scene: not scene.of(sent), max(2, left))
     number = next(iter(sent.wishes))
     output = stage.twin.run(
         f"sacct -X -n -P -j {number} -o State,ElapsedRaw; cat {_ENDED.replace('%A', number)}; scancel {number}"

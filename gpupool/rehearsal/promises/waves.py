@@ -24,7 +24,7 @@ def borrowers(stage: Stage) -> Sent:
         most = stage.expected.pool
         gone = most - sum(job.gpus for job in stage.look().of(crowd))
         if gone > 0:
-            largest = max(crowd.wishes.values(), key=lambda it: it.count)
+            largest = max(crowd.wishes.values(), key=lambda wish: wish.count)
             crowd = stage.crowd = crowd | stage.send([replace(largest, count=gone)])
         again, _ = stage.until(partial(_full, crowd, most), stage.requeue + DELAY)
         if again:

@@ -141,7 +141,7 @@ def down_shape(moments: Sequence[Moment], gpus: int) -> str:
     if not any(it.down for it in moments):
         return ""
     path, end = "M0 0", end_of(moments)
-    for number, run in groupby(moments, key=lambda it: it.down):
+    for number, run in groupby(moments, key=lambda moment: moment.down):
         path += f"H{_across(next(run).at, end)}V{UP * min(number, gpus) / max(1, gpus):.4g}"
     return f"{path}H{WIDTH}V0Z"
 
@@ -155,8 +155,12 @@ def thinned(points: Sequence[Point], most: int) -> list[Point]:
     length = -(-len(changes) * 5 // most)
     for start in range(0, len(changes), length):
         few = changes[start : start + length]
-        worth = {max(few, key=lambda it: it.owned), max(few, key=lambda it: it.held), min(few, key=lambda it: it.held)}
-        kept += sorted({*worth, max(few, key=lambda it: it.evicted), few[-1]})
+        worth = {
+            max(few, key=lambda moment: moment.owned),
+            max(few, key=lambda moment: moment.held),
+            min(few, key=lambda moment: moment.held),
+        }
+        kept += sorted({*worth, max(few, key=lambda moment: moment.evicted), few[-1]})
     return kept
 
 
@@ -164,7 +168,7 @@ def phases(moments: Sequence[Moment], findings: Sequence[Finding]) -> list[Phase
     """Return what was tried when, in the order of time."""
     numbers = {finding.promise: number for number, finding in enumerate(findings, 1)}
     texts = {finding.promise: finding.text for finding in findings}
-    runs = [(promise, next(run).at) for promise, run in groupby(moments, key=lambda it: it.promise)]
+    runs = [(promise, next(run).at) for promise, run in groupby(moments, key=lambda moment: moment.promise)]
     end, stretches = end_of(moments), []
     for index, (promise, start) in enumerate(runs):
         stop = runs[index + 1][1] if index + 1 < len(runs) else end

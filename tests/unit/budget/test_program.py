@@ -65,8 +65,8 @@ class Node:
     def has(self, shares: list[Any]) -> None:
         (self.folder / "json").write_text(json.dumps({"shares": {"shares": shares}}))
 
-    def run(self, module: str, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([*PYTHON, module, *words], env=self.env, capture_output=True, text=True, check=False)
+    def run(self, module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*PYTHON, module, *arguments], env=self.env, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture

@@ -12,10 +12,10 @@ from inventories import INVENTORY
 def completed(gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
     """Return what bash would offer for the last word of a line."""
 
-    def ask(*words: object) -> list[str]:
+    def ask(*arguments: object) -> list[str]:
         monkeypatch.setenv("_GPUPOOL_COMPLETE", "complete_bash")
-        monkeypatch.setenv("COMP_WORDS", "\n".join(["gpupool", *map(str, words)]))
-        monkeypatch.setenv("COMP_CWORD", str(len(words)))
+        monkeypatch.setenv("COMP_WORDS", "\n".join(["gpupool", *map(str, arguments)]))
+        monkeypatch.setenv("COMP_CWORD", str(len(arguments)))
         said = gpupool()
         assert (said.code, said.err) == (0, "")
         return said.out.split()

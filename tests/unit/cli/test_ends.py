@@ -17,19 +17,19 @@ ROOT = Path(__file__).parents[3]
 COMMAND = [sys.executable, "-m", "gpupool"]
 
 
-def gpupool_alone(shell: str, *words: object, first: Path | None = None) -> subprocess.CompletedProcess[str]:
+def gpupool_alone(shell: str, *arguments: object, first: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run a command in a process of its own, by a line of shell; modules of the folder `first` are found first."""
     path = os.pathsep.join(map(str, filter(None, (first, ROOT, os.environ.get("PYTHONPATH")))))
     return subprocess.run(
-        ["bash", "-c", shell, "bash", *COMMAND, *map(str, words)],
+        ["bash", "-c", shell, "bash", *COMMAND, *map(str, arguments)],
         capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": path},
     )  # fmt: skip
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("words", [["check", SMALL], ["render", SMALL], ["schema"], ["--version"], ["--help"]])
-def test_a_full_disk_behind_the_output(words: list[object]) -> None:
-    done = gpupool_alone('"$@" > /dev/full', *words)
+@pytest.mark.parametrize("arguments", [["check", SMALL], ["render", SMALL], ["schema"], ["--version"], ["--help"]])
+def test_a_full_disk_behind_the_output(arguments: list[object]) -> None:
+    done = gpupool_alone('"$@" > /dev/full', *arguments)
     assert (done.returncode, done.stderr) == (1, "cannot write the output: No space left on device\n")
 
 
@@ -46,7 +46,7 @@ def test_a_reader_that_goes_away_is_told_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("arguments", "message"),
     [
         (["render", SMALL, "--out", "{file}"], "{file}/ctl/etc: Not a directory"),
         (
@@ -57,12 +57,12 @@ def test_a_reader_that_goes_away_is_told_nothing() -> None:
     ],
 )
 def test_a_place_where_nothing_can_be_written(
-    gpupool: Callable[..., Any], tmp_path: Path, words: list[object], said: str
+    gpupool: Callable[..., Any], tmp_path: Path, arguments: list[object], message: str
 ) -> None:
     (tmp_path / "file").write_text("")
     places = {"file": tmp_path / "file", "folder": tmp_path}
-    done = gpupool(*(str(it).format(**places) for it in words))
-    assert (done.code, done.err.splitlines()[-1]) == (1, said.format(**places))
+    done = gpupool(*(str(it).format(**places) for it in arguments))
+    assert (done.code, done.err.splitlines()[-1]) == (1, message.format(**places))
 
 
 def test_an_inventory_that_may_not_be_read(

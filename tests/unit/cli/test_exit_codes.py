@@ -18,7 +18,7 @@ def no_testbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "message"),
     [
         ("plan {} --on nonsense", "--on nonsense: must be auto, testbed, testbed:NAME or nodes"),
         ("apply {} --yes --on nodes:x", "--on nodes:x: must be auto, testbed, testbed:NAME or nodes"),
@@ -34,11 +34,11 @@ def no_testbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_command_line_that_makes_no_sense_is_2_and_one_line(
-    gpupool: Callable[..., Any], line: str, said: str
+    gpupool: Callable[..., Any], line: str, message: str
 ) -> None:
     done = gpupool(*line.format(EXAMPLE).split())
     assert done.code == 2, done.err
-    assert said in done.err.splitlines()[-1]
+    assert message in done.err.splitlines()[-1]
     assert done.out == ""
 
 

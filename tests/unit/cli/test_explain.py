@@ -8,8 +8,8 @@ import pytest
 from inventories import INVENTORY, SMALL
 
 
-def values(said: Any) -> dict[str, tuple[str, int | None]]:
-    (one,) = json.loads(said.out)
+def values(done: Any) -> dict[str, tuple[str, int | None]]:
+    (one,) = json.loads(done.out)
     return {it["key"]: (it["value"], it["line"]) for it in one["values"]}
 
 
@@ -53,14 +53,14 @@ def test_one_key_is_one_line(gpupool: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "error"),
+    ("arguments", "error"),
     [
         (["gpu-3"], "there is no node, partition or account 'gpu-3' (did you mean gpu-1?)"),
         (["all", "max_tme"], "all has no key 'max_tme' that says anything (did you mean max_time?)"),
     ],
 )
-def test_what_is_not_there_is_said(gpupool: Callable[..., Any], words: list[str], error: str) -> None:
-    said = gpupool("explain", SMALL, *words)
+def test_what_is_not_there_is_said(gpupool: Callable[..., Any], arguments: list[str], error: str) -> None:
+    said = gpupool("explain", SMALL, *arguments)
     assert (said.code, said.out, said.err.strip()) == (2, "", error)
 
 

@@ -28,7 +28,7 @@ def test_a_run_on_several_nodes_is_one_and_the_oldest_is_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n2", "said"),
+    ("n2", "message"),
     [
         ({}, ""),
         ({"failure": "Packages: no such package"}, "failed: n2"),
@@ -36,9 +36,9 @@ def test_a_run_on_several_nodes_is_one_and_the_oldest_is_first() -> None:
         ({"ended": "", "under_way": True}, "under way"),
     ],
 )
-def test_what_became_of_a_run_is_said(n2: dict[str, object], said: str) -> None:
+def test_what_became_of_a_run_is_said(n2: dict[str, object], message: str) -> None:
     (run,) = merged({"n1": AppliedState((RUN,)), "n2": AppliedState((replace(RUN, **n2),))})
-    assert run.outcome == said
+    assert run.outcome == message
 
 
 @pytest.mark.parametrize(
@@ -59,10 +59,10 @@ def test_since_is_a_duration_or_refused() -> None:
         moment("yesterday")
 
 
-def git(folder: Path, *words: str) -> str:
+def git(folder: Path, *arguments: str) -> str:
     options = ["-c", "user.name=ann", "-c", "user.email=ann@example.org"]
     return subprocess.run(
-        ["git", "-C", str(folder), *options, *words], capture_output=True, text=True, check=True
+        ["git", "-C", str(folder), *options, *arguments], capture_output=True, text=True, check=True
     ).stdout.strip()
 
 

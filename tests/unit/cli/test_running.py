@@ -52,11 +52,11 @@ def test_the_last_line(hosts: tuple[HostReport, ...], plan_says: str, apply_says
 
 
 @pytest.mark.parametrize(
-    ("hosts", "code", "said"),
+    ("hosts", "code", "message"),
     [((RIGHT,), 0, "1 node: nothing to change"), ((RIGHT, AWAY), 1, "2 nodes: nothing to change on 1, 1 failed")],
 )
 def test_apply_that_asks_does_not_end_well_where_a_node_was_away(
-    gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, hosts: tuple[HostReport, ...], code: int, said: str
+    gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, hosts: tuple[HostReport, ...], code: int, message: str
 ) -> None:
     for module in (apply, plan):
         monkeypatch.setattr(module, "announced_target", lambda *_: None)
@@ -64,8 +64,8 @@ def test_apply_that_asks_does_not_end_well_where_a_node_was_away(
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     done = gpupool("apply", "anything")
     assert done.code == code
-    assert done.err.splitlines()[-1] == said
-    assert gpupool("plan", "anything").out.splitlines()[-1] == f"{said} (2.0 s)"
+    assert done.err.splitlines()[-1] == message
+    assert gpupool("plan", "anything").out.splitlines()[-1] == f"{message} (2.0 s)"
 
 
 def test_what_is_left_to_another_system_is_said_and_is_no_change(

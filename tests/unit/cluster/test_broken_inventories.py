@@ -228,7 +228,7 @@ def test_no_slip_of_the_pen_raises(data: st.DataObject, text: str, tmp_path: Pat
     for _ in range(data.draw(st.integers(1, 3))):
         start = data.draw(st.integers(0, len(text) - 1))
         end = min(len(text), start + data.draw(st.integers(0, 12)))
-        text = text[:start] + data.draw(YAML.map(lambda it: it[:4])) + text[end:]
+        text = text[:start] + data.draw(YAML.map(lambda text: text[:4])) + text[end:]
     file = tmp_path / "x.yml"
     file.write_bytes(text.encode("utf-8", "surrogatepass"))
     loaded = examine(file)

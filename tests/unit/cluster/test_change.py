@@ -77,7 +77,7 @@ def test_a_row_goes_by_its_written_name(skynet_with: Callable[[str], Any]) -> No
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (
             "accounts:\n- {name: wu-lab, contributed_gpu: 8}\n",
@@ -121,11 +121,11 @@ def test_a_row_goes_by_its_written_name(skynet_with: Callable[[str], Any]) -> No
     ],
 )
 def test_mistakes_are_said_at_the_lines_of_the_change(
-    change: str, said: str, skynet_with: Callable[[str], Any]
+    change: str, message: str, skynet_with: Callable[[str], Any]
 ) -> None:
     loaded = skynet_with(change)
     assert loaded.cluster is None
-    assert any(line.startswith(said) for line in _said(loaded))
+    assert any(line.startswith(message) for line in _said(loaded))
 
 
 def test_two_changes_of_one_entry_are_a_slip(skynet_with: Callable[[str], Any]) -> None:

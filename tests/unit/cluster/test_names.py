@@ -84,7 +84,7 @@ def test_a_selector_is_nodes_or_words(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "names"),
+    ("selector", "names"),
     [
         ("@compute", "gpu-1 gpu-2"),
         ("@role:compute", "gpu-1 gpu-2"),
@@ -99,15 +99,15 @@ def test_a_selector_is_nodes_or_words(text: str) -> None:
         ("ctl", "ctl"),
     ],
 )
-def test_selectors(words: str, names: str) -> None:
-    assert CLUSTER.select(words) == set(names.split())
-    assert CLUSTER.select(words) is CLUSTER.select(words)
+def test_selectors(selector: str, names: str) -> None:
+    assert CLUSTER.select(selector) == set(names.split())
+    assert CLUSTER.select(selector) is CLUSTER.select(selector)
 
 
-@pytest.mark.parametrize("words", ["@compute!gpu-1,gpu-2", "@compute!gpu-[1,2],ctl", "ctl,@compute!gpu-1,"])
-def test_a_comma_after_what_is_left_out_is_refused(words: str) -> None:
+@pytest.mark.parametrize("selector", ["@compute!gpu-1,gpu-2", "@compute!gpu-[1,2],ctl", "ctl,@compute!gpu-1,"])
+def test_a_comma_after_what_is_left_out_is_refused(selector: str) -> None:
     with pytest.raises(ValueError, match="the comma after ! adds"):
-        CLUSTER.select(words)
+        CLUSTER.select(selector)
 
 
 def test_each_node_that_is_left_out_has_its_own_mark() -> None:

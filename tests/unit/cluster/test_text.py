@@ -14,11 +14,11 @@ SMALL = (inventories.SMALL / "inventory.yml").read_text()
 
 
 @pytest.fixture
-def said(tmp_path: Path) -> Callable[[str | bytes], list[str]]:
+def complaints(tmp_path: Path) -> Callable[[str | bytes], list[str]]:
     """Return the complaints about a text, as lines less the folder."""
 
-    def run(words: str | bytes) -> list[str]:
-        (tmp_path / "x.yml").write_bytes(words if isinstance(words, bytes) else words.encode())
+    def run(text: str | bytes) -> list[str]:
+        (tmp_path / "x.yml").write_bytes(text if isinstance(text, bytes) else text.encode())
         return [str(it).removeprefix(f"{tmp_path}/") for it in examine(tmp_path).complaints]
 
     return run
@@ -39,29 +39,29 @@ def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("item", ["[ #]\n", '["]",', "{ #}\n", "[ ']',"])
-def test_brackets_that_are_none_do_not_hide_how_deep_it_is(item: str, said: Callable[[str], list[str]]) -> None:
-    assert "nested too deeply" in said("x: " + item * 100_000)[0]
+def test_brackets_that_are_none_do_not_hide_how_deep_it_is(item: str, complaints: Callable[[str], list[str]]) -> None:
+    assert "nested too deeply" in complaints("x: " + item * 100_000)[0]
 
 
 @pytest.mark.parametrize("line", ["# " + "[" * 100, "# " + "{[" * 100])
-def test_brackets_in_comments_are_not_counted(line: str, said: Callable[[str], list[str]]) -> None:
-    assert said(f"{line}\n{SMALL}") == []
+def test_brackets_in_comments_are_not_counted(line: str, complaints: Callable[[str], list[str]]) -> None:
+    assert complaints(f"{line}\n{SMALL}") == []
 
 
-def test_brackets_in_strings_are_not_counted(said: Callable[[str], list[str]]) -> None:
-    assert said(SMALL.replace("domain:", f"guide: '{'[' * 100}', domain:")) == []
+def test_brackets_in_strings_are_not_counted(complaints: Callable[[str], list[str]]) -> None:
+    assert complaints(SMALL.replace("domain:", f"guide: '{'[' * 100}', domain:")) == []
 
 
-def test_depth_is_counted_over_blocks_and_brackets(said: Callable[[str], list[str]]) -> None:
+def test_depth_is_counted_over_blocks_and_brackets(complaints: Callable[[str], list[str]]) -> None:
     deep = "".join(f"{' ' * n}k{n}:\n" for n in range(30)) + " " * 30 + "[" * 30 + "]" * 30
-    assert said(deep)[0].startswith("x.yml:31: error: nested too deeply")
+    assert complaints(deep)[0].startswith("x.yml:31: error: nested too deeply")
 
 
 def test_too_many_keys_are_refused_before_they_are_kept(
-    said: Callable[[str], list[str]], monkeypatch: pytest.MonkeyPatch
+    complaints: Callable[[str], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(text, "_MOST", 1000)
-    (line,) = said("".join(f"k{n}: 1\n" for n in range(1001)))
+    (line,) = complaints("".join(f"k{n}: 1\n" for n in range(1001)))
     assert line.endswith("too long (the maximum is 1000 keys and items)")
 
 
@@ -73,8 +73,8 @@ def test_too_many_keys_are_refused_before_they_are_kept(
         ("!secret x", "!secret"),
     ],
 )
-def test_a_tag_is_not_passed_over(value: str, tag: str, said: Callable[[str], list[str]]) -> None:
-    assert said(f"{SMALL}examples: {value}\n") == [
+def test_a_tag_is_not_passed_over(value: str, tag: str, complaints: Callable[[str], list[str]]) -> None:
+    assert complaints(f"{SMALL}examples: {value}\n") == [
         f"x.yml:{len(SMALL.splitlines()) + 1}: error: {tag} is a YAML tag, which inventories do not use (remove it)"
     ]
 
@@ -85,7 +85,7 @@ SIGNS = {"line feed": "\\n", "escape": "\\e[2J", "delete": "\\x7f", "paragraph":
 @pytest.mark.parametrize("sign", SIGNS)
 @pytest.mark.parametrize("place", ["key", "value", "name", "selector"])
 def test_a_complaint_is_one_line_that_a_terminal_only_prints(
-    sign: str, place: str, said: Callable[[str], list[str]]
+    sign: str, place: str, complaints: Callable[[str], list[str]]
 ) -> None:
     word = f'"a{SIGNS[sign]}b"'
     texts = {
@@ -94,7 +94,7 @@ def test_a_complaint_is_one_line_that_a_terminal_only_prints(
         "name": SMALL.replace("account: red", f"account: {word}"),
         "selector": SMALL.replace('nodes: "@compute"', f"nodes: {word}"),
     }
-    lines = said(texts[place])
+    lines = complaints(texts[place])
     assert lines
     assert all(line.isprintable() for line in lines)
 
@@ -108,16 +108,16 @@ def test_a_file_name_does_not_break_the_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("old", ["gpu_slots: 8", "account: red", 'nodes: "@compute"', "max_time: 2d", "512G", "head,"])
-def test_a_long_value_is_shortened(old: str, said: Callable[[str], list[str]]) -> None:
+def test_a_long_value_is_shortened(old: str, complaints: Callable[[str], list[str]]) -> None:
     key, colon, _ = old.rpartition(" ")
     long = f'{key}{colon}"{"y" * 70_000}"' + ("," if old.endswith(",") else "")
-    lines = said(SMALL.replace(old, long))
+    lines = complaints(SMALL.replace(old, long))
     assert lines
     assert max(map(len, lines)) < 1000
 
 
-def test_a_long_key_is_shortened(said: Callable[[str], list[str]]) -> None:
-    (line,) = said(f"{SMALL}? {'k' * 70_000}\n: 1\n")
+def test_a_long_key_is_shortened(complaints: Callable[[str], list[str]]) -> None:
+    (line,) = complaints(f"{SMALL}? {'k' * 70_000}\n: 1\n")
     assert len(line) < 300
 
 
@@ -134,16 +134,16 @@ NUMBERS = {
 
 @pytest.mark.parametrize("digits", [20, 400, 5000])
 @pytest.mark.parametrize("kind", NUMBERS)
-def test_no_number_is_too_long_to_complain_of(kind: str, digits: int, said: Callable[[str], list[str]]) -> None:
+def test_no_number_is_too_long_to_complain_of(kind: str, digits: int, complaints: Callable[[str], list[str]]) -> None:
     old, new = NUMBERS[kind]
-    lines = said(SMALL.replace(old, new.format("9" * digits)))
+    lines = complaints(SMALL.replace(old, new.format("9" * digits)))
     assert lines
     assert all("set_int_max_str_digits" not in line and len(line) < 1000 for line in lines)
 
 
 @pytest.mark.parametrize("day", ["2030-02-30", "20300131", "2030-1-31", "99999999", '"2030-01-31 "', "tomorrow"])
-def test_a_day_is_written_in_one_way(day: str, said: Callable[[str], list[str]]) -> None:
-    (line,) = said(SMALL.replace("account: red}", f"account: red, grants: [{{qos: normal, until: {day}}}]}}"))
+def test_a_day_is_written_in_one_way(day: str, complaints: Callable[[str], list[str]]) -> None:
+    (line,) = complaints(SMALL.replace("account: red}", f"account: red, grants: [{{qos: normal, until: {day}}}]}}"))
     assert line.endswith("is not a date; write 2030-01-31")
 
 
@@ -161,29 +161,29 @@ def test_a_merge_key_takes_what_is_not_said(tmp_path: Path) -> None:
     assert (red.nodes, red.max_time, red.tier) == (every.nodes, 4 * 3600, 10)
 
 
-def test_what_is_wrong_in_it_is_said_where_it_stands(said: Callable[[str], list[str]]) -> None:
-    lines = said(MERGED.replace('nodes: "@compute"', 'nodes: "@computer"', 1))
+def test_what_is_wrong_in_it_is_said_where_it_stands(complaints: Callable[[str], list[str]]) -> None:
+    lines = complaints(MERGED.replace('nodes: "@compute"', 'nodes: "@computer"', 1))
     assert [it.partition(": ")[0] for it in lines] == ["x.yml:20", "x.yml:20"]
 
 
 @pytest.mark.parametrize("value", ["3", "[3]", "[{tier: 1}, x]"])
-def test_a_merge_key_takes_mappings_only(value: str, said: Callable[[str], list[str]]) -> None:
-    (line,) = said(SMALL.replace("  - name: red\n", f"  - <<: {value}\n    name: red\n"))
+def test_a_merge_key_takes_mappings_only(value: str, complaints: Callable[[str], list[str]]) -> None:
+    (line,) = complaints(SMALL.replace("  - name: red\n", f"  - <<: {value}\n    name: red\n"))
     assert "<< takes a mapping (*name), or a list of them" in line
 
 
-def test_merges_of_merges_end(said: Callable[[str], list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_merges_of_merges_end(complaints: Callable[[str], list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text, "_MOST", 1000)
     keys = ", ".join(f"k{n}: 1" for n in range(20))
-    assert "expands too far" in said(f"a: &a {{{keys}}}\nb: {{<<: [{', '.join(['*a'] * 100)}]}}\n")[0]
-    assert "refers to itself" in said("a: &a {<<: *a}\n")[0]
+    assert "expands too far" in complaints(f"a: &a {{{keys}}}\nb: {{<<: [{', '.join(['*a'] * 100)}]}}\n")[0]
+    assert "refers to itself" in complaints("a: &a {<<: *a}\n")[0]
 
 
-def test_every_name_is_refused_in_words(said: Callable[[str], list[str]]) -> None:
-    (line,) = said(SMALL.replace("name: ann", "name: 'a:b'"))
+def test_every_name_is_refused_in_words(complaints: Callable[[str], list[str]]) -> None:
+    (line,) = complaints(SMALL.replace("name: ann", "name: 'a:b'"))
     assert "'a:b': a name has letters, digits and _ . @ -, and no ':'" in line
 
 
-def test_an_unknown_key_is_told_what_there_is(said: Callable[[str], list[str]]) -> None:
-    (line,) = said(SMALL.replace("max_time: 2d", "max_time: 2d\n    limits: {per_group: {gpu: 2}}"))
+def test_an_unknown_key_is_told_what_there_is(complaints: Callable[[str], list[str]]) -> None:
+    (line,) = complaints(SMALL.replace("max_time: 2d", "max_time: 2d\n    limits: {per_group: {gpu: 2}}"))
     assert "unknown key (limits has group, group_minutes, per_user, per_user_minutes, per_account, per_job" in line

@@ -35,7 +35,7 @@ OFF = "does not start at boot, stopped"
         ([("GPU devices | /dev/nvidia7", "character device 195:7\n")],
          ("hardware", "/dev/nvidia7", "character device 195:7", "-", "absent, or another device")),
     ],
-    ids=lambda it: it[1] if isinstance(it, tuple) else "",
+    ids=lambda value: value[1] if isinstance(value, tuple) else "",
 )  # fmt: skip
 def test_a_change_is_a_row(changes: list[tuple[str, str | None]], row: tuple[str, ...]) -> None:
     (it,) = differences("n1", [Change(*change) for change in changes])

@@ -88,7 +88,7 @@ BACK = "the next apply puts it back"
             state(node={"State": "IDLE+DRAIN", "Reason": "gpupool: health: /home"}),
             (
                 *("n1", "state in Slurm", "in service", "-", "IDLE+DRAIN gpupool: health: /home"),
-                "until the health check is content",
+                "until the health check passes",
             ),
         ),
         (
@@ -99,7 +99,7 @@ BACK = "the next apply puts it back"
             ),
         ),
     ],
-    ids=lambda it: it[1] if isinstance(it, tuple) else "",
+    ids=lambda value: value[1] if isinstance(value, tuple) else "",
 )
 def test_one_difference_is_one_row(live: SlurmState, row: tuple[str, ...]) -> None:
     assert rows(live) == [row]

@@ -84,12 +84,12 @@ class Controller:
         """What scontrol was told."""
         return (self.folder / "told").read_text().splitlines()
 
-    def command(self, *words: str) -> tuple[list[str], dict[str, str]]:
+    def command(self, *arguments: str) -> tuple[list[str], dict[str, str]]:
         path = self.folder / "elastic.json"
         path.write_text(json.dumps(self.settings))
         programs = Path(__file__).parents[3] / "gpupool" / "programs"
         env = {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "PYTHONPATH": f"{programs}:{self.folder}"}
-        return [sys.executable, "-P", "-B", "-m", "elastic", *words, str(path)], {**env, "FOLDER": str(self.folder)}
+        return [sys.executable, "-P", "-B", "-m", "elastic", *arguments, str(path)], {**env, "FOLDER": str(self.folder)}
 
     def check(self) -> tuple[int, str]:
         command, env = self.command("--check")

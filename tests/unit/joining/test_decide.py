@@ -52,17 +52,17 @@ def test_the_hardware_that_fits_is_found_and_its_gpus_are_those_of_its_siblings(
 @pytest.mark.parametrize(
     ("wish", "other", "why"),
     [
-        (Wish(), {"gpus": (A40,) * 7}, "1 of 8 a40 missing (as gpu-[1-2] has; --gpus says otherwise)"),
-        (Wish(), {"gpus": ("",) * 7}, "7 GPUs, but 8 a40 declared (as gpu-[1-2] has; --gpus says otherwise)"),
+        (Wish(), {"gpus": (A40,) * 7}, "1 of 8 a40 missing (as on gpu-[1-2]; --gpus overrides it)"),
+        (Wish(), {"gpus": ("",) * 7}, "7 GPUs, but 8 a40 declared (as on gpu-[1-2]; --gpus overrides it)"),
         (Wish(gpus={"a40": 7}), {}, "8 a40, but 7 declared"),
         (Wish(gpus={"h100": 8}), {}, "there is no GPU type h100 in the inventory (add it to gpu_types)"),
-        (Wish(), {"unseen": ("0000:17:00.0",)}, "the driver does not see the GPU at 0000:17:00.0 (as gpu-[1-2] has"),
+        (Wish(), {"unseen": ("0000:17:00.0",)}, "the driver does not see the GPU at 0000:17:00.0 (as on gpu-[1-2]"),
         (Wish(hardware="box"), {"cpus": 32}, "it is not box: 32 CPUs, not 64"),
         (Wish(hardware="box"), {"memory": 400_000}, "it is not box: memory of 400000M, and Slurm"),
         (Wish(hardware="box"), {"memory": 1_000_000}, "it is not box: memory of 1000000M, not 512G"),
         (Wish(hardware="box"), {"gpus": (A40,) * 9}, "it is not box: 9 GPUs, and 8 slots"),
-        (Wish(), {"cpus": 32, "gpus": ("NVIDIA H100 PCIe",)}, "the GPU NVIDIA H100 PCIe is of no type"),
-        (Wish(), {"cpus": 32, "gpus": ("", "")}, "2 GPUs have no name before their driver is installed"),
+        (Wish(), {"cpus": 32, "gpus": ("NVIDIA H100 PCIe",)}, "the GPU NVIDIA H100 PCIe matches no GPU type"),
+        (Wish(), {"cpus": 32, "gpus": ("", "")}, "2 GPUs cannot be identified before their driver is installed"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_words(

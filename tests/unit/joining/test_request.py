@@ -7,7 +7,7 @@ from gpupool.joining.request import gpus_of, nodes_of, replaced_of
 
 
 @pytest.mark.parametrize(
-    ("words", "nodes"),
+    ("arguments", "nodes"),
     [
         (["a", "10.0.0.1"], {"a": "10.0.0.1"}),
         (["a=10.0.0.1", "b=10.0.0.2"], {"a": "10.0.0.1", "b": "10.0.0.2"}),
@@ -15,12 +15,12 @@ from gpupool.joining.request import gpus_of, nodes_of, replaced_of
         (["n[1-2]", "10.0.0.[1-2]"], {"n1": "10.0.0.1", "n2": "10.0.0.2"}),
     ],
 )
-def test_names_and_addresses(words: list[str], nodes: dict[str, str]) -> None:
-    assert nodes_of(words) == nodes
+def test_names_and_addresses(arguments: list[str], nodes: dict[str, str]) -> None:
+    assert nodes_of(arguments) == nodes
 
 
 @pytest.mark.parametrize(
-    ("words", "why"),
+    ("arguments", "why"),
     [
         (["a"], "write NAME ADDRESS"),
         (["a", "host"], "'host' is not an IPv4 address"),
@@ -29,9 +29,9 @@ def test_names_and_addresses(words: list[str], nodes: dict[str, str]) -> None:
         (["a=10.0.0.1", "a=10.0.0.2"], "a is given twice"),
     ],
 )
-def test_what_makes_no_sense_is_said(words: list[str], why: str) -> None:
+def test_what_makes_no_sense_is_said(arguments: list[str], why: str) -> None:
     with pytest.raises(UsageError, match=why.replace("[", r"\[")):
-        nodes_of(words)
+        nodes_of(arguments)
 
 
 def test_a_replaced_node_keeps_its_address_unless_another_is_given() -> None:

@@ -48,7 +48,7 @@ def test_two_processes_render_the_same_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "arguments",
     [
         ("check", "inventory/skynet"),
         ("render", "inventory/skynet"),
@@ -56,10 +56,12 @@ def test_two_processes_render_the_same_bytes(tmp_path: Path) -> None:
         ("check", "tests/unit/cluster/broken/typo_key"),
     ],
 )
-def test_nothing_is_asked_of_anybody(words: tuple[str, ...]) -> None:
-    done = subprocess.run([sys.executable, "-c", ALONE, *words], cwd=ROOT, capture_output=True, text=True, check=False)
+def test_nothing_is_asked_of_anybody(arguments: tuple[str, ...]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     assert done.stderr == ""
-    assert done.returncode == (2 if "broken" in words[-1] else 0)
+    assert done.returncode == (2 if "broken" in arguments[-1] else 0)
 
 
 @pytest.mark.parametrize("room", ["cluster", "compile"])

@@ -37,7 +37,7 @@ def test_a_test_that_changed_runs_alone() -> None:
 
 
 def test_a_module_touches_the_tests_that_import_it_and_the_programs_that_do() -> None:
-    assert {"lint", "unit", "wheel", "rehearsal", "fullsize"} == set(names("gpupool/rehearsal/stage.py"))
+    assert {"lint", "unit", "wheel", "rehearsal", "faults", "fullsize"} == set(names("gpupool/rehearsal/stage.py"))
     assert "tests/unit/test_target.py" not in chosen("unit", "gpupool/rehearsal/stage.py")
     assert {"testbed", "molecule", "vm", "roles"} <= set(names("roles/munge.py"))
     assert "vm" not in names("inventory/skynet/labs.yml")

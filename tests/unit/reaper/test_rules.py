@@ -119,8 +119,8 @@ def test_a_container_without_such_a_job_is_a_stray() -> None:
     assert strays([boxed, job(began=500)], replace(RULE, containers=False)) == [boxed]
 
 
-def server(pid: int = 100, uid: int = USER, exe: str = "", *words: str, group: str = SESSION) -> Process:
-    return replace(process(pid, uid, group), exe=exe, words=words)
+def server(pid: int = 100, uid: int = USER, exe: str = "", *command: str, group: str = SESSION) -> Process:
+    return replace(process(pid, uid, group), exe=exe, command=command)
 
 
 SERVERS = {
@@ -146,7 +146,7 @@ def test_nothing_else_is_taken_for_vscode() -> None:
     editor = server(2, USER, "/usr/bin/vim.basic", "vim", "my-vscode-server-notes.txt")
     root = server(3, 0, "/root/.vscode-server/bin/0ee0/node", "node")
     in_a_job = replace(SERVERS["server"], groups=(JOBS["v2"],))
-    assert vscode([replace(shell, words=shell.words[:2]), editor, root, in_a_job], RULE, leftovers=False) == []
+    assert vscode([replace(shell, command=shell.command[:2]), editor, root, in_a_job], RULE, leftovers=False) == []
 
 
 @pytest.mark.parametrize(

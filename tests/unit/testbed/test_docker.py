@@ -26,9 +26,9 @@ def daemon(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], N
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
 
-    def says(words: str) -> None:
+    def says(message: str) -> None:
         for name in ("docker", "dockerd"):
-            (tmp_path / name).write_text(f"#!/bin/sh\necho '{words}' >&2\nexit 1\n")
+            (tmp_path / name).write_text(f"#!/bin/sh\necho '{message}' >&2\nexit 1\n")
             (tmp_path / name).chmod(0o755)
 
     return says

@@ -112,11 +112,11 @@ def test_addresses_move_together(skynet: Cluster, network: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("network", "words"),
+    ("network", "message"),
     [("10.1.0.0/24", "is smaller than"), ("ten", "is not an IPv4 network"), ("10.1.2.3/16", "has host bits set")],
 )
-def test_a_network_that_cannot_be_is_refused(skynet: Cluster, network: str, words: str) -> None:
-    with pytest.raises(UsageError, match=words):
+def test_a_network_that_cannot_be_is_refused(skynet: Cluster, network: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         stand_in(skynet, cgroup="v2", network=network)
 
 

@@ -89,7 +89,7 @@ def test_the_bridge_takes_the_last_address() -> None:
 
 
 @pytest.mark.parametrize(
-    ("box", "words"),
+    ("box", "message"),
     [
         (Container("head", "10.67.0.1", "head"), "head: 10.67.0.1 is not a free address of 10.66.0.0/16"),
         (Container("head", "10.66.255.254", "head"), "10.66.255.254 is not a free address"),
@@ -101,8 +101,8 @@ def test_the_bridge_takes_the_last_address() -> None:
         (Container("volumes", "10.66.0.1", "head"), "no node may be called 'volumes'"),
     ],
 )
-def test_what_does_not_fit_together_is_refused(box: Container, words: str) -> None:
-    with pytest.raises(TestbedError, match=words.replace("(", r"\(")):
+def test_what_does_not_fit_together_is_refused(box: Container, message: str) -> None:
+    with pytest.raises(TestbedError, match=message.replace("(", r"\(")):
         Spec("twin", "10.66.0.0/16", "example.org", containers=(GPU, box), volumes=(VOLUME,))
 
 

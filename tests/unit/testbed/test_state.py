@@ -126,7 +126,7 @@ def test_the_way_in_is_a_checked_ssh(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("printed", "found"),
+    ("printed", "result"),
     [
         ("", look.ProbeResult("", False, "-", ())),
         ("ssh-ed25519 A r@h\ninactive\n", look.ProbeResult("ssh-ed25519 A r@h", False, "-", ())),
@@ -137,8 +137,8 @@ def test_the_way_in_is_a_checked_ssh(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_the_probe_printed(printed: str, found: look.ProbeResult) -> None:
-    assert look.read(printed) == found
+def test_what_the_probe_printed(printed: str, result: look.ProbeResult) -> None:
+    assert look.read(printed) == result
 
 
 def test_a_node_with_a_failed_service_is_there_for_work() -> None:

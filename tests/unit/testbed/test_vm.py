@@ -56,8 +56,8 @@ def arguments(box: Container = FILES) -> list[str]:
     return shlex.split(line)
 
 
-def values(words: list[str], option: str) -> list[str]:
-    return [after for word, after in itertools.pairwise(words) if word == option]
+def values(arguments: list[str], option: str) -> list[str]:
+    return [after for word, after in itertools.pairwise(arguments) if word == option]
 
 
 def test_a_machine_has_the_cores_memory_and_disks_it_was_given() -> None:
@@ -140,7 +140,7 @@ def test_a_machine_keeps_its_host_key_and_its_shape_knows_it(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("box", "words"),
+    ("box", "message"),
     [
         (replace(FILES, machine=Machine(cpus=3, threads=2)), "fs1: 3 CPUs cannot be divided into cores of 2 threads"),
         (replace(FILES, machine=Machine(memory=64)), "fs1: 64 MiB are too little"),
@@ -148,8 +148,8 @@ def test_a_machine_keeps_its_host_key_and_its_shape_knows_it(tmp_path: Path) -> 
         (replace(FILES, volumes={"home": "/testbed/home"}), "a virtual machine cannot use volumes of containers"),
     ],
 )
-def test_a_machine_that_cannot_be_is_refused(box: Container, words: str) -> None:
-    with pytest.raises(TestbedError, match=words):
+def test_a_machine_that_cannot_be_is_refused(box: Container, message: str) -> None:
+    with pytest.raises(TestbedError, match=message):
         Spec("twin", "10.66.0.0/16", "example.org", containers=(box,))
 
 

@@ -92,6 +92,6 @@ def test_a_node_that_is_lost_comes_later_and_a_controller_must_be_there() -> Non
 
     target = Target(CLUSTER, None, {})
     assert upgrade._refuse(target, report("gpu-1", "cannot be reached: no answer")) == {"gpu-1"}
-    for name, why in (("ctl", "cannot be reached: no answer"), ("gpu-1", "Packages: apt knows no Slurm 26.05")):
+    for name, why in (("ctl", "cannot be reached: no answer"), ("gpu-1", "Packages: apt has no Slurm 26.05")):
         with pytest.raises(GpupoolError, match="1 node cannot be upgraded, and nothing was changed"):
             upgrade._refuse(target, report(name, why))

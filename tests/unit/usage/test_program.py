@@ -185,7 +185,7 @@ def test_a_purge_that_cannot_remove_all_says_so_and_fails(
 def test_any_name_is_shown_in_one_line_from_which_it_can_be_had_again(name: bytes) -> None:
     shown = tree.shown(os.fsdecode(name))
     assert shown.isprintable()
-    assert re.sub(rb"\\x(..)", lambda found: bytes.fromhex(found[1].decode()), shown.encode()) == name
+    assert re.sub(rb"\\x(..)", lambda match: bytes.fromhex(match[1].decode()), shown.encode()) == name
 
 
 def test_the_purge_runs_no_file_of_the_directory_one_stands_in(space: Path, tmp_path: Path) -> None:

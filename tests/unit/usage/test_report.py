@@ -33,8 +33,8 @@ def said_by(skynet: Cluster, answer: UsageState | None) -> UsageReport:
 
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch, skynet: Cluster) -> Callable[[UsageState | None], None]:
-    def answer(it: UsageState | None) -> None:
-        monkeypatch.setattr(storage, "ask", lambda *_: said_by(skynet, it))
+    def answer(state: UsageState | None) -> None:
+        monkeypatch.setattr(storage, "ask", lambda *_: said_by(skynet, state))
 
     return answer
 

@@ -76,14 +76,14 @@ def test_words_are_those_of_an_apply() -> None:
     assert way.LOST == ssh.LOST
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(600, "600 s ahead"), (-600, "600 s behind"), (20, "")])
-def test_a_clock_that_is_off_is_named(seconds: int, words: str) -> None:
+@pytest.mark.parametrize(("seconds", "message"), [(600, "600 s ahead"), (-600, "600 s behind"), (20, "")])
+def test_a_clock_that_is_off_is_named(seconds: int, message: str) -> None:
     class Node:
         def check_output(self, command: str) -> str:
             return subprocess.check_output(["date", "-d", f"{seconds} seconds", command.split()[1]], text=True)
 
     at_all: Any = Node()
-    with contextlib.nullcontext() if not words else pytest.raises(AssertionError, match=words):
+    with contextlib.nullcontext() if not message else pytest.raises(AssertionError, match=message):
         test_node.test_clock_is_right(at_all, at_all)
 
 

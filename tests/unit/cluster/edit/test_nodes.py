@@ -20,7 +20,7 @@ TEXTS = {
     if has(file.read_bytes().decode(), "nodes")
 }
 
-comments = st.lists(st.text("abcä #:-{}[]'\"", max_size=12).map(lambda it: f"# {it}"), max_size=2)
+comments = st.lists(st.text("abcä #:-{}[]'\"", max_size=12).map(lambda text: f"# {text}"), max_size=2)
 names = st.sampled_from(["a", "b-[1-3]", "c[01-02],d", "é"])
 newlines = st.sampled_from(["\n", "\r\n"])
 

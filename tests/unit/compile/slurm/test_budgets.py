@@ -24,7 +24,7 @@ LINES = "\n".join(
 )
 
 
-@pytest.fixture(params=LUAS, ids=lambda it: it.__name__.rpartition(".")[2])
+@pytest.fixture(params=LUAS, ids=lambda lua: lua.__name__.rpartition(".")[2])
 def project(request: pytest.FixtureRequest, tmp_path: Path) -> Plugin:
     """The plugin of a cluster with prices, which is told of these budgets."""
     lua: ModuleType = request.param
@@ -184,7 +184,7 @@ scheduler: {default_partition: all}
         ({"partition": "old", "tres_per_job": "gres/gpu:h100:2"}, 1),
     ],
 )
-@pytest.mark.parametrize("lua", LUAS, ids=lambda it: it.__name__.rpartition(".")[2])
+@pytest.mark.parametrize("lua", LUAS, ids=lambda lua: lua.__name__.rpartition(".")[2])
 def test_a_budget_knows_the_price_of_each_type(
     tmp_path: Path, lua: ModuleType, asked: dict[str, Any], units: int
 ) -> None:

@@ -49,14 +49,14 @@ def test_cpus_that_gpus_keep_are_whole_cores_of_one_socket(tmp_path: Path) -> No
     assert "Cores=0-31\n" in gres_conf(cluster)
 
 
-@pytest.mark.parametrize(("unit", "words"), [("thread", ("1", "64", "1", "4")), ("core", ("2", "16", "2", "2"))])
+@pytest.mark.parametrize(("unit", "fields"), [("thread", ("1", "64", "1", "4")), ("core", ("2", "16", "2", "2"))])
 def test_cores_for_the_system_are_kept_with_all_their_threads(
-    unit: str, words: tuple[str, ...], tmp_path: Path
+    unit: str, fields: tuple[str, ...], tmp_path: Path
 ) -> None:
     kept = (BOX, f"{CORES}, cores_kept: 2, memory_kept: 8G")
     line = node_line(changed(SMALL, tmp_path, kept, (SCHEDULER, f"{SCHEDULER}allocate: {unit}, ")))
     keys = ("Sockets", "CoresPerSocket", "ThreadsPerCore", "CoreSpecCount")
-    assert tuple(line[key] for key in keys) == words
+    assert tuple(line[key] for key in keys) == fields
     assert line["MemSpecLimit"] == "8192"
 
 

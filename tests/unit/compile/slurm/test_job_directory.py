@@ -18,9 +18,9 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: files of 
 ANN, GROUP = 20001, 5001
 
 
-def inventory(folder: Path, words: str) -> Cluster:
+def inventory(folder: Path, keys: str) -> Cluster:
     return changed(
-        SMALL, folder, ("qos:", f"environment: {{job_directory: {{{words}}}}}\nslurm: {{health: {{}}}}\nqos:")
+        SMALL, folder, ("qos:", f"environment: {{job_directory: {{{keys}}}}}\nslurm: {{health: {{}}}}\nqos:")
     )
 
 

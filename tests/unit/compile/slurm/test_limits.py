@@ -47,7 +47,7 @@ def amounts(*, jobs: bool = False, wall: bool = False) -> st.SearchStrategy[Amou
         st.dictionaries(st.sampled_from(["a40", "rtx_6000"]), st.integers(0, 99)),
         COUNTS if jobs else st.none(),
         COUNTS if jobs else st.none(),
-        st.one_of(st.none(), MINUTES.map(lambda it: it * 60)) if wall else st.none(),
+        st.one_of(st.none(), MINUTES.map(lambda minutes: minutes * 60)) if wall else st.none(),
     )
 
 

@@ -44,13 +44,13 @@ def test_partitions_and_nodes_have_further_keys_on_their_lines(tmp_path: Path) -
     cluster = changed(
         SMALL,
         tmp_path,
-        ("max_time: 2d", "max_time: 2d\n    parameters: {OverSubscribe: EXCLUSIVE, LLN: true, State: DRAIN}"),
+        ("max_time: 2d", "max_time: 2d\n    parameters: {OverSubscribe: 'FORCE:2', LLN: true, State: DRAIN}"),
         ("cpus_kept_per_gpu: 6}", "cpus_kept_per_gpu: 6, parameters: {Port: 7001, CpuBind: core}}"),
         ("hardware: box,", "hardware: box, parameters: {port: 7002},"),
     )
     text = slurm_conf(cluster)
     (partition,) = (line for line in text.splitlines() if line.startswith("PartitionName=all"))
-    assert partition.endswith(" OverSubscribe=EXCLUSIVE LLN=yes State=DRAIN")
+    assert partition.endswith(" OverSubscribe=FORCE:2 LLN=yes State=DRAIN")
     assert "State=UP" not in partition
     nodes = [line for line in text.splitlines() if line.startswith("NodeName=gpu")]
     assert nodes

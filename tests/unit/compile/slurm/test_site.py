@@ -72,7 +72,7 @@ end
 """
 
 
-@pytest.mark.parametrize("lua", LUAS, ids=lambda it: it.__name__)
+@pytest.mark.parametrize("lua", LUAS, ids=lambda lua: lua.__name__)
 def test_the_own_fragment_is_asked_first_and_breaks_nothing_of_ours(lua: object, tmp_path: Path) -> None:
     text = job_submit_lua(load(with_files(tmp_path, {"job_submit.lua": FRAGMENT})))
     assert text is not None

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[4]
 INVENTORIES = sorted(path.parent.name for path in (ROOT / "inventory").glob("*/inventory.py"))
 
 
-@pytest.fixture(scope="module", params=LUAS, ids=lambda it: it.__name__.rpartition(".")[2])
+@pytest.fixture(scope="module", params=LUAS, ids=lambda lua: lua.__name__.rpartition(".")[2])
 def everything(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Plugin:
     return plugin(tmp_path_factory.mktemp("pool"), ALL, request.param, replaces=REPLACES)
 
@@ -50,9 +50,11 @@ def test_nothing_asked_is_no_plugin(tmp_path: Path) -> None:
         ("refuse_submit_from: [/prj]", {}, "folder"),
         ("untyped_gpus: refuse", {}, "gpu_type"),
         ("", {"replaces": REPLACES}, "qos account"),
-        (MEMORY, {}, "default_memory alone rank"),
+        (MEMORY, {}, "default_memory rank"),
         ("max_memory: {per_gpu: 45G}", {}, "memory"),
         ("warn_cpus_per_gpu: {default: 7}", {}, "cpus"),
+        ("max_cpus_per_gpu: {default: 7}", {}, "most_cpus"),
+        ("", {"instead": {"name: long, nodes": "name: long, default_qos: long, nodes"}}, "default_qos"),
     ],
 )
 @pytest.mark.parametrize("luas", LUAS)
@@ -61,9 +63,9 @@ def test_each_piece_stands_alone(
 ) -> None:
     cluster = pool(tmp_path, scheduler, **more)
     text = job_submit_lua(cluster) or ""
-    # two stand wherever there are GPUs and partitions that give way, one in every plugin
+    # three stand wherever there are GPUs of labs and partitions that give way, one in every plugin
     there = re.findall(r"function rules\.(\w+)", text)
-    assert sorted(there) == sorted([*rules.split(), "spread", "components", "mail"])
+    assert sorted(there) == sorted([*rules.split(), "spread", "components", "alone", "mail"])
     alone = Plugin(text, luas, PARTITIONS)
     assert alone.loaded == 0
     for fields in ({}, {"tres_per_node": "gres/gpu:1", "qos": "short"}):
@@ -81,10 +83,10 @@ def test_every_inventory_has_a_plugin_that_loads(name: str, luas: ModuleType) ->
         assert (made.loaded, made.submit(tres_per_node="gres/gpu:1").logged) == (0, [])
 
 
-@given(st.recursive(st.text() | st.integers(-1000, 1000) | st.booleans(), lambda it: st.lists(it, max_size=3)))
+@given(st.recursive(st.text() | st.integers(-1000, 1000) | st.booleans(), lambda values: st.lists(values, max_size=3)))
 def test_what_lua_reads_is_what_was_written(value: Any) -> None:
-    def back(it: Any) -> Any:
-        return [back(each) for each in it.values()] if hasattr(it, "values") else it
+    def back(read: Any) -> Any:
+        return [back(each) for each in read.values()] if hasattr(read, "values") else read
 
     for luas in LUAS:
         assert back(luas.LuaRuntime(encoding="utf-8").execute(f"return {lua(value)}")) == value

@@ -1,9 +1,13 @@
-"""The submit plugin on jobs without GPUs, and on jobs without --time, where partitions say something of these."""
+"""The submit plugin on jobs without GPUs, without --time or without --qos, where partitions say something of these."""
 
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
-from submitted import LUAS, REPLACES, Plugin, plugin
+from submitted import LUAS, REPLACES, Plugin, plugin, pool
+
+from gpupool.compile.slurm.submit import job_submit_lua
 
 LONG = '{name: long, nodes: "@compute", max_time: 7d,'
 DEBUG = '{name: debug, nodes: "@compute", max_time: 4h,'
@@ -12,12 +16,12 @@ TIMES = {LONG: f"{LONG} default_time: 1h,", DEBUG: f"{DEBUG} default_time: 30m,"
 GPU = {"tres_per_node": "gres/gpu:1"}
 
 
-@pytest.fixture(scope="module", params=LUAS, ids=lambda it: it.__name__.rpartition(".")[2])
+@pytest.fixture(scope="module", params=LUAS, ids=lambda lua: lua.__name__.rpartition(".")[2])
 def places(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Plugin:
     return plugin(tmp_path_factory.mktemp("places"), luas=request.param, instead=PLACES)
 
 
-@pytest.fixture(scope="module", params=LUAS, ids=lambda it: it.__name__.rpartition(".")[2])
+@pytest.fixture(scope="module", params=LUAS, ids=lambda lua: lua.__name__.rpartition(".")[2])
 def times(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Plugin:
     return plugin(tmp_path_factory.mktemp("times"), luas=request.param, instead=TIMES, replaces=REPLACES)
 
@@ -72,3 +76,40 @@ def test_a_qos_that_takes_the_place_of_another_leaves_the_default_time(times: Pl
     said = times.submit(partition=where, qos="short")
     assert said.set == {"qos": "limited", "time_limit": minutes}
     assert times.submit(partition=where).set == {}, "slurmctld gives it itself"
+
+
+DEFAULT_QOS = {"name: long, nodes": "name: long, default_qos: long, nodes"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "qos"),
+    [
+        ({"partition": "long"}, "long"),
+        ({"partition": "long,short"}, "long"),
+        ({"partition": "short,long"}, None),
+        ({"partition": "short"}, None),
+        ({}, None),
+        ({"partition": "long", "qos": "normal"}, None),
+        ({"partition": "long", "default_account": "red"}, None),
+        ({"partition": "long", "account": "RED"}, None),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("lua", LUAS, ids=lambda module: module.__name__.rpartition(".")[2])
+def test_a_job_without_a_qos_gets_its_partitions(
+    tmp_path: Path, lua: ModuleType, asked: dict[str, Any], qos: str | None
+) -> None:
+    """The account red has a default QoS of its own."""
+    answer = plugin(tmp_path, luas=lua, instead=DEFAULT_QOS).submit(**{"default_account": "blue", **asked})
+    assert (answer.accepted, answer.set.get("qos"), answer.logged) == (True, qos, [])
+
+
+def test_so_does_one_without_a_partition_in_the_default_one(tmp_path: Path) -> None:
+    text = job_submit_lua(pool(tmp_path, where="long", instead=DEFAULT_QOS))
+    assert text is not None
+    assert Plugin(text, LUAS[0], {"long": 10080, "short": 2880}).submit(default_account="blue").set == {"qos": "long"}
+
+
+def test_a_job_that_is_moved_keeps_its_qos(tmp_path: Path) -> None:
+    asked = plugin(tmp_path, instead=DEFAULT_QOS)
+    assert asked.modify({"partition": "long"}, {"partition": "short", "default_account": "blue"}).set == {}

@@ -30,7 +30,7 @@ NICE_OF_0 = 0x80000000
 A40 = {"tres_per_node": "gres/gpu:a40:1"}
 
 
-@pytest.fixture(scope="module", params=LUAS, ids=lambda it: it.__name__.rpartition(".")[2])
+@pytest.fixture(scope="module", params=LUAS, ids=lambda lua: lua.__name__.rpartition(".")[2])
 def everything(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Plugin:
     return plugin(tmp_path_factory.mktemp("pool"), ALL, request.param, replaces=REPLACES)
 
@@ -160,11 +160,25 @@ def test_a_job_without_gpus_stands_below_those_with_some(
 
 @pytest.mark.promise("SKY-036")
 @pytest.mark.parametrize("shared", [2, 3, 4])
-def test_a_job_without_gpus_keeps_no_node_for_its_user(everything: Plugin, shared: int) -> None:
-    refused = everything.submit(shared=shared)
-    assert not refused.accepted
-    assert "without GPUs" in refused.told[0]
-    assert everything.submit(**A40, shared=shared).accepted
+def test_a_job_keeps_no_node_for_its_user(everything: Plugin, shared: int) -> None:
+    """Such a job is not preempted for another user, whatever its partition."""
+    for fields in ({}, A40, {**A40, "partition": "overcap"}, {**A40, "partition": "overcap,short"}):
+        refused = everything.submit(**fields, shared=shared)
+        assert not refused.accepted
+        assert "use --exclusive for whole nodes" in refused.told[0]
+    for fine in (0, 1):
+        assert everything.submit(**A40, shared=fine).accepted
+    assert not everything.modify({"partition": "short"}, {"partition": "cpus", "shared": shared}).accepted
+    assert everything.modify({"time_limit": 5}, {"partition": "short", "shared": shared}).accepted
+
+
+def test_where_no_lab_has_gpus_and_no_job_is_preempted_it_may(tmp_path: Path) -> None:
+    instead = {
+        "preemptable: true, grace: 1m, allow_accounts": "deny_accounts",
+        "kind: lab, gid: 5001, contributed_gpus: 10": "kind: group, gid: 5001",
+        "kind: lab, gid: 5002, contributed_gpus: 6": "kind: group, gid: 5002",
+    }
+    assert plugin(tmp_path, instead=instead).submit(**A40, shared=2).accepted
 
 
 @pytest.mark.promise("SKY-105")

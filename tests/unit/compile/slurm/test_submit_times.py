@@ -17,7 +17,7 @@ def said(**limits: str) -> dict[str, str]:
     return {RED: f"{RED} limits: {limits['red']}," if "red" in limits else RED}
 
 
-@pytest.fixture(scope="module", params=LUAS, ids=lambda it: it.__name__.rpartition(".")[2])
+@pytest.fixture(scope="module", params=LUAS, ids=lambda lua: lua.__name__.rpartition(".")[2])
 def minutes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Plugin:
     instead = {
         **said(red="{group_minutes: {gpu: 90000}}"),

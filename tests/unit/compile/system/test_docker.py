@@ -75,10 +75,10 @@ class Purge:
         (self.folder / "containers").write_text("".join(f"{line}\n" for line in lines))
         (self.folder / "images").write_text("".join(f"{line}\n" for line in images))
 
-    def run(self, *words: str, keeps: str = "") -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, keeps: str = "") -> subprocess.CompletedProcess[str]:
         environ = {"PATH": f"{self.folder}:{os.environ['PATH']}", "STATE": str(self.folder), "KEEPS": keeps}
         return subprocess.run(
-            ["sh", self.folder / "purge", *words], capture_output=True, text=True, check=False, env=environ
+            ["sh", self.folder / "purge", *arguments], capture_output=True, text=True, check=False, env=environ
         )
 
     @property

@@ -55,7 +55,7 @@ def clusters(draw: some.DrawFn) -> Cluster:
 
 def any_of(networks: list[IPv4Network]) -> some.SearchStrategy[IPv4Address]:
     return some.sampled_from(networks).flatmap(
-        lambda it: some.integers(int(it.network_address), int(it.broadcast_address)).map(IPv4Address)
+        lambda network: some.integers(int(network.network_address), int(network.broadcast_address)).map(IPv4Address)
     )
 
 
@@ -88,7 +88,7 @@ def test_what_limits_nothing_is_no_file(data: some.DataObject) -> None:
         assert all(own.lets_in(address, port) for port in (22, 80, 8123))
 
 
-@pytest.mark.parametrize("cluster", CLUSTERS, ids=lambda it: it.name)
+@pytest.mark.parametrize("cluster", CLUSTERS, ids=lambda cluster: cluster.name)
 def test_nobody_elses_tables_are_named(cluster: Cluster) -> None:
     for node in cluster.nodes.values():
         for file in files_of(cluster, node, "firewall"):

@@ -26,15 +26,15 @@ class Sbash:
         for name in ("sbash", "srun"):
             (folder / name).chmod(0o755)
 
-    def run(self, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run it with these words."""
-        command = ["sbash", *words]
+        command = ["sbash", *arguments]
         env = {**self.path, **environment}
         return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
 
-    def asks(self, *words: str) -> list[str]:
+    def asks(self, *arguments: str) -> list[str]:
         """Return what it asks srun for, sorted, without what is always the same."""
-        done = self.run(*words)
+        done = self.run(*arguments)
         assert done.returncode == 7, f"srun's own exit status: {done.stderr}"
         asked = done.stdout.splitlines()
         assert asked[-4:-1] == ["--pty", "bash", "-c"]
@@ -51,7 +51,7 @@ def tool(skynet: Cluster, tmp_path: Path) -> Sbash:
 
 @pytest.mark.promise("SKY-110")
 @pytest.mark.parametrize(
-    ("words", "asked"),
+    ("arguments", "asked"),
     [
         ("", "--cpus-per-task=6 --gres=gpu:1 --partition=short"),
         ("-g a40", "--cpus-per-task=6 --gres=gpu:a40:1 --partition=short"),
@@ -67,8 +67,8 @@ def tool(skynet: Cluster, tmp_path: Path) -> Sbash:
         ("-- --x11 --comment=hello", "--comment=hello --cpus-per-task=6 --gres=gpu:1 --partition=short --x11"),
     ],
 )
-def test_what_srun_is_asked_for(tool: Sbash, words: str, asked: str) -> None:
-    assert tool.asks(*words.split()) == asked.split()
+def test_what_srun_is_asked_for(tool: Sbash, arguments: str, asked: str) -> None:
+    assert tool.asks(*arguments.split()) == asked.split()
 
 
 @pytest.mark.promise("SKY-111", "SKY-112")
@@ -82,7 +82,7 @@ def test_help_lists_all_options(tool: Sbash) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "complaint"),
+    ("arguments", "complaint"),
     [
         (("-g", "v100"), "sbash: there are no GPUs of type v100; there are: titan_x 2080_ti rtx_6000 a40\n"),
         (("-G", "two"), "sbash: --gpus two is not a number\n"),
@@ -90,8 +90,8 @@ def test_help_lists_all_options(tool: Sbash) -> None:
         (("--fast",), "sbash: unrecognized option '--fast'\nsbash: sbash --help lists the options\n"),
     ],
 )
-def test_a_slip_is_said_in_words_and_nothing_runs(tool: Sbash, words: tuple[str, ...], complaint: str) -> None:
-    done = tool.run(*words)
+def test_a_slip_is_said_in_words_and_nothing_runs(tool: Sbash, arguments: tuple[str, ...], complaint: str) -> None:
+    done = tool.run(*arguments)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", complaint)
 
 

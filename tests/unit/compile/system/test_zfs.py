@@ -36,7 +36,7 @@ def test_a_pool_is_what_zpool_create_takes(stored: Cluster) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "disks", "words"),
+    ("kind", "disks", "layout"),
     [
         ("stripe", "a b", "a b"),
         ("raidz2", "a b c", "raidz2 a b c"),
@@ -46,8 +46,8 @@ def test_a_pool_is_what_zpool_create_takes(stored: Cluster) -> None:
         ("spare", "a b", "spare a b"),
     ],
 )
-def test_groups_of_disks_in_the_words_of_zpool(kind: str, disks: str, words: str) -> None:
-    assert create_arguments(Vdev(kind, tuple(disks.split()))) == words.split()
+def test_groups_of_disks_in_the_words_of_zpool(kind: str, disks: str, layout: str) -> None:
+    assert create_arguments(Vdev(kind, tuple(disks.split()))) == layout.split()
 
 
 def test_parents_come_first_and_hold_only_what_is_below_them(stored: Cluster) -> None:
@@ -104,6 +104,15 @@ def test_accounts_share_a_quota_by_their_tier(stored: Cluster) -> None:
     found = datasets(stored, "fs2")
     assert found["fast"].group_quotas == {"5001": 25 * TIB, "5002": 50 * TIB}
     assert found["fast/homes"].group_quotas == {}
+    assert found["fast/homes"].user_quotas == {"20001": 30 * GIB, "20002": 30 * GIB}
+
+
+def test_each_user_has_a_number_of_files(tmp_path: Path) -> None:
+    old, home = "scratch: {server: fs2, path: /zfs/fast, fs: zfs", "quota: 30G"
+    changes = ((old, f"{old}, user_quota: {{hard: 2T, files: 5000}}"), (home, f"{home}, files: 700"))
+    found = datasets(changed(STORED, tmp_path, *changes), "fs2")
+    assert found["fast"].user_files == {"20001": 5000, "20002": 5000}
+    assert found["fast/homes"].user_files == {"20001": 700, "20002": 700}
     assert found["fast/homes"].user_quotas == {"20001": 30 * GIB, "20002": 30 * GIB}
 
 
@@ -204,7 +213,7 @@ def test_a_value_that_may_be_said_is_told_in_one_way(name: str, data: st.DataObj
 
 
 @pytest.mark.parametrize(
-    ("name", "said", "told"),
+    ("name", "value", "told"),
     [
         ("recordsize", "1M", "1048576"),
         ("refquota", "1.5G", "1610612736"),
@@ -217,5 +226,5 @@ def test_a_value_that_may_be_said_is_told_in_one_way(name: str, data: st.DataObj
         ("site:owner", "1M", "1M"),
     ],
 )
-def test_values_as_zfs_prints_them(name: str, said: str, told: str) -> None:
-    assert plain(name, said) == told
+def test_values_as_zfs_prints_them(name: str, value: str, told: str) -> None:
+    assert plain(name, value) == told

@@ -121,7 +121,7 @@ def test_a_machine_with_a_gpu_too_few_is_refused_with_all_that_join_with_it_and_
     for joining in ((WRONG,), (*TOGETHER, WRONG)):
         done = gpupool(*words(testbed, *joining))
         assert done.returncode == 1
-        assert f"{WRONG}: 1 GPU, but 2 a40 declared (as gpu-1 has; --gpus says otherwise)" in done.stderr
+        assert f"{WRONG}: 1 GPU, but 2 a40 declared (as on gpu-1; --gpus overrides it)" in done.stderr
         assert (written(testbed), pinned(testbed), [*in_slurm(testbed)]) == (SITE, keys, ["gpu-1"])
 
 
@@ -198,5 +198,5 @@ def test_a_node_leaves_without_a_trace_in_slurm_and_what_fails_on_its_way_back_i
     done = gpupool(*words(testbed, NEW))
     assert done.returncode == 1
     assert "slurmd.service cannot be enabled" in done.stderr
-    assert f"{NEW}: not in Slurm, and the inventory is as it was" in done.stderr
+    assert f"{NEW}: not in Slurm, and the inventory is unchanged" in done.stderr
     assert (written(testbed), [*in_slurm(testbed)]) == (SITE, ["gpu-1"])

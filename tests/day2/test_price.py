@@ -96,10 +96,10 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
         gpupool("testbed", "down", inventory)
 
 
-def with_standins(*words: str | Path) -> subprocess.CompletedProcess[str]:
+def with_standins(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     program = str(Path(__file__).parent / "standins.py")
     return subprocess.run(
-        [sys.executable, program, *map(str, words)],
+        [sys.executable, program, *map(str, arguments)],
         capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
 
@@ -247,7 +247,7 @@ def test_a_driver_waits_for_nodes_to_be_drained_and_is_changed_only_there(testbe
     testbed.out(HEAD, "scontrol update nodename=gpu-2 state=drain reason=driver")
     done = apply(testbed)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "gpu-1: GPU driver in use: GPU driver 550.1 stays, for jobs are on the node" in done.stdout
+    assert "gpu-1: GPU driver in use: GPU driver 550.1 is not replaced, because jobs are on the node" in done.stdout
     loaded = "grep -o '[0-9.]*  now' /proc/driver/nvidia/version"
     assert [testbed.out(node, loaded).split()[0] for node in ("gpu-1", "gpu-2")] == ["550.1", "560.1"]
     assert plan(testbed)["gpu-1"] == "drain"

@@ -85,9 +85,9 @@ def drift(testbed: Testbed) -> tuple[int, list[dict[str, str]]]:
     return done.returncode, json.loads(done.stdout)["differences"]
 
 
-def runs(testbed: Testbed, *words: str) -> list[dict[str, Any]]:
+def runs(testbed: Testbed, *arguments: str) -> list[dict[str, Any]]:
     """Return the nodes of each run in the log."""
-    done = gpupool("log", testbed.inventory, "--on", "testbed", "--json", *words)
+    done = gpupool("log", testbed.inventory, "--on", "testbed", "--json", *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     return [run["nodes"] for run in json.loads(done.stdout)["runs"]]
 

@@ -78,9 +78,9 @@ def copy(testbed: Testbed, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     state.forget(seen.id)
 
 
-def maintain(inventory: Path, *words: str, branch: str = "560") -> subprocess.Popen[str]:
+def maintain(inventory: Path, *arguments: str, branch: str = "560") -> subprocess.Popen[str]:
     program = str(Path(__file__).parent / "standins.py")
-    command = [sys.executable, program, "maintain", str(inventory), "--on", "testbed", "--yes", *words]
+    command = [sys.executable, program, "maintain", str(inventory), "--on", "testbed", "--yes", *arguments]
     pipe = subprocess.PIPE
     return subprocess.Popen(
         command,
@@ -176,7 +176,7 @@ def test_a_driver_is_rolled_over_nodes_two_at_a_time_and_goes_on_after_kills(tes
     stopped.send_signal(signal.SIGINT)
     said = stopped.communicate()[1]
     assert stopped.returncode == 130, said
-    assert "stopped: what was begun stays drained and reserved; the same command goes on" in said
+    assert "stopped: nodes in progress stay drained and reserved; run the same command again to continue" in said
     assert seen() == {"gpu-2"}
     assert "Nodes=gpu-2 " in testbed.out(HEAD, f"scontrol -o show reservation {RESERVATION}")
 
@@ -230,7 +230,7 @@ def test_a_node_with_fewer_gpus_than_declared_is_not_accepted(testbed: Testbed) 
 
 def test_what_one_node_alone_would_cost_a_lab_is_refused_before_it_begins(testbed: Testbed) -> None:
     run = maintain(testbed.inventory, "--nodes", "gpu-1", "--per-lab", "1", "--reboot")
-    assert "--per-lab 1: gpu-1 alone may cost red 2 GPUs; allow 2 at least" in run.communicate()[1]
+    assert "--per-lab 1: gpu-1 alone may take 2 GPUs from red; allow at least 2" in run.communicate()[1]
     assert run.returncode == 2
     assert left_behind(testbed) == ""
 

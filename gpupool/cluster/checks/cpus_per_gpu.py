@@ -1,0 +1,84 @@
+"""CPUs that go with GPUs: what a job gets by default fits on the nodes, and what it may have at most is of use."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.near import misspelt
+from gpupool.cluster.schema.labs import Partition
+
+_MOST: Path = ("scheduler", "max_cpus_per_gpu")
+
+
+def ensure_default_cpus_fit(site: Site) -> Iterator[Complaint]:
+    """All GPUs of a node are of use to jobs that request no CPUs, one job each."""
+    told: set[tuple[Path, str | None]] = set()
+    for here, default, partition in _defaults(site):
+        for name in sorted(site.nodes_of(partition.nodes)):
+            entry = site.node_table.by_name[name].entry
+            shape, gpus = site.inventory.hardware.get(entry.hardware or ""), sum(entry.gpus.values())
+            if shape and default * gpus > shape.job_cpus and (here, entry.hardware) not in told:
+                told.add((here, entry.hardware))
+                message = f"{gpus} x {default} CPUs do not fit on {name}: it has {shape.job_cpus} for jobs"
+                yield Complaint(here, message, f"at most {shape.job_cpus // gpus}: one job per GPU would not fit")
+
+
+def ensure_limits_of_cpus_are_of_gpus(site: Site) -> Iterator[Complaint]:
+    """Limits and warnings by GPU type name types that there are."""
+    types = site.inventory.gpu_types
+    for key in ("max_cpus_per_gpu", "warn_cpus_per_gpu"):
+        for gpu in getattr(site.inventory.scheduler, key):
+            if gpu != "default" and gpu not in types:
+                near = misspelt(gpu, ("default", *types))
+                hint = f"did you mean {near[0]}?" if near else "name one of gpu_types, or `default` for all others"
+                yield Complaint(("scheduler", key, gpu), f"there is no GPU type {gpu!r}", hint)
+
+
+def ensure_default_cpus_are_allowed(site: Site) -> Iterator[Complaint]:
+    """A job that requests no CPUs is not refused for those that it gets."""
+    told: set[tuple[Path, str]] = set()
+    for here, default, partition in _defaults(site):
+        for gpu in sorted(_types(site, partition)):
+            most = _most(site, gpu)
+            if most is not None and default > most and (here, gpu) not in told:
+                told.add((here, gpu))
+                message = f"is {default}, but scheduler.max_cpus_per_gpu allows {most} for {gpu}"
+                yield Complaint(here, message, "jobs with GPUs that request no CPUs would be refused: lower it")
+
+
+def ensure_limits_of_cpus_have_an_effect(site: Site) -> Iterator[Complaint]:
+    """No warning is above the limit, and the limit leaves no CPUs that only jobs with GPUs could have."""
+    warned = site.inventory.scheduler.warn_cpus_per_gpu
+    for gpu in site.inventory.gpu_types:
+        most, warn = _most(site, gpu), warned.get(gpu, warned.get("default"))
+        if most is not None and warn is not None and warn >= most:
+            path: Path = ("scheduler", "warn_cpus_per_gpu", gpu if gpu in warned else "default")
+            message = f"{warn} has no effect for {gpu}: jobs with more than {most} are refused"
+            yield Complaint(path, message, "lower it, or remove it", "warning")
+    for entry, shape, _ in site.machines:
+        for gpu in entry.gpus:
+            most = _most(site, gpu)
+            if most is not None and most < shape.cpus_kept_per_gpu:
+                message = f"{gpu} may have {most} CPUs, but {shape.cpus_kept_per_gpu} are kept for each on {entry.name}"
+                hint = "no job could have the others: raise it, or lower cpus_kept_per_gpu"
+                yield Complaint((*_MOST, gpu) if gpu in site.inventory.scheduler.max_cpus_per_gpu else _MOST,
+                                message, hint, "warning")  # fmt: skip
+
+
+def _defaults(site: Site) -> Iterator[tuple[Path, int, Partition]]:
+    of_all = site.inventory.scheduler.default_cpus_per_gpu
+    for path, partition in site.partitions():
+        if own := partition.default_cpus_per_gpu:
+            yield (*path, "default_cpus_per_gpu"), own, partition
+        elif of_all:
+            yield ("scheduler", "default_cpus_per_gpu"), of_all, partition
+
+
+def _types(site: Site, partition: Partition) -> set[str]:
+    by_name = site.node_table.by_name
+    return {gpu for name in site.nodes_of(partition.nodes) for gpu, count in by_name[name].entry.gpus.items() if count}
+
+
+def _most(site: Site, gpu: str) -> int | None:
+    said = site.inventory.scheduler.max_cpus_per_gpu
+    return said.get(gpu, said.get("default"))

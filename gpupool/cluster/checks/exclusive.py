@@ -1,0 +1,80 @@
+"""Partitions that give whole nodes: no other job is beside one there, and what a lab owns is still to be had."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.checks.stakes import ANY, Nodes, Stakes, owned, rights
+from gpupool.cluster.complaints import Complaint
+from gpupool.cluster.ownership import CPUS, Owner
+from gpupool.cluster.quote import listed
+from gpupool.cluster.schema.labs import Partition
+
+_KEYS = ("oversubscribe", "shared")
+
+
+def ensure_whole_nodes_are_not_shared(site: Site) -> Iterator[Complaint]:
+    """A partition that gives whole nodes says nothing else of who may be beside a job."""
+    for path, partition in site.partitions():
+        for key in partition.parameters if partition.exclusive else ():
+            if key.lower() in _KEYS:
+                yield Complaint((*path, "parameters", key), "contradicts exclusive", "keep one of the two")
+
+
+def ensure_nodes_of_one_user_are_no_labs(site: Site) -> Iterator[Complaint]:
+    """Where nodes are one user's at a time, a job on one GPU keeps all of them, and no limit counts the others."""
+    stakes = Stakes.of(site)
+    for path, partition in site.partitions() if stakes.certain else ():
+        if partition.exclusive != "user":
+            continue
+        nodes = site.nodes_of(partition.nodes)
+        admitted = [it for it in site.inventory.accounts if site.admits(partition, it.name)]
+        for owner in site.ownership.owners:
+            at_stake = owner.nodes.union(*(stakes.at_stake(owner, what) for what in rights(owner)))
+            others = [it.name for it in admitted if not stakes.belongs(it, owner.name)]
+            where = sorted(it for it in nodes & at_stake if stakes.amount(frozenset((it,)), ANY) > 1)
+            if others and where:
+                message = (
+                    f"a user of {others[0]} with a job on one GPU of {where[0]} keeps its other GPUs from {owner.name}"
+                )
+                hint = "set exclusive: job, where all of them count, or name nodes that no lab has a right to"
+                yield Complaint((*path, "exclusive"), message, hint)
+                break
+
+
+def ensure_labs_find_whole_nodes(site: Site) -> Iterator[Complaint]:
+    """A lab whose jobs take whole nodes can have all that it owns by them, whatever others have beside it."""
+    stakes = Stakes.of(site)
+    for owner in site.ownership.owners if stakes.certain else ():
+        lasting = stakes.lasting(owner.name)
+        if not lasting or any(it.exclusive != "job" for it in lasting):
+            continue  # it has a partition for parts of nodes
+        for what in rights(owner):
+            if what != CPUS:
+                yield from _whole(site, owner, what, stakes.at_stake(owner, what), lasting)
+
+
+def _whole(site: Site, owner: Owner, what: str, nodes: Nodes, lasting: list[Partition]) -> Iterator[Complaint]:
+    stakes, own = Stakes.of(site), owned(owner, what)
+    sizes = sorted({stakes.amount(frozenset((it,)), what) for it in nodes})
+    if len(sizes) > 1 or (sizes and own % sizes[0]):
+        of = "" if what == ANY else f"{what} "
+        message = (
+            f"{owner.name} may not get the {own} {of}GPUs it owns: its jobs in {listed([it.name for it in lasting])} "
+            f"take whole nodes of {' or '.join(map(str, sizes))}"
+        )
+        yield Complaint(("accounts", owner.index), message, "open a partition without exclusive to it", "warning")
+    beside = [it.name for it in _parted(site, owner) if site.nodes_of(it.nodes) & nodes]
+    if beside and sizes[-1] > 1:
+        message = f"jobs on parts of nodes in {listed(beside)} may keep {owner.name} from whole nodes"
+        hint = "set exclusive: job there, too, or open a partition without exclusive to it"
+        yield Complaint(("accounts", owner.index), message, hint, "warning")
+
+
+def _parted(site: Site, owner: Owner) -> Iterator[Partition]:
+    """Yield the partitions where jobs of other accounts have parts of nodes for good."""
+    stakes = Stakes.of(site)
+    others = [it.name for it in site.inventory.accounts if not stakes.belongs(it, owner.name)]
+    for _, partition in site.partitions():
+        shared = partition.exclusive is None and not site.is_preempted(partition)
+        if shared and any(site.admits(partition, it) for it in others):
+            yield partition

@@ -1,0 +1,23 @@
+"""Who goes first within a tier: what is said of it has an effect."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.complaints import Complaint, Path
+
+
+def ensure_priorities_count(site: Site) -> Iterator[Complaint]:
+    """What partitions and QoS have a priority of has a weight, and what has a weight is there."""
+    inventory, weights = site.inventory, site.inventory.scheduler.priority_weights
+    here: Path = ("scheduler", "priority_weights")
+    of_partitions = next((path for path, it in site.partitions() if it.priority), None)
+    of_qos = next((("qos", name) for name, it in inventory.qos.items() if it.priority), None)
+    for key, path in (("partition", of_partitions), ("qos", of_qos)):
+        if path and not getattr(weights, key):
+            message = f"scheduler.priority_weights.{key} is 0: this has no effect"
+            yield Complaint((*path, "priority"), message, "set a weight", "warning")
+    said = weights.model_fields_set
+    if "partition" in said and weights.partition and not of_partitions:
+        yield Complaint((*here, "partition"), "no partition has a priority", "set `priority` of some", "warning")
+    if "fairshare" in said and weights.fairshare and inventory.scheduler.fairshare == "none":
+        yield Complaint((*here, "fairshare"), "scheduler.fairshare is none", "set it to accounts", "warning")
