@@ -229,6 +229,24 @@ def test_jobs_without_gpus_stand_lower_only_where_labs_own_gpus_and_both_kinds_o
     assert ("PriorityWeightPartition" in keys, step_down(cluster) is not None) == (two_kinds, two_kinds)
 
 
+LEND = "  - {name: overcap, nodes: '@compute', preemptable: true, tier: 0, allow_accounts: [pot]}\nscheduler:"
+
+
+@pytest.mark.parametrize(("last", "seconds"), [("2", []), ("59", []), ("60", ["3"]), ("240", ["12"])])
+def test_backfill_has_time_for_its_whole_queue_on_many_nodes(last: str, seconds: list[str], tmp_path: Path) -> None:
+    cluster = changed(
+        SMALL,
+        tmp_path,
+        ("scheduler:", LEND),
+        ("max_time: 2d", "max_time: 2d\n    deny_accounts: [pot]"),
+        ("name: blue, kind: lab, gid: 5002, contributed_gpus: 6}", "name: pot, kind: shared, members: all}"),
+        ('gpu-[1-2]", address: "10.90.2.[1-2]"', f'gpu-[{1:0{len(last)}}-{last}]", address: "10.90.2.[1-{last}]"'),
+        ("ctl,gpu-1", f"ctl,gpu-{last}"),
+    )
+    said = settings(slurm_conf(cluster))["SchedulerParameters"]
+    assert re.findall(r"bf_max_time=(\d+)", said) == seconds
+
+
 @pytest.mark.promise("SKY-205")
 def test_a_switch_lets_labs_own_accounts_into_overcap(tmp_path: Path) -> None:
     overcap = "  - {name: overcap, nodes: '@compute', preemptable: true, tier: 0, allow_accounts: [pot] SWITCH}\n"

@@ -50,7 +50,7 @@ def test_slurm_gives_them_by_default(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-@pytest.mark.parametrize("lua", LUAS, ids=lambda lua: lua.__name__.rpartition(".")[2])
+@pytest.mark.parametrize("lua", LUAS, ids=lambda module: module.__name__.rpartition(".")[2])
 def test_a_job_has_no_more_than_the_most(
     tmp_path: Path, lua: ModuleType, asked: dict[str, Any], refused: str | None
 ) -> None:

@@ -16,7 +16,7 @@ WHOLE = {"name: long, nodes": "name: long, exclusive: job, nodes"}
 GPU = {"tres_per_node": "gres/gpu:a40:1"}
 
 
-@pytest.fixture(params=LUAS, ids=lambda lua: lua.__name__.rpartition(".")[2])
+@pytest.fixture(params=LUAS, ids=lambda module: module.__name__.rpartition(".")[2])
 def lua(request: pytest.FixtureRequest) -> ModuleType:
     module: ModuleType = request.param
     return module

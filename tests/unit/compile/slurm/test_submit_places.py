@@ -95,7 +95,7 @@ DEFAULT_QOS = {"name: long, nodes": "name: long, default_qos: long, nodes"}
     ],
     ids=str,
 )
-@pytest.mark.parametrize("lua", LUAS, ids=lambda lua: lua.__name__.rpartition(".")[2])
+@pytest.mark.parametrize("lua", LUAS, ids=lambda module: module.__name__.rpartition(".")[2])
 def test_a_job_without_a_qos_gets_its_partitions(
     tmp_path: Path, lua: ModuleType, asked: dict[str, Any], qos: str | None
 ) -> None:
