@@ -71,6 +71,8 @@ class Made:
         names = [it["name"] for it in self.accounts]
         self.qos = self._qos(names)
         self.partitions = self._partitions(names)
+        if len(self.qos) > 1 and self._chance(0.3):
+            self._preempt_by_qos()
 
     def data(self) -> dict[str, Any]:
         """Return what its file says."""
@@ -267,7 +269,7 @@ class Made:
                 "tier": self.pick.randint(1, 9) if preemptable else self.pick.randint(10, 99),
             }
             if preemptable:
-                partition |= {"preemptable": True, **self._some(grace=lambda: self.pick.choice(["30s", "5m"]))}
+                partition |= {"preemptable": True, **self._ways("requeue", "cancel", "suspend")}
             elif labs and self._chance(0.8):
                 partition["allow_accounts"] = labs
             elif self._chance(0.3):
@@ -287,6 +289,22 @@ class Made:
                 )
             )
         return found
+
+    def _preempt_by_qos(self) -> None:
+        """Have partitions that are preemptable be so by a QoS that all others preempt."""
+        guest = self.pick.choice([name for name in self.qos if name != "normal"])
+        for name, qos in self.qos.items():
+            qos |= {"preempts": [guest]} if name != guest else {"preemptable": True, **self._ways("requeue", "cancel")}
+        for partition in self.partitions:
+            if partition.pop("preemptable", False):
+                partition["qos"] = [guest]
+                partition.pop("grace", None)
+                partition.pop("preempt_action", None)
+
+    def _ways(self, *actions: str) -> dict[str, Any]:
+        return self._some(
+            grace=lambda: self.pick.choice(["30s", "5m"]), preempt_action=lambda: self.pick.choice(actions)
+        )
 
     def _preemption(self) -> dict[str, Any]:
         return self._some(
@@ -344,7 +362,12 @@ class Made:
         words: Iterator[tuple[str, Any]] = iter(
             (("GrpJobsAccrue", 20), ("GrpTRESRunMins", "cpu=100000"), ("MaxTRESMins", "cpu=5000"))
             if table == "association"
-            else (("UsageFactor", "0.5"), ("Flags", "NoReserve"), ("MaxTRESPA", "cpu=32"), ("MinPrioThresh", 5))
+            else (
+                ("UsageFactor", "0.5"),
+                ("Flags", "NoReserve"),
+                ("MaxTRESRunMinsPA", "cpu=100000"),
+                ("MinPrioThresh", 5),
+            )
         )
         return dict(self.pick.sample(list(words), 2))
 

@@ -1,9 +1,10 @@
-"""What every layer does: it notes what its tests took, gives no example of hypothesis a bound in seconds, and names
-its containers otherwise than those of a demo.
+"""What every layer does: it notes what its tests took and that none was lost, gives no example of hypothesis a bound in
+seconds, and names its containers otherwise than those of a demo.
 """
 
 import os
 
+import all_ran
 import pytest
 import times
 from hypothesis import HealthCheck, settings
@@ -17,3 +18,5 @@ settings.load_profile("no bound")
 def pytest_configure(config: pytest.Config) -> None:
     """Have it noted as a plugin: a conftest.py hears nothing of what is set up for a whole session."""
     config.pluginmanager.register(times, "times")
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(all_ran, "all-ran")

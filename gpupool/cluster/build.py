@@ -180,6 +180,8 @@ def _partitions(site: Site) -> Iterator[model.Partition]:
 def _partition(site: Site, entry: Partition, name: str, account: str) -> model.Partition:
     labs = [lab.name for lab in site.accounts_of_kind("lab")] if entry.allow_lab_accounts else []
     limits = entry.limits
+    guests = [site.inventory.qos[it] for it in entry.qos] if site.is_preempted(entry) and not entry.preemptable else []
+    actions = [entry.preempt_action, *(it.preempt_action for it in guests)]
     if entry.without_gpu and not limits.per_job_least.gpu:
         # slurmctld holds what the submit plugin says, however a job comes here
         least = limits.per_job_least.model_copy(update={"gpu": 1})
@@ -192,8 +194,8 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
         max_nodes=entry.max_nodes,
         tier=entry.tier,
         default=site.inventory.scheduler.default_partition == name,
-        preemptable=entry.preemptable,
-        grace=entry.grace or 0,
+        preemptable=site.is_preempted(entry),
+        grace=max((it.grace or 0 for it in guests), default=entry.grace or 0),
         allow_accounts=tuple(
             dict.fromkeys([*(it.replace("{account}", account) for it in entry.allow_accounts), *labs])
         ),
@@ -206,6 +208,7 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
         assigned=entry.users == "assigned",
         parameters=entry.parameters,
         without_gpu=entry.without_gpu.replace("{account}", account) if entry.without_gpu else None,
+        action=next((it for it in actions if it), site.inventory.preemption.action),
         default_cpus_per_gpu=entry.default_cpus_per_gpu,
         default_qos=entry.default_qos,
         priority=entry.priority,

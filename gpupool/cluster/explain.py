@@ -81,6 +81,10 @@ def _partition(cluster: Cluster, site: Site, places: Mapping[Path, Place], name:
         if each == name
     )
     yield from _entry(entry, path, places, {"name": name}, account=account)
+    if partition.preemptable and not entry.preemptable:
+        yield Value("preemptable", "by its QoS", _nearest((*path, "qos"), places))
+    elif partition.preemptable and entry.preempt_action is None:
+        yield Value("preempt_action", partition.action, _nearest(("preemption", "action"), places))
     gpus = sum(cluster.nodes[it].gpu_count for it in partition.nodes)
     cpus = sum(cluster.nodes[it].cpus for it in partition.nodes)
     yield Value("has", f"{len(partition.nodes)} nodes, {gpus} GPUs, {cpus} CPUs", _nearest((*path, "nodes"), places))

@@ -8,7 +8,7 @@ from typing import Literal
 
 from gpupool.cluster.gpu_devices import Device, minors
 from gpupool.cluster.schema.directory import Directory
-from gpupool.cluster.schema.labs import Grant, Limits, Prices, Qos
+from gpupool.cluster.schema.labs import Grant, Limits, PreemptAction, Prices, Qos
 from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType, Hardware
 from gpupool.cluster.schema.reservations import Reservation
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
@@ -148,7 +148,8 @@ class Partition:
 
     `default_time` is None where jobs without --time get all of `max_time`; `without_gpu` is `refuse`, or where jobs
     without GPUs go; `default_cpus_per_gpu` and `default_qos` are None where
-    the cluster's own are those of its jobs.
+    the cluster's own are those of its jobs. `preemptable`: by its tier, or by each QoS that it allows; `action` and
+    `grace` are theirs then.
     """
 
     name: str
@@ -170,6 +171,7 @@ class Partition:
     assigned: bool
     parameters: Mapping[str, str] = field(default_factory=dict)
     without_gpu: str | None = None
+    action: PreemptAction | Literal["suspend"] = "requeue"
     default_cpus_per_gpu: int | None = None
     default_qos: str | None = None
     priority: int = 0
@@ -293,6 +295,16 @@ class Cluster:
     def default_qos(self) -> str | None:
         """The QoS of jobs that name none, in accounts without one of their own; None where the inventory says none."""
         return next((name for name, qos in self.qos.items() if qos.default), None)
+
+    @property
+    def preempts_by_qos(self) -> bool:
+        """Whether jobs are preempted by their QoS, and not by the tiers of their partitions."""
+        return any(qos.preemptable for qos in self.qos.values())
+
+    @property
+    def preempts(self) -> bool:
+        """Whether any job may be preempted."""
+        return self.preempts_by_qos or any(partition.preemptable for partition in self.partitions.values())
 
     def groups_of(self, user: User) -> tuple[str, ...]:
         """Return the unix groups of a user that the inventory makes, the primary one first."""

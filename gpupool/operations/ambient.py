@@ -13,4 +13,9 @@ def this_host() -> Host:
 
 def executing() -> bool:
     """Return whether commands are being run now, and not only planned."""
-    return bool(cast(Any, ctx_state).get().is_executing)
+    return bool(run_state().is_executing)
+
+
+def run_state() -> Any:
+    """Return the state of the current run: its hosts, and which of them have failed."""
+    return cast(Any, ctx_state).get()

@@ -4,7 +4,6 @@ The key is on no command line, in no diff, in no log, and in no file outside the
 """
 
 from contextlib import suppress
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from paramiko import SSHException
@@ -12,11 +11,10 @@ from pyinfra.api.command import FunctionCommand, StringCommand
 from pyinfra.api.facts import get_fact
 from pyinfra.api.host import Host
 from pyinfra.api.state import State
-from pyinfra.context import ctx_state
 
 from gpupool.facts.munge import KEY, KeyState, MungeKey
 from gpupool.operations import diffs, upcoming
-from gpupool.operations.ambient import executing, this_host
+from gpupool.operations.ambient import executing, run_state, this_host
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.other_hosts import named, turn
 
@@ -76,7 +74,7 @@ def _look_at(name: str) -> tuple[KeyState | None, str | None]:
     host = named(name)
     if host is None:
         return None, "is not in the inventory"
-    state: Any = ctx_state.get()
+    state = run_state()
     if host in state.failed_hosts:
         return None, "has failed in this run"
     with turn(host):

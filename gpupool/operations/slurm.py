@@ -11,14 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from weakref import WeakSet
 
-from pyinfra.context import ctx_state
-
 from gpupool.effect import Effect
 from gpupool.facts.files import Paths
 from gpupool.facts.queue import Job, NodeShape, Queue, QueueState
 from gpupool.facts.service import Unit
 from gpupool.operations import diffs
-from gpupool.operations.ambient import executing, this_host
+from gpupool.operations.ambient import executing, run_state, this_host
 from gpupool.operations.files import sha256_of
 from gpupool.operations.frame import Refused, look, operation
 from gpupool.operations.service import stale
@@ -72,7 +70,7 @@ def costs_no_jobs(first: str, files: list[File]) -> None:
 
     A node that jobs run on would else be unknown by name to all others before anybody has said no.
     """
-    state: Any = ctx_state.get()
+    state = run_state()
     host = state.inventory.get_host(first, default=None) if executing() else None
     if host is not None and host in _refused and _differ(files):
         raise Refused(f"{files[0].path} and everything else is not changed: the change would end jobs on {first}")
@@ -85,7 +83,7 @@ def require_accepted_by(first: str, files: list[File]) -> None:
 
     So all hosts have the same, whatever `first` has against them. One that cannot be reached holds up nobody.
     """
-    state: Any = ctx_state.get()
+    state = run_state()
     host = state.inventory.get_host(first, default=None)
     if host is not None and host in state.failed_hosts and host.connected:
         there = this_host().get_fact(Paths, paths=[file.path for file in files], shown={})

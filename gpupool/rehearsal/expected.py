@@ -168,7 +168,8 @@ class Expected:
             Loan(partition, account.name)
             for partition in self.givers
             for account in spare
-            if self.admits(partition, account.name) and not partition.exclusive
+            # what is suspended gives its GPUs and its memory to nobody
+            if partition.action != "suspend" and self.admits(partition, account.name) and not partition.exclusive
         )
 
     def lab_loans(self, account: str) -> tuple[Partition, ...]:
@@ -295,8 +296,8 @@ class Expected:
 
     @property
     def cancels(self) -> bool:
-        """Whether evicted jobs are gone, not run again."""
-        return self.cluster.preemption.action == "cancel"
+        """Whether evicted jobs of those that borrow are gone, not run again."""
+        return bool(self.loans) and self.loans[0].partition.action == "cancel"
 
     @property
     def arbitrated(self) -> tuple[str, ...]:

@@ -82,6 +82,10 @@ def stand_in(
         cloud=_cloud(cluster, overlay) if any(node.elastic for node in nodes.values()) else None,
         slurm=slurm,
         software=_software(cluster.software, overlay),
+        qos={
+            name: qos.model_copy(update={"grace": min(qos.grace, overlay.grace)}) if qos.grace else qos
+            for name, qos in cluster.qos.items()
+        },
         preemption=preemption,
         policies=policies,
         drivers=Drivers(

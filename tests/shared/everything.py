@@ -17,6 +17,8 @@ def everything(folder: Path) -> dict[str, Any]:
     data["cluster"].pop("totals")
     del data["accounts"][1]["limits"]["group"]["mem"]
     del data["scheduler"]["default_memory"]["per_node"]
+    # Slurm preempts by the tiers of partitions or by QoS
+    del data["qos"]["scavenger"], data["qos"]["urgent"]
     del data["slurm"]["exact_accounting"]  # caps of accounts that another system makes are not known
     # each lab owns in another form: GPUs of types, and a node
     del data["accounts"][0]["contributed_gpus"], data["accounts"][1]["contributed_gpus"]

@@ -25,7 +25,7 @@ def ensure_labs_keep_what_they_own_beside_it(site: Site) -> Iterator[Complaint]:
         theirs = {
             name: it
             for name, it in qos.items()
-            if (it.everybody and not it.default_for) or owner.name in it.default_for
+            if ((it.everybody and not it.default_for) or owner.name in it.default_for) and not it.preemptable
         }
         ways = [
             (place, name)

@@ -75,6 +75,6 @@ def _parted(site: Site, owner: Owner) -> Iterator[Partition]:
     stakes = Stakes.of(site)
     others = [it.name for it in site.inventory.accounts if not stakes.belongs(it, owner.name)]
     for _, partition in site.partitions():
-        shared = partition.exclusive is None and not partition.preemptable
+        shared = partition.exclusive is None and not site.is_preempted(partition)
         if shared and any(site.admits(partition, it) for it in others):
             yield partition

@@ -71,7 +71,7 @@ def ensure_jobs_without_gpus_have_a_place(site: Site) -> Iterator[Complaint]:
             elif target.without_gpu:
                 message = "this is the partition itself" if target is partition else f"{word} has a without_gpu, too"
                 yield Complaint(here, message, "name a partition that takes jobs without GPUs, or set it to refuse")
-            elif target.preemptable and not partition.preemptable:
+            elif site.is_preempted(target) and not site.is_preempted(partition):
                 message = f"{word} is preemptable, and {name} is not"
                 yield Complaint(here, message, "name one that is not: users must ask for a preemptable partition")
             else:

@@ -62,7 +62,7 @@ def ensure_accounts_of_another_system_pass_no_cap(site: Site) -> Iterator[Compla
     others = [it for it in site.inventory.accounts if not it.exact]
     loose = next((it.name for it in others if not all(stakes.capped(it, what) for what in kinds)), None)
     for path, partition in site.partitions():
-        if partition.preemptable or partition.allow_accounts or not site.nodes_of(partition.nodes) & at_stake:
+        if site.is_preempted(partition) or partition.allow_accounts or not site.nodes_of(partition.nodes) & at_stake:
             continue
         if whole or loose:
             who = (

@@ -215,6 +215,9 @@ def ensure_qos_are_known(site: Site) -> Iterator[Complaint]:
     named += [
         (("qos", name, "replaces", i), q) for name, qos in inventory.qos.items() for i, q in enumerate(qos.replaces)
     ]
+    named += [
+        (("qos", name, "preempts", i), q) for name, qos in inventory.qos.items() for i, q in enumerate(qos.preempts)
+    ]
     yield from (unknown(path, "QoS", name, inventory.qos) for path, name in named if name not in inventory.qos)
 
 

@@ -137,7 +137,7 @@ def ensure_owned_nodes_run_their_owners_jobs(site: Site) -> Iterator[Complaint]:
             hint = f"add a partition with these nodes and allow_accounts: [{owner.name}]"
             yield Complaint(("accounts", owner.index, "owns"), message, hint)
     for path, partition in site.partitions() if of_nodes else ():
-        if partition.preemptable:
+        if site.is_preempted(partition):
             continue
         owned = sorted(site.nodes_of(partition.nodes) & of_nodes.keys())
         admitted = [it for it in site.inventory.accounts if site.admits(partition, it.name)]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from gpupool.cluster.attachments import SLURM
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.schema import Inventory
 from gpupool.slurm_keys.limits import parse
 from gpupool.slurm_keys.tables import Key, Own, keys, own
 
@@ -31,7 +32,6 @@ _BOUNDS = re.compile(r"number from ([0-9]+)(?: to ([0-9]+))?")
 # of each pair Slurm ignores the first, or ends without the second
 _APART = {"partition": (("DefMemPerCPU", "DefMemPerNode"), ("MaxMemPerCPU", "MaxMemPerNode"))}
 _NEEDS = {"slurm_conf": (("SlurmSchedLogLevel", "SlurmSchedLogFile"),)}
-_PREEMPT_MODES = ("cancel", "cluster", "gang", "requeue", "suspend", "within")
 
 
 def ensure_parameters_can_be_set(site: Site) -> Iterator[Complaint]:
@@ -66,16 +66,11 @@ def ensure_parameters_agree(site: Site) -> Iterator[Complaint]:
 
 
 def ensure_parameters_have_an_effect(site: Site) -> Iterator[Complaint]:
-    """Nodes that run no jobs have no line in slurm.conf; QoS do not preempt each other."""
+    """Nodes that run no jobs have no line in slurm.conf."""
     for index, entry in enumerate(site.inventory.nodes):
         if entry.parameters and "compute" not in entry.roles:
             message = "has no effect: only nodes with the role compute are in slurm.conf"
             yield Complaint(("nodes", index, "parameters"), message, "remove it")
-    for name, qos in site.inventory.qos.items():
-        for key in qos.parameters:
-            if key.lower() in ("preempt", "preemptmode", "gracetime"):
-                message = "has no effect: jobs are preempted by the tiers of partitions, not by QoS"
-                yield Complaint(("qos", name, "parameters", key), message, severity="warning")
 
 
 def _places(site: Site) -> Iterator[tuple[Path, str, Mapping[str, str]]]:
@@ -121,9 +116,17 @@ def _holds(site: Site) -> set[str]:
         "memory_per_gpu": memory.per_gpu is not None,
         "prolog_files": any(path.startswith(f"{SLURM}/prolog-") for path in site.attached),
         "epilog_files": any(path.startswith(f"{SLURM}/epilog-") for path in site.attached),
-        "requeue": inventory.preemption.action == "requeue" and any(it.preemptable for it in inventory.partitions),
+        "requeue": "requeue" in _actions(inventory),
     }
     return {"", *(name for name, is_so in conditions.items() if is_so)}
+
+
+def _actions(inventory: Inventory) -> set[str]:
+    partitions, qos = inventory.partitions, inventory.qos.values()
+    own = [it.preempt_action for it in partitions if it.preemptable] + [
+        it.preempt_action for it in qos if it.preemptable
+    ]
+    return {action or inventory.preemption.action for action in own}
 
 
 def _takes(key: Own, value: str, holds: set[str]) -> bool:
@@ -177,9 +180,3 @@ def _of_limit(here: Path, key: Key, value: str, site: Site) -> Iterator[Complain
         for name in names:
             if name.lower() not in flags:
                 yield Complaint(here, f"{name!r} is not a flag of a QoS", f"use {', '.join(flags.values())}")
-    if key.value == "Preempt":
-        for name in names:
-            if name not in site.inventory.qos:
-                yield Complaint(here, f"there is no QoS {name!r}")
-    if key.value == "PreemptMode" and read not in _PREEMPT_MODES:
-        yield Complaint(here, f"{value!r} is not a mode of preemption", f"use {', '.join(_PREEMPT_MODES)}")

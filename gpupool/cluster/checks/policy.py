@@ -62,15 +62,13 @@ def ensure_one_default(site: Site) -> Iterator[Complaint]:
 
 def ensure_owners_stand_above(site: Site) -> Iterator[Complaint]:
     """Every preemptable partition has a lower tier than every one on the same nodes that is not."""
-    owners = [partition for _, partition in site.partitions() if not partition.preemptable]
+    owners = [partition for _, partition in site.partitions() if not site.is_preempted(partition)]
     for path, partition in site.partitions():
         here = site.nodes_of(partition.nodes) if partition.preemptable else frozenset()
         above = [it.name for it in owners if it.tier <= partition.tier and site.nodes_of(it.nodes) & here]
         if above:
             message = f"the preemptable {partition.name} has tier {partition.tier}, not below {', '.join(above)}"
             yield Complaint((*path, "tier"), message, "jobs there could not preempt its jobs: set a lower tier")
-        if partition.grace is not None and not partition.preemptable:
-            yield Complaint((*path, "grace"), f"{partition.name} is not preemptable", "remove grace")
 
 
 def ensure_the_arbiter_spares_owners(site: Site) -> Iterator[Complaint]:

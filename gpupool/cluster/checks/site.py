@@ -153,6 +153,12 @@ class Site:
         """Return the ZFS pools of a node."""
         return pools_on(self.inventory.storage, node, self.nodes_of)
 
+    def is_preempted(self, partition: Partition) -> bool:
+        """Return whether all jobs of a partition may be preempted: it says so, or each QoS that it allows does."""
+        qos = self.inventory.qos
+        named = [name in qos and qos[name].preemptable for name in partition.qos]
+        return partition.preemptable or (bool(named) and all(named))
+
     def admits(self, partition: Partition, account: str) -> bool:
         """Return whether an account may submit to a partition."""
         if partition.allow_accounts:

@@ -77,7 +77,9 @@ class Stakes:
 
     def lasting(self, account: str) -> list[Partition]:
         """Return the partitions that admit an account and where its jobs are not preempted."""
-        return [it for _, it in self.site.partitions() if not it.preemptable and self.site.admits(it, account)]
+        return [
+            it for _, it in self.site.partitions() if not self.site.is_preempted(it) and self.site.admits(it, account)
+        ]
 
     def reach(self, account: str) -> Nodes:
         """Return the nodes of these partitions."""

@@ -13,6 +13,7 @@ from gpupool.cluster.units import Day, Duration, Size, Span
 UnixId = Annotated[int, Field(strict=True, ge=1000, le=60000)]
 Weight = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 OverLimit = Literal["refuse", "wait"]
+PreemptAction = Literal["requeue", "cancel"]
 AccountKind = Literal["lab", "shared", "department", "group", "project"]
 _KEY = re.compile(
     r"(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-(ssh-ed25519|ecdsa-sha2-nistp256)@openssh\.com)"
@@ -170,6 +171,12 @@ class Qos(Fact):
         None, description="Jobs with this QoS that could never start; default: scheduler.over_limit."
     )
     priority: Count = 0
+    preemptable: Flag = Field(False, description="Jobs of QoS that name it in `preempts` may preempt its jobs.")
+    preempts: tuple[Name, ...] = Field((), description="Preemptable QoS whose jobs its own jobs preempt.")
+    preempt_action: PreemptAction | None = Field(
+        None, description="What happens to its preempted jobs; default: preemption.action."
+    )
+    grace: Duration | None = Field(None, description="Time between the signal and the end of a preempted job.")
     limits: Limits = Field(default_factory=Limits)
     parameters: Parameters = Field(
         default_factory=dict, description="Further settings of the QoS, as sacctmgr calls them: UsageFactor, Flags."
@@ -194,6 +201,10 @@ class Partition(Fact):
         0, description="Among the partitions of one tier: jobs of one with a higher number start first."
     )
     preemptable: Flag = False
+    preempt_action: PreemptAction | Literal["suspend"] | None = Field(
+        None,
+        description="What happens to its preempted jobs; default: preemption.action. suspend: on nodes without GPUs.",
+    )
     grace: Duration | None = Field(None, description="Time between the signal and the end of a preempted job.")
     allow_accounts: tuple[Word, ...] = Field((), description="Accounts that may submit; empty: all.")
     deny_accounts: tuple[Word, ...] = ()

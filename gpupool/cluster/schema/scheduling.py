@@ -17,7 +17,7 @@ from gpupool.cluster.schema.base import (
     Word,
     spelt,
 )
-from gpupool.cluster.schema.labs import OverLimit
+from gpupool.cluster.schema.labs import OverLimit, PreemptAction
 from gpupool.cluster.schema.parameters import Parameters
 from gpupool.cluster.units import Duration, Size, Span
 
@@ -196,9 +196,9 @@ class Arbiter(Fact):
 
 
 class Preemption(Fact):
-    """What happens to preempted jobs. Which partition preempts which follows from their tiers."""
+    """What happens to preempted jobs. Which partition preempts which follows from their tiers, or QoS say it."""
 
-    action: Literal["requeue", "cancel"] = "requeue"
+    action: PreemptAction = "requeue"
     send_user_signal: Flag = True
     requeue_delay: Duration | None = Field(None, description="Minimum time before a requeued job starts again.")
     arbiter: Arbiter | None = None

@@ -5,7 +5,7 @@ from datetime import date
 from typing import Any
 
 from gpupool.cluster.model import Account, Cluster, Partition, User
-from gpupool.cluster.schema.labs import Amounts, Limits
+from gpupool.cluster.schema.labs import Amounts, Limits, Qos
 from gpupool.compile.slurm.names import wall
 from gpupool.compile.slurm.parameters import in_sacctmgrs_words
 
@@ -86,7 +86,7 @@ def _qos(cluster: Cluster) -> dict[str, dict[str, Any]]:
         by_name[name] = {"Priority": qos.priority, **_limits(qos.limits, qos.max_wall), **_of_a_qos(qos.limits)}
         # coordinators can lift the limit on a user of theirs, not this one
         by_name[name]["MaxSubmitPU"] = _most_submitted(cluster, qos.limits)
-        by_name[name] |= in_sacctmgrs_words("qos", qos.parameters)
+        by_name[name] |= {**_preemption(cluster, qos), **in_sacctmgrs_words("qos", qos.parameters)}
     for partition in cluster.partitions.values():
         if own := partition_qos(partition):
             by_name[own] = {"Priority": 0, **_limits(partition.limits), **_of_a_qos(partition.limits)}
@@ -98,6 +98,12 @@ def _qos(cluster: Cluster) -> dict[str, dict[str, Any]]:
     # a job that alone is above a limit could never start: it is refused, and does not wait for ever
     flags = {name: _flags(cluster, name, fields.get("Flags", ())) for name, fields in by_name.items()}
     return {name: {**fields, "Flags": flags[name]} for name, fields in by_name.items()}
+
+
+def _preemption(cluster: Cluster, qos: Qos) -> dict[str, Any]:
+    # without preemptable QoS Slurm preempts by partitions, and looks at none of these
+    fields = {"Preempt": sorted(qos.preempts), "PreemptMode": qos.preempt_action, "GraceTime": qos.grace}
+    return _without_empty(fields) if cluster.preempts_by_qos else {}
 
 
 def _flags(cluster: Cluster, name: str, more: Iterable[str]) -> list[str]:

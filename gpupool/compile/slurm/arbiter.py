@@ -17,22 +17,30 @@ UNIT = f"{UNITS}/gpupool-arbiter.service"
 
 
 def settings(cluster: Cluster) -> dict[str, Any] | None:
-    """Return what /etc/gpupool/arbiter.json says; None where no partition is preemptable.
+    """Return what /etc/gpupool/arbiter.json says; None where no job is requeued or cancelled by preemption.
 
     An arbiter that is switched off gets settings by which it does nothing: one that ran before has to stop it.
     """
     wanted = cluster.preemption.arbiter
-    preemptable = {name: it.grace for name, it in cluster.partitions.items() if it.preemptable}
-    if not preemptable:
+    partitions = {name: it for name, it in cluster.partitions.items() if it.preemptable and it.action != "suspend"}
+    guests = {name: it for name, it in cluster.qos.items() if it.preemptable}
+    if not partitions and not guests:
         return None
     on = wanted is None or wanted.enabled
+    preemptable = {} if guests else {name: it.grace for name, it in partitions.items()}
+    default = cluster.preemption.action
+    actions = {name: it.preempt_action or default for name, it in guests.items()}
+    if not guests:
+        actions = {name: it.action for name, it in partitions.items() if it.action != "suspend"}
     return {
         "labmates": [name for name in wanted.partitions if name in preemptable] if wanted and on else [],
         "grace": preemptable if on else {},
+        "qos_grace": {name: it.grace or 0 for name, it in guests.items()} if on else {},
         "tier": {name: it.tier for name, it in cluster.partitions.items()},
         "partition_qos": {name: qos for name, it in cluster.partitions.items() if (qos := partition_qos(it))},
         "parents": {name: it.parent for name, it in cluster.accounts.items() if it.parent != "root"},
-        "action": cluster.preemption.action,
+        "action": default,
+        "actions": {name: action for name, action in actions.items() if action != default},
         "user_signal": cluster.preemption.send_user_signal,
         "interval": wanted.interval if wanted else 15,
     }

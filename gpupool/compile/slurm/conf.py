@@ -70,7 +70,8 @@ def slurm_conf(cluster: Cluster) -> str:
         weights=priority.weights(cluster),
         scheduler_parameters=",".join(_scheduler_parameters(cluster)),
         preempt_parameters=has_preempt_parameters(cluster.slurm.version),
-        preempting=any(partition.preemptable for partition in cluster.partitions.values()),
+        preempting=cluster.preempts,
+        preempt_mode=_preempt_mode(cluster),
         controller_parameters=",".join(_controller_parameters(cluster)),
         nodes=node_lines(_node_line(node, cluster.scheduler.allocate) for node in compute),
         select=select_parameters(cluster),
@@ -90,8 +91,7 @@ def _controller_parameters(cluster: Cluster) -> Iterator[str]:
     limit = cluster.scheduler.rpc_limit
     if limit and limits_rpcs(cluster.slurm.version):
         yield f"rl_enable,rl_bucket_size={limit.bucket},rl_refill_rate={limit.refill}"
-    preempting = any(partition.preemptable for partition in cluster.partitions.values())
-    if preempting and cluster.preemption.send_user_signal and not has_preempt_parameters(cluster.slurm.version):
+    if cluster.preempts and cluster.preemption.send_user_signal and not has_preempt_parameters(cluster.slurm.version):
         yield "preempt_send_user_signal"
     if elastic.sleepers(cluster):
         # they have their addresses while they are off, too: no client needs to be told
@@ -110,13 +110,32 @@ def _private_data(cluster: Cluster) -> list[str]:
 
 
 def _scheduler_parameters(cluster: Cluster) -> Iterator[str]:
-    if any(partition.preemptable for partition in cluster.partitions.values()):
+    if cluster.preempts:
         yield f"bf_continue,bf_interval={_INTERVAL},batch_sched_delay=0,sched_interval=10,sched_min_interval=1000000"
         # else as long as bf_interval: of many nodes only the first jobs of the queue would ever be looked at
         if (seconds := len(cluster.having("compute")) * _CYCLE_MS // 1000) > _INTERVAL:
             yield f"bf_max_time={min(seconds, _LONGEST)}"
     if (least := priority.least_reserving(cluster)) is not None:
         yield f"bf_min_prio_reserve={least}"
+
+
+def _preempt_mode(cluster: Cluster) -> str:
+    if any(_is_suspended(it) for it in cluster.partitions.values()):
+        # what is suspended goes on by gang scheduling; each partition says what happens to its own jobs
+        return "SUSPEND,GANG"
+    return cluster.preemption.action.upper()
+
+
+def _preemption(partition: Partition) -> list[str]:
+    if not partition.preemptable:
+        return ["PreemptMode=OFF"]
+    # FORCE: another job gets the CPUs of those that are suspended; 1: no two of this partition ever share any
+    over = ["OverSubscribe=FORCE:1"] if _is_suspended(partition) else []
+    return [f"PreemptMode={partition.action.upper()}", f"GraceTime={partition.grace}", *over]
+
+
+def _is_suspended(partition: Partition) -> bool:
+    return partition.preemptable and partition.action == "suspend"
 
 
 def _default_memory(cluster: Cluster) -> str | None:
@@ -166,14 +185,12 @@ def _partition_line(cluster: Cluster, entry: Partition, hostlist: str, factor: i
     parts.append(f"PriorityTier={entry.tier}")
     if factor is not None:
         parts.append(f"PriorityJobFactor={factor}")
-    if any(partition.preemptable for partition in cluster.partitions.values()):
-        parts.append(f"PreemptMode={cluster.preemption.action.upper() if entry.preemptable else 'OFF'}")
+    if cluster.preempts and not cluster.preempts_by_qos:
+        parts += _preemption(entry)
     if entry.exclusive:
         parts.append("OverSubscribe=EXCLUSIVE" if entry.exclusive == "job" else "ExclusiveUser=YES")
     if entry.default_cpus_per_gpu:
         parts.append(f"DefCpuPerGPU={entry.default_cpus_per_gpu}")
-    if entry.preemptable:
-        parts.append(f"GraceTime={entry.grace}")
     if entry.allow_accounts:
         parts.append("AllowAccounts=" + ",".join(entry.allow_accounts))
     if entry.deny_accounts:

@@ -154,7 +154,8 @@ class Arbiter:
 
 def pace(settings: Settings) -> int:
     """Return the seconds between two cycles: the ends of grace times must be known before they come."""
-    shortest = min((grace for grace in settings.grace.values() if grace), default=2 * settings.interval)
+    graces = (*settings.grace.values(), *settings.qos_grace.values())
+    shortest = min((grace for grace in graces if grace), default=2 * settings.interval)
     return max(1, min(settings.interval, shortest // 2))
 
 
@@ -164,7 +165,7 @@ def main(path: str) -> None:
     data["labmates"] = tuple(data["labmates"])
     settings = Settings(**data)
     arbiter = Arbiter(settings)
-    if not settings.labmates and not any(settings.grace.values()):
+    if not settings.labmates and not any((*settings.grace.values(), *settings.qos_grace.values())):
         say("nothing to do: no partition is preempted by labmates, and none has a grace time")
         signal.pause()
     labmates = ", ".join(settings.labmates) or "none"

@@ -96,4 +96,5 @@ def farewells(decisions: Iterable[Decision], settings: Settings) -> list[list[st
 
 
 def _runs_again(job: Job, settings: Settings) -> bool:
-    return settings.action == "requeue" and job.batch and job.requeue
+    action = settings.actions.get(settings.preempted_by(job), settings.action)
+    return action == "requeue" and job.batch and job.requeue

@@ -28,16 +28,29 @@ _NOTE = re.compile(r" ?\[gpupool: [^\]]*\]")
 
 @dataclass(frozen=True)
 class Settings:
-    """/etc/gpupool/arbiter.json: `grace` in seconds by preemptable partition, `tier` by any, `interval` in seconds."""
+    """/etc/gpupool/arbiter.json: `grace` in seconds by preemptable partition, `tier` by any, `interval` in seconds.
+
+    Where Slurm preempts by QoS, `qos_grace` by preemptable QoS instead. `actions` are those that differ from `action`.
+    """
 
     labmates: tuple[str, ...] = ()
     grace: Mapping[str, int] = field(default_factory=dict)
+    qos_grace: Mapping[str, int] = field(default_factory=dict)
     tier: Mapping[str, int] = field(default_factory=dict)
     partition_qos: Mapping[str, str] = field(default_factory=dict)
     parents: Mapping[str, str] = field(default_factory=dict)
     action: Literal["requeue", "cancel"] = "requeue"
+    actions: Mapping[str, Literal["requeue", "cancel"]] = field(default_factory=dict)
     user_signal: bool = True
     interval: int = 15
+
+    def preempted_by(self, job: Job) -> str:
+        """Return the name of what makes a job preemptable, if anything does: its QoS, or its partition."""
+        return job.qos if self.qos_grace else job.partitions[0]
+
+    def is_preemptable(self, job: Job) -> bool:
+        """Return whether Slurm may preempt a running job."""
+        return self.preempted_by(job) in (self.qos_grace or self.grace)
 
 
 @dataclass(frozen=True)
@@ -120,7 +133,7 @@ def deadline(jobs: Iterable[Job], settings: Settings) -> int | None:
 
 def _due(job: Job, settings: Settings) -> int | None:
     """Return when a running job's grace time is over. Slurm cuts times to seconds: one more, and it was all of it."""
-    if not job.running or job.partitions[0] not in settings.grace:
+    if not job.running or not settings.is_preemptable(job):
         return None
     if job.preempted:
         return job.end + 1 if job.preempted <= job.end else None

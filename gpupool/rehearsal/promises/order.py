@@ -22,7 +22,7 @@ def _ranks(expected: Expected, lab: Lab) -> Iterator[tuple[tuple[int, float], st
     mine = (*user.qos, *user.account_qos[lab.name])
     replaced = {it for name in mine for it in expected.cluster.qos[name].replaces}
     for name in expected.qos_for(user, home, lab.name):
-        if name not in replaced:
+        if name not in replaced and not expected.cluster.qos[name].preemptable:
             yield (home.tier, expected.priority(home, name)), home.name, name
 
 

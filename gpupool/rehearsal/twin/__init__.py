@@ -13,7 +13,7 @@ from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm import arbiter
 from gpupool.errors import GpupoolError, TwinError
 from gpupool.rehearsal.twin import boot, container, image, nodes, queue
-from gpupool.rehearsal.twin.accounting import reconcile
+from gpupool.rehearsal.twin.accounting import reconcile, short_graces
 from gpupool.rehearsal.twin.compiled import Compiled, Version, cannot, compiled, of_version
 from gpupool.rehearsal.twin.differences import applied, unnamed
 from gpupool.rehearsal.twin.differences.table import CRED_EXPIRE, GRACE, INTERVAL, KILL_WAIT, differences, place_of
@@ -66,6 +66,7 @@ class Twin:
         version = version or cluster.slurm.version
         cluster = of_version(cluster, version)
         wanted = wanted or compiled(cluster)
+        entities = short_graces(wanted.entities)
         place = place_of(cluster, version)
         table = differences(place)
         files = applied(wanted.files, table)
@@ -81,11 +82,11 @@ class Twin:
             twin.do(boot.database(state), "the database")
             twin.do(boot.slurmdbd(), "slurmdbd")
             tell("accounts and QoS")
-            reconcile(twin._root, wanted.entities, limits=False)
+            reconcile(twin._root, entities, limits=False)
             tell(f"slurmctld and {len(place.ports)} slurmd")
             twin.do(boot.daemons(place), "the daemons")
             tell("limits")
-            reconcile(twin._root, wanted.entities, limits=True)
+            reconcile(twin._root, entities, limits=True)
             if arbiter.UNIT in wanted.files:
                 twin.do(boot.service(wanted.files[arbiter.UNIT]), "the arbiter")
             tell("waiting until all nodes are idle")

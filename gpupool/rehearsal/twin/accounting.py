@@ -5,9 +5,19 @@ from typing import Any
 
 from gpupool.errors import TwinError
 from gpupool.operations.accounting import PATIENCE, ask_text, difference, normal, read, script, tres_of
+from gpupool.rehearsal.twin.differences.table import GRACE
 from gpupool.rehearsal.twin.jobs import Result
 
 Run = Callable[[str, float], Result]  # shell text, seconds
+
+
+def short_graces(entities: Mapping[str, Any]) -> dict[str, Any]:
+    """Return entities with the grace times of QoS as short as the table of differences has those of partitions."""
+    qos = {
+        name: {**fields, **({"GraceTime": min(fields["GraceTime"], GRACE)} if "GraceTime" in fields else {})}
+        for name, fields in entities["qos"].items()
+    }
+    return {**entities, "qos": qos}
 
 
 def reconcile(run: Run, entities: Mapping[str, Any], *, limits: bool) -> None:

@@ -8,7 +8,7 @@ from arbitrated import NOW, RULES, capped, evicted, job, node, waits
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpupool.programs.arbiter import act, decide
+from gpupool.programs.arbiter import act, crowd, decide
 from gpupool.programs.arbiter.decide import Mark
 from gpupool.programs.arbiter.jobs import Job
 from gpupool.programs.arbiter.limits import Limit, Limits
@@ -218,6 +218,29 @@ def answering(*answers: str) -> act.Ask:
 
 def leaves(victim: Job, waiting: str = "9") -> decide.Decision:
     return decide.Decision("signal", victim, "", Mark(NOW + 60, victim.restarts, waiting))
+
+
+def test_by_qos_a_grace_time_is_that_of_the_qos() -> None:
+    rules = decide.Settings(qos_grace={"guest": 60}, tier=RULES.tier)
+    guest, other = (job(name, qos=qos, preempted=NOW - 59, end=NOW) for name, qos in (("5", "guest"), ("6", "normal")))
+    assert [it.job.name for it in decide.overdue([guest, other], rules, NOW + 1)] == ["5"]
+    # the partition says nothing then, and no more leave than Slurm tells
+    assert not crowd.begun([guest, job("7", qos="guest")], rules)
+
+
+def test_each_action_is_that_of_the_partition_or_the_qos() -> None:
+    ends = [
+        decide.Decision("end", job("1"), ""),
+        decide.Decision("end", job("2", partitions=("overcap",)), ""),
+        decide.Decision("end", job("3", qos="guest"), ""),
+    ]
+    again, never = ["scontrol", "requeue", "Incomplete"], ["scancel"]
+    by_partition = dataclasses.replace(RULES, actions={"overcap": "cancel"})
+    assert act.endings(ends, by_partition) == [[*again, "1,3"], [*never, "2"]]
+    by_qos = dataclasses.replace(
+        RULES, qos_grace={"guest": 0, "normal": 0}, actions={"guest": "requeue"}, action="cancel"
+    )
+    assert act.endings(ends, by_qos) == [[*again, "3"], [*never, "1", "2"]]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from inventories import SMALL
+from inventories import INVENTORY, SMALL
 
 
 def values(done: Any) -> dict[str, tuple[str, int | None]]:
@@ -27,6 +27,15 @@ def test_a_partition_has_defaults_that_are_no_line(gpupool: Callable[..., Any]) 
     assert found["tier"] == ("1", None)
     assert found["has"] == ("2 nodes, 16 GPUs, 128 CPUs", 19)
     assert found["accounts"] == ("red, blue", None)
+
+
+def test_what_becomes_of_preempted_jobs_comes_from_the_cluster_or_the_qos(gpupool: Callable[..., Any]) -> None:
+    found = values(gpupool("explain", INVENTORY / "skynet", "user-overcap", "--json"))
+    assert found["preemptable"][0] == "true"
+    assert found["preempt_action"] == ("requeue", 75)
+    found = values(gpupool("explain", INVENTORY / "others" / "savio", "savio_lowprio", "--json"))
+    assert found["preemptable"][0] == "by its QoS"
+    assert "preempt_action" not in found
 
 
 def test_a_name_of_an_account_and_a_partition_is_both(gpupool: Callable[..., Any]) -> None:

@@ -33,7 +33,7 @@ def can_be_said(command: str, name: str) -> bool:
 
 def reasons() -> dict[tuple[str, str], str]:
     """Return the reasons of the page, by command and key."""
-    section = PAGE.read_text().split("### What cannot be said\n")[1].split("\n#")[0]
+    section = PAGE.read_text().split("### What cannot be set\n")[1].split("\n#")[0]
     found: dict[tuple[str, str], str] = {}
     commands: list[str] = []
     for line in section.splitlines():

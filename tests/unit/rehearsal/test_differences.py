@@ -12,6 +12,7 @@ from inventories import INVENTORY
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.errors import TwinError
+from gpupool.rehearsal.twin.accounting import short_graces
 from gpupool.rehearsal.twin.compiled import Compiled, Version, cannot, compiled, of_version
 from gpupool.rehearsal.twin.differences import Difference, applied, unnamed
 from gpupool.rehearsal.twin.differences.table import GRACE, differences, place_of
@@ -152,6 +153,18 @@ def test_grace_times_of_the_arbiter_are_those_of_slurm_conf() -> None:
     twin = applied(production.files, table)
     assert f'"overcap": {GRACE}' in twin[path]
     assert unnamed(production.files, {**twin, path: twin[path].replace('"requeue"', '"cancel"')}, table)
+
+
+def test_grace_times_of_qos_are_as_short() -> None:
+    entities = {
+        "cluster": "x",
+        "qos": {"guest": {"GraceTime": 300}, "short": {"GraceTime": 1}, "normal": {"Priority": 1}},
+    }
+    assert short_graces(entities) == {
+        "cluster": "x",
+        "qos": {"guest": {"GraceTime": GRACE}, "short": {"GraceTime": 1}, "normal": {"Priority": 1}},
+    }
+    assert entities["qos"]["guest"] == {"GraceTime": 300}  # type: ignore[index]
 
 
 def test_a_short_grace_time_is_not_made_longer() -> None:

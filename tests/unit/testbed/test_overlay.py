@@ -86,6 +86,13 @@ def test_what_is_quicker_there(skynet: Cluster) -> None:
     assert twin.partitions["overcap"].max_time == skynet.partitions["overcap"].max_time
 
 
+def test_a_qos_has_a_shorter_grace_time_there() -> None:
+    savio = load(INVENTORY / "others" / "savio")
+    long = replace(savio, qos={name: it.model_copy(update={"grace": 600}) for name, it in savio.qos.items()})
+    for cluster, grace in ((savio, None), (long, 8)):
+        assert stand_in(cluster, cgroup="v1").qos["savio_lowprio"].grace == grace
+
+
 def test_users_get_the_testbeds_key_besides_theirs(skynet: Cluster) -> None:
     twin = stand_in(skynet, cgroup="v2", keys=("ssh-ed25519 AAAA here",))
     assert all(user.keys == (*skynet.users[name].keys, "ssh-ed25519 AAAA here") for name, user in twin.users.items())

@@ -1,6 +1,7 @@
 """The table itself: what one container cannot have as production has it, and what would make a rehearsal last for days.
 
-Partitions, tiers, QoS, associations, limits and preemption are not in it, but for the length of a grace time.
+Partitions, tiers, QoS, associations, limits and preemption are not in it, but for the length of a grace time (that of a
+QoS is in slurmdbd, and is as short: `short_graces`).
 """
 
 from collections.abc import Mapping
@@ -150,6 +151,9 @@ def _times() -> tuple[Difference, ...]:
         ),
         Difference(
             arbiter.SETTINGS, "grace", "as in the inventory", f"at most {GRACE} s", "as in slurm.conf", _short_grace
+        ),
+        Difference(
+            arbiter.SETTINGS, "qos_grace", "as in the inventory", f"at most {GRACE} s", "as of partitions", _short_grace
         ),
         Difference(
             arbiter.SETTINGS,

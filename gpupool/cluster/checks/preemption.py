@@ -1,0 +1,147 @@
+"""Which jobs are preempted, by which, and what happens to them: by the tiers of partitions, or by QoS."""
+
+from collections.abc import Iterator
+
+from gpupool.cluster.checks.site import Site
+from gpupool.cluster.checks.stakes import Stakes, rights
+from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.quote import listed
+from gpupool.cluster.schema.labs import Partition, Qos
+
+
+def ensure_jobs_are_preempted_by_one_rule(site: Site) -> Iterator[Complaint]:
+    """Slurm has one PreemptType: with preemptable QoS no job is preempted for its partition."""
+    guests = _guests(site)
+    for path, partition in site.partitions() if guests else ():
+        if partition.preemptable:
+            message = (
+                f"with the preemptable QoS {guests[0]} Slurm preempts by QoS alone: jobs of {partition.name} with "
+                "another QoS would never be preempted"
+            )
+            hint = f"remove it and set qos: [{guests[0]}] here, or set preemptable in partitions alone"
+            yield Complaint((*path, "preemptable"), message, hint)
+
+
+def ensure_preemptable_qos_are_preempted(site: Site) -> Iterator[Complaint]:
+    """A QoS preempts others that are preemptable, in no circle, and each preemptable one is preempted by some."""
+    qos, guests = site.inventory.qos, _guests(site)
+    for name, entry in qos.items():
+        for index, other in enumerate(entry.preempts):
+            path: Path = ("qos", name, "preempts", index)
+            if other == name:
+                yield Complaint(path, f"{name} would preempt its own jobs", "remove it")
+            elif other in qos and not qos[other].preemptable:
+                hint = f"set preemptable: true in qos.{other}, or remove it here"
+                yield Complaint(path, f"{other} is not preemptable", hint)
+            elif name in _below(site, other):
+                message = f"{name} would be preempted by {other}, which it preempts: Slurm refuses that"
+                yield Complaint(path, message, "remove one of them")
+    for name in guests:
+        if not any(name in it.preempts for it in qos.values()):
+            message = f"no QoS preempts {name}"
+            yield Complaint(("qos", name, "preemptable"), message, f"set preempts: [{name}] in another, or remove it")
+
+
+def ensure_what_is_preempted_says_how(site: Site) -> Iterator[Complaint]:
+    """A grace time and an action are of what is preemptable."""
+    entries: list[tuple[Path, str, Qos | Partition]] = []
+    entries += [(("qos", name), name, it) for name, it in site.inventory.qos.items()]
+    entries += [(path, it.name, it) for path, it in site.partitions()]
+    for path, name, entry in entries:
+        for key in ("grace", "preempt_action"):
+            if getattr(entry, key) is not None and not entry.preemptable:
+                hint = f"remove {key}"
+                if isinstance(entry, Partition) and site.is_preempted(entry):
+                    hint = f"set it in its QoS: {', '.join(entry.qos)}"
+                yield Complaint((*path, key), f"{name} is not preemptable", hint)
+
+
+def ensure_owners_preempt_guests(site: Site) -> Iterator[Complaint]:
+    """Where a lab's own is at stake, every QoS that is not preemptable preempts all that are, and is its default."""
+    guests, qos, stakes = _guests(site), site.inventory.qos, Stakes.of(site)
+    told: set[tuple[str, str]] = set()
+    for owner in site.ownership.owners if guests and stakes.certain else ():
+        lasting = stakes.lasting(owner.name)
+        if own := [(it.name, name) for it in lasting if (name := _default_qos(site, owner.name, it)) in guests]:
+            place, name = own[0]
+            message = f"jobs of {owner.name} without --qos have the QoS {name} in {place}, which is preemptable"
+            hint = f"set default_for: [{owner.name}] of a QoS that is not"
+            yield Complaint(("accounts", owner.index), message, hint)
+        for partition in lasting:
+            near = _guests_near(site, partition)
+            others = [it for it in partition.qos or qos if it in qos and it not in guests]
+            waits = [(name, guest) for name in others for guest in near if guest not in qos[name].preempts]
+            for name, guest in waits:
+                if (name, guest) not in told:
+                    told.add((name, guest))
+                    message = f"jobs of {owner.name} with QoS {name} would not preempt those of {guest}"
+                    yield Complaint(("qos", name, "preempts"), message, f"add {guest}, or do not allow {name} there")
+
+
+def ensure_guests_have_their_qos(site: Site) -> Iterator[Complaint]:
+    """An account whose jobs may run only where QoS are preemptable has one of these by default."""
+    stakes = Stakes.of(site)
+    for path, partition in site.partitions() if _guests(site) and stakes.certain else ():
+        if partition.preemptable or not site.is_preempted(partition):
+            continue
+        for account in site.inventory.accounts:
+            if not site.admits(partition, account.name) or stakes.lasting(account.name):
+                continue
+            if (own := _default_qos(site, account.name, partition)) not in partition.qos:
+                message = f"jobs of {account.name} without --qos have the QoS {own}, and would be refused here"
+                hint = f"set default_for: [{account.name}] in qos.{partition.qos[0]}, or default_qos here"
+                yield Complaint((*path, "qos"), message, hint, "warning")
+
+
+def ensure_suspended_jobs_are_in_no_owners_way(site: Site) -> Iterator[Complaint]:
+    """A suspended job keeps its GPUs and its memory, and Slurm suspends it at once."""
+    stakes, owners = Stakes.of(site), site.ownership.owners
+    for path, partition in site.partitions() if stakes.certain else ():
+        if partition.preempt_action != "suspend":
+            continue
+        here, nodes = (*path, "preempt_action"), site.nodes_of(partition.nodes)
+        if site.gpus_of(frozenset({partition.nodes})):
+            message = "a suspended job keeps its GPUs, so that no job could preempt it for them"
+            yield Complaint(here, message, "set requeue or cancel, or leave out nodes with GPUs")
+        stakes_of = {it.name: it.nodes.union(*(stakes.at_stake(it, what) for what in rights(it))) for it in owners}
+        labs = [name for name, at_stake in stakes_of.items() if nodes & at_stake]
+        if labs:
+            message = f"a suspended job keeps its memory, and jobs of {listed(labs)} may not find any beside it"
+            yield Complaint(here, message, "set requeue or cancel, or leave out nodes where labs own something")
+        if partition.grace:
+            yield Complaint((*path, "grace"), "Slurm suspends jobs at once", "remove it")
+        if partition.exclusive:
+            message = "jobs that are suspended share their nodes with those that preempt them"
+            yield Complaint((*path, "exclusive"), message, "remove it")
+        if over := next((it for it in partition.parameters if it.lower() == "oversubscribe"), None):
+            message = "jobs that are suspended need FORCE:1, which gpupool sets"
+            yield Complaint((*path, "parameters", over), message, "remove it")
+
+
+def _guests(site: Site) -> list[str]:
+    return [name for name, it in site.inventory.qos.items() if it.preemptable]
+
+
+def _default_qos(site: Site, account: str, partition: Partition) -> str:
+    """Return the QoS of an account's jobs in a partition that name none."""
+    qos = site.inventory.qos
+    default = partition.default_qos or next((name for name, it in qos.items() if it.default), "normal")
+    return next((name for name, it in qos.items() if account in it.default_for), default)
+
+
+def _below(site: Site, name: str) -> set[str]:
+    """Return the QoS that a QoS preempts, and those that these preempt."""
+    qos, found = site.inventory.qos, set[str]()
+    following = [name]
+    while following:
+        entry = qos.get(following.pop())
+        following += [it for it in (entry.preempts if entry else ()) if it not in found]
+        found |= set(entry.preempts if entry else ())
+    return found
+
+
+def _guests_near(site: Site, partition: Partition) -> list[str]:
+    """Return the preemptable QoS whose jobs may be on nodes of a partition."""
+    here = site.nodes_of(partition.nodes)
+    near = [it for _, it in site.partitions() if site.nodes_of(it.nodes) & here]
+    return [name for name in _guests(site) if any(not it.qos or name in it.qos for it in near)]
