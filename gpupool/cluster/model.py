@@ -147,9 +147,8 @@ class Partition:
     """A partition with its nodes by name. Times are in seconds. `assigned`: for users who list it.
 
     `default_time` is None where jobs without --time get all of `max_time`; `without_gpu` is `refuse`, or where jobs
-    without GPUs go; `default_cpus_per_gpu` and `default_qos` are None where
-    the cluster's own are those of its jobs. `preemptable`: by its tier, or by each QoS that it allows; `action` and
-    `grace` are theirs then.
+    without GPUs go; `default_cpus_per_gpu` and `default_qos` are None where those of the cluster hold. `preemptable`:
+    by its tier, or by each QoS that it allows; `action` and `grace` are theirs then.
     """
 
     name: str
