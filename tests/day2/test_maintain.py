@@ -91,6 +91,19 @@ def maintain(inventory: Path, *arguments: str, branch: str = "560") -> subproces
     )
 
 
+def heard(run: subprocess.Popen[str]) -> tuple[threading.Thread, list[str]]:
+    """Return the lines that a run writes to standard error, as they come, and who listens until it ends."""
+    lines: list[str] = []
+
+    def listen() -> None:
+        for line in run.stderr or ():
+            lines.append(line)
+
+    listener = threading.Thread(target=listen, daemon=True)
+    listener.start()
+    return listener, lines
+
+
 def nodes(testbed: Testbed) -> dict[str, tuple[str, str]]:
     """Return the state and the reason of each node, as sinfo says them."""
     rows = (line.split(" ", 2) for line in testbed.out(HEAD, "sinfo -h -N -o '%N %T %E' | sort -u").splitlines())
@@ -171,10 +184,15 @@ def test_a_driver_is_rolled_over_nodes_two_at_a_time_and_goes_on_after_kills(tes
         assert nodes(testbed)["gpu-4"] == ("drained", "disk is replaced"), moments
 
     stopped = maintain(copy, "--nodes", "@compute", "--at-most", "2")
+    listener, lines = heard(stopped)
     until(lambda: most == 2 or len(seen()) == 2, "two are out at once", lambda: str(nodes(testbed)))
     until(lambda: seen() == {"gpu-2"}, "the others are done, and one waits", lambda: str(nodes(testbed)))
+    # those before it may have done the others: this one has to be at work, too, before it is stopped
+    until(lambda: any("gpu-2" in line and "waiting for" in line for line in lines), "it waits", lambda: "".join(lines))
     stopped.send_signal(signal.SIGINT)
-    said = stopped.communicate()[1]
+    stopped.wait()
+    listener.join()
+    said = "".join(lines)
     assert stopped.returncode == 130, said
     assert "stopped: nodes in progress stay drained and reserved; run the same command again to continue" in said
     assert seen() == {"gpu-2"}
