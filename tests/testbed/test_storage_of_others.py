@@ -9,7 +9,7 @@ from tests.testbed.cluster import Testbed, gpupool, up
 
 NETWORK = "10.189.0.0/16"
 INVENTORY = """schema: 1
-cluster: {name: stores, domain: stores.example, network: 10.90.0.0/16}
+cluster: {name: elsewhere, domain: elsewhere.example, network: 10.90.0.0/16}
 gpu_types: {a40: {models: [A40]}}
 hardware: {box: {cpus: 16, memory: 64G, gpu_slots: 2, cpus_kept_per_gpu: 4}}
 nodes:
@@ -44,7 +44,7 @@ testbed: {nodes: "ctl,gpu-[1-2]"}
 @pytest.fixture(scope="module")
 def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
     """A head and two nodes whose homes, and another directory, came from outside before gpupool did."""
-    inventory = tmp_path_factory.mktemp("others") / "stores"
+    inventory = tmp_path_factory.mktemp("others") / "elsewhere"
     inventory.mkdir()
     (inventory / "inventory.yml").write_text(INVENTORY)
     try:
