@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from suite import leftovers
 from suite.idle import Idle
 from suite.layers import BEGIN, Layer
 from suite.prepare import PREPARATIONS
@@ -90,12 +91,17 @@ class Work:
 
 
 def layer_work(layer: Layer, log: Path | None, times: Path) -> Work:
-    """Return a layer as work; its tests write what they took to `times`, and beside it what fails, as it fails."""
+    """Return a layer as work; its tests write what they took to `times`, and beside it what fails, as it fails.
+
+    Its testbeds have a prefix of their own: two layers may have a cluster of one name, and run beside each other.
+    """
     failures = times.with_suffix(".failed")
     for file in (times, failures):
         file.unlink(missing_ok=True)
     env = {**os.environ, "GPUPOOL_TEST_TIMES": str(times), "GPUPOOL_TEST_FAILURES": str(failures)}
     env.pop("PYTHONPATH", None)
+    if layer.docker:
+        env["GPUPOOL_TESTBED_PREFIX"] = f"{leftovers.prefix()}-{layer.name}"
     return Work(layer.name, layer.commands, layer.cores, log, env)
 
 

@@ -10,7 +10,7 @@ from tests.testbed.cluster import WORKER
 
 def pytest_configure() -> None:
     """Have each worker's containers named apart."""
-    os.environ["GPUPOOL_TESTBED_PREFIX"] += f"-day{WORKER}"
+    os.environ["GPUPOOL_TESTBED_PREFIX"] += f"-{WORKER}"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

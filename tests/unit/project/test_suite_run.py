@@ -172,6 +172,17 @@ def test_two_runs_do_not_share_containers_and_the_dead_hold_nothing(prefix: str)
         pass
 
 
+def test_layers_that_run_beside_each_other_name_their_testbeds_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GPUPOOL_TESTBED_PREFIX", "gpupool-unit")
+    show = shell(f'echo "$GPUPOOL_TESTBED_PREFIX" >> {tmp_path}/prefixes')
+    run_of(
+        tmp_path, Layer("vm", show, 1, ("docker",)), Layer("driver", show, 1, ("docker",)), prepare={"docker": "true"}
+    ).until_done()
+    assert {*(tmp_path / "prefixes").read_text().split()} == {"gpupool-unit-vm", "gpupool-unit-driver"}
+
+
 def test_what_takes_long_finds_its_cores_free_when_it_is_ready(tmp_path: Path) -> None:
     cores = float(os.cpu_count() or 1)
     long = Layer("vm", shell(f"touch {tmp_path}/long"), cores, ("docker", "machines"))
