@@ -171,7 +171,7 @@ class Run:
                 continue
             if not self._is_ready(self.layers[name]):
                 kept += work.cores
-            elif self._room(work.cores, kept) or idle >= kept + min(work.cores, ENOUGH):
+            elif self._room(work.cores, kept) or idle >= kept + ENOUGH:
                 if work.log:
                     say(f"== {name} begins after {self.seconds:.0f} s")
                 work.begin(self.seconds)
