@@ -11,7 +11,7 @@ from pathlib import Path
 
 from suite import leftovers
 from suite.idle import Idle
-from suite.layers import BEGIN, Layer
+from suite.layers import BEGIN, QUICK, Layer
 from suite.prepare import PREPARATIONS
 
 SPARE = 0.6  # cores more than there are: no layer keeps busy all the time what it keeps busy on average
@@ -166,12 +166,12 @@ class Run:
         self._begin_preparations()
         kept, idle = 0.0, self._idle.cores()
         for name in sorted(self.works, key=BEGIN.index):
-            work = self.works[name]
+            work, others = self.works[name], 0.0 if name in QUICK else kept
             if work.began is not None:
                 continue
             if not self._is_ready(self.layers[name]):
                 kept += work.cores
-            elif self._room(work.cores, kept) or idle >= kept + ENOUGH:
+            elif self._room(work.cores, others) or idle >= others + ENOUGH:
                 if work.log:
                     say(f"== {name} begins after {self.seconds:.0f} s")
                 work.begin(self.seconds)

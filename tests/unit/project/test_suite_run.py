@@ -172,6 +172,16 @@ def test_two_runs_do_not_share_containers_and_the_dead_hold_nothing(prefix: str)
         pass
 
 
+def test_what_is_over_soon_does_not_wait_for_what_is_not_ready(tmp_path: Path) -> None:
+    cores = float(os.cpu_count() or 1)
+    quick = Layer("unit", shell(f"touch {tmp_path}/quick"), cores)
+    long = Layer("vm", shell("true"), cores, ("docker", "machines"))
+    prepared = {"docker": "true", "machines": f"until [ -e {tmp_path}/quick ]; do sleep 0.05; done"}
+    run = run_of(tmp_path, quick, long, prepare=prepared)
+    run.until_done()
+    assert [work.code for work in run.works.values()] == [0, 0]
+
+
 def test_layers_that_run_beside_each_other_name_their_testbeds_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
