@@ -53,6 +53,8 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
         for script in ("srun true", "exit 3"):
             it.submit("ann", "-G 1", script)
         until(lambda: it.out(HEAD, f"{ENDED} -s completed,failed | wc -l") == "2", "two jobs have ended")
+        # slurmdbd knows of their end before slurmctld has forgotten them
+        until(lambda: it.out(HEAD, "squeue -h -a -o %T | sort -u") == "RUNNING", "no job completes any more")
         yield it
     finally:
         gpupool("testbed", "down", inventory)

@@ -119,6 +119,10 @@ class Testbed:
         head = next(node.name for node in self.target.nodes if node.has("head"))
         return self.out(head, f"sbatch --parsable -o /dev/null {options} --wrap '{script}'", user)
 
+    def cancel_jobs(self) -> str:
+        """Cancel every job, and return what squeue showed before: nothing once they have all ended."""
+        return self.out(self.controller, "squeue -h; squeue -h -o %A | sort -u | xargs -r scancel")
+
     def job(self, number: str) -> dict[str, str]:
         """Return what slurmctld knows of a job."""
         text = self.out(self.controller, f"scontrol -o show job {number}")
