@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from everything import everything
+from inventories import SMALL
 from parsed import parsed
 from pydantic import BaseModel
 
@@ -25,6 +26,7 @@ from gpupool.cluster.checks.site import Site
 from gpupool.cluster.node_table import expand_all
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.shape import validated
+from gpupool.cluster.text import read
 from gpupool.compile import files_for
 from gpupool.compile.slurm.accounting import entities
 from gpupool.compile.slurm.reservations import reservations
@@ -195,7 +197,7 @@ def read_all(files: dict[tuple[str, str], File], paths: set[str], folder: Path) 
 def test_every_field_that_takes_words_has_a_place_in_the_example(data: dict[str, Any]) -> None:
     wanted = {spot.field for spot in fields(Inventory, "")}
     assert len(wanted) > 100
-    assert wanted - {spot.field for spot in fields(Inventory, "", data)} - FREE == set()
+    assert wanted - {spot.field for spot in fields(Inventory, "", data)} - FREE - BY_QOS == set()
 
 
 # where a thing comes from; one place in the example is enough
@@ -204,7 +206,9 @@ FREE = {
     for model in {spot.field.partition(".")[0] for spot in fields(Inventory, "")}
     for key in ("src", "inferred")
 }
-NAMES = sorted({spot.field for spot in fields(Inventory, "")} - FREE)
+# Slurm preempts by the tiers of partitions, as in the example, or by QoS: a cluster that does has a test of its own
+BY_QOS = {"Qos.preempts"}
+NAMES = sorted({spot.field for spot in fields(Inventory, "")} - FREE - BY_QOS)
 
 
 @pytest.mark.parametrize("field", NAMES)
@@ -216,6 +220,16 @@ def test_a_value_stays_a_value(
         _tried(spot, partial(with_word, data, spot), original, tmp_path)
         if renamed(data, spot.word, "x") != with_word(data, spot, "x"):
             _tried(spot, partial(renamed, data, spot.word), original, tmp_path)
+
+
+def test_a_qos_that_is_preempted_stays_a_name(tmp_path: Path) -> None:
+    guests = read(SMALL).data
+    guests["qos"] = {"normal": {"default": True, "preempts": ["guest"]}, "guest": {"preemptable": True}}
+    original = compiled(guests)
+    assert original is not None
+    (spot,) = (it for it in fields(Inventory, "", guests) if it.field in BY_QOS)
+    for change in (partial(with_word, guests, spot), partial(renamed, guests, spot.word)):
+        _tried(spot, change, original, tmp_path)
 
 
 @pytest.fixture(scope="module")
