@@ -27,17 +27,17 @@ def reaped(idle: Testbed) -> Iterator[Testbed]:
     idle.out(NODE, "rm -f /root/reaper.json; pkill -f '^sleep 600[0-9]$' || :")
 
 
-@pytest.fixture
-def job(reaped: Testbed) -> str:
-    """Return the PID of a process in a job of the user's there."""
-    number = reaped.submit(USER, f"-p short -w {NODE}", "exec sleep 6002")
-    reaped.wait_for(number, "RUNNING")
-    seen: str = until(lambda: reaped.run(NODE, "pgrep -f '^sleep 6002$'").stdout.strip(), "the job's process runs")
+def process_of_a_job(testbed: Testbed) -> str:
+    """Return the PID of a process in a job of the user's there. slurmctld says RUNNING before slurmd has begun it."""
+    number = testbed.submit(USER, f"-p short -w {NODE}", "exec sleep 6002")
+    testbed.wait_for(number, "RUNNING")
+    seen: str = until(lambda: testbed.run(NODE, "pgrep -f '^sleep 6002$'").stdout.strip(), "the job's process runs")
     return seen
 
 
 @pytest.mark.promise("SKY-160", "SKY-042")
-def test_a_stray_is_ended_and_a_job_beside_it_is_not(reaped: Testbed, job: str) -> None:
+def test_a_stray_is_ended_and_a_job_beside_it_is_not(reaped: Testbed) -> None:
+    job = process_of_a_job(reaped)
     stray, spared = reaped.out(NODE, SLEEP, USER), reaped.out(NODE, SLEEP, SPARED)
     system = reaped.out(NODE, "setsid setpriv --reuid slurm --clear-groups sleep 6003 >/dev/null 2>&1 & echo $!")
     as_user = reaped.out(NODE, f"setsid setpriv --reuid {USER} --clear-groups sleep 6004 >/dev/null 2>&1 & echo $!")
@@ -73,7 +73,7 @@ def test_the_timer_waits_on_compute_nodes_and_on_no_other(skynet: Testbed) -> No
 @pytest.mark.promise("SKY-161")
 def test_a_node_is_not_rebooted_under_a_job(idle: Testbed) -> None:
     assert idle.run(NODE, "reboot --help").returncode == 0
-    idle.wait_for(idle.submit(USER, f"-p short -w {NODE}"), "RUNNING")
+    process_of_a_job(idle)
     for command in ("reboot", "poweroff", "halt", "shutdown"):
         # with --help: should it not be refused, nothing happens
         refused = idle.run(NODE, f"{command} --help")
