@@ -220,7 +220,7 @@ def main(most: int, seed: int) -> int:
                 failed += 1
                 shutil.copytree(folder, KEPT / f"{seed}-{number}", dirs_exist_ok=True)
                 print(f"{KEPT.relative_to(ROOT)}/{seed}-{number}: {wrong[0]}", flush=True)
-        if (number + 1) % 500 == 0:
+        if (number + 1) % 500 == 0 or number + 1 == most:
             print(
                 f"{number + 1} tried, {failed} failed, the slowest {slowest[0]:.1f} s (number {slowest[1]})", flush=True
             )

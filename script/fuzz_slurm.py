@@ -285,6 +285,10 @@ class Made:
                     qos=lambda: ["normal", *self.pick.sample(sorted(self.qos), 1)],
                     users="assigned",
                     without_gpu="refuse",
+                    priority=lambda: self.pick.choice([0, 1, 10, 65_000]),
+                    exclusive=lambda: self.pick.choice(["job", "user"]),
+                    default_qos=lambda: self.pick.choice(sorted(self.qos)),
+                    default_cpus_per_gpu=lambda: self.pick.randint(1, 4),
                     parameters=lambda: self._parameters("partition", 3),
                 )
             )
@@ -330,6 +334,9 @@ class Made:
                 rpc_limit={"bucket": 30, "refill": 2},
                 refuse_submit_from=["/prj"],
                 lab_share={"cpu": 4},
+                default_cpus_per_gpu=lambda: self.pick.randint(1, 4),
+                max_cpus_per_gpu=lambda: {"default": 8, **dict.fromkeys(sorted(self.gpus)[:1], 16)},
+                priority_weights=lambda: self._some(qos=1000, partition=1000, age=100, fairshare=5000, job_size=1),
                 max_memory=lambda: self.pick.choice([{"per_gpu": "60G"}, {"per_cpu": "4G"}]),
             ),
         }

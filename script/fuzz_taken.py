@@ -134,7 +134,7 @@ def main(most: int, seed: int) -> int:
                 kept.mkdir(parents=True, exist_ok=True)
                 made(seed, number, kept)
                 print(f"{kept.relative_to(fuzz.ROOT)}: {said[0]}", flush=True)
-            if tried % 50 == 0:
+            if tried % 50 == 0 or tried == most:
                 print(f"{tried} tried, {failed} failed", flush=True)
     return failed
 
