@@ -8,7 +8,6 @@ from gpupool.cluster.checks.site import Site
 from gpupool.cluster.checks.times import default_time
 from gpupool.cluster.gpu_devices import Device, devices_of
 from gpupool.cluster.pools import dataset_of, pools_on
-from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.base import of_user
 from gpupool.cluster.schema.labs import Account, Partition, User
 from gpupool.cluster.schema.machines import Hardware, NodeEntry
@@ -26,10 +25,10 @@ def build(site: Site) -> model.Cluster:
         entry=inventory.cluster,
         nodes=nodes,
         accounts={account.name: _account(account, site) for account in inventory.accounts},
-        users={user.name: _user(user, inventory) for user in inventory.users},
+        users={user.name: _user(user, site) for user in inventory.users},
         directory=inventory.directory,
         newcomers={
-            account.name: _user(User(name="newcomer", uid=60000, account=account.name), inventory)
+            account.name: _user(User(name="newcomer", uid=60000, account=account.name), site)
             for account in inventory.accounts
             if account.members_from and inventory.directory
         },
@@ -132,11 +131,11 @@ def _account(account: Account, site: Site) -> model.Account:
     )
 
 
-def _user(user: User, inventory: Inventory) -> model.User:
+def _user(user: User, site: Site) -> model.User:
+    inventory, defaults = site.inventory, site.own_qos
     own = tuple(dict.fromkeys((user.account, *user.accounts)))
     by_name = {account.name: account for account in inventory.accounts}
     accounts = dict.fromkeys((*own, *(it.name for it in inventory.accounts if it.members == "all")))
-    defaults = {account: name for name, qos in inventory.qos.items() for account in qos.default_for}
     everybodys = [name for name, qos in inventory.qos.items() if qos.everybody and not qos.default_for]
     return model.User(
         name=user.name,

@@ -28,18 +28,13 @@ def ensure_somebody_has_the_qos_of_partitions(site: Site) -> Iterator[Complaint]
 def ensure_the_default_partition_takes_the_default_qos(site: Site) -> Iterator[Complaint]:
     """A job that names neither partition nor QoS is not refused for the one of them by the other."""
     inventory = site.inventory
-    default = next((name for name, qos in inventory.qos.items() if qos.default), "normal")
-    own = {account: name for name, qos in reversed(inventory.qos.items()) for account in qos.default_for}
     for path, partition in site.partitions():
         names = [name for name, _ in site.partition_names(partition)]
         known = partition.qos and set(partition.qos) <= inventory.qos.keys()
         if not known or inventory.scheduler.default_partition not in names:
             continue
-        theirs = {
-            own.get(it.name, partition.default_qos or default)
-            for it in inventory.accounts
-            if site.admits(partition, it.name)
-        }
+        admitted = [it.name for it in inventory.accounts if site.admits(partition, it.name)]
+        theirs = {site.default_qos(partition, account) for account in admitted}
         if refused := sorted(theirs - set(partition.qos)):
             message = f"{' and '.join(refused)} may not be used here, in the default partition, and is a default QoS"
             hint = "jobs without --partition and --qos would be refused: add it"
@@ -49,7 +44,6 @@ def ensure_the_default_partition_takes_the_default_qos(site: Site) -> Iterator[C
 def ensure_users_have_the_default_qos_of_partitions(site: Site) -> Iterator[Complaint]:
     """A job without --qos is not refused for the QoS that it gets in its partition."""
     inventory = site.inventory
-    own = {account for qos in inventory.qos.values() for account in qos.default_for}
     of_accounts = {account.name: set(account.qos) for account in inventory.accounts}
     shared = [account.name for account in inventory.accounts if account.members == "all"]
     for path, partition in site.partitions():
@@ -61,8 +55,8 @@ def ensure_users_have_the_default_qos_of_partitions(site: Site) -> Iterator[Comp
             yield Complaint(here, f"{name} is not in `qos` of this partition", "add it there")
         if qos.everybody and not qos.default_for:
             continue
-        accounts = [it.name for it in inventory.accounts if it.name not in own and site.admits(partition, it.name)]
-        lacking = [it for it in accounts if name not in of_accounts[it]]
+        admitted = [it.name for it in inventory.accounts if site.admits(partition, it.name)]
+        lacking = [it for it in admitted if it not in site.own_qos and name not in of_accounts[it]]
         without = (
             f"{user.name} ({account})"
             for user in inventory.users

@@ -29,12 +29,11 @@ def ensure_nodes_of_one_user_are_no_labs(site: Site) -> Iterator[Complaint]:
         nodes = site.nodes_of(partition.nodes)
         admitted = [it for it in site.inventory.accounts if site.admits(partition, it.name)]
         for owner in site.ownership.owners:
-            at_stake = owner.nodes.union(*(stakes.at_stake(owner, what) for what in rights(owner)))
-            others = [it.name for it in admitted if not stakes.belongs(it, owner.name)]
-            where = sorted(it for it in nodes & at_stake if stakes.amount(frozenset((it,)), ANY) > 1)
-            if others and where:
+            guests = [it.name for it in admitted if not stakes.belongs(it, owner.name)]
+            shared = sorted(it for it in nodes & stakes.nodes_of(owner) if stakes.amount(frozenset((it,)), ANY) > 1)
+            if guests and shared:
                 message = (
-                    f"a user of {others[0]} with a job on one GPU of {where[0]} keeps its other GPUs from {owner.name}"
+                    f"a user of {guests[0]} with a job on one GPU of {shared[0]} keeps its other GPUs from {owner.name}"
                 )
                 hint = "set exclusive: job, where all of them count, or name nodes that no lab has a right to"
                 yield Complaint((*path, "exclusive"), message, hint)

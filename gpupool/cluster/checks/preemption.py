@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.checks.site import Site
-from gpupool.cluster.checks.stakes import Stakes, rights
+from gpupool.cluster.checks.stakes import Stakes
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.quote import listed
 from gpupool.cluster.schema.labs import Partition, Qos
@@ -62,7 +62,7 @@ def ensure_owners_preempt_guests(site: Site) -> Iterator[Complaint]:
     told: set[tuple[str, str]] = set()
     for owner in site.ownership.owners if guests and stakes.certain else ():
         lasting = stakes.lasting(owner.name)
-        if own := [(it.name, name) for it in lasting if (name := _default_qos(site, owner.name, it)) in guests]:
+        if own := [(it.name, name) for it in lasting if (name := site.default_qos(it, owner.name)) in guests]:
             place, name = own[0]
             message = f"jobs of {owner.name} without --qos have the QoS {name} in {place}, which is preemptable"
             hint = f"set default_for: [{owner.name}] of a QoS that is not"
@@ -87,7 +87,7 @@ def ensure_guests_have_their_qos(site: Site) -> Iterator[Complaint]:
         for account in site.inventory.accounts:
             if not site.admits(partition, account.name) or stakes.lasting(account.name):
                 continue
-            if (own := _default_qos(site, account.name, partition)) not in partition.qos:
+            if (own := site.default_qos(partition, account.name)) not in partition.qos:
                 message = f"jobs of {account.name} without --qos have the QoS {own}, and would be refused here"
                 hint = f"set default_for: [{account.name}] in qos.{partition.qos[0]}, or default_qos here"
                 yield Complaint((*path, "qos"), message, hint, "warning")
@@ -103,9 +103,7 @@ def ensure_suspended_jobs_are_in_no_owners_way(site: Site) -> Iterator[Complaint
         if site.gpus_of(frozenset({partition.nodes})):
             message = "a suspended job keeps its GPUs, so that no job could preempt it for them"
             yield Complaint(here, message, "set requeue or cancel, or leave out nodes with GPUs")
-        stakes_of = {it.name: it.nodes.union(*(stakes.at_stake(it, what) for what in rights(it))) for it in owners}
-        labs = [name for name, at_stake in stakes_of.items() if nodes & at_stake]
-        if labs:
+        if labs := [it.name for it in owners if nodes & stakes.nodes_of(it)]:
             message = f"a suspended job keeps its memory, and jobs of {listed(labs)} may not find any beside it"
             yield Complaint(here, message, "set requeue or cancel, or leave out nodes where labs own something")
         if partition.grace:
@@ -120,13 +118,6 @@ def ensure_suspended_jobs_are_in_no_owners_way(site: Site) -> Iterator[Complaint
 
 def _guests(site: Site) -> list[str]:
     return [name for name, it in site.inventory.qos.items() if it.preemptable]
-
-
-def _default_qos(site: Site, account: str, partition: Partition) -> str:
-    """Return the QoS of an account's jobs in a partition that name none."""
-    qos = site.inventory.qos
-    default = partition.default_qos or next((name for name, it in qos.items() if it.default), "normal")
-    return next((name for name, it in qos.items() if account in it.default_for), default)
 
 
 def _below(site: Site, name: str) -> set[str]:

@@ -193,11 +193,23 @@ class Site:
     def _parents(self) -> dict[str, str | None]:
         return {account.name: account.parent for account in self.inventory.accounts}
 
-    def default_qos(self, partition: Partition) -> frozenset[str]:
-        """Return the QoS that jobs without --qos may have in a partition: its own or the cluster's, and accounts'."""
+    @cached_property
+    def own_qos(self) -> dict[str, str]:
+        """The default QoS of each account that has one of its own (`default_for`)."""
         qos = self.inventory.qos
-        cluster = next((name for name, it in qos.items() if it.default), "normal")
-        return frozenset((partition.default_qos or cluster, *(name for name, it in qos.items() if it.default_for)))
+        return {account: name for name, it in reversed(qos.items()) for account in it.default_for}
+
+    @cached_property
+    def _default_qos(self) -> str:
+        return next((name for name, it in self.inventory.qos.items() if it.default), "normal")
+
+    def default_qos(self, partition: Partition, account: str) -> str:
+        """Return the QoS of an account's jobs without --qos: the account's own, the partition's, the cluster's."""
+        return self.own_qos.get(account, partition.default_qos or self._default_qos)
+
+    def default_qos_in(self, partition: Partition) -> frozenset[str]:
+        """Return the QoS that jobs without --qos may have in a partition."""
+        return frozenset((partition.default_qos or self._default_qos, *self.own_qos.values()))
 
     def _each(self, partition: Partition) -> list[str]:
         return [account or "" for _, account in self.partition_names(partition)]

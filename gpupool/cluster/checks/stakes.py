@@ -99,6 +99,10 @@ class Stakes:
             self._at_stake[reached, what] = frozenset(it for it in reached & self.pool if self._on(it, what))
         return self._at_stake[reached, what]
 
+    def nodes_of(self, owner: Owner) -> Nodes:
+        """Return the nodes where an owner has a right to anything: its own, and those at stake in the pool."""
+        return owner.nodes.union(*(self.at_stake(owner, what) for what in rights(owner)))
+
     @cached_property
     def _at_stake(self) -> dict[tuple[Nodes, str], Nodes]:
         return {}
