@@ -76,7 +76,8 @@ class Session(paramiko.ServerInterface):
             own = command.replace("/run/gpupool", f"{self._node.asked.parent}/gpupool")
             own = own.replace("/var/log/gpupool", f"{self._node.asked.parent}/log")
             self._run(channel, f"{self._node.before}{own}")
-        channel.close()
+        with contextlib.suppress(EOFError):  # who asked may have gone
+            channel.close()
 
     @staticmethod
     def _run(channel: paramiko.Channel, command: str) -> None:

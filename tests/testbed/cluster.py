@@ -121,7 +121,8 @@ class Testbed:
 
     def cancel_jobs(self) -> str:
         """Cancel every job, and return what squeue showed before: nothing once they have all ended."""
-        return self.out(self.controller, "squeue -h; squeue -h -o %A | sort -u | xargs -r scancel")
+        # arrays and heterogeneous jobs as a whole: a component alone may be refused
+        return self.out(self.controller, "squeue -h; squeue -h -o %i | sed 's/[+_].*//' | sort -u | xargs -r scancel")
 
     def job(self, number: str) -> dict[str, str]:
         """Return what slurmctld knows of a job."""

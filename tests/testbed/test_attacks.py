@@ -248,7 +248,8 @@ def added(idle: Testbed) -> Iterator[str]:
     for words in (f"add account {name} parent=cvmlp-lab", f"add user u-cvmlp1 account={name}"):
         idle.out("sky1", f"sacctmgr -iQ {words}", coordinator)
     yield name
-    idle.out("marvin", f"squeue -h -o %A | xargs -r scancel; sacctmgr -iQ delete account {name} || true")
+    idle.cancel_jobs()
+    idle.out("marvin", f"sacctmgr -iQ delete account {name} || true")
 
 
 @pytest.mark.promise("SKY-158")
