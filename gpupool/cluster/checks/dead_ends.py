@@ -36,9 +36,9 @@ def ensure_the_default_partition_takes_the_default_qos(site: Site) -> Iterator[C
         if not known or inventory.scheduler.default_partition not in names:
             continue
         theirs = {
-            own.get(it.name, partition.default_qos or default)
-            for it in inventory.accounts
-            if site.admits(partition, it.name)
+            own.get(account.name, partition.default_qos or default)
+            for account in inventory.accounts
+            if site.admits(partition, account.name)
         }
         if refused := sorted(theirs - set(partition.qos)):
             message = f"{' and '.join(refused)} may not be used here, in the default partition, and is a default QoS"
