@@ -36,5 +36,5 @@ def together(effects: Iterable[Effect]) -> Effect:
     distinct = [effect for effect in dict.fromkeys(effects) if effect != NOTHING]
     if not distinct:
         return NOTHING
-    words = dict.fromkeys(word for effect in distinct for word in effect.what.split(", "))
-    return Effect(", ".join(words), tuple(dict.fromkeys(job for effect in distinct for job in effect.jobs)))
+    acts = dict.fromkeys(word for effect in distinct for word in effect.what.split(", "))
+    return Effect(", ".join(acts), tuple(dict.fromkeys(job for effect in distinct for job in effect.jobs)))

@@ -21,8 +21,8 @@ def command(inventory: Inventory, change: With = None, as_json: Json = False) ->
         print_json({"ok": not errors, "complaints": [_as_dict(it) for it in complaints]})
     else:
         stdout.print(_summary(errors, complaints, loaded.partial), style="red" if errors else "green")
-        for it in sorted(complaints, key=lambda located: _ORDER.index(located.complaint.severity)):
-            stdout.print(str(it), style=_STYLE[it.complaint.severity])
+        for problem in sorted(complaints, key=lambda located: _ORDER.index(located.complaint.severity)):
+            stdout.print(str(problem), style=_STYLE[problem.complaint.severity])
         if cluster := loaded.cluster:
             nodes, gpus = len(cluster.nodes), cluster.total_gpus
             cpus = sum(node.cpus for node in cluster.having("compute"))

@@ -54,18 +54,18 @@ def command(
                 "Node", "What", "Inventory", "File", "Live", "If nothing is done",
                 box=None, header_style="bold", pad_edge=False,
             )  # fmt: skip
-            for it in seen.differences[:_MOST]:
-                columns = (_short(column) for column in (it.inventory, it.file, it.live))
-                table.add_row(it.node, it.what, *columns, it.then)
+            for difference in seen.differences[:_MOST]:
+                columns = (_short(column) for column in (difference.inventory, difference.file, difference.live))
+                table.add_row(difference.node, difference.what, *columns, difference.then)
             stdout.whole(table)
             if more := len(seen.differences[_MOST:]):
                 stdout.print(f"and {more} more; --json lists all of them", style="dim")
         for name, why in seen.trouble.items():
             stdout.print(styled((name, "red"), ": ", why))
         nodes = counted(len(names), "node")
-        said = f"{counted(len(seen.differences), 'difference')}" if seen.differences else "no drift"
+        outcome = f"{counted(len(seen.differences), 'difference')}" if seen.differences else "no drift"
         failed = f", {len(seen.trouble)} failed" if seen.trouble else ""
-        stdout.print(f"{nodes}: {said}{failed}{passed_over(plan.asleep)}", style="bold")
+        stdout.print(f"{nodes}: {outcome}{failed}{passed_over(plan.asleep)}", style="bold")
     if seen.trouble:
         raise SystemExit(1)
     if seen.differences:

@@ -145,10 +145,18 @@ def _show(runs: Sequence[Run], long: bool) -> None:
 
 
 def _row(run: Run) -> tuple[str, ...]:
-    it = run.first
-    commit = it.commit[:_SHORT] + ("+" if it.uncommitted else "")
+    first = run.first
+    commit = first.commit[:_SHORT] + ("+" if first.uncommitted else "")
     count = str(sum(node.count for node in run.nodes.values()))
-    return it.begun.replace("T", " ").rstrip("Z"), it.who, it.command, commit or "-", few(run.nodes), count, run.outcome
+    return (
+        first.begun.replace("T", " ").rstrip("Z"),
+        first.who,
+        first.command,
+        commit or "-",
+        few(run.nodes),
+        count,
+        run.outcome,
+    )
 
 
 def _changes(run: Run) -> Iterator[str]:

@@ -121,8 +121,8 @@ def _run(target: Target, names: Collection[str], *, execute: bool) -> "Report":
 
 def _show_before(ready: "Prepared", wishes: "Wishes") -> None:
     """Print what is done where, and what labs may lack meanwhile."""
-    for name, it in ready.progress.items():
-        stderr.print(styled((name, "bold"), f": {it.phase}{f': {it.why}' if it.why else ''}"))
+    for name, step in ready.progress.items():
+        stderr.print(styled((name, "bold"), f": {step.phase}{f': {step.why}' if step.why else ''}"))
     if not any(it.phase == "waiting" for it in ready.progress.values()):
         return
     first = "the first node alone, then " if wishes.bounds.at_most > 1 else ""
@@ -212,9 +212,12 @@ def _show_after(ready: "Prepared", seconds: float, as_json: bool) -> None:
             "seconds": round(seconds, 3),
             "nodes": {name: {"phase": it.phase, "why": it.why, "changes": it.changes} for name, it in progress.items()},
             "labs": [
-                {"lab": it.account, "owns": it.owned, "unit": it.unit, "may_lack": ready.lacking[it.account]}
-                for it in ready.shares
-                if it.lab
+                {
+                    "lab": share.account, "owns": share.owned, "unit": share.unit,
+                    "may_lack": ready.lacking[share.account],
+                }
+                for share in ready.shares
+                if share.lab
             ],
         })  # fmt: skip
         return

@@ -111,8 +111,8 @@ def confirm(question: str) -> None:
 
 def tell_rest(commands: Mapping[str, int], later: Mapping[str, int]) -> None:
     """Say which nodes were sent commands, and what other nodes learn by the next apply."""
-    said = ", ".join(f"{name} {count}" for name, count in commands.items())
-    stdout.print(f"commands: {said}; none to other nodes", style="dim")
+    counts = ", ".join(f"{name} {count}" for name, count in commands.items())
+    stdout.print(f"commands: {counts}; none to other nodes", style="dim")
     if later:
         files = ", ".join(f"{path} on {counted(count, 'node')}" for path, count in later.items())
         stdout.print(f"the next `gpupool apply` also changes {files}", style="dim")

@@ -49,8 +49,8 @@ def command(
     if not yes:
         if not sys.stdin.isatty():
             raise GpupoolError("restore changes the accounting database: use --yes, or run it in a terminal")
-        what = backup or "the newest backup"
-        if not typer.confirm(f"Restore the database on {target.cluster.database.name} from {what}?", err=True):
+        source = backup or "the newest backup"
+        if not typer.confirm(f"Restore the database on {target.cluster.database.name} from {source}?", err=True):
             return
     _restore(target, backup, aside, as_json)
 

@@ -171,8 +171,8 @@ def _show(usage: UsageReport, large: list[Used], least: int) -> None:
     if large:
         table = Table("Size", "Updated", "Owner", "Account", "Directory", box=None, header_style="bold", pad_edge=False)
         table.columns[0].justify = "right"
-        for it in large:
-            table.add_row(it.size, it.updated, it.owner, it.account or "", it.path)
+        for directory in large:
+            table.add_row(directory.size, directory.updated, directory.owner, directory.account or "", directory.path)
         stdout.whole(table)
     for left in usage.uncounted:
         stdout.print(f"{left.path} ({left.owner}): {left.why}", style="yellow")

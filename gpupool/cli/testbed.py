@@ -140,8 +140,8 @@ def ssh(
     prefix: Prefix = "gpupool",
 ) -> None:
     """Log in to a node, or run one command there."""
-    found = state.find(inventory, name=name, prefix=prefix)
-    line = look.ssh_command(found, node, user, command or ())
+    testbed = state.find(inventory, name=name, prefix=prefix)
+    line = look.ssh_command(testbed, node, user, command or ())
     os.execvp(line[0], line)
 
 

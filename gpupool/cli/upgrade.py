@@ -199,8 +199,8 @@ def _end(target: Target, names: Collection[str], lost: Collection[str], resting:
 
         outcomes = run(target, set(names), tell)
     failed = [it for it in outcomes if not it.ok]
-    for it in failed:
-        stdout.print(styled((it.node, "red"), f": {it.check}: {it.why}"))
+    for failure in failed:
+        stdout.print(styled((failure.node, "red"), f": {failure.check}: {failure.why}"))
     for name in lost:
         stdout.print(styled((name, "red"), ": cannot be reached: run the same command again when it is back"))
     checks = (

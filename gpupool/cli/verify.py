@@ -31,8 +31,8 @@ def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as
     if as_json:
         print_json({"ok": not failed, "asleep": list(resting), "checks": [it.as_dict() for it in outcomes]})
     else:
-        for it in failed:
-            stdout.print(styled((it.node, "red"), f": {it.check}: {it.why}"))
+        for failure in failed:
+            stdout.print(styled((failure.node, "red"), f": {failure.check}: {failure.why}"))
         summary = f"{counted(len(outcomes), 'check')} on {counted(len({it.node for it in outcomes}), 'node')}: "
         summary += (f"{len(failed)} failed" if failed else "all pass") + passed_over(resting)
         stdout.print(summary, style="bold red" if failed else "bold green")

@@ -99,8 +99,8 @@ def _features(entry: NodeEntry, shape: Hardware | None) -> Iterator[str]:
 
 def node_parameters(hardware: Mapping[str, str], own: Mapping[str, str]) -> Mapping[str, str]:
     """Return the further keys of a node's line: its own, and those of its hardware that it does not say itself."""
-    said = {key.lower() for key in own}
-    return {**{key: value for key, value in hardware.items() if key.lower() not in said}, **own}
+    keys = {key.lower() for key in own}
+    return {**{key: value for key, value in hardware.items() if key.lower() not in keys}, **own}
 
 
 def _account(account: Account, site: Site) -> model.Account:

@@ -38,13 +38,13 @@ def explain(loaded: Loaded, name: str) -> list[Explained]:
     if loaded.cluster is None or loaded.site is None:
         return []
     explained = []
-    for what, known, of in (
+    for kind, known, of in (
         ("node", loaded.cluster.nodes, _node),
         ("partition", loaded.cluster.partitions, _partition),
         ("account", loaded.cluster.accounts, _account),
     ):
         if name in known:
-            explained.append(Explained(what, name, tuple(of(loaded.cluster, loaded.site, loaded.places, name))))
+            explained.append(Explained(kind, name, tuple(of(loaded.cluster, loaded.site, loaded.places, name))))
     return explained
 
 

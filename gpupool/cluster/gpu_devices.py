@@ -45,8 +45,8 @@ def devices_of(types: Mapping[str, GpuType], entry: NodeEntry) -> tuple[Device, 
     for gpu, count in entry.gpus.items():
         kind = types[gpu]
         files: list[tuple[str, ...]]
-        if said := entry.devices.get(gpu):
-            files = [tuple(it.split(",")) for it in said]
+        if declared := entry.devices.get(gpu):
+            files = [tuple(it.split(",")) for it in declared]
         elif kind.mig:
             files = _slices(free["nvidia"], cap, count, int(kind.mig.profile[0]))
             cap += 2 * count

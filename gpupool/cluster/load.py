@@ -95,9 +95,9 @@ def _names_apart(data: dict[str, Any], complaints: list[Complaint]) -> Iterator[
         return
     node_table, of_nodes = expand_all(shape)
     spoken_of = {it.path[:2] for it in complaints}
-    for it in (*of_nodes, *checks.complaints(Site(shape, node_table), checks.NAMES)):
-        if it.path[:2] not in spoken_of:
-            yield it
+    for complaint in (*of_nodes, *checks.complaints(Site(shape, node_table), checks.NAMES)):
+        if complaint.path[:2] not in spoken_of:
+            yield complaint
 
 
 def load(inventory: Path, change: Path | None = None, instead: Mapping[Path, str] | None = None) -> Cluster:

@@ -18,9 +18,9 @@ def _distance(one: str, other: str) -> int:
     last = list(range(len(other) + 1))
     for row, letter in enumerate(one, 1):
         now = [row]
-        for column, there in enumerate(other, 1):
-            least = min(last[column] + 1, now[-1] + 1, last[column - 1] + (letter != there))
-            if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == there:
+        for column, wanted in enumerate(other, 1):
+            least = min(last[column] + 1, now[-1] + 1, last[column - 1] + (letter != wanted))
+            if row > 1 and column > 1 and letter == other[column - 2] and one[row - 2] == wanted:
                 least = min(least, before[column - 2] + 1)
             now.append(least)
         before, last = last, now

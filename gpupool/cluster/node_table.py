@@ -191,8 +191,8 @@ class NodeTable:
             for source, groups in self._groups.items()
         ]
         resolver = GroupResolver(sources[0])
-        for it in sources[1:]:
-            resolver.add_source(it)
+        for source in sources[1:]:
+            resolver.add_source(source)
         return resolver
 
     def _fold(self, source: str, group: str) -> str:

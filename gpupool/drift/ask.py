@@ -94,11 +94,11 @@ def _files(node: Node) -> list[str]:
     return [path for device in node.devices if not device.is_guess for path in device.files]
 
 
-def _hardware(node: Node, known: list[Difference], there: Collection[str]) -> list[Difference]:
+def _hardware(node: Node, known: list[Difference], present: Collection[str]) -> list[Difference]:
     """Return a row for GPUs that are missing or too many, unless the plan has it (stand-ins in a testbed)."""
     wanted = _files(node)
-    missing = [path for path in wanted if path not in there]
-    more = [path for path in there if path in _NVIDIA and path not in wanted] if set(wanted) & set(_NVIDIA) else []
+    missing = [path for path in wanted if path not in present]
+    more = [path for path in present if path in _NVIDIA and path not in wanted] if set(wanted) & set(_NVIDIA) else []
     if not (missing or more) or any(row.kind == "hardware" for row in known):
         return []
     says = [f"without {', '.join(missing)}"] if missing else []

@@ -16,14 +16,14 @@ def differences(node: str, changes: Sequence[Change]) -> Iterator[Difference]:
     """Return the differences of a node; several of one unit are one."""
     units: dict[str, list[tuple[str, str, str]]] = {}
     for change in changes:
-        step, _, what = change.operation.partition(" | ")
-        what, diff = what or step, (change.diff or "").rstrip("\n")
-        if unit := _UNIT.fullmatch(what):
-            if said := _unit(unit[1], diff):
-                units.setdefault(unit[2], []).append(said)
+        step, _, thing = change.operation.partition(" | ")
+        thing, diff = thing or step, (change.diff or "").rstrip("\n")
+        if unit := _UNIT.fullmatch(thing):
+            if row := _unit(unit[1], diff):
+                units.setdefault(unit[2], []).append(row)
             continue
-        kind, columns = _columns(step, what, diff)
-        yield Difference(node, kind, what, *columns, PUT_BACK)
+        kind, columns = _columns(step, thing, diff)
+        yield Difference(node, kind, thing, *columns, PUT_BACK)
     for name, says in units.items():
         inventory, file, live = (", ".join(dict.fromkeys(filter(None, column))) for column in zip(*says, strict=True))
         yield Difference(node, "service", name, inventory, file or NONE, live, PUT_BACK)
@@ -50,8 +50,8 @@ def _columns(step: str, what: str, diff: str) -> tuple[str, tuple[str, str, str]
         return kind, ("absent", "present", NONE)
     pairs = [line.partition(" becomes ") for line in lines]
     if pairs and all(between for _, between, _ in pairs):
-        there, wanted = (_first([_pair(now, after)[at] for now, _, after in pairs]) for at in (0, 1))
-        return kind, (wanted, there, NONE) if kind == "file" else (wanted, NONE, there)
+        current, wanted = (_first([_pair(now, after)[at] for now, _, after in pairs]) for at in (0, 1))
+        return kind, (wanted, current, NONE) if kind == "file" else (wanted, NONE, current)
     if kind == "package":
         return kind, (_first(lines) if lines else "installed", NONE, "not installed")
     if kind == "mount":
@@ -64,9 +64,9 @@ def _kind(step: str, what: str) -> str:
         return "accounting"
     if re.match(r"(user|group|numbers of) ", what):
         return "user"
-    words = step.lower()
+    name = step.lower()
     for word in ("package", "driver", "mount", "pool", "dataset"):
-        if word in words:
+        if word in name:
             return {"driver": "package", "pool": "zfs", "dataset": "zfs"}.get(word, word)
     return "file" if what.startswith("/") else "other"
 
@@ -86,5 +86,5 @@ def _pair(now: str, after: str) -> tuple[str, str]:
 
 
 def _first(texts: Sequence[str]) -> str:
-    said = [text for text in texts if text]
-    return f"{said[0]} (and {len(said) - 1} more)" if len(said) > 1 else "".join(said)
+    filled = [text for text in texts if text]
+    return f"{filled[0]} (and {len(filled) - 1} more)" if len(filled) > 1 else "".join(filled)

@@ -41,8 +41,8 @@ def plain(text: str) -> str:
 
 def last_line(lines: Iterable[str]) -> str | None:
     """What a command said last, which is where commands say why they failed."""
-    said = [line for line in map(one_line, lines) if line]
-    return said[-1] if said else None
+    texts = [line for line in map(one_line, lines) if line]
+    return texts[-1] if texts else None
 
 
 def unreachable(error: BaseException, known_hosts: str | None = None) -> str:

@@ -40,9 +40,9 @@ def order_from_stack(state: State) -> list[int]:
 def data_of_host(self: HostData, key: str) -> Any:
     """Look a host's data up; each operation asks for some thirty, and most are nowhere: no text is made for those."""
     for data in self.datas:
-        found = data() if callable(data) else data
-        if key in found:
-            return copy(found[key])
+        values = data() if callable(data) else data
+        if key in values:
+            return copy(values[key])
     raise AttributeError(key)
 
 

@@ -38,5 +38,5 @@ class Backups(Look[BackupsState]):
         """Read the answer."""
         listed: dict[str, Any] = json.loads(next((line for line in lines if line.startswith("{")), "{}"))
         paths = {kind: tuple(it["path"] for it in its["backups"]) for kind, its in listed.items()}
-        said = dict(line.split(" ", 1) for line in lines if line.startswith(("jobs ", "restored ")))
-        return BackupsState(paths, int(said["jobs"]) if "jobs" in said else None, said.get("restored", ""))
+        values = dict(line.split(" ", 1) for line in lines if line.startswith(("jobs ", "restored ")))
+        return BackupsState(paths, int(values["jobs"]) if "jobs" in values else None, values.get("restored", ""))

@@ -15,5 +15,5 @@ class Devices(Look[dict[str, tuple[int, int]]]):
 
     def read(self, lines: list[str]) -> dict[str, tuple[int, int]]:
         """Read the answer; stat prints both numbers in hexadecimal."""
-        words = [line.split(" ", 2) for line in lines]
-        return {path: (int(major, 16), int(minor, 16)) for major, minor, path in words}
+        rows = [line.split(" ", 2) for line in lines]
+        return {path: (int(major, 16), int(minor, 16)) for major, minor, path in rows}

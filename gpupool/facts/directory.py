@@ -35,9 +35,9 @@ class Client(Look[ClientState]):
 
     def read(self, lines: list[str]) -> ClientState:
         """Read the answer."""
-        words = [line.split() for line in lines]
-        password = next(((it[1], it[2].zfill(4)) for it in words if it[0] == "password"), None)
-        return ClientState(tuple(it[1] for it in words if it[0] == "nss"), ["pam"] in words, password)
+        rows = [line.split() for line in lines]
+        password = next(((it[1], it[2].zfill(4)) for it in rows if it[0] == "password"), None)
+        return ClientState(tuple(it[1] for it in rows if it[0] == "nss"), ["pam"] in rows, password)
 
 
 @dataclass(frozen=True)

@@ -59,9 +59,9 @@ def entries(line: str) -> Iterator[tuple[str, str, frozenset[str]]]:
     first = quoted[1] if quoted else text.split(None, 1)[0]
     rest = text[quoted.end() :] if quoted else text[len(first) :]
     for word in rest.split("#", 1)[0].split() or ["*"]:
-        found = _CLIENT.fullmatch(word)
-        if found and not word.startswith("-"):
-            yield _plain(first), found[1] or "*", frozenset(filter(None, (found[2] or "").split(",")))
+        match = _CLIENT.fullmatch(word)
+        if match and not word.startswith("-"):
+            yield _plain(first), match[1] or "*", frozenset(filter(None, (match[2] or "").split(",")))
 
 
 def _plain(text: str) -> str:

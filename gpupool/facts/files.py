@@ -50,12 +50,12 @@ class Paths(Look[dict[str, PathState]]):
         texts: dict[str, str] = {}
         stats: dict[str, list[str]] = {}
         for line in lines:
-            what, *rest = line.split("\t")
-            if what == "P":
+            tag, *rest = line.split("\t")
+            if tag == "P":
                 stats[rest[5]] = rest
-            elif what == "S":
+            elif tag == "S":
                 sums[rest[1]] = rest[0]
-            elif what == "T":
+            elif tag == "T":
                 texts[rest[0]] = _text(rest[1])
         return {
             path: PathState(

@@ -50,8 +50,8 @@ class MountState:
 
     def at(self, path: str) -> Mounted | None:
         """Return what is mounted exactly at `path` (the topmost), or None; a place that systemd watches is free."""
-        found = next((mount for mount in reversed(self.mounted) if mount.path == path), None)
-        return None if found is not None and found.fstype == "autofs" and found.source == "systemd-1" else found
+        topmost = next((mount for mount in reversed(self.mounted) if mount.path == path), None)
+        return None if topmost is not None and topmost.fstype == "autofs" and topmost.source == "systemd-1" else topmost
 
     def holding(self, path: str) -> Mounted | None:
         """Return the mount that `path` lies in."""

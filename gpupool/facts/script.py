@@ -45,8 +45,8 @@ def ask(text: str, *values: str, limit: int = 60, joint: Joint | None = None) ->
 
 def limit_of(command: str) -> int | None:
     """Return the seconds that `ask` gave a command on the node; None for a command of somebody else's."""
-    found = _LIMITED.search(command)
-    return int(found[1]) if found else None
+    match = _LIMITED.search(command)
+    return int(match[1]) if match else None
 
 
 def whole(output: list[str]) -> list[str] | None:

@@ -129,10 +129,10 @@ def _blocks(lines: list[str], path: str) -> Iterator[str]:
     rows = [line.split("\t", 1)[1] for line in lines if line.startswith(f"{path}\t")]
     for at, row in enumerate(rows):
         name, kind, fstype, label, mounted = (_plain(word) for word in row.split(" "))
-        what = " ".join(word for word in (fstype, f"'{label}'" if label else "") if word)
+        content = " ".join(word for word in (fstype, f"'{label}'" if label else "") if word)
         used = f"mounted at {mounted}" if mounted.startswith("/") else mounted
         if at:  # the first row is the disk itself
-            yield ", ".join(word for word in (f"{kind} {name}", what, used) if word)
+            yield ", ".join(word for word in (f"{kind} {name}", content, used) if word)
         elif used:
             yield used
 

@@ -20,11 +20,11 @@ def misfits(machine: Machine, hardware: Hardware, reserve: str) -> Iterator[str]
     """Yield what differs between a machine and a hardware, a few words each; `reserve` is slurm.memory_reserve."""
     if hardware.cpus != machine.cpus:
         yield f"{machine.cpus} CPUs, not {hardware.cpus}"
-    for what in ("sockets", "cores", "threads"):
-        wanted, found = getattr(hardware, what), getattr(machine, what)
-        if wanted is not None and wanted != found:
-            of = {"sockets": "", "cores": " for each socket", "threads": " for each core"}[what]
-            yield f"{found} {what}{of}, not {wanted}"
+    for key in ("sockets", "cores", "threads"):
+        wanted, actual = getattr(hardware, key), getattr(machine, key)
+        if wanted is not None and wanted != actual:
+            of = {"sockets": "", "cores": " for each socket", "threads": " for each core"}[key]
+            yield f"{actual} {key}{of}, not {wanted}"
     if hardware.arch is not None and hardware.arch != machine.arch:
         yield f"{machine.arch}, not {hardware.arch}"
     told = hardware.slurm_memory(reserve)

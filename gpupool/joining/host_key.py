@@ -28,8 +28,8 @@ def scan(address: str, port: int) -> tuple[str, ...]:
     name = known_name(address, port)
     keys = known_in(line.replace(f"{name} ", "machine ", 1) for line in done.stdout.splitlines()).get("machine", ())
     if not keys:
-        said = done.stderr.strip().splitlines()
-        why = f": {one_line(said[-1])}" if said else ""
+        errors = done.stderr.strip().splitlines()
+        why = f": {one_line(errors[-1])}" if errors else ""
         raise GpupoolError(f"{address}: no SSH server answers on port {port}{why}")
     return keys
 

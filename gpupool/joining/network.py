@@ -25,8 +25,8 @@ def slow(controller: Controller, nodes: Sequence[Node], least: int) -> Iterator[
     cluster = controller.target.cluster
     for node in nodes:
         servers = servers_of(cluster, node)
-        said = controller.on(node.name, "sh", "-c", _SCRIPT, "network", *servers) if servers else ""
-        for line in said.splitlines():
+        output = controller.on(node.name, "sh", "-c", _SCRIPT, "network", *servers) if servers else ""
+        for line in output.splitlines():
             address, device, speed = line.split()
             if not speed.isdigit():
                 yield f"{node.name}: cannot read the speed of {device} (towards {servers[address]})"

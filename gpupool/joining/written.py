@@ -60,8 +60,8 @@ def renewed(inventory: Path, addresses: Mapping[str, str], choices: Mapping[str,
         entry = table[name].entry
         if (entry.hardware, entry.gpus, table[name].address) == (choice.hardware, choice.gpus, addresses[name]):
             continue
-        said = as_written[table[name].path[1]]
-        new = {**said, "name": name, "address": addresses[name], "hardware": choice.hardware}
+        old = as_written[table[name].path[1]]
+        new = {**old, "name": name, "address": addresses[name], "hardware": choice.hardware}
         new = {**new, "gpus": choice.gpus} if choice.gpus else {key: it for key, it in new.items() if key != "gpus"}
         made.edit("nodes", partial(text.without_node, name=name))
         made.edit("nodes", partial(text.with_node, entry=new))

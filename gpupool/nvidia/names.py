@@ -60,5 +60,5 @@ def pattern(declared: str) -> str:
     ]
     strangers = f"(?!(?:{'|'.join(others)})$)" if others else ""
     beside = f"(?:{'|'.join(sorted(_BRANDS | _EDITIONS))}|{_FORM.pattern})"
-    words = [f"{word}(?:{_KEPLER_FORMS})?" if _KEPLER_MODEL.fullmatch(word) else word for word in _model(declared)]
-    return f"{forms}{strangers}(?:{beside} )*{f'(?: {beside})* '.join(words)}(?: {beside})*"
+    patterns = [f"{word}(?:{_KEPLER_FORMS})?" if _KEPLER_MODEL.fullmatch(word) else word for word in _model(declared)]
+    return f"{forms}{strangers}(?:{beside} )*{f'(?: {beside})* '.join(patterns)}(?: {beside})*"

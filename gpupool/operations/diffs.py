@@ -57,5 +57,7 @@ def costs(by: str, effects: Mapping[str, Effect]) -> None:
 
 def effects(host: Any) -> dict[str, Effect]:
     """Hand over what changes of a host lead to, by their names, and forget it."""
-    said = _effects.pop(host, {}).values()
-    return {name: together(it[name] for it in said if name in it) for name in {name for it in said for name in it}}
+    announced = _effects.pop(host, {}).values()
+    return {
+        name: together(it[name] for it in announced if name in it) for name in {name for it in announced for name in it}
+    }

@@ -17,9 +17,9 @@ _OFF = ("disabled", "masked")
 def daemons(units: list[str], secrets: list[str]) -> Commands:
     """Stop units, start them at no boot any more, and remove the files of secrets."""
     states = look(UnitFiles, f"from systemd whether {', '.join(units)} start at boot", units=units)
-    there = look(Paths, "the secrets", paths=secrets, shown={})
+    present = look(Paths, "the secrets", paths=secrets, shown={})
     on = [unit for unit in units if states.get(unit, "masked") not in _OFF]
-    known = [path for path in secrets if path in there]
+    known = [path for path in secrets if path in present]
     if not on and not known:
         this_host().noop("no daemon of the cluster starts here")
         return

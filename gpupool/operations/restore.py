@@ -59,7 +59,7 @@ def _chosen(paths: tuple[str, ...], name: str) -> str:
     """Return the path of the backup of a name, the newest without one."""
     if name and not _NAME.fullmatch(name):
         raise Refused(f"{name!r} is not the name of a backup, such as database-20261123T023000Z.sql.gz")
-    found = [path for path in paths if not name or path.rpartition("/")[2] == name]
-    if not found:
+    matching = [path for path in paths if not name or path.rpartition("/")[2] == name]
+    if not matching:
         raise Refused(f"there is no backup {name} here" if name else "there is no backup of the database here")
-    return found[0]
+    return matching[0]

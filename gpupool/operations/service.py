@@ -167,8 +167,8 @@ def at_boot(units: list[str]) -> Commands:
 
 def stale(state: UnitState, coming: Mapping[str, str]) -> dict[str, str]:
     """Return the watched files that the running unit has not read, each with the reason; `coming`: path -> sha256."""
-    found = {path: _why(state, path, coming.get(path)) for path in state.files}
-    return {path: why for path, why in found.items() if why}
+    reasons = {path: _why(state, path, coming.get(path)) for path in state.files}
+    return {path: why for path, why in reasons.items() if why}
 
 
 def _why(state: UnitState, path: str, coming: str | None) -> str:

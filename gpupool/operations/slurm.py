@@ -86,9 +86,9 @@ def require_accepted_by(first: str, files: list[File]) -> None:
     state = run_state()
     host = state.inventory.get_host(first, default=None)
     if host is not None and host in state.failed_hosts and host.connected:
-        there = this_host().get_fact(Paths, paths=[file.path for file in files], shown={})
-        if there is None or any(
-            file.path not in there or there[file.path].sha256 != sha256_of(file.text) for file in files
+        present = this_host().get_fact(Paths, paths=[file.path for file in files], shown={})
+        if present is None or any(
+            file.path not in present or present[file.path].sha256 != sha256_of(file.text) for file in files
         ):
             raise Refused(f"{files[0].path} is not changed: {first}, which tests the new one, has failed in this run")
     this_host().noop(f"{first} accepts the files")
@@ -96,13 +96,15 @@ def require_accepted_by(first: str, files: list[File]) -> None:
 
 def _differ(files: list[File]) -> bool:
     sums = {file.path: sha256_of(file.text) for file in files}
-    there = this_host().get_fact(Paths, paths=list(sums), shown=sums)
-    return there is None or any(path not in there or there[path].sha256 != sha256 for path, sha256 in sums.items())
+    present = this_host().get_fact(Paths, paths=list(sums), shown=sums)
+    return present is None or any(
+        path not in present or present[path].sha256 != sha256 for path, sha256 in sums.items()
+    )
 
 
 def _changed(paths: list[str], sums: Mapping[str, str]) -> list[str]:
-    there = look(Paths, "the files of Slurm", paths=paths, shown={})
-    now = {path: there[path].sha256 if path in there else None for path in paths}
+    present = look(Paths, "the files of Slurm", paths=paths, shown={})
+    now = {path: present[path].sha256 if path in present else None for path in paths}
     return [path for path in paths if now[path] != sums.get(path)]
 
 

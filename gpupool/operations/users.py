@@ -65,7 +65,7 @@ def users(wanted: list[User], managed_groups: list[str] | None = None) -> Comman
 def _compare(user: User, state: AccountState, managed: list[str], work: Work) -> None:
     name = shlex.quote(user.name)
     now = state.users.get(user.name)
-    taken = next((other for other, found in state.users.items() if found.uid == user.uid and other != user.name), None)
+    taken = next((other for other, entry in state.users.items() if entry.uid == user.uid and other != user.name), None)
     member = {group for group in (*user.groups, *managed) if group in state.groups}
     member = {group for group in member if user.name in state.groups[group].members}
     if now is None and taken:
@@ -83,7 +83,7 @@ def _compare(user: User, state: AccountState, managed: list[str], work: Work) ->
             f"hand (usermod -u {user.uid} {user.name}, then chown)"
         )
     else:
-        primary = next((group for group, found in state.groups.items() if found.gid == now.gid), str(now.gid))
+        primary = next((group for group, entry in state.groups.items() if entry.gid == now.gid), str(now.gid))
         pairs = {
             "-g": (primary, user.group),
             "-d": (now.home, user.home),
@@ -113,12 +113,12 @@ def _compare_ends(wanted: list[User], state: AccountState, work: Work) -> None:
     for user in wanted:
         now, ours = state.ends.get(user.name), state.set_ends.get(user.name)
         goal = date.fromisoformat(user.ends).toordinal() - _DAY_0 if user.ends else None
-        what = f"access of user {user.name}"
+        access = f"access of user {user.name}"
         if goal is None:
             if now is not None and now == ours:
-                work.do(what, "no end any more", "usermod", "-e", "", "--", user.name)
+                work.do(access, "no end any more", "usermod", "-e", "", "--", user.name)
         elif now is None or now > goal or (now == ours and now != goal):
-            work.do(what, f"until the day before {user.ends}", "usermod", "-e", user.ends, "--", user.name)
+            work.do(access, f"until the day before {user.ends}", "usermod", "-e", user.ends, "--", user.name)
             kept[user.name] = goal
         elif now == ours:
             kept[user.name] = goal

@@ -270,8 +270,8 @@ class Expected:
 
     def most_cpus(self, gpu: str) -> int | None:
         """Return the most CPUs that a job may request for a GPU of a type; None without a limit."""
-        said = self.cluster.scheduler.max_cpus_per_gpu
-        return said.get(gpu, said.get("default"))
+        limits = self.cluster.scheduler.max_cpus_per_gpu
+        return limits.get(gpu, limits.get("default"))
 
     def unasked_cpus(self, partition: str, gpus: int) -> int:
         """Return the CPUs of a job of one task that requests none."""

@@ -140,8 +140,8 @@ def _take(lab: Lab, supply: Counter[Piece], left: int, types: Container[str | No
     """Take pieces for so many GPUs: those with many CPUs as long as the lab's share of CPUs lasts for all."""
     share = lab.group.cpu
     while left:
-        there = (it for it in supply if supply[it] > 0 and it.gpus <= left and it.gpu_type in types)
-        available = sorted(there, key=lambda piece: piece.cpus or 0)
+        pieces = (it for it in supply if supply[it] > 0 and it.gpus <= left and it.gpu_type in types)
+        available = sorted(pieces, key=lambda piece: piece.cpus or 0)
         if not available:
             return
         least = (available[0].cpus or 1) / available[0].gpus

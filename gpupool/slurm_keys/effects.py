@@ -31,9 +31,9 @@ class Place:
         """Return it as people say it: `MaxTime of partition all`."""
         if self.section == "text":
             return "its text"
-        what = {"NodeName": "", "PartitionName": ""}.get(self.key, self.key)
+        key = {"NodeName": "", "PartitionName": ""}.get(self.key, self.key)
         where = f"{self.section} {self.of}" if self.of else ""
-        return " of ".join(word for word in (what, where) if word)
+        return " of ".join(word for word in (key, where) if word)
 
 
 def changed(file: str, before: str, after: str, version: str) -> dict[Place, str]:
@@ -55,8 +55,8 @@ def effect(file: str, section: str, key: str, version: str) -> str:
     table = _table(version)
     base = key.partition(":")[0]
     for name in (key, base, "*"):
-        if found := table.get((file, section, name.lower())):
-            return found
+        if entry := table.get((file, section, name.lower())):
+            return entry
     return reader(file)
 
 
@@ -67,9 +67,9 @@ def reader(file: str) -> str:
 
 def joined(effects: Iterable[str]) -> str:
     """Return all that several effects take: daemons to restart, or else the weightiest word."""
-    words = {word for effect in effects for word in effect.split()}
-    restarted = [daemon for daemon in DAEMONS if daemon in words]
-    return " ".join(restarted) or next((word for word in (RECONFIGURE, RELOAD) if word in words), NOTHING)
+    needed = {word for effect in effects for word in effect.split()}
+    restarted = [daemon for daemon in DAEMONS if daemon in needed]
+    return " ".join(restarted) or next((word for word in (RECONFIGURE, RELOAD) if word in needed), NOTHING)
 
 
 def at_start(file: str, text: str, version: str, daemon: str) -> dict[Place, str]:

@@ -127,10 +127,10 @@ def _amount(name: str, given: object) -> int:
 
 def _seconds(text: str, plain: int) -> int:
     """Read Slurm's ways to write a time; a number without colons counts `plain` seconds."""
-    found = _DURATION.fullmatch(text)
-    if not found:
+    match = _DURATION.fullmatch(text)
+    if not match:
         raise ValueError
-    days, hours, minutes, seconds, *short = (int(part) if part else None for part in found.groups())
+    days, hours, minutes, seconds, *short = (int(part) if part else None for part in match.groups())
     if days is not None:
         return days * 86400 + (hours or 0) * 3600 + (minutes or 0) * 60 + (seconds or 0)
     first, second, third = short

@@ -27,10 +27,10 @@ def nameservers() -> tuple[str, ...]:
     """Return the name servers that containers can reach too: loopback ones are of use to this machine only."""
     for path in (Path("/etc/resolv.conf"), Path("/run/systemd/resolve/resolv.conf")):
         try:
-            found = re.findall(r"^nameserver\s+(\S+)", path.read_text(), flags=re.MULTILINE)
+            addresses = re.findall(r"^nameserver\s+(\S+)", path.read_text(), flags=re.MULTILINE)
         except OSError:
             continue
-        usable = tuple(address for address in found if not _is_local(address))
+        usable = tuple(address for address in addresses if not _is_local(address))
         if usable:
             return usable
     return ()

@@ -124,8 +124,8 @@ def _cloud(cluster: Cluster, overlay: Testbed) -> Cloud | None:
 
 def _recount(cluster: Cluster) -> dict[str, str]:
     """Return how often shares are counted anew, in minutes: less than one Slurm does not do."""
-    said = any(key.lower() == "prioritycalcperiod" for key in cluster.slurm.parameters)
-    return {"PriorityCalcPeriod": "1"} if cluster.scheduler.fairshare == "accounts" and not said else {}
+    given = any(key.lower() == "prioritycalcperiod" for key in cluster.slurm.parameters)
+    return {"PriorityCalcPeriod": "1"} if cluster.scheduler.fairshare == "accounts" and not given else {}
 
 
 def _software(software: Software, overlay: Testbed) -> Software:
@@ -169,8 +169,8 @@ def _scaled(cluster: Cluster, pool: int) -> dict[str, Account]:
     caps = {name: it.limits.group.gpu for name, it in accounts.items() if it.kind == "lab" and it.limits.group.gpu}
     shares = shared_out(caps, pool, cluster.total_gpus)
     return {
-        name: _with_cap(it, shares[name], cluster.scheduler.lab_share) if name in shares else it
-        for name, it in accounts.items()
+        name: _with_cap(account, shares[name], cluster.scheduler.lab_share) if name in shares else account
+        for name, account in accounts.items()
     }
 
 

@@ -134,11 +134,11 @@ def _complaints(spec: Spec) -> list[str]:
             bad.append(f"{box.name}: {box.address} is not a free address of {spec.network}")
         known = {volume.key for volume in spec.volumes}
         bad += [f"{box.name}: there is no volume '{key}'" for key in box.volumes if key not in known]
-    for what, values in (
+    for kind, values in (
         ("name", [c.name for c in spec.containers]),
         ("address", [c.address for c in spec.containers]),
     ):
-        bad += [f"the {what} {value} is used {count} times" for value, count in Counter(values).items() if count > 1]
+        bad += [f"the {kind} {value} is used {count} times" for value, count in Counter(values).items() if count > 1]
     return bad
 
 

@@ -105,10 +105,10 @@ def _on_node(controller: Controller, node: Node) -> tuple[str, ...]:
     arguments = [CHECK, str(_MOUNT_SECONDS), " ".join(programs), str(len(devices)), *devices, *paths]
     began = time.time()
     try:
-        said = controller.on(node.name, "sh", "-c", _SCRIPT, "accept", *arguments, seconds=_LOOK_SECONDS)
+        output = controller.on(node.name, "sh", "-c", _SCRIPT, "accept", *arguments, seconds=_LOOK_SECONDS)
     except GpupoolError as error:
         return (str(error),)
-    rows = [line.partition(" ") for line in said.splitlines()]
+    rows = [line.partition(" ") for line in output.splitlines()]
     problems = [what for kind, _, what in rows if kind == "problem"]
     clock = next((float(what) for kind, _, what in rows if kind == "clock"), None)
     # it was read first; its connection may have taken its time

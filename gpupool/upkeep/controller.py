@@ -64,8 +64,8 @@ class Controller:
 
     def on(self, node: str, *argv: str, stdin: str = "", seconds: float = SECONDS) -> str:
         """Return what a command prints on a node; NoAnswerError or RefusedError."""
-        words = shlex.join(["timeout", "-k", "5", f"{seconds:.0f}", *argv])
-        command = ["ssh", "-F", str(self._config), node, words]
+        line = shlex.join(["timeout", "-k", "5", f"{seconds:.0f}", *argv])
+        command = ["ssh", "-F", str(self._config), node, line]
         try:
             done = subprocess.run(
                 command,

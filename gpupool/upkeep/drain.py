@@ -52,7 +52,7 @@ def wait_until_empty(
     """
     end = None if most is None else time.monotonic() + most
     while True:
-        left = {name: found for name, found in by_node(jobs(controller, nodes), nodes).items() if found}
+        left = {name: remaining for name, remaining in by_node(jobs(controller, nodes), nodes).items() if remaining}
         tell(left)
         if not left or (end is not None and time.monotonic() >= end):
             return left
@@ -64,8 +64,8 @@ def _move(controller: Controller, act: str, nodes: Sequence[Node], work: str, te
     if not names:
         return Moved((), {})
     prefix = f"{PREFIX}{work}: "
-    said = controller.ask("sh", "-c", _SCRIPT, "drain", act, prefix, text, *names).splitlines()
-    rows = [line.split(" ", 2) for line in said]
+    lines = controller.ask("sh", "-c", _SCRIPT, "drain", act, prefix, text, *names).splitlines()
+    rows = [line.split(" ", 2) for line in lines]
     return Moved(
         tuple(names[row[1]] for row in rows if row[0] == "done"),
         {names[row[1]]: row[2] if len(row) > 2 else "" for row in rows if row[0] == "kept"},

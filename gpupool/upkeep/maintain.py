@@ -85,8 +85,8 @@ class Maintenance:
                 continue
             if self._in("draining", "rebooting"):
                 self._pause()
-        for it in self._in("waiting"):
-            self._end(it, "not begun", self._why_not(known))
+        for progress in self._in("waiting"):
+            self._end(progress, "not begun", self._why_not(known))
         reserve.release(self.controller, RESERVATION)
 
     # Which nodes
@@ -246,9 +246,9 @@ class Maintenance:
     def _accept(self, nodes: list[Progress]) -> None:
         if not nodes:
             return
-        found = accept(self.controller, [it.node for it in nodes], WORK, RESERVATION, self._tell)
+        results = accept(self.controller, [it.node for it in nodes], WORK, RESERVATION, self._tell)
         for progress in nodes:
-            if problems := found[progress.node.name].problems:
+            if problems := results[progress.node.name].problems:
                 self._fail(progress, "; ".join(problems))
             else:
                 self._proven = True

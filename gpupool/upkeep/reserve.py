@@ -38,9 +38,9 @@ def reservation(controller: Controller, name: str) -> Reservation | None:
     """Return a reservation; None where there is none of this name."""
     shown = controller.ask("env", "TZ=UTC", "scontrol", "-o", "show", "reservation")
     for line in shown.splitlines():
-        words = dict(re.findall(r"(\S+?)=(\S*)", line))
-        if words.get("ReservationName") == name:
-            nodes = words.get("Nodes", "")
-            start = datetime.fromisoformat(words["StartTime"]).replace(tzinfo=UTC)
+        fields = dict(re.findall(r"(\S+?)=(\S*)", line))
+        if fields.get("ReservationName") == name:
+            nodes = fields.get("Nodes", "")
+            start = datetime.fromisoformat(fields["StartTime"]).replace(tzinfo=UTC)
             return Reservation(name, () if nodes == "(null)" else tuple(NodeSet(nodes)), int(start.timestamp()))
     return None

@@ -97,10 +97,10 @@ def most_taken(owned: tuple[int, ...], links: tuple[tuple[int, ...], ...], room:
         while left[owner] and (steps := path(owner, set())):
             room_left = [free[steps[-1][1]], left[owner], *(links[it][kind] - used[it][kind] for it, kind in steps)]
             amount = min(*room_left, *(used[steps[n][0]][steps[n - 1][1]] for n in range(1, len(steps))))
-            for n, (it, kind) in enumerate(steps):
-                used[it][kind] += amount
+            for n, (holder, kind) in enumerate(steps):
+                used[holder][kind] += amount
                 if n:
-                    used[it][steps[n - 1][1]] -= amount
+                    used[holder][steps[n - 1][1]] -= amount
             free[steps[-1][1]] -= amount
             left[owner] -= amount
     return sum(owned) - sum(left)

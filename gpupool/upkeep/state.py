@@ -78,8 +78,8 @@ def states(controller: Controller, nodes: Sequence[Node]) -> dict[str, NodeState
     except RefusedError:
         # one unknown name spoils the answer for all
         shown = controller.ask("scontrol", "show", "node")
-    found = read(shown)
-    return {node.name: found[node.slurm_name] for node in nodes if node.slurm_name in found}
+    known = read(shown)
+    return {node.name: known[node.slurm_name] for node in nodes if node.slurm_name in known}
 
 
 def read(shown: str) -> dict[str, NodeState]:
@@ -93,9 +93,9 @@ def _state(block: str) -> NodeState:
     why, by = _REASON.match(reason[1].strip()).groups() if reason else ("", "")  # type: ignore[union-attr]
     # IDLE+DRAIN, MIXED*+DRAIN; a flag may have a sign behind it, and an asterisk says that it does not respond
     state = _word(block, "State")
-    words = {re.sub(r"[^A-Z_]", "", word) for word in state.split("+")}
+    flags = {re.sub(r"[^A-Z_]", "", word) for word in state.split("+")}
     return NodeState(
-        frozenset(words | ({"NOT_RESPONDING"} if "*" in state else set())),
+        frozenset(flags | ({"NOT_RESPONDING"} if "*" in state else set())),
         why,
         by or "",
         _word(block, "BootTime"),
@@ -108,8 +108,8 @@ def _state(block: str) -> NodeState:
 
 
 def _word(block: str, key: str) -> str:
-    found = re.search(rf"(?:^|\s){key}=(\S*)", block)
-    return "" if found is None or found[1] == "(null)" else found[1]
+    match = re.search(rf"(?:^|\s){key}=(\S*)", block)
+    return "" if match is None or match[1] == "(null)" else match[1]
 
 
 def jobs(controller: Controller, nodes: Sequence[Node]) -> tuple[Job, ...]:
@@ -118,8 +118,8 @@ def jobs(controller: Controller, nodes: Sequence[Node]) -> tuple[Job, ...]:
         return ()
     states = "running,suspended,completing,configuring,stage_out,signaling,stopped"
     names = folded(node.slurm_name for node in nodes)
-    said = controller.ask("squeue", "-a", "-h", "-r", "-w", names, "-t", states, "-o", "%i|%u|%a|%N|%e")
-    return tuple(_job(line.split("|")) for line in said.splitlines() if line.count("|") == 4)
+    output = controller.ask("squeue", "-a", "-h", "-r", "-w", names, "-t", states, "-o", "%i|%u|%a|%N|%e")
+    return tuple(_job(line.split("|")) for line in output.splitlines() if line.count("|") == 4)
 
 
 def _job(columns: list[str]) -> Job:

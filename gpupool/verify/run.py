@@ -98,8 +98,8 @@ class _Checks:
         if report.skipped:
             return
         name, _, node = report.nodeid.rpartition("::")[2].partition("[")
-        words = name.removeprefix("test_").replace("_", " ")
-        outcome = Outcome(words, node.rstrip("]"), report.passed, _why(report), round(report.duration, 3))
+        check = name.removeprefix("test_").replace("_", " ")
+        outcome = Outcome(check, node.rstrip("]"), report.passed, _why(report), round(report.duration, 3))
         self.outcomes.append(outcome)
         self.tell(outcome)
 
@@ -110,5 +110,5 @@ def _why(report: pytest.TestReport) -> str:
     crash = getattr(report.longrepr, "reprcrash", None)
     text = crash.message if crash else str(report.longrepr)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    said = lines[0] if lines else "failed with no output"
-    return textwrap.shorten(said.removeprefix("AssertionError: ").removeprefix("Failed: "), 300)
+    message = lines[0] if lines else "failed with no output"
+    return textwrap.shorten(message.removeprefix("AssertionError: ").removeprefix("Failed: "), 300)

@@ -14,10 +14,10 @@ def test_sshd_lets_in_whom_the_inventory_does(cluster: Cluster, node: Node, host
     user = next(iter(cluster.users), None)
     if user is None:
         return
-    said = _settings(host, user)
-    refused = said.get("denyusers") == "*"
+    settings = _settings(host, user)
+    refused = settings.get("denyusers") == "*"
     assert refused == (wanted == "admins"), f"sshd {'refuses' if refused else 'lets in'} users such as {user}"
-    asks = said.get("pamservicename") == SERVICE
+    asks = settings.get("pamservicename") == SERVICE
     assert asks == (wanted == "job"), f"sshd {'asks' if asks else 'does not ask'} Slurm whether users have a job here"
 
 
@@ -34,5 +34,5 @@ def test_firewall_is_loaded(cluster: Cluster, node: Node, host: Host) -> None:
 
 def _settings(host: Host, user: str) -> dict[str, str]:
     # any address: no rule of ours is about addresses
-    said = host.check_output(f"sshd -T -C user={shlex.quote(user)},host=any,addr=192.0.2.1")
-    return {key: value for key, _, value in (line.partition(" ") for line in said.splitlines())}
+    output = host.check_output(f"sshd -T -C user={shlex.quote(user)},host=any,addr=192.0.2.1")
+    return {key: value for key, _, value in (line.partition(" ") for line in output.splitlines())}

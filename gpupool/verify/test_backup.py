@@ -14,8 +14,8 @@ _HOUR = 3600
 def test_backups_are_made(cluster: Cluster, node: Node, host: Host) -> None:
     if not kinds(cluster, node):
         return
-    said = host.run("systemctl is-active gpupool-backup.timer").stdout.strip()
-    assert said == "active", f"gpupool-backup.timer is {said}, not active"
+    state = host.run("systemctl is-active gpupool-backup.timer").stdout.strip()
+    assert state == "active", f"gpupool-backup.timer is {state}, not active"
     failed = host.run("systemctl is-failed -q gpupool-backup.service").rc == 0
     why = host.run("journalctl -q -u gpupool-backup -o cat -n 200 | grep 'no backup' | tail -n 1").stdout.strip()
     assert not failed, f"the last backup failed: {why or 'see journalctl -u gpupool-backup'}"

@@ -18,8 +18,8 @@ def test_users_of_the_directory_are_known(cluster: Cluster, node: Node, host: Ho
     assert state.pam, "PAM does not ask sssd"
     assert state.password or not cluster.directory.bind_dn, f"the password of {cluster.directory.bind_dn} is missing"
     assert host.run("systemctl is-active sssd").rc == 0, "sssd does not run"
-    said = host.run(f"sssctl domain-status -o -- {DOMAIN} </dev/null").stdout.split()
-    assert said[-1:] == ["Online"], "no server of the directory answers; users who logged in before are still known"
+    status = host.run(f"sssctl domain-status -o -- {DOMAIN} </dev/null").stdout.split()
+    assert status[-1:] == ["Online"], "no server of the directory answers; users who logged in before are still known"
 
 
 def test_numbers_of_the_directory_are_nobodys_for_builds(cluster: Cluster, node: Node, host: Host) -> None:

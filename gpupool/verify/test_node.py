@@ -14,29 +14,29 @@ from gpupool.facts.host_keys import KNOWN, known_in
 
 
 def test_node_knows_its_own_name(node: Node, host: Host) -> None:
-    said = host.check_output("hostname -f")
-    assert said == node.fqdn, f"hostname -f prints {said}, not {node.fqdn}"
+    name = host.check_output("hostname -f")
+    assert name == node.fqdn, f"hostname -f prints {name}, not {node.fqdn}"
 
 
 def test_node_finds_all_others_by_name(cluster: Cluster, node: Node, host: Host) -> None:
     wanted = {it.fqdn: it.address for it in cluster.nodes.values() if it.address}
     lines = host.check_output(f"getent hosts {' '.join(wanted)}")
-    found = {name: line.split()[0] for line in lines.splitlines() for name in line.split()[1:]}
-    wrong = [name for name, address in wanted.items() if found.get(name) != address]
+    addresses = {name: line.split()[0] for line in lines.splitlines() for name in line.split()[1:]}
+    wrong = [name for name, address in wanted.items() if addresses.get(name) != address]
     assert not wrong, f"not found at the inventory's address: {', '.join(wrong)}"
 
 
 def test_host_keys_of_all_nodes_are_known(cluster: Cluster, node: Node, host: Host) -> None:
     wanted = [it.name for it in cluster.nodes.values() if it.managed and it.address]
-    there = known_in(host.run(f"cat {KNOWN}").stdout.splitlines())
-    missing = [name for name in wanted if name not in there]
+    known = known_in(host.run(f"cat {KNOWN}").stdout.splitlines())
+    missing = [name for name in wanted if name not in known]
     assert not missing, f"no host key in {KNOWN} of: {', '.join(missing)}"
 
 
 def test_clock_is_right(node: Node, host: Host) -> None:
     began = time.time()
-    said = float(host.check_output("date +%s.%N"))
-    ahead = said - (began + time.time()) / 2
+    clock = float(host.check_output("date +%s.%N"))
+    ahead = clock - (began + time.time()) / 2
     assert abs(ahead) <= MOST_SECONDS, how_far_off(ahead)
 
 
@@ -44,12 +44,14 @@ def test_packages_are_installed(cluster: Cluster, node: Node, host: Host) -> Non
     wanted = packages_for(cluster, node)
     listed = host.check_output("dpkg-query -W -f '${db:Status-Abbrev} ${Package} ${Version}\\n'")
     # the first letter is what is wanted: i installed, h held
-    there = {line.split()[1]: line.split()[2] for line in listed.splitlines() if line[1:2] == "i"}
-    missing = sorted(set(wanted) - set(there))
+    installed = {line.split()[1]: line.split()[2] for line in listed.splitlines() if line[1:2] == "i"}
+    missing = sorted(set(wanted) - set(installed))
     assert not missing, f"missing: {', '.join(missing)}"
     versions = versions_for(cluster, node)
     wrong = [
-        f"{name} is at {there[name]}, not {version}" for name, version in versions.items() if there[name] != version
+        f"{name} is at {installed[name]}, not {version}"
+        for name, version in versions.items()
+        if installed[name] != version
     ]
     assert not wrong, ", ".join(wrong)
 

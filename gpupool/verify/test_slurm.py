@@ -9,20 +9,20 @@ from gpupool.compile.slurm.accounting import entities
 
 @pytest.mark.role("head", "controller", "backup-controller", "database", "compute")
 def test_munge_credentials_are_good(node: Node, host: Host) -> None:
-    said = host.run("munge -n | unmunge | head -n 1").stdout
-    assert "Success" in said, f"munge prints {said or 'nothing'}"
+    output = host.run("munge -n | unmunge | head -n 1").stdout
+    assert "Success" in output, f"munge prints {output or 'nothing'}"
 
 
 @pytest.mark.role("head", "compute", "controller", "backup-controller")
 def test_slurm_answers(node: Node, host: Host, cluster: Cluster) -> None:
-    said = host.run("scontrol ping")
-    assert "is UP" in said.stdout, f"scontrol ping: {(said.stdout or said.stderr).strip()}"
+    ping = host.run("scontrol ping")
+    assert "is UP" in ping.stdout, f"scontrol ping: {(ping.stdout or ping.stderr).strip()}"
 
 
 @pytest.mark.role("compute")
 def test_node_may_get_jobs(node: Node, host: Host) -> None:
-    said = host.check_output(f"sinfo -h -N -n {node.slurm_name} -o '%t %E' | sort -u | head -n 1")
-    state, _, reason = said.partition(" ")
+    line = host.check_output(f"sinfo -h -N -n {node.slurm_name} -o '%t %E' | sort -u | head -n 1")
+    state, _, reason = line.partition(" ")
     assert state.rstrip("*$~#%@^-") in ("idle", "mix", "alloc", "comp", "resv", "plnd"), f"{state}: {reason}"
 
 

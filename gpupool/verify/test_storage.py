@@ -18,16 +18,16 @@ _LOOK = shell_file(__package__, "test_storage.sh")
 def test_storage_answers(cluster: Cluster, node: Node, host: Host) -> None:
     paths = [mount.path for mount in used_for(cluster, node)]
     if paths:
-        said = host.run(shlex.join(["sh", "-c", _LOOK, "sh", str(_SECONDS), *paths])).stdout.splitlines()
+        lines = host.run(shlex.join(["sh", "-c", _LOOK, "sh", str(_SECONDS), *paths])).stdout.splitlines()
         servers = {it.at: "mounted by the site" if it.by_site else f"server {it.server}" for it in cluster.mounts}
-        down = [f"{line} ({servers[line.split(':')[0]]})" for line in sorted(said)]
+        down = [f"{line} ({servers[line.split(':')[0]]})" for line in sorted(lines)]
         assert not down, f"down: {'; '.join(down)}"
 
 
 def test_storage_is_mounted(cluster: Cluster, node: Node, host: Host) -> None:
     # the kernel's own list: a tool that looks at the mounts themselves would wait for a server that is away
-    there = [mount_of(line) for line in host.check_output("cat /proc/self/mountinfo").splitlines()]
-    mounted = {it.path: it.fstype for it in there if it.fstype != "autofs"}
+    mounts = [mount_of(line) for line in host.check_output("cat /proc/self/mountinfo").splitlines()]
+    mounted = {it.path: it.fstype for it in mounts if it.fstype != "autofs"}
     missing = [mount.path for mount in used_for(cluster, node) if mount.path not in mounted]
     assert not missing, f"not mounted: {', '.join(missing)}"
     kinds = {it.path: it.fstype for it in theirs_for(cluster, node) if it.fstype}
@@ -38,9 +38,9 @@ def test_storage_is_mounted(cluster: Cluster, node: Node, host: Host) -> None:
 def test_df_names_server_and_export(cluster: Cluster, node: Node, host: Host) -> None:
     ours = [it for it in cluster.mounts if node.name in it.nodes and not it.by_site]
     wanted = {it.at: it.source for it in ours if it.size and it.at.count("/") > 1}
-    there = [mount_of(line) for line in host.check_output("cat /proc/self/mountinfo").splitlines()]
-    found = {it.path: it.source for it in there if it.fstype != "autofs"}
-    wrong = [f"{path} is {found.get(path)}" for path, source in wanted.items() if found.get(path) != source]
+    mounts = [mount_of(line) for line in host.check_output("cat /proc/self/mountinfo").splitlines()]
+    sources = {it.path: it.source for it in mounts if it.fstype != "autofs"}
+    wrong = [f"{path} is {sources.get(path)}" for path, source in wanted.items() if sources.get(path) != source]
     assert not wrong, f"another source: {', '.join(wrong)}"
 
 
@@ -49,8 +49,8 @@ def test_links_point_where_they_should(cluster: Cluster, node: Node, host: Host)
     if not links:
         return
     paths = shlex.join(links)
-    said = host.run(f"for path in {paths}; do readlink $path || echo -; done").stdout.splitlines()
-    wrong = [path for (path, target), now in zip(links.items(), said, strict=True) if now != target]
+    targets = host.run(f"for path in {paths}; do readlink $path || echo -; done").stdout.splitlines()
+    wrong = [path for (path, target), now in zip(links.items(), targets, strict=True) if now != target]
     assert not wrong, f"missing, or pointing elsewhere: {', '.join(wrong)}"
 
 
@@ -58,8 +58,8 @@ def test_spaces_have_their_rights(cluster: Cluster, node: Node, host: Host) -> N
     tops = tops_for(cluster, node)
     if not tops:
         return
-    found = _stat(host, "%u %g %a", [top.path for top in tops])
-    wrong = [it.path for it in tops if found.get(it.path) != f"0 {it.gid} {int(it.mode, 8):o}"]
+    rights = _stat(host, "%u %g %a", [top.path for top in tops])
+    wrong = [it.path for it in tops if rights.get(it.path) != f"0 {it.gid} {int(it.mode, 8):o}"]
     assert not wrong, f"missing, or with other rights: {', '.join(wrong)}"
 
 

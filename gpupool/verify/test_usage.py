@@ -12,6 +12,6 @@ def test_nightly_work_is_scheduled(cluster: Cluster, node: Node, host: Host) -> 
     units = [TIMERS[kind].rpartition("/")[2] for kind in jobs_for(cluster, node).intervals]
     if not units:
         return
-    said = host.run(f"systemctl is-active {shlex.join(units)}").stdout.splitlines()
-    idle = [unit for unit, state in zip(units, said, strict=True) if state != "active"]
+    states = host.run(f"systemctl is-active {shlex.join(units)}").stdout.splitlines()
+    idle = [unit for unit, state in zip(units, states, strict=True) if state != "active"]
     assert not idle, f"timers not active: {', '.join(idle)}"

@@ -28,8 +28,8 @@ class Way(SshBackend):  # type: ignore[misc]  # testinfra is not typed
     def run_ssh(self, command: str) -> CommandResult:
         """Run it there; a connection that breaks, or is silent, fails this check and all later ones of the node."""
         self.fail_if_lost()
-        words, values = self._build_ssh_command(command)
-        argv = shlex.split(self.quote(" ".join(words), *values))
+        parts, values = self._build_ssh_command(command)
+        argv = shlex.split(self.quote(" ".join(parts), *values))
         try:
             done = subprocess.run(
                 argv, capture_output=True, stdin=subprocess.DEVNULL, check=False, timeout=CHECK_SECONDS
@@ -40,7 +40,7 @@ class Way(SshBackend):  # type: ignore[misc]  # testinfra is not typed
             if done.returncode != 255:  # ssh's own
                 self._reached = True
                 return self.result(done.returncode, self.encode(command), done.stdout, done.stderr)
-            said = done.stderr.decode(errors="replace").strip().splitlines()
-            what = LOST if self._reached else "cannot be reached"
-            self.lost = f"{what}: {said[-1].strip() if said else 'the node does not answer'}"
+            errors = done.stderr.decode(errors="replace").strip().splitlines()
+            failure = LOST if self._reached else "cannot be reached"
+            self.lost = f"{failure}: {errors[-1].strip() if errors else 'the node does not answer'}"
         pytest.fail(self.lost, pytrace=False)

@@ -80,5 +80,5 @@ def _types(site: Site, partition: Partition) -> set[str]:
 
 
 def _most(site: Site, gpu: str) -> int | None:
-    said = site.inventory.scheduler.max_cpus_per_gpu
-    return said.get(gpu, said.get("default"))
+    limits = site.inventory.scheduler.max_cpus_per_gpu
+    return limits.get(gpu, limits.get("default"))

@@ -40,9 +40,9 @@ def ensure_numbers_are_the_directorys_own(site: Site) -> Iterator[Complaint]:
         for i, account in enumerate(site.inventory.accounts)
         if account.gid
     ]
-    for path, what, number in (*users, *groups):
+    for path, label, number in (*users, *groups):
         if number in ids:
-            message = f"{what} is within the numbers of the directory, {ids}"
+            message = f"{label} is within the numbers of the directory, {ids}"
             yield Complaint(path, message, "choose another number, or other ids in `directory`")
     if PEOPLE_GID in ids:
         message = f"{PEOPLE_GID} is reserved for the group `people`"

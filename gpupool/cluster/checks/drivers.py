@@ -164,8 +164,8 @@ def _out_of_reach(site: Site, driver: Driver, usable: str) -> Iterator[tuple[str
     for gpu_type in _types(site, driver):
         entry = site.inventory.gpu_types.get(gpu_type)
         if entry and entry.min_cuda and version(entry.min_cuda) > version(usable):
-            what = f"{dotted(path)} is {usable}" if driver.promised else f"branch {driver.branch} supports {usable}"
-            message = f"needs CUDA {entry.min_cuda}, but {what}"
+            limit = f"{dotted(path)} is {usable}" if driver.promised else f"branch {driver.branch} supports {usable}"
+            message = f"needs CUDA {entry.min_cuda}, but {limit}"
             yield gpu_type, Complaint(("gpu_types", gpu_type, "min_cuda"), message)
     for gpu in _gpus(site, driver) if driver.promised else ():
         if version(usable) < version(gpu.needs.first_cuda):

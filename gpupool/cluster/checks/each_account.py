@@ -23,9 +23,10 @@ def ensure_labs_keep_what_they_own_beside_it(site: Site) -> Iterator[Complaint]:
     for owner in site.ownership.owners:
         lasting = stakes.lasting(owner.name)
         theirs = {
-            name: it
-            for name, it in qos.items()
-            if ((it.everybody and not it.default_for) or owner.name in it.default_for) and not it.preemptable
+            name: entry
+            for name, entry in qos.items()
+            if ((entry.everybody and not entry.default_for) or owner.name in entry.default_for)
+            and not entry.preemptable
         }
         ways = [
             (place, name)

@@ -47,16 +47,16 @@ def ensure_labs_find_whole_nodes(site: Site) -> Iterator[Complaint]:
         lasting = stakes.lasting(owner.name)
         if not lasting or any(it.exclusive != "job" for it in lasting):
             continue  # it has a partition for parts of nodes
-        for what in rights(owner):
-            if what != CPUS:
-                yield from _whole(site, owner, what, stakes.at_stake(owner, what), lasting)
+        for resource in rights(owner):
+            if resource != CPUS:
+                yield from _whole(site, owner, resource, stakes.at_stake(owner, resource), lasting)
 
 
-def _whole(site: Site, owner: Owner, what: str, nodes: Nodes, lasting: list[Partition]) -> Iterator[Complaint]:
-    stakes, own = Stakes.of(site), owned(owner, what)
-    sizes = sorted({stakes.amount(frozenset((it,)), what) for it in nodes})
+def _whole(site: Site, owner: Owner, resource: str, nodes: Nodes, lasting: list[Partition]) -> Iterator[Complaint]:
+    stakes, own = Stakes.of(site), owned(owner, resource)
+    sizes = sorted({stakes.amount(frozenset((it,)), resource) for it in nodes})
     if len(sizes) > 1 or (sizes and own % sizes[0]):
-        of = "" if what == ANY else f"{what} "
+        of = "" if resource == ANY else f"{resource} "
         message = (
             f"{owner.name} may not get the {own} {of}GPUs it owns: its jobs in {listed([it.name for it in lasting])} "
             f"take whole nodes of {' or '.join(map(str, sizes))}"

@@ -43,8 +43,8 @@ def ensure_memory_adds_up(site: Site) -> Iterator[Complaint]:
             message = f"{format_size(shape.real_memory)} is more than the nominal {format_size(shape.memory)}"
             yield Complaint((*path, "real_memory"), message, "correct one of them, or remove memory")
         elif shape.memory_kept and shape.memory_kept >= shape.slurm_memory(reserve):
-            there = f"{shape.slurm_memory(reserve)}M"
-            message = f"{format_size(shape.memory_kept)} of {there} are kept from jobs: no job could run"
+            total = f"{shape.slurm_memory(reserve)}M"
+            message = f"{format_size(shape.memory_kept)} of {total} are kept from jobs: no job could run"
             yield Complaint((*path, "memory_kept"), message, "keep less")
 
 

@@ -86,9 +86,9 @@ def ensure_a_directory_of_a_jobs_own_can_be(site: Site) -> Iterator[Complaint]:
             yield Complaint(
                 path, f"storage.purge removes old files below {rule.path}, also those of running jobs", hint
             )
-    for it in inventory.storage.local:
-        if within(top, it.path) and not it.user_dirs and int(it.mode, 8) & 0o1002 == 0o002:
-            message = f"any user could rename the directory in {it.path} (storage.local, mode {it.mode})"
+    for directory in inventory.storage.local:
+        if within(top, directory.path) and not directory.user_dirs and int(directory.mode, 8) & 0o1002 == 0o002:
+            message = f"any user could rename the directory in {directory.path} (storage.local, mode {directory.mode})"
             yield Complaint(path, message, "set mode: 1777 there, or choose another directory")
 
 

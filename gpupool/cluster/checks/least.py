@@ -49,10 +49,10 @@ def ensure_the_least_is_not_hidden(site: Site) -> Iterator[Complaint]:
     for path, partition in site.partitions():
         here = dict(_amounts(_least(partition)))
         for name in _usable(site, partition):
-            for key, there in _amounts(site.inventory.qos[name].limits.per_job_least):
-                if key in here and here[key] < there:
-                    message = f"{here[key]} replaces the {there} of QoS {name}, so its jobs here could request less"
-                    yield Complaint((*path, "limits", "per_job_least", key), message, f"set {there}, or remove it")
+            for key, amount in _amounts(site.inventory.qos[name].limits.per_job_least):
+                if key in here and here[key] < amount:
+                    message = f"{here[key]} replaces the {amount} of QoS {name}, so its jobs here could request less"
+                    yield Complaint((*path, "limits", "per_job_least", key), message, f"set {amount}, or remove it")
 
 
 def ensure_jobs_without_gpus_have_a_place(site: Site) -> Iterator[Complaint]:

@@ -206,8 +206,11 @@ def ensure_limits_of_accounts_users_are_kept(site: Site) -> Iterator[Complaint]:
             continue
         others = (
             other
-            for other, it in site.inventory.qos.items()
-            if other != name and it.everybody and not it.default_for and not it.limits.per_user.model_fields_set
+            for other, entry in site.inventory.qos.items()
+            if other != name
+            and entry.everybody
+            and not entry.default_for
+            and not entry.limits.per_user.model_fields_set
         )
         places = [it for _, it in site.partitions() if any(site.admits(it, account) for account in qos.default_for)]
         ways = [other for other in others if other not in qos.replaces and any(_both(it, name, other) for it in places)]
@@ -232,7 +235,7 @@ def _usable(partition: Partition, qos: Mapping[str, Qos]) -> Iterator[tuple[str,
 
 
 def _higher(one: Amounts, other: Amounts) -> Iterator[tuple[str, object, object]]:
-    for key, here in one:
-        there = getattr(other, key)
-        if isinstance(here, int) and isinstance(there, int) and here > there:
-            yield key, here, there
+    for key, amount in one:
+        bound = getattr(other, key)
+        if isinstance(amount, int) and isinstance(bound, int) and amount > bound:
+            yield key, amount, bound

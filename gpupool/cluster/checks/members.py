@@ -92,8 +92,8 @@ def ensure_groups_of_partitions_are_known(site: Site) -> Iterator[Complaint]:
         if not partition.allow_groups or set(partition.allow_groups) & {*others, "people"}:
             continue
         # `{account}` names one account each time
-        members = {user.name for user in inventory.users for it in (user.account, *user.accounts)
-                   if it in partition.allow_groups and it in own}  # fmt: skip
+        members = {user.name for user in inventory.users for account in (user.account, *user.accounts)
+                   if account in partition.allow_groups and account in own}  # fmt: skip
         if not members and not set(partition.allow_groups) - known:
             message = "none of these groups has a member, so no user can submit here"
             yield Complaint((*path, "allow_groups"), message, severity="warning")

@@ -283,10 +283,10 @@ def ensure_slurm_takes_the_names(site: Site) -> Iterator[Complaint]:
     named += [(("accounts", i, "name"), "account", a.name) for i, a in enumerate(inventory.accounts)]
     named += [(("users", i, "name"), "user", user.name) for i, user in enumerate(inventory.users)]
     named += [(("qos", name), "QoS", name) for name in inventory.qos]
-    for path, what, name in named:
+    for path, kind, name in named:
         if name != name.lower():
-            yield Complaint(path, f"Slurm stores {what} names in lower case", f"write {name.lower()}")
-        if what != "QoS" and name in _TAKEN:
+            yield Complaint(path, f"Slurm stores {kind} names in lower case", f"write {name.lower()}")
+        if kind != "QoS" and name in _TAKEN:
             yield Complaint(path, f"{name} is a system user or group on every node", "choose another name")
     limited = {
         f"partition-{name.lower()}": name for _, each in site.partitions() for name, _ in site.partition_names(each)
@@ -309,12 +309,12 @@ def ensure_names_stand_once(site: Site) -> Iterator[Complaint]:
         ("user", [(("users", i, "name"), u.name) for i, u in enumerate(inventory.users)]),
         ("user id", [(("users", i, "uid"), u.uid) for i, u in enumerate(inventory.users)]),
     ]
-    for what, entries in values:
+    for kind, entries in values:
         first: dict[object, Path] = {}
         for path, value in entries:
             if value in first:
                 yield Complaint(
-                    path, f"the {what} {value} is defined twice; first in {first[value][0]}[{first[value][1]}]"
+                    path, f"the {kind} {value} is defined twice; first in {first[value][0]}[{first[value][1]}]"
                 )
             first.setdefault(value, path)
     homeless = {user.account for user in inventory.users} - {

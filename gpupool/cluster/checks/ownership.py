@@ -61,13 +61,13 @@ def ensure_caps_fit_the_pool(site: Site) -> Iterator[Complaint]:
     compute = (it for it in site.node_table.nodes if "compute" in it.entry.roles)
     gpus = sum(sum(it.entry.gpus.values()) for it in compute if it.name not in site.ownership.of_nodes)
     caps = sum(it.gpus for it in sharing)
-    what = "contributed_gpus" if all(it.number is not None for it in sharing) else "GPUs"
+    noun = "contributed_gpus" if all(it.number is not None for it in sharing) else "GPUs"
     where = "nodes that no lab owns" if site.ownership.of_nodes else "compute nodes"
     if caps > gpus:
-        message = f"the labs' {what} add up to {caps}, but the {where} have {gpus} GPUs"
+        message = f"the labs' {noun} add up to {caps}, but the {where} have {gpus} GPUs"
         yield Complaint(("accounts",), message, "more GPUs are promised than exist")
     elif caps < gpus:
-        message = f"the labs' {what} add up to {caps} of {gpus} GPUs; the rest have no owner"
+        message = f"the labs' {noun} add up to {caps} of {gpus} GPUs; the rest have no owner"
         yield Complaint(("accounts",), message, severity="warning")
 
 
@@ -78,19 +78,19 @@ def ensure_caps_leave_each_lab_its_own(site: Site) -> Iterator[Complaint]:
         return  # complained of as a whole
     told: set[tuple[frozenset[str], str]] = set()
     for owner in owners:
-        for what in rights(owner):
-            where = stakes.at_stake(owner, what)
-            if (where, what) in told:
+        for resource in rights(owner):
+            where = stakes.at_stake(owner, resource)
+            if (where, resource) in told:
                 continue
-            told.add((where, what))
-            have, held = stakes.amount(where, what), stakes.most_held(where, what)
-            if owned(owner, what) <= have < held < inf:
-                noun = {ANY: "GPUs", CPUS: "CPUs"}.get(what, f"{what} GPUs")
+            told.add((where, resource))
+            have, held = stakes.amount(where, resource), stakes.most_held(where, resource)
+            if owned(owner, resource) <= have < held < inf:
+                noun = {ANY: "GPUs", CPUS: "CPUs"}.get(resource, f"{resource} GPUs")
                 message = (
                     f"{owner.name} may not get the {noun} it owns: jobs that are not preempted may hold, by their "
                     f"limits, {held:.0f} of the {have} there"
                 )
-                typed = "" if what in (ANY, CPUS) else ", or set which types the other labs own (owns)"
+                typed = "" if resource in (ANY, CPUS) else ", or set which types the other labs own (owns)"
                 hint = f"lower a limit, or make a partition preemptable{typed}"
                 yield Complaint(("accounts", owner.index), message, hint)
 
@@ -111,14 +111,14 @@ def ensure_overcap_stays_preemptable(site: Site) -> Iterator[Complaint]:
     """An account without a cap may submit to preemptable partitions only, wherever a lab's own could be taken."""
     stakes = Stakes.of(site)
     owners = site.ownership.owners if stakes.certain else ()
-    claims = [(owner, what, stakes.at_stake(owner, what)) for owner in owners for what in rights(owner)]
+    claims = [(owner, resource, stakes.at_stake(owner, resource)) for owner in owners for resource in rights(owner)]
     for index, account in enumerate(site.inventory.accounts):
-        for owner, what, at_stake in claims:
-            if stakes.capped(account, what) or stakes.belongs(account, owner.name):
+        for owner, resource, at_stake in claims:
+            if stakes.capped(account, resource) or stakes.belongs(account, owner.name):
                 continue
             where = [it.name for it in stakes.lasting(account.name) if site.nodes_of(it.nodes) & at_stake]
             if where:
-                noun, key = ("CPUs", "cpu") if what == CPUS else ("GPUs", "gpu")
+                noun, key = ("CPUs", "cpu") if resource == CPUS else ("GPUs", "gpu")
                 message = (
                     f"jobs of {account.name}, which has no cap, could hold {noun} of {owner.name} for good in "
                     f"{listed(where)}"

@@ -66,8 +66,8 @@ def space_links(site: Site) -> dict[str, str]:
 def export_of(site: Site, path: str) -> str | None:
     """Return the export on which a client's path lies, links followed; None for a node's own."""
     real = behind_links(site, path)
-    found = [key for key in site.inventory.storage.exports if within(real, at(site, key))]
-    return max(found, key=lambda key: len(at(site, key)), default=None)
+    keys = [key for key in site.inventory.storage.exports if within(real, at(site, key))]
+    return max(keys, key=lambda key: len(at(site, key)), default=None)
 
 
 def on_server(site: Site, path: str) -> tuple[str, str]:

@@ -122,13 +122,13 @@ def _guests(site: Site) -> list[str]:
 
 def _below(site: Site, name: str) -> set[str]:
     """Return the QoS that a QoS preempts, and those that these preempt."""
-    qos, found = site.inventory.qos, set[str]()
+    qos, preempted = site.inventory.qos, set[str]()
     following = [name]
     while following:
         entry = qos.get(following.pop())
-        following += [it for it in (entry.preempts if entry else ()) if it not in found]
-        found |= set(entry.preempts if entry else ())
-    return found
+        following += [it for it in (entry.preempts if entry else ()) if it not in preempted]
+        preempted |= set(entry.preempts if entry else ())
+    return preempted
 
 
 def _guests_near(site: Site, partition: Partition) -> list[str]:

@@ -16,8 +16,8 @@ def ensure_priorities_count(site: Site) -> Iterator[Complaint]:
         if path and not getattr(weights, key):
             message = f"scheduler.priority_weights.{key} is 0: this has no effect"
             yield Complaint((*path, "priority"), message, "set a weight", "warning")
-    said = weights.model_fields_set
-    if "partition" in said and weights.partition and not of_partitions:
+    given = weights.model_fields_set
+    if "partition" in given and weights.partition and not of_partitions:
         yield Complaint((*here, "partition"), "no partition has a priority", "set `priority` of some", "warning")
-    if "fairshare" in said and weights.fairshare and inventory.scheduler.fairshare == "none":
+    if "fairshare" in given and weights.fairshare and inventory.scheduler.fairshare == "none":
         yield Complaint((*here, "fairshare"), "scheduler.fairshare is none", "set it to accounts", "warning")

@@ -166,9 +166,9 @@ def ensure_labs_know_what_reservations_take(site: Site) -> Iterator[Complaint]:
             yield Complaint(path, message, "reserve fewer, or tell the labs", "warning")
 
 
-def _taken(site: Site, reservation: Reservation, there: frozenset[str]) -> int:
+def _taken(site: Site, reservation: Reservation, nodes: frozenset[str]) -> int:
     """Return the most GPUs that a reservation takes of these nodes."""
-    each = sorted((_gpus(site, name, ANY) for name in there), reverse=True)
+    each = sorted((_gpus(site, name, ANY) for name in nodes), reverse=True)
     if reservation.node_count:
         return sum(each[: reservation.node_count])
     if reservation.gpu or reservation.gpus:

@@ -20,8 +20,8 @@ def ensure_kept_cpus_are_there(site: Site) -> Iterator[Complaint]:
             message = f"Slurm {version} cannot reserve CPUs for GPUs: other jobs may take all of them"
             yield Complaint(path, message, "use 24.11 or later", "warning")
         elif kept * gpus > shape.job_cpus:
-            there = f"{shape.job_cpus} CPUs" + (" for jobs" if shape.cores_kept else "")
-            yield Complaint(path, f"{gpus} x {kept} CPUs reserved for the GPUs of {entry.name}, which has {there}")
+            available = f"{shape.job_cpus} CPUs" + (" for jobs" if shape.cores_kept else "")
+            yield Complaint(path, f"{gpus} x {kept} CPUs reserved for the GPUs of {entry.name}, which has {available}")
         if kept and len(entry.gpus) > 1:
             message = f"{entry.name} has {' and '.join(entry.gpus)}: Slurm can reserve CPUs for only one type per node"
             yield Complaint(path, message, "give this node its own hardware entry, without cpus_kept_per_gpu")
@@ -133,10 +133,10 @@ def _lab(site: Site, owner: Owner, default: int) -> Iterator[Complaint]:
         )
         yield Complaint(claim, message)
     stakes = Stakes.of(site)
-    for what, own in (owner.types or {ANY: cap}).items() if stakes.certain else ():
-        available = stakes.amount(stakes.reach(lab.name) & stakes.pool, what)
+    for resource, own in (owner.types or {ANY: cap}).items() if stakes.certain else ():
+        available = stakes.amount(stakes.reach(lab.name) & stakes.pool, resource)
         if available < own:
-            verb, noun = ("owns", f"{what} GPUs") if owner.types else ("has contributed", "GPUs")
+            verb, noun = ("owns", f"{resource} GPUs") if owner.types else ("has contributed", "GPUs")
             message = (
                 f"{lab.name} {verb} {own} {noun}, but the partitions where its jobs are not preempted have {available}"
             )

@@ -89,8 +89,8 @@ def ensure_purges_spare_people(site: Site) -> Iterator[Complaint]:
     """Nothing goes by itself in or above homes, other exports, at slurmctld's state, or on the day it was made."""
     for index, purge in enumerate(site.inventory.storage.purge):
         path: Path = ("storage", "purge", index)
-        for what in _purged_too(site, purge.path):
-            yield Complaint((*path, "path"), f"would remove files of {what}", "choose another directory")
+        for place in _purged_too(site, purge.path):
+            yield Complaint((*path, "path"), f"would remove files of {place}", "choose another directory")
         if purge.not_updated_for < _DAY:
             message = f"{format_duration(purge.not_updated_for)}: running jobs would lose their files"
             yield Complaint((*path, "not_updated_for"), message, "at least 1d")
@@ -107,10 +107,10 @@ def _purged_too(site: Site, path: str) -> Iterator[str]:
     storage = site.inventory.storage
     own = export_of(site, path)
     server, place = on_server(site, path)
-    for what, kept in (("users' homes", fixed(storage.home.path)), ("slurmctld's state", site.inventory.slurm.state)):
-        there, lies = on_server(site, kept)
-        if server == there and _reached(site, own, place, export_of(site, kept), lies):
-            yield f"{what} ({kept if kept == lies else f'{kept}, which is {lies} on {there}'})"
+    for label, kept in (("users' homes", fixed(storage.home.path)), ("slurmctld's state", site.inventory.slurm.state)):
+        host, lies = on_server(site, kept)
+        if server == host and _reached(site, own, place, export_of(site, kept), lies):
+            yield f"{label} ({kept if kept == lies else f'{kept}, which is {lies} on {host}'})"
     local = [it for it in storage.local if within(place, it.path)] if own is None else []
     for key, export in storage.exports.items():
         here = server == export.server if own else any(export.server in site.nodes_of(it.where) for it in local)

@@ -23,9 +23,9 @@ def rights(owner: Owner) -> Iterator[str]:
         yield CPUS
 
 
-def owned(owner: Owner, what: str) -> int:
+def owned(owner: Owner, resource: str) -> int:
     """Return how much of a resource an owner has a right to in the pool."""
-    return {ANY: owner.gpus, CPUS: owner.cpus or 0}.get(what, owner.types.get(what, 0))
+    return {ANY: owner.gpus, CPUS: owner.cpus or 0}.get(resource, owner.types.get(resource, 0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,12 +92,12 @@ class Stakes:
     def _reached(self) -> dict[frozenset[str], Nodes]:
         return {}
 
-    def at_stake(self, owner: Owner, what: str) -> Nodes:
+    def at_stake(self, owner: Owner, resource: str) -> Nodes:
         """Return the nodes of the pool where an owner may find what it has a right to."""
         reached = self.reach(owner.name)
-        if (reached, what) not in self._at_stake:
-            self._at_stake[reached, what] = frozenset(it for it in reached & self.pool if self._on(it, what))
-        return self._at_stake[reached, what]
+        if (reached, resource) not in self._at_stake:
+            self._at_stake[reached, resource] = frozenset(it for it in reached & self.pool if self._on(it, resource))
+        return self._at_stake[reached, resource]
 
     def nodes_of(self, owner: Owner) -> Nodes:
         """Return the nodes where an owner has a right to anything: its own, and those at stake in the pool."""
@@ -107,25 +107,27 @@ class Stakes:
     def _at_stake(self) -> dict[tuple[Nodes, str], Nodes]:
         return {}
 
-    def amount(self, nodes: Nodes, what: str) -> int:
+    def amount(self, nodes: Nodes, resource: str) -> int:
         """Return how much of a resource nodes have for jobs: GPUs, or logical CPUs."""
-        return sum(self._on(it, what) for it in nodes)
+        return sum(self._on(it, resource) for it in nodes)
 
-    def _on(self, node: str, what: str) -> int:
+    def _on(self, node: str, resource: str) -> int:
         entry = self.site.node_table.by_name[node].entry
-        if what == CPUS:
+        if resource == CPUS:
             shape = self.site.inventory.hardware.get(entry.hardware or "")
             return shape.job_cpus if shape else 0
-        return sum(entry.gpus.values()) if what == ANY else entry.gpus.get(what, 0)
+        return sum(entry.gpus.values()) if resource == ANY else entry.gpus.get(resource, 0)
 
     def _group(self, account: Account) -> Amounts:
         owner = self._owners.get(account.name)
         return self.site.ownership.limits(owner) if owner else account.limits.group
 
-    def limit(self, account: Account, what: str) -> float:
+    def limit(self, account: Account, resource: str) -> float:
         """Return the most of a resource that the account's own limit lets it hold; infinity without one."""
         group = self._group(account)
-        amounts = [group.cpu] if what == CPUS else [group.gpu, *([] if what == ANY else [group.gpus.get(what)])]
+        amounts = (
+            [group.cpu] if resource == CPUS else [group.gpu, *([] if resource == ANY else [group.gpus.get(resource)])]
+        )
         return min((it for it in amounts if it is not None), default=inf)
 
     def _chain(self, account: Account) -> list[Account]:
@@ -136,24 +138,24 @@ class Stakes:
         """Return whether an account is a lab's, or below it."""
         return lab in self.site.with_parents(account.name)
 
-    def capped(self, account: Account, what: str) -> bool:
+    def capped(self, account: Account, resource: str) -> bool:
         """Return whether an account, or one above it, has a limit on a resource."""
-        return any(self.limit(it, what) < inf for it in self._chain(account))
+        return any(self.limit(it, resource) < inf for it in self._chain(account))
 
-    def most_held(self, where: Nodes, what: str) -> float:
+    def most_held(self, where: Nodes, resource: str) -> float:
         """Return how much of a resource jobs may hold on these nodes for good; infinity without a limit."""
-        return sum(self._held(it, where, what)[0] for it in self._below.get(None, []))
+        return sum(self._held(it, where, resource)[0] for it in self._below.get(None, []))
 
-    def _held(self, account: Account, where: Nodes, what: str) -> tuple[float, Nodes]:
+    def _held(self, account: Account, where: Nodes, resource: str) -> tuple[float, Nodes]:
         """Return what an account and those below it may hold, and on which of the nodes."""
-        below = [self._held(it, where, what) for it in self._below.get(account.name, [])]
+        below = [self._held(it, where, resource) for it in self._below.get(account.name, [])]
         mine = self.reach(account.name) & where
         reached = mine.union(*(nodes for _, nodes in below))
         held = (inf if mine else 0) + sum(amount for amount, _ in below)
-        limit, types = self.limit(account, what), self._group(account).gpus
-        if what == ANY and types:
+        limit, types = self.limit(account, resource), self._group(account).gpus
+        if resource == ANY and types:
             limit = min(limit, sum(min(types.get(it, inf), self.amount(reached, it)) for it in self._types))
-        return (held if limit == inf else min(held, limit, self.amount(reached, what))), reached
+        return (held if limit == inf else min(held, limit, self.amount(reached, resource))), reached
 
     @property
     def _types(self) -> tuple[str, ...]:

@@ -30,9 +30,9 @@ def ensure_totals_hold(site: Site) -> Iterator[Complaint]:
         return
     cpus = sum(hardware[n.entry.hardware].cpus for n in _compute(site) if n.entry.hardware in hardware)
     gpus = sum(sum(node.entry.gpus.values()) for node in _compute(site))
-    for key, wanted, found in (("gpus", totals.gpus, gpus), ("cpus", totals.cpus, cpus)):
-        if wanted is not None and wanted != found:
-            yield Complaint(("cluster", "totals", key), f"is {wanted}, but the compute nodes have {found}")
+    for key, wanted, actual in (("gpus", totals.gpus, gpus), ("cpus", totals.cpus, cpus)):
+        if wanted is not None and wanted != actual:
+            yield Complaint(("cluster", "totals", key), f"is {wanted}, but the compute nodes have {actual}")
 
 
 def ensure_default_memory_fits(site: Site) -> Iterator[Complaint]:

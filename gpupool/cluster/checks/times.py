@@ -28,10 +28,10 @@ def ensure_default_times_fit(site: Site) -> Iterator[Complaint]:
         here: Path = ("scheduler", "default_time")
         if partition.default_time is not None:
             here = (*path, "default_time")
-        for what, wall in _walls(site, partition):
-            if default > wall and (here, what) not in reported:
-                reported.add((here, what))
-                message = f"is {format_duration(default)}, but {what} {format_duration(wall)}"
+        for phrase, wall in _walls(site, partition):
+            if default > wall and (here, phrase) not in reported:
+                reported.add((here, phrase))
+                message = f"is {format_duration(default)}, but {phrase} {format_duration(wall)}"
                 hint = f"at most {format_duration(wall)}: jobs without --time would be refused"
                 yield Complaint(here, message, hint)
         for key, wall in _other_walls(site, partition):

@@ -17,8 +17,8 @@ _NODES = re.compile(r"\bNodes=(\S+)", re.IGNORECASE)
 
 def ensure_the_topology_is_of_these_nodes(site: Site) -> Iterator[Complaint]:
     """The file and the plugin that reads it come together, and it names compute nodes."""
-    here, said = ("slurm", "parameters"), site.inventory.slurm.parameters.items()
-    plugin = next((value for key, value in said if key.lower() == "topologyplugin"), "")
+    here, parameters = ("slurm", "parameters"), site.inventory.slurm.parameters.items()
+    plugin = next((value for key, value in parameters if key.lower() == "topologyplugin"), "")
     text = site.attached.get(_FILE)
     if text is not None and plugin not in _PLUGINS:
         yield Complaint(here, f"{_FILE} has no effect", f"set TopologyPlugin: {' or '.join(_PLUGINS)}")

@@ -40,9 +40,9 @@ def ensure_pools_have_a_place(site: Site) -> Iterator[Complaint]:
         names: dict[str, str] = {}
         places: dict[str, str] = {}
         for placed in site.pools_on(node):
-            for what, value, first in (("called", placed.name, names), ("mounted at", placed.at, places)):
+            for how, value, first in (("called", placed.name, names), ("mounted at", placed.at, places)):
                 if first.setdefault(value, placed.key) != placed.key:
-                    message = f"{first[value]} and {placed.key} are both {what} {value} on {node}"
+                    message = f"{first[value]} and {placed.key} are both {how} {value} on {node}"
                     yield Complaint(("storage", "pools", placed.key), message)
 
 
@@ -122,8 +122,8 @@ def _without_a_pool(path: Path, export: Export, pools: list[str]) -> Iterator[Co
         return
     for option in _OF_DATASET:
         if getattr(export, option):
-            what = "its server has no declared pool" if export.fs == "zfs" else f"this one is {export.fs}"
-            yield Complaint((*path, option), f"is only for ZFS datasets, and {what}", "see storage.pools")
+            reason = "its server has no declared pool" if export.fs == "zfs" else f"this one is {export.fs}"
+            yield Complaint((*path, option), f"is only for ZFS datasets, and {reason}", "see storage.pools")
 
 
 def ensure_zfs_knows_the_properties(site: Site) -> Iterator[Complaint]:

@@ -78,8 +78,8 @@ def of_user(path: str, name: str, account: str) -> str:
 def _of_a_user(path: str) -> str:
     now = filled(path)
     if "{" in now or "}" in now:
-        words = "the only placeholders are {user}, {account}, {domain} and {id}, and with [0] their first letters"
-        raise ValueError(f"{quoted(path)}: {words}: {{user[0]}}")
+        rule = "the only placeholders are {user}, {account}, {domain} and {id}, and with [0] their first letters"
+        raise ValueError(f"{quoted(path)}: {rule}: {{user[0]}}")
     if not now.startswith("/") or any(c.isspace() for c in now):
         raise ValueError(f"{quoted(path)} is not an absolute path without spaces")
     return one_line(path)
@@ -88,8 +88,8 @@ def _of_a_user(path: str) -> str:
 def _text_of_a_user(text: str) -> str:
     rest = PLACEHOLDER.sub(lambda match: "" if match[1] in ("user", "account") else match[0], text)
     if "{" in rest or "}" in rest:
-        words = "the only placeholders are {user} and {account}, and with [0] their first letters"
-        raise ValueError(f"{quoted(text)}: {words}: {{user[0]}}")
+        rule = "the only placeholders are {user} and {account}, and with [0] their first letters"
+        raise ValueError(f"{quoted(text)}: {rule}: {{user[0]}}")
     return one_line(text)
 
 

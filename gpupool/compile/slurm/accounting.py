@@ -160,8 +160,11 @@ def _less_exact(cluster: Cluster, wanted: dict[str, Any]) -> dict[str, Any]:
             **given,
             "accounts": {
                 # who had an end of access may submit again
-                it: {**(_without_empty(values) if it in open_ else values), **_most(cluster.users[name], values)}
-                for it, values in given["accounts"].items()
+                account: {
+                    **(_without_empty(values) if account in open_ else values),
+                    **_most(cluster.users[name], values),
+                }
+                for account, values in given["accounts"].items()
             },
         }
         for name, given in wanted["users"].items()

@@ -7,9 +7,9 @@ from gpupool.compile.template import fill
 
 def slurmdbd_conf(cluster: Cluster) -> str:
     """Return slurmdbd.conf; without a password: the database knows slurmdbd by its socket's user."""
-    said = cluster.slurm.slurmdbd.parameters
-    text = fill("slurmdbd.conf", cluster=cluster, database=cluster.database, parameters=pairs(said))
-    return merged(text, said)
+    parameters = cluster.slurm.slurmdbd.parameters
+    text = fill("slurmdbd.conf", cluster=cluster, database=cluster.database, parameters=pairs(parameters))
+    return merged(text, parameters)
 
 
 def mariadb_conf(cluster: Cluster) -> str:

@@ -54,9 +54,9 @@ def node_lines(lines: Iterable[str]) -> list[str]:
 
 
 def _split(line: str) -> tuple[str, ...]:
-    found = _NODE.fullmatch(line)
-    assert found, line
-    return found.groups("")
+    match = _NODE.fullmatch(line)
+    assert match, line
+    return match.groups("")
 
 
 def _alike(node: tuple[str, ...]) -> tuple[bool, bool, str]:
@@ -67,5 +67,5 @@ def _alike(node: tuple[str, ...]) -> tuple[bool, bool, str]:
 def _folded(nodes: list[tuple[str, ...]]) -> str:
     keys = ("NodeName", "NodeHostname", "NodeAddr")
     lists = [[node[place] for node in nodes] for place in range(len(keys))]
-    words = [f"{key}={hostlist(values)}" for key, values in zip(keys, lists, strict=True) if values[0]]
-    return " ".join(words) + nodes[0][-1]
+    pairs = [f"{key}={hostlist(values)}" for key, values in zip(keys, lists, strict=True) if values[0]]
+    return " ".join(pairs) + nodes[0][-1]

@@ -81,7 +81,7 @@ def _folded_files(paths: list[str]) -> str:
 @lru_cache(maxsize=4)
 def cgroup_conf(cluster: Cluster) -> str:
     """Return cgroup.conf."""
-    said = cluster.slurm.cgroup.parameters
+    parameters = cluster.slurm.cgroup.parameters
     plugin = cgroup_plugin(cluster.slurm.version)
-    text = fill("cgroup.conf", cluster=cluster, v1_mount=V1_MOUNT, plugin=plugin, parameters=pairs(said))
-    return merged(text, said)
+    text = fill("cgroup.conf", cluster=cluster, v1_mount=V1_MOUNT, plugin=plugin, parameters=pairs(parameters))
+    return merged(text, parameters)

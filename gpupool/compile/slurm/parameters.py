@@ -50,11 +50,11 @@ def merged(text: str, parameters: Mapping[str, str]) -> str:
         key = line.partition("=")[0].lower()
         if key in keys_given:
             places.setdefault(key, []).append(index)
-    for key, found in places.items():
-        if len(found) == 2:
-            ours, theirs = found
+    for key, indexes in places.items():
+        if len(indexes) == 2:
+            ours, theirs = indexes
             lines[ours] = _joined(lines[ours], lines[theirs]) if key in LISTS else lines[theirs]
-    gone = {found[1] for found in places.values() if len(found) == 2}
+    gone = {indexes[1] for indexes in places.values() if len(indexes) == 2}
     return "\n".join(line for index, line in enumerate(lines) if index not in gone)
 
 

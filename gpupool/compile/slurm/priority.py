@@ -14,14 +14,14 @@ _LEAST_SPAN = 100  # where nothing has a weight, jobs with GPUs and those withou
 def weights(cluster: Cluster) -> dict[str, int]:
     """Return slurm.conf's PriorityWeight of each factor."""
     weight = cluster.scheduler.priority_weights
-    found = {
+    factors = {
         "QOS": weight.qos,
         "Age": weight.age,
         "Fairshare": weight.fairshare if cluster.scheduler.fairshare == "accounts" else 0,
         **({"JobSize": weight.job_size} if weight.job_size else {}),
     }
     everys, of_partitions = _everys(cluster), _of_partitions(cluster)
-    return {**found, "Partition": everys + of_partitions} if everys + of_partitions else found
+    return {**factors, "Partition": everys + of_partitions} if everys + of_partitions else factors
 
 
 def partition_factors(cluster: Cluster) -> dict[str, int]:

@@ -63,8 +63,8 @@ def _association(kind: str, name: str, fields: Mapping[str, Any]) -> str:
 
 
 def _line(kind: str, name: str, fields: Mapping[str, Any]) -> str:
-    words = (f"{key}={_text(value)}" for key, value in fields.items() if value is not None and value not in ({}, []))
-    return ":".join([f"{kind} - '{name}'", *words])
+    options = (f"{key}={_text(value)}" for key, value in fields.items() if value is not None and value not in ({}, []))
+    return ":".join([f"{kind} - '{name}'", *options])
 
 
 def _text(value: Any) -> str:

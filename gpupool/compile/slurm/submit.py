@@ -107,17 +107,17 @@ def _data(cluster: Cluster) -> dict[str, Any]:
         "own_qos": {name.lower(): True for name in cluster.accounts if cluster.qos_of(name)},
         "without_gpu": {name: it.without_gpu for name, it in cluster.partitions.items() if it.without_gpu},
         "default_times": {
-            name: default_time(cluster, it)
-            for name, it in cluster.partitions.items()
-            if it.default_time is not None and (replaced or in_minutes or has_budgets(cluster))
+            name: default_time(cluster, partition)
+            for name, partition in cluster.partitions.items()
+            if partition.default_time is not None and (replaced or in_minutes or has_budgets(cluster))
         },
         "timed": in_minutes,
         "default_qos": cluster.default_qos or "normal",
         "walls": {name: minutes(qos.max_wall) for name, qos in cluster.qos.items() if qos.max_wall is not None},
         "memory_per_cpu": default.per_cpu if default.per_gpu is not None else None,
         "most_memory": {
-            what: {"mib": most, "words": format_size(most), "option": f"--mem-per-{what.lower()}"}
-            for what, most in (("GPU", scheduler.max_memory.per_gpu), ("CPU", scheduler.max_memory.per_cpu))
+            unit: {"mib": most, "words": format_size(most), "option": f"--mem-per-{unit.lower()}"}
+            for unit, most in (("GPU", scheduler.max_memory.per_gpu), ("CPU", scheduler.max_memory.per_cpu))
             if most is not None
         },
         "default_cpus": cpus.by_default(cluster),
@@ -164,10 +164,10 @@ def _fitting(cluster: Cluster) -> Iterator[dict[str, Any]]:
 
 def _with_those_below(cluster: Cluster, names: Sequence[str]) -> list[str]:
     """Return accounts with those below them, where Slurm takes these for named, too."""
-    found = list(names)
-    for name in found if allows_below(cluster.slurm.version) else ():
-        found += [it.name for it in cluster.accounts.values() if it.parent == name and it.name not in found]
-    return found
+    accounts = list(names)
+    for name in accounts if allows_below(cluster.slurm.version) else ():
+        accounts += [it.name for it in cluster.accounts.values() if it.parent == name and it.name not in accounts]
+    return accounts
 
 
 def _assigned(cluster: Cluster, partition: str) -> dict[str, bool]:

@@ -82,7 +82,7 @@ def _cards(node: Node) -> dict[str, tuple[str, int]]:
     for device in node.devices:
         if device.vendor == "nvidia":
             cards.setdefault(device.card, (device.gpu, set()))[1].update(device.minors)
-    return {card: (gpu, len(found)) for card, (gpu, found) in cards.items()}
+    return {card: (gpu, len(minors)) for card, (gpu, minors) in cards.items()}
 
 
 @lru_cache(maxsize=4)

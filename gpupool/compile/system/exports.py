@@ -33,8 +33,8 @@ def exports_for(cluster: Cluster, node: Node) -> list[Export]:
 def exports_file(cluster: Cluster, node: Node) -> File:
     """Return the file of a node's exports; lines of others stand in /etc/exports and stay there."""
     lines = ["# written by gpupool; your own lines belong in /etc/exports"]
-    for it in exports_for(cluster, node):
-        lines.append(" ".join([it.path, f"-{','.join(it.options)}", *it.clients]))
+    for export in exports_for(cluster, node):
+        lines.append(" ".join([export.path, f"-{','.join(export.options)}", *export.clients]))
     return File(EXPORTS, "\n".join(lines) + "\n")
 
 

@@ -36,9 +36,11 @@ def theirs_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
     # what stands for one in a container is of another kind
     contained = cluster.drivers.contained(node.name)
     return [
-        wanted.Mount(it.at, f"the site's {it.export}", "" if contained else _KERNELS.get(it.fs, it.fs), options="")
-        for it in cluster.mounts
-        if it.by_site and node.name in it.clients
+        wanted.Mount(
+            mount.at, f"the site's {mount.export}", "" if contained else _KERNELS.get(mount.fs, mount.fs), options=""
+        )
+        for mount in cluster.mounts
+        if mount.by_site and node.name in mount.clients
     ]
 
 

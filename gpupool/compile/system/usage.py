@@ -106,8 +106,8 @@ def worker(cluster: Cluster, mount: Mount) -> tuple[str, str] | None:
 
 
 def _here(cluster: Cluster, node: Node, mount: Mount) -> str | None:
-    found = worker(cluster, mount)
-    return found[1] if found and found[0] == node.name else None
+    place = worker(cluster, mount)
+    return place[1] if place and place[0] == node.name else None
 
 
 def _counted(cluster: Cluster, node: Node) -> Iterator[Counted]:

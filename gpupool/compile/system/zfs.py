@@ -16,13 +16,13 @@ def pools_for(cluster: Cluster, node: Node) -> list[Pool]:
     """Return the pools of a node in inventory order; none where a testbed's directories stand for its disks."""
     return [
         Pool(
-            it.name,
-            tuple(Vdev(vdev.kind, vdev.disks) for vdev in it.entry.vdevs),
-            it.entry.properties,
-            it.at,
-            it.entry.scrub,
+            pool.name,
+            tuple(Vdev(vdev.kind, vdev.disks) for vdev in pool.entry.vdevs),
+            pool.entry.properties,
+            pool.at,
+            pool.entry.scrub,
         )
-        for it in _pools(cluster, node)
+        for pool in _pools(cluster, node)
     ]
 
 

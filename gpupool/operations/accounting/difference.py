@@ -40,9 +40,9 @@ def _qos(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
     new: list[Step] = []
     later: list[Step] = []
     for qos, values in wanted["qos"].items():
-        there = now["qos"].get(qos)
-        settings, says = _settings(values if there is not None else _without(values, _LATER), there)
-        if there is None:
+        current = now["qos"].get(qos)
+        settings, says = _settings(values if current is not None else _without(values, _LATER), current)
+        if current is None:
             new.append(step(("add", "qos", "{}"), qos, settings, f"QoS {qos}", *(says or ["added"])))
             settings, says = _settings({name: values[name] for name in _LATER if name in values}, None)
         if settings:
@@ -82,18 +82,18 @@ def _users(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
         for account, values in given["accounts"].items():
             before = known.get(account)
             goal = values
-            what = f"user {user} in account {account}"
+            association = f"user {user} in account {account}"
             if before is None:
                 loaded = {name: value for name, value in goal.items() if name in _LOAD}
                 _, says = _settings(loaded, None)
                 options = [] if known else [f"DefaultAccount='{given['default_account']}'"]
                 options += [f"{_LOAD[name]}='{text}'" for name, text in _pairs(loaded, None)]
                 line = ":".join([f"User - '{user}'", *options])
-                added.setdefault(account, []).append((line, (what, "\n".join(says or ["added"]))))
+                added.setdefault(account, []).append((line, (association, "\n".join(says or ["added"]))))
                 goal = _without(goal, tuple(_LOAD))
             settings, says = _settings(goal, before)
             if settings:
-                modified.append(step((*modify, f"account={account}", "set"), user, settings, what, *says))
+                modified.append(step((*modify, f"account={account}", "set"), user, settings, association, *says))
         default = given["default_account"]
         if known and current["default_account"] != default:
             says = [f"default account: {current['default_account'] or 'none'} becomes {default}"]

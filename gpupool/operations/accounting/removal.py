@@ -32,12 +32,12 @@ def removals(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
         if why is None:
             command = ["delete", "user", "where", "name={}", cluster, f"account={account}"]
             if partition:
-                what = f"user {user} in account {account}, partition {partition}"
-                ranks[0].append(step([*command, f"partition={partition}"], user, (), what, f"removed: {_WHY}"))
+                association = f"user {user} in account {account}, partition {partition}"
+                ranks[0].append(step([*command, f"partition={partition}"], user, (), association, f"removed: {_WHY}"))
             else:
                 own = now["users"][user]["default_account"] == account
-                what = f"user {user} in account {account}"
-                ranks[2 if own else 1].append(step(command, user, (), what, f"removed: {_WHY}"))
+                association = f"user {user} in account {account}"
+                ranks[2 if own else 1].append(step(command, user, (), association, f"removed: {_WHY}"))
     depths: dict[int, list[Step]] = {}
     for account, depth in _children_first(now["accounts"]):
         if stays.accounts.get(account, "") is None:
@@ -174,9 +174,9 @@ def _qos_stays(
         return "running or pending jobs use it"
     if name in now["partitions"]:
         return "a partition of the running slurmctld uses it"
-    for what, values in _staying(now, members, accounts):
+    for association, values in _staying(now, members, accounts):
         if name == values["DefaultQOS"] or name in values["QOS"]:
-            return f"{what} cannot be removed yet and uses it"
+            return f"{association} cannot be removed yet and uses it"
     return None
 
 

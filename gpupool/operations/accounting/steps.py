@@ -65,9 +65,9 @@ def told(steps: Sequence[Step]) -> dict[str, str | None]:
     """Return what the steps change, by name: the lines that say how, None where there is nothing to say."""
     changes: dict[str, str] = {}
     for each in steps:
-        for what, how in each.changes:
-            changes[what] = changes.get(what, "") + (f"{how}\n" if how else "")
-    return {what: how or None for what, how in changes.items()}
+        for name, how in each.changes:
+            changes[name] = changes.get(name, "") + (f"{how}\n" if how else "")
+    return {name: how or None for name, how in changes.items()}
 
 
 def _short(group: Sequence[Step]) -> list[list[Step]]:

@@ -121,8 +121,8 @@ class _MountWork(Work):
                 self.after.append(shlex.join(["arm", watch, mount.path]))
                 notes.append(f"mount {mount.source} at first access\n")
         elif now is None:
-            there = shlex.join(["there", name, mount.path, as_in_mountinfo(mount.path)])
-            self.after.append(f"{shlex.join(['bring', *values])} && {there}")
+            check = shlex.join(["there", name, mount.path, as_in_mountinfo(mount.path)])
+            self.after.append(f"{shlex.join(['bring', *values])} && {check}")
             notes.append(f"mount {mount.source}\n")
         elif late := fixed(mount.options, now):
             self.lifts.append(shlex.join(["lift", name, mount.path]))
@@ -164,8 +164,8 @@ class _MountWork(Work):
         for verb, names in self.boot.items():
             if names:
                 # in one command: each makes systemd read all its units again
-                words = shlex.quote(f"{', '.join(names)}: cannot be {verb}d")
-                self.before.append(f"systemctl --quiet {shlex.join([verb, '--', *names])} || say {verb} {words}")
+                message = shlex.quote(f"{', '.join(names)}: cannot be {verb}d")
+                self.before.append(f"systemctl --quiet {shlex.join([verb, '--', *names])} || say {verb} {message}")
         recorded = [*self.entries, "write_record"] if self.entries else []
         self.lines = [*self.stages, *recorded, *self.before, *self.lifts, *self.after]
 

@@ -46,9 +46,9 @@ def work_on_datasets(wanted: Sequence[Dataset], state: DatasetsState) -> Work:
 
 def _told_as_set(now: Properties, wanted: Mapping[str, str], state: DatasetsState) -> Properties:
     """Return properties as one sets them: since 2.3 zfs tells xattr=sa as on, which meant dir before."""
-    found = now.get("xattr")
-    if found and found.value == "on" and wanted.get("xattr") == "sa" and state.version >= (2, 3):
-        return {**now, "xattr": Property("sa", found.source)}
+    xattr = now.get("xattr")
+    if xattr and xattr.value == "on" and wanted.get("xattr") == "sa" and state.version >= (2, 3):
+        return {**now, "xattr": Property("sa", xattr.source)}
     return now
 
 
@@ -65,8 +65,8 @@ def _strays(entries: Mapping[str, Dataset], state: DatasetsState, work: Work) ->
 
 def _own(now: Properties, name: str) -> str:
     """Return a property that a dataset has by itself; nothing where it only inherits it."""
-    found = now.get(name)
-    return found.value if found and found.source == "local" else ""
+    current = now.get(name)
+    return current.value if current and current.source == "local" else ""
 
 
 def _from_above(entry: Dataset, entries: Mapping[str, Dataset]) -> dict[str, str]:
@@ -84,9 +84,9 @@ def _from_above(entry: Dataset, entries: Mapping[str, Dataset]) -> dict[str, str
 def _create(entry: Dataset, entries: Mapping[str, Dataset], state: DatasetsState, work: Work) -> None:
     lies = state.places.get(entry.mountpoint or "", "")
     if lies:
-        what = "something is already mounted there" if lies == "mounted" else f"it is not empty ({lies})"
+        why = "something is already mounted there" if lies == "mounted" else f"it is not empty ({lies})"
         work.obstacles.append(
-            f"{entry.mountpoint}, where the dataset {entry.name} is to be mounted: {what}; move it away first"
+            f"{entry.mountpoint}, where the dataset {entry.name} is to be mounted: {why}; move it away first"
         )
     properties = {**plain_properties(entry), MARK: "1"}
     if ours := _ours(entry):
@@ -97,16 +97,16 @@ def _create(entry: Dataset, entries: Mapping[str, Dataset], state: DatasetsState
         properties["mountpoint"] = entry.mountpoint
     shown = [f"{name}={told(name, value)}" for name, value in plain_properties(entry).items()]
     shown += [
-        f"{what} {_shown(what, amount)} for {list(given.values()).count(amount)}"
-        for what, given in _given(entry)
+        f"{share} {_shown(share, amount)} for {list(given.values()).count(amount)}"
+        for share, given in _given(entry)
         for amount in dict.fromkeys(given.values())
     ]
     options = [word for name, value in properties.items() for word in ("-o", f"{name}={value}")]
     at = f" at {entry.mountpoint}" if entry.mountpoint else ""
     told_so = f"created{at}" + (f": {', '.join(shown)}" if shown else "")
     work.do(entry.name, told_so, "zfs", "create", "-p", *options, entry.name)
-    for what, given in _given(entry):
-        _set_many(entry.name, [f"{what}@{number}={amount}" for number, amount in given.items()], work)
+    for share, given in _given(entry):
+        _set_many(entry.name, [f"{share}@{number}={amount}" for number, amount in given.items()], work)
 
 
 def _value(now: Properties, name: str) -> str | None:
@@ -138,26 +138,26 @@ def _bring(entry: Dataset, now: Properties, above: Mapping[str, str], work: Work
         )
         if current.value == value and not moves:
             continue
-        what = f"{entry.name} {name}"
+        setting = f"{entry.name} {name}"
         message = (
             f"{told(name, value)}, set on the dataset itself"
             if moves
             else f"{told(name, current.value)} becomes {told(name, value)}"
         )
         if why := _too_small(name, value, now):
-            work.stays[what] = why
+            work.stays[setting] = why
         elif name in FIXED:
-            work.stays[what] = f"{message}: this can only be set when a dataset is created"
+            work.stays[setting] = f"{message}: this can only be set when a dataset is created"
         else:
-            work.do(what, message, "zfs", "set", f"{name}={value}", entry.name)
+            work.do(setting, message, "zfs", "set", f"{name}={value}", entry.name)
 
 
 def _follow(entry: Dataset, now: Properties, above: Mapping[str, str], work: Work) -> None:
     """Have a dataset inherit what is wanted of one above it, where somebody set something else by hand."""
     for name, value in above.items():
-        found = now.get(name, Property(value, ""))
-        if name not in plain_properties(entry) and found.value != value and found.source in ("local", "received"):
-            message = f"{told(name, found.value)} becomes {told(name, value)}, inherited"
+        current = now.get(name, Property(value, ""))
+        if name not in plain_properties(entry) and current.value != value and current.source in ("local", "received"):
+            message = f"{told(name, current.value)} becomes {told(name, value)}, inherited"
             work.do(f"{entry.name} {name}", message, "zfs", "inherit", name, entry.name)
 
 
@@ -186,44 +186,44 @@ def _too_small(name: str, value: str, now: Properties) -> str | None:
 
 
 def _given(entry: Dataset) -> Iterator[tuple[str, Mapping[str, int]]]:
-    for what, key, _ in _SHARES:
-        yield what, getattr(entry, key)
+    for share, key, _ in _SHARES:
+        yield share, getattr(entry, key)
 
 
 def work_on_quotas(entry: Dataset, state: DatasetsState, work: Work) -> None:
     """Say what makes the quotas of users and groups those that are wanted; one below what is in use stays out."""
     managed = _own(state.datasets[entry.name], OURS).split(",")
-    for what, key, kind in _SHARES:
+    for share, key, kind in _SHARES:
         given: dict[str, int] = dict(getattr(entry, key))
         uses = (state.users if kind == "uid" else state.groups).get(entry.name, {})
-        if not given and what in managed:
-            given = {number: 0 for number, use in uses.items() if _share(what, use)[1]}
+        if not given and share in managed:
+            given = {number: 0 for number, use in uses.items() if _share(share, use)[1]}
         settings = []
         for number, amount in given.items():
             use = uses.get(number, Use(0, 0))
-            name = f"{entry.name} {what}@{number}"
-            used, quota = _share(what, use)
+            name = f"{entry.name} {share}@{number}"
+            used, quota = _share(share, use)
             if quota == amount:
                 continue
             if 0 < amount < used:
-                there = f"{used} files" if what == _FILES else about(used)
+                in_use = f"{used} files" if share == _FILES else about(used)
                 work.stays[name] = (
-                    f"{_shown(what, amount)} is less than the {there} that {kind} {number} has there, so all "
-                    f"writes would fail at once. If this is intended: zfs set {what}@{number}={amount} {entry.name}"
+                    f"{_shown(share, amount)} is less than the {in_use} that {kind} {number} has there, so all "
+                    f"writes would fail at once. If this is intended: zfs set {share}@{number}={amount} {entry.name}"
                 )
                 continue
-            work.changes[name] = f"{_shown(what, quota)} becomes {_shown(what, amount)}\n"
-            settings.append(f"{what}@{number}={amount}")
+            work.changes[name] = f"{_shown(share, quota)} becomes {_shown(share, amount)}\n"
+            settings.append(f"{share}@{number}={amount}")
         _set_many(entry.name, settings, work)
 
 
-def _share(what: str, use: Use) -> tuple[int, int]:
+def _share(share: str, use: Use) -> tuple[int, int]:
     """Return what is used and what may be used of it."""
-    return (use.files, use.most_files) if what == _FILES else (use.used, use.quota)
+    return (use.files, use.most_files) if share == _FILES else (use.used, use.quota)
 
 
-def _shown(what: str, amount: int) -> str:
-    return f"{amount} files" if what == _FILES and amount else size(amount)
+def _shown(share: str, amount: int) -> str:
+    return f"{amount} files" if share == _FILES and amount else size(amount)
 
 
 def _set_many(dataset: str, settings: Sequence[str], work: Work) -> None:
@@ -232,7 +232,7 @@ def _set_many(dataset: str, settings: Sequence[str], work: Work) -> None:
 
 
 def _ours(entry: Dataset) -> str:
-    names = [*entry.properties, *(what for what, given in _given(entry) if given)]
+    names = [*entry.properties, *(share for share, given in _given(entry) if given)]
     return ",".join(sorted(names))
 
 

@@ -60,8 +60,8 @@ def _set(entry: Pool, now: PoolState, work: Work) -> None:
     for name, value in plain_properties(entry).items():
         current = now.properties[name].value if name in now.properties else "unknown"
         if current != value:
-            what = f"pool {entry.name} {name}"
-            work.do(what, f"{current} becomes {value}", "zpool", "set", f"{name}={value}", entry.name)
+            setting = f"pool {entry.name} {name}"
+            work.do(setting, f"{current} becomes {value}", "zpool", "set", f"{name}={value}", entry.name)
 
 
 def _compare(entry: Pool, now: PoolState, state: PoolsState, work: Work) -> None:
@@ -122,16 +122,16 @@ def _in_the_way(entry: Pool, wanted: Sequence[Pool], state: PoolsState) -> Itera
 
 
 def _holds(disk: str, pool: str, current: DiskState) -> str:
-    what = ", ".join(current.signs)
+    contents = ", ".join(current.signs)
     if current.label:
         whose = f" of {current.label.hostname}" if current.label.hostname else ""
         was = "destroyed pool" if current.label.state == _DESTROYED else "pool"
         of_zfs = f"the ZFS {was} {current.label.pool}{whose}"
-        what = f"{of_zfs} ({what})" if what else of_zfs
+        contents = f"{of_zfs} ({contents})" if contents else of_zfs
     advice = f"if it is no longer needed: wipefs -a {shlex.quote(disk)}"
     if current.label and current.label.state != _DESTROYED:
         advice = f"to inspect it: zpool import; {advice}"
-    return f"disk {disk} of pool {pool} holds {what}; {advice}"
+    return f"disk {disk} of pool {pool} holds {contents}; {advice}"
 
 
 def _guid(entry: Pool, state: PoolsState) -> str | None:

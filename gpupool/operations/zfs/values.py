@@ -45,9 +45,9 @@ def plain(name: str, value: str) -> str:
     if name in SIZES:
         if value == "none":
             return "0"
-        if found := _SIZE.fullmatch(value):
-            unit = 1024 ** " KMGTPE".index(found[2] or " ")
-            return str(int(found[1]) * unit if found[1].isdigit() else round(float(found[1]) * unit))
+        if match := _SIZE.fullmatch(value):
+            unit = 1024 ** " KMGTPE".index(match[2] or " ")
+            return str(int(match[1]) * unit if match[1].isdigit() else round(float(match[1]) * unit))
     return _OTHER_NAMES.get(name, {}).get(value, value)
 
 

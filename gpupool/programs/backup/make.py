@@ -41,9 +41,9 @@ def database(folder: Path, cluster: str, dump: tuple[str, ...] = _DUMP) -> Backu
             except BaseException:
                 process.kill()
                 raise
-            said = process.stderr.read().decode(errors="replace").strip()
+            stderr = process.stderr.read().decode(errors="replace").strip()
         if process.returncode or _END not in end:
-            why = said.splitlines()[-1] if said else "its output ends too early"
+            why = stderr.splitlines()[-1] if stderr else "its output ends too early"
             raise Failed(f"mariadb-dump: {why}")
         return file.finish()
 

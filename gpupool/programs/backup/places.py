@@ -55,9 +55,9 @@ def backups(folder: Path, kind: str) -> list[Backup]:
 
 def _backups(folder: Path, kind: str) -> Iterator[Backup]:
     for path in folder.iterdir() if folder.is_dir() else ():
-        found = _NAME.fullmatch(path.name)
-        if found and found[1] == kind and _sum_of(path).exists():
-            yield Backup(kind, path, _moment(found[2]), path.stat().st_size)
+        match = _NAME.fullmatch(path.name)
+        if match and match[1] == kind and _sum_of(path).exists():
+            yield Backup(kind, path, _moment(match[2]), path.stat().st_size)
 
 
 def keep(folder: Path, kind: str, number: int) -> list[str]:
@@ -150,8 +150,8 @@ def _private(path: str, flags: int) -> int:
 
 
 def _free(folder: Path) -> int:
-    found = os.statvfs(folder)
-    return found.f_bavail * found.f_frsize
+    stats = os.statvfs(folder)
+    return stats.f_bavail * stats.f_frsize
 
 
 def _sync(folder: Path) -> None:
@@ -170,6 +170,6 @@ def _moment(text: str) -> int:
 
 
 def _moment_of(path: Path) -> int:
-    found = _NAME.fullmatch(path.name)
-    assert found
-    return _moment(found[2])
+    match = _NAME.fullmatch(path.name)
+    assert match
+    return _moment(match[2])

@@ -64,25 +64,25 @@ def parsed(text: str) -> Conf:
 
 
 def _config(
-    controller: str, ours: Mapping[str, str], there: Mapping[str, str], state: SlurmState
+    controller: str, ours: Mapping[str, str], on_file: Mapping[str, str], state: SlurmState
 ) -> Iterator[Difference]:
-    for key in dict.fromkeys((*ours, *there)):
-        if ours.get(key) != there.get(key):
+    for key in dict.fromkeys((*ours, *on_file)):
+        if ours.get(key) != on_file.get(key):
             live = state.config.get(key, NONE)
-            then = READ_LATER if live.split(" ")[0] != there.get(key) else PUT_BACK
-            yield Difference(controller, "slurm", key, ours.get(key, NONE), there.get(key, NONE), live, then)
+            then = READ_LATER if live.split(" ")[0] != on_file.get(key) else PUT_BACK
+            yield Difference(controller, "slurm", key, ours.get(key, NONE), on_file.get(key, NONE), live, then)
     for key, default in _CONFIG.items():
-        wanted, runs = there.get(key, default), state.config.get(key)
-        if runs is not None and ours.get(key) == there.get(key) and not same(key, wanted, runs):
+        wanted, runs = on_file.get(key, default), state.config.get(key)
+        if runs is not None and ours.get(key) == on_file.get(key) and not same(key, wanted, runs):
             yield Difference(controller, "slurm", key, wanted or NONE, wanted or NONE, runs, LOST)
 
 
 def _entries(
-    controller: str, kind: str, ours: Conf, there: Conf, live: Mapping[str, Mapping[str, str]]
+    controller: str, kind: str, ours: Conf, on_file: Conf, live: Mapping[str, Mapping[str, str]]
 ) -> Iterator[Difference]:
-    known = [name for what, name in dict.fromkeys((*ours, *there)) if what == kind]
+    known = [name for what, name in dict.fromkeys((*ours, *on_file)) if what == kind]
     for name in dict.fromkeys((*known, *live)) if live else known:
-        columns = [ours.get((kind, name)), there.get((kind, name)), live.get(name) if live else {}]
+        columns = [ours.get((kind, name)), on_file.get((kind, name)), live.get(name) if live else {}]
         if any(it is None for it in columns):
             here, filed, runs = ("absent" if it is None else "present" for it in columns)
             then = LOST if here == filed == "absent" else UNREAD if here == filed else PUT_BACK
@@ -96,12 +96,12 @@ def _keys(
     what: str,
     keys: Mapping[str, str],
     ours: Mapping[str, str],
-    there: Mapping[str, str],
+    on_file: Mapping[str, str],
     live: Mapping[str, str],
 ) -> Iterator[Difference]:
-    for key in dict.fromkeys((*keys, *ours, *there)):
+    for key in dict.fromkeys((*keys, *ours, *on_file)):
         default, shown = keys.get(key, ""), _CALLED.get(key, key)
-        wanted, filed, runs = ours.get(key, default), there.get(key, default), live.get(shown)
+        wanted, filed, runs = ours.get(key, default), on_file.get(key, default), live.get(shown)
         # what scontrol shows under another name, or not at all, is compared between the files alone
         unread = key in keys and runs is not None and not same(key, filed, runs)
         if same(key, wanted, filed) and not unread:
@@ -112,10 +112,10 @@ def _keys(
 
 
 def _nodes(
-    controller: str, ours: Conf, there: Conf, state: SlurmState, names: Mapping[str, str]
+    controller: str, ours: Conf, on_file: Conf, state: SlurmState, names: Mapping[str, str]
 ) -> Iterator[Difference]:
     for slurm_name, node in names.items():
-        wanted, filed = (conf.get(("node", slurm_name)) for conf in (ours, there))
+        wanted, filed = (conf.get(("node", slurm_name)) for conf in (ours, on_file))
         live = state.nodes.get(slurm_name)
         if wanted is None:
             continue

@@ -102,10 +102,10 @@ def _after_grace(chosen: list[Process], settings: dict[str, Any], place: Path, d
     seen.keep(place, first)
     ended = end.end(overdue, settings["patience"])
     results = {"terminated": ended.terminated, "killed": ended.killed, "does not end": ended.stay}
-    for what, those in results.items():
+    for result, those in results.items():
         for process in those:
-            line(what, process)
-    counts = ", ".join(f"{len(those)} {what}" for what, those in results.items())
+            line(result, process)
+    counts = ", ".join(f"{len(those)} {result}" for result, those in results.items())
     say(f"{counts}, {len(young)} within their grace")
     return not ended.stay
 

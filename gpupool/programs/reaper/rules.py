@@ -46,15 +46,15 @@ def container(process: Process) -> str | None:
 
 def strays(processes: Iterable[Process], rule: Rule) -> list[Process]:
     """Return the processes of persons that are outside of jobs and that no rule spares."""
-    there = list(processes)
-    of_jobs = [process for process in there if in_job(process)]
-    spared = set(rule.spared) | _admins(there)
+    running = list(processes)
+    of_jobs = [process for process in running if in_job(process)]
+    spared = set(rule.spared) | _admins(running)
     if rule.users_with_jobs:
         spared |= {process.uid for process in of_jobs}
-    of_containers = _perhaps_of_jobs(there, of_jobs, rule) if rule.containers else set()
+    of_containers = _perhaps_of_jobs(running, of_jobs, rule) if rule.containers else set()
     return [
         process
-        for process in there
+        for process in running
         if rule.ordinary(process)
         and process.uid not in spared
         and not _logged_in_as(process) & spared
@@ -98,11 +98,11 @@ def _logged_in_as(process: Process) -> set[int]:
 
 def vscode(processes: Iterable[Process], rule: Rule, leftovers: bool) -> list[Process]:
     """Return the VS Code servers of persons outside of jobs; of `leftovers` those of users without an ssh session."""
-    there = list(processes)
-    present = {process.uid for process in there if _SSHD.fullmatch(process.exe)} if leftovers else set()
+    running = list(processes)
+    present = {process.uid for process in running if _SSHD.fullmatch(process.exe)} if leftovers else set()
     return [
         process
-        for process in there
+        for process in running
         if rule.ordinary(process) and process.uid not in present and _is_vscode(process) and not in_job(process)
     ]
 

@@ -57,18 +57,18 @@ def _database(way: Way, twin: Twin, cluster: Cluster, until: int) -> Iterator[Ro
     named = values(cluster=name, until=str(until), jobs="")
     last = parts(twin.do(f"{named}{_TELL}", "the restored database").out)["last"]
     script = f"{values(cluster=name, until=str(until), jobs=','.join(last))}{_TELL}"
-    here = parts(twin.do(script, "the restored database").out)
-    there = parts(way.ask(cluster.database.name, script))
-    yield from rows(here, there)
+    back = parts(twin.do(script, "the restored database").out)
+    live = parts(way.ask(cluster.database.name, script))
+    yield from rows(back, live)
 
 
 def _queue(way: Way, twin: Twin, cluster: Cluster, state: Fetched) -> Row:
     """Return what slurmctld says of jobs that had been submitted before its state was copied, here and there."""
     before = datetime.fromtimestamp(state.made - _SAVED, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    here = twin.do(_QUEUE, "the restored state").out.split()
-    there = way.ask(cluster.controllers[0].name, _QUEUE).split()
-    known = [line for line in there if line.rpartition("|")[2] < before]
-    return queue(*(sorted({line.rpartition("|")[0] for line in lines}) for lines in (here, known)))
+    back = twin.do(_QUEUE, "the restored state").out.split()
+    live = way.ask(cluster.controllers[0].name, _QUEUE).split()
+    known = [line for line in live if line.rpartition("|")[2] < before]
+    return queue(*(sorted({line.rpartition("|")[0] for line in lines}) for lines in (back, known)))
 
 
 @contextmanager
@@ -100,15 +100,15 @@ def put(twin: Twin, file: Path, script: str) -> None:
     with file.open("rb") as source:
         done = subprocess.run(command, stdin=source, capture_output=True, check=False, start_new_session=True)
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise TwinError(f"{file.name} cannot be restored: {said[-1] if said else 'no reason was given'}")
+        errors = done.stderr.decode(errors="replace").strip().splitlines()
+        raise TwinError(f"{file.name} cannot be restored: {errors[-1] if errors else 'no reason was given'}")
 
 
 def _head(path: Path) -> tuple[str, int]:
     """Return what a backup of the database says of itself: the version of slurmdbd, and the moment."""
     with path.open("rb") as file:
         line = zlib.decompressobj(31).decompress(file.read(4096), 1000)
-    found = _MOMENT.match(line)
-    if found is None:
+    match = _MOMENT.match(line)
+    if match is None:
         raise GpupoolError(f"{path.name} is not a backup made by gpupool")
-    return found[1].decode(), int(found[2])
+    return match[1].decode(), int(match[2])

@@ -44,8 +44,8 @@ class Restored:
             yield f"{row.what:{width}}  {row.restored:8}  {row.live:8}  {row.why}".rstrip(), "red" if row.why else ""
         yield self.started, ""
         bad = sum(bool(row.why) for row in self.rows)
-        said = f"{bad} of {len(self.rows)} differ from the cluster" if bad else "the backups can be restored"
-        yield said, "bold red" if bad else "bold green"
+        summary = f"{bad} of {len(self.rows)} differ from the cluster" if bad else "the backups can be restored"
+        yield summary, "bold red" if bad else "bold green"
 
 
 Parts = Mapping[str, list[str]]
@@ -68,17 +68,17 @@ def rows(restored: Parts, live: Parts) -> Iterator[Row]:
     yield from _months(restored["months"], live["months"])
     yield _same("associations", restored["associations"], live["associations"], "not changed since are missing")
     # what the cluster has of them must be there, and what is there must be what the cluster has
-    back, there = set(restored.get("jobs", ())), set(live.get("jobs", ()))
-    differ = len(back ^ there)
-    why = f"{differ} lines of sacct differ, such as {sorted(back ^ there)[0]}" if differ else ""
-    yield Row(f"the last {len(restored['last'])} ended jobs and their steps", len(back), len(there), why)
+    back, current = set(restored.get("jobs", ())), set(live.get("jobs", ()))
+    differ = len(back ^ current)
+    why = f"{differ} lines of sacct differ, such as {sorted(back ^ current)[0]}" if differ else ""
+    yield Row(f"the last {len(restored['last'])} ended jobs and their steps", len(back), len(current), why)
 
 
 def _months(restored: Sequence[str], live: Sequence[str]) -> Iterator[Row]:
     back = {line.split("\t")[0]: int(line.split("\t")[1]) for line in restored}
-    there = {line.split("\t")[0]: line.split("\t")[1:] for line in live}
-    for month in sorted({*back, *there}):
-        has, (all_of_them, unchanged) = back.get(month, 0), map(int, there.get(month, ("0", "0")))
+    current = {line.split("\t")[0]: line.split("\t")[1:] for line in live}
+    for month in sorted({*back, *current}):
+        has, (all_of_them, unchanged) = back.get(month, 0), map(int, current.get(month, ("0", "0")))
         # what was recorded later was not there to be copied; what is no longer there was purged
         why = f"{unchanged - has} jobs are missing" if unchanged > has else ""
         yield Row(f"jobs of {month}", has, all_of_them, why)

@@ -45,8 +45,8 @@ class Way:
         except subprocess.TimeoutExpired:
             raise GpupoolError(f"{node}: no answer in {_LOOK + 60} s") from None
         if done.returncode:
-            said = (done.stderr.strip() or f"exit {done.returncode}").splitlines()[-1]
-            raise GpupoolError(f"{node}: {said}")
+            why = (done.stderr.strip() or f"exit {done.returncode}").splitlines()[-1]
+            raise GpupoolError(f"{node}: {why}")
         return done.stdout
 
     def fetch(self, node: str, path: str, into: Path) -> None:
@@ -58,8 +58,8 @@ class Way:
                 command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.PIPE, check=False, timeout=_FETCH + 60
             )
         if done.returncode:
-            said = done.stderr.decode(errors="replace").strip().splitlines()
-            raise GpupoolError(f"{node}: {path} cannot be read: {said[-1] if said else 'the connection was lost'}")
+            errors = done.stderr.decode(errors="replace").strip().splitlines()
+            raise GpupoolError(f"{node}: {path} cannot be read: {errors[-1] if errors else 'the connection was lost'}")
 
     def _ssh(self, node: str, command: str) -> list[str]:
         return ["ssh", "-F", str(self._config), *_ALIVE, node, "--", command]
@@ -67,8 +67,8 @@ class Way:
 
 def backups(way: Way, node: str) -> Mapping[str, list[dict[str, Any]]]:
     """Return the backups that a node makes, by kind, the newest first."""
-    found: dict[str, Any] = json.loads(way.ask(node, f"{COMMAND} list"))
-    return {kind: it["backups"] for kind, it in found.items()}
+    listed: dict[str, Any] = json.loads(way.ask(node, f"{COMMAND} list"))
+    return {kind: it["backups"] for kind, it in listed.items()}
 
 
 def newest(way: Way, node: str, kind: str, name: str = "") -> Fetched:

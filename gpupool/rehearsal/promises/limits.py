@@ -43,21 +43,21 @@ def cases(expected: Expected) -> Iterator[Case]:
             for qos in (None, *expected.qos_for(user, partition, account)):
                 name = qos or expected.default_qos(partition, account)
                 room = expected.room(user, partition, account, qos)
-                for what in ("gpu", "cpu", "jobs"):
-                    limit, whose = getattr(room, what), _whose(expected, partition, name, what)
+                for key in ("gpu", "cpu", "jobs"):
+                    limit, whose = getattr(room, key), _whose(expected, partition, name, key)
                     times = 2 if whose == partition.name else 1
-                    if not limit or not whose or seen[whose, what] >= times or (user.name, whose) in busy:
+                    if not limit or not whose or seen[whose, key] >= times or (user.name, whose) in busy:
                         continue
-                    if not _takes(partition, what):
+                    if not _takes(partition, key):
                         continue
-                    case = _case(expected, user, account, partition, qos, what, limit, whose)
+                    case = _case(expected, user, account, partition, qos, key, limit, whose)
                     cap = expected.cluster.accounts[account].limits.group.gpu
                     if cap is not None and held[account] + case.gpus >= cap:
                         continue  # the lab's cap would be met before
                     if case.gpus + sum(held.values()) >= expected.pool or not _has_room(expected, case, cpus):
                         continue
                     cpus += case.cpus
-                    seen[whose, what] += 1
+                    seen[whose, key] += 1
                     busy.add((user.name, whose))
                     held[account] += case.gpus
                     yield case
@@ -75,37 +75,37 @@ def _has_room(expected: Expected, case: Case, held: int) -> bool:
     return True
 
 
-def _takes(partition: Partition, what: str) -> bool:
+def _takes(partition: Partition, key: str) -> bool:
     """Return whether a partition takes the jobs that reach a limit: only those on GPUs have a GPU."""
-    return what == "gpu" or not (partition.without_gpu or partition.limits.per_job_least.gpu)
+    return key == "gpu" or not (partition.without_gpu or partition.limits.per_job_least.gpu)
 
 
-def _whose(expected: Expected, partition: Partition, qos: str | None, what: str) -> str | None:
-    if getattr(partition.limits.per_user, what) is not None:
+def _whose(expected: Expected, partition: Partition, qos: str | None, key: str) -> str | None:
+    if getattr(partition.limits.per_user, key) is not None:
         return partition.name
     of_qos = expected.cluster.qos.get(qos) if qos else None
-    return f"qos {qos}" if of_qos and getattr(of_qos.limits.per_user, what) is not None else None
+    return f"qos {qos}" if of_qos and getattr(of_qos.limits.per_user, key) is not None else None
 
 
 def _case(
-    expected: Expected, user: User, account: str, home: Partition, qos: str | None, what: str, limit: int, whose: str
+    expected: Expected, user: User, account: str, home: Partition, qos: str | None, key: str, limit: int, whose: str
 ) -> Case:
     # a QoS counts in all partitions together: the jobs go round those that have no limit of their own
     round_trip = [home.name] if whose == home.name else [
         owner.name for owner in expected.owners
-        if expected.may(user, owner, account) and not owner.limits.per_user.model_fields_set and _takes(owner, what)
+        if expected.may(user, owner, account) and not owner.limits.per_user.model_fields_set and _takes(owner, key)
     ] or [home.name]  # fmt: skip
     named = (f"--qos={qos}",) if qos else ()
 
     def wish(partition: str, number: int, cpus: int | None) -> Wish:
-        gpus = 1 if what == "gpu" else 0
+        gpus = 1 if key == "gpu" else 0
         kind = expected.type_in(partition) if gpus else None
         return Wish(user.account, user.name, account, partition, number, gpus, cpus, kind, more=(*named, *_MEM))
 
-    sizes = [1] * limit if what != "cpu" else [*[_PIECE] * (limit // _PIECE), *[limit % _PIECE] * (limit % _PIECE > 0)]
+    sizes = [1] * limit if key != "cpu" else [*[_PIECE] * (limit // _PIECE), *[limit % _PIECE] * (limit % _PIECE > 0)]
     shares = Counter((round_trip[turn % len(round_trip)], size) for turn, size in enumerate(sizes))
-    fill = tuple(wish(it, number, size if what == "cpu" else None) for (it, size), number in shares.items())
-    noun = {"gpu": "GPU", "cpu": "CPU", "jobs": "job"}[what]
+    fill = tuple(wish(it, number, size if key == "cpu" else None) for (it, size), number in shares.items())
+    noun = {"gpu": "GPU", "cpu": "CPU", "jobs": "job"}[key]
     more = wish(round_trip[-1], 1, None)
     if whose != home.name:
         # a QoS counts in all accounts together, too

@@ -191,8 +191,8 @@ def _cgroups(place: Place) -> tuple[Difference, ...]:
         Difference(_CGROUP, "CgroupPlugin", "autodetect", "cgroup/v1", nowhere, lambda *_: "cgroup/v1", needed=True),
         Difference(_CGROUP, "CgroupMountpoint", "Slurm's own", V1_MOUNT, nowhere, lambda *_: V1_MOUNT),
         *(
-            Difference(_CGROUP, f"Constrain{what}", "yes", "no", why, lambda *_: "no")
-            for what in ("Devices", "Cores", "RAMSpace")
+            Difference(_CGROUP, f"Constrain{resource}", "yes", "no", why, lambda *_: "no")
+            for resource in ("Devices", "Cores", "RAMSpace")
         ),
     )
 
