@@ -32,6 +32,8 @@ _BOUNDS = re.compile(r"number from ([0-9]+)(?: to ([0-9]+))?")
 # of each pair Slurm ignores the first, or ends without the second
 _APART = {"partition": (("DefMemPerCPU", "DefMemPerNode"), ("MaxMemPerCPU", "MaxMemPerNode"))}
 _NEEDS = {"slurm_conf": (("SlurmSchedLogLevel", "SlurmSchedLogFile"),)}
+# options that slurmd complains of, at each start, beside another JobAcctGatherType than ours
+_OF_LINUX = ("usepss", "noshared")
 
 
 def ensure_parameters_can_be_set(site: Site) -> Iterator[Complaint]:
@@ -63,6 +65,17 @@ def ensure_parameters_agree(site: Site) -> Iterator[Complaint]:
         for one, other in _NEEDS.get(table, ()):
             if one.lower() in names and other.lower() not in names:
                 yield Complaint((*path, names[one.lower()]), f"Slurm does not start without {other}", f"set {other}")
+
+
+def ensure_jobs_are_accounted_as_they_are_gathered(site: Site) -> Iterator[Complaint]:
+    """How memory is counted by /proc cannot be said where it is not counted by /proc."""
+    parameters = {name.lower(): (name, value) for name, value in site.inventory.slurm.parameters.items()}
+    name, options = parameters.get("jobacctgatherparams", ("", ""))
+    _, gathered = parameters.get("jobacctgathertype", ("", "jobacct_gather/linux"))
+    wrong = [it for it in options.split(",") if it.strip().lower() in _OF_LINUX]
+    if wrong and gathered.lower() != "jobacct_gather/linux":
+        message = f"{' and '.join(wrong)} can only be set with JobAcctGatherType: jobacct_gather/linux"
+        yield Complaint(("slurm", "parameters", name), message, "remove one of the two")
 
 
 def ensure_parameters_have_an_effect(site: Site) -> Iterator[Complaint]:
