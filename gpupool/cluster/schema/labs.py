@@ -1,9 +1,9 @@
 """Who may use what: accounts, users, QoS, partitions, and the limits on each."""
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator
 
 from gpupool.cluster.quote import quoted
 from gpupool.cluster.schema.base import AbsolutePath, Count, Entry, Fact, Flag, Name, Nodes, Several, Word, one_line
@@ -14,6 +14,16 @@ UnixId = Annotated[int, Field(strict=True, ge=1000, le=60000)]
 Weight = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 OverLimit = Literal["refuse", "wait"]
 PreemptAction = Literal["requeue", "cancel"]
+
+
+def _not_suspend(action: Any) -> Any:
+    # slurm.conf(5), PreemptMode=SUSPEND with preempt/qos
+    if action == "suspend":
+        raise ValueError("only partitions can suspend: of two QoS in one partition jobs would take turns on their CPUs")
+    return action
+
+
+QosPreemptAction = Annotated[PreemptAction, BeforeValidator(_not_suspend)]
 AccountKind = Literal["lab", "shared", "department", "group", "project"]
 _KEY = re.compile(
     r"(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-(ssh-ed25519|ecdsa-sha2-nistp256)@openssh\.com)"
@@ -173,7 +183,7 @@ class Qos(Fact):
     priority: Count = 0
     preemptable: Flag = Field(False, description="Jobs of QoS that name it in `preempts` may preempt its jobs.")
     preempts: tuple[Name, ...] = Field((), description="Preemptable QoS whose jobs its own jobs preempt.")
-    preempt_action: PreemptAction | None = Field(
+    preempt_action: QosPreemptAction | None = Field(
         None, description="What happens to its preempted jobs; default: preemption.action."
     )
     grace: Duration | None = Field(None, description="Time between the signal and the end of a preempted job.")
