@@ -166,12 +166,12 @@ class Run:
         self._begin_preparations()
         kept, idle = 0.0, self._idle.cores()
         for name in sorted(self.works, key=BEGIN.index):
-            work, others = self.works[name], 0.0 if name in QUICK else kept
+            work, reserved = self.works[name], 0.0 if name in QUICK else kept
             if work.began is not None:
                 continue
             if not self._is_ready(self.layers[name]):
                 kept += work.cores
-            elif self._room(work.cores, others) or idle >= others + ENOUGH:
+            elif self._room(work.cores, reserved) or idle >= reserved + ENOUGH:
                 if work.log:
                     say(f"== {name} begins after {self.seconds:.0f} s")
                 work.begin(self.seconds)
@@ -192,8 +192,8 @@ class Run:
     def _is_ready(self, layer: Layer) -> bool:
         return all(self.prepare[name].ended is not None for name in layer.needs)
 
-    def _room(self, cores: float, kept: float) -> bool:
-        taken = kept + sum(work.cores for work in self.works.values() if work.runs)
+    def _room(self, cores: float, reserved: float) -> bool:
+        taken = reserved + sum(work.cores for work in self.works.values() if work.runs)
         return not taken or taken + cores <= self.cores + SPARE
 
     def _tell_end(self, work: Work) -> None:

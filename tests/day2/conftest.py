@@ -10,7 +10,8 @@ from tests.testbed.cluster import WORKER
 
 def pytest_configure() -> None:
     """Have each worker's containers named apart."""
-    os.environ["GPUPOOL_TESTBED_PREFIX"] += f"-{WORKER}"
+    if WORKER != "0":
+        os.environ["GPUPOOL_TESTBED_PREFIX"] += f"-{WORKER}"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
