@@ -25,7 +25,7 @@ class Lab:
 class Estate:
     """What a lab with people owns otherwise: nodes, each with a partition for it; GPUs by type; logical CPUs.
 
-    `partition` is where jobs go that claim GPUs or CPUs.
+    `places` says for each of the types in which partition its GPUs are claimed; `partition` is where CPUs are.
     """
 
     name: str
@@ -34,6 +34,7 @@ class Estate:
     nodes: tuple[str, ...]
     partitions: Mapping[str, str]
     types: Mapping[str, int]
+    places: Mapping[str, str]
     cpus: int | None
     partition: str
 
@@ -142,7 +143,11 @@ class Expected:
             types = {gpu: number for gpu, number in account.owns.items() if gpu in self.cluster.gpu_types and number}
             open_to = [it for it in self.owners if self.admits(it, account.name)]
             partitions = {name: it.name for it in reversed(open_to) for name in nodes if name in it.nodes}
-            yield Estate(account.name, members, account.limits.group, nodes, partitions, types,
+            parted = [home, *(it for it in open_to if not it.exclusive)]
+            places = {
+                gpu: next((it.name for it in parted if gpu in self.types_in(it.name)), home.name) for gpu in types
+            }
+            yield Estate(account.name, members, account.limits.group, nodes, partitions, types, places,
                          account.owns.get("cpu"), home.name)  # fmt: skip
 
     @cached_property

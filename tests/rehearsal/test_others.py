@@ -20,20 +20,20 @@ from gpupool.rehearsal.twin import container as twin_container
 
 OTHERS = INVENTORY / "others"
 FOLDERS = sorted(path.parent.name for path in OTHERS.glob("*/inventory.yml"))
-MOST = 100  # slurmds of a twin; a larger cluster's has two nodes of each kind, and those that labs own
-OF_EACH = 2
-REHEARSED = ["alvis", "savio", "sherlock"]  # have labs, and all that these own is in their twins
+MOST = 100  # slurmds of a twin; a larger cluster's has some nodes of each kind, and those that labs own
+OF_EACH = {"hyak-klone": 5}  # so many that its labs find what they own in the pool; of others two
+REHEARSED = ["alvis", "hyak-klone", "savio", "sherlock"]  # have labs
 
 
 @cache
 def of_folder(folder: str) -> Cluster:
     """Return the cluster of a folder as its twin has it."""
     cluster = load(OTHERS / folder)
-    return cluster if len(cluster.having("compute")) <= MOST else smaller(cluster)
+    return cluster if len(cluster.having("compute")) <= MOST else smaller(cluster, OF_EACH.get(folder, 2))
 
 
-def smaller(cluster: Cluster) -> Cluster:
-    """Return a cluster without most of the nodes that are like others: of the same model, in the same partitions."""
+def smaller(cluster: Cluster, each: int) -> Cluster:
+    """Return a cluster with `each` of the nodes that are like others: of the same model, in the same partitions."""
     owned = {name for account in cluster.accounts.values() for name in account.nodes}
     places = {
         name: tuple(it for it, partition in cluster.partitions.items() if name in partition.nodes)
@@ -43,7 +43,7 @@ def smaller(cluster: Cluster) -> Cluster:
     for node in cluster.having("compute"):
         kind = (node.cpus, node.memory, tuple(node.gpus.items()), node.features, places[node.name])
         alike.setdefault(kind, []).append(node.name)
-    kept = {name for names in alike.values() for name in names[:OF_EACH]} | owned
+    kept = {name for names in alike.values() for name in names[:each]} | owned
     nodes = {name: node for name, node in cluster.nodes.items() if name in kept or not node.has("compute")}
     partitions = {
         name: replace(partition, nodes=tuple(it for it in partition.nodes if it in nodes))

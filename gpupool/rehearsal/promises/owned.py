@@ -52,21 +52,24 @@ def _claims(expected: Expected, estate: Estate) -> list[Wish]:
             Wish(estate.name, user.name, estate.name, where, 1, node.gpu_count, _cpus(expected, node),
                  _type(expected, node), more=_on(node))
         )  # fmt: skip
-    pieces = [Piece(1, None, gpu) for gpu, number in estate.types.items() for _ in range(number)]
     whole, rest = divmod(estate.cpus or 0, _CPUS)
-    pieces += [Piece(0, _CPUS)] * whole + [Piece(0, rest)] * (rest > 0)
-    return [*wishes, *hand_out(expected, _lab(estate), pieces)]
+    pieces = {estate.partition: [Piece(0, _CPUS)] * whole + [Piece(0, rest)] * (rest > 0)}
+    for gpu, number in estate.types.items():
+        pieces.setdefault(estate.places[gpu], []).extend([Piece(1, None, gpu)] * number)
+    for partition, claimed in pieces.items():
+        wishes += hand_out(expected, _lab(estate, partition), claimed)
+    return wishes
 
 
-def _lab(estate: Estate) -> Lab:
-    return Lab(estate.name, sum(estate.types.values()), estate.members, estate.group, estate.partition)
+def _lab(estate: Estate, partition: str) -> Lab:
+    return Lab(estate.name, sum(estate.types.values()), estate.members, estate.group, partition)
 
 
 def _one_more(estate: Estate) -> list[Wish]:
-    user, own = estate.members[-1], (estate.name, estate.partition)
-    wishes = [Wish(own[0], user.name, *own, gpus=1, gpu_type=gpu, more=(_LITTLE,)) for gpu in estate.types]
+    name, user = estate.name, estate.members[-1].name
+    wishes = [Wish(name, user, name, estate.places[gpu], gpus=1, gpu_type=gpu, more=(_LITTLE,)) for gpu in estate.types]
     if estate.cpus is not None:
-        wishes.append(Wish(own[0], user.name, *own, gpus=0, cpus=1, more=(_LITTLE,)))
+        wishes.append(Wish(name, user, name, estate.partition, gpus=0, cpus=1, more=(_LITTLE,)))
     return wishes
 
 
