@@ -140,8 +140,9 @@ def _shown(twin: Twin, number: str | Refusal) -> dict[str, str]:
 
 
 def _charged(twin: Twin, number: str | Refusal) -> str | None:
-    allocated = _shown(twin, number)["AllocTRES"]
-    return None if allocated == "(null)" else allocated
+    shown = _shown(twin, number)
+    # Slurm 22.05 has one field for what is requested, and for what a running job has
+    return shown.get("AllocTRES", shown.get("TRES")) if shown["JobState"] == "RUNNING" else None
 
 
 def test_cpus_come_with_gpus_and_have_an_end(idle: Twin) -> None:
