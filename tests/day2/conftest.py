@@ -10,8 +10,7 @@ from tests.testbed.cluster import WORKER
 
 def pytest_configure() -> None:
     """Have each worker's containers named apart."""
-    if WORKER != "0":
-        os.environ["GPUPOOL_TESTBED_PREFIX"] += f"-{WORKER}"
+    os.environ["GPUPOOL_TESTBED_PREFIX"] += f"-{WORKER}"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
