@@ -143,9 +143,10 @@ class Expected:
             types = {gpu: number for gpu, number in account.owns.items() if gpu in self.cluster.gpu_types and number}
             open_to = [it for it in self.owners if self.admits(it, account.name)]
             partitions = {name: it.name for it in reversed(open_to) for name in nodes if name in it.nodes}
-            parted = [home, *(it for it in open_to if not it.exclusive)]
+            parted = [home, *(partition for partition in open_to if not partition.exclusive)]
             places = {
-                gpu: next((it.name for it in parted if gpu in self.types_in(it.name)), home.name) for gpu in types
+                gpu: next((partition.name for partition in parted if gpu in self.types_in(partition.name)), home.name)
+                for gpu in types
             }
             yield Estate(account.name, members, account.limits.group, nodes, partitions, types, places,
                          account.owns.get("cpu"), home.name)  # fmt: skip
@@ -268,15 +269,10 @@ class Expected:
         """CPUs for each GPU of a type: what people are told, or what every node of the type has for all its GPUs."""
         told = self.cluster.scheduler.warn_cpus_per_gpu
         return {
-            gpu: min(told.get(gpu, told.get("default", share)), share, self.most_cpus(gpu) or share)
+            gpu: min(told.get(gpu, told.get("default", share)), share, self.cluster.scheduler.most_cpus(gpu) or share)
             for gpu in self.cluster.gpu_types
             if (share := min(node.job_cpus // node.gpu_count for node in self.compute if gpu in node.gpus))
         }
-
-    def most_cpus(self, gpu: str) -> int | None:
-        """Return the most CPUs that a job may request for a GPU of a type; None without a limit."""
-        limits = self.cluster.scheduler.max_cpus_per_gpu
-        return limits.get(gpu, limits.get("default"))
 
     def unasked_cpus(self, partition: str, gpus: int) -> int:
         """Return the CPUs of a job of one task that requests none."""

@@ -39,7 +39,7 @@ def ensure_default_cpus_are_allowed(site: Site) -> Iterator[Complaint]:
     told: set[tuple[Path, str]] = set()
     for here, default, partition in _defaults(site):
         for gpu in sorted(_types(site, partition)):
-            most = _most(site, gpu)
+            most = site.inventory.scheduler.most_cpus(gpu)
             if most is not None and default > most and (here, gpu) not in told:
                 told.add((here, gpu))
                 message = f"is {default}, but scheduler.max_cpus_per_gpu allows {most} for {gpu}"
@@ -50,14 +50,14 @@ def ensure_limits_of_cpus_have_an_effect(site: Site) -> Iterator[Complaint]:
     """No warning is above the limit, and the limit leaves no CPUs that only jobs with GPUs could have."""
     warned = site.inventory.scheduler.warn_cpus_per_gpu
     for gpu in site.inventory.gpu_types:
-        most, warn = _most(site, gpu), warned.get(gpu, warned.get("default"))
+        most, warn = site.inventory.scheduler.most_cpus(gpu), warned.get(gpu, warned.get("default"))
         if most is not None and warn is not None and warn >= most:
             path: Path = ("scheduler", "warn_cpus_per_gpu", gpu if gpu in warned else "default")
             message = f"{warn} has no effect for {gpu}: jobs with more than {most} are refused"
             yield Complaint(path, message, "lower it, or remove it", "warning")
     for entry, shape, _ in site.machines:
         for gpu in entry.gpus:
-            most = _most(site, gpu)
+            most = site.inventory.scheduler.most_cpus(gpu)
             if most is not None and most < shape.cpus_kept_per_gpu:
                 message = f"{gpu} may have {most} CPUs, but {shape.cpus_kept_per_gpu} are kept for each on {entry.name}"
                 hint = "no job could have the others: raise it, or lower cpus_kept_per_gpu"
@@ -77,8 +77,3 @@ def _defaults(site: Site) -> Iterator[tuple[Path, int, Partition]]:
 def _types(site: Site, partition: Partition) -> set[str]:
     by_name = site.node_table.by_name
     return {gpu for name in site.nodes_of(partition.nodes) for gpu, count in by_name[name].entry.gpus.items() if count}
-
-
-def _most(site: Site, gpu: str) -> int | None:
-    limits = site.inventory.scheduler.max_cpus_per_gpu
-    return limits.get(gpu, limits.get("default"))

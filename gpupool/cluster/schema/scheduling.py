@@ -186,6 +186,10 @@ class Scheduler(Fact):
         description="Old column names and their replacements, with a width if Slurm's own is too small: AllocTRES%50.",
     )
 
+    def most_cpus(self, gpu: str) -> int | None:
+        """Return the most CPUs that a job may request for a GPU of a type; None without a limit."""
+        return self.max_cpus_per_gpu.get(gpu, self.max_cpus_per_gpu.get("default"))
+
 
 class Arbiter(Fact):
     """Lets a job that waits for its lab's cap preempt preemptable jobs of the same lab."""

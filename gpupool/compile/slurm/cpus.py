@@ -12,6 +12,5 @@ def by_default(cluster: Cluster) -> dict[str, int]:
 
 def most(cluster: Cluster) -> dict[str, int]:
     """Return the most CPUs of each GPU by type; under "" that of a GPU of no type, which may be of any."""
-    given = cluster.scheduler.max_cpus_per_gpu
-    limits = {gpu: limit for gpu in cluster.gpu_types if (limit := given.get(gpu, given.get("default"))) is not None}
+    limits = {gpu: limit for gpu in cluster.gpu_types if (limit := cluster.scheduler.most_cpus(gpu)) is not None}
     return {**limits, "": min(limits.values())} if limits else {}

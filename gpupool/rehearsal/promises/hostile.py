@@ -33,7 +33,7 @@ def _attacks(expected: Expected) -> Iterator[_Attack]:
         lent = (f"--partition={loan.partition.name}", f"--account={loan.account}", f"--gpus-per-node={kind}1")
         for options in ((*own, ":", *lent), (*lent, ":", *own)):
             yield _Attack("a heterogeneous job, of which one component is preemptable and one is not", options)
-    of_cpus = max((expected.most_cpus(gpu) or 0 for gpu in expected.cluster.gpu_types), default=0)
+    of_cpus = max((expected.cluster.scheduler.most_cpus(gpu) or 0 for gpu in expected.cluster.gpu_types), default=0)
     if of_cpus:
         one = (*own, f"--gpus={kind}1", "--ntasks=1")
         yield _Attack("CPUs of many GPUs for one", (*one, f"--cpus-per-task={of_cpus + 1}"))

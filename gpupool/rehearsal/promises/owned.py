@@ -22,7 +22,7 @@ def _type(expected: Expected, node: Node) -> str | None:
 
 def _cpus(expected: Expected, node: Node) -> int:
     """Return the most CPUs of a job on all GPUs of a node."""
-    allowed = [expected.most_cpus(gpu) for gpu in node.gpus]
+    allowed = [expected.cluster.scheduler.most_cpus(gpu) for gpu in node.gpus]
     # of a job for GPUs of no type the least counts
     most = min((it for it in allowed if it is not None), default=None)
     return min(node.cpus, most * node.gpu_count) if most else node.cpus
