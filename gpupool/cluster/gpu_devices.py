@@ -46,7 +46,7 @@ def devices_of(types: Mapping[str, GpuType], entry: NodeEntry) -> tuple[Device, 
         kind = types[gpu]
         files: list[tuple[str, ...]]
         if declared := entry.devices.get(gpu):
-            files = [tuple(it.split(",")) for it in declared]
+            files = [tuple(device.split(",")) for device in declared]
         elif kind.mig:
             files = _slices(free["nvidia"], cap, count, int(kind.mig.profile[0]))
             cap += 2 * count

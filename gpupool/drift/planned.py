@@ -16,14 +16,14 @@ def differences(node: str, changes: Sequence[Change]) -> Iterator[Difference]:
     """Return the differences of a node; several of one unit are one."""
     units: dict[str, list[tuple[str, str, str]]] = {}
     for change in changes:
-        step, _, thing = change.operation.partition(" | ")
-        thing, diff = thing or step, (change.diff or "").rstrip("\n")
-        if unit := _UNIT.fullmatch(thing):
+        step, _, item = change.operation.partition(" | ")
+        item, diff = item or step, (change.diff or "").rstrip("\n")
+        if unit := _UNIT.fullmatch(item):
             if row := _unit(unit[1], diff):
                 units.setdefault(unit[2], []).append(row)
             continue
-        kind, columns = _columns(step, thing, diff)
-        yield Difference(node, kind, thing, *columns, PUT_BACK)
+        kind, columns = _columns(step, item, diff)
+        yield Difference(node, kind, item, *columns, PUT_BACK)
     for name, says in units.items():
         inventory, file, live = (", ".join(dict.fromkeys(filter(None, column))) for column in zip(*says, strict=True))
         yield Difference(node, "service", name, inventory, file or NONE, live, PUT_BACK)

@@ -13,8 +13,8 @@ def changes_of(state: PoolState, track: Track) -> tuple[tuple[Change, ...], tupl
     """Return a host's changes, and the effects of those that have to wait."""
     changes: list[Change] = []
     effects = diffs.effects(track.host)
-    for name, thing, diff in _changed(state, track):
-        changes.append(Change(f"{name} | {thing}" if thing else name, diff, effects.pop(thing, NOTHING)))
+    for name, item, diff in _changed(state, track):
+        changes.append(Change(f"{name} | {item}" if item else name, diff, effects.pop(item, NOTHING)))
     return tuple(changes), tuple(effect for effect in effects.values() if effect.waits)
 
 
@@ -26,5 +26,5 @@ def _changed(state: PoolState, track: Track) -> Iterator[tuple[str, str, str | N
         if data.parent_op_hash is None and meta.is_complete() and meta.did_change():
             name = state.name(host, op_hash)
             # Our own operations say what they change, thing by thing; pyinfra's log a diff at most.
-            for thing, diff in diffs.take(host, op_hash).items() or [("", "\n".join(logged.get(op_hash, ())) or None)]:
-                yield name, thing, diff
+            for item, diff in diffs.take(host, op_hash).items() or [("", "\n".join(logged.get(op_hash, ())) or None)]:
+                yield name, item, diff

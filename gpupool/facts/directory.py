@@ -36,8 +36,8 @@ class Client(Look[ClientState]):
     def read(self, lines: list[str]) -> ClientState:
         """Read the answer."""
         rows = [line.split() for line in lines]
-        password = next(((it[1], it[2].zfill(4)) for it in rows if it[0] == "password"), None)
-        return ClientState(tuple(it[1] for it in rows if it[0] == "nss"), ["pam"] in rows, password)
+        password = next(((row[1], row[2].zfill(4)) for row in rows if row[0] == "password"), None)
+        return ClientState(tuple(row[1] for row in rows if row[0] == "nss"), ["pam"] in rows, password)
 
 
 @dataclass(frozen=True)

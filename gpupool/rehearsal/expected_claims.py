@@ -140,7 +140,7 @@ def _take(lab: Lab, supply: Counter[Piece], left: int, types: Container[str | No
     """Take pieces for so many GPUs: those with many CPUs as long as the lab's share of CPUs lasts for all."""
     share = lab.group.cpu
     while left:
-        pieces = (it for it in supply if supply[it] > 0 and it.gpus <= left and it.gpu_type in types)
+        pieces = (piece for piece in supply if supply[piece] > 0 and piece.gpus <= left and piece.gpu_type in types)
         available = sorted(pieces, key=lambda piece: piece.cpus or 0)
         if not available:
             return

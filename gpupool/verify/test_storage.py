@@ -27,7 +27,7 @@ def test_storage_answers(cluster: Cluster, node: Node, host: Host) -> None:
 def test_storage_is_mounted(cluster: Cluster, node: Node, host: Host) -> None:
     # the kernel's own list: a tool that looks at the mounts themselves would wait for a server that is away
     mounts = [mount_of(line) for line in host.check_output("cat /proc/self/mountinfo").splitlines()]
-    mounted = {it.path: it.fstype for it in mounts if it.fstype != "autofs"}
+    mounted = {mount.path: mount.fstype for mount in mounts if mount.fstype != "autofs"}
     missing = [mount.path for mount in used_for(cluster, node) if mount.path not in mounted]
     assert not missing, f"not mounted: {', '.join(missing)}"
     kinds = {it.path: it.fstype for it in theirs_for(cluster, node) if it.fstype}
@@ -39,7 +39,7 @@ def test_df_names_server_and_export(cluster: Cluster, node: Node, host: Host) ->
     ours = [it for it in cluster.mounts if node.name in it.nodes and not it.by_site]
     wanted = {it.at: it.source for it in ours if it.size and it.at.count("/") > 1}
     mounts = [mount_of(line) for line in host.check_output("cat /proc/self/mountinfo").splitlines()]
-    sources = {it.path: it.source for it in mounts if it.fstype != "autofs"}
+    sources = {mount.path: mount.source for mount in mounts if mount.fstype != "autofs"}
     wrong = [f"{path} is {sources.get(path)}" for path, source in wanted.items() if sources.get(path) != source]
     assert not wrong, f"another source: {', '.join(wrong)}"
 
@@ -59,7 +59,7 @@ def test_spaces_have_their_rights(cluster: Cluster, node: Node, host: Host) -> N
     if not tops:
         return
     rights = _stat(host, "%u %g %a", [top.path for top in tops])
-    wrong = [it.path for it in tops if rights.get(it.path) != f"0 {it.gid} {int(it.mode, 8):o}"]
+    wrong = [top.path for top in tops if rights.get(top.path) != f"0 {top.gid} {int(top.mode, 8):o}"]
     assert not wrong, f"missing, or with other rights: {', '.join(wrong)}"
 
 

@@ -29,8 +29,9 @@ def ensure_nodes_of_one_user_are_no_labs(site: Site) -> Iterator[Complaint]:
         nodes = site.nodes_of(partition.nodes)
         admitted = [it for it in site.inventory.accounts if site.admits(partition, it.name)]
         for owner in site.ownership.owners:
-            guests = [it.name for it in admitted if not stakes.belongs(it, owner.name)]
-            shared = sorted(it for it in nodes & stakes.nodes_of(owner) if stakes.amount(frozenset((it,)), ANY) > 1)
+            guests = [account.name for account in admitted if not stakes.belongs(account, owner.name)]
+            at_stake = nodes & stakes.nodes_of(owner)
+            shared = sorted(node for node in at_stake if stakes.amount(frozenset((node,)), ANY) > 1)
             if guests and shared:
                 message = (
                     f"a user of {guests[0]} with a job on one GPU of {shared[0]} keeps its other GPUs from {owner.name}"
@@ -54,7 +55,7 @@ def ensure_labs_find_whole_nodes(site: Site) -> Iterator[Complaint]:
 
 def _whole(site: Site, owner: Owner, resource: str, nodes: Nodes, lasting: list[Partition]) -> Iterator[Complaint]:
     stakes, own = Stakes.of(site), owned(owner, resource)
-    sizes = sorted({stakes.amount(frozenset((it,)), resource) for it in nodes})
+    sizes = sorted({stakes.amount(frozenset((node,)), resource) for node in nodes})
     if len(sizes) > 1 or (sizes and own % sizes[0]):
         of = "" if resource == ANY else f"{resource} "
         message = (

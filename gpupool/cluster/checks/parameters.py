@@ -72,7 +72,7 @@ def ensure_jobs_are_accounted_as_they_are_gathered(site: Site) -> Iterator[Compl
     parameters = {name.lower(): (name, value) for name, value in site.inventory.slurm.parameters.items()}
     name, options = parameters.get("jobacctgatherparams", ("", ""))
     _, gathered = parameters.get("jobacctgathertype", ("", "jobacct_gather/linux"))
-    wrong = [it for it in options.split(",") if it.strip().lower() in _OF_LINUX]
+    wrong = [option for option in options.split(",") if option.strip().lower() in _OF_LINUX]
     if wrong and gathered.lower() != "jobacct_gather/linux":
         message = f"{' and '.join(wrong)} can only be set with JobAcctGatherType: jobacct_gather/linux"
         yield Complaint(("slurm", "parameters", name), message, "remove one of the two")

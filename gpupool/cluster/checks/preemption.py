@@ -62,9 +62,11 @@ def ensure_owners_preempt_guests(site: Site) -> Iterator[Complaint]:
     told: set[tuple[str, str]] = set()
     for owner in site.ownership.owners if guests and stakes.certain else ():
         lasting = stakes.lasting(owner.name)
-        if own := [(it.name, name) for it in lasting if (name := site.default_qos(it, owner.name)) in guests]:
-            place, name = own[0]
-            message = f"jobs of {owner.name} without --qos have the QoS {name} in {place}, which is preemptable"
+        defaults = {partition.name: site.default_qos(partition, owner.name) for partition in lasting}
+        if place := next((name for name, default in defaults.items() if default in guests), None):
+            message = (
+                f"jobs of {owner.name} without --qos have the QoS {defaults[place]} in {place}, which is preemptable"
+            )
             hint = f"set default_for: [{owner.name}] of a QoS that is not"
             yield Complaint(("accounts", owner.index), message, hint)
         for partition in lasting:
@@ -103,7 +105,7 @@ def ensure_suspended_jobs_are_in_no_owners_way(site: Site) -> Iterator[Complaint
         if site.gpus_of(frozenset({partition.nodes})):
             message = "a suspended job keeps its GPUs, so that no job could preempt it for them"
             yield Complaint(here, message, "set requeue or cancel, or leave out nodes with GPUs")
-        if labs := [it.name for it in owners if nodes & stakes.nodes_of(it)]:
+        if labs := [owner.name for owner in owners if nodes & stakes.nodes_of(owner)]:
             message = f"a suspended job keeps its memory, and jobs of {listed(labs)} may not find any beside it"
             yield Complaint(here, message, "set requeue or cancel, or leave out nodes where labs own something")
         if partition.grace:
@@ -126,8 +128,9 @@ def _below(site: Site, name: str) -> set[str]:
     following = [name]
     while following:
         entry = qos.get(following.pop())
-        following += [it for it in (entry.preempts if entry else ()) if it not in preempted]
-        preempted |= set(entry.preempts if entry else ())
+        further = entry.preempts if entry else ()
+        following += [other for other in further if other not in preempted]
+        preempted |= set(further)
     return preempted
 
 

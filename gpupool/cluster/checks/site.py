@@ -197,11 +197,11 @@ class Site:
     def own_qos(self) -> dict[str, str]:
         """The default QoS of each account that has one of its own (`default_for`)."""
         qos = self.inventory.qos
-        return {account: name for name, it in reversed(qos.items()) for account in it.default_for}
+        return {account: name for name, entry in reversed(qos.items()) for account in entry.default_for}
 
     @cached_property
     def _default_qos(self) -> str:
-        return next((name for name, it in self.inventory.qos.items() if it.default), "normal")
+        return next((name for name, entry in self.inventory.qos.items() if entry.default), "normal")
 
     def default_qos(self, partition: Partition, account: str) -> str:
         """Return the QoS of an account's jobs without --qos: the account's own, the partition's, the cluster's."""

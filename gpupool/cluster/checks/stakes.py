@@ -96,12 +96,14 @@ class Stakes:
         """Return the nodes of the pool where an owner may find what it has a right to."""
         reached = self.reach(owner.name)
         if (reached, resource) not in self._at_stake:
-            self._at_stake[reached, resource] = frozenset(it for it in reached & self.pool if self._on(it, resource))
+            self._at_stake[reached, resource] = frozenset(
+                node for node in reached & self.pool if self._on(node, resource)
+            )
         return self._at_stake[reached, resource]
 
     def nodes_of(self, owner: Owner) -> Nodes:
         """Return the nodes where an owner has a right to anything: its own, and those at stake in the pool."""
-        return owner.nodes.union(*(self.at_stake(owner, what) for what in rights(owner)))
+        return owner.nodes.union(*(self.at_stake(owner, resource) for resource in rights(owner)))
 
     @cached_property
     def _at_stake(self) -> dict[tuple[Nodes, str], Nodes]:
@@ -109,7 +111,7 @@ class Stakes:
 
     def amount(self, nodes: Nodes, resource: str) -> int:
         """Return how much of a resource nodes have for jobs: GPUs, or logical CPUs."""
-        return sum(self._on(it, resource) for it in nodes)
+        return sum(self._on(node, resource) for node in nodes)
 
     def _on(self, node: str, resource: str) -> int:
         entry = self.site.node_table.by_name[node].entry
@@ -140,15 +142,15 @@ class Stakes:
 
     def capped(self, account: Account, resource: str) -> bool:
         """Return whether an account, or one above it, has a limit on a resource."""
-        return any(self.limit(it, resource) < inf for it in self._chain(account))
+        return any(self.limit(each, resource) < inf for each in self._chain(account))
 
     def most_held(self, where: Nodes, resource: str) -> float:
         """Return how much of a resource jobs may hold on these nodes for good; infinity without a limit."""
-        return sum(self._held(it, where, resource)[0] for it in self._below.get(None, []))
+        return sum(self._held(account, where, resource)[0] for account in self._below.get(None, []))
 
     def _held(self, account: Account, where: Nodes, resource: str) -> tuple[float, Nodes]:
         """Return what an account and those below it may hold, and on which of the nodes."""
-        below = [self._held(it, where, resource) for it in self._below.get(account.name, [])]
+        below = [self._held(child, where, resource) for child in self._below.get(account.name, [])]
         mine = self.reach(account.name) & where
         reached = mine.union(*(nodes for _, nodes in below))
         held = (inf if mine else 0) + sum(amount for amount, _ in below)

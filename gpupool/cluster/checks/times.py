@@ -70,9 +70,10 @@ def _walls(site: Site, partition: Partition) -> Iterator[tuple[str, int]]:
         yield f"the max_time of {name} is", partition.max_time
     if partition.limits.per_job.wall is not None:
         yield f"limits.per_job.wall of {name} is", partition.limits.per_job.wall
+    defaults = site.default_qos_in(partition)
     for key, qos in site.inventory.qos.items():
         wall = qos.limits.per_job.wall if qos.max_wall is None else qos.max_wall
-        if wall is not None and key in site.default_qos_in(partition) and (not partition.qos or key in partition.qos):
+        if wall is not None and key in defaults and (not partition.qos or key in partition.qos):
             yield f"the default QoS {key} has a wall of", wall
     for account in site.inventory.accounts:
         wall = account.limits.per_job.wall
@@ -96,7 +97,11 @@ def ensure_default_time_fits(site: Site) -> Iterator[Complaint]:
         wall = qos.limits.per_job.wall if qos.max_wall is None else qos.max_wall
         if wall is None:
             continue
-        partitions = [it for _, it in own if name in site.default_qos_in(it) and (not it.qos or name in it.qos)]
+        partitions = [
+            partition
+            for _, partition in own
+            if name in site.default_qos_in(partition) and (not partition.qos or name in partition.qos)
+        ]
         if len({it.max_time for it in partitions}) > 1 or any(it.max_time and it.max_time < wall for it in partitions):
             message = (
                 f"the default QoS {name} has a wall of {format_duration(wall)}, but some partitions have a shorter "

@@ -166,7 +166,8 @@ def _with_those_below(cluster: Cluster, names: Sequence[str]) -> list[str]:
     """Return accounts with those below them, where Slurm takes these for named, too."""
     accounts = list(names)
     for name in accounts if allows_below(cluster.slurm.version) else ():
-        accounts += [it.name for it in cluster.accounts.values() if it.parent == name and it.name not in accounts]
+        below = [account.name for account in cluster.accounts.values() if account.parent == name]
+        accounts += [account for account in below if account not in accounts]
     return accounts
 
 

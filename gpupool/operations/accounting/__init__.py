@@ -107,10 +107,10 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, ro
 def _state(cluster: str, awaited: set[str]) -> AccountingState:
     """Ask; a second time, and with patience, only where a TRES is missing: slurmctld may have started just now."""
     patience = PATIENCE if executing() else 0
-    noun = "the accounting from slurmdbd"
-    state = look(Accounting, noun, cluster=cluster, patience=patience)
+    label = "the accounting from slurmdbd"
+    state = look(Accounting, label, cluster=cluster, patience=patience)
     if executing() and not state.trouble and awaited - set(state.tres):
-        state = look(Accounting, noun, cluster=cluster, patience=patience, awaited=tuple(sorted(awaited)))
+        state = look(Accounting, label, cluster=cluster, patience=patience, awaited=tuple(sorted(awaited)))
     return state
 
 

@@ -50,7 +50,7 @@ def run(settings: dict[str, Any], kind: str) -> bool:
 def look(settings: dict[str, Any], kind: str, sums: bool) -> dict[str, Any]:
     """Return the backups of a kind, newest first, and with `sums` whether the newest is good by its own."""
     backups = places.backups(Path(settings["to"]), kind)
-    listed = [{"path": str(it.path), "made": it.made, "size": it.size} for it in backups]
+    listed = [{"path": str(backup.path), "made": backup.made, "size": backup.size} for backup in backups]
     good = {"good": bool(backups) and backups[0].is_good()} if sums else {}
     return {"backups": listed, **good}
 

@@ -68,7 +68,7 @@ class Way:
 def backups(way: Way, node: str) -> Mapping[str, list[dict[str, Any]]]:
     """Return the backups that a node makes, by kind, the newest first."""
     listed: dict[str, Any] = json.loads(way.ask(node, f"{COMMAND} list"))
-    return {kind: it["backups"] for kind, it in listed.items()}
+    return {kind: answer["backups"] for kind, answer in listed.items()}
 
 
 def newest(way: Way, node: str, kind: str, name: str = "") -> Fetched:
