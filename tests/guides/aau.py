@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import pytest
 from inventories import INVENTORY
-from pace import until
 
 from tests.guides.terminal import Terminal
 from tests.testbed.cluster import Testbed, gpupool, up
@@ -23,11 +22,6 @@ def long_name(node: str) -> str:
     return f"{node}.srv.aau.dk"
 
 
-def clear(cloud: Testbed) -> None:
-    """Cancel all jobs, and return once they have ended."""
-    until(lambda: not cloud.out(PILOT, "squeue -h; squeue -h -o %A | xargs -r scancel"), "all jobs have ended")
-
-
 @pytest.fixture(scope="session")
 def cloud() -> Iterator[Testbed]:
     """AAU AI Cloud; its users have keys of their own."""
@@ -43,6 +37,6 @@ def cloud() -> Iterator[Testbed]:
 @pytest.fixture
 def front(cloud: Testbed) -> Iterator[Terminal]:
     """A log-in on its front-end. No job of before is left."""
-    clear(cloud)
+    cloud.end_jobs()
     with Terminal(cloud, PILOT, ME) as terminal:
         yield terminal

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from pace import until
 
-from tests.guides.aau import COLLEAGUE, ME, NEWCOMER, NODE, OTHER_NODE, PILOT, clear, long_name
+from tests.guides.aau import COLLEAGUE, ME, NEWCOMER, NODE, OTHER_NODE, PILOT, long_name
 from tests.guides.stands import Stands
 from tests.guides.terminal import Terminal
 from tests.testbed.cluster import Testbed
@@ -401,7 +401,7 @@ def test_a_job_with_a_gpu_may_wait_for_memory(cloud: Testbed, front: Terminal) -
     front.type(f"scancel {larger}")
     smaller = cloud.submit(ME, "--gres=gpu:1 --mem=4G")
     cloud.wait_for(smaller, "RUNNING")
-    clear(cloud)
+    cloud.end_jobs()
     larger = cloud.submit(ME, "--gres=gpu:1 --mem=64G")
     assert "mem=64G" in cloud.wait_for(larger, "RUNNING")["AllocTRES"]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from pace import until
 
-from tests.guides.aau import COLLEAGUE, ME, NODE, OTHER_NODE, PILOT, clear, long_name
+from tests.guides.aau import COLLEAGUE, ME, NODE, OTHER_NODE, PILOT, long_name
 from tests.guides.terminal import Terminal
 from tests.testbed.cluster import Testbed
 from tests.testbed.containers import make_root
@@ -134,4 +134,4 @@ def test_an_image_of_ones_own_is_built_and_run(cloud: Testbed, here: Terminal) -
     assert "keras is installed" in here.type("python /code/example.py 11", PROMPT)
     here.type("exit")
     assert cloud.out(PILOT, "cat output_data/made", ME) == "11"
-    clear(cloud)
+    cloud.end_jobs()

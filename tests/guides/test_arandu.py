@@ -47,7 +47,7 @@ class TestItStands(Stands):
 @pytest.fixture
 def master(arandu: Testbed) -> Iterator[Terminal]:
     """A log-in on the master: `ssh myuser@c4aiscm1`. No job of before is left, and no container: those keep ports."""
-    until(lambda: not arandu.out(MASTER, "squeue -h -o %A | tee /dev/stderr | xargs -r scancel"), "all jobs have ended")
+    arandu.end_jobs()
     for node in (DGX, *WORKSTATIONS):
         arandu.out(node, "docker ps -aq | xargs -r docker rm -f")
     with Terminal(arandu, MASTER, ME) as terminal:

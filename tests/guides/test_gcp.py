@@ -50,7 +50,7 @@ def mlmini(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
 @pytest.fixture
 def login(mlmini: Testbed) -> Iterator[Terminal]:
     """A log-in where users work, without any job of before."""
-    until(lambda: not mlmini.out(LOGIN, "squeue -h -o %A | tee /dev/stderr | xargs -r scancel"), "all jobs have ended")
+    mlmini.end_jobs()
     with Terminal(mlmini, LOGIN, ME) as terminal:
         yield terminal
 

@@ -38,7 +38,7 @@ BACK = rf"@{LOGIN}:[\s\S]*\$ \Z"
 @pytest.fixture
 def login(dumont: Testbed) -> Iterator[Terminal]:
     """A log-in: `ssh USERNAME@login.sdumont.lncc.br`. No job of before is left."""
-    until(lambda: not dumont.out(LOGIN, "squeue -h -o %A | tee /dev/stderr | xargs -r scancel"), "all jobs have ended")
+    dumont.end_jobs()
     with Terminal(dumont, LOGIN, ME) as terminal:
         yield terminal
 

@@ -46,10 +46,10 @@ def refused(dumont: Testbed, command: str, user: str = ME) -> str:
 @pytest.fixture
 def ten(dumont: Testbed) -> Iterator[Testbed]:
     """The cluster with 10 UA left for the project, and no jobs. Afterwards the project has its budget again."""
-    until(lambda: not dumont.out(LOGIN, "squeue -h -o %A | tee /dev/stderr | xargs -r scancel"), "all jobs have ended")
+    dumont.end_jobs()
     leave(dumont, 10)
     yield dumont
-    dumont.out(CONTROLLER, "squeue -h -o %A | xargs -r scancel")
+    dumont.cancel_jobs()
     dumont.out(CONTROLLER, f"sacctmgr -i modify account {PROJECT} set GrpTRESMins=billing={100_000 * 60}")
     refresh(dumont)
 
@@ -191,7 +191,7 @@ def test_a_budget_is_raised_by_the_inventory(ten: Testbed) -> None:
 
 @pytest.mark.promise("SDU-025", "SDU-044")
 def test_sreport_and_our_table_agree_to_the_hundredth(dumont: Testbed) -> None:
-    until(lambda: not dumont.out(LOGIN, "squeue -h -o %A | tee /dev/stderr | xargs -r scancel"), "all jobs have ended")
+    dumont.end_jobs()
     both = ((ME, f"{NODE} -t 5"), (COLLEAGUE, "-p gdl --exclusive -t 5 -o /dev/null"))
     for job in [mine(dumont, f"sbatch --parsable {command} --wrap 'sleep 20'", user=user) for user, command in both]:
         dumont.wait_for(job, "COMPLETED")

@@ -124,6 +124,10 @@ class Testbed:
         # arrays and heterogeneous jobs as a whole: a component alone may be refused
         return self.out(self.controller, "squeue -h; squeue -h -o %i | sed 's/[+_].*//' | sort -u | xargs -r scancel")
 
+    def end_jobs(self) -> None:
+        """Cancel every job, and return once all have ended."""
+        until(lambda: not self.cancel_jobs(), "all jobs have ended")
+
     def job(self, number: str) -> dict[str, str]:
         """Return what slurmctld knows of a job."""
         text = self.out(self.controller, f"scontrol -o show job {number}")

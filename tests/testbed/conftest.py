@@ -10,7 +10,6 @@ from pathlib import Path
 
 import longest
 import pytest
-from pace import until
 
 from gpupool.testbed import state
 from tests.testbed.cluster import WORKER, Changed, Testbed
@@ -62,7 +61,7 @@ def changed(idle: Testbed, tmp_path: Path) -> Iterator[Changed]:
     yield change
     state.forget(seen.id)
     # jobs of a partition that the inventory has again must not hold up the way back
-    until(lambda: not idle.cancel_jobs(), "all jobs are gone")
+    idle.end_jobs()
     # commands of a test's own may have been anywhere
     limit = ["--limit", ",".join(applied_on)] if applied_on and "" not in applied_on else []
     assert idle.apply(*limit).returncode == 0
