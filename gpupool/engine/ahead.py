@@ -3,14 +3,16 @@
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 
-from gpupool.facts.script import END, Question, whole
+from pyinfra.api.command import StringCommand
+
+from gpupool.facts.script import END, Question, killed_after, whole
 
 #: How the script comes to the node, which reads all of it before it answers; no argument would hold it.
-READ = 'eval "$(cat)"'
+_READ = 'eval "$(cat)"'
 
 
 class Batch:
-    """Questions by any key, as one `script`, at most `limit` seconds long as long as no look hangs.
+    """Questions by any key, as one `script` that `command` reads; killed on the node after `limit` seconds.
 
     Whatever could not be answered is missing in the `answers`, and is to be asked by itself.
     """
@@ -19,22 +21,22 @@ class Batch:
         self._parts = list(_parts(questions))
         # no line of any answer can be the same
         self._mark = f"gpupool-{secrets.token_hex(8)}"
-        commands = [question.get_raw_value() for question, _ in self._parts]
-        self.script = "".join(f"{command} </dev/null\necho {self._mark}\n" for command in commands)
+        texts = (question.part for question, _ in self._parts)
+        self.script = "".join(f"{text}\necho {self._mark} {number}\n" for number, text in enumerate(texts))
         self.limit = max(question.limit for question in questions.values())
+        self.command: StringCommand = killed_after(self.limit, _READ)
 
     def answers(self, lines: Sequence[str]) -> dict[str, list[str]]:
         """Return by key what each question by itself would have been answered."""
         answers: list[list[str]] = [[]]
         for line in lines:
-            if line == self._mark:
+            # an answer whose last line has no end hides the mark after it: nothing is read from there on
+            if line == f"{self._mark} {len(answers) - 1}":
                 answers.append([])
             else:
                 answers[-1].append(line)
-        if len(answers) != len(self._parts) + 1:  # the last one is what came after all marks
-            return {}
         read: dict[str, list[str]] = {}
-        for (_, questions), answer in zip(self._parts, answers[:-1], strict=True):
+        for (_, questions), answer in zip(self._parts, answers[:-1], strict=False):
             if (own := whole(answer)) is not None:
                 read |= _divided(questions, own)
         return read

@@ -12,7 +12,7 @@ import gevent
 from pyinfra.api.command import StringCommand
 from pyinfra.connectors.util import CommandOutput, OutputLine
 
-from gpupool.engine.ahead import READ, Batch
+from gpupool.engine.ahead import Batch
 from gpupool.engine.explain import last_line, reason
 from gpupool.facts.script import Question, limit_of
 
@@ -110,8 +110,8 @@ class Wire:
             arguments = {**next(iter(group.values()))[1], "_stdin": batch.script}
             now = self._freshness.writes
             with suppress(Exception):  # whoever asks again is told why
-                ok, output = self._within(batch.limit, StringCommand(READ), arguments)
-                for key, lines in batch.answers(output.stdout_lines).items() if ok else ():
+                _, output = self._within(batch.limit, batch.command, arguments)
+                for key, lines in batch.answers(output.stdout_lines).items():
                     self._facts[key] = now, [OutputLine("stdout", line) for line in lines]
 
     def _connects(self) -> None:

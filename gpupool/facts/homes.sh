@@ -13,8 +13,6 @@ keys() { # home
   elif [ -e "$1/.ssh/authorized_keys" ] || { [ -e "$1/.ssh" ] && [ ! -d "$1/.ssh" ]; }; then echo odd
   else echo none; fi
 }
-for home in "$@"; do
-  [ -d "$home" ] || continue
-  is=$(stat -c '%u %g %a' -- "$home") || continue
-  printf 'home %s %s %s\n' "$is" "$(keys "$home")" "$home"
+stat -c '%u %g %a %n' -- "$@" 2>/dev/null | while read -r uid gid mode home; do
+  [ ! -d "$home" ] || printf 'home %s %s %s %s %s\n' "$uid" "$gid" "$mode" "$(keys "$home")" "$home"
 done

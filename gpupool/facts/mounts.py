@@ -1,6 +1,5 @@
 """What is mounted on a node, and what systemd has been told to mount."""
 
-import base64
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -76,8 +75,8 @@ class Mounts(Look[MountState]):
             if kind == "M":
                 mounted.append(mount_of(rest))
             elif kind == "T":
-                name, encoded = rest.split("\t")
-                texts[name] = base64.b64decode(encoded).decode(errors="replace")
+                name, text = rest.split("\t", 1)
+                texts[name] = f"{texts.get(name, '')}{text}\n"
             else:
                 name, shown = rest.split("\t")
                 properties = dict(word.split("=", 1) for word in shown.split())
@@ -96,7 +95,7 @@ _PROBE = shell_file(__package__, "mounts_alive.sh")
 class Alive(Look[dict[str, str | None]]):
     """Of these mounts (path: unit and seconds to wait) what keeps each from being used: "" for nothing.
 
-    None stands for a path where nothing is mounted, nor will be when somebody looks; all are asked at once.
+    None stands for a path where nothing is mounted, nor will be when somebody looks.
     """
 
     def command(self, mounts: Mapping[str, tuple[str, int]]) -> StringCommand:

@@ -1,6 +1,7 @@
 """How a fact asks a node: one shell script, its values as quoted arguments, a time limit on the node itself."""
 
 import re
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -27,12 +28,14 @@ class Question(StringCommand):
     """The command of a fact; see `ask`."""
 
     def __init__(self, text: str, values: Sequence[str], limit: int, joint: Joint | None) -> None:
-        # a hung NFS server hangs stat for ever; a dead look is better than a run that never ends
-        super().__init__(
-            "timeout", "-s", "KILL", str(limit), "sh", "-c", QuoteString(f"{text.strip()}\necho {END}"), "sh",
-            *(QuoteString(value) for value in values),
-        )  # fmt: skip
+        command = killed_after(limit, f"{text.strip()}\necho {END}")
+        super().__init__(*command.bits, "sh", *(QuoteString(value) for value in values))
         self.text, self.values, self.limit, self.joint = text, tuple(values), limit, joint
+
+    @property
+    def part(self) -> str:
+        """The same question within a script: a shell is forked for it, which is not killed after `limit`."""
+        return f"(set -- {shlex.join(self.values)}\n{self.text.strip()}\necho {END}) </dev/null"
 
 
 def ask(text: str, *values: str, limit: int = 60, joint: Joint | None = None) -> Question:
@@ -41,6 +44,14 @@ def ask(text: str, *values: str, limit: int = 60, joint: Joint | None = None) ->
     With `joint` the engine may ask several questions of this script in one.
     """
     return Question(text, values, limit, joint)
+
+
+def killed_after(limit: int, text: str) -> StringCommand:
+    """Return the command that runs `text` under sh and kills it after `limit` seconds.
+
+    A hung NFS server hangs stat for ever; a dead look is better than a run that never ends.
+    """
+    return StringCommand("timeout", "-s", "KILL", str(limit), "sh", "-c", QuoteString(text))
 
 
 def limit_of(command: str) -> int | None:

@@ -13,7 +13,7 @@ from pyinfra.api import operation
 from pyinfra.api.exceptions import ConnectError
 from pyinfra.connectors.fake import FakeConnector
 
-from gpupool.engine.ahead import READ, Batch
+from gpupool.engine.ahead import Batch
 from gpupool.engine.drive import NodeHost, Report, run
 from gpupool.facts import service as service_facts
 from gpupool.facts.files import Paths
@@ -49,7 +49,9 @@ def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def answers(questions: Mapping[str, Question]) -> dict[str, list[str]]:
     """Ask a shell of this machine, as a node would be asked."""
     batch = Batch(questions)
-    done = subprocess.run(["sh", "-c", READ], input=batch.script, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["sh", "-c", batch.command.get_raw_value()], input=batch.script, capture_output=True, text=True, check=False
+    )
     return batch.answers(done.stdout.splitlines())
 
 
@@ -178,12 +180,26 @@ def test_a_unit_that_systemd_says_nothing_of_is_not_taken_for_its_neighbour(node
 
 def test_what_is_killed_or_fails_or_ends_early_is_asked_again_by_itself() -> None:
     questions = {
-        "killed": ask("echo begun; kill -9 $$"),
+        "killed": ask("echo begun; sh -c 'kill -9 $PPID'"),
         "fails": ask("exit 3"),
         "reads": ask("cat; echo 'no script'"),
         "a": ask('echo "$1"', "it's"),
     }
     assert answers(questions) == {"reads": ["no script", "gpupool-end"], "a": ["it's", "gpupool-end"]}
+
+
+def test_of_what_hangs_and_all_after_it_nothing_is_answered_and_what_came_before_is() -> None:
+    questions = {"a": ask("echo a", limit=1), "hangs": ask("sleep 600", limit=1), "b": ask("echo b", limit=1)}
+    assert answers(questions) == {"a": ["a", "gpupool-end"]}
+
+
+def test_no_question_leaves_anything_to_the_next() -> None:
+    questions = {
+        "sets": ask("set -eu; x=1; umask 077; cd /; trap 'echo gone' EXIT; f() { :; }; echo \"$#\"", "a", "b"),
+        "next": ask('echo "${x-unset} $# $(umask) $-"; pwd; f 2>/dev/null || echo none'),
+    }
+    got = answers(questions)
+    assert got == {"next": alone(questions["next"])} | {key: got[key] for key in got if key == "sets"}
 
 
 def test_an_answer_without_a_last_line_break_spoils_no_other() -> None:

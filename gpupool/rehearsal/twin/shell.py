@@ -6,6 +6,7 @@ import threading
 import time
 import uuid
 from contextlib import suppress
+from typing import IO
 
 from gpupool.errors import TwinError
 from gpupool.rehearsal.twin.jobs import Result
@@ -21,7 +22,6 @@ class Shell:
     def __init__(self, container: str) -> None:
         self.container = container
         self._process: subprocess.Popen[bytes] | None = None
-        self._rest = b""
         self._one = threading.Lock()
 
     def run(self, script: str, seconds: float) -> Result:
@@ -29,25 +29,18 @@ class Shell:
         mark = f"end-{uuid.uuid4().hex}"
         with self._one:
             try:
-                with suppress(BrokenPipeError):  # why it has ended can be read
-                    self._write(f"answer {mark} {seconds:.0f} <<'{mark}'\n{script}\n{mark}\n")
-                until = time.monotonic() + seconds + _LATE
-                line = self._line(until)
-                if not line.startswith(f"{mark} "):
-                    raise ConnectionError(line.removeprefix("Error response from daemon: "))
-                code, out, err = map(int, line.split()[1:])
-                output = self._bytes(out + err, until)
+                self._write(f"answer {mark} {seconds:.0f} <<'{mark}'\n{script}\n{mark}\n")
+                return self._answer(mark, time.monotonic() + seconds + _LATE)
             except OSError as error:
                 self.close()
                 raise TwinError(f"{self.container} does not answer: {error}") from None
             except BaseException:  # Ctrl-C: the answer that comes is not the next question's
                 self.close()
                 raise
-        return Result(code, output[:out].decode(errors="replace"), output[out:].decode(errors="replace"))
 
     def close(self) -> None:
         """End the shell; twice does no harm."""
-        process, self._process, self._rest = self._process, None, b""
+        process, self._process = self._process, None
         if process:
             process.kill()
             process.communicate()
@@ -59,36 +52,39 @@ class Shell:
                 ["docker", "exec", "--interactive", "--workdir", "/tmp", self.container, "bash"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
+                stderr=subprocess.PIPE,
                 start_new_session=True,  # Ctrl-C is for us alone
             )
             text = _BEGIN + text
         assert self._process.stdin
-        self._process.stdin.write(text.encode())
-        self._process.stdin.flush()
+        with suppress(BrokenPipeError):  # why it has ended can be read
+            self._process.stdin.write(text.encode())
+            self._process.stdin.flush()
 
-    def _line(self, until: float) -> str:
-        while b"\n" not in self._rest:
-            self._read(until)
-        line, _, self._rest = self._rest.partition(b"\n")
-        return line.decode(errors="replace")
-
-    def _bytes(self, count: int, until: float) -> bytes:
-        while len(self._rest) < count:
-            self._read(until)
-        data, self._rest = self._rest[:count], self._rest[count:]
-        return data
-
-    def _read(self, until: float) -> None:
+    def _answer(self, mark: str, until: float) -> Result:
         assert self._process
-        assert self._process.stdout
-        ready, _, _ = select.select([self._process.stdout], [], [], max(0.0, until - time.monotonic()))
-        if not ready:
-            raise TimeoutError("its shell is silent")
-        more = self._process.stdout.read1(65536)  # type: ignore[attr-defined]
-        if not more:
-            with suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout=1)
-            message = self._rest.decode(errors="replace").strip()
-            raise ConnectionError(message or "its shell has ended")
-        self._rest += more
+        out, err = self._process.stdout, self._process.stderr
+        assert out
+        assert err
+        end = f"\n{mark} ".encode()
+        heard: dict[IO[bytes], bytes] = {out: b"", err: b""}
+        while left := [stream for stream, text in heard.items() if b"\n" not in text.partition(end)[2]]:
+            ready, _, _ = select.select(left, [], [], max(0.0, until - time.monotonic()))
+            if not ready:
+                raise TimeoutError("its shell is silent")
+            for stream in ready:
+                if not (more := stream.read1(65536)):  # type: ignore[attr-defined]
+                    raise ConnectionError(self._why(heard[err]))
+                heard[stream] += more
+        written, _, code = heard[out].partition(end)
+        complained = heard[err].partition(end)[0]
+        return Result(int(code.split(b"\n")[0]), written.decode(errors="replace"), complained.decode(errors="replace"))
+
+    def _why(self, complaint: bytes) -> str:
+        assert self._process
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=1)
+        assert self._process.stderr
+        complaint += self._process.stderr.read1(65536) if not complaint else b""  # type: ignore[attr-defined]
+        message = complaint.decode(errors="replace").strip().removeprefix("Error response from daemon: ")
+        return message or "its shell has ended"
