@@ -29,7 +29,8 @@ class Line:
     """Images of one kind: what they are called, and the shell texts that make the first one and those on top of it.
 
     `before` runs first of all and is no part of a name: it levels what differs between plain Debians. The first image
-    stands on plain Debian, or `on` the first one of another line.
+    stands on plain Debian, or `on` the first one of another line; the others on it, or on the one with the packages in
+    `shared`, where they have those and more: what most nodes have is installed once.
     """
 
     repository: str
@@ -38,9 +39,10 @@ class Line:
     layer: Callable[[Mapping[str, str], Collection[str]], str]
     before: str = ""
     on: "Line | None" = None
+    shared: frozenset[str] = frozenset()
 
 
-NODES = Line("gpupool/node", "base image", recipe.base, recipe.layer)
+NODES = Line("gpupool/node", "base image", recipe.base, recipe.layer, shared=frozenset({"munge", "slurm-client"}))
 
 
 def base_tag(suite: str, line: Line = NODES) -> str:
@@ -54,7 +56,13 @@ def layer_tag(suite: str, packages: Collection[str], line: Line = NODES) -> str:
     """Return the name of the image for a node with these packages."""
     if not packages:
         return base_tag(suite, line)
-    return f"{line.repository}:{suite}-{recipe.key(base_tag(suite, line), line.layer({}, packages))}"
+    below = layer_tag(suite, _below(packages, line), line)
+    return f"{line.repository}:{suite}-{recipe.key(below, line.layer({}, packages))}"
+
+
+def _below(packages: Collection[str], line: Line) -> frozenset[str]:
+    """Return the packages of the image that the one with these packages is made from."""
+    return line.shared if line.shared < frozenset(packages) else frozenset()
 
 
 def ensure(suite: str, sets: Collection[frozenset[str]], tell: Tell, line: Line = NODES) -> dict[frozenset[str], str]:
@@ -88,8 +96,10 @@ def _ensure_layer(suite: str, packages: frozenset[str], line: Line, tell: Tell) 
     with only_builder(tag):
         if is_here(tag):
             return
+        if below := _below(packages, line):
+            _ensure_layer(suite, below, line, tell)
         tell(f"image with {_few(packages)}")
-        _build(base_tag(suite, line), tag, line.layer(host.proxies(), packages))
+        _build(layer_tag(suite, below, line), tag, line.layer(host.proxies(), packages))
 
 
 def _few(packages: Collection[str], shown: int = 3) -> str:

@@ -63,6 +63,20 @@ MASKED_UNITS = (
     "systemd-udevd-kernel.socket",
     "systemd-udevd.service",
     "systemd-update-done.service",
+    "user@0.service",
+)
+
+# They run at each boot and each time that systemd reads its units, and find nothing in a testbed.
+MASKED_GENERATORS = (
+    "systemd-debug-generator",
+    "systemd-getty-generator",
+    "systemd-gpt-auto-generator",
+    "systemd-hibernate-resume-generator",
+    "systemd-rc-local-generator",
+    "systemd-run-generator",
+    "systemd-ssh-generator",
+    "systemd-system-update-generator",
+    "systemd-tpm2-generator",
 )
 
 # Services that fail without the configuration that roles bring; the roles enable them.
@@ -107,14 +121,15 @@ _CLOUD = values(
 
 _TIDY = shell_file(__package__, "recipe_tidy.sh")
 
+_MASK = shell_file(__package__, "recipe_mask.sh")
+
 _BASE = shell_file(__package__, "recipe_base.sh")
 
 
 def base(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
     """Return the shell text that makes a plain Debian tree a machine one can log in to."""
     late = "update-ca-certificates >/dev/null 2>&1\n" if certificates else ""
-    masks = values(masked=" ".join(MASKED_UNITS)) + _BASE
-    return trust(certificates) + install(exports, BASE_PACKAGES) + late + masks + _CHRONY + tidy()
+    return trust(certificates) + install(exports, BASE_PACKAGES) + late + mask(MASKED_UNITS) + _BASE + _CHRONY + tidy()
 
 
 def layer(exports: Mapping[str, str], packages: Collection[str]) -> str:
@@ -135,6 +150,11 @@ def trust(certificates: Mapping[str, str]) -> str:
         for name, text in certificates.items()
     )
     return f"mkdir -p /usr/local/share/ca-certificates\n{lines}" if lines else ""
+
+
+def mask(units: Iterable[str]) -> str:
+    """Return the shell text that keeps units, and what a testbed has no use for at all, from ever running."""
+    return values(units=" ".join(units), generators=" ".join(MASKED_GENERATORS)) + _MASK
 
 
 def install(exports: Mapping[str, str], packages: Iterable[str]) -> str:

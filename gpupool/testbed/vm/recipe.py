@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from gpupool.shell import shell_file, values
+from gpupool.shell import shell_file
 from gpupool.testbed import recipe
 
 # Always this suite's, whatever the nodes are: bookworm's QEMU 7.2 crashes guests that it emulates.
@@ -79,7 +79,7 @@ def base(exports: Mapping[str, str], certificates: Mapping[str, str]) -> str:
     return (
         recipe.install(exports, recipe.BASE_PACKAGES)
         + late
-        + values(masked=" ".join(MASKED_UNITS))
+        + recipe.mask(MASKED_UNITS)
         + _BASE
         + recipe.tidy()
         + _UPDATED

@@ -91,6 +91,23 @@ def test_images_are_named_by_what_is_in_them() -> None:
     assert image.layer_tag("trixie", []) == image.base_tag("trixie")
 
 
+def test_what_most_nodes_have_is_installed_once_for_all_their_images(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    shared = frozenset({"munge", "slurm-client"})
+    sets = [shared | {"slurmd"}, shared | {"slurmctld"}, frozenset({"nfs-common"}), frozenset({"munge"})]
+    built: list[tuple[str, str]] = []
+    monkeypatch.setattr(image, "is_here", lambda tag: tag == "debian:trixie" or tag in dict(built))
+    monkeypatch.setattr(image, "_build", lambda origin, tag, _: built.append((tag, origin)))
+    tags = image.ensure("trixie", sets, lambda _: None)
+    base, common = image.base_tag("trixie"), image.layer_tag("trixie", shared)
+    assert sorted(built) == sorted(
+        [(base, "debian:trixie"), (common, base)]
+        + [(tags[packages], common if shared < packages else base) for packages in sets]
+    )
+
+
 def test_images_do_not_depend_on_the_proxy_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     before = image.layer_tag("trixie", ["munge"])
     monkeypatch.setenv("http_proxy", "http://proxy.example.org:3128")
