@@ -28,8 +28,23 @@ MAIN_ALONE = (
     "apt-get update"
 )
 
-#: What each session gets from PAM, so apt and make too: without debug information a module builds much faster.
-BUILD = "echo \"MAKEFLAGS='CONFIG_DEBUG_INFO_BTF_MODULES= KCFLAGS=-g0'\" >> /etc/environment"
+#: Of sid the driver and time zones alone: all of it would bring a compiler that builds the module once more.
+NEWER = """\
+Package: *
+Pin: release n=sid
+Pin-Priority: 50
+
+Package: src:nvidia-* src:tzdata
+Pin: release n=sid
+Pin-Priority: 990
+"""
+
+#: What each session gets from PAM, so apt and make too: without debug information a module builds much faster. And
+#: nobody waits for the smallest file.
+BUILD = (
+    "echo \"MAKEFLAGS='CONFIG_DEBUG_INFO_BTF_MODULES= KCFLAGS=-g0'\" >> /etc/environment; "
+    "mkdir -p /etc/dkms/framework.conf.d; echo 'compress_xz_opts=-0' > /etc/dkms/framework.conf.d/quick.conf"
+)
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +109,7 @@ def test_the_hold_survives_an_upgrade_of_the_system(bare: Testbed) -> None:
     # sid packs the same driver more often, and trixie has the libraries that it needs
     newer = "sed 's/^Suites: .*/Suites: sid/' > /etc/apt/sources.list.d/newer.sources"
     bare.out(NODE, f"awk 'BEGIN {{ RS = \"\" }} /Suites: trixie\\n/' {COMPONENTS} | {newer}")
+    bare.out(NODE, "cat > /etc/apt/preferences.d/newer", text=NEWER)
     bare.out(NODE, f"rm {PINS}; apt-get update")
     without = bare.out(NODE, "apt-get --simulate --ignore-hold dist-upgrade")
     assert f"Inst nvidia-smi [{VERSION}] (550.163.01-" in without, "there is a newer one to be held back from"
