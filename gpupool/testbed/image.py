@@ -71,6 +71,9 @@ def ensure(suite: str, sets: Collection[frozenset[str]], tell: Tell, line: Line 
     missing = [packages for packages, tag in tags.items() if not is_here(tag)]
     if missing:
         _ensure_base(suite, line, tell)
+        # What others stand on comes first and alone: nobody here waits for a lock that somebody else here holds.
+        if shared := next(filter(None, (_below(packages, line) for packages in missing)), None):
+            _ensure_layer(suite, shared, line, tell)
         # The larger ones first: they take the longest.
         layers = sorted((packages for packages in missing if packages), key=len, reverse=True)
         parallel(
@@ -96,10 +99,8 @@ def _ensure_layer(suite: str, packages: frozenset[str], line: Line, tell: Tell) 
     with only_builder(tag):
         if is_here(tag):
             return
-        if below := _below(packages, line):
-            _ensure_layer(suite, below, line, tell)
         tell(f"image with {_few(packages)}")
-        _build(layer_tag(suite, below, line), tag, line.layer(host.proxies(), packages))
+        _build(layer_tag(suite, _below(packages, line), line), tag, line.layer(host.proxies(), packages))
 
 
 def _few(packages: Collection[str], shown: int = 3) -> str:
