@@ -8,7 +8,7 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.script import END, Question, killed_after, whole
 
 #: How the script comes to the node, which reads all of it before it answers; no argument would hold it.
-_READ = 'eval "$(cat)"'
+READ = 'eval "$(cat)"'
 
 
 class Batch:
@@ -24,7 +24,7 @@ class Batch:
         texts = (question.part for question, _ in self._parts)
         self.script = "".join(f"{text}\necho {self._mark} {number}\n" for number, text in enumerate(texts))
         self.limit = max(question.limit for question in questions.values())
-        self.command: StringCommand = killed_after(self.limit, _READ)
+        self.command: StringCommand = killed_after(self.limit, READ)
 
     def answers(self, lines: Sequence[str]) -> dict[str, list[str]]:
         """Return by key what each question by itself would have been answered."""

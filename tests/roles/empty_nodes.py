@@ -4,6 +4,7 @@ import base64
 import re
 import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from pyinfra.connectors.util import CommandOutput, OutputLine
 from gpupool.cluster.load import load
 from gpupool.compile.system.zfs import pools_for
 from gpupool.engine.ahead import READ
-from gpupool.facts.script import END
+from gpupool.facts.script import END, ask
 from gpupool.target import Target
 from gpupool.testbed.overlay import stand_in
 
@@ -70,7 +71,7 @@ class EmptyNode(FakeConnector):
         self, command: str | StringCommand, print_output: bool = False, print_input: bool = False, **arguments: Any
     ) -> tuple[bool, CommandOutput]:
         raw = command if isinstance(command, str) else command.get_raw_value()
-        if raw == READ:
+        if raw.endswith(shlex.quote(READ)):
             return True, CommandOutput(list(self._each(str(arguments["_stdin"]))))
         return self._one(raw, arguments)
 
@@ -91,10 +92,11 @@ class EmptyNode(FakeConnector):
 
     def _each(self, script: str) -> Iterator[OutputLine]:
         """Many questions in one command."""
-        mark = script.split()[-1]
-        for command in script.split(f" </dev/null\necho {mark}\n")[:-1]:
-            yield from self._one(command, {})[1]
-            yield OutputLine("stdout", mark)
+        *_, mark, _ = script.split()
+        parts = re.split(rf"\necho ({mark} \d+)\n", script)
+        for part, marked in zip(parts[::2], parts[1::2], strict=False):
+            yield from self._one(_alone(part), {})[1]
+            yield OutputLine("stdout", marked)
 
     def _host_keys(self, raw: str) -> list[str]:
         if "ssh_host_" in raw:
@@ -111,6 +113,16 @@ class EmptyNode(FakeConnector):
                 if not pool.vdevs:
                     yield f"G\t{pool.name}\thealth\tONLINE\t-"
                     yield f"S\t  pool: {pool.name}"
+
+
+def _alone(part: str) -> str:
+    """Return the command of a question that is part of a script, as it is asked by itself."""
+    lines = part.removeprefix("(set -- ").removesuffix(f"\necho {END}) </dev/null").split("\n")
+    for count in range(1, len(lines) + 1):
+        with suppress(ValueError):  # a value may go on in the next line
+            values = shlex.split("\n".join(lines[:count]))
+            return ask("\n".join(lines[count:]), *values).get_raw_value()
+    raise AssertionError(part)
 
 
 def _answer(raw: str, told: Told) -> list[str]:

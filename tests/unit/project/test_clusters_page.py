@@ -1,5 +1,6 @@
 """docs/clusters.md, which sets the five clusters side by side, says what their inventories say."""
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ SIDE_BY_SIDE, _, OTHERS = PAGE.read_text().partition("## Eight more")
 ROWS = [line.strip("| \n").split(" | ") for line in SIDE_BY_SIDE.splitlines() if " | `" in line]
 
 
+@cache
 def _inventory(name: str) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for file in (INVENTORY / name).glob("*.yml"):
