@@ -18,6 +18,8 @@ from gpupool.testbed.vm.image import AT, DISKS, Images
 # Emulated on a busy machine, it may take its time.
 BOOT_SECONDS = 1200.0  # an emulated machine takes half a minute, where many share a CPU ten times that
 SETTLE_SECONDS = 60.0
+STILL_SECONDS = 240.0  # a new machine that has written nothing by then never will
+_WRITTEN = 1 << 20  # bytes of its disk's file: less is what QEMU itself puts there
 
 
 def ensure_possible() -> None:
@@ -85,10 +87,14 @@ def ssh_config(spec: Spec, folder: Path, key: Path) -> Path:
 
 
 def ready(spec: Spec, box: Container, config: Path) -> look.ProbeResult:
-    """Wait until a machine has booted and lets us in, and return what was found there."""
+    """Wait until a machine has booted and lets us in, and return what was found there.
+
+    Emulating several processors, QEMU 10 sometimes never fires the timer of one, and the kernel stands still before it
+    has written anything: then the machine is switched off and on, once.
+    """
     began = time.monotonic()
     name = spec.part(box.name)
-    probe = look.read("")
+    probe, again = look.read(""), False
     while (waited := time.monotonic() - began) < BOOT_SECONDS:
         probe = look.over_ssh(config, box.name)
         if probe.host_key and (probe.system in ("running", "degraded") or waited > SETTLE_SECONDS):
@@ -97,9 +103,18 @@ def ready(spec: Spec, box: Container, config: Path) -> look.ProbeResult:
             logs = docker.attempt(["logs", "--tail", "3", name])
             tail = " / ".join((logs.stdout + logs.stderr).split("\n")).strip(" /") or "no output"
             raise TestbedError(f"{box.name} stopped while booting: {tail}")
+        if waited > STILL_SECONDS and not again and not probe.host_key and not _has_written(name):
+            again = True
+            pull_plug(spec.id, box.name)
+            docker.run(["start", name])
         time.sleep(1)
     late = f"{box.name} has not booted after {BOOT_SECONDS:.0f} s (systemd says: {probe.system})"
     raise TestbedError(f"{late}: see docker logs {name}")
+
+
+def _has_written(name: str) -> bool:
+    asked = docker.attempt(["exec", name, "stat", "-c", "%s", f"{vm_boot.FOLDER}/root.qcow2"])
+    return asked.returncode != 0 or int(asked.stdout) > _WRITTEN
 
 
 def pull_plug(testbed: str, node: str) -> None:

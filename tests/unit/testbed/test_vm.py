@@ -18,7 +18,7 @@ from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.compile.slurm.gres import cgroup_conf
 from gpupool.compile.system.slurmd import slurmd_default
 from gpupool.errors import TestbedError, UsageError
-from gpupool.testbed import image, keys, vm
+from gpupool.testbed import docker, image, keys, look, vm
 from gpupool.testbed.overlay import spec_of, stand_in
 from gpupool.testbed.spec import Container, Machine, Spec
 from gpupool.testbed.vm import boot as vm_boot
@@ -239,3 +239,21 @@ def test_what_is_cheap_to_change_builds_no_modules_anew(monkeypatch: pytest.Monk
 def test_zfs_finds_the_disks_it_waits_for() -> None:
     # zfs-import-cache.service requires it: masked, no pool would come back after a reboot
     assert "systemd-udev-settle.service" not in vm_recipe.MASKED_UNITS
+
+
+@pytest.mark.parametrize(("size", "calls"), [(196_864, ["kill", "wait", "start"]), (5 << 20, [])])
+def test_a_machine_that_has_written_nothing_is_switched_off_and_on_once(
+    monkeypatch: pytest.MonkeyPatch, size: int, calls: list[str]
+) -> None:
+    """One that has written something boots, however long it takes."""
+    done: list[str] = []
+    silent, up = look.read(""), look.read("ssh-ed25519 AAA\nactive\nrunning\n")
+    answers = iter([silent] * 5 + [up])
+    monkeypatch.setattr(vm, "STILL_SECONDS", -1.0)
+    monkeypatch.setattr(vm.time, "sleep", lambda _: None)
+    monkeypatch.setattr(look, "over_ssh", lambda *_: next(answers))
+    monkeypatch.setattr(docker, "inspect", lambda _, names: {name: {"State": {"Running": True}} for name in names})
+    monkeypatch.setattr(docker, "attempt", lambda command: subprocess.CompletedProcess(command, 0, f"{size}\n", ""))
+    monkeypatch.setattr(docker, "run", lambda command: done.append(command[0]))
+    assert vm.ready(SPEC, FILES, Path("ssh_config")) == up
+    assert done == calls
