@@ -21,9 +21,9 @@ number=0
 for string in $strings; do
   printf %s "$string" > "string-$number"; number=$((number + 1))
 done
-# An older processor is emulated with a sixth less work than all that QEMU knows (cpu=max): no 5-level page tables, no
-# "rep stosb", which QEMU does byte by byte.
-accel=tcg,thread=multi cpu=Nehalem
+# Without erms the kernel clears and copies pages by words: QEMU emulates "rep stosb" byte by byte. Not an Intel model: the
+# kernel takes the time of such a one from its TSC, and two of twelve machines stood still for ever, one in its boot.
+accel=tcg,thread=multi cpu=max,erms=off,fsrm=off
 # Some machines offer a KVM that runs no ordinary kernel: then the processor does not say that it can do this.
 [ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo && accel=kvm cpu=host
 say() { echo "$1" | socat -t1 - "UNIX-CONNECT:$folder/monitor" >/dev/null 2>&1 || true; }
