@@ -72,8 +72,8 @@ def ensure(suite: str, sets: Collection[frozenset[str]], tell: Tell, line: Line 
     if missing:
         _ensure_base(suite, line, tell)
         # What others stand on comes first and alone: nobody here waits for a lock that somebody else here holds.
-        if shared := next(filter(None, (_below(packages, line) for packages in missing)), None):
-            _ensure_layer(suite, shared, line, tell)
+        if any(_below(packages, line) for packages in missing):
+            _ensure_layer(suite, line.shared, line, tell)
         # The larger ones first: they take the longest.
         layers = sorted((packages for packages in missing if packages), key=len, reverse=True)
         parallel(

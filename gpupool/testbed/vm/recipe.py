@@ -53,11 +53,11 @@ CONTRIB = """\
   sed -i 's/^Components: main$/Components: main contrib/' /etc/apt/sources.list.d/debian.sources
 """
 
-# Neither debug information nor types for BPF: a fifth of the modules' build. What is packed is unpacked at once.
-_BUILD = (
-    "export MAKEFLAGS='CONFIG_DEBUG_INFO_BTF_MODULES= KCFLAGS=-g0'\n"
-    "mkdir -p /etc/dkms/framework.conf.d; echo 'compress_xz_opts=-0' > /etc/dkms/framework.conf.d/quick.conf\n"
-)
+#: Modules of the kernel without debug information and types for BPF, which are a fifth of their build.
+MAKEFLAGS = "MAKEFLAGS='CONFIG_DEBUG_INFO_BTF_MODULES= KCFLAGS=-g0'"
+#: Modules are packed in little time: what is packed here is unpacked at once.
+PACK_QUICKLY = "mkdir -p /etc/dkms/framework.conf.d; echo 'compress_xz_opts=-0' > /etc/dkms/framework.conf.d/quick.conf"
+_BUILD = f"export {MAKEFLAGS}\n{PACK_QUICKLY}\n"
 
 _KERNEL = shell_file(__package__, "recipe_kernel.sh")
 
