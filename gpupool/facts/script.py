@@ -28,14 +28,18 @@ class Question(StringCommand):
     """The command of a fact; see `ask`."""
 
     def __init__(self, text: str, values: Sequence[str], limit: int, joint: Joint | None) -> None:
-        command = killed_after(limit, f"{text.strip()}\necho {END}")
+        command = killed_after(limit, _to_the_end(text))
         super().__init__(*command.bits, "sh", *(QuoteString(value) for value in values))
         self.text, self.values, self.limit, self.joint = text, tuple(values), limit, joint
 
     @property
     def part(self) -> str:
         """The same question within a script: a shell is forked for it, which is not killed after `limit`."""
-        return f"(set -- {shlex.join(self.values)}\n{self.text.strip()}\necho {END}) </dev/null"
+        return f"(set -- {shlex.join(self.values)}\n{_to_the_end(self.text)}) </dev/null"
+
+
+def _to_the_end(text: str) -> str:
+    return f"{text.strip()}\necho {END}"
 
 
 def ask(text: str, *values: str, limit: int = 60, joint: Joint | None = None) -> Question:

@@ -153,7 +153,7 @@ def trust(certificates: Mapping[str, str]) -> str:
 
 
 def mask(units: Iterable[str]) -> str:
-    """Return the shell text that keeps units, and what a testbed has no use for at all, from ever running."""
+    """Return the shell text that masks units and MASKED_GENERATORS, and removes what each log-in would run."""
     return values(units=" ".join(units), generators=" ".join(MASKED_GENERATORS)) + _MASK
 
 
