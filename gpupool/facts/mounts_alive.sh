@@ -4,9 +4,9 @@
 # A look at the file system itself, the only one here that a server which is away could hang, so it has its time.
 # Where systemd watches, the look makes the mount; `stat -f` does that, `stat` does not.
 
+mounted=5 # seconds: what is mounted answers at once, or it does not
 probe() { # path kind unit seconds
-  # what is mounted answers at once, or it does not
-  limit=$4; [ "$2" = autofs ] || [ "$limit" -le 5 ] || limit=5
+  limit=$4; [ "$2" = autofs ] || [ "$limit" -le $mounted ] || limit=$mounted
   said=$(timeout -s KILL "$limit" stat -f -c %T -- "$1" 2>&1); code=$?
   if [ "$code" = 0 ]; then printf 'good\t%s\t\n' "$1"
   elif [ "$code" -ge 124 ]; then printf 'dead\t%s\tno answer within %s s\n' "$1" "$limit"
@@ -29,7 +29,7 @@ all_answer() ( # path kind unit seconds...
     path=$1; shift 4
     case $kind in -|autofs) ;; *) set -- "$@" "$path";; esac
   done
-  [ $# = 0 ] || timeout -s KILL 5 stat -f -c %T -- "$@" >/dev/null 2>&1
+  [ $# = 0 ] || timeout -s KILL $mounted stat -f -c %T -- "$@" >/dev/null 2>&1
 )
 # one look does, where all that is mounted answers; where not, each has its own
 alive=no; if all_answer "$@"; then alive=yes; fi

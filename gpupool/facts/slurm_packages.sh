@@ -54,20 +54,24 @@ coming() {
       sed "s/^/refused$tab/"
     return
   }
-  auto=$(apt-mark showauto)
   printf '%s\n' "$steps" |
     sed -n 's/^\(Inst\|Remv\) \([^ ]*\) \(\[\([^]]*\)\] *\)\{0,1\}\((\([^ ]*\).*\)\{0,1\}.*/\1 \2 \4 \6/p' |
   while read -r act name old new; do
     case $act,$new in
       Remv,*)
-        kind=manual; if printf '%s\n' "$auto" | grep -qxF "$name"; then kind=auto; fi
+        kind=auto; [ -n "$(apt-mark showauto "$name")" ] || kind=manual
         printf 'remove\t%s\t%s\t%s\n' "$name" "$old" "$kind";;
       Inst,) printf 'add\t%s\t%s\n' "$name" "$old"; continue;;
       *) printf 'replace\t%s\t%s\t%s\n' "$name" "$old" "$new";;
     esac
     grep -qsxF "$name=$old" "$dir/old/list" || printf 'back\t%s\t%s\n' "$name" "$old"
   done
-  if [ ! -d "$dir/new/partial" ] || install -y --print-uris -q | grep -q "^'"; then echo fetch; fi
+  # a file is there under its name when it is whole; asking apt for it would take as long as asking for the steps
+  printf '%s\n' "$steps" | sed -n 's/^Inst \([^ ]*\) .*(\([^ ]*\) .*/\1_\2/p' | sed 's/:/%3a/g' |
+  while read -r file; do
+    set -- "$dir/new/$file"_*.deb
+    [ -e "$1" ] || { echo fetch; break; }
+  done
 }
 there
 coming

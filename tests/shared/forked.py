@@ -5,8 +5,10 @@ To import it costs a second of CPU, as much as the rest of many commands, and th
 """
 
 import atexit
+import importlib
 import json
 import os
+import pkgutil
 import subprocess
 import sys
 import tempfile
@@ -45,12 +47,19 @@ def _serve() -> None:
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
     os.dup2(2, 1)
     from gevent import monkey, reinit
+    from pyinfra.api.connectors import get_all_connectors
 
     import gpupool.cli.app
     import gpupool.engine.drive
-    import gpupool.verify.run  # noqa: F401
+    import gpupool.roles
+    import gpupool.verify.run
     from gpupool.cluster.load import load
     from gpupool.compile import files_for
+
+    # what the deploy imports at its first line, and pyinfra where it connects
+    for _, name, _ in pkgutil.iter_modules(gpupool.roles.__path__, "gpupool.roles."):
+        importlib.import_module(name)
+    get_all_connectors()
 
     # templates are compiled at their first use
     known = load(EXAMPLE)

@@ -33,8 +33,7 @@ def ensure_the_default_partition_takes_the_default_qos(site: Site) -> Iterator[C
         known = partition.qos and set(partition.qos) <= inventory.qos.keys()
         if not known or inventory.scheduler.default_partition not in names:
             continue
-        admitted = [account.name for account in inventory.accounts if site.admits(partition, account.name)]
-        theirs = {site.default_qos(partition, account) for account in admitted}
+        theirs = {site.default_qos(partition, account.name) for account in site.admitted(partition)}
         if refused := sorted(theirs - set(partition.qos)):
             message = f"{' and '.join(refused)} may not be used here, in the default partition, and is a default QoS"
             hint = "jobs without --partition and --qos would be refused: add it"
@@ -55,7 +54,7 @@ def ensure_users_have_the_default_qos_of_partitions(site: Site) -> Iterator[Comp
             yield Complaint(here, f"{name} is not in `qos` of this partition", "add it there")
         if qos.everybody and not qos.default_for:
             continue
-        admitted = [account.name for account in inventory.accounts if site.admits(partition, account.name)]
+        admitted = [account.name for account in site.admitted(partition)]
         lacking = [account for account in admitted if account not in site.own_qos and name not in of_accounts[account]]
         without = (
             f"{user.name} ({account})"

@@ -27,7 +27,7 @@ def ensure_nodes_of_one_user_are_no_labs(site: Site) -> Iterator[Complaint]:
         if partition.exclusive != "user":
             continue
         nodes = site.nodes_of(partition.nodes)
-        admitted = [it for it in site.inventory.accounts if site.admits(partition, it.name)]
+        admitted = site.admitted(partition)
         for owner in site.ownership.owners:
             guests = [account.name for account in admitted if not stakes.belongs(account, owner.name)]
             at_stake = nodes & stakes.nodes_of(owner)

@@ -140,7 +140,7 @@ def ensure_owned_nodes_run_their_owners_jobs(site: Site) -> Iterator[Complaint]:
         if site.is_preempted(partition):
             continue
         owned = sorted(site.nodes_of(partition.nodes) & of_nodes.keys())
-        admitted = [it for it in site.inventory.accounts if site.admits(partition, it.name)]
+        admitted = site.admitted(partition)
         for lab in dict.fromkeys(of_nodes[it].name for it in owned):
             strangers = [it.name for it in admitted if not stakes.belongs(it, lab)]
             if strangers:

@@ -168,6 +168,10 @@ class Site:
             return not named.isdisjoint(self._line(account))
         return self._line(account).isdisjoint(partition.deny_accounts)
 
+    def admitted(self, partition: Partition) -> list[Account]:
+        """Return the accounts that may submit to a partition, in inventory order."""
+        return [account for account in self.inventory.accounts if self.admits(partition, account.name)]
+
     def _line(self, account: str) -> frozenset[str]:
         """Return an account and, where partitions go by these too, those above it."""
         if not allows_below(self.inventory.slurm.version):
