@@ -16,7 +16,7 @@ from gpupool.engine.drive import Report, run
 from gpupool.engine.here import here
 from gpupool.roles import driver
 from gpupool.target import Target, find_target
-from gpupool.testbed.vm.recipe import MAKEFLAGS, PACK_QUICKLY
+from gpupool.testbed.vm.recipe import MAKE_FLAGS, PACK_QUICKLY
 from tests.testbed.cluster import Testbed, gpupool
 
 NODE = "gpu-1"
@@ -41,7 +41,7 @@ Pin-Priority: 990
 """
 
 #: What each session gets from PAM, so apt and make too: the module builds as quickly as those of virtual machines.
-BUILD = f'echo "{MAKEFLAGS}" >> /etc/environment; {PACK_QUICKLY}'
+BUILD = f'echo "{MAKE_FLAGS}" >> /etc/environment; {PACK_QUICKLY}'
 
 
 @pytest.fixture(scope="module")
