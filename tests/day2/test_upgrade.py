@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import pytest
 from pace import until
@@ -157,12 +158,15 @@ MOMENTS: dict[str, Callable[[Testbed], bool]] = {
 def killed(testbed: Testbed, moment: str, is_there: Callable[[Testbed], bool]) -> bool:
     """Begin the command, or go on with it, and kill it when the moment is there; False where it has ended before."""
     command = [sys.executable, "-m", "gpupool", "upgrade", str(testbed.inventory), "--on", "testbed", "--yes"]
-    nowhere = subprocess.DEVNULL
-    with subprocess.Popen(command, cwd=ROOT, stdout=nowhere, stderr=nowhere) as run:
+    with (
+        TemporaryFile("w+") as printed,
+        subprocess.Popen(command, cwd=ROOT, stdout=printed, stderr=subprocess.STDOUT) as run,
+    ):
         until(lambda: run.poll() is not None or is_there(testbed), moment)
         ended = run.poll()
         run.kill()
-    assert ended in (None, 0), moment
+        printed.seek(0)
+        assert ended in (None, 0), f"{moment}: {printed.read()}"
     return ended is None
 
 
