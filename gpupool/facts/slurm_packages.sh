@@ -49,6 +49,8 @@ coming() {
   [ -n "$list" ] || return
   printf '%s\n' "$list" | sed "s/^/wanted$tab/"
   exact=$(printf '%s\n' "$list" | tr '\t' '=')
+  # before the steps: what a killed run began goes on, and may remove packages while we look
+  auto=$(apt-mark showauto)
   steps=$(install -s) || {
     printf '%s\n' "$steps" | sed -n 's/^ *\(.* : .*Depends: .*\)$/\1/p; s/^E: *\(.*\)$/\1/p' | head -n 2 |
       sed "s/^/refused$tab/"
@@ -59,7 +61,7 @@ coming() {
   while read -r act name old new; do
     case $act,$new in
       Remv,*)
-        kind=auto; [ -n "$(apt-mark showauto "$name")" ] || kind=manual
+        kind=manual; if printf '%s\n' "$auto" | grep -qxF "$name"; then kind=auto; fi
         printf 'remove\t%s\t%s\t%s\n' "$name" "$old" "$kind";;
       Inst,) printf 'add\t%s\t%s\n' "$name" "$old"; continue;;
       *) printf 'replace\t%s\t%s\t%s\n' "$name" "$old" "$new";;

@@ -148,6 +148,13 @@ def test_nonsense_makes_it_unsure(text: str) -> None:
         limits.read(text)
 
 
+def test_a_node_has_each_of_its_features_and_partitions() -> None:
+    line = (RECORDED / "24.11" / "nodes.txt").read_text().splitlines()[0]
+    (node,) = room.read(line.replace("ActiveFeatures=a40 ", "ActiveFeatures=a40,large "))
+    assert node.features == ("a40", "large")
+    assert {"debug", "kira-lab", "overcap"} <= set(node.partitions)
+
+
 def test_no_node_at_all_makes_it_unsure() -> None:
     with pytest.raises(UnsureError, match=r"^scontrol show nodes: no node in its answer$"):
         room.read("\n")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
-from gpupool.programs.usage import count, note, tree
+from gpupool.programs.usage import count, note, report, tree
 
 FILE = "disk-usage.txt"
 
@@ -346,3 +346,11 @@ def test_a_very_deep_tree_is_counted(space: Path) -> None:
     assert run(space) == (True, [])
     assert told(space / "u-one") == du(space / "u-one")
     subprocess.run(["rm", "-rf", str(space)], check=True)
+
+
+@pytest.mark.parametrize(("levels", "paths"), [(1, ["u-one", "u-two"]), (2, ["u-one", "u-one/deep", "u-two"])])
+def test_a_report_is_of_the_directories_that_the_count_writes_into(space: Path, levels: int, paths: list[str]) -> None:
+    assert run(space, levels) == (True, [])
+    assert [path for path, _, _ in report.directories(str(space), levels)] == paths
+    written = {str(file.parent.relative_to(space)) for file in space.rglob(FILE)}
+    assert written == set(paths)

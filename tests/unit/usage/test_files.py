@@ -72,6 +72,19 @@ def test_a_purge_runs_on_the_server_and_keeps_what_is_not_a_persons_to_make() ->
     assert "Persistent=yes" not in timer, "files must not go because a machine was off"
 
 
+def test_a_purge_of_an_export_spares_what_slurmctld_keeps_in_it(tmp_path: Path) -> None:
+    """By the server's own path, for that is the tree that it walks."""
+
+    def elsewhere(data: dict[str, Any]) -> None:
+        if "storage" in data:
+            data["storage"]["exports"]["scratch"] |= {"path": "/zfs/scratch", "dataset": "scratch/all"}
+
+    cluster = changed("santos-dumont", tmp_path, elsewhere)
+    inside = replace(cluster, slurm=cluster.slurm.model_copy(update={"state": "/scratch/slurmctld"}))
+    (rule,) = jobs_for(inside, inside.nodes["sdumont-fs"]).purge
+    assert (rule.path, rule.spared[-1]) == ("/zfs/scratch", "/zfs/scratch/slurmctld")
+
+
 @pytest.mark.parametrize(("path", "keep"), [("/scratch/tmp", 1), ("/scratch/p-one/u-one/runs", 1), ("/scratch", 2)])
 def test_a_purge_of_a_part_keeps_the_directories_of_people_in_it(path: str, keep: int, tmp_path: Path) -> None:
     def part(data: dict[str, Any]) -> None:

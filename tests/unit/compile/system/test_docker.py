@@ -11,6 +11,7 @@ import pytest
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
+from gpupool.cluster.schema.software import Image
 from gpupool.compile import files_of
 from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.compile.system.docker import GPUS_DROP_IN, PURGE, PURGE_TIMER, SETTINGS, SUDO, settings
@@ -178,6 +179,19 @@ def test_where_gpus_are_stand_ins_there_is_no_toolkit(skynet: Cluster) -> None:
     node = testbed.nodes["a40-01"]
     assert "nvidia-container-toolkit" not in packages_for(testbed, node)
     assert not {"runtimes", "features"} & set(json.loads(paths(testbed, "a40-01")[SETTINGS]))
+
+
+@pytest.mark.promise("SKY-180")
+def test_no_purge_removes_an_image_that_the_inventory_has_docker_fetch(skynet: Cluster) -> None:
+    assert skynet.software.docker
+    assert skynet.software.docker.purge
+    purge = skynet.software.docker.purge.model_copy(update={"images_older_than": 86400})
+    docker = skynet.software.docker.model_copy(update={"purge": purge})
+    images = [Image(source="torch:1", runtime="docker"), Image(source="docker://torch:2", at="/raid/torch.sif")]
+    cluster = replace(skynet, software=skynet.software.model_copy(update={"docker": docker, "images": images}))
+    text = paths(cluster, "a40-01")[PURGE]
+    assert "*' torch:1 '*) continue ;;" in text
+    assert "torch:2" not in text
 
 
 @pytest.mark.promise("ARA-043")

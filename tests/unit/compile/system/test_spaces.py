@@ -9,7 +9,7 @@ from inventories import STORED, changed
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile.system.packages import packages_for
-from gpupool.compile.system.spaces import folders_for, homes_for, members_for, tops_for
+from gpupool.compile.system.spaces import folders_for, homes_for, members_for, members_homes, tops_for
 from gpupool.testbed.overlay import stand_in
 from gpupool.wanted import Folder, Space
 
@@ -78,6 +78,18 @@ def test_homes_are_made_on_their_server_and_local_ones_on_fileservers(skynet: Cl
     assert f"/home/{user.name}" in paths["microvac"]
     assert f"/export/nethome/{user.name}" not in paths["microvac"]
     assert paths["sky1"] == paths["clippy"] == set()
+
+
+def test_members_from_a_directory_have_homes_where_users_have_them(skynet: Cluster) -> None:
+    cluster = replace(skynet, newcomers={"kira-lab": skynet.users["u-kira1"]})
+    homes = {name: members_homes(cluster, cluster.nodes[name]) for name in ("multivac", "microvac", "sky1", "clippy")}
+    assert homes == {
+        "multivac": ["/export/nethome/{user}", "/home/{user}"],
+        "microvac": ["/home/{user}"],
+        "sky1": [],
+        "clippy": [],
+    }
+    assert members_homes(skynet, skynet.nodes["multivac"]) == []
 
 
 def test_nobodys_home_is_where_nobody_logs_in(skynet: Cluster) -> None:
