@@ -21,8 +21,8 @@ number=0
 for string in $strings; do
   printf %s "$string" > "string-$number"; number=$((number + 1))
 done
-# Without erms the kernel clears and copies pages by words: QEMU emulates "rep stosb" byte by byte. Nehalem is emulated with
-# a sixth less work, but its kernel takes the time from the TSC, and two of twelve such machines stopped for good.
+# Without erms the kernel clears and copies pages by words: QEMU emulates "rep stosb" byte by byte. Older processors are
+# no quicker, and two of twelve stopped for good: probably they wait for the HPET, since such processors lack ARAT.
 accel=tcg,thread=multi cpu=max,erms=off,fsrm=off
 # Some machines offer a KVM that runs no ordinary kernel: then the processor does not say that it can do this.
 [ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo && accel=kvm cpu=host
