@@ -68,12 +68,7 @@ coming() {
     esac
     grep -qsxF "$name=$old" "$dir/old/list" || printf 'back\t%s\t%s\n' "$name" "$old"
   done
-  # a file is there under its name when it is whole; asking apt for it would take as long as asking for the steps
-  printf '%s\n' "$steps" | sed -n 's/^Inst \([^ ]*\) .*(\([^ ]*\) .*/\1_\2/p' | sed 's/:/%3a/g' |
-  while read -r file; do
-    set -- "$dir/new/$file"_*.deb
-    [ -e "$1" ] || { echo fetch; break; }
-  done
+  if [ ! -d "$dir/new/partial" ] || install -y --print-uris -q | grep -q "^'"; then echo fetch; fi
 }
 there
 coming
