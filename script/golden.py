@@ -1,24 +1,43 @@
-"""What machines of the example get, as one text, so that a review sees what a change does to them: `script/golden.py`.
+"""What machines of the inventories get, as one text each, so that a review sees what a change does to them.
 
-The programs that gpupool ships to nodes are left out: they are Python files of this repository.
+`script/golden.py` writes them. The programs that gpupool ships to nodes are left out: they are Python files of this
+repository. So is what every node has in a form of its own, such as its host name, but for the first few.
 """
 
+import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-KEPT = ROOT / "tests/unit/project/golden/example.txt"
+KEPT = ROOT / "tests/unit/project/golden"
+INVENTORIES = ("example", "skynet", "aau-ai-cloud", "gcp-slurm", "arandu", "santos-dumont")
+_OF_A_PATH = 3
 
 
-def rendered() -> str:
-    """Return what `gpupool render inventory/example` prints, without the list of programs."""
-    command = [sys.executable, "-m", "gpupool", "render", "inventory/example"]
-    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+def kept(inventory: str) -> Path:
+    """Return the file that holds what `gpupool render` printed for an inventory."""
+    return KEPT / f"{inventory}.txt"
+
+
+def shortened(printed: str) -> str:
+    """Return what `gpupool render` printed, less the list of programs and all but the first files of one path."""
     # sizes of programs change with every change of a program
-    return printed.partition("==> programs of gpupool")[0]
+    files = re.split(r"(?m)^(?===> )", printed.partition("==> programs of gpupool")[0])
+    seen: Counter[str] = Counter()
+    short = []
+    for file in files:
+        path = file.partition(" (")[0].rpartition(":")[2]
+        seen[path] += 1
+        if seen[path] <= _OF_A_PATH:
+            short.append(file)
+    return "".join(short)
 
 
 if __name__ == "__main__":
-    KEPT.parent.mkdir(exist_ok=True)
-    KEPT.write_text(rendered(), encoding="utf-8")
+    KEPT.mkdir(exist_ok=True)
+    for name in INVENTORIES:
+        command = [sys.executable, "-m", "gpupool", "render", f"inventory/{name}"]
+        printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        kept(name).write_text(shortened(printed), encoding="utf-8")

@@ -34,6 +34,10 @@ def nfs(options: str = "rw,noatime", inner: str = INNER) -> str:
         ("lookupcache=all", []),
         ("lookupcache=positive", ["lookupcache=positive"]),
         ("retry=10080,x-whatever", []),
+        *((f"{name}=7", [f"{name}=7"]) for name in ("acregmin", "acregmax", "acdirmin", "acdirmax", "timeo")),
+        ("sec=krb5p", ["sec=krb5p"]),
+        ("sec=sys,timeo=600,retrans=2", []),
+        ("wsize=65536", ["wsize=65536"]),
         # of two that contradict each other the last one holds
         ("hard,vers=4.2,soft,vers=4.1", ["soft", "vers=4.1"]),
         ("vers=4.1,vers=4.2", []),
@@ -68,6 +72,10 @@ def test_only_what_the_kernel_says_of_nfs_is_compared(kind: str, inner: str, lac
         ("noatime,atime", "rw", []),
         ("rw,ro", "rw", ["ro"]),
         ("hard", "ro,nosuid,noatime", ["rw", "suid"]),
+        ("hard,nodev", "rw", ["nodev"]),
+        ("hard,noexec", "rw,noexec", []),
+        ("hard,suid,dev,exec", "rw,nosuid,nodev,noexec", ["suid", "dev", "exec"]),
+        ("nosuid,nodev,noexec,suid,dev,exec", "rw", []),
     ],
 )
 def test_what_a_remount_gives(wanted: str, options: str, lacks: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 import signal
 import socket
 import time
@@ -153,6 +154,20 @@ def test_a_node_has_each_of_its_features_and_partitions() -> None:
     (node,) = room.read(line.replace("ActiveFeatures=a40 ", "ActiveFeatures=a40,large "))
     assert node.features == ("a40", "large")
     assert {"debug", "kira-lab", "overcap"} <= set(node.partitions)
+
+
+@pytest.mark.parametrize(
+    ("state", "away"),
+    [
+        *((state, False) for state in ("IDLE", "MIXED", "ALLOCATED", "IDLE+CLOUD", "MIXED+PLANNED")),
+        *((state, True) for state in ("DOWN", "IDLE+DRAIN", "FAIL", "IDLE*", "IDLE+NOT_RESPONDING", "MIXED+MAINT")),
+        *((state, True) for state in ("IDLE+RESERVED", "UNKNOWN", "FUTURE", "IDLE+POWERED_DOWN", "IDLE+REBOOT_ISSUED")),
+    ],
+)
+def test_where_no_job_can_start_now_a_node_is_away(state: str, away: bool) -> None:
+    line = (RECORDED / "24.11" / "nodes.txt").read_text().splitlines()[0]
+    (node,) = room.read(re.sub(r"\bState=\S+", f"State={state}", line))
+    assert node.away == away
 
 
 def test_no_node_at_all_makes_it_unsure() -> None:

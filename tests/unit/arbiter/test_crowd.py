@@ -56,6 +56,11 @@ def test_every_task_of_an_array_gets_room_at_once() -> None:
     assert signalled(queue) == {"20": ["7", "6", "5"]}
 
 
+@pytest.mark.parametrize("reason", ["Resources", "Priority", "Nodes", "ReqNodeNotAvail"])
+def test_whichever_way_slurm_says_that_there_is_no_room(reason: str) -> None:
+    assert signalled([*BORROWERS, *LEAVING, owner("20", tasks=5, reason=reason)]) == {"20": ["7", "6", "5"]}
+
+
 @pytest.mark.promise("SKY-036")
 def test_what_leaves_already_is_counted_for_one_job_only() -> None:
     queue = [*BORROWERS, *LEAVING, owner("20"), owner("21"), owner("22"), owner("23")]

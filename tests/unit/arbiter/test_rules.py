@@ -23,6 +23,12 @@ def test_a_labmate_gets_the_place_of_the_youngest() -> None:
     assert [it.job.name for it in evicted(queue, capped(queue, 4), [node(8, 4)])] == ["3"]
 
 
+@pytest.mark.parametrize("kind", ["GRES", "CpuLimit", "MemLimit", "NodeLimit", "Billing", "JobsLimit"])
+def test_whichever_limit_of_its_lab_a_job_waits_for(kind: str) -> None:
+    queue = [*FULL, waits("9", reason=f"AssocGrp{kind}")]
+    assert [it.job.name for it in evicted(queue, capped(queue, 4), [node(8, 4)])] == ["3"]
+
+
 def test_a_younger_job_stays_where_an_older_one_is_enough_alone() -> None:
     queue = [*FULL, waits("9", gpus=2)]
     assert [it.job.name for it in evicted(queue, capped(queue, 4), [node(8, 4)])] == ["2"]

@@ -4,7 +4,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +92,21 @@ def test_load_raises_all_of_it(folder: str) -> None:
 
 
 SLIPS = yaml.safe_load((HERE / "slips.yml").read_text())
-CASES = [pytest.param(row, id=f"{check}-{index}") for check, rows in SLIPS.items() for index, row in enumerate(rows)]
+
+
+def _cases() -> Iterator[Any]:
+    """Return a case for each slip; for one with `each`, a case for each of these, written for <each> in all texts."""
+    for check, rows in SLIPS.items():
+        for index, row in enumerate(rows):
+            if "each" not in row:
+                yield pytest.param(row, id=f"{check}-{index}")
+            for each in row.get("each", ()):
+                case = {**row, "new": row["new"].replace("<each>", each)}
+                case["says"] = [line.replace("<each>", each) for line in row["says"]]
+                yield pytest.param(case, id=f"{check}-{index}-{each}")
+
+
+CASES = list(_cases())
 
 
 @pytest.mark.parametrize("slip", CASES)

@@ -8,11 +8,27 @@ from gpupool.cluster.checks.places import is_the_systems
 @pytest.mark.parametrize(
     "path",
     [
-        *("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/lost+found", "/proc", "/root", "/run", "/sbin", "/sys"),
+        *(
+            "/bin",
+            "/boot",
+            "/dev",
+            "/etc",
+            "/lib",
+            "/lib32",
+            "/lib64",
+            "/libx32",
+            "/lost+found",
+            "/proc",
+            "/root",
+            "/run",
+            "/sbin",
+            "/sys",
+        ),
         *("/tmp", "/usr", "/usr/lib", "/usr/share", "/var", "/var/cache", "/var/lib", "/var/log", "/var/spool"),
-        *("/usr/local", "/usr/local/bin", "/usr/local/lib", "/usr/local/sbin", "/usr/local/share"),
+        *("/usr/local", "/usr/local/bin", "/usr/local/etc", "/usr/local/games", "/usr/local/include", "/usr/local/lib"),
+        *("/usr/local/libexec", "/usr/local/man", "/usr/local/sbin", "/usr/local/share", "/usr/local/src"),
         *("/var/lib/apt", "/var/lib/dbus", "/var/lib/dpkg", "/var/lib/gpupool", "/var/lib/munge", "/var/lib/mysql"),
-        *("/var/lib/nfs", "/var/lib/pam", "/var/lib/private", "/var/lib/systemd"),
+        *("/var/lib/nfs", "/var/lib/pam", "/var/lib/polkit-1", "/var/lib/private", "/var/lib/systemd", "/var/lib/ucf"),
         *("/var/spool/cron", "/var/spool/mail", "/var/spool/slurmd"),
     ],
 )
@@ -25,7 +41,10 @@ def test_so_is_what_is_below(path: str) -> None:
     assert is_the_systems(path)
 
 
-@pytest.mark.parametrize("path", ["/raid", "/etcetera", "/srv/x", "/usr/local/site", "/var/lib/site", "/var/spool/x"])
+@pytest.mark.parametrize(
+    "path",
+    ["/raid", "/etcetera", "/srv/x", "/usr/local/site", "/var/lib/site", "/var/spool/x", "/var/local/x", "/var/opt/x"],
+)
 def test_other_places_are_for_all_uses(path: str) -> None:
     assert not is_the_systems(path, whole=True)
 

@@ -66,6 +66,18 @@ def test_a_dry_run_lists_what_would_go_and_removes_nothing(scratch: Path) -> Non
     assert [it.replace("would remove", "remove").split("\t")[1:] for it in listed] == [it.split("\t")[1:] for it in log]
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/bin", "/boot", "/dev", "/etc", "/lib", "/opt", "/proc", "/root", "/run", "/sbin", "/sys", "/usr"),
+        *("/usr/share", "/var/lib", "/var/lib/dpkg"),
+    ],
+)
+def test_nothing_goes_from_the_system(path: str) -> None:
+    with pytest.raises(tree.NoWayError, match=r"from which nothing is removed|is a link|No such file"):
+        purge.purge(rule(Path(path)), time.time() + LATER, lambda line: None, dry=True)
+
+
 def test_unpacked_today_with_old_dates_is_new(scratch: Path) -> None:
     """touch -d, cp -p and tar set the date of the content only: what else changed was today."""
     old = time.time() - 400 * DAY

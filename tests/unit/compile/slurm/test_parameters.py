@@ -32,6 +32,17 @@ def test_options_of_a_list_come_beside_our_own_and_replace_those_of_the_same_nam
     assert merged(ours, wanted) == "SchedulerParameters=bf_continue,bf_window=99,bf_interval=30\n"
 
 
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("SchedulerParameters", "SlurmctldParameters", "SlurmdParameters", "LaunchParameters", "PrologFlags"),
+        *("PreemptParameters", "AuthInfo", "AccountingStorageTRES", "AccountingStorageEnforce"),
+    ],
+)
+def test_which_keys_are_lists_of_options(key: str) -> None:
+    assert merged(f"{key}=one\n{key}=two\n", {key: "two"}) == f"{key}=one,two\n"
+
+
 def test_a_value_with_blanks_is_in_quotes(tmp_path: Path) -> None:
     options = "'--interactive --pty'"
     cluster = changed(

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from inventories import SMALL, changed
 
 from gpupool.compile.slurm.reservations import reservations
@@ -23,6 +24,16 @@ def test_each_word_is_what_scontrol_is_told(tmp_path: Path) -> None:
     )
     assert (works.nodes, works.users, works.flags) == ("gpu-[1-2]", ("root",), ("MAINT", "IGNORE_JOBS"))
     assert (one.nodes, one.users, one.flags, one.free_after) == ("gpu-2", ("ann",), ("FLEX",), 1200)
+
+
+@pytest.mark.parametrize(
+    ("every", "told"), [("day", "DAILY"), ("weekday", "WEEKDAY"), ("weekend", "WEEKEND"), ("week", "WEEKLY")]
+)
+def test_how_often_it_recurs_is_told(every: str, told: str, tmp_path: Path) -> None:
+    day = "2030-01-05" if every == "weekend" else "2030-01-07"
+    said = SAID.replace("week, start: 2030-01-07", f"{every}, start: {day}")
+    course, works, _ = reservations(changed(SMALL, tmp_path, ("scheduler: {", said)))
+    assert (course.every, works.every) == (told, "")
 
 
 def test_slurms_own_names_of_nodes_are_meant(tmp_path: Path) -> None:
