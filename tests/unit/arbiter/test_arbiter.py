@@ -1,5 +1,6 @@
 """The arbiter's eyes and judgement: what three Slurm versions really said, and rules that hold for any queue."""
 
+import contextlib
 import dataclasses
 import json
 import re
@@ -8,6 +9,7 @@ import socket
 import time
 from pathlib import Path
 
+import arbitrated
 import pytest
 from arbitrated import NOW, RULES, evicted
 
@@ -264,6 +266,31 @@ def test_the_next_look_is_over_a_second_before_a_grace_time_is(monkeypatch: pyte
     monkeypatch.setattr(service, "ask", lambda command: answers[command[-1]])
     monkeypatch.setattr(time, "time", lambda: NOW)
     assert service.Arbiter(RULES).cycle() == NOW + 7
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_limits_and_nodes_are_asked_for_once_slurm_has_begun_to_make_room(
+    begun: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    borrowers = [arbitrated.job(str(name), account="overcap", partitions=("overcap",)) for name in (1, 2)]
+    if begun:
+        borrowers[0] = dataclasses.replace(borrowers[0], preempted=NOW - 1, end=NOW + 60)
+    queue = [*borrowers, arbitrated.waits("9", reason="Resources")]
+    asked: list[str] = []
+
+    def ask(command: list[str]) -> str:
+        asked.append(" ".join(command))
+        if "show" in command:
+            raise UnsureError("that is enough")
+        return f"Slurmctld(primary) at {socket.gethostname()} is UP"
+
+    monkeypatch.setattr(service, "ask", ask)
+    monkeypatch.setattr(jobs, "read", lambda text: list(queue))
+    monkeypatch.setattr(time, "time", lambda: NOW)
+    with contextlib.suppress(UnsureError):
+        service.Arbiter(RULES).cycle()
+    limits = ["scontrol show assoc_mgr flags=assoc,qos accounts=a"]
+    assert asked == ["scontrol ping", "squeue --json", *(limits if begun else [])]
 
 
 def number(value: int) -> dict[str, object]:
