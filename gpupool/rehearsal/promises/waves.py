@@ -30,9 +30,13 @@ def borrowers(stage: Stage) -> Sent:
         if again:
             return crowd
     stage.empty()
-    stage.crowd = stage.send(_crowd(stage))
-    stage.until(lambda scene: scene.gpus(crowd_of(stage)) >= stage.expected.pool, stage.patience(stage.expected.pool))
-    return stage.crowd
+    crowd = stage.crowd = stage.send(_crowd(stage))
+    held, moved = 0, True
+    # a machine that is busy with others starts some of them late: as long as one starts, the next may
+    while moved and held < stage.expected.pool:
+        moved, scene = stage.until(partial(_full, crowd, held + 1), stage.patience(stage.expected.pool - held))
+        held = scene.gpus(crowd)
+    return crowd
 
 
 def _full(crowd: Sent, gpus: int, scene: Scene) -> bool:

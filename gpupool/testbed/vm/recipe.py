@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from gpupool.shell import shell_file
+from gpupool.shell import shell_file, values
 from gpupool.testbed import recipe
 
 # Always this suite's, whatever the nodes are: bookworm's QEMU 7.2 crashes guests that it emulates.
@@ -58,9 +58,13 @@ CONTRIB = """\
 MAKE_FLAGS = "GNUMAKEFLAGS='CONFIG_DEBUG_INFO_BTF_MODULES= KCFLAGS=-g0'"
 #: Modules are packed in little time: what is packed here is unpacked at once.
 PACK_QUICKLY = "mkdir -p /etc/dkms/framework.conf.d; echo 'compress_xz_opts=-0' > /etc/dkms/framework.conf.d/quick.conf"
-_BUILD = f"export {MAKE_FLAGS}\n{PACK_QUICKLY}\n"
+#: Stands for a compiler of the kernel: with it the modules take a third of the time.
+COMPILER = "#!/bin/sh\n" + shell_file(__package__, "recipe_compiler.sh")
+# built when the compiler's name is known, and not by the installation
+_LATER = "touch /etc/dkms/no-autoinstall"
+_BUILD = f"export {MAKE_FLAGS}\n{PACK_QUICKLY}; {_LATER}\n"
 
-_KERNEL = shell_file(__package__, "recipe_kernel.sh")
+_KERNEL = values(compiler=COMPILER) + shell_file(__package__, "recipe_kernel.sh")
 
 _BASE = shell_file(__package__, "recipe_base.sh")
 
