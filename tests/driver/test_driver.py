@@ -16,7 +16,7 @@ from gpupool.engine.drive import Report, run
 from gpupool.engine.here import here
 from gpupool.roles import driver
 from gpupool.target import Target, find_target
-from gpupool.testbed.vm.recipe import MAKE_FLAGS, PACK_QUICKLY
+from gpupool.testbed.vm.recipe import COMPILER, MAKE_FLAGS, PACK_QUICKLY
 from tests.testbed.cluster import Testbed, gpupool
 
 NODE = "gpu-1"
@@ -42,6 +42,8 @@ Pin-Priority: 990
 
 #: What each session gets from PAM, so apt and make too: the module builds as quickly as those of virtual machines.
 BUILD = f'echo "{MAKE_FLAGS}" >> /etc/environment; {PACK_QUICKLY}'
+#: Found before the compiler of trixie's kernels.
+QUICK_COMPILER = "/usr/local/bin/x86_64-linux-gnu-gcc-14"
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +58,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
     target = find_target(inventory, "testbed")
     cluster = replace(target.cluster, drivers=replace(target.cluster.drivers, gpu="nvidia"))
     testbed = Testbed(inventory, Target(cluster, target.testbed, target.ssh))
+    testbed.out(NODE, f"cat > {QUICK_COMPILER}; chmod 755 {QUICK_COMPILER}", text=COMPILER)
     testbed.out(NODE, f"{BUILD}; {MAIN_ALONE}")
     yield testbed
     gpupool("testbed", "down", inventory)

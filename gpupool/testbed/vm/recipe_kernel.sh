@@ -8,7 +8,9 @@ for path in /usr/bin/*-gcc-[0-9]*; do
   printf '%s' "$compiler" > "/usr/local/bin/${path##*/}"
   chmod 755 "/usr/local/bin/${path##*/}"
 done
-dkms autoinstall -k "$abi"
+for path in /usr/src/zfs-*; do
+  dkms install "zfs/${path##*/zfs-}" -k "$abi"
+done
 rm -rf /usr/local/bin/*-gcc-[0-9]* /tmp/precompiled /etc/dkms/no-autoinstall
 find "/lib/modules/$abi" -name '*.ko.xz' -exec xz -d --threads=0 {} +
 depmod "$abi"
