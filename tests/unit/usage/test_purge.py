@@ -78,6 +78,15 @@ def test_nothing_goes_from_the_system(path: str) -> None:
         purge.purge(rule(Path(path)), time.time() + LATER, lambda line: None, dry=True)
 
 
+@pytest.mark.parametrize("name", [".zfs", "lost+found"])
+def test_what_a_file_system_has_at_its_top_stays_and_what_is_called_so_elsewhere_goes(name: str, scratch: Path) -> None:
+    for folder in (scratch, scratch / "u-one"):
+        (folder / name).mkdir()
+        (folder / name / "old").write_text("x")
+    run(scratch)
+    assert names(scratch) == {"u-one", name, f"{name}/old"}
+
+
 def test_unpacked_today_with_old_dates_is_new(scratch: Path) -> None:
     """touch -d, cp -p and tar set the date of the content only: what else changed was today."""
     old = time.time() - 400 * DAY

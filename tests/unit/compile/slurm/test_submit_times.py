@@ -69,12 +69,13 @@ def test_a_partition_without_an_end_is_left_to_slurm(tmp_path_factory: pytest.Te
     assert Plugin(text, partitions={"short": 4294967295}).submit().set == {}
 
 
-@pytest.mark.parametrize("where", ["qos", "partition", "parameters", "above"])
+@pytest.mark.parametrize("where", ["qos", "partition", "parameters", "the other name", "above"])
 def test_minutes_are_found_wherever_they_are_said(tmp_path_factory: pytest.TempPathFactory, where: str) -> None:
     instead = {
         "qos": {"normal: {default: true}": "normal: {default: true, limits: {group_minutes: {cpu: 90000}}}"},
         "partition": {LONG: f"{LONG} limits: {{group_minutes: {{cpu: 90000}}}},"},
         "parameters": {RED: f"{RED} parameters: {{MaxTRESMins: cpu=90000}},"},
+        "the other name": {RED: f"{RED} parameters: {{maxtresminsPerJob: cpu=90000}},"},
         "above": {
             RED: f"{RED} parent: top,",
             "accounts:\n": f"accounts:\n  - {TOP}\n",
@@ -83,7 +84,7 @@ def test_minutes_are_found_wherever_they_are_said(tmp_path_factory: pytest.TempP
     asked = plugin(tmp_path_factory.mktemp(where), NONE, instead=instead)
     assert asked.submit(partition="long").set == {"time_limit": PARTITIONS["long"]}
     assert asked.submit(partition="long", account="blue").set == (
-        {} if where in ("parameters", "above") else {"time_limit": PARTITIONS["long"]}
+        {} if where in ("parameters", "the other name", "above") else {"time_limit": PARTITIONS["long"]}
     )
 
 
