@@ -3,6 +3,7 @@
 from copy import deepcopy
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
@@ -195,6 +196,30 @@ def test_what_is_not_said_is_left_alone_unless_it_is_to_be_exact() -> None:
         ("modify", ("qa",), ("GrpJobs=-1",)),
         ("delete", ("qb",), ()),
     ]
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "line"),
+    [
+        ("Fairshare", 3, "Fairshare='3'"),
+        ("GrpTRES", {"cpu": 4}, "GrpTRES='cpu=4'"),
+        ("GrpTRESMins", {"cpu": 4}, "GrpTRESMins='cpu=4'"),
+        ("GrpTRESRunMins", {"cpu": 4}, "GrpTRESRunMins='cpu=4'"),
+        ("GrpJobs", 3, "GrpJobs='3'"),
+        ("GrpSubmit", 3, "GrpSubmitJobs='3'"),
+        ("MaxJobs", 3, "MaxJobs='3'"),
+        ("MaxSubmit", 3, "MaxSubmitJobs='3'"),
+        ("MaxTRES", {"gres/gpu": 2}, "MaxTRESPerJob='gres/gpu=2'"),
+        ("MaxTRESPerNode", {"cpu": 4}, "MaxTRESPerNode='cpu=4'"),
+        ("MaxTRESMins", {"cpu": 4}, "MaxTRESMinsPerJob='cpu=4'"),
+        ("QOS", ["qa"], "QOS='qa'"),
+    ],
+)
+def test_a_new_users_limits_are_loaded_by_the_names_that_a_dump_has(limit: str, value: Any, line: str) -> None:
+    users = {"ada": {"accounts": {"la": {limit: value}}}}
+    goal = normal({"cluster": "gp", "qos": {"qa": {}}, "accounts": {"la": {}}, "users": users})
+    (loaded,) = (step.text for step in difference(Slurmdbd().entities(), goal) if step.text)
+    assert f"User - 'ada':DefaultAccount='la':{line}" in loaded.splitlines()
 
 
 def test_a_thousand_users_are_a_handful_of_commands() -> None:

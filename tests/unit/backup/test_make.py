@@ -6,10 +6,14 @@ import stat
 import subprocess
 import sys
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
+import inventories
 import pytest
 
+from gpupool.cluster.model import Cluster
+from gpupool.compile.system import backup as compiled
 from gpupool.programs.backup import make
 from gpupool.programs.backup.places import Failed
 
@@ -70,9 +74,20 @@ def programs(folder: Path, dump: str) -> Path:
     return folder
 
 
+def backed_up_to(cluster: Cluster, to: Path) -> Cluster:
+    """Return the cluster with its backups in a directory of the test, which an inventory may not name."""
+    backup = cluster.slurm.backup
+    assert backup
+    slurm = cluster.slurm.model_copy(update={"backup": backup.model_copy(update={"to": str(to)})})
+    return replace(cluster, slurm=slurm)
+
+
 def run(tmp_path: Path, to: Path, dump: str) -> subprocess.CompletedProcess[str]:
+    said = "slurm: {backup: {to: /backup, keep: 2}}\nscheduler:"
+    cluster = inventories.changed(inventories.SMALL, tmp_path / "inventory", ("scheduler:", said))
+    cluster = backed_up_to(cluster, to)
     settings = tmp_path / "backup.json"
-    settings.write_text(json.dumps({"cluster": "c", "to": str(to), "keep": 2, "kinds": ["database"], "state": "/none"}))
+    settings.write_text(json.dumps({**compiled.settings(cluster, cluster.nodes["ctl"]), "kinds": ["database"]}))
     path = f"{programs(tmp_path / 'bin', dump)}:{os.environ['PATH']}"
     environment = {"PATH": path, "PYTHONPATH": str(ROOT / "gpupool" / "programs")}
     command = [sys.executable, "-P", "-B", "-m", "backup", "make", str(settings)]
@@ -84,7 +99,7 @@ def test_a_dump_is_kept_when_it_is_whole(tmp_path: Path, to: Path) -> None:
     assert done.returncode == 0, done.stderr
     (made,) = to.glob("*.gz")
     text = subprocess.run(["zcat", made], capture_output=True, text=True, check=True).stdout.splitlines()
-    assert text[0].startswith("-- gpupool: cluster c, slurm 24.11.5, ")
+    assert text[0].startswith("-- gpupool: cluster small, slurm 24.11.5, ")
     assert text[1:] == ["create table", "-- Dump completed on 2026-11-23"]
 
 
