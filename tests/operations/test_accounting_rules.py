@@ -10,6 +10,7 @@ from hypothesis import strategies as some
 from gpupool.facts.accounting import empty
 from gpupool.operations.accounting import difference, held, normal
 from gpupool.operations.accounting.removal import left
+from gpupool.operations.accounting.steps import step, told
 from gpupool.slurm_keys.limits import QOS_FIELDS, parse
 from tests.operations.slurmdbd import Slurmdbd
 
@@ -220,6 +221,11 @@ def test_a_new_users_limits_are_loaded_by_the_names_that_a_dump_has(limit: str, 
     goal = normal({"cluster": "gp", "qos": {"qa": {}}, "accounts": {"la": {}}, "users": users})
     (loaded,) = (step.text for step in difference(Slurmdbd().entities(), goal) if step.text)
     assert f"User - 'ada':DefaultAccount='la':{line}" in loaded.splitlines()
+
+
+def test_all_that_happens_to_one_is_told_under_its_name() -> None:
+    steps = [step(("add", "qos", "{}"), "qa", (), "QoS qa", "added"), step((), "qa", (), "QoS qa", "Priority: 1", "b")]
+    assert told([*steps, step((), "qb", (), "QoS qb")]) == {"QoS qa": "added\nPriority: 1\nb\n", "QoS qb": None}
 
 
 def test_a_thousand_users_are_a_handful_of_commands() -> None:

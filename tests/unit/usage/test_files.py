@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from inventories import INVENTORY
+from inventories import INVENTORY, STORED
 from yaml import safe_dump, safe_load
 
 from gpupool.cluster.load import load
@@ -35,6 +35,10 @@ def test_each_server_counts_its_own_spaces_scratch_and_datasets_but_no_homes_and
     assert len(everywhere) == len(set(everywhere)) == 15
     assert not {"/nethome", "/var/spool/slurm-state"} & set(everywhere)
     assert {skynet.nodes[name].roles for name in by_node} == {("fileserver",)}
+
+
+def test_an_export_that_nobodys_directory_and_no_link_is_on_is_not_counted() -> None:
+    assert counted(load(STORED)) == {"fs1": ["/mnt/red", "/mnt/blue"], "fs2": ["/mnt/scratch"]}
 
 
 @pytest.mark.promise("SKY-097")
