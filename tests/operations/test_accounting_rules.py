@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 from gpupool.facts.accounting import empty
 from gpupool.operations.accounting import difference, held, normal
 from gpupool.operations.accounting.removal import left
-from gpupool.operations.accounting.steps import step, told
+from gpupool.operations.accounting.steps import Step, told
 from gpupool.slurm_keys.limits import QOS_FIELDS, parse
 from tests.operations.slurmdbd import Slurmdbd
 
@@ -224,8 +224,9 @@ def test_a_new_users_limits_are_loaded_by_the_names_that_a_dump_has(limit: str, 
 
 
 def test_all_that_happens_to_one_is_told_under_its_name() -> None:
-    steps = [step(("add", "qos", "{}"), "qa", (), "QoS qa", "added"), step((), "qa", (), "QoS qa", "Priority: 1", "b")]
-    assert told([*steps, step((), "qb", (), "QoS qb")]) == {"QoS qa": "added\nPriority: 1\nb\n", "QoS qb": None}
+    changes = (("QoS qa", "added"),), (("QoS qa", "Priority: 1\nb"),), (("QoS qb", ""),)
+    steps = [Step((), (), (), each) for each in changes]
+    assert told(steps) == {"QoS qa": "added\nPriority: 1\nb\n", "QoS qb": None}
 
 
 def test_a_thousand_users_are_a_handful_of_commands() -> None:
