@@ -78,6 +78,13 @@ def test_nothing_goes_from_the_system(path: str) -> None:
         purge.purge(rule(Path(path)), time.time() + LATER, lambda line: None, dry=True)
 
 
+def test_a_pipe_stays_and_its_directory_with_it(scratch: Path) -> None:
+    os.mkfifo(scratch / "u-one" / "run" / "logs" / "pipe")
+    gone, _ = run(scratch)
+    assert names(scratch) == {"u-one", "u-one/run", "u-one/run/logs", "u-one/run/logs/pipe"}
+    assert (gone.files, gone.directories, gone.failed) == (2, 0, 0)
+
+
 @pytest.mark.parametrize("name", [".zfs", "lost+found"])
 def test_what_a_file_system_has_at_its_top_stays_and_what_is_called_so_elsewhere_goes(name: str, scratch: Path) -> None:
     for folder in (scratch, scratch / "u-one"):
