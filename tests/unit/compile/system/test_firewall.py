@@ -53,6 +53,13 @@ def clusters(draw: some.DrawFn) -> Cluster:
     return replace(cluster, access=access, policies=cluster.policies.model_copy(update={"dev_ports": ports}))
 
 
+def test_from_a_gateway_ssh_reaches_the_nodes_that_it_is_for_and_gateways_alone() -> None:
+    cluster = load(INVENTORY / "aau-ai-cloud")
+    gateway = cluster.nodes["sshgw"].address
+    barred = {name for name, node in cluster.nodes.items() if IPv4Network(gateway) in rules(cluster, node).ssh_never}
+    assert barred == set(cluster.nodes) - {"ai-pilot", "sshgw"}
+
+
 def any_of(networks: list[IPv4Network]) -> some.SearchStrategy[IPv4Address]:
     return some.sampled_from(networks).flatmap(
         lambda network: some.integers(int(network.network_address), int(network.broadcast_address)).map(IPv4Address)
