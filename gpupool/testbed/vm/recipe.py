@@ -58,7 +58,7 @@ CONTRIB = """\
 MAKE_FLAGS = "GNUMAKEFLAGS='CONFIG_DEBUG_INFO_BTF_MODULES= KCFLAGS=-g0'"
 #: Modules are packed in little time: what is packed here is unpacked at once.
 PACK_QUICKLY = "mkdir -p /etc/dkms/framework.conf.d; echo 'compress_xz_opts=-0' > /etc/dkms/framework.conf.d/quick.conf"
-#: Stands for a compiler of the kernel: with it the modules take a third of the time.
+#: Stands for a compiler of the kernel: with it the modules take half the time.
 COMPILER = "#!/bin/sh\n" + shell_file(__package__, "recipe_compiler.sh")
 # built when the compiler's name is known, and not by the installation
 _LATER = "touch /etc/dkms/no-autoinstall"

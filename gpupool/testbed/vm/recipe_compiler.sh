@@ -6,7 +6,7 @@
 # for each set of options, at its second use. A file's name, which the kernel gives by -D, must be unknown to them: it
 # comes behind them, in a header of its own. What is compiled is the same, and what is no module is left alone.
 
-folder=/tmp/precompiled
+folder=${GPUPOOL_PRECOMPILED:-/tmp/precompiled}
 compiler=/usr/bin/${0##*/}
 case " $* " in
   *' -DMODULE '*' -c -o '*.o' '*.c' ') ;;

@@ -1,0 +1,98 @@
+"""What stands for a compiler while modules are built: they come out the same, from headers that were compiled once."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpupool.testbed.vm.recipe import COMPILER
+
+REAL = "/usr/bin/gcc"
+BY_ITSELF = ("compiler-version.h", "kconfig.h", "compiler_types.h")
+
+pytestmark = pytest.mark.skipif(not Path(REAL).exists(), reason=f"needs {REAL}")
+
+
+@pytest.fixture
+def kernel(tmp_path: Path) -> Path:
+    """A folder with headers as the kernel has them, of which linux/module.h takes a name that programs use."""
+    headers = tmp_path / "include" / "linux"
+    headers.mkdir(parents=True)
+    for name in BY_ITSELF:
+        (headers / name).write_text(f"#define HAS_{name.partition('.')[0].replace('-', '_')} 1\n")
+    (headers / "module.h").write_text(
+        "#pragma once\n#define current get_current()\nint get_current(void);\n"
+        "static inline const char *own_name(void) { return 0; }\n"
+    )
+    stands_for = tmp_path / "bin" / "gcc"
+    stands_for.parent.mkdir()
+    stands_for.write_text(COMPILER)
+    stands_for.chmod(0o755)
+    return tmp_path
+
+
+@pytest.fixture
+def built(kernel: Path) -> Callable[..., bytes]:
+    """Return the object file of a text, built as the kernel builds a file of a module."""
+
+    def build(text: str, name: str, *, by: str = "", more: tuple[str, ...] = ()) -> bytes:
+        source, target = kernel / f"{name}.c", kernel / f"{name}.o"
+        source.write_text(text)
+        given = [word for it in BY_ITSELF for word in ("-include", f"{kernel}/include/linux/{it}")]
+        names = [f'-DKBUILD_MODNAME="{name}"', f"-D__KBUILD_MODNAME=kmod_{name}"]
+        command = [by or f"{kernel}/bin/gcc", f"-Wp,-MMD,{kernel}/{name}.d", f"-I{kernel}/include", *given, "-O2"]
+        environment = {**os.environ, "GPUPOOL_PRECOMPILED": f"{kernel}/precompiled"}
+        done = [*command, *more, "-DMODULE", *names, "-c", "-o", str(target), str(source)]
+        subprocess.run(done, check=True, cwd=kernel, env=environment, capture_output=True)
+        return target.read_bytes()
+
+    return build
+
+
+MODULE = """\
+#include <linux/module.h>
+const char *name = KBUILD_MODNAME;
+int size = HAS_kconfig + HAS_compiler_types + HAS_compiler_version;
+int who(void) { return current; }
+"""
+
+
+def test_each_file_of_a_module_is_compiled_as_without(kernel: Path, built: Callable[..., bytes]) -> None:
+    """The first by the headers' text, the second when they have been compiled; each has its own name."""
+    for name in ("one", "two", "three"):
+        made = built(MODULE, name)
+        assert f"{name}\0".encode() in made
+        assert made == built(MODULE, name, by=REAL)
+    assert len(list(kernel.glob("precompiled/*/all.h.gch"))) == 1
+
+
+def test_other_options_have_headers_of_their_own(kernel: Path, built: Callable[..., bytes]) -> None:
+    for name in ("one", "two"):
+        built(MODULE, name)
+        built(MODULE, name, more=("-O0",))
+    assert len(list(kernel.glob("precompiled/*/all.h.gch"))) == 2
+
+
+def test_a_file_that_uses_a_name_of_the_headers_for_itself_is_compiled_without_them(
+    built: Callable[..., bytes],
+) -> None:
+    text = "int size = HAS_kconfig;\nint next(int current) { current++; return current; }\n"
+    for name in ("one", "two", "three"):
+        assert built(text, name) == built(text, name, by=REAL)
+
+
+def test_what_cannot_be_compiled_fails(built: Callable[..., bytes]) -> None:
+    for name in ("one", "two", "three"):
+        with pytest.raises(subprocess.CalledProcessError) as failed:
+            built(f"{MODULE}int wrong = nothing_of_this_name;\n", name)
+        assert b"nothing_of_this_name" in failed.value.stderr
+
+
+def test_what_is_no_module_is_left_to_the_compiler(kernel: Path) -> None:
+    (kernel / "plain.c").write_text("int main(void) { return 0; }\n")
+    environment = {**os.environ, "GPUPOOL_PRECOMPILED": f"{kernel}/precompiled"}
+    subprocess.run([f"{kernel}/bin/gcc", "-o", "plain", "plain.c"], check=True, cwd=kernel, env=environment)
+    assert (kernel / "plain").exists()
+    assert not (kernel / "precompiled").exists()
