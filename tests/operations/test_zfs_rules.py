@@ -129,7 +129,7 @@ def test_a_value_is_compared_as_zfs_prints_it(name: str, value: str, printed: st
 
 
 @pytest.mark.parametrize(
-    ("kind", "words"),
+    ("kind", "arguments"),
     [
         ("mirror", ["mirror", "a", "b"]),
         ("raidz2", ["raidz2", "a", "b"]),
@@ -141,8 +141,8 @@ def test_a_value_is_compared_as_zfs_prints_it(name: str, value: str, printed: st
         ("spare", ["spare", "a", "b"]),
     ],
 )
-def test_two_disks_without_which_data_is_lost_are_a_mirror(kind: str, words: list[str]) -> None:
-    assert create_arguments(nouns.Vdev(kind, ("a", "b"))) == words
+def test_two_disks_without_which_data_is_lost_are_a_mirror(kind: str, arguments: list[str]) -> None:
+    assert create_arguments(nouns.Vdev(kind, ("a", "b"))) == arguments
 
 
 @pytest.mark.parametrize("name", ["casesensitivity", "normalization", "utf8only", "encryption", "volblocksize"])
