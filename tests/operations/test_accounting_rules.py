@@ -202,6 +202,7 @@ def test_what_is_not_said_is_left_alone_unless_it_is_to_be_exact() -> None:
 @pytest.mark.parametrize(
     ("limit", "value", "line"),
     [
+        ("DefaultQOS", "qa", "DefaultQOS='qa'"),
         ("Fairshare", 3, "Fairshare='3'"),
         ("GrpTRES", {"cpu": 4}, "GrpTRES='cpu=4'"),
         ("GrpTRESMins", {"cpu": 4}, "GrpTRESMins='cpu=4'"),
