@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "tests/unit/project/golden"
-INVENTORIES = ("example", "skynet", "aau-ai-cloud", "gcp-slurm", "arandu", "santos-dumont")
+INVENTORIES = sorted(path.parent.name for path in (ROOT / "inventory").glob("*/inventory.py"))
 _OF_A_PATH = 3
 
 

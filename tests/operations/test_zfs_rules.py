@@ -11,7 +11,7 @@ from gpupool.facts.exports import Exports, entries
 from gpupool.facts.script import END
 from gpupool.facts.zfs import Pools
 from gpupool.operations.zfs.datasets import work_on_datasets
-from gpupool.operations.zfs.values import create_arguments, plain, size
+from gpupool.operations.zfs.values import plain, size
 from tests.operations.zfs_model import Dataset, Zfs
 
 NAMES = ["tank", "tank/a", "tank/a/b", "tank/c", "tank/d"]
@@ -105,44 +105,6 @@ def test_what_is_no_longer_wanted_stays_and_is_said_with_what_is_in_it() -> None
     work = work_on_datasets(wanted[:1], zfs.state({"tank"}))
     assert (work.lines, list(work.stays)) == ([], ["tank/a"])
     assert "it is kept, with 3.0G in it" in work.stays["tank/a"]
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "printed"),
-    [
-        *((name, "2M", "2097152") for name in ("quota", "refquota", "reservation", "refreservation", "volsize")),
-        *((name, "16K", "16384") for name in ("recordsize", "special_small_blocks")),
-        ("quota", "none", "0"),
-        ("quota", "1.5G", str(3 * G // 2)),
-        ("quota", "7", "7"),
-        ("mountpoint", "none", "none"),
-        ("filesystem_limit", "2M", "2M"),
-        ("acltype", "posixacl", "posix"),
-        ("compression", "gzip-6", "gzip"),
-        ("compression", "zstd-3", "zstd"),
-        ("compression", "zstd-fast-1", "zstd-fast"),
-        ("compression", "gzip-9", "gzip-9"),
-    ],
-)
-def test_a_value_is_compared_as_zfs_prints_it(name: str, value: str, printed: str) -> None:
-    assert plain(name, value) == printed
-
-
-@pytest.mark.parametrize(
-    ("kind", "arguments"),
-    [
-        ("mirror", ["mirror", "a", "b"]),
-        ("raidz2", ["raidz2", "a", "b"]),
-        ("stripe", ["a", "b"]),
-        ("log", ["log", "mirror", "a", "b"]),
-        ("special", ["special", "mirror", "a", "b"]),
-        ("dedup", ["dedup", "mirror", "a", "b"]),
-        ("cache", ["cache", "a", "b"]),
-        ("spare", ["spare", "a", "b"]),
-    ],
-)
-def test_two_disks_without_which_data_is_lost_are_a_mirror(kind: str, arguments: list[str]) -> None:
-    assert create_arguments(nouns.Vdev(kind, ("a", "b"))) == arguments
 
 
 @pytest.mark.parametrize("name", ["casesensitivity", "normalization", "utf8only", "encryption", "volblocksize"])

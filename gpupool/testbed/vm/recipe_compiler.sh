@@ -5,6 +5,7 @@
 # begins with those that the kernel's Makefile names, and nearly each goes on with linux/module.h. They are compiled once
 # for each set of options, at its second use. A file's name, which the kernel gives by -D, must be unknown to them: it
 # comes behind them, in a header of its own. What is compiled is the same, and what is no module is left alone.
+# They lie in $GPUPOOL_PRECOMPILED.
 
 folder=${GPUPOOL_PRECOMPILED:-/tmp/precompiled}
 compiler=/usr/bin/${0##*/}
