@@ -9,12 +9,21 @@ from gpupool.cli.running import SITE
 from gpupool.cluster.load import load
 from gpupool.compile import files_for
 from gpupool.compile.slurm.elastic import STAMP
+from gpupool.compile.system.packages import packages_for
 from gpupool.engine.drive import run
 from gpupool.facts.host_keys import KNOWN
+from gpupool.operations import slurm_version
 from gpupool.target import Target
 from gpupool.testbed.overlay import stand_in
 
 INVENTORIES = sorted(path.parent for path in (Path(__file__).parents[2] / "inventory").glob("*/cluster.yml"))
+
+
+@pytest.mark.parametrize("inventory", INVENTORIES, ids=[path.name for path in INVENTORIES])
+def test_the_release_of_every_package_of_slurm_is_looked_at_before_the_first_change(inventory: Path) -> None:
+    cluster = load(inventory)
+    wanted = {package for node in cluster.nodes.values() for package in packages_for(cluster, node)}
+    assert set(slurm_version.PACKAGES) >= {it for it in wanted if it.startswith("slurm") or it == "sackd"}
 
 
 @pytest.mark.parametrize("kind", ["machines", "testbed-v1", "testbed-v2"])

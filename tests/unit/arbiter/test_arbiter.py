@@ -312,16 +312,18 @@ def test_a_mark_of_a_run_before_does_not_count() -> None:
 def test_the_service_says_what_it_watches_and_once_why_it_does_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    turns = iter(range(3))
+    slept: list[float] = []
 
     def ask(command: list[str]) -> str:
         raise UnsureError(f"{command[0]}: no answer")
 
-    def sleep(_: float) -> None:
-        if next(turns, None) is None:
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 4:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(service, "ask", ask)
+    monkeypatch.setattr(time, "time", lambda: NOW)
     monkeypatch.setattr(time, "sleep", sleep)
     file = tmp_path / "arbiter.json"
     file.write_text(json.dumps({"labmates": ["user-overcap"], "grace": {"user-overcap": 300}}))
@@ -331,6 +333,7 @@ def test_the_service_says_what_it_watches_and_once_why_it_does_nothing(
         "partitions preempted by labmates: user-overcap; checking every 15 s",
         "doing nothing: scontrol: no answer",
     ]
+    assert slept == [15] * 4, "a controller in trouble is not asked more often"
 
 
 def test_with_nothing_to_do_the_service_says_so_and_sleeps(

@@ -42,6 +42,8 @@ def test_it_is_said_in_the_last_days_and_not_before(scratch: Path) -> None:
     text = (scratch / "ann" / soon.FILE).read_text()
     assert " 2 files and links below this directory will be removed (12" in text
     assert "not been changed for 60 days. To list them" in text
+    oldest = (scratch / "ann" / "link").lstat().st_mtime
+    assert f"first on {time.strftime('%Y-%m-%d', time.localtime(oldest + 60 * DAY))}:" in text
     assert "secret-name" not in text
     assert not (scratch / "bob" / soon.FILE).exists()
     status = (scratch / "ann" / soon.FILE).stat()

@@ -247,6 +247,11 @@ def test_the_batch_job_begins_as_sbatch_wants_it(skynet: Cluster) -> None:
     assert lines.index("") == len(options) + 1, "Slurm reads options up to the first command"
 
 
+def test_the_batch_job_takes_a_cpu_where_the_cluster_names_no_number_for_a_gpu(tmp_path: Path) -> None:
+    cluster = changed(INVENTORY / "skynet", tmp_path, ("  warn_cpus_per_gpu:", "  # "))
+    assert "#SBATCH --cpus-per-task=1\n" in files(cluster, "sky1")["/usr/local/share/gpupool/examples/job.sh"]
+
+
 # What users may know
 
 
