@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -105,8 +106,8 @@ class EmptyNode(FakeConnector):
 
     def _pools(self, raw: str) -> Iterator[str]:
         """Disks on which nothing lies, and the pools that the inventory only takes over."""
-        script, _, *values = shlex.split(raw)[6:]
-        if "zpool status" in script:
+        if "zpool status" in raw:
+            _, _, *values = _split(raw)[6:]
             cluster = self.host.data.cluster
             yield from (f"D\t{disk}\t{disk}" for disk in values)
             for pool in pools_for(cluster, cluster.nodes[self.host.name]):
@@ -115,6 +116,12 @@ class EmptyNode(FakeConnector):
                     yield f"S\t  pool: {pool.name}"
 
 
+@cache  # nodes are asked the same questions, and a long one takes milliseconds
+def _split(raw: str) -> list[str]:
+    return shlex.split(raw)
+
+
+@cache
 def _alone(part: str) -> str:
     """Return the command of a question that is part of a script, as it is asked by itself."""
     lines = part.removeprefix("(set -- ").removesuffix(f"\necho {END}) </dev/null").split("\n")
@@ -126,7 +133,7 @@ def _alone(part: str) -> str:
 
 
 def _answer(raw: str, told: Told) -> list[str]:
-    script, _, *values = shlex.split(raw)[6:]
+    script, _, *values = _split(raw)[6:]
     if "/proc/sys/kernel/hostname" in script:
         return ["localhost"]
     if "stat -f" in script:
