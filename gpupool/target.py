@@ -70,6 +70,7 @@ class Target:
             "  BatchMode yes",
             "  ConnectTimeout 30",
             "  LogLevel ERROR",
+            *([f"  {keys.KEY_EXCHANGE}"] if self.testbed else []),
         ]
         return "\n".join(lines) + "\n"
 

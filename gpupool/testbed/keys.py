@@ -9,6 +9,8 @@ from gpupool.errors import TestbedError
 from gpupool.testbed.spec import Container
 
 KEY_TYPE = "ed25519"
+#: What OpenSSH agrees on by itself withstands quantum computers, and costs a tenth of a second of CPU each time.
+KEY_EXCHANGE = "KexAlgorithms ^ecdh-sha2-nistp256"
 
 
 def ensure_key(folder: Path) -> Path:
@@ -51,6 +53,7 @@ def ssh_config(containers: tuple[Container, ...], key: Path, hosts: Path, port: 
         f"  User root\n  Port {port}\n  IdentityFile {_quoted(key)}\n  IdentitiesOnly yes\n"
         f"  UserKnownHostsFile {_quoted(hosts)}\n  GlobalKnownHostsFile /dev/null\n"
         f"  StrictHostKeyChecking yes\n  HostKeyAlgorithms ssh-{KEY_TYPE}\n  LogLevel ERROR\n"
+        f"  {KEY_EXCHANGE}\n"
     )
     each = (
         f"Host {' '.join(dict.fromkeys((box.name, box.hostname)))}\n  HostName {box.address}\n" for box in containers

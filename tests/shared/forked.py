@@ -5,6 +5,7 @@ To import it costs a second of CPU, as much as the rest of many commands, and th
 """
 
 import atexit
+import gc
 import importlib
 import json
 import os
@@ -65,6 +66,9 @@ def _serve() -> None:
     known = load(EXAMPLE)
     for node in known.nodes.values():
         list(files_for(known, node))
+    # no child looks through what all of them share: each look would also copy it
+    gc.collect()
+    gc.freeze()
     # gevent's own would watch the child by a loop, which nothing here runs
     fork, waitpid = monkey.get_original("os", ("fork", "waitpid"))
     while asked := commands.readline():

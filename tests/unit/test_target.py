@@ -130,6 +130,7 @@ def test_how_the_admin_logs_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert config.startswith("Host ctl\n  HostName 10.90.1.1\n")
     for line in ("User ops", "Port 2222", "IdentityFile /home/admin/.ssh/pool", "StrictHostKeyChecking yes"):
         assert f"  {line}\n" in config
+    assert "KexAlgorithms" not in config, "how keys are exchanged is the site's to choose"
 
 
 def test_nodes_that_are_not_managed_are_left_alone() -> None:

@@ -111,6 +111,7 @@ def test_ssh_understands_its_configuration(tmp_path: Path) -> None:
     assert "hostname 10.66.1.1\n" in said
     assert f"identityfile {tmp_path}/with space/id\n" in said
     assert "stricthostkeychecking true\n" in said
+    assert "\nkexalgorithms ecdh-sha2-nistp256," in said
 
 
 def test_the_way_in_is_a_checked_ssh(tmp_path: Path) -> None:
