@@ -11,7 +11,8 @@
 
 release=$1 dir=$2 tab=$(printf '\t')
 export LC_ALL=C DEBIAN_FRONTEND=noninteractive
-packages_now() { cat "${DPKG_ADMINDIR:-/var/lib/dpkg}"/status "${DPKG_ADMINDIR:-/var/lib/dpkg}"/updates/* 2>/dev/null | cksum; }
+database=${DPKG_ADMINDIR:-/var/lib/dpkg}
+packages_now() { cat "$database"/status "$database"/updates/* 2>/dev/null | cksum; }
 of_release() { # lines NAME VERSION; those of the release
   awk -F'\t' -v r="$release" '{ plain = $2; sub(/^[0-9]*:/, "", plain) } plain ~ "^" r "[^0-9]"'; }
 known() { # the newest version of the release that apt knows of each
