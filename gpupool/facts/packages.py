@@ -11,6 +11,8 @@ from gpupool.shell import shell_file
 
 #: What our own /usr/sbin/policy-rc.d says of itself.
 POLICY_MARK = "gpupool: no service starts because a package was installed"
+#: Held by each script of ours that has apt do something, until its end.
+LOCK = "/var/lib/gpupool-packages.lock"
 
 _LOOK = shell_file(__package__, "packages.sh")
 

@@ -7,15 +7,16 @@ from typing import Any
 from pyinfra.api.command import StringCommand
 
 from gpupool.facts.look import Look
+from gpupool.facts.packages import LOCK
 from gpupool.facts.script import Joint, ask
-from gpupool.shell import shell_file
+from gpupool.shell import shell_file, values
 
 #: Where a node keeps the files of a step: `new` for it, `old` for the way back, and notes.
 FOLDER = "/var/lib/gpupool/slurm-upgrade"
 #: Seconds for a look: lists of packages may be fetched for it.
 SECONDS = 600
 
-_LOOK = shell_file(__package__, "slurm_packages.sh")
+_LOOK = values(lock=LOCK) + shell_file(__package__, "slurm_packages.sh")
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,19 @@
 # would not; "fetch" where files for it are not at hand, "back NAME VERSION" of those that the way back lacks;
 # "unit NAME STATE", and "old" behind it where the daemon runs with a program that has been replaced; "unfinished"; "kept"
 # where $2 is there. Without a release only what is there.
-# A node whose apt knows no such version has its lists refreshed first. What a killed upgrade has begun goes on there: a
-# look beneath which packages change is made again.
+# A node whose apt knows no such version has its lists refreshed first. What a killed upgrade has begun goes on there, and
+# between two of its steps nothing fits together: its end is waited for, as $lock has it (see packages.sh).
+# shellcheck disable=SC2154 # lock is set before it
 
 release=$1 dir=$2 tab=$(printf '\t')
 export LC_ALL=C DEBIAN_FRONTEND=noninteractive
-database=${DPKG_ADMINDIR:-/var/lib/dpkg}
-packages_now() { cat "$database"/status "$database"/updates/* 2>/dev/null | cksum; }
+if [ -e "$lock" ]; then exec 9<"$lock"; flock -s -w 300 9; fi
+own=$(dpkg-query -W -f='${db:Status-Abbrev}\t${source:Package}\t${Package}\t${Version}\n' 2>/dev/null |
+  awk -F'\t' '$1 ~ /^.[^nc]/ && $2 ~ /^slurm-wlm/ { print substr($1, 1, 1) "\t" $3 "\t" $4 }')
+# libraries come along with what needs them, and have another name in each release
+programs=$(printf '%s\n' "$own" | cut -f 2,3 | grep -v '^libslurm[0-9]')
+names=$(printf '%s\n' "$programs" | cut -f 1)
+unfinished=$(dpkg --audit 2>/dev/null)
 of_release() { # lines NAME VERSION; those of the release
   awk -F'\t' -v r="$release" '{ plain = $2; sub(/^[0-9]*:/, "", plain) } plain ~ "^" r "[^0-9]"'; }
 known() { # the newest version of the release that apt knows of each
@@ -21,16 +27,6 @@ known() { # the newest version of the release that apt knows of each
 install() {
   # shellcheck disable=SC2086 # names
   apt-get -q -o Dir::Cache::archives="$dir/new" --no-install-recommends "$@" install -- $exact </dev/null 2>&1; }
-look() {
-  own=$(dpkg-query -W -f='${db:Status-Abbrev}\t${source:Package}\t${Package}\t${Version}\n' 2>/dev/null |
-    awk -F'\t' '$1 ~ /^.[^nc]/ && $2 ~ /^slurm-wlm/ { print substr($1, 1, 1) "\t" $3 "\t" $4 }')
-  # libraries come along with what needs them, and have another name in each release
-  programs=$(printf '%s\n' "$own" | cut -f 2,3 | grep -v '^libslurm[0-9]')
-  names=$(printf '%s\n' "$programs" | cut -f 1)
-  unfinished=$(dpkg --audit 2>/dev/null)
-  there
-  coming
-}
 there() {
   printf '%s\n' "$own" | awk -F'\t' 'NF { print "installed\t" $2 "\t" $3; if ($1 == "h") print "held\t" $2 }'
   for unit in slurmctld slurmdbd slurmd sackd; do
@@ -56,7 +52,6 @@ coming() {
   [ -n "$list" ] || return
   printf '%s\n' "$list" | sed "s/^/wanted$tab/"
   exact=$(printf '%s\n' "$list" | tr '\t' '=')
-  # before the steps: what a killed run began goes on, and may remove packages while we look
   auto=$(apt-mark showauto)
   steps=$(install -s) || {
     printf '%s\n' "$steps" | sed -n 's/^ *\(.* : .*Depends: .*\)$/\1/p; s/^E: *\(.*\)$/\1/p' | head -n 2 |
@@ -77,12 +72,5 @@ coming() {
   done
   if [ ! -d "$dir/new/partial" ] || install -y --print-uris -q | grep -q "^'"; then echo fetch; fi
 }
-for _ in 1 2 3; do
-  before=$(packages_now) answer=$(look)
-  # waits for whoever is at work: between two of its steps nothing fits together
-  if printf '%s\n' "$answer" | grep -q "^refused$tab\|^unfinished$"; then
-    apt-get -q -o DPkg::Lock::Timeout=120 check </dev/null >/dev/null 2>&1
-  fi
-  [ "$(packages_now)" != "$before" ] || break
-done
-[ -z "$answer" ] || printf '%s\n' "$answer"
+there
+coming

@@ -1,7 +1,7 @@
 """Debian packages: one apt-get for all that is missing, and no service starts because of it."""
 
 from gpupool import unix
-from gpupool.facts.packages import POLICY_MARK, FetchedPackage, Packages
+from gpupool.facts.packages import LOCK, POLICY_MARK, FetchedPackage, Packages
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.work import Work
 from gpupool.shell import shell_file, values
@@ -9,7 +9,7 @@ from gpupool.shell import shell_file, values
 #: Where it is noted of each package from an address which file it was: its sha256.
 FETCHED = "/var/lib/gpupool/packages"
 #: What every script begins with that has apt-get do something.
-APT = values(mark=POLICY_MARK) + shell_file(__package__, "packages.sh")
+APT = values(mark=POLICY_MARK, lock=LOCK) + shell_file(__package__, "packages.sh")
 _PRELUDE = APT
 #: What comes before packages are changed: what an earlier run has left is known only now, under the lock.
 FIRST = ("fresh || update || :", '[ -z "$(dpkg --audit)" ] || mend')

@@ -1,8 +1,9 @@
 #!/bin/sh
-# Functions that install Debian packages; the calls of them come after it. $mark is what our policy-rc.d says of itself.
+# Functions that install Debian packages; the calls of them come after it. $mark is what our policy-rc.d says of itself,
+# $lock is held until the end.
 # No service starts meanwhile; whatever ends it, the node's own policy-rc.d is put back.
 # Output goes to a file on the node: when our connection dies in the middle, dpkg is not killed by a broken pipe.
-# shellcheck disable=SC2154 # mark is set before it
+# shellcheck disable=SC2154 # mark and lock are set before it
 
 set -eu
 export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 LC_ALL=C.UTF-8
@@ -57,7 +58,7 @@ mend() {
 fresh() { [ -n "$(find /var/lib/apt/lists /var/lib/apt/lists/partial -maxdepth 0 -mmin -1440 2>/dev/null)" ] &&
   [ -n "$(find /var/lib/apt/lists -maxdepth 1 -name '*_Packages*' 2>/dev/null | head -n 1)" ]; }
 : >"$log"
-exec 9>/var/lib/gpupool-packages.lock; flock -w 600 9 || { echo 'another installation is running' >&2; exit 1; }
+exec 9>"$lock"; flock -w 600 9 || { echo 'another installation is running' >&2; exit 1; }
 restore
 trap restore EXIT
 if [ -e "$policy" ]; then mv -fT "$policy" "$policy.gpupool-kept"; fi

@@ -1,56 +1,68 @@
 """A look at Slurm's packages while an upgrade that was killed goes on, between stand-ins for apt and dpkg."""
 
 import os
-import stat
+import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+import stand_ins
+from pace import until
+
+from gpupool.facts.packages import LOCK
 from gpupool.facts.script import END
 from gpupool.facts.slurm_packages import Slurm, SlurmPackages
 
-#: It refuses as long as somebody is at work, and waits for the end of that before it checks anything.
-APT_GET = """
-cd "$DPKG_ADMINDIR"
-case " $* " in
-  *" check "*) echo >> waited; [ ! -e at-work ] || echo done >> status;;
-  *" -s "*) grep -q done status && echo "Inst slurmd [24.11.5-4] (26.05.5-1 Debian:sid [amd64])" && exit
-    echo "E: Unable to correct problems, you have held broken packages."; exit 100;;
-esac
-"""
 STAND_INS = {
-    "apt-get": APT_GET,
+    # refuses as long as somebody is at work
+    "apt-get": """
+case " $* " in *" -s "*) ;; *) exit;; esac
+if [ -e "$STATE/begun" ]; then
+  touch "$STATE/looked"; echo "E: Unable to correct problems, you have held broken packages."; exit 100
+fi
+echo "Inst slurmd [24.11.5-4] (26.05.5-1 Debian:sid [amd64])"
+""",
     "apt-cache": 'echo " slurmd | 26.05.5-1 | a mirror sid/main amd64 Packages"',
     "apt-mark": ":",
     "dpkg": ":",
     "dpkg-query": r"printf 'ii \tslurm-wlm\tslurmd\t24.11.5-4\n'",
+    "flock": f'touch "$STATE/waits"; exec {shutil.which("flock")} "$@"',
     "systemctl": "echo not-found",
 }
 
 
 def looked(folder: Path) -> SlurmPackages:
-    programs = folder / "bin"
-    programs.mkdir()
-    for name, text in STAND_INS.items():
-        (programs / name).write_text(f"#!/bin/sh\n{text.strip()}\n")
-        (programs / name).chmod(stat.S_IRWXU)
-    (folder / "status").write_text("begun\n")
-    environ = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", "DPKG_ADMINDIR": str(folder)}
-    command = str(Slurm().command("26.05").get_raw_value())
+    stand_ins.put(STAND_INS, folder / "bin")
+    environ = {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}", "STATE": str(folder)}
+    command = str(Slurm().command("26.05").get_raw_value()).replace(LOCK, f"{folder}/lock")
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=True, env=environ)
     assert done.stdout.splitlines()[-1] == END
     return Slurm().process(done.stdout.splitlines())
 
 
-def test_what_is_refused_while_apt_is_at_work_is_looked_at_again_when_it_is_done(tmp_path: Path) -> None:
-    (tmp_path / "at-work").touch()
-    state = looked(tmp_path)
+@contextmanager
+def at_work(folder: Path) -> Iterator[None]:
+    """What a killed upgrade has begun: it holds the lock, and ends once somebody waits for it or looks without that."""
+    script = "touch begun; until [ -e waits ] || [ -e looked ]; do sleep 0.05; done; rm begun"
+    with subprocess.Popen(["flock", "lock", "sh", "-c", script], cwd=folder):
+        until((folder / "begun").exists, "it has begun")
+        yield
+
+
+def test_the_end_of_what_a_killed_upgrade_has_begun_is_waited_for(tmp_path: Path) -> None:
+    with at_work(tmp_path):
+        state = looked(tmp_path)
     assert state.refused == ()
     assert state.replaced == {"slurmd": ("24.11.5-4", "26.05.5-1")}
-    assert (tmp_path / "waited").read_text().count("\n") == 1
 
 
-def test_what_apt_refuses_at_rest_stays_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lock", [False, True])
+def test_what_apt_refuses_at_rest_is_refused(tmp_path: Path, lock: bool) -> None:
+    if lock:  # as the last installation has left it
+        (tmp_path / "lock").touch()
+    (tmp_path / "begun").touch()
     state = looked(tmp_path)
     assert state.refused == ("Unable to correct problems, you have held broken packages.",)
     assert state.installed == {"slurmd": "24.11.5-4"}
-    assert (tmp_path / "waited").read_text().count("\n") == 1

@@ -2,11 +2,11 @@
 
 import os
 import shutil
-import stat
 import subprocess
 from pathlib import Path
 
 import pytest
+import stand_ins
 
 from gpupool.operations import daemon_checks
 from gpupool.operations.daemon_checks import checks
@@ -52,10 +52,7 @@ done""",
 def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in the place of /etc."""
     programs = tmp_path / "bin"
-    programs.mkdir()
-    for name, text in STAND_INS.items():
-        (programs / name).write_text(f"#!/bin/sh\n{text.strip()}\n".replace("RUN", f"{tmp_path}/sshd"))
-        (programs / name).chmod(stat.S_IRWXU)
+    stand_ins.put({name: text.replace("RUN", f"{tmp_path}/sshd") for name, text in STAND_INS.items()}, programs)
     monkeypatch.setenv("PATH", str(programs), prepend=":")
     for folder in ("ssh/sshd_config.d", "systemd/system", "mysql/conf.d", "exports.d", "nginx/conf.d"):
         (tmp_path / "etc" / folder).mkdir(parents=True)

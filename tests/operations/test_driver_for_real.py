@@ -1,12 +1,12 @@
 """The scripts of the driver, run for real between stand-ins for apt, dpkg and the kernel."""
 
 import os
-import stat
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+import stand_ins
 import yaml
 
 from gpupool.facts import driver as fact
@@ -32,9 +32,7 @@ PACKAGES = "installed 550.163.01-2 nvidia-smi\ninstalled 570.1-1 nvidia-modprobe
 @pytest.fixture
 def environ(tmp_path: Path) -> dict[str, str]:
     """The stand-ins in PATH, and the folder of what they say."""
-    for name, text in STAND_INS.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
-        (tmp_path / name).chmod(stat.S_IRWXU)
+    stand_ins.put(STAND_INS, tmp_path)
     return {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "STATE": str(tmp_path)}
 
 

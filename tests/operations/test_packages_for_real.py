@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import stand_ins
 
 from gpupool.operations import packages
 
@@ -29,10 +30,7 @@ esac""",
 def installed(tmp_path: Path, *states: str, call: str = "\n".join((*packages.FIRST, "get cowsay"))) -> tuple[int, str]:
     """Install a package, and give the exit status and the last line said."""
     programs = tmp_path / "bin"
-    programs.mkdir()
-    for name, text in STAND_INS.items():
-        (programs / name).write_text(f"#!/bin/sh\n{text.strip()}\n")
-        (programs / name).chmod(stat.S_IRWXU)
+    stand_ins.put(STAND_INS, programs)
     for state in states:
         (tmp_path / state).touch()
     script = f"{packages._PRELUDE.strip()}\n{call}"

@@ -1,11 +1,11 @@
 """The scripts about a first password, run here with the commands that they call replaced."""
 
 import os
-import stat
 import subprocess
 from pathlib import Path
 
 import pytest
+import stand_ins
 
 from gpupool.facts.passwords import Password
 from gpupool.operations import passwords
@@ -22,9 +22,7 @@ PROGRAMS = {
 @pytest.fixture(autouse=True)
 def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the stand-ins note what they are asked."""
-    for name, text in PROGRAMS.items():
-        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
-        (tmp_path / name).chmod(stat.S_IRWXU)
+    stand_ins.put(PROGRAMS, tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setenv("LOG", str(tmp_path / "log"))
     monkeypatch.setenv("SHADOW", "ann:!:20000:0:99999:7:::")

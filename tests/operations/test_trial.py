@@ -1,11 +1,11 @@
 """The trial of a slurm.conf, its script run for real between stand-ins for Slurm's commands."""
 
 import os
-import stat
 import subprocess
 from pathlib import Path
 
 import pytest
+import stand_ins
 
 from gpupool.operations.trial import check
 
@@ -48,10 +48,7 @@ PartitionName=long Nodes=a
 def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in the place of /etc/slurm."""
     programs = tmp_path / "bin"
-    programs.mkdir()
-    for name, text in STAND_INS.items():
-        (programs / name).write_text(f"#!/bin/sh\n{text.strip()}\n")
-        (programs / name).chmod(stat.S_IRWXU)
+    stand_ins.put(STAND_INS, programs)
     monkeypatch.setenv("PATH", str(programs), prepend=":")
     etc = tmp_path / "slurm"
     etc.mkdir()
