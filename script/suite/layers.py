@@ -40,8 +40,7 @@ _GUIDES = ("-n", "4", "--dist", "loadscope", "--ignore", "tests/guides/test_skyn
 #: In the order in which they are reported.
 LAYERS = (
     Layer("lint", (("script/lint",),), 1),
-    # not in two workers of xdist: tests here end processes, and a worker that one of them ended lost hundreds of others
-    Layer("unit", (_pytest("tests/unit"),), 1, tests=("tests/unit",)),
+    Layer("unit", (_pytest("-n", "2", "--dist", "worksteal", "tests/unit"),), 1.6, tests=("tests/unit",)),
     Layer(
         "operations",
         (_pytest("tests/operations", "tests/facts", "tests/engine"),),

@@ -1,5 +1,7 @@
 """The exit codes that docs/concepts.md promises."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,8 +24,6 @@ def no_testbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("plan {} --on nonsense", "--on nonsense: must be auto, testbed, testbed:NAME or nodes"),
         ("apply {} --yes --on nodes:x", "--on nodes:x: must be auto, testbed, testbed:NAME or nodes"),
-        ("plan {} --limit nosuch", "--limit"),
-        ("apply {} --yes --limit nosuch", "--limit"),
         ("verify {} --limit @nosuch", "--limit"),
         ("storage report {} --over x", "--over"),
         ("render {} nosuch", "there is no node nosuch in"),
@@ -40,6 +40,15 @@ def test_a_command_line_that_makes_no_sense_is_2_and_one_line(
     assert done.code == 2, done.err
     assert message in done.err.splitlines()[-1]
     assert done.out == ""
+
+
+@pytest.mark.parametrize("line", ["plan {} --limit nosuch", "apply {} --yes --limit nosuch"])
+def test_so_is_a_limit_that_selects_no_node(line: str) -> None:
+    command = [sys.executable, "-m", "gpupool", *line.format(EXAMPLE).split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    assert "--limit" in done.stderr.splitlines()[-1]
+    assert done.stdout == ""
 
 
 @pytest.mark.parametrize("line", ["plan", "plan {} --limti x", "plna {}", "rehearse {} --slurm 9", "plan {} --limit"])
