@@ -14,6 +14,8 @@ from gpupool.rehearsal.twin.jobs import HOLD, Ask, Job, Refusal
 RUNS = ("RUNNING", "CONFIGURING")
 CYCLE = 30  # seconds: slurmctld looks at time limits and at the end of grace times this often
 DELAY = 20  # seconds that the scheduler is given for what it does at once
+_LOOK = 0.4  # seconds between two looks
+_SELDOM = 3.0  # seconds between two looks at what has not come for long
 
 
 @dataclass(frozen=True)
@@ -127,8 +129,17 @@ class Stage:
     def until(self, true: Callable[[Scene], bool], seconds: float) -> tuple[bool, Scene]:
         """Look until something is true, so many seconds at most; tell whether it is, and what was seen last.
 
-        A machine that is slow now gets more of them: as many times more as it is slower.
+        A machine that is slow now gets more of them: as many times more as it is slower. The longer it lasts the rarer
+        the looks are: each costs slurmctld, and whatever else runs here, some 20 ms of CPU.
         """
+        return self._until(true, seconds, _SELDOM)
+
+    def steady(self, true: Callable[[Scene], bool], seconds: float) -> tuple[bool, Scene]:
+        """Look so many seconds whether something stays true; tell whether it did, and what was seen last."""
+        broken, scene = self._until(lambda scene: not true(scene), seconds, _LOOK)
+        return not broken, scene
+
+    def _until(self, true: Callable[[Scene], bool], seconds: float, seldom: float) -> tuple[bool, Scene]:
         began = time.monotonic()
         end = began + seconds
         while True:
@@ -139,12 +150,7 @@ class Stage:
                 end = began + seconds * self.twin.pace()
                 if time.monotonic() >= end:
                     return False, scene
-            time.sleep(0.4)
-
-    def steady(self, true: Callable[[Scene], bool], seconds: float) -> tuple[bool, Scene]:
-        """Look so many seconds whether something stays true; tell whether it did, and what was seen last."""
-        broken, scene = self.until(lambda scene: not true(scene), seconds)
-        return not broken, scene
+            time.sleep(min(max(_LOOK, (time.monotonic() - began) / 10), seldom))
 
     def cancel(self, *sents: Sent) -> None:
         """Cancel jobs, and return when they are gone."""

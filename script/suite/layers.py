@@ -56,7 +56,7 @@ LAYERS = (
         1,
         ("docker", "twin-24.11", "twin-22.05", "twin-26.05", "chromium"),
     ),
-    # what a fault breaks is waited for until its time is over: hardly any work, and a layer of its own to begin early
+    # what a fault breaks is waited for until its time is over: hardly any work
     Layer("faults", (_pytest("-n", str(WORKERS), "--dist", "worksteal", _FAULTS),), 0.6, ("docker", "twin-24.11")),
     Layer("fullsize", (_pytest(_SKYNET),), 0.8, ("docker", "twin-24.11")),
     # SkyNet's guide is typed on the testbeds that this layer deploys: two, since its tests mostly wait for Slurm
@@ -65,7 +65,7 @@ LAYERS = (
     Layer("day2", (_pytest("-n", "3", *_BY_FILE, "tests/day2"),), 1, ("docker", "twin-24.11")),
     Layer("driver", (_pytest("tests/driver"),), 1, ("docker",)),
     # a worker for each cluster: what its tests do most is wait for Slurm
-    Layer("guides", (_pytest(*_GUIDES, "tests/guides"),), 1.2, ("docker",)),
+    Layer("guides", (_pytest(*_GUIDES, "tests/guides"),), 1, ("docker",)),
     Layer("deploy", (_pytest("tests/deploy"),), 0.7, ("docker",)),
     Layer("molecule", (_pytest("tests/molecule"), ("molecule", "test")), 0.7, ("docker",)),
     Layer("vm", (_pytest("tests/vm"),), 1.3, ("docker", "machines")),
@@ -77,5 +77,5 @@ QUICK = ("lint", "unit", "operations", "roles")
 #: In the order in which they begin, each as soon as there is room: what takes longest first, what tells most next.
 BEGIN = (
     *("testbed", "vm", *QUICK),
-    *("day2", "faults", "rehearsal", "guides", "driver", "deploy", "fullsize", "molecule", "fuzz", "wheel"),
+    *("day2", "guides", "faults", "rehearsal", "driver", "deploy", "fullsize", "molecule", "fuzz", "wheel"),
 )

@@ -1,6 +1,8 @@
 """A small SSH server in this process, which runs what it is sent here, and which can be told to hang."""
 
 import contextlib
+import os
+import signal
 import socket
 import subprocess
 import threading
@@ -35,6 +37,7 @@ class Server:
     before: str = ""  # what its shell does first
     awake: threading.Event = field(default_factory=threading.Event)
     transports: list[paramiko.Transport] = field(default_factory=list)
+    processes: list["subprocess.Popen[bytes]"] = field(default_factory=list)
 
 
 class Session(paramiko.ServerInterface):
@@ -79,9 +82,11 @@ class Session(paramiko.ServerInterface):
         with contextlib.suppress(EOFError):  # who asked may have gone
             channel.close()
 
-    @staticmethod
-    def _run(channel: paramiko.Channel, command: str) -> None:
-        process = subprocess.Popen(["sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def _run(self, channel: paramiko.Channel, command: str) -> None:
+        process = subprocess.Popen(
+            ["sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+        )
+        self._node.processes.append(process)
         assert process.stdin
         assert process.stdout
 
@@ -133,3 +138,6 @@ def serving(folder: Path) -> Iterator[Server]:
     finally:
         node.awake.set()
         listener.close()
+        for process in node.processes:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)

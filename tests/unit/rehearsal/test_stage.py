@@ -1,0 +1,46 @@
+"""How a rehearsal waits: what is to come is looked for rarer and rarer, what is to stay is watched closely."""
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gpupool.rehearsal import stage
+from gpupool.rehearsal.stage import Scene, Stage
+
+
+@pytest.fixture
+def gaps(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    """The seconds between the looks; a clock that sleeping moves."""
+    found: list[float] = []
+    clock = SimpleNamespace(monotonic=lambda: sum(found), sleep=found.append)
+    monkeypatch.setattr(stage, "time", clock)
+    monkeypatch.setattr(Stage, "look", lambda _: Scene(()))
+    yield found
+
+
+def on_a_twin(pace: float) -> Stage:
+    twin: Any = SimpleNamespace(pace=lambda: pace)
+    nothing: Any = None
+    return Stage(twin, nothing)
+
+
+def test_the_longer_it_lasts_the_rarer_the_looks_are(gaps: list[float]) -> None:
+    came, _ = on_a_twin(1).until(lambda scene: False, 100)
+    assert not came
+    assert gaps == sorted(gaps)
+    assert (gaps[0], gaps[-1]) == (0.4, 3.0)
+    assert 100 <= sum(gaps) <= 103
+
+
+def test_a_slow_machine_has_more_time(gaps: list[float]) -> None:
+    on_a_twin(3).until(lambda scene: False, 100)
+    assert 300 <= sum(gaps) <= 303
+
+
+def test_what_is_to_stay_true_is_watched_closely_to_the_end(gaps: list[float]) -> None:
+    stayed, _ = on_a_twin(1).steady(lambda scene: True, 60)
+    assert stayed
+    assert {*gaps} == {0.4}
+    assert sum(gaps) >= 60
