@@ -1,6 +1,5 @@
 """How a rehearsal waits: what is to come is looked for rarer and rarer, what is to stay is watched closely."""
 
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,13 +10,13 @@ from gpupool.rehearsal.stage import Scene, Stage
 
 
 @pytest.fixture
-def gaps(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+def gaps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds between the looks; a clock that sleeping moves."""
     found: list[float] = []
     clock = SimpleNamespace(monotonic=lambda: sum(found), sleep=found.append)
     monkeypatch.setattr(stage, "time", clock)
     monkeypatch.setattr(Stage, "look", lambda _: Scene(()))
-    yield found
+    return found
 
 
 def on_a_twin(pace: float) -> Stage:
