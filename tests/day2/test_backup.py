@@ -143,11 +143,16 @@ def test_a_lost_database_is_restored_and_sacct_shows_the_same_jobs(testbed: Test
 
 
 def test_a_database_with_jobs_is_kept_aside(testbed: Testbed) -> None:
-    code, said = restore(testbed, "--yes", "--aside", "--backup", backups(testbed, "database")[-1].rpartition("/")[2])
+    testbed.out(HEAD, "systemctl start gpupool-backup")
+    newest, before = backups(testbed, "database")
+    code, said = restore(testbed, "--yes", "--aside", "--backup", before.rpartition("/")[2])
     assert code == 0, said
     (aside,) = testbed.out(HEAD, "mariadb -N -e \"show databases like 'slurm_acct_db_aside_%'\"").split()
-    count = f"mariadb -N {aside} -e 'select count(*) from small_job_table'"
-    assert testbed.out(HEAD, count) == "5"
+
+    def count(database: str) -> str:
+        return testbed.out(HEAD, f"mariadb -N {database} -e 'select count(*) from small_job_table'")
+
+    assert (count(aside), count("slurm_acct_db")) == ("5", "4"), f"what {before} has, and not {newest}"
     assert testbed.run(HEAD, "mariadb -e 'use gpupool_restore'").returncode != 0
     assert testbed.apply().returncode == 0
     assert verify(testbed) == []
