@@ -162,9 +162,11 @@ def _partition(controller: Controller, name: str, nodes: Sequence[Node]) -> Iter
         yield
         return
     about = [f"partitionname={name}", f"nodes={folded(node.slurm_name for node in nodes)}"]
-    with suppress(GpupoolError):
-        controller.ask("scontrol", "delete", f"partitionname={name}")  # of a run that was killed
-    controller.ask("scontrol", "create", *about, "rootonly=yes", "hidden=yes", "maxtime=10", "state=up")
+    try:
+        controller.ask("scontrol", "create", *about, "rootonly=yes", "hidden=yes", "maxtime=10", "state=up")
+    except RefusedError:
+        # it is there, of a run that was killed, and its test job may still run: then it cannot be deleted
+        controller.ask("scontrol", "update", *about)
     try:
         yield
     finally:

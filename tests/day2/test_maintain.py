@@ -185,7 +185,7 @@ def test_a_driver_is_rolled_over_nodes_two_at_a_time_and_goes_on_after_kills(tes
 
     stopped = maintain(copy, "--nodes", "@compute", "--at-most", "2")
     listener, lines = heard(stopped)
-    until(lambda: most == 2 or len(seen()) == 2, "two are out at once", lambda: str(nodes(testbed)))
+    until(lambda: most == 2 or len(seen()) == 2, "two are out at once", lambda: f"{nodes(testbed)} {lines}")
     until(lambda: seen() == {"gpu-2"}, "the others are done, and one waits", lambda: str(nodes(testbed)))
     # those before it may have done the others: this one has to be at work, too, before it is stopped
     until(lambda: any("gpu-2" in line and "waiting for" in line for line in lines), "it waits", lambda: "".join(lines))
@@ -244,6 +244,17 @@ def test_a_node_with_fewer_gpus_than_declared_is_not_accepted(testbed: Testbed) 
     with reach(testbed.target) as controller:
         found = accept(controller, [replace(node, gpus={"a40": 3})], "maintain", RESERVATION)
     assert found["gpu-2"].problems == ("Slurm has the GPUs {'a40': 2}, the inventory {'a40': 3}",)
+
+
+def test_a_test_job_of_a_run_that_was_killed_holds_up_no_other(testbed: Testbed) -> None:
+    testbed.out(HEAD, "scontrol create partitionname=gpupool_maintain nodes=gpu-1 rootonly=yes hidden=yes state=up")
+    job = testbed.out(HEAD, "cd /; sbatch --parsable -o /dev/null -p gpupool_maintain -G 2 --wrap 'sleep 9'")
+    testbed.wait_for(job, "RUNNING")
+    with reach(testbed.target) as controller:
+        found = accept(controller, [testbed.cluster.nodes["gpu-1"]], "maintain", "")
+    assert found["gpu-1"].problems == ()
+    testbed.wait_for(job, "COMPLETED")
+    assert left_behind(testbed) == ""
 
 
 def test_what_one_node_alone_would_cost_a_lab_is_refused_before_it_begins(testbed: Testbed) -> None:
