@@ -83,9 +83,11 @@ def other(nodes: dict[str, Server], tmp_path: Path) -> Iterator["subprocess.Pope
     (tmp_path / "enough").touch()  # what it runs on the node would go on
 
 
-def test_a_second_apply_is_told_who_applies_and_changes_nothing(nodes: dict[str, Server], other: object) -> None:
+def test_a_second_apply_is_told_who_applies_and_changes_nothing(
+    nodes: dict[str, Server], other: object, tmp_path: Path
+) -> None:
     since = time.strftime("%H:%M", time.localtime(int(lock_of(nodes["n2"]).split()[0])))
-    report, _ = go(nodes, "n1 n2 n3", command="touch /nowhere")
+    report, _ = go(nodes, "n1 n2 n3", command=f"touch {tmp_path}/there")
     after = "; nothing was changed, try again after it has ended"
     assert report.failures == {
         "n1": f"not changed: on n2, ada@elsewhere has been applying since {since}{after}",

@@ -102,7 +102,8 @@ class Session(paramiko.ServerInterface):
         with contextlib.suppress(OSError):
             while data := process.stdout.read1():  # type: ignore[attr-defined]
                 channel.sendall(data)
-            channel.send_exit_status(process.wait())
+            code = process.wait()
+            channel.send_exit_status(code if code >= 0 else 128 - code)  # of one that was killed, as shells have it
 
 
 @contextlib.contextmanager
