@@ -141,4 +141,5 @@ def serving(folder: Path) -> Iterator[Server]:
         listener.close()
         for process in node.processes:
             if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # it has ended since, and its own thread has seen it
+                    os.killpg(process.pid, signal.SIGKILL)

@@ -55,10 +55,10 @@ def test_a_reader_that_goes_away_is_told_nothing() -> None:
 def test_a_place_where_nothing_can_be_written(
     gpupool: Callable[..., Any], tmp_path: Path, arguments: list[object], message: str
 ) -> None:
-    (tmp_path / "file").write_text("")
-    places = {"file": tmp_path / "file"}
-    done = gpupool(*(str(it).format(**places) for it in arguments))
-    assert (done.code, done.err.splitlines()[-1]) == (1, message.format(**places))
+    file = tmp_path / "file"
+    file.touch()
+    done = gpupool(*(str(it).format(file=file) for it in arguments))
+    assert (done.code, done.err.splitlines()[-1]) == (1, message.format(file=file))
 
 
 def test_a_log_that_cannot_be_written(tmp_path: Path) -> None:

@@ -1,12 +1,11 @@
 """The exit codes that docs/concepts.md promises."""
 
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from forked import command as gpupool_alone
 
 from gpupool.cli import apply, plan
 from gpupool.engine.report import Change, HostReport, Report
@@ -43,9 +42,8 @@ def test_a_command_line_that_makes_no_sense_is_2_and_one_line(
 
 
 @pytest.mark.parametrize("line", ["plan {} --limit nosuch", "apply {} --yes --limit nosuch"])
-def test_so_is_a_limit_that_selects_no_node(line: str) -> None:
-    command = [sys.executable, "-m", "gpupool", *line.format(EXAMPLE).split()]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def test_so_is_a_limit_that_selects_no_node(line: str, tmp_path: Path) -> None:
+    done = gpupool_alone(line.format(EXAMPLE).split(), tmp_path)
     assert done.returncode == 2, done.stderr
     assert "--limit" in done.stderr.splitlines()[-1]
     assert done.stdout == ""
