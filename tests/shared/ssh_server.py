@@ -99,7 +99,7 @@ class Session(paramiko.ServerInterface):
                 process.stdin.close()  # type: ignore[union-attr]
 
         threading.Thread(target=give, daemon=True).start()
-        with contextlib.suppress(OSError, paramiko.SSHException):  # who asked may have gone
+        with contextlib.suppress(OSError, EOFError, paramiko.SSHException):  # who asked may have gone
             while data := process.stdout.read1():  # type: ignore[attr-defined]
                 channel.sendall(data)
             code = process.wait()
