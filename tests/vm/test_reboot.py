@@ -26,3 +26,15 @@ def test_a_node_is_rebooted_when_its_job_has_ended_and_comes_back(stores: Stores
     until(lambda: stores.boot("node01") not in ("", before), "node01 is booted again")
     until(lambda: stores.out("control", idle) == "idle", "node01 takes jobs again")
     assert stores.out("control", "srun hostname", "ann") == "node01"
+
+
+def test_a_scope_that_could_not_be_made_at_boot_does_not_keep_slurmd_from_starting(stores: Stores) -> None:
+    scope = "node01_slurmstepd.scope"
+    until(lambda: stores.out("control", "sinfo -h -o %t") == "idle", "node01 is idle")
+    stores.out("node01", f"systemctl stop slurmd {scope}")
+    # systemd may not find the process any more that slurmd has begun it with; this one fails by its time
+    stores.run("node01", f"systemd-run --quiet --scope --unit={scope} -p RuntimeMaxSec=1 sleep 600")
+    assert stores.run("node01", f"systemctl is-failed {scope}").stdout == "failed\n"
+    stores.out("node01", "systemctl start slurmd")
+    assert stores.out("node01", f"systemctl is-active slurmd {scope}") == "active\nactive"
+    assert stores.out("control", "srun hostname", "ann") == "node01"

@@ -58,10 +58,14 @@ def drop_in(
     unit: str,
     after: tuple[str, ...] = (),
     requires_mounts: tuple[str, ...] = (),
+    failed_scope: str = "",
     open_files: int | None = None,
 ) -> File:
-    """Return the drop-in that makes a daemon start again for as long as what it needs is away."""
-    values = {"after": after, "requires_mounts": requires_mounts, "open_files": open_files}
+    """Return the drop-in that makes a daemon start again for as long as what it needs is away.
+
+    `failed_scope` is a pattern of the names of a scope that it makes, and cannot make while an earlier one has failed.
+    """
+    values = {"after": after, "requires_mounts": requires_mounts, "failed_scope": failed_scope, "open_files": open_files}
     text = fill("daemon.service", cluster=cluster, **values)
     return File(f"{UNITS}/{unit}.service.d/gpupool.conf", text)
 

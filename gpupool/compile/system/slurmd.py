@@ -15,6 +15,8 @@ from gpupool.slurm_keys.tables import own as own_keys
 from gpupool.wanted import File
 
 FOLDERS_CONF = "/etc/tmpfiles.d/gpupool-slurmd.conf"
+#: The unit that holds all jobs of the node; its name begins with the node's where several slurmd may share a machine.
+SCOPE = "*slurmstepd.scope"
 _LISTED = 20  # keys that a file of slurmd names one by one
 
 
@@ -22,7 +24,13 @@ def compute(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield what slurmd reads, its drop-in, and what clears its folders at boot."""
     if node.has("compute"):
         yield File("/etc/default/slurmd", slurmd_default(cluster))
-        yield drop_in(cluster, "slurmd", after=before_slurm(cluster), open_files=cluster.policies.nofile)
+        yield drop_in(
+            cluster,
+            "slurmd",
+            after=before_slurm(cluster),
+            failed_scope=SCOPE,
+            open_files=cluster.policies.nofile,
+        )
         yield File(FOLDERS_CONF, slurmd_folders(cluster))
 
 
