@@ -14,7 +14,8 @@ from suite.idle import Idle
 from suite.layers import BEGIN, QUICK, Layer
 from suite.prepare import PREPARATIONS
 
-SPARE = 0.6  # cores more than there are: no layer keeps busy all the time what it keeps busy on average
+# Cores more than there are: layers wait half of their time, which idle cores show only where nobody else is at work.
+SPARE = 1.3
 ENOUGH = 0.8  # cores that are idle: reason to begin one more layer, whatever it will keep busy
 PREPARE_CORES = 0.7
 PREPARE_AT_ONCE = 2
