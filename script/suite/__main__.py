@@ -70,6 +70,7 @@ def _run(layers: Sequence[Layer]) -> int:
             replace(layer, cores=min(layer.cores, os.cpu_count() or 1)),
             None if alone else logs / f"{layer.name}.log",
             (times / f"{layer.name}.json").absolute(),
+            temporary,
         )
         for layer in layers
     }

@@ -44,7 +44,7 @@ LAYERS = (
     Layer(
         "operations",
         (_pytest("tests/operations", "tests/facts", "tests/engine"),),
-        1,
+        0.6,
         tests=("tests/operations", "tests/facts", "tests/engine"),
     ),
     Layer("roles", (_pytest("tests/roles"),), 1, tests=("tests/roles",)),

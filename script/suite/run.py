@@ -91,15 +91,19 @@ class Work:
                 out.close()
 
 
-def layer_work(layer: Layer, log: Path | None, times: Path) -> Work:
+def layer_work(layer: Layer, log: Path | None, times: Path, temporary: Path) -> Work:
     """Return a layer as work; its tests write what they took to `times`, and beside it what fails, as it fails.
 
     Its testbeds have a prefix of their own: two layers may have a cluster of one name, and run beside each other.
+    So has pytest a folder of its own in `temporary`: as it begins, it closes that to all other users.
     """
     failures = times.with_suffix(".failed")
     for file in (times, failures):
         file.unlink(missing_ok=True)
     env = {**os.environ, "GPUPOOL_TEST_TIMES": str(times), "GPUPOOL_TEST_FAILURES": str(failures)}
+    own = temporary / layer.name
+    own.mkdir(exist_ok=True)
+    env["PYTEST_DEBUG_TEMPROOT"] = str(own)
     env.pop("PYTHONPATH", None)
     if layer.docker:
         env["GPUPOOL_TESTBED_PREFIX"] = f"{leftovers.prefix()}-{layer.name}"

@@ -37,7 +37,7 @@ def do(operation: Any, *args: Any, **kwargs: Any) -> list[subprocess.CompletedPr
 def twice(operation: Any, *args: Any, **kwargs: Any) -> None:
     """Run an operation, and see that the second time it has nothing to do."""
     for done in do(operation, *args, **kwargs):
-        assert (done.returncode, done.stderr) == (0, "")
+        assert (done.returncode, done.stderr) == (0, ""), done
     assert do(operation, *args, **kwargs) == []
 
 

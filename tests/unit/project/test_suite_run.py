@@ -24,7 +24,7 @@ def shell(text: str) -> tuple[tuple[str, ...], ...]:
 
 
 def run_of(place: Path, *layers: Layer, prepare: dict[str, str] | None = None, idle: Idle | None = None) -> Run:
-    works = {it.name: layer_work(it, place / it.name, place / f"{it.name}.json") for it in layers}
+    works = {it.name: layer_work(it, place / f"{it.name}.log", place / f"{it.name}.json", place) for it in layers}
     made = {
         name: Work(name, shell(text), 1, place / f"prepare-{name}", os.environ)
         for name, text in (prepare or {}).items()
@@ -191,6 +191,17 @@ def test_layers_that_run_beside_each_other_name_their_testbeds_apart(
         tmp_path, Layer("vm", show, 1, ("docker",)), Layer("driver", show, 1, ("docker",)), prepare={"docker": "true"}
     ).until_done()
     assert {*(tmp_path / "prefixes").read_text().split()} == {"gpupool-unit-vm", "gpupool-unit-driver"}
+
+
+def test_a_layer_that_begins_closes_no_folder_in_which_tests_of_another_have_other_users(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(
+        "def test_it(tmp_path): print(f'{tmp_path.parents[2]} {tmp_path.parents[1].name}')"
+    )
+    tests = (sys.executable, "-m", "pytest", "-s", "-p", "no:cacheprovider", str(tmp_path / "test_it.py"))
+    layers = [Layer(name, (tests,), 0.1) for name in ("unit", "operations")]
+    run_of(tmp_path, *layers).until_done()
+    for layer in layers:
+        assert f"{tmp_path / layer.name} pytest-of-" in (tmp_path / f"{layer.name}.log").read_text()
 
 
 def test_what_takes_long_finds_its_cores_free_when_it_is_ready(tmp_path: Path) -> None:
