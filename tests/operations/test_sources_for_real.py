@@ -92,7 +92,7 @@ def files(tmp_path: Path, repository: str, monkeypatch: pytest.MonkeyPatch) -> l
     config.write_text(
         f'Dir::State "{tmp_path}/state"; Dir::State::status "/dev/null"; Dir::Cache "{tmp_path}/cache";\n'
         f'Dir::Etc "{tmp_path}/etc"; APT::Architecture "amd64";\n'
-        'APT::Sandbox::User "root"; Acquire::http::Proxy "DIRECT";\n'
+        'APT::Sandbox::User "root"; Acquire::http::Proxy "DIRECT"; Acquire::Retries "0";\n'
     )
     monkeypatch.setenv("APT_CONFIG", str(config))
     source = tmp_path / "etc/sources.list.d/gpupool-site.sources"
