@@ -65,8 +65,14 @@ def drop_in(
 
     `failed_scope` is a pattern of the names of a scope that it makes, and cannot make while an earlier one has failed.
     """
-    own = {"requires_mounts": requires_mounts, "failed_scope": failed_scope, "open_files": open_files}
-    text = fill("daemon.service", cluster=cluster, after=after, **own)
+    text = fill(
+        "daemon.service",
+        cluster=cluster,
+        after=after,
+        requires_mounts=requires_mounts,
+        failed_scope=failed_scope,
+        open_files=open_files,
+    )
     return File(f"{UNITS}/{unit}.service.d/gpupool.conf", text)
 
 

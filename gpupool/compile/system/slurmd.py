@@ -15,8 +15,8 @@ from gpupool.slurm_keys.tables import own as own_keys
 from gpupool.wanted import File
 
 FOLDERS_CONF = "/etc/tmpfiles.d/gpupool-slurmd.conf"
-#: The unit that holds all jobs of the node; its name begins with the node's where several slurmd may share a machine.
-SCOPE = "*slurmstepd.scope"
+# The unit that holds all jobs of the node; its name begins with the node's where several slurmd may share a machine.
+_SCOPE = "*slurmstepd.scope"
 _LISTED = 20  # keys that a file of slurmd names one by one
 
 
@@ -28,7 +28,7 @@ def compute(cluster: Cluster, node: Node) -> Iterator[File]:
             cluster,
             "slurmd",
             after=before_slurm(cluster),
-            failed_scope=SCOPE,
+            failed_scope=_SCOPE,
             open_files=cluster.policies.nofile,
         )
         yield File(FOLDERS_CONF, slurmd_folders(cluster))
