@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,16 +20,19 @@ KILL = r"""kill $(ps x --User $(whoami) -o "pid,cmd" | grep vscode-server | grep
 
 
 @pytest.fixture
-def agent(idle: Testbed, tmp_path: Path) -> Iterator[str]:
+def agent(idle: Testbed) -> Iterator[str]:
     """An SSH agent of the user's machine with a key in it; its socket."""
     assert idle.target.testbed
-    path = str(tmp_path / "agent")
-    with subprocess.Popen(["ssh-agent", "-D", "-a", path], stdout=subprocess.DEVNULL) as process:
-        until(Path(path).exists, "the agent listens")
-        env = {**os.environ, "SSH_AUTH_SOCK": path}
-        subprocess.run(["ssh-add", "-q", idle.target.testbed.key], env=env, check=True)
-        yield path
-        process.kill()
+    with tempfile.TemporaryDirectory() as folder:  # a test's own folder may be too long for a socket: 107 characters
+        path = f"{folder}/agent"
+        with subprocess.Popen(["ssh-agent", "-D", "-a", path], stdout=subprocess.DEVNULL) as process:
+            try:
+                until(lambda: Path(path).exists() or process.poll() is not None, "the agent listens")
+                env = {**os.environ, "SSH_AUTH_SOCK": path}
+                subprocess.run(["ssh-add", "-q", idle.target.testbed.key], env=env, check=True)
+                yield path
+            finally:
+                process.kill()
 
 
 @pytest.mark.promise("SKY-044")
