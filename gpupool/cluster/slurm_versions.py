@@ -44,6 +44,11 @@ def cgroup_plugin(version: str) -> str:
     return "autodetect" if version == "22.05" else "cgroup/v2"
 
 
+def has_scope_timeout(version: str) -> bool:
+    """Whether cgroup.conf can say how long slurmd waits for systemd to make its scope (SystemdTimeout)."""
+    return version != "22.05"
+
+
 def has_private_tmp(version: str) -> bool:
     """Whether a job can have a /tmp of its own in which mounts that come later are seen (`Shared`, from 23.02 on)."""
     return version != "22.05"

@@ -38,3 +38,39 @@ def test_a_scope_that_could_not_be_made_at_boot_does_not_keep_slurmd_from_starti
     stores.out("node01", "systemctl start slurmd")
     assert stores.out("node01", f"systemctl is-active slurmd {scope}") == "active\nactive"
     assert stores.out("control", "srun hostname", "ann") == "node01"
+
+
+#: systemd answers nobody while it waits for its generators: this one has it begin, and then takes its time.
+SLOW = """\
+set -e
+mkdir -p /etc/systemd/system-generators /run/systemd/system/slurmd.service.d
+printf '#!/bin/sh\\ntouch /run/reloading; sleep 15\\n' > /etc/systemd/system-generators/slow
+cat > /run/slow-slurmd <<'END'
+systemctl daemon-reload &
+until [ -e /run/reloading ]; do sleep 0.1; done
+exec /usr/sbin/slurmd "$@"
+END
+cat > /run/systemd/system/slurmd.service.d/slow.conf <<'END'
+[Service]
+ExecStart=
+ExecStart=/bin/sh /run/slow-slurmd --systemd $SLURMD_OPTIONS
+END
+systemctl daemon-reload
+chmod +x /etc/systemd/system-generators/slow
+"""
+QUICK = "rm -f /etc/systemd/system-generators/slow /run/systemd/system/slurmd.service.d/slow.conf /run/reloading"
+
+
+def test_slurmd_waits_for_a_systemd_that_is_slow_to_make_its_scope(stores: Stores) -> None:
+    scope = "node01_slurmstepd.scope"
+    until(lambda: stores.out("control", "sinfo -h -o %t") == "idle", "node01 is idle")
+    stores.out("node01", f"systemctl stop slurmd {scope}")
+    try:
+        stores.out("node01", "sh -s", text=SLOW)
+        stores.out("node01", "systemctl start slurmd")
+    finally:
+        stores.out("node01", f"{QUICK}; systemctl daemon-reload")
+    assert stores.out("node01", "systemctl show -p NRestarts --value slurmd") == "0", "it did not give up once"
+    # systemd has looked again at what the scope holds
+    assert stores.out("node01", f"systemctl is-active {scope}") == "active"
+    assert stores.out("control", "srun hostname", "ann") == "node01"

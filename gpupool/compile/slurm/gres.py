@@ -7,7 +7,7 @@ from itertools import groupby
 from ClusterShell.NodeSet import NodeSet
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.cluster.slurm_versions import cgroup_plugin
+from gpupool.cluster.slurm_versions import cgroup_plugin, has_scope_timeout
 from gpupool.compile.slurm.hardware import cores as cores_of
 from gpupool.compile.slurm.names import folded
 from gpupool.compile.slurm.parameters import merged, pairs
@@ -82,6 +82,9 @@ def _folded_files(paths: list[str]) -> str:
 def cgroup_conf(cluster: Cluster) -> str:
     """Return cgroup.conf."""
     parameters = cluster.slurm.cgroup.parameters
-    plugin = cgroup_plugin(cluster.slurm.version)
-    text = fill("cgroup.conf", cluster=cluster, v1_mount=V1_MOUNT, plugin=plugin, parameters=pairs(parameters))
+    version = cluster.slurm.version
+    text = fill(
+        "cgroup.conf", cluster=cluster, v1_mount=V1_MOUNT, plugin=cgroup_plugin(version),
+        has_scope_timeout=has_scope_timeout(version), parameters=pairs(parameters),
+    )  # fmt: skip
     return merged(text, parameters)

@@ -333,15 +333,17 @@ def of_version(tmp_path: Path, version: str) -> Cluster:
 
 
 def test_versions_differ_where_they_must(tmp_path: Path) -> None:
-    """22.05 has no rate limit for requests, keeps no CPUs for GPUs, and looks for its cgroup version itself."""
+    """22.05 has no rate limit for requests, keeps no CPUs for GPUs, and finds its cgroup version itself."""
     old, middle, new = (of_version(tmp_path, version) for version in VERSIONS)
     for it in (middle, new):
         assert settings(slurm_conf(it))["SlurmctldParameters"] == (
             "enable_configless,rl_enable,rl_bucket_size=30,rl_refill_rate=2"
         )
         assert "CgroupPlugin=cgroup/v2\n" in cgroup_conf(it)
+        assert "SystemdTimeout=60000\n" in cgroup_conf(it)
     assert settings(slurm_conf(old))["SlurmctldParameters"] == "enable_configless"
     assert "CgroupPlugin=autodetect\n" in cgroup_conf(old)
+    assert "SystemdTimeout" not in cgroup_conf(old), "22.05 ends with a key that it does not know"
     assert slurm_conf(middle) == slurm_conf(new)
     different = set(slurm_conf(old).splitlines()) ^ set(slurm_conf(new).splitlines())
     assert {line.partition("=")[0] for line in different} == {"SlurmctldParameters", "NodeName"}
