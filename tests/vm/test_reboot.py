@@ -40,25 +40,17 @@ def test_a_scope_that_could_not_be_made_at_boot_does_not_keep_slurmd_from_starti
     assert stores.out("control", "srun hostname", "ann") == "node01"
 
 
-#: systemd answers nobody while it waits for its generators: this one has it begin, and then takes its time.
+#: A service takes its time to start, and systemd makes the scope only after it.
 SLOW = """\
 set -e
-mkdir -p /etc/systemd/system-generators /run/systemd/system/slurmd.service.d
-printf '#!/bin/sh\\ntouch /run/reloading; sleep 15\\n' > /etc/systemd/system-generators/slow
-cat > /run/slow-slurmd <<'END'
-systemctl daemon-reload &
-until [ -e /run/reloading ]; do sleep 0.1; done
-exec /usr/sbin/slurmd "$@"
-END
-cat > /run/systemd/system/slurmd.service.d/slow.conf <<'END'
-[Service]
-ExecStart=
-ExecStart=/bin/sh /run/slow-slurmd --systemd $SLURMD_OPTIONS
-END
+cd /run/systemd/system
+mkdir -p node01_slurmstepd.scope.d
+printf '[Service]\\nType=oneshot\\nExecStart=/bin/sleep 15\\n' > slow.service
+printf '[Unit]\\nAfter=slow.service\\n' > node01_slurmstepd.scope.d/slow.conf
 systemctl daemon-reload
-chmod +x /etc/systemd/system-generators/slow
+systemctl start --no-block slow
 """
-QUICK = "rm -f /etc/systemd/system-generators/slow /run/systemd/system/slurmd.service.d/slow.conf /run/reloading"
+QUICK = "cd /run/systemd/system; rm -rf slow.service node01_slurmstepd.scope.d; systemctl daemon-reload"
 
 
 def test_slurmd_waits_for_a_systemd_that_is_slow_to_make_its_scope(stores: Stores) -> None:
@@ -69,7 +61,7 @@ def test_slurmd_waits_for_a_systemd_that_is_slow_to_make_its_scope(stores: Store
         stores.out("node01", "sh -s", text=SLOW)
         stores.out("node01", "systemctl start slurmd")
     finally:
-        stores.out("node01", f"{QUICK}; systemctl daemon-reload")
+        stores.out("node01", QUICK)
     assert stores.out("node01", "systemctl show -p NRestarts --value slurmd") == "0", "it did not give up once"
     # systemd has looked again at what the scope holds
     assert stores.out("node01", f"systemctl is-active {scope}") == "active"
