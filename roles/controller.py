@@ -21,6 +21,8 @@ def apply(cluster: Cluster, node: Node) -> None:
         # the backup reads its own files again; the whole cluster is told once, by the first
         reload_command=["scontrol", "reconfigure"] if first else ["systemctl", "reload", "slurmctld"],
         slurm=cluster.slurm.version,
+        # going on after a reconfigure that failed it may write another ClusterID there, with which it never starts
+        own=f"{cluster.slurm.state}/clustername",
     )
 
 

@@ -53,6 +53,7 @@ def running(
     reload_if: list[str] | None = None,
     reload_command: list[str] | None = None,
     slurm: str | None = None,
+    own: str | None = None,
 ) -> Commands:
     """Have a unit run, start at boot (`enabled`; None: leave that alone), and with the files that stand on the node.
 
@@ -62,8 +63,9 @@ def running(
 
     `slurm`: the unit is a daemon of this version of Slurm. What a change of a file in `reload_if` takes goes by its
     keys (`slurm_keys.effects`), and a daemon that does not come up with its new files gets back those that it ran with.
+    `own`: a file of its state that it may spoil where it cannot be reloaded; it gets that back with them.
     """
-    yield from bring_up(unit, enabled, restart_if, reload_if, reload_command, slurm)
+    yield from bring_up(unit, enabled, restart_if, reload_if, reload_command, slurm, own)
 
 
 def bring_up(
@@ -73,6 +75,7 @@ def bring_up(
     reload_if: list[str] | None = None,
     reload_command: list[str] | None = None,
     slurm: str | None = None,
+    own: str | None = None,
 ) -> Commands:
     """Do what `running` does, as part of another operation."""
     unit = unit if "." in unit else f"{unit}.service"
@@ -119,7 +122,7 @@ def bring_up(
         work.lines += [
             f"sums=$(look {shlex.join(paths)})",
             *([f"keep {shlex.join(paths)}", 'old=$(tail -n +2 "$stamps/$unit" 2>/dev/null || :)'] if slurm else []),
-            *([f"again() {{ {reload}; }}"] if slurm and reload_command else []),
+            *([f"own={shlex.quote(own)}; was=$(held || :)"] if own else []),
             *([f'said=$({reload} 2>&1) || say "cannot be reloaded" "$said"'] if told else []),
             {
                 # a unit that failed too often refuses to start before it is forgiven

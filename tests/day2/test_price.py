@@ -11,6 +11,8 @@ import pytest
 from inventories import SMALL, copied
 from pace import start, until
 
+from gpupool.engine.drive import run
+from gpupool.operations import service
 from gpupool.target import find_target
 from tests.testbed.cluster import ROOT, Testbed, gpupool
 
@@ -240,6 +242,41 @@ def test_a_daemon_that_does_not_come_up_is_back_with_its_former_files(
     if later:
         assert apply(testbed).returncode == 0
     assert running(testbed) == JOBS
+
+
+#: As slurmctld 24.11 when it goes on after a reconfigure that failed: it writes a number with which it never starts.
+SPOILER = """\
+mkdir -p /root/spoiler; cd /root/spoiler; echo 7 > number; echo KillWait=20 > slurm.conf
+cat > /etc/systemd/system/spoiler.service <<'END'
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=grep -qx 7 /root/spoiler/number
+END
+systemctl daemon-reload
+"""
+SPOIL = "echo 8 > /root/spoiler/number; echo cannot open it >&2; exit 1"
+
+
+def test_a_number_that_a_failed_reload_spoils_is_back_with_the_former_files(testbed: Testbed) -> None:
+    testbed.out(HEAD, SPOILER)
+
+    def deploy() -> None:
+        service.running(
+            unit="spoiler", reload_if=["/root/spoiler/slurm.conf"], reload_command=["sh", "-c", SPOIL],
+            enabled=None, slurm="24.11", own="/root/spoiler/number",
+        )  # fmt: skip
+
+    assert not run(testbed.target.hosts, deploy, execute=True, limit=[HEAD]).failures
+    before = testbed.out(HEAD, "stat -c '%U %a' /root/spoiler/number")
+    testbed.out(HEAD, "echo KillWait=30 > /root/spoiler/slurm.conf")
+    failures = run(testbed.target.hosts, deploy, execute=True, limit=[HEAD]).failures
+    assert "cannot open it; its former files are back, and it runs with them" in str(failures[HEAD])
+    assert testbed.out(HEAD, "cd /root/spoiler; cat number slurm.conf").split() == ["7", "KillWait=20"]
+    assert testbed.out(HEAD, "stat -c '%U %a' /root/spoiler/number; ls /root/spoiler").split() == [
+        *before.split(), "number", "slurm.conf",
+    ]  # fmt: skip
+    testbed.out(HEAD, "systemctl stop spoiler; rm -r /root/spoiler /etc/systemd/system/spoiler.service")
 
 
 def test_a_driver_waits_for_nodes_to_be_drained_and_is_changed_only_there(testbed: Testbed) -> None:
