@@ -122,7 +122,7 @@ def bring_up(
         work.lines += [
             f"sums=$(look {shlex.join(paths)})",
             *([f"keep {shlex.join(paths)}", 'old=$(tail -n +2 "$stamps/$unit" 2>/dev/null || :)'] if slurm else []),
-            *([f"own={shlex.quote(own)}; was=$(held || :)"] if own else []),
+            *([f"keep {shlex.quote(own)}; own=$(look {shlex.quote(own)})"] if own else []),
             *([f'said=$({reload} 2>&1) || say "cannot be reloaded" "$said"'] if told else []),
             {
                 # a unit that failed too often refuses to start before it is forgiven

@@ -2,17 +2,17 @@
 # After reading.sh: functions around a start, restart or reload of a unit; the calls of them come after it.
 # $unit is the unit, $stamps the folder of stamps, $sums what look said of its files before the start. $old, where it is
 # set, is what look said of them when the unit last came up: it gets these back when it does not with the new ones. $own,
-# where it is set, is a file of its state that it may spoil when it cannot be reloaded, and $was what `held` said of it.
-# shellcheck disable=SC2154 # these are set before it, sums and old after it
+# where it is set, is what look said before of a file of its state that it may spoil when it cannot be reloaded.
+# shellcheck disable=SC2154 # these are set before it, sums, old and own after it
 
 set -eu; umask 022
-old='' own='' was=''
+old='' own=''
 say() { # what happened, what a command said; or else the daemon's own last words, not systemd's about it
   journalctl --no-pager -o cat --since "@$began" -u "$unit" >&2 || :
   words=$(journalctl --no-pager -q -o short --since "@$began" -u "$unit" | grep -v ' systemd\[[0-9]*\]: ' || :)
   last=$(printf '%s\n' "$words" | grep 'fatal: ' || printf '%s\n' "${2:-$words}")
   last=$(printf '%s\n' "$last" | tail -n 1 | sed 's/^.*\[[0-9]*\]: //')
-  again=$(put_back)
+  again=; [ -z "$old" ] || again=$(put_back)
   printf '%s\n' "$unit $1${last:+: $last}$again (see journalctl -u $unit)" >&2; exit 1
 }
 began=$(date +%s)
@@ -22,23 +22,19 @@ settle() { # some daemons say that they are ready, and then read the file they c
 note() { # stamp: only now, because only now does the daemon run with these files
   write_stamp "$unit" "$(systemctl show -p InvocationID --value -- "$unit")" "$sums"
 }
-held() { cat -- "$own" 2>/dev/null && echo .; } # whoever takes it loses the newlines at its end, but for this dot
-place() { # path: it holds what is read, all of it or nothing, and belongs to whom it did
-  copy=$1.$$-back.gpupool-new; (umask 077; cat > "$copy")
-  [ ! -e "$1" ] || { chown --reference="$1" -- "$copy"; chmod --reference="$1" -- "$copy"; }
-  sync -- "$copy"; mv -fT -- "$copy" "$1"
-}
 put_back() { # says what came of it; files that nobody kept stay as they are, and so does the unit
-  [ -n "$old" ] || return 0
-  printf '%s\n' "$old" | { while read -r sum path; do
+  all=$(printf '%s\n' "$old" ${own:+"$own"})
+  printf '%s\n' "$all" | { while read -r sum path; do
     [ "$sum" = - ] || [ -f "$stamps/read/$sum" ] || exit 1
   done; } || return 0
   systemctl stop -- "$unit" >&2 || : # one that goes on after a reload that failed may still write its state
-  printf '%s\n' "$old" | while read -r sum path; do
+  printf '%s\n' "$all" | while read -r sum path; do
     [ "$(look "$path")" != "$sum  $path" ] || continue
-    if [ "$sum" = - ]; then rm -f -- "$path"; else place "$path" < "$stamps/read/$sum"; fi
+    if [ "$sum" = - ]; then rm -f -- "$path"; continue; fi
+    copy=$path.$$-back.gpupool-new; (umask 077; cat < "$stamps/read/$sum" > "$copy")
+    [ ! -e "$path" ] || { chown --reference="$path" -- "$copy"; chmod --reference="$path" -- "$copy"; }
+    sync -- "$copy"; mv -fT -- "$copy" "$path"
   done
-  [ -z "$was" ] || [ ! -f "$own" ] || [ "$(held)" = "$was" ] || printf %s "${was%.}" | place "$own"
   systemctl daemon-reload; systemctl reset-failed -- "$unit" 2>/dev/null || :
   if ! systemctl start -- "$unit" >&2 2>&1 || { sleep 1; ! systemctl is-active --quiet -- "$unit"; }; then
     printf '%s' "; its former files are back, and it does not start with them either"; return 0
