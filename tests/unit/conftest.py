@@ -11,10 +11,6 @@ from gpupool import cli
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 
-# The engine changes how threads wait, and a worker of xdist that waits for its next test would end: what needs the
-# engine is tested in a process of its own.
-sys.modules["gpupool.engine.drive"] = None  # type: ignore[assignment]
-
 
 @pytest.fixture(scope="session")
 def skynet() -> Cluster:
