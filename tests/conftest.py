@@ -1,5 +1,5 @@
 """What every layer does: it notes what its tests took and that none was lost, gives no example of hypothesis a bound in
-seconds, and names its containers otherwise than those of a demo.
+seconds, names its containers otherwise than those of a demo, and loads no engine beside xdist.
 """
 
 import os
@@ -17,7 +17,7 @@ settings.load_profile("no bound")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Have it noted as a plugin: a conftest.py hears nothing of what is set up for a whole session."""
+    """Have it noted by plugins, since a conftest.py hears nothing of what is set up for a whole session."""
     config.pluginmanager.register(times, "times")
     if hasattr(config, "workerinput"):
         # The engine changes how threads wait, and a worker of xdist that waits for its next test would end: what needs
