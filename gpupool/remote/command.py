@@ -1,0 +1,60 @@
+"""The command line that runs a script on a node as root, whatever login shell, locale and start-up files are there.
+
+sshd hands the line to the login shell of the user. bash, dash, ksh, zsh, tcsh and fish agree on single quotes only as
+long as there is no newline, no `!` and no backslash in them. So the script travels in base64, and /bin/sh decodes it.
+"""
+
+import base64
+import shlex
+from collections.abc import Sequence
+
+from gpupool.shell import shell_file
+
+#: Exit status if the user is not root and the node has no sudo.
+NO_SUDO = 120
+#: Exit status if sudo does not let the user run /bin/sh as root, or asks for a password.
+SUDO_REFUSES = 121
+
+#: Bytes of a command line. Linux accepts 128 KiB for one argument, its final zero byte included.
+LONGEST = 128 * 1024 - 1
+
+_BEGIN = "gpupool-begin"
+# LANGUAGE has precedence over LC_ALL for messages in any locale but C
+_BEFORE = f"echo; echo {_BEGIN}; export LC_ALL=C.UTF-8; unset LANGUAGE\n"
+_DECODE = 'as_root=$(printf %s "$1" | base64 -d) && eval "$as_root"'
+
+
+def remote_command(script: str | Sequence[str]) -> str:
+    """Return the line that runs a script of sh, or a program with its arguments, as root under /bin/sh.
+
+    The locale is C.UTF-8. Standard input and the exit status are those of the script; NO_SUDO and SUDO_REFUSES say that
+    it did not begin. `output_of` finds its standard output. ValueError if the line is longer than LONGEST.
+    """
+    text = script if isinstance(script, str) else f"exec {shlex.join(script)}"
+    as_root = shell_file(__package__, "as_root.sh")
+    line = f"exec /bin/sh -c '{_DECODE}' sh {_encoded(as_root)} {_encoded(_BEFORE + text)}"
+    if len(line) > LONGEST:
+        raise ValueError(f"a command of {len(line)} bytes is longer than the {LONGEST} that Linux accepts")
+    return line
+
+
+def output_of(stdout: bytes) -> bytes | None:
+    """Return what a script of `remote_command` has printed, without the lines of the login shell's start-up files.
+
+    None if the script has not begun.
+    """
+    _, begin, output = stdout.partition(f"\n{_BEGIN}\n".encode())
+    return output if begin else None
+
+
+def refusal(status: int, user: str) -> str | None:
+    """Return the reason why `user` could not become root, from the exit status of a command; None for any other."""
+    return {
+        NO_SUDO: f"{user} is not root, and the node has no sudo (install sudo, or set `access.admin.user: root`)",
+        SUDO_REFUSES: f"sudo does not let {user} become root without a password "
+        f"(add `{user} ALL=(ALL) NOPASSWD: ALL` to /etc/sudoers.d, or set `access.admin.user: root`)",
+    }.get(status)
+
+
+def _encoded(text: str) -> str:
+    return base64.b64encode(text.encode(errors="surrogateescape")).decode()
