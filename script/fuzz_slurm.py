@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gpupool.slurm_keys.tables import keys, own
+from gpupool.slurm.keys.tables import keys, own
 
 _KINDS = ("lab", "shared", "department", "group", "project")
 _NAMES = ("a", "gpu", "n1x", "dgx-a", "r_1", "all", "x.y", "normals", "lives9", "long-name_of.many-signs")

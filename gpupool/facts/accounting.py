@@ -7,7 +7,7 @@
      "elsewhere": [accounts that another cluster has too], "partitions": [QoS that a running partition names],
      "jobs": [[account, user, QoS] of running and pending jobs], or None where slurmctld does not answer}
 
-The fields are those of `gpupool.slurm_keys.limits`, values as its `parse` returns them. Works on Slurm 22.05 and later.
+The fields are those of `gpupool.slurm.keys.limits`, values as its `parse` returns them. Works on Slurm 22.05 and later.
 `ask_text` and `read` do without pyinfra what the fact does.
 """
 
@@ -20,7 +20,7 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.look import Look
 from gpupool.facts.script import ask, whole
 from gpupool.shell import shell_file
-from gpupool.slurm_keys.limits import ASSOC_FIELDS, QOS_FIELDS, parse
+from gpupool.slurm.keys.limits import ASSOC_FIELDS, QOS_FIELDS, parse
 
 _QOS = ",".join(("Name", *QOS_FIELDS))
 _ASSOC = ",".join(("Cluster", "Account", "User", "Partition", "ParentName", *ASSOC_FIELDS))

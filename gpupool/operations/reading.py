@@ -9,7 +9,7 @@ from gpupool.operations import upcoming
 from gpupool.operations.ambient import executing
 from gpupool.operations.frame import look
 from gpupool.shell import shell_file, values
-from gpupool.slurm_keys import effects
+from gpupool.slurm.keys import effects
 
 #: Shell functions: what a unit has read is kept, and told.
 KEEPING = values(stamps=STAMPS) + shell_file(__package__, "reading.sh")

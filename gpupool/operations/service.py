@@ -26,7 +26,7 @@ from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.reading import KEEPING, weighed
 from gpupool.operations.work import Work
 from gpupool.shell import shell_file
-from gpupool.slurm_keys.effects import NOTHING
+from gpupool.slurm.keys.effects import NOTHING
 from gpupool.unix import UNITS
 
 _UNIT = re.compile(r"[A-Za-z0-9:_.@\\-]+\.(service|socket|timer|path|target|mount)")
@@ -62,7 +62,7 @@ def running(
     same run will write. Nothing is restarted otherwise.
 
     `slurm`: the unit is a daemon of this version of Slurm. What a change of a file in `reload_if` takes goes by its
-    keys (`slurm_keys.effects`), and a daemon that does not come up with its new files gets back those that it ran with.
+    keys (`slurm.keys.effects`), and a daemon that does not come up with its new files gets back those that it ran with.
     `own`: a file of its state that it may spoil where it cannot be reloaded; it gets that back with them.
     """
     yield from bring_up(unit, enabled, restart_if, reload_if, reload_command, slurm, own)

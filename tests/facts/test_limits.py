@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from gpupool.facts.accounting import together
-from gpupool.slurm_keys.limits import _KINDS, ASSOC_FIELDS, QOS_FIELDS, Value, parse, write
+from gpupool.slurm.keys.limits import _KINDS, ASSOC_FIELDS, QOS_FIELDS, Value, parse, write
 
 NUMBERS = some.integers(min_value=0, max_value=2**31)
 NAMES = some.lists(some.from_regex(r"[a-z][a-z0-9_]{0,9}", fullmatch=True), unique=True, max_size=4).map(sorted)

@@ -5,7 +5,7 @@ from typing import Any
 
 from gpupool.facts.accounting import empty
 from gpupool.operations.accounting import Step
-from gpupool.slurm_keys.limits import ASSOC_FIELDS, QOS_FIELDS, SET_AS, parse
+from gpupool.slurm.keys.limits import ASSOC_FIELDS, QOS_FIELDS, SET_AS, parse
 
 _READ_AS = {written: field for field, written in SET_AS.items()} | {
     "GrpSubmitJobs": "GrpSubmit", "MaxSubmitJobs": "MaxSubmit", "MaxTRESPerJob": "MaxTRES",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gpupool.operations.accounting import difference, normal, read, script
-from gpupool.slurm_keys.limits import ASSOC_FIELDS
+from gpupool.slurm.keys.limits import ASSOC_FIELDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "accounting.md"
 SACCTMGR = r"""#!/bin/sh

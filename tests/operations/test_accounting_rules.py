@@ -11,7 +11,7 @@ from gpupool.facts.accounting import empty
 from gpupool.operations.accounting import difference, held, normal
 from gpupool.operations.accounting.removal import left
 from gpupool.operations.accounting.steps import Step, told
-from gpupool.slurm_keys.limits import QOS_FIELDS, parse
+from gpupool.slurm.keys.limits import QOS_FIELDS, parse
 from tests.operations.slurmdbd import Slurmdbd
 
 SOME_TRES = some.fixed_dictionaries({}, optional={"cpu": some.integers(1, 9), "gres/gpu:a40": some.integers(1, 9)})

@@ -8,7 +8,7 @@ from pace import until
 
 from gpupool.cluster.load import load
 from gpupool.rehearsal.twin import HOLD, Ask, Result, Twin
-from gpupool.slurm_keys.effects import NOTHING, RECONFIGURE, RELOAD, effect
+from gpupool.slurm.keys.effects import NOTHING, RECONFIGURE, RELOAD, effect
 
 CONF, DBD = "/etc/slurm/slurm.conf", "/etc/slurm/slurmdbd.conf"
 VERSION = "24.11"

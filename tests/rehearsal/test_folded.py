@@ -13,7 +13,7 @@ from gpupool.compile.slurm.accounting import entities
 from gpupool.compile.slurm.fold import hostlist
 from gpupool.compile.slurm.sacctmgr import written
 from gpupool.rehearsal.twin import Twin
-from gpupool.slurm_keys.hostlist import expanded
+from gpupool.slurm.keys.hostlist import expanded
 
 CONF = "/etc/slurm/slurm.conf"
 _NODE = '  - {name: "gpu-[1-2]", address: "10.90.2.[1-2]", roles: [compute], hardware: box, gpus: {a40: 8}}\n'

@@ -60,7 +60,7 @@ def test_the_wheel_holds_every_shell_script_that_is_sent_to_a_node(built: Built)
 def test_the_wheel_holds_every_table_of_slurms_keys(built: Built) -> None:
     names = zipfile.ZipFile(built.wheel).namelist()
     tables = {name for name in in_repository("gpupool") if name.endswith(".tsv")}
-    assert "slurm_keys/own.tsv" in tables
+    assert "slurm/keys/own.tsv" in tables
     assert {name for name in names if name.endswith(".tsv")} == {f"gpupool/{name}" for name in tables}
 
 

@@ -8,8 +8,8 @@ from gpupool.cluster.attachments import SLURM
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.schema import Inventory
-from gpupool.slurm_keys.limits import parse
-from gpupool.slurm_keys.tables import Key, Own, keys, own
+from gpupool.slurm.keys.limits import parse
+from gpupool.slurm.keys.tables import Key, Own, keys, own
 
 #: What each table is of, for people.
 _FILES = {

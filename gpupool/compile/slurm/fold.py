@@ -14,7 +14,7 @@ _NODE = re.compile(r"NodeName=(\S+)(?: NodeHostname=(\S+))?(?: NodeAddr=(\S+))?(
 
 
 def hostlist(names: Iterable[str]) -> str:
-    """Return names as a hostlist that Slurm reads in this very order; `slurm_keys.hostlist` is the way back."""
+    """Return names as a hostlist that Slurm reads in this very order; `slurm.keys.hostlist` is the way back."""
     folded: list[tuple[str, list[tuple[str, str]]]] = []  # what stands before the numbers; ranges, first and last
     for name in names:
         numbered = _NUMBERED.fullmatch(name)

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gpupool.slurm_keys.limits import parse
-from gpupool.slurm_keys.tables import keys
+from gpupool.slurm.keys.limits import parse
+from gpupool.slurm.keys.tables import keys
 
 #: Keys whose value is a list of options by commas: those of the inventory are added to gpupool's own.
 LISTS = frozenset(

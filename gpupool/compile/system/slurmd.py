@@ -10,8 +10,8 @@ from gpupool.compile.slurm.gres import gres_conf
 from gpupool.compile.slurm.names import SPOOL, servers
 from gpupool.compile.system.daemons import before_slurm, drop_in
 from gpupool.compile.template import fill
-from gpupool.slurm_keys.effects import at_start
-from gpupool.slurm_keys.tables import own as own_keys
+from gpupool.slurm.keys.effects import at_start
+from gpupool.slurm.keys.tables import own as own_keys
 from gpupool.wanted import File
 
 FOLDERS_CONF = "/etc/tmpfiles.d/gpupool-slurmd.conf"

@@ -26,7 +26,7 @@ from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.members import people, with_members
 from gpupool.operations.refusal import failure
-from gpupool.slurm_keys.limits import ASSOC_FIELDS, QOS_FIELDS, parse
+from gpupool.slurm.keys.limits import ASSOC_FIELDS, QOS_FIELDS, parse
 from gpupool.wanted import Roster
 
 __all__ = ["Step", "ask_text", "difference", "entities", "held", "normal", "read", "script", "tres_of"]

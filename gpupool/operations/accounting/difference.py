@@ -6,7 +6,7 @@ from typing import Any
 from gpupool.operations.accounting.coordinators import coordinators
 from gpupool.operations.accounting.removal import removals
 from gpupool.operations.accounting.steps import Step, joined, step
-from gpupool.slurm_keys.limits import SET_AS, Value, parse, write
+from gpupool.slurm.keys.limits import SET_AS, Value, parse, write
 
 # a QoS may name one that is added after it
 _LATER = ("Preempt",)

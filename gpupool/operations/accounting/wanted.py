@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from gpupool.slurm_keys.limits import ASSOC_FIELDS, QOS_FIELDS, Value, parse
+from gpupool.slurm.keys.limits import ASSOC_FIELDS, QOS_FIELDS, Value, parse
 
 _NAME = re.compile(r"[a-z0-9_][a-z0-9_.@-]*")  # sacctmgr makes names lower case: others would never compare equal
 _ALIASES = {"qos": "QOS", "default_qos": "DefaultQOS"}

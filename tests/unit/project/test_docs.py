@@ -250,7 +250,7 @@ def test_text_becomes_files_without_pyinfra_and_without_sockets() -> None:
 
 def test_facts_and_operations_know_no_cluster() -> None:
     files = [path for name in ("facts", "operations") for path in (ROOT / "gpupool" / name).rglob("*.py")]
-    assert [it.name for it in files if re.search(r"gpupool\.(cluster|slurm|system)\b", it.read_text())] == []
+    assert [it.name for it in files if re.search(r"gpupool\.(cluster|compile)\b", it.read_text())] == []
 
 
 # What the README shows

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from gpupool.slurm_keys.tables import keys, own
+from gpupool.slurm.keys.tables import keys, own
 
 HERE = Path(__file__).parent
 PAGE = HERE.parents[2] / "docs/roles/slurm.md"

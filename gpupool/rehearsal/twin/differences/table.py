@@ -16,7 +16,7 @@ from gpupool.compile.slurm.gres import V1_MOUNT, stand_ins
 from gpupool.rehearsal.twin.compiled import Version
 from gpupool.rehearsal.twin.differences import Difference
 from gpupool.rehearsal.twin.differences.text import Change
-from gpupool.slurm_keys.hostlist import expanded
+from gpupool.slurm.keys.hostlist import expanded
 
 GRACE = 2  # seconds that a grace time lasts at most
 CRED_EXPIRE = 5  # seconds; a requeued job waits one more

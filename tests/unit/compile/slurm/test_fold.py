@@ -9,7 +9,7 @@ from inventories import INVENTORY
 from gpupool.cluster.load import load
 from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.compile.slurm.fold import hostlist, node_lines
-from gpupool.slurm_keys.hostlist import expanded
+from gpupool.slurm.keys.hostlist import expanded
 
 NAMES = st.from_regex(r"[a-z][a-z0-9]{0,3}(-[a-z0-9]{1,2}){0,2}(\.[a-z]{1,3})?", fullmatch=True)
 NUMBERED = st.builds("{}{}".format, st.sampled_from(["a", "b-", "r1n"]), st.from_regex("[0-9]{1,3}", fullmatch=True))

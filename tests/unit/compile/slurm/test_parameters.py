@@ -12,7 +12,7 @@ from gpupool.compile.slurm.dbd import slurmdbd_conf
 from gpupool.compile.slurm.gres import cgroup_conf
 from gpupool.compile.slurm.parameters import merged
 from gpupool.operations.accounting import difference, normal
-from gpupool.slurm_keys.tables import keys
+from gpupool.slurm.keys.tables import keys
 
 ALL = sorted(it.parent.name for it in INVENTORY.glob("*/inventory.py"))
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gpupool.slurm_keys.effects import at_start, changed, effect, joined
-from gpupool.slurm_keys.tables import keys, rows
+from gpupool.slurm.keys.effects import at_start, changed, effect, joined
+from gpupool.slurm.keys.tables import keys, rows
 
 OLD = """# a comment
 ClusterName=c

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from gpupool.slurm_keys.hostlist import expanded
-from gpupool.slurm_keys.tables import keys, rows
+from gpupool.slurm.keys.hostlist import expanded
+from gpupool.slurm.keys.tables import keys, rows
 
 NOTHING, RECONFIGURE, RELOAD = "nothing", "reconfigure", "reload"
 #: Daemons that an effect may name, in the order in which they are restarted.
