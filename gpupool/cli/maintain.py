@@ -19,8 +19,8 @@ from gpupool.terminal import styled
 
 if TYPE_CHECKING:
     from gpupool.engine.report import Report
+    from gpupool.remote.controller import Controller
     from gpupool.upkeep.choice import Progress
-    from gpupool.upkeep.controller import Controller
     from gpupool.upkeep.hold import Hold
     from gpupool.upkeep.maintain import Wishes
     from gpupool.upkeep.prepare import Prepared
@@ -73,7 +73,7 @@ def command(
     patience = _seconds(wait)
     # first of all: it changes how threads and sockets work
     import gpupool.engine.drive  # noqa: F401
-    from gpupool.upkeep.controller import reach
+    from gpupool.remote.controller import reach
     from gpupool.upkeep.hold import held
     from gpupool.upkeep.maintain import Wishes
     from gpupool.upkeep.prepare import prepare

@@ -54,9 +54,9 @@ def command(
         raise GpupoolError("upgrade changes nodes: use --yes, or run it in a terminal to see the plan and confirm it")
     # first of all: it changes how threads and sockets work
     import gpupool.engine.drive  # noqa: F401
+    from gpupool.remote.controller import reach
     from gpupool.upgrade import steps
     from gpupool.upgrade.run import Upgrade, Ways
-    from gpupool.upkeep.controller import reach
     from gpupool.upkeep.hold import held
 
     names = {node.name for node in target.nodes if node.runs_slurm}

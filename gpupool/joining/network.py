@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.errors import UsageError
+from gpupool.remote.controller import Controller
 from gpupool.shell import shell_file
-from gpupool.upkeep.controller import Controller
 
 _SCRIPT = shell_file(__package__, "network.sh")
 

@@ -12,11 +12,11 @@ from gpupool.joining import network as links
 from gpupool.joining.prepare import RESERVATION, WORK, Prepared
 from gpupool.joining.reach import concerned, later
 from gpupool.joining.steps import Commands, deploy, telling
+from gpupool.remote.controller import Controller, reach
 from gpupool.target import Target, find_target
 from gpupool.terminal import Screen
 from gpupool.upkeep import drain, reserve
 from gpupool.upkeep.accept import accept
-from gpupool.upkeep.controller import Controller, reach
 from gpupool.upkeep.state import states
 
 _HEARD_SECONDS = 120.0  # from slurmd's start until slurmctld has heard of it

@@ -14,9 +14,9 @@ from gpupool.joining import host_key, written
 from gpupool.joining.decide import Choice, Wish, choose
 from gpupool.joining.request import nodes_of, replaced_of
 from gpupool.joining.steps import Commands, known_hosts, port, probe, reached_at
+from gpupool.remote.controller import reach
 from gpupool.target import Target, find_target
 from gpupool.terminal import Screen
-from gpupool.upkeep.controller import reach
 from gpupool.upkeep.reserve import reservation
 from gpupool.upkeep.state import states
 

@@ -15,10 +15,10 @@ from gpupool.facts.munge import KEY as MUNGE_KEY
 from gpupool.joining import host_key, written
 from gpupool.joining.reach import concerned, later
 from gpupool.joining.steps import Commands, deploy, known_hosts, port, telling
+from gpupool.remote.controller import reach
 from gpupool.target import Target, find_target
 from gpupool.terminal import Screen
 from gpupool.upkeep import drain
-from gpupool.upkeep.controller import reach
 from gpupool.upkeep.state import states
 
 WORK = "retiring"

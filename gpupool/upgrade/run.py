@@ -17,10 +17,10 @@ from gpupool.engine.report import Report
 from gpupool.errors import GpupoolError
 from gpupool.facts.slurm_packages import FOLDER, release_of
 from gpupool.rehearsal.twin.compiled import of_version
+from gpupool.remote.controller import Controller, NoAnswerError, RefusedError
 from gpupool.upgrade import steps
 from gpupool.upgrade.order import batches, stages
 from gpupool.upkeep import drain
-from gpupool.upkeep.controller import Controller, NoAnswerError, RefusedError
 from gpupool.upkeep.hold import Hold
 from gpupool.upkeep.state import states
 

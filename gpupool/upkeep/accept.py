@@ -17,9 +17,9 @@ from gpupool.compile.system.storage import used_for
 from gpupool.engine.clock import MOST_SECONDS, how_far_off
 from gpupool.errors import GpupoolError
 from gpupool.facts.queue import gpus_of
+from gpupool.remote.controller import Controller, RefusedError
 from gpupool.shell import shell_file
 from gpupool.upkeep import drain
-from gpupool.upkeep.controller import Controller, RefusedError
 from gpupool.upkeep.state import NodeState, states
 
 _SCRIPT = shell_file(__package__, "accept.sh")

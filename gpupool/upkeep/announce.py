@@ -3,8 +3,8 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from gpupool.errors import GpupoolError
+from gpupool.remote.controller import Controller
 from gpupool.shell import shell_file
-from gpupool.upkeep.controller import Controller
 
 PATH = "/etc/motd.d/gpupool-maintain"
 _SCRIPT = shell_file(__package__, "announce.sh")

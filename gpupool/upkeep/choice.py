@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gpupool.cluster.model import Node
-from gpupool.upkeep.controller import Controller
+from gpupool.remote.controller import Controller
 from gpupool.upkeep.reserve import Reservation
 from gpupool.upkeep.state import NodeState
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gpupool.cluster.model import Node
+from gpupool.remote.controller import Controller
 from gpupool.shell import shell_file
-from gpupool.upkeep.controller import Controller
 from gpupool.upkeep.state import PREFIX, Job, by_node, jobs
 
 LOOK_SECONDS = 5.0  # between two looks at the jobs

@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 
 from gpupool.engine.lock import BEAT_SECONDS, LEASE_SECONDS, WAIT_SECONDS, owner_of, whoami
 from gpupool.errors import GpupoolError
+from gpupool.remote.controller import Controller
 from gpupool.shell import shell_file
-from gpupool.upkeep.controller import Controller
 
 PATH = "/run/gpupool-maintain.lock"
 _SCRIPT = shell_file("gpupool.engine", "lock.sh")

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from gpupool.engine.report import Report
 from gpupool.operations.driver import REBOOT
+from gpupool.remote.controller import Controller, NoAnswerError, RefusedError
 from gpupool.upkeep import drain, reserve
 from gpupool.upkeep.accept import accept
 from gpupool.upkeep.choice import RESERVATION, WORK, Phase, Progress, out_of_service
-from gpupool.upkeep.controller import Controller, NoAnswerError, RefusedError
 from gpupool.upkeep.hold import Hold
 from gpupool.upkeep.reboot import boots, reboot
 from gpupool.upkeep.shares import Share

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from gpupool.cluster.model import Node
 from gpupool.engine.report import Report
 from gpupool.errors import GpupoolError, UsageError
+from gpupool.remote.controller import Controller
 from gpupool.upkeep.choice import RESERVATION, Progress, begun, first_look, out_of_service
-from gpupool.upkeep.controller import Controller
 from gpupool.upkeep.maintain import Wishes
 from gpupool.upkeep.reboot import boots
 from gpupool.upkeep.reserve import reservation

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from gpupool.cluster.model import Node
 from gpupool.errors import GpupoolError
+from gpupool.remote.controller import Controller, NoAnswerError, RefusedError
 from gpupool.shell import shell_file
-from gpupool.upkeep.controller import Controller, NoAnswerError, RefusedError
 from gpupool.upkeep.drain import reason
 
 _SCRIPT = shell_file(__package__, "reboot.sh")

@@ -9,8 +9,8 @@ from ClusterShell.NodeSet import NodeSet
 
 from gpupool.cluster.model import Node
 from gpupool.compile.slurm.names import folded
+from gpupool.remote.controller import Controller
 from gpupool.shell import shell_file
-from gpupool.upkeep.controller import Controller
 
 _SCRIPT = shell_file(__package__, "reserve.sh")
 

@@ -8,7 +8,7 @@ from ClusterShell.NodeSet import NodeSet
 
 from gpupool.cluster.model import Node
 from gpupool.compile.slurm.names import folded
-from gpupool.upkeep.controller import Controller, RefusedError
+from gpupool.remote.controller import Controller, RefusedError
 
 PREFIX = "gpupool: "  # of the reason of each drain that is ours
 _REASON = re.compile(r"^(.*?)(?: \[([^@\]\s]+)@[^\]]*\])?$")

@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 from pace import start, until
 
+from gpupool.remote.controller import reach
 from gpupool.testbed import state
 from gpupool.upkeep.accept import accept
 from gpupool.upkeep.announce import PATH
 from gpupool.upkeep.choice import RESERVATION
-from gpupool.upkeep.controller import reach
 from tests.testbed.cluster import ROOT, Testbed, docker, gpupool, hang_up, up
 
 NETWORK = "10.182.0.0/16"
