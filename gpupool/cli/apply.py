@@ -1,12 +1,11 @@
 """`gpupool apply`: make the nodes what the inventory says."""
 
-import sys
 from typing import Annotated
 
 import typer
 
 from gpupool.cli.running import (
-    announced_target,
+    announced_door,
     applied,
     changes_in,
     end_badly,
@@ -15,9 +14,9 @@ from gpupool.cli.running import (
     show,
     show_price,
 )
-from gpupool.cli.screen import Inventory, Json, Limit, Log, OnOption, counted, print_json, stderr, stdout
-from gpupool.errors import GpupoolError
-from gpupool.target import Target
+from gpupool.cli.screen import Inventory, Json, Limit, Log, OnOption, ensure_confirmable, print_json, stderr, stdout
+from gpupool.run.door import Door
+from gpupool.wording import counted
 
 
 def command(
@@ -29,10 +28,11 @@ def command(
     log: Log = None,
 ) -> None:
     """Make the nodes match the inventory. A node that fails does not stop the others. Exit code 1 if one failed."""
-    target = announced_target(inventory, on)
-    if not yes and not _agreed(target, limit):
+    door = announced_door(inventory, on, "apply")
+    ensure_confirmable(yes, "apply changes nodes")
+    if not yes and not _agreed(door, limit):
         return
-    report = run(target, execute=True, limit=limit, log=log)
+    report = run(door, execute=True, limit=limit, log=log)
     if as_json:
         print_json({"changed": report.changed, **report.as_dict()})
     else:
@@ -42,16 +42,13 @@ def command(
     end_badly(report)
 
 
-def _agreed(target: Target, limit: str | None) -> bool:
-    if not sys.stdin.isatty():
-        raise GpupoolError("apply changes nodes: use --yes, or run it in a terminal to see the plan and confirm it")
-    report = run(target, execute=False, limit=limit)
+def _agreed(door: Door, limit: str | None) -> bool:
+    report = run(door, execute=False, limit=limit)
     show(stderr, report, diffs=True)
     show_price(stderr, report)
-    if report.interrupted:
-        raise KeyboardInterrupt
+    report.ensure_not_interrupted()
     if not report.changed:
         stderr.print(planned(report), style="green" if report.ok else "bold red")
         end_badly(report)
         return False
-    return typer.confirm(f"Make {counted(changes_in(report), 'change')} on {target.where}?", err=True)
+    return typer.confirm(f"Make {counted(changes_in(report), 'change')} on {door.target.where}?", err=True)

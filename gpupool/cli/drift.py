@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from gpupool.cli.running import announced_target, chosen, passed_over, run
-from gpupool.cli.screen import Inventory, Json, Limit, OnOption, counted, print_json, stderr, stdout
+from gpupool.cli.running import announced_door, chosen, passed_over, run
+from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stdout
 from gpupool.terminal import styled
+from gpupool.wording import counted
 
 _WIDEST = 48  # characters of a column
 _MOST = 40  # rows: a screen
@@ -25,18 +26,16 @@ def command(
     inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as_json: Json = False, metrics: Metrics = None
 ) -> None:
     """Show how live nodes differ from the inventory; change nothing. Exit code 3: a difference, 1: no answer."""
-    target = announced_target(inventory, on)
-    plan = run(target, execute=False, limit=limit)
-    if plan.interrupted:
-        raise KeyboardInterrupt
+    door = announced_door(inventory, on, "drift")
+    target = door.target
+    plan = run(door, execute=False, limit=limit)
+    plan.ensure_not_interrupted()
     # pyinfra is slow to import: only commands that need nodes wait for it
     from gpupool.drift.ask import drift
     from gpupool.drift.metrics import text, write
-    from gpupool.engine.progress import shown
 
     names = (chosen(target, limit) or {node.name for node in target.nodes}) - set(plan.asleep)
-    with shown(stderr) as progress:
-        seen = drift(target, plan, names, progress)
+    seen = drift(door, plan, names)
     if metrics:
         looked = [node.name for node in target.nodes if node.name in names]
         write(metrics, text(seen.differences, looked, seen.trouble, time.time()))

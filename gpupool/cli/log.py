@@ -1,23 +1,20 @@
 """`gpupool log`: who applied what, when and from which commit, as the nodes themselves wrote it down."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from gpupool.asleep import asleep
-from gpupool.cli.running import announced_target, chosen, few, passed_over
-from gpupool.cli.screen import Inventory, Json, Limit, OnOption, counted, print_json, stderr, stdout
+from gpupool.cli.running import announced_door, chosen, passed_over
+from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stdout
 from gpupool.cluster.units import parse_duration
 from gpupool.errors import UsageError
-from gpupool.target import Target
+from gpupool.run.log import Run, history
 from gpupool.terminal import styled
-
-if TYPE_CHECKING:
-    from gpupool.facts.applies import Applied, AppliedState
+from gpupool.wording import counted, few
 
 Since = Annotated[
     str | None,
@@ -25,28 +22,6 @@ Since = Annotated[
 ]
 Long = Annotated[bool, typer.Option("--long", help="List each change.")]
 _SHORT = 10  # characters of a commit
-
-
-@dataclass(frozen=True)
-class Run:
-    """Show one run, as each node recorded it."""
-
-    nodes: Mapping[str, "Applied"]
-
-    @property
-    def first(self) -> "Applied":
-        """Return what the node says that was changed first."""
-        return min(self.nodes.values(), key=lambda record: record.begun)
-
-    @property
-    def outcome(self) -> str:
-        """Return how it ended, in a few words: "" when all is well."""
-        failed = [name for name, it in self.nodes.items() if it.failure]
-        open_ = [name for name, it in self.nodes.items() if not it.ended]
-        if any(it.under_way for it in self.nodes.values()):
-            return "under way"
-        parts = [f"failed: {few(failed)}"] if failed else []
-        return "; ".join([*parts, f"not ended: {few(open_)}"] if open_ else parts)
 
 
 def command(
@@ -59,27 +34,26 @@ def command(
 ) -> None:
     """List the applies that changed nodes: when, who, commit, what. Exit code 1 if a node cannot be read."""
     after = moment(since) if since else ""
-    target = announced_target(inventory, on)
-    names = chosen(target, limit) or {node.name for node in target.nodes}
-    resting = asleep(target, names)
-    logs, trouble = _ask(target, names - set(resting))
-    runs = [run for run in merged(logs) if run.first.begun >= after]
+    door = announced_door(inventory, on, "log")
+    seen = history(door, chosen(door.target, limit), after)
     if as_json:
         print_json({
-            "ok": not trouble,
-            "asleep": list(resting),
-            "trouble": trouble,
-            "runs": [{"run": run.first.run, "nodes": {it: asdict(run.nodes[it]) for it in run.nodes}} for run in runs],
+            "ok": not seen.trouble,
+            "asleep": list(seen.asleep),
+            "trouble": dict(seen.trouble),
+            "runs": [
+                {"run": run.first.run, "nodes": {name: asdict(record) for name, record in run.nodes.items()}}
+                for run in seen.runs
+            ],
         })  # fmt: skip
     else:
-        _show(runs, long)
-        for name, log in logs.items():
-            if log.damaged:
-                stdout.print(styled((name, "yellow"), f": {counted(log.damaged, 'line')} of its log cannot be read"))
-        for name, why in trouble.items():
+        _show(seen.runs, long)
+        for name, count in seen.damaged.items():
+            stdout.print(styled((name, "yellow"), f": {counted(count, 'line')} of its log cannot be read"))
+        for name, why in seen.trouble.items():
             stdout.print(styled((name, "red"), ": ", why))
-        stdout.print(f"{counted(len(runs), 'run')}{passed_over(resting)}", style="bold")
-    if trouble:
+        stdout.print(f"{counted(len(seen.runs), 'run')}{passed_over(seen.asleep)}", style="bold")
+    if seen.trouble:
         raise SystemExit(1)
 
 
@@ -96,38 +70,6 @@ def moment(text: str) -> str:
             ) from None
     then = then.replace(tzinfo=UTC) if then.tzinfo is None else then.astimezone(UTC)
     return then.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def merged(logs: Mapping[str, "AppliedState"]) -> list[Run]:
-    """Return the runs of all nodes, oldest first."""
-    runs: dict[str, dict[str, Applied]] = {}
-    for name, log in logs.items():
-        for applied in log.runs:
-            runs.setdefault(applied.run, {})[name] = applied
-    return sorted(map(Run, runs.values()), key=lambda run: (run.first.begun, run.first.run))
-
-
-def _ask(target: Target, names: set[str]) -> tuple[dict[str, "AppliedState"], dict[str, str]]:
-    """Return what the nodes answer, and why others do not."""
-    if not names:
-        return {}, {}
-    logs: dict[str, AppliedState] = {}
-
-    # pyinfra is slow to import: only commands that need nodes wait for it
-    from gpupool.engine.drive import run
-    from gpupool.engine.here import here
-    from gpupool.engine.progress import shown
-    from gpupool.facts.applies import Applies
-    from gpupool.operations.frame import look
-
-    def ask() -> None:
-        logs[here()[1].name] = look(Applies, "the log of applies")
-
-    with shown(stderr) as progress:
-        done = run(target.hosts, ask, execute=False, progress=progress, limit=names)
-    if done.interrupted:
-        raise KeyboardInterrupt
-    return {node.name: logs[node.name] for node in target.nodes if node.name in logs}, dict(done.failures)
 
 
 def _show(runs: Sequence[Run], long: bool) -> None:

@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
-from gpupool.cli.screen import Inventory, Json, OnOption, counted, print_json, stderr, stdout
+from gpupool.cli.screen import Inventory, Json, OnOption, print_json, stderr, stdout
+from gpupool.cli.watch import Watch
 from gpupool.cluster.edit.files import Draft
 from gpupool.errors import GpupoolError
+from gpupool.wording import counted
 
 Words = Annotated[
     list[str],
@@ -85,7 +87,7 @@ def command(
     names = ", ".join(prepared.choices)
     if not yes:
         confirm(f"Add {names} to the cluster, and update {', '.join(others)}?")
-    done = onboard.onboard(prepared, after, others, stderr)
+    done = onboard.onboard(prepared, after, others, Watch(stderr))
     if as_json:
         print_json({"joined": list(done.names), "commands": dict(done.commands), "later": dict(done.later)})
         return

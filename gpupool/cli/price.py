@@ -3,9 +3,9 @@
 import re
 from collections.abc import Mapping
 
-from gpupool.cli.screen import counted
 from gpupool.effect import Effect
 from gpupool.engine.report import Change, Report
+from gpupool.wording import counted
 
 _FEW = 6  # nodes that a page names of each effect
 _LEAST = "no restart"

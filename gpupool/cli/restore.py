@@ -1,17 +1,15 @@
 """`gpupool restore`: the accounting database from a backup, on a twin or on the cluster."""
 
-import sys
 from typing import Annotated
 
 import typer
 
-from gpupool.cli.running import announced_target, end_badly
-from gpupool.cli.screen import Inventory, Json, OnOption, print_json, stderr, stdout
-from gpupool.cluster.model import Cluster
+from gpupool.cli.running import announced_door, end_badly
+from gpupool.cli.screen import Inventory, Json, OnOption, ensure_confirmable, print_json, stderr, stdout
 from gpupool.cluster.schema.scheduling import SlurmVersion
 from gpupool.cluster.slurm_versions import takes_over_from
-from gpupool.compile.system.backup import COMMAND
-from gpupool.errors import GpupoolError, UsageError
+from gpupool.errors import UsageError
+from gpupool.run.door import Door
 from gpupool.target import Target
 from gpupool.terminal import styled
 
@@ -36,7 +34,8 @@ def command(
     as_json: Json = False,
 ) -> None:
     """Restore a lost accounting database from a backup. Exit code 1 if that failed, or if a drill found differences."""
-    target = announced_target(inventory, on)
+    door = announced_door(inventory, on, "restore")
+    target = door.target
     if target.cluster.slurm.backup is None:
         raise UsageError("the inventory has no slurm.backup, so there are no backups")
     if drill:
@@ -47,32 +46,17 @@ def command(
     if slurm:
         raise UsageError("--slurm is only for --drill: a restore uses the Slurm that is installed")
     if not yes:
-        if not sys.stdin.isatty():
-            raise GpupoolError("restore changes the accounting database: use --yes, or run it in a terminal")
+        ensure_confirmable(yes, "restore changes the accounting database")
         source = backup or "the newest backup"
         if not typer.confirm(f"Restore the database on {target.cluster.database.name} from {source}?", err=True):
             return
-    _restore(target, backup, aside, as_json)
+    _restore(door, backup, aside, as_json)
 
 
-def _restore(target: Target, backup: str, aside: bool, as_json: bool) -> None:
-    # pyinfra is slow to import: only commands that need nodes wait for it
-    from gpupool.engine.drive import run
-    from gpupool.engine.here import here
-    from gpupool.engine.progress import shown
-    from gpupool.operations import restore
-    from gpupool.operations.together import barrier
+def _restore(door: Door, backup: str, aside: bool, as_json: bool) -> None:
+    from gpupool.run.restore import restore
 
-    def deploy() -> None:
-        cluster, node = here()
-        if node.has("database"):
-            restore.database(name="Accounting database", program=COMMAND, backup=backup, aside=aside)
-        barrier(name="The database is there")
-        if node.has("controller", "backup-controller"):
-            restore.read_again(name="Slurm controller", after=cluster.database.name)
-
-    with shown(stderr) as progress:
-        report = run(target.hosts, deploy, execute=True, progress=progress, limit=_nodes(target.cluster))
+    report = restore(door, backup, aside=aside)
     if as_json:
         print_json(report.as_dict())
     else:
@@ -80,15 +64,11 @@ def _restore(target: Target, backup: str, aside: bool, as_json: bool) -> None:
             stdout.print(styled((name, "red"), ": ", why))
         if report.ok:
             stdout.print(
-                f"the accounting database on {target.cluster.database.name} is restored ({report.seconds:.1f} s); "
+                f"the accounting database on {door.target.cluster.database.name} is restored ({report.seconds:.1f} s); "
                 "run gpupool apply to bring its accounts up to date",
                 style="bold green",
             )
     end_badly(report)
-
-
-def _nodes(cluster: Cluster) -> set[str]:
-    return {cluster.database.name, *(node.name for node in cluster.controllers)}
 
 
 def _drill(target: Target, backup: str, slurm: SlurmVersion | None, as_json: bool) -> None:

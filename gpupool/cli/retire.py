@@ -6,7 +6,10 @@ import typer
 
 from gpupool.cli import complete
 from gpupool.cli.onboard import confirm, show, tell_rest
+from gpupool.cli.running import announced
 from gpupool.cli.screen import Inventory, Json, OnOption, print_json, stderr, stdout
+from gpupool.cli.watch import Watch
+from gpupool.run.door import Door
 from gpupool.terminal import styled
 
 Nodes = Annotated[
@@ -26,12 +29,12 @@ def command(inventory: Inventory, nodes: Nodes, yes: Yes = False, on: OnOption =
     from gpupool.joining import retire
 
     leaving = retire.prepare(inventory, on, nodes)
-    stderr.print(f"target: {leaving.before.where}", style="dim")
+    door = announced(Door(leaving.before, "retire", stderr))
     show(leaving.draft)
     names = ", ".join(node.name for node in leaving.nodes)
     if not yes:
         confirm(f"Drain {names}, wait for all jobs there, and remove {names} from the cluster?")
-    done = retire.retire(leaving, stderr)
+    done = retire.retire(leaving, door, Watch(stderr))
     if as_json:
         print_json({
             "retired": list(done.names),

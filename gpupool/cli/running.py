@@ -1,34 +1,31 @@
 """What `plan` and `apply` share: the target, the deploy, and how a report looks."""
 
-from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from gpupool.asleep import asleep, awake
 from gpupool.cli import price
-from gpupool.cli.screen import counted, stderr
-from gpupool.commit import commit_of
+from gpupool.cli.screen import stderr
 from gpupool.engine.report import Report
 from gpupool.errors import UsageError
+from gpupool.run.door import Door
 from gpupool.target import Target, find_target
 from gpupool.terminal import Screen, styled
-
-if TYPE_CHECKING:
-    from gpupool.engine.audit import Origin
+from gpupool.wording import counted, few
 
 MANY = 60
-SITE = Path(__file__).parent.parent / "deploys" / "site.py"
 
 
-def announced_target(inventory: Path, on: str) -> Target:
-    """Load the inventory, and print the target before anything else."""
-    target = find_target(inventory, on)
-    stderr.print(f"target: {target.where}", style="dim")
-    return target
+def announced_door(inventory: Path, on: str, command: str) -> Door:
+    """Load the inventory, print the target before anything else, and return the command's door to it."""
+    return announced(Door(find_target(inventory, on), command, stderr))
+
+
+def announced(door: Door) -> Door:
+    """Print the target of a door, and return the door."""
+    stderr.print(f"target: {door.target.where}", style="dim")
+    return door
 
 
 def chosen(target: Target, limit: str | None) -> set[str] | None:
@@ -44,31 +41,13 @@ def chosen(target: Target, limit: str | None) -> set[str] | None:
     return names
 
 
-def run(target: Target, *, execute: bool, limit: str | None, log: Path | None = None) -> Report:
-    """Plan or apply the whole site, with progress on standard error."""
-    # pyinfra is slow to import: only commands that need nodes wait for it
-    from gpupool.engine.drive import run as drive
-    from gpupool.engine.progress import shown
-
-    names = chosen(target, limit)
-    resting = asleep(target, names)
-    if resting:
-        names = {node.name for node in target.nodes if names is None or node.name in names} - set(resting)
-    with shown(stderr) as progress, awake(target, names) if execute else nullcontext():
-        report = drive(
-            target.hosts, SITE, execute=execute, progress=progress, limit=names, log=log, origin=origin(target, "apply")
-        )
-    report = replace(report, asleep=resting)
+def run(door: Door, *, execute: bool, limit: str | None, log: Path | None = None) -> Report:
+    """Plan or apply the whole site on the nodes that `--limit` selects."""
+    names = chosen(door.target, limit)
+    report = door.apply(names, log) if execute else door.plan(names, log)
     if report.log_failure:
         stderr.print(f"--log {log}: {report.log_failure}: the end of this run is missing from it", style="yellow")
     return report
-
-
-def origin(target: Target, command: str) -> "Origin":
-    """Return what a run that changes nodes leaves on each of them about itself."""
-    from gpupool.engine.audit import Origin
-
-    return Origin(command, target.cluster.name, *(commit_of(target.inventory) if target.inventory else ()))
 
 
 def _show_changes(console: Screen, report: Report, *, diffs: bool) -> None:
@@ -160,8 +139,7 @@ def applied(report: Report) -> str:
 
 def end_badly(report: Report) -> None:
     """Leave by Ctrl-C's exit when the run was stopped, and with 1 when a node failed."""
-    if report.interrupted:
-        raise KeyboardInterrupt
+    report.ensure_not_interrupted()
     if not report.ok:
         raise SystemExit(1)
 
@@ -169,9 +147,3 @@ def end_badly(report: Report) -> None:
 def changes_in(report: Report) -> int:
     """Count the changes of all nodes."""
     return sum(len(host.changes) for host in report.hosts.values())
-
-
-def few(names: Iterable[str]) -> str:
-    """Return the names, or the first of them and how many more."""
-    listed = list(names)
-    return ", ".join(listed) if len(listed) <= 6 else f"{', '.join(listed[:5])} and {len(listed) - 5} more"

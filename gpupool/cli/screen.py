@@ -1,12 +1,14 @@
 """What all commands share of the screen: consoles, options that mean the same everywhere, JSON."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from gpupool.cli import complete
+from gpupool.errors import GpupoolError
 from gpupool.terminal import Screen
 
 stdout = Screen()
@@ -41,6 +43,7 @@ def print_json(data: Any) -> None:
     print(json.dumps(data, indent=2, default=str))
 
 
-def counted(number: int, noun: str) -> str:
-    """Return `1 node`, `2 nodes`."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def ensure_confirmable(yes: bool, what: str) -> None:
+    """Raise GpupoolError where the command would have to ask, and no person can answer."""
+    if not yes and not sys.stdin.isatty():
+        raise GpupoolError(f"{what}: use --yes, or run it in a terminal to confirm it; nothing was changed")

@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpupool.asleep import asleep, awake
+from gpupool.asleep import asleep
 from gpupool.cli.price import grouped
-from gpupool.cli.running import announced_target, few, origin, passed_over, show
-from gpupool.cli.running import run as apply
-from gpupool.cli.screen import Inventory, OnOption, counted, stderr, stdout
+from gpupool.cli.running import announced_door, passed_over, show
+from gpupool.cli.screen import Inventory, OnOption, stderr, stdout
 from gpupool.cluster.model import Cluster
 from gpupool.engine.report import Change, Report
 from gpupool.errors import GpupoolError, UsageError
+from gpupool.run.door import Door
 from gpupool.target import Target
 from gpupool.terminal import styled
+from gpupool.wording import counted, few
 
 if TYPE_CHECKING:
-    from gpupool.upgrade.run import Deploy, Upgrade
+    from gpupool.upgrade.run import Upgrade
 
 _LOST = "cannot be reached"
 _LEFT_OVER = "Afterwards"
@@ -42,7 +43,8 @@ def command(
     If slurmdbd cannot convert its database, it is rolled back. After Ctrl-C, run the same command again to continue.
     Exit code 1 if a node is not upgraded.
     """
-    target = announced_target(inventory, on)
+    door = announced_door(inventory, on, "upgrade")
+    target = door.target
     if target.cluster.slurm.backup is None:
         raise UsageError("the inventory has no slurm.backup: without a backup an upgrade cannot be rolled back")
     if target.cluster.database.has("compute") and target.cluster.database != target.cluster.controllers[0]:
@@ -52,8 +54,7 @@ def command(
         )
     if not yes and not sys.stdin.isatty():
         raise GpupoolError("upgrade changes nodes: use --yes, or run it in a terminal to see the plan and confirm it")
-    # first of all: it changes how threads and sockets work
-    import gpupool.engine.drive  # noqa: F401
+    door.load()
     from gpupool.remote.controller import reach
     from gpupool.upgrade import steps
     from gpupool.upgrade.run import Upgrade, Ways
@@ -63,13 +64,11 @@ def command(
     resting = asleep(target, names)
     names -= set(resting)
     with reach(target) as controller, held(controller) as hold:
-        ways = Ways(
-            lambda deploy, some: _run(target, deploy, some, execute=True), lambda some: _apply(target, some), _tell
-        )
+        ways = Ways(lambda deploy, some: door.deploy(deploy, some, execute=True), door.apply, _tell)
         earlier = Upgrade(controller, hold, ways, (), names)
         if earlier.goes_back():
             raise GpupoolError(f"an earlier upgrade was killed during its rollback\n{earlier.go_back()}")
-        report = _run(target, steps.look, names, execute=False)
+        report = door.deploy(steps.look, names, execute=False)
         lost = _refuse(target, report)
         work = {
             name: [it for it in host.changes if not it.operation.startswith(_LEFT_OVER)]
@@ -79,14 +78,14 @@ def command(
         if not report.changed:
             _end(target, names - lost, lost, resting, "nothing to upgrade")
             return
-        _refuse_others(target, earlier.former(), work)
+        _refuse_others(door, earlier.former(), work)
         _show(target, report, todo, at_most)
         if not yes and not typer.confirm(
             f"Upgrade {counted(len(todo), 'node')} to {target.cluster.slurm.version}?", err=True
         ):
             return
         upgrade = Upgrade(controller, hold, ways, todo, names - lost)
-        _do(target, upgrade, names - lost, at_most, drill)
+        _do(door, upgrade, names - lost, at_most, drill)
     _end(
         target,
         names - lost,
@@ -96,12 +95,12 @@ def command(
     )
 
 
-def _do(target: Target, upgrade: "Upgrade", names: Collection[str], at_most: int, drill: bool) -> None:
+def _do(door: Door, upgrade: "Upgrade", names: Collection[str], at_most: int, drill: bool) -> None:
     try:
-        with awake(target, set(names)):
+        with door.awake(names):
             upgrade.fetch()
             if upgrade.back_up() and drill:
-                _drill(target)
+                _drill(door.target)
             upgrade.run(at_most)
     except KeyboardInterrupt:
         stderr.print(
@@ -125,13 +124,14 @@ def _refuse(target: Target, report: Report) -> set[str]:
     return lost
 
 
-def _refuse_others(target: Target, former: Cluster | None, work: Mapping[str, Sequence[Change]]) -> None:
+def _refuse_others(door: Door, former: Cluster | None, work: Mapping[str, Sequence[Change]]) -> None:
     """Refuse while other changes of the inventory wait where the daemons are stopped: they may be refused too late."""
+    target = door.target
     first = {target.cluster.database.name, *(node.name for node in target.cluster.controllers)}
     # what was begun has changed already
     if former is None or not all(work.get(name) for name in first):
         return
-    report = apply(replace(target, cluster=former), execute=False, limit=",".join(sorted(first)))
+    report = door.to(replace(target, cluster=former)).plan(first)
     for name, why in report.failures.items():
         raise GpupoolError(f"{name}: {why}; nothing was changed")
     if report.changed:
@@ -140,20 +140,6 @@ def _refuse_others(target: Target, former: Cluster | None, work: Mapping[str, Se
             "the inventory has other changes than slurm.version: apply them first, with the former version; "
             "nothing was changed"
         )
-
-
-def _run(target: Target, deploy: "Deploy", names: Collection[str], *, execute: bool) -> Report:
-    from gpupool.engine.drive import run
-    from gpupool.engine.progress import shown
-
-    with shown(stderr) as progress:
-        return run(
-            target.hosts, deploy, execute=execute, progress=progress, limit=names, origin=origin(target, "upgrade")
-        )
-
-
-def _apply(target: Target, names: Collection[str]) -> Report:
-    return apply(target, execute=True, limit=",".join(sorted(names)))
 
 
 def _tell(name: str, what: str) -> None:

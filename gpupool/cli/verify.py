@@ -1,14 +1,15 @@
 """`gpupool verify`: is it so? Read-only checks on the live nodes."""
 
 from gpupool.asleep import asleep
-from gpupool.cli.running import announced_target, chosen, passed_over
-from gpupool.cli.screen import Inventory, Json, Limit, OnOption, counted, print_json, stderr, stdout
+from gpupool.cli.running import announced_door, chosen, passed_over
+from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stderr, stdout
 from gpupool.terminal import styled
+from gpupool.wording import counted
 
 
 def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as_json: Json = False) -> None:
     """Check the live nodes against the inventory, without changing anything. Exit code 1 if a check fails."""
-    target = announced_target(inventory, on)
+    target = announced_door(inventory, on, "verify").target
     # testinfra and pytest are slow to import: only this command waits for them
     from gpupool.verify.run import Outcome, run
 

@@ -11,10 +11,10 @@ from gpupool.drift import planned
 from gpupool.engine.report import Report
 from gpupool.programs.drift import slurm
 from gpupool.programs.drift.difference import BROKEN, NONE, Difference
+from gpupool.run.door import Door
 from gpupool.target import Target
 
 if TYPE_CHECKING:
-    from gpupool.engine.progress import Progress
     from gpupool.programs.drift.state import SlurmState
 
 _NVIDIA = tuple(f"/dev/nvidia{number}" for number in range(64))
@@ -28,13 +28,14 @@ class Drift:
     trouble: Mapping[str, str]
 
 
-def drift(target: Target, plan: Report, names: Collection[str], progress: "Progress") -> Drift:
+def drift(door: Door, plan: Report, names: Collection[str]) -> Drift:
     """Return what differs on the nodes in `names`, of which `plan` is the plan."""
+    target = door.target
     trouble = dict(plan.failures)
     differences = {
         name: list(planned.differences(name, host.changes)) for name, host in plan.hosts.items() if name in names
     }
-    states, devices = _live(target, {name for name in names if name not in trouble}, trouble, progress)
+    states, devices = _live(door, {name for name in names if name not in trouble}, trouble)
     for node in target.nodes:
         if node.name in devices and node.name in differences:
             differences[node.name] += _hardware(node, differences[node.name], devices[node.name])
@@ -60,15 +61,15 @@ def _slurm(target: Target, controller: str, state: "SlurmState") -> list[Differe
 
 
 def _live(
-    target: Target, names: Collection[str], trouble: dict[str, str], progress: "Progress"
+    door: Door, names: Collection[str], trouble: dict[str, str]
 ) -> tuple[dict[str, "SlurmState"], dict[str, Collection[str]]]:
     """Return what slurmctld says to the first controller that can be asked, and which GPU devices nodes have."""
-    from gpupool.engine.drive import run
     from gpupool.engine.here import here
     from gpupool.facts.devices import Devices
     from gpupool.facts.live import LiveSlurm
     from gpupool.operations.frame import look
 
+    target = door.target
     controller = next((node.name for node in target.cluster.controllers if node.name not in trouble), None)
     states: dict[str, SlurmState] = {}
     devices: dict[str, Collection[str]] = {}
@@ -83,9 +84,8 @@ def _live(
 
     asked = {node.name for node in target.nodes if node.name == controller or (node.devices and node.name in names)}
     if asked:
-        done = run(target.hosts, ask, execute=False, progress=progress, limit=asked)
-        if done.interrupted:
-            raise KeyboardInterrupt
+        done = door.deploy(ask, asked, execute=False)
+        done.ensure_not_interrupted()
         trouble.update(done.failures)
     return states, devices
 

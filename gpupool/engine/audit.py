@@ -8,7 +8,6 @@ import json
 import secrets
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import gevent
@@ -17,8 +16,7 @@ from pyinfra.api import Host
 
 from gpupool import __version__
 from gpupool.engine.hosts import Track
-from gpupool.engine.lock import whoami
-from gpupool.engine.report import Change
+from gpupool.engine.report import Change, Origin
 from gpupool.engine.ssh import PoolSSH
 
 STOPPED = "stopped before it finished"
@@ -27,26 +25,12 @@ _LONGEST = 500  # characters of a failure
 _END_SECONDS = 5  # for all nodes together
 
 
-@dataclass(frozen=True)
-class Origin:
-    """What a run was started for: the command, the inventory's cluster, its commit ("" without git).
-
-    `uncommitted`: its files are not those of that commit.
-    """
-
-    command: str = ""
-    cluster: str = ""
-    commit: str = ""
-    uncommitted: bool = False
-
-
 class Audit:
     """The lines of one run, which has the same name on all nodes."""
 
     def __init__(self, origin: Origin) -> None:
         self._origin = origin
         self._run = f"{now()}-{secrets.token_hex(4)}"
-        self._who = whoami()
 
     def begin(self, track: Track) -> None:
         """Leave the first line, unless the node has it: it comes before what may change the node."""
@@ -71,7 +55,7 @@ class Audit:
         return _line({
             "run": self._run,
             "begun": now(),
-            "who": self._who,
+            "who": self._origin.who,
             "version": __version__,
             "command": self._origin.command,
             "cluster": self._origin.cluster,

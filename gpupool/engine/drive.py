@@ -31,7 +31,7 @@ from pyinfra.context import ctx_config, ctx_host
 
 from gpupool.effect import Effect
 from gpupool.engine.ambient import command_line, interruptible
-from gpupool.engine.audit import STOPPED, Audit, Origin
+from gpupool.engine.audit import STOPPED, Audit
 from gpupool.engine.changes import changes_of
 from gpupool.engine.clock import odd
 from gpupool.engine.deploy import Deploy, load
@@ -40,7 +40,7 @@ from gpupool.engine.hosts import Track, inventory_of
 from gpupool.engine.lock import LockError
 from gpupool.engine.progress import Progress, Silence
 from gpupool.engine.record import recording, unheard
-from gpupool.engine.report import Change, HostReport, NodeHost, Report
+from gpupool.engine.report import Change, HostReport, NodeHost, Origin, Report
 from gpupool.engine.speed import faster
 from gpupool.engine.ssh import ANSWER_SECONDS, PoolSSH
 from gpupool.engine.state import PoolState
@@ -48,7 +48,7 @@ from gpupool.engine.wire import FACT, Freshness, Wire
 from gpupool.errors import GpupoolError
 from gpupool.operations import diffs
 
-__all__ = ["Change", "HostReport", "NodeHost", "Report", "run"]
+__all__ = ["Change", "HostReport", "NodeHost", "Origin", "Report", "run"]
 
 PARALLEL = 200  # nodes at work at the same time
 # A handshake costs tens of milliseconds of this one thread: more at once would run into the nodes' timeouts.
@@ -63,10 +63,10 @@ def run(
     deploy: Path | Callable[[], object],
     *,
     execute: bool,
+    origin: Origin | None,
     progress: Progress | None = None,
     limit: Collection[str] | None = None,
     log: Path | None = None,
-    origin: Origin = Origin(),
 ) -> Report:
     """Run `deploy` (a deploy file, or a function that calls operations) on `hosts`, or on those named in `limit`.
 
@@ -74,12 +74,14 @@ def run(
     for this run; where another one has any of them, all fail and nothing is done. A node that cannot be reached,
     a role that raises, a fact or an operation that fails stops that node alone. Ctrl-C ends the run with
     `Report.interrupted`. `log` gets what pyinfra says. Each node that is changed keeps a line of it, with the `origin`
-    of the run. GpupoolError: the request itself makes no sense.
+    of the run, which only a run without `execute` may leave out. GpupoolError: the request itself makes no sense.
     """
     unknown = sorted(set(limit or ()) - {node.name for node in hosts})
     if unknown:
         raise GpupoolError(f"no such node: {', '.join(unknown)}")
-    if not hosts:
+    if execute and origin is None:
+        raise TypeError("a run that changes nodes needs an origin")
+    if not hosts or (limit is not None and not limit):
         return Report({}, 0.0)
     return _Run(hosts, load(deploy), execute, progress or Silence(), limit, origin).go(log)
 
@@ -94,9 +96,9 @@ class _Run:
         execute: bool,
         progress: Progress,
         limit: Collection[str] | None,
-        origin: Origin,
+        origin: Origin | None,
     ) -> None:
-        self.audit = Audit(origin)
+        self.audit = Audit(origin) if origin else None
         self.deploy = deploy
         self.execute = execute
         self.progress = progress
@@ -137,7 +139,8 @@ class _Run:
                 self._stop()
             try:
                 changes = {host: changes_of(self.state, track) for host, track in self.tracks.items()}
-                self.audit.end(self.tracks, {host: shown for host, (shown, _) in changes.items()}, self.interrupted)
+                if self.audit:
+                    self.audit.end(self.tracks, {host: shown for host, (shown, _) in changes.items()}, self.interrupted)
                 self._disconnect()
             except KeyboardInterrupt:
                 pass  # Ctrl-C while disconnecting: all work is done
@@ -280,7 +283,8 @@ class _Run:
                 self._fail(track, f"cannot order the steps of the deploy for all nodes: {reason(error)}")
             return
         for track in active:
-            track.wire.before_change = partial(self.audit.begin, track)
+            if self.audit:
+                track.wire.before_change = partial(self.audit.begin, track)
             operations = self.state.ops[track.host]
             track.left = len(operations)
             for data in operations.values():

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpupool.effect import NOTHING, Effect, together
+from gpupool.errors import GpupoolError
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,20 @@ class NodeHost:
     groups: tuple[str, ...] = ()
     data: Mapping[str, Any] = field(default_factory=dict)
     connector: str = "pool"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Why a run changes nodes: the command, the inventory's cluster, the user, and the inventory's commit.
+
+    `commit` is "" outside of git; `uncommitted` means that the inventory's files differ from that commit.
+    """
+
+    command: str
+    cluster: str
+    who: str
+    commit: str = ""
+    uncommitted: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,6 +114,18 @@ class Report:
     def failures(self) -> dict[str, str]:
         """The nodes that failed, with the reason of each."""
         return {name: host.failure or "failed" for name, host in self.hosts.items() if not host.ok}
+
+    def ensure_not_interrupted(self) -> None:
+        """Raise KeyboardInterrupt if Ctrl-C ended the run."""
+        if self.interrupted:
+            raise KeyboardInterrupt
+
+    def ensure_ok(self, advice: str = "") -> None:
+        """Raise KeyboardInterrupt, or a GpupoolError with each node that failed, and the advice in its last line."""
+        self.ensure_not_interrupted()
+        if self.failures:
+            lines = [f"{name}: {why}" for name, why in self.failures.items()]
+            raise GpupoolError("\n".join([*lines, advice] if advice else lines))
 
     def as_dict(self) -> dict[str, Any]:
         """The same as plain JSON types."""

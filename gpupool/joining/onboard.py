@@ -6,15 +6,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from gpupool.cluster.model import Node
-from gpupool.engine.progress import Progress, shown
 from gpupool.errors import GpupoolError
 from gpupool.joining import network as links
 from gpupool.joining.prepare import RESERVATION, WORK, Prepared
 from gpupool.joining.reach import concerned, later
-from gpupool.joining.steps import Commands, deploy, telling
+from gpupool.joining.steps import Commands
 from gpupool.remote.controller import Controller, reach
+from gpupool.run.door import Door
+from gpupool.run.observer import Observer
 from gpupool.target import Target, find_target
-from gpupool.terminal import Screen
 from gpupool.upkeep import drain, reserve
 from gpupool.upkeep.accept import accept
 from gpupool.upkeep.state import states
@@ -41,18 +41,17 @@ def touched(prepared: Prepared, on: str) -> tuple[Target, tuple[str, ...]]:
     return after, concerned(prepared.target.cluster, after.cluster)
 
 
-def onboard(prepared: Prepared, after: Target, others: Sequence[str], screen: Screen) -> Onboarded:
+def onboard(prepared: Prepared, after: Target, others: Sequence[str], observer: Observer) -> Onboarded:
     """Carry it out; what fails is taken out of Slurm again, and the inventory is as it was. GpupoolError says why."""
     nodes = [after.cluster.nodes[name] for name in prepared.choices]
     commands = prepared.commands
     with reach(after) as controller:
-        _make_room(controller, nodes, prepared, screen)
+        _make_room(controller, nodes, prepared, observer)
         try:
-            with shown(screen) as progress:
-                _join(controller, after, nodes, others, progress, commands)
-            _accept(controller, nodes, prepared.network, screen)
+            _join(controller, prepared.door.to(after), nodes, others, commands)
+            _accept(controller, nodes, prepared.network, observer)
         except GpupoolError as error:
-            raise GpupoolError(f"{error}\n{_undone(controller, prepared, nodes, others, screen)}") from None
+            raise GpupoolError(f"{error}\n{_undone(controller, prepared, nodes, others)}") from None
         prepared.draft.write()
         reserve.release(controller, RESERVATION)
     done = {*others, *prepared.choices}
@@ -63,7 +62,7 @@ def onboard(prepared: Prepared, after: Target, others: Sequence[str], screen: Sc
     )
 
 
-def _make_room(controller: Controller, nodes: Sequence[Node], prepared: Prepared, screen: Screen) -> None:
+def _make_room(controller: Controller, nodes: Sequence[Node], prepared: Prepared, observer: Observer) -> None:
     """Have no user's job on the nodes, and none that could begin: not on a machine that ran slurmd before, either."""
     known = states(controller, nodes)
     in_slurm = [node for node in nodes if node.name in known]
@@ -76,43 +75,33 @@ def _make_room(controller: Controller, nodes: Sequence[Node], prepared: Prepared
             f"scontrol update nodename={name} state=drain reason='{own}')"
         )
     if in_slurm:
-        drain.wait_until_empty(controller, in_slurm, telling(screen))
+        drain.wait_until_empty(controller, in_slurm, observer)
     for node in nodes:
         if node.name not in known:
             controller.on(node.name, "sh", "-c", _STOP)
 
 
-def _join(
-    controller: Controller,
-    after: Target,
-    nodes: Sequence[Node],
-    others: Sequence[str],
-    progress: Progress,
-    commands: Commands,
-) -> None:
+def _join(controller: Controller, door: Door, nodes: Sequence[Node], others: Sequence[str], commands: Commands) -> None:
     """Slurm first: a node is drained before its slurmd has ever run, so that no job can slip in."""
-    deploy(after, others, progress, commands)
+    commands.count(door.apply(others)).ensure_ok()
     drain.drain(controller, nodes, WORK, "joins")
     reserve.reserve(controller, RESERVATION, nodes)
-    deploy(after, [*(node.name for node in nodes), after.cluster.controllers[0].name], progress, commands)
+    names = [*(node.name for node in nodes), door.target.cluster.controllers[0].name]
+    commands.count(door.apply(names)).ensure_ok()
     end = time.monotonic() + _HEARD_SECONDS
     while time.monotonic() < end and not all(it.answers for it in states(controller, nodes).values()):
         time.sleep(1)
 
 
-def _accept(controller: Controller, nodes: Sequence[Node], network: int | None, screen: Screen) -> None:
+def _accept(controller: Controller, nodes: Sequence[Node], network: int | None, observer: Observer) -> None:
     if network is not None and (slow := list(links.slow(controller, nodes, network))):
         raise GpupoolError("\n".join(slow))
-    results = accept(
-        controller, nodes, WORK, RESERVATION, lambda node, what: screen.print(f"{node}: {what}", style="dim")
-    )
+    results = accept(controller, nodes, WORK, RESERVATION, observer)
     if wrong := [f"{name}: {why}" for name, it in results.items() for why in it.problems]:
         raise GpupoolError("\n".join(wrong))
 
 
-def _undone(
-    controller: Controller, prepared: Prepared, nodes: Sequence[Node], others: Sequence[str], screen: Screen
-) -> str:
+def _undone(controller: Controller, prepared: Prepared, nodes: Sequence[Node], others: Sequence[str]) -> str:
     """Take what was refused out of Slurm again, and return in words what that leaves."""
     names = ", ".join(node.name for node in nodes)
     try:
@@ -124,8 +113,7 @@ def _undone(
         for node in nodes:
             with suppress(GpupoolError):  # it may be lost by now, and is out of Slurm all the same
                 controller.on(node.name, "sh", "-c", _LEAVE)
-        with shown(screen) as progress:
-            deploy(prepared.target, others, progress, prepared.commands)
+        prepared.commands.count(prepared.door.apply(others)).ensure_ok()
     except GpupoolError as error:
         return f"{names}: cannot be removed from Slurm again: {error} (run `gpupool apply`); the inventory is unchanged"
     return f"{names}: not in Slurm, and the inventory is unchanged"

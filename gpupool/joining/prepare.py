@@ -7,7 +7,6 @@ from pathlib import Path
 
 from gpupool.cluster.edit.files import Draft, draft, finish
 from gpupool.cluster.schema import Inventory
-from gpupool.engine.progress import shown
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.facts.hardware import Machine
 from gpupool.joining import host_key, written
@@ -15,6 +14,7 @@ from gpupool.joining.decide import Choice, Wish, choose
 from gpupool.joining.request import nodes_of, replaced_of
 from gpupool.joining.steps import Commands, known_hosts, port, probe, reached_at
 from gpupool.remote.controller import reach
+from gpupool.run.door import Door
 from gpupool.target import Target, find_target
 from gpupool.terminal import Screen
 from gpupool.upkeep.reserve import reservation
@@ -31,13 +31,18 @@ Agree = Callable[[Mapping[str, Sequence[str]]], Collection[str]]
 class Prepared:
     """An onboarding that may begin: the inventory as it would be, and what each machine is and has."""
 
-    target: Target
+    door: Door
     draft: Draft
     machines: Mapping[str, Machine]
     choices: Mapping[str, Choice]
     replace: bool
     network: int | None = None
     commands: Commands = field(default_factory=Commands)
+
+    @property
+    def target(self) -> Target:
+        """The target without the new nodes."""
+        return self.door.target
 
 
 def prepare(
@@ -50,12 +55,12 @@ def prepare(
     known = written.addresses_of(inventory)
     addresses = replaced_of(asked, known) if replace else nodes_of(asked)
     _ensure_new(target, addresses, known, replace=replace)
+    door = Door(target, "onboard", screen)
     own = site.cluster.network
     reached = {name: reached_at(target, own, address) for name, address in addresses.items()}
     commands = Commands()
     with _pinned(target, reached, replace=replace, agree=agree):
-        with shown(screen) as progress:
-            machines = probe(target, reached, progress, commands)
+        machines = probe(door, reached, commands)
         choices = _chosen(machines, wish, site, target, replace=replace, inventory=inventory)
         wrong = [f"{name}: {why}" for name, choice in choices.items() for why in choice.wrong]
         if wrong:
@@ -63,7 +68,7 @@ def prepare(
         write = written.renewed if replace else written.joined
         fresh = {name: address for name, address in addresses.items() if replace or name not in known}
         made = write(inventory, fresh, {name: choices[name] for name in fresh}) if fresh else draft(inventory)
-    return Prepared(target, made, machines, choices, replace, wish.network, commands)
+    return Prepared(door, made, machines, choices, replace, wish.network, commands)
 
 
 def _ensure_new(

@@ -8,16 +8,16 @@ from gpupool.cluster.edit.files import Draft, finish
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.system.names import links as base_links
-from gpupool.engine.progress import shown
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.facts.host_keys import KNOWN
 from gpupool.facts.munge import KEY as MUNGE_KEY
 from gpupool.joining import host_key, written
 from gpupool.joining.reach import concerned, later
-from gpupool.joining.steps import Commands, deploy, known_hosts, port, telling
+from gpupool.joining.steps import Commands, known_hosts, port
 from gpupool.remote.controller import reach
+from gpupool.run.door import Door
+from gpupool.run.observer import Observer
 from gpupool.target import Target, find_target
-from gpupool.terminal import Screen
 from gpupool.upkeep import drain
 from gpupool.upkeep.state import states
 
@@ -65,7 +65,7 @@ def prepare(inventory: Path, on: str, selector: str) -> Leaving:
     return Leaving(before, after, made, nodes, concerned(before.cluster, after.cluster))
 
 
-def retire(leaving: Leaving, screen: Screen) -> Retired:
+def retire(leaving: Leaving, door: Door, observer: Observer) -> Retired:
     """Carry it out; GpupoolError where it cannot go on, and running it again does."""
     commands, names = Commands(), [node.name for node in leaving.nodes]
     with reach(leaving.before) as controller:
@@ -73,14 +73,13 @@ def retire(leaving: Leaving, screen: Screen) -> Retired:
         in_inventory = [node for node in leaving.nodes if node.name in known]
         # one that others have drained stays theirs: it gets no jobs either
         drain.drain(controller, in_inventory, WORK, "leaves the cluster")
-        drain.wait_until_empty(controller, in_inventory, telling(screen))
-        with shown(screen) as progress:
-            deploy(leaving.after, leaving.others, progress, commands)
+        drain.wait_until_empty(controller, in_inventory, observer)
+        commands.count(door.to(leaving.after).apply(leaving.others)).ensure_ok()
         if still := sorted(states(controller, leaving.nodes)):
             raise GpupoolError(
                 f"slurmctld still knows {', '.join(still)}: run `gpupool apply`, then this command again"
             )
-    left = _farewell(leaving, screen, commands)
+    left = _farewell(door, leaving, commands)
     leaving.draft.write()
     for node in leaving.nodes:
         if node.address:
@@ -89,10 +88,9 @@ def retire(leaving: Leaving, screen: Screen) -> Retired:
     return Retired(tuple(names), commands.sent, left, missing)
 
 
-def _farewell(leaving: Leaving, screen: Screen, commands: Commands) -> dict[str, str]:
+def _farewell(door: Door, leaving: Leaving, commands: Commands) -> dict[str, str]:
     """Stop daemons and remove files on the nodes themselves; one that is broken or gone need not answer."""
-    # pyinfra is slow to import: only commands that need nodes wait for it
-    from gpupool.engine.drive import run
+    door.load()
     from gpupool.engine.here import here
     from gpupool.operations import farewell, files
 
@@ -102,13 +100,9 @@ def _farewell(leaving: Leaving, screen: Screen, commands: Commands) -> dict[str,
         files.removed(name="Removed files", wanted=stays, keep_below="/nonexistent")
         files.left(name="Files left behind", wanted=stays)
 
-    names = {node.name for node in leaving.nodes if node.managed}
-    hosts = [host for host in leaving.before.hosts if host.name in names]
-    with shown(screen) as progress:
-        report = run(hosts, leave, execute=True, progress=progress)
-    commands.add(report)
-    if report.interrupted:
-        raise KeyboardInterrupt
+    names = {node.name for node in leaving.nodes} & {node.name for node in leaving.before.nodes}
+    report = commands.count(door.deploy(leave, names, execute=True))
+    report.ensure_not_interrupted()
     return dict(report.failures)
 
 

@@ -1,7 +1,7 @@
 """Acceptance of nodes: what Slurm, the node itself and a job on all its GPUs say, before users' jobs begin there."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ from gpupool.engine.clock import MOST_SECONDS, how_far_off
 from gpupool.errors import GpupoolError
 from gpupool.facts.queue import gpus_of
 from gpupool.remote.controller import Controller, RefusedError
+from gpupool.run.observer import Observer
 from gpupool.shell import shell_file
 from gpupool.upkeep import drain
 from gpupool.upkeep.state import NodeState, states
@@ -48,18 +49,18 @@ def accept(
     nodes: Sequence[Node],
     work: str,
     reservation: str,
-    tell: Callable[[str, str], None] = lambda node, what: None,
+    observer: Observer = Observer(),
 ) -> Mapping[str, Acceptance]:
     """Look at nodes, then run a job on all GPUs of each; return what is wrong, by node.
 
     The nodes are in a `reservation` of root's, which keeps users' jobs away, and drained by `work`. One that passes
     the looks is resumed within the reservation for its test job. One that fails is drained again with the first
-    problem as the reason; a drain of others is a problem, and stays. `tell` gets a node and what is done there.
+    problem as the reason; a drain of others is a problem, and stays.
     """
     known = states(controller, nodes)
 
     def look(node: Node) -> tuple[str, ...]:
-        tell(node.name, "looking at GPUs, mounts and clock")
+        observer.step(node.name, "looking at GPUs, mounts and clock")
         return (*registered(node, known.get(node.name)), *_on_node(controller, node))
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -70,7 +71,7 @@ def accept(
     fine = [node for node in fine if node.name in moved.done]
 
     def test(node: Node) -> tuple[str, ...]:
-        tell(node.name, "a test job on its GPUs")
+        observer.step(node.name, "a test job on its GPUs")
         return _by_job(controller, node, f"gpupool_{work}", reservation)
 
     with _partition(controller, f"gpupool_{work}", fine), ThreadPoolExecutor(_AT_ONCE) as pool:

@@ -5,12 +5,17 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from gpupool.cluster.model import Node
+from gpupool.errors import UsageError
 from gpupool.remote.controller import Controller
+from gpupool.target import Target
 from gpupool.upkeep.reserve import Reservation
 from gpupool.upkeep.state import NodeState
 
 WORK = "maintain"
 RESERVATION = "gpupool_maintain"
+
+#: The phases in which a node needs no more work.
+GOOD = ("done", "nothing to do")
 
 Phase = Literal["waiting", "draining", "rebooting", "done", "nothing to do", "left alone", "failed", "not begun"]
 
@@ -28,6 +33,18 @@ class Progress:
     since: float = 0.0
     booted: int = 0
     changes: list[str] = field(default_factory=list)
+
+
+def chosen(target: Target, selector: str) -> list[Node]:
+    """Return the compute nodes of a selector, in inventory order; UsageError if it is wrong or selects none."""
+    try:
+        names = target.cluster.select(selector)
+    except ValueError as error:
+        raise UsageError(f"--nodes {error}") from None
+    nodes = [node for node in target.nodes if node.name in names and node.has("compute")]
+    if not nodes:
+        raise UsageError(f"--nodes {selector!r} selects no compute node that gpupool manages")
+    return nodes
 
 
 def begun(known: Mapping[str, NodeState], reserved: Reservation | None, nodes: Sequence[Node]) -> list[str]:

@@ -1,13 +1,15 @@
 """Take nodes out of service with a reason of ours, wait for their jobs, and give back what we have taken."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpupool.cluster.model import Node
 from gpupool.remote.controller import Controller
+from gpupool.run.observer import Observer
 from gpupool.shell import shell_file
 from gpupool.upkeep.state import PREFIX, Job, by_node, jobs
+from gpupool.wording import counted
 
 LOOK_SECONDS = 5.0  # between two looks at the jobs
 _LONGEST = 300  # characters of a reason
@@ -40,23 +42,26 @@ def reason(work: str, why: str) -> str:
     return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 3]}..."
 
 
-def wait_until_empty(
-    controller: Controller,
-    nodes: Sequence[Node],
-    tell: Callable[[Mapping[str, tuple[Job, ...]]], None],
-    most: float | None = None,
-) -> Mapping[str, tuple[Job, ...]]:
-    """Wait until no job has any of these nodes, or for `most` seconds; return the jobs that are left, by node.
-
-    `tell` gets them at each look. No job is ended.
-    """
-    end = None if most is None else time.monotonic() + most
+def wait_until_empty(controller: Controller, nodes: Sequence[Node], observer: Observer) -> None:
+    """Wait without limit until no job has any of these nodes. No job is ended."""
     while True:
         left = {name: remaining for name, remaining in by_node(jobs(controller, nodes), nodes).items() if remaining}
-        tell(left)
-        if not left or (end is not None and time.monotonic() >= end):
-            return left
-        time.sleep(LOOK_SECONDS)
+        if not left:
+            return
+        for name, remaining in left.items():
+            observer.step(name, f"waiting for {jobs_in_brief(remaining)}")
+        with observer.waiting(list(left), len(nodes) - len(left), len(nodes)):
+            time.sleep(LOOK_SECONDS)
+
+
+def jobs_in_brief(jobs: Sequence[Job]) -> str:
+    """Return the jobs that hold a node in a few words: `2 jobs (4711 of ann until 2026-11-23 18:00, …)`."""
+    some = ", ".join(f"{job.id} of {job.user}{_until(job)}" for job in jobs[:3])
+    return f"{counted(len(jobs), 'job')} ({some}{', …' if len(jobs) > 3 else ''})"
+
+
+def _until(job: Job) -> str:
+    return f" until {job.ends[:16].replace('T', ' ')}" if job.ends else " without a time limit"
 
 
 def _move(controller: Controller, act: str, nodes: Sequence[Node], work: str, text: str) -> Moved:

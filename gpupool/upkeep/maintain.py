@@ -5,69 +5,67 @@ killed is gone on with by the next one, from any machine that has the inventory.
 """
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
-from gpupool.engine.report import Report
 from gpupool.operations.driver import REBOOT
 from gpupool.remote.controller import Controller, NoAnswerError, RefusedError
+from gpupool.run.door import Door
+from gpupool.run.observer import Observer
 from gpupool.upkeep import drain, reserve
 from gpupool.upkeep.accept import accept
+from gpupool.upkeep.announce import announce
 from gpupool.upkeep.choice import RESERVATION, WORK, Phase, Progress, out_of_service
 from gpupool.upkeep.hold import Hold
+from gpupool.upkeep.prepare import Prepared
 from gpupool.upkeep.reboot import boots, reboot
-from gpupool.upkeep.shares import Share
-from gpupool.upkeep.state import Job, NodeState, by_node, jobs, states
-from gpupool.upkeep.waves import Bounds, next_nodes, too_much
+from gpupool.upkeep.state import NodeState, by_node, jobs, states
+from gpupool.upkeep.waves import Bounds, Wishes, next_nodes, too_much
+from gpupool.wording import counted
 
 BOOT_SECONDS = 2400.0  # until a node that was rebooted is given up: a server checks its memory first
 SILENT_SECONDS = 600.0  # without an answer of any controller, until the run ends
 _SKEW = 2  # seconds by which one boot may be read twice
 
-Apply = Callable[[Collection[str]], Report]
-Tell = Callable[[str, str], None]
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """How maintenance shall be done: `reboot` all nodes; give a node back whose jobs take longer than `patience`."""
-
-    bounds: Bounds
-    reboot: bool = False
-    patience: float | None = None
-
 
 class Maintenance:
-    """One run; `progress` is read by others while it goes on."""
+    """One run; others read `prepared.progress` while it goes on."""
 
     def __init__(
         self,
         controller: Controller,
+        door: Door,
         hold: Hold,
-        progress: dict[str, Progress],
-        shares: Sequence[Share],
+        observer: Observer,
+        prepared: Prepared,
         wishes: Wishes,
-        *,
-        since: int,
-        apply: Apply,
-        tell: Tell,
-        pause: Callable[[], None] = lambda: time.sleep(drain.LOOK_SECONDS),
     ) -> None:
-        self.controller, self.hold, self.progress = controller, hold, progress
-        self._shares, self._wishes, self._since = shares, wishes, since
-        self._apply, self._tell, self._pause = apply, tell, pause
+        self._controller, self._door, self._hold, self._observer = controller, door, hold, observer
+        self._prepared, self._wishes = prepared, wishes
+        self._progress, self._shares = prepared.progress, prepared.shares
         self._proven = False  # the canary has passed
 
-    def run(self, started: Collection[str]) -> None:
-        """Do all of it; `started` are nodes that an earlier run has begun."""
+    def run(self) -> None:
+        """Do all of it, with a message of the day on the heads meanwhile.
+
+        KeyboardInterrupt and GpupoolError leave nodes in progress drained and reserved; another run continues.
+        """
+        self._announce(message(self._prepared, self._wishes))
+        self._work()
+        self._announce("")
+
+    def _announce(self, text: str) -> None:
+        for name, why in announce(self._controller, text).items():
+            self._observer.warning(name, f"cannot change the message of the day: {why}")
+
+    def _work(self) -> None:
         known, heard = self._look(), time.monotonic()
-        for name in started:
-            if self.progress[name].phase == "waiting":
+        for name in self._prepared.started:
+            if self._progress[name].phase == "waiting":
                 self._begin(name, known.get(name))
         # a node that failed is drained, and in no reservation
         self._reserve()
         while True:
-            self.hold.ensure()
+            self._hold.ensure()
             try:
                 known = self._look()
                 self._begin_next(known)
@@ -80,22 +78,27 @@ class Maintenance:
                 # another controller may take over; each step can be done again
                 if time.monotonic() - heard >= SILENT_SECONDS:
                     raise
-                self._tell("controller", str(error))
+                self._observer.step("controller", str(error))
                 self._pause()
                 continue
             if self._in("draining", "rebooting"):
                 self._pause()
         for progress in self._in("waiting"):
             self._end(progress, "not begun", self._why_not(known))
-        reserve.release(self.controller, RESERVATION)
+        reserve.release(self._controller, RESERVATION)
+
+    def _pause(self) -> None:
+        away = [it.node.name for it in self._in("draining", "rebooting")]
+        with self._observer.waiting(away, len(self._in("done")), len(self._progress)):
+            time.sleep(drain.LOOK_SECONDS)
 
     # Which nodes
 
     def _look(self) -> Mapping[str, NodeState]:
-        return states(self.controller, self.controller.target.cluster.having("compute"))
+        return states(self._controller, self._controller.target.cluster.having("compute"))
 
     def _in(self, *phases: Phase) -> list[Progress]:
-        return [it for it in self.progress.values() if it.phase in phases]
+        return [it for it in self._progress.values() if it.phase in phases]
 
     def _ours(self) -> set[str]:
         return {it.node.name for it in self._in("draining", "rebooting", "failed")}
@@ -107,11 +110,11 @@ class Maintenance:
                 return ()
             bounds = Bounds(1, bounds.per_lab)  # the canary goes alone
         waiting = [it.node.name for it in self._in("waiting")]
-        return next_nodes(waiting, ours, out_of_service(self.controller, known) - ours, bounds, self._shares)
+        return next_nodes(waiting, ours, out_of_service(self._controller, known) - ours, bounds, self._shares)
 
     def _begin_next(self, known: Mapping[str, NodeState]) -> None:
         for name in (names := self._next(known)):
-            self.progress[name].phase = "draining"
+            self._progress[name].phase = "draining"
         if names:
             # first the reservation: a node that is drained is told of by it
             self._reserve()
@@ -119,31 +122,31 @@ class Maintenance:
             self._begin(name, known.get(name))
 
     def _begin(self, name: str, state: NodeState | None) -> None:
-        progress = self.progress[name]
+        progress = self._progress[name]
         progress.since = time.monotonic()
         if state is None:
             self._end(progress, "left alone", "slurmctld no longer knows it")
             return
         if {"REBOOT_ISSUED", "REBOOT_REQUESTED"} & state.flags or not state.answers:
             progress.phase = "rebooting"
-            self._tell(name, "waiting for its reboot")
+            self._observer.step(name, "waiting for its reboot")
             return
         progress.phase = "draining"
-        moved = drain.drain(self.controller, [progress.node], WORK, progress.why or "goes on")
+        moved = drain.drain(self._controller, [progress.node], WORK, progress.why or "goes on")
         if name in moved.kept:
             self._end(progress, "left alone", f"drained by others: {moved.kept[name]}")
 
     def _reserve(self) -> None:
         nodes = [it.node for it in self._in("draining", "rebooting")]
         if nodes:
-            reserve.reserve(self.controller, RESERVATION, nodes)
+            reserve.reserve(self._controller, RESERVATION, nodes)
 
     def _why_not(self, known: Mapping[str, NodeState]) -> str:
         if failed := self._in("failed"):
             if not self._proven:
                 return f"{failed[0].node.name}, the first one, failed"
             return f"{', '.join(it.node.name for it in failed)} failed: no more nodes may be out of service"
-        lost = too_much(self._wishes.bounds, self._shares, out_of_service(self.controller, known))
+        lost = too_much(self._wishes.bounds, self._shares, out_of_service(self._controller, known))
         return (
             f"labs already lack as much as --per-lab allows: {', '.join(lost)}"
             if lost
@@ -159,7 +162,7 @@ class Maintenance:
 
     def _ensure_ours(self) -> None:
         """Leave alone what a person has taken over meanwhile."""
-        current = states(self.controller, [it.node for it in self._in("draining")])
+        current = states(self._controller, [it.node for it in self._in("draining")])
         for progress in self._in("draining"):
             state = current.get(progress.node.name)
             if state is None or not state.is_ours(WORK):
@@ -169,14 +172,14 @@ class Maintenance:
     def _empty(self) -> list[Progress]:
         """Return the drained nodes without jobs; one that waits too long is given back."""
         waiting = self._in("draining")
-        left = by_node(jobs(self.controller, [it.node for it in waiting]), [it.node for it in waiting])
+        left = by_node(jobs(self._controller, [it.node for it in waiting]), [it.node for it in waiting])
         for progress in waiting:
             if remaining := left[progress.node.name]:
-                self._tell(progress.node.name, f"waiting for {told(remaining)}")
+                self._observer.step(progress.node.name, f"waiting for {drain.jobs_in_brief(remaining)}")
                 patience = self._wishes.patience
                 if patience is not None and time.monotonic() - progress.since >= patience:
-                    drain.resume(self.controller, [progress.node], WORK)
-                    self._end(progress, "not begun", f"its jobs did not end in time: {told(remaining)}")
+                    drain.resume(self._controller, [progress.node], WORK)
+                    self._end(progress, "not begun", f"its jobs did not end in time: {drain.jobs_in_brief(remaining)}")
         return [it for it in waiting if not left[it.node.name]]
 
     def _change(self, ready: list[Progress]) -> None:
@@ -185,32 +188,31 @@ class Maintenance:
             return
         wants = self._applied(ready, may_reboot=True)
         fine = [it for it in ready if it.phase == "draining"]
-        last = boots(self.controller, [it.node for it in fine])
+        last = boots(self._controller, [it.node for it in fine])
         for progress in fine:
             boot = last[progress.node.name]
             if boot is None:
                 self._fail(progress, "it does not answer after its change")
                 continue
             why = wants.get(progress.node.name) or boot.needs
-            if why or (self._wishes.reboot and boot.at <= self._since):
+            if why or (self._wishes.reboot and boot.at <= self._prepared.since):
                 progress.phase, progress.booted, progress.since = "rebooting", boot.at, time.monotonic()
-                self._tell(progress.node.name, f"rebooting{f': {why}' if why else ''}")
+                self._observer.step(progress.node.name, f"rebooting{f': {why}' if why else ''}")
                 self._reboot(progress)
         self._accept([it for it in fine if it.phase == "draining"])
 
     def _reboot(self, progress: Progress) -> None:
         try:
-            reboot(self.controller, progress.node, WORK)
+            reboot(self._controller, progress.node, WORK)
         except RefusedError as error:
             self._fail(progress, f"it cannot be rebooted: {error}")
 
     def _applied(self, nodes: Sequence[Progress], *, may_reboot: bool) -> dict[str, str]:
         """Apply; return the nodes whose driver waits for a reboot, with its words. Others that fail are out."""
         for progress in nodes:
-            self._tell(progress.node.name, "applying the inventory")
-        report = self._apply([it.node.name for it in nodes])
-        if report.interrupted:
-            raise KeyboardInterrupt
+            self._observer.step(progress.node.name, "applying the inventory")
+        report = self._door.apply([it.node.name for it in nodes])
+        report.ensure_not_interrupted()
         wants = {}
         for progress in nodes:
             host = report.hosts.get(progress.node.name)
@@ -228,8 +230,8 @@ class Maintenance:
         if not away:
             return []
         known, last = (
-            states(self.controller, [it.node for it in away]),
-            boots(self.controller, [it.node for it in away]),
+            states(self._controller, [it.node for it in away]),
+            boots(self._controller, [it.node for it in away]),
         )
         back = []
         for progress in away:
@@ -246,7 +248,7 @@ class Maintenance:
     def _accept(self, nodes: list[Progress]) -> None:
         if not nodes:
             return
-        results = accept(self.controller, [it.node for it in nodes], WORK, RESERVATION, self._tell)
+        results = accept(self._controller, [it.node for it in nodes], WORK, RESERVATION, self._observer)
         for progress in nodes:
             if problems := results[progress.node.name].problems:
                 self._fail(progress, "; ".join(problems))
@@ -256,19 +258,19 @@ class Maintenance:
 
     def _fail(self, progress: Progress, why: str) -> None:
         """Leave the node drained, with the reason."""
-        drain.drain(self.controller, [progress.node], WORK, f"failed: {why}")
+        drain.drain(self._controller, [progress.node], WORK, f"failed: {why}")
         self._end(progress, "failed", why)
 
     def _end(self, progress: Progress, phase: Phase, why: str) -> None:
         progress.phase, progress.why = phase, why
-        self._tell(progress.node.name, f"{phase}{f': {why}' if why else ''}")
+        self._observer.ended(progress.node.name, phase, why)
 
 
-def told(left: Sequence[Job]) -> str:
-    """Return the jobs that hold a node in a few words: `2 jobs (4711 of ann until 2026-11-23 18:00, …)`."""
-    some = ", ".join(f"{job.id} of {job.user}{_until(job)}" for job in left[:3])
-    return f"{len(left)} job{'s' * (len(left) != 1)} ({some}{', …' if len(left) > 3 else ''})"
-
-
-def _until(job: Job) -> str:
-    return f" until {job.ends[:16].replace('T', ' ')}" if job.ends else " without a time limit"
+def message(prepared: Prepared, wishes: Wishes) -> str:
+    """Return the message of the day: since when, which nodes, and what it means for jobs."""
+    names = ", ".join(name for name, it in prepared.progress.items() if it.phase == "waiting")
+    return (
+        f"Maintenance since {time.strftime('%Y-%m-%d %H:%M', time.localtime(prepared.since))}: {names}.\n"
+        f"{counted(wishes.bounds.at_most, 'node')} at a time, without new jobs; running jobs are not ended. "
+        "`sinfo -R` lists them."
+    )

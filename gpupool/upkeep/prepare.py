@@ -1,20 +1,20 @@
 """What is looked at before the first node is drained: whose nodes they are, what is to be done, what labs may lack."""
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from gpupool.cluster.model import Node
-from gpupool.engine.report import Report
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.remote.controller import Controller
+from gpupool.run.door import Door
 from gpupool.upkeep.choice import RESERVATION, Progress, begun, first_look, out_of_service
-from gpupool.upkeep.maintain import Wishes
 from gpupool.upkeep.reboot import boots
 from gpupool.upkeep.reserve import reservation
 from gpupool.upkeep.shares import Share, shares_of, worst
 from gpupool.upkeep.state import Job, by_node, jobs, states
-from gpupool.upkeep.waves import too_much
+from gpupool.upkeep.waves import Wishes, too_much
+from gpupool.wording import counted
 
 _NEVER = "9999"  # after all times that Slurm writes
 
@@ -33,9 +33,7 @@ class Prepared:
     since: int
 
 
-def prepare(
-    controller: Controller, nodes: Sequence[Node], wishes: Wishes, plan: Callable[[Collection[str]], Report]
-) -> Prepared:
+def prepare(controller: Controller, door: Door, nodes: Sequence[Node], wishes: Wishes) -> Prepared:
     """Look at the nodes, plan the inventory on them, and say what is to be done where; nothing is changed.
 
     GpupoolError where an earlier maintenance did not finish on other nodes, UsageError where one node alone would cost
@@ -51,7 +49,7 @@ def prepare(
             "add them to --nodes to continue there"
         )
     progress = first_look(nodes, known, started)
-    _find_work(controller, progress, started, wishes, plan)
+    _find_work(controller, door, progress, started, wishes)
     shares = shares_of(controller.target.cluster)
     waiting = [it.node.name for it in progress.values() if it.phase == "waiting"]
     for name in waiting:
@@ -72,19 +70,14 @@ def prepare(
 
 
 def _find_work(
-    controller: Controller,
-    progress: dict[str, Progress],
-    started: Collection[str],
-    wishes: Wishes,
-    plan: Callable[[Collection[str]], Report],
+    controller: Controller, door: Door, progress: dict[str, Progress], started: Collection[str], wishes: Wishes
 ) -> None:
     """Leave only those waiting that have something to be done, or have been begun."""
     waiting = [it for it in progress.values() if it.phase == "waiting"]
     if not waiting:
         return
-    report = plan([it.node.name for it in waiting])
-    if report.interrupted:
-        raise KeyboardInterrupt
+    report = door.plan([it.node.name for it in waiting])
+    report.ensure_not_interrupted()
     last = boots(controller, [it.node for it in waiting])
     for each in waiting:
         name = each.node.name
@@ -96,8 +89,7 @@ def _find_work(
         elif boot is None or (host.failure and not host.commands):
             each.phase, each.why = "left alone", host.failure or "it does not answer"
         elif host.changes:
-            count = len(host.changes)
-            each.why = f"{count} change{'s' * (count != 1)}"
+            each.why = counted(len(host.changes), "change")
         elif why := (host.failure or "").partition(";")[0] or boot.needs or ("reboot" if wishes.reboot else ""):
             each.why = why
         else:

@@ -14,6 +14,18 @@ class Bounds:
     per_lab: int | None = None
 
 
+@dataclass(frozen=True)
+class Wishes:
+    """How maintenance is done: `reboot` reboots every node; a node whose jobs take longer than `patience` is resumed.
+
+    `patience` is in seconds; None waits without limit.
+    """
+
+    bounds: Bounds
+    reboot: bool = False
+    patience: float | None = None
+
+
 def next_nodes(
     waiting: Sequence[str],
     working: Collection[str],

@@ -6,7 +6,7 @@ As slurmctld 24.11 does when it goes on after a reconfigure that failed: it writ
 import sys
 from pathlib import Path
 
-from gpupool.engine.drive import run
+from gpupool.engine.drive import Origin, run
 from gpupool.operations import service
 from gpupool.target import find_target
 
@@ -24,5 +24,6 @@ def deploy() -> None:
 if __name__ == "__main__":
     inventory, node = sys.argv[1:]
     target = find_target(Path(inventory), "testbed")
-    failures = run(target.hosts, deploy, execute=True, limit=[node]).failures
+    origin = Origin("spoiler", target.cluster.name, "root")
+    failures = run(target.hosts, deploy, execute=True, origin=origin, limit=[node]).failures
     sys.exit(f"{failures[node]}" if failures else 0)

@@ -52,7 +52,7 @@ def test_slurm_gives_out_gpus(site: Installed) -> None:
 
 
 def test_plain_pyinfra_works_on_the_same_deploy(site: Installed) -> None:
-    where = site.good(site.bin / "python", "-c", "from gpupool.cli.running import SITE; print(SITE)").strip()
+    where = site.good(site.bin / "python", "-c", "from gpupool.run.door import SITE; print(SITE)").strip()
     said = site.good(
         "pyinfra",
         "my-site/inventory.py",

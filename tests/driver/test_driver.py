@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import inventories
 import pytest
+from origin import ORIGIN
 
 from gpupool.compile.system.driver import CHECK, PINS
 from gpupool.compile.system.repositories import COMPONENTS
@@ -70,7 +71,7 @@ def applied(testbed: Testbed) -> Report:
     def deploy() -> None:
         driver.apply(*here())
 
-    return run(testbed.target.hosts, deploy, execute=True, limit=[NODE])
+    return run(testbed.target.hosts, deploy, execute=True, origin=ORIGIN, limit=[NODE])
 
 
 def versions(testbed: Testbed) -> dict[str, str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from origin import ORIGIN
 from pyinfra import host
 from pyinfra.api import operation
 from pyinfra.api.exceptions import ConnectError
@@ -61,7 +62,7 @@ def alone(question: Question) -> list[str]:
 
 
 def on_this_machine(deploy: Any, execute: bool = False) -> Report:
-    report = run([NodeHost("here", (), {}, "local")], deploy, execute=execute)
+    report = run([NodeHost("here", (), {}, "local")], deploy, execute=execute, origin=ORIGIN)
     assert report.ok, report.failures
     return report
 
@@ -256,5 +257,5 @@ def test_a_node_that_another_one_asks_is_not_connected_to_only_to_gather_questio
         yield from ()
 
     nodes = [NodeHost("a", (), {}, "local"), NodeHost("b", (), {}, "fake")]
-    assert run(nodes, asks_another, execute=False, limit=["a"]).ok
+    assert run(nodes, asks_another, execute=False, origin=None, limit=["a"]).ok
     assert tried == ["@fake/b"]

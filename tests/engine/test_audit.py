@@ -8,17 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from origin import ORIGIN
 from pace import until
 from pyinfra import host
 from pyinfra.operations import server
 from ssh_server import Server, serving
 
-from gpupool.engine.audit import Origin
 from gpupool.engine.drive import NodeHost, Report, run
 from gpupool.facts.applies import Applies
 from gpupool.operations.together import barrier
 
-ORIGIN = Origin("apply", "small", "0123456789abcdef", True)
 ROOT = Path(__file__).parents[2]
 
 
@@ -97,11 +96,11 @@ def test_a_large_log_is_kept_once_and_begun_anew(nodes: dict[str, Server]) -> No
 # a run in a process of its own, which is killed while it works
 KILLED = """
 import sys
-from gpupool.engine.drive import NodeHost, run
+from gpupool.engine.drive import NodeHost, Origin, run
 from pyinfra.operations import server
 def work():
     server.shell(name="work", commands=["sleep 1000"])
-run([NodeHost("n1", (), eval(sys.argv[1]))], work, execute=True)
+run([NodeHost("n1", (), eval(sys.argv[1]))], work, execute=True, origin=Origin("apply", "small", "ann@desk"))
 """
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from origin import ORIGIN
 from pace import until
 from pyinfra import host, logger
 from pyinfra.api import FactBase, FunctionCommand, deploy, operation
@@ -108,7 +109,7 @@ IN_ORDER = [
 @pytest.mark.parametrize("roles", [site, in_a_host_loop])
 def test_hosts_with_different_roles_meet_each_step_together(roles: Callable[[], object]) -> None:
     ran = Ran()
-    assert run(MIXED, roles, execute=True, progress=ran).ok
+    assert run(MIXED, roles, execute=True, origin=ORIGIN, progress=ran).ok
     assert ran.steps == IN_ORDER
     assert ran.stages == [("Connect", 3), ("Prepare", 3), ("Execute", 14)]
     assert ran.done == 14
@@ -116,7 +117,7 @@ def test_hosts_with_different_roles_meet_each_step_together(roles: Callable[[], 
 
 def test_a_plain_loop_over_roles_would_break_the_order() -> None:
     ran = Ran()
-    assert run(MIXED, in_a_loop, execute=True, progress=ran).ok
+    assert run(MIXED, in_a_loop, execute=True, origin=ORIGIN, progress=ran).ok
     assert ran.steps.index(("a", "slurm | start")) < ran.steps.index(("c", "munge | start"))
 
 
@@ -162,10 +163,10 @@ def test_a_deploy_file_runs_like_under_the_plain_command_line(tmp_path: Path, mo
         for name in step["hosts_with_change"]
     ]
     ran = Ran()
-    assert run([fake("a"), fake("b")], Path("site.py"), execute=True, progress=ran).ok
+    assert run([fake("a"), fake("b")], Path("site.py"), execute=True, origin=ORIGIN, progress=ran).ok
     assert ran.steps == wanted
     assert len(wanted) == 8
-    report = run([fake("a"), fake("b")], Path("site.py"), execute=False)
+    report = run([fake("a"), fake("b")], Path("site.py"), execute=False, origin=None)
     assert changes(report, "a") == ["first | one", "first | two", "between", "second | one"]
 
 
@@ -206,7 +207,7 @@ TROUBLED = [
 @pytest.mark.parametrize("execute", [False, True])
 def test_trouble_stops_one_host_alone_and_says_why_in_one_line(execute: bool) -> None:
     ran = Ran()
-    report = run(TROUBLED, troubled, execute=execute, progress=ran)
+    report = run(TROUBLED, troubled, execute=execute, origin=ORIGIN, progress=ran)
     place = f"tests/engine/{Path(__file__).name}:"
     failures = {name: why.split(place)[0] for name, why in report.failures.items()}
     wanted = {
@@ -226,7 +227,7 @@ def test_trouble_stops_one_host_alone_and_says_why_in_one_line(execute: bool) ->
 
 
 def test_all_hosts_failing_gives_a_full_report() -> None:
-    report = run(TROUBLED[1:4], troubled, execute=True)
+    report = run(TROUBLED[1:4], troubled, execute=True, origin=ORIGIN)
     assert [name for name, host_report in report.hosts.items() if not host_report.ok] == ["dead", "raises", "exits"]
     assert json.loads(json.dumps(report.as_dict()))["hosts"]["dead"]["changes"] == []
 
@@ -250,7 +251,7 @@ def test_an_operation_whose_fact_fails_writes_nothing_and_others_go_on() -> None
         careful(name="Conf")
         server.shell(name="after", commands=["true"])
 
-    report = run([fake("a", fake_responses=broken), fake("b")], site, execute=True)
+    report = run([fake("a", fake_responses=broken), fake("b")], site, execute=True, origin=ORIGIN)
     assert report.failures == {"a": "Conf: cat: Input/output error"}
     assert changes(report, "a") == []
     assert changes(report, "b") == ["Conf", "after"]
@@ -266,7 +267,7 @@ def explodes() -> Any:
 
 
 def test_a_function_says_why_in_its_own_words() -> None:
-    report = run([fake("a"), fake("b")], lambda: explodes(name="Key"), execute=True)
+    report = run([fake("a"), fake("b")], lambda: explodes(name="Key"), execute=True, origin=ORIGIN)
     assert set(report.failures.values()) == {"Key: the key at c cannot be read: look at c"}
 
 
@@ -288,11 +289,11 @@ def guarded() -> None:
 
 
 def test_a_plan_foresees_handlers_and_an_apply_reports_what_ran() -> None:
-    plan = run([fake("a")], guarded, execute=False)
+    plan = run([fake("a")], guarded, execute=False, origin=None)
     # whether "tell" runs hangs on output that is not there yet
     assert changes(plan, "a") == ["config", "reload", "restart", "tell"]
     assert plan.hosts["a"].commands == 0
-    done = run([fake("a", fake_responses={"true": "x"})], guarded, execute=True)
+    done = run([fake("a", fake_responses={"true": "x"})], guarded, execute=True, origin=ORIGIN)
     assert changes(done, "a") == ["config", "reload", "restart", "tell"]
 
 
@@ -301,7 +302,7 @@ def test_a_plan_with_nothing_to_do_is_empty() -> None:
         meta = nothing(name="quiet")
         server.shell(name="reload", commands=["true"], _if=meta.did_change)
 
-    plan = run([fake("a")], quiet, execute=False)
+    plan = run([fake("a")], quiet, execute=False, origin=None)
     assert plan.ok
     assert not plan.changed
 
@@ -317,7 +318,7 @@ def shows_diff(secret: str) -> Any:
 @pytest.mark.parametrize("execute", [False, True])
 def test_the_diff_of_an_operation_is_in_the_report_and_no_argument_in_the_log(tmp_path: Path, execute: bool) -> None:
     log = tmp_path / "log"
-    report = run([fake("a")], lambda: shows_diff(secret="hunter2"), execute=execute, log=log)
+    report = run([fake("a")], lambda: shows_diff(secret="hunter2"), execute=execute, origin=ORIGIN, log=log)
     assert report.hosts["a"].changes[0].diff == "-old\n+new"
     assert "+new" in log.read_text()
     assert "hunter2" not in log.read_text()
@@ -326,7 +327,7 @@ def test_the_diff_of_an_operation_is_in_the_report_and_no_argument_in_the_log(tm
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_behind_the_log_ends_the_log_and_not_the_run() -> None:
-    report = run([fake("a")], lambda: shows_diff(secret="hunter2"), execute=False, log=Path("/dev/full"))
+    report = run([fake("a")], lambda: shows_diff(secret="hunter2"), execute=False, origin=None, log=Path("/dev/full"))
     assert (report.ok, report.changed) == (True, True)
     assert report.log_failure == "No space left on device"
 
@@ -335,19 +336,19 @@ def test_names_that_differ_between_hosts_stay_with_their_host() -> None:
     def site() -> None:
         server.shell(name=f"node {host.data.where}", commands=["true"])
 
-    report = run([fake("a", where="left"), fake("b", where="right")], site, execute=True)
+    report = run([fake("a", where="left"), fake("b", where="right")], site, execute=True, origin=ORIGIN)
     assert [changes(report, name) for name in "ab"] == [["node left"], ["node right"]]
 
 
 def test_limit_works_on_some_hosts_and_refuses_unknown_ones() -> None:
-    report = run(MIXED, site, execute=True, limit=["c"])
+    report = run(MIXED, site, execute=True, origin=ORIGIN, limit=["c"])
     assert list(report.hosts) == ["c"]
     with pytest.raises(GpupoolError, match="no such node: x"):
-        run(MIXED, site, execute=True, limit=["x", "a"])
+        run(MIXED, site, execute=True, origin=ORIGIN, limit=["x", "a"])
 
 
 def test_no_hosts_no_trouble() -> None:
-    assert run([], site, execute=True).ok
+    assert run([], site, execute=True, origin=ORIGIN).ok
 
 
 @pytest.mark.parametrize(("text", "message"), [(None, "cannot read the deploy"), ("def x(:\n", "SyntaxError")])
@@ -356,28 +357,28 @@ def test_a_deploy_file_that_is_none_is_refused(tmp_path: Path, text: str | None,
     if text:
         path.write_text(text)
     with pytest.raises(GpupoolError, match=message):
-        run([fake("a")], path, execute=True)
+        run([fake("a")], path, execute=True, origin=ORIGIN)
 
 
 def test_on_this_machine(tmp_path: Path) -> None:
     def site() -> None:
         server.shell(name="make", commands=[f"touch {tmp_path}/made"])
 
-    report = run([NodeHost("here", connector="local")], site, execute=True)
+    report = run([NodeHost("here", connector="local")], site, execute=True, origin=ORIGIN)
     assert report.ok
     assert (tmp_path / "made").exists()
     assert report.hosts["here"].commands == 1
 
 
 def test_nothing_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
-    run(TROUBLED, troubled, execute=True)
+    run(TROUBLED, troubled, execute=True, origin=ORIGIN)
     assert capfd.readouterr() == ("", "")
 
 
 SLOW = """
     import sys
     from pathlib import Path
-    from gpupool.engine.drive import NodeHost, run
+    from gpupool.engine.drive import NodeHost, Origin, run
     from gpupool.engine import drive
     from gpupool.engine.progress import Silence
     from pyinfra.operations import server
@@ -388,7 +389,8 @@ SLOW = """
     class Told(Silence):
         def note(self, text):
             Path("noted").touch()
-    print(run([NodeHost("here", connector="local")], site, execute=True, progress=Told()).as_dict())
+    origin = Origin("apply", "small", "ann@desk")
+    print(run([NodeHost("here", connector="local")], site, execute=True, origin=origin, progress=Told()).as_dict())
 """
 
 

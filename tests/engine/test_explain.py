@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from origin import ORIGIN
 from pace import start
 from paramiko import AuthenticationException, BadHostKeyException, Ed25519Key, SSHException
 from pyinfra.api.exceptions import ConnectError, OperationError
@@ -84,6 +85,6 @@ def test_a_node_that_says_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch, t
     monkeypatch.setattr(ssh, "ANSWER_SECONDS", 0.2)
     with silent_server() as port:
         target = NodeHost("n1", (), {"ssh_hostname": "127.0.0.1", "ssh_port": port, "ssh_user": "root"})
-        report = run([target], lambda: None, execute=True)
+        report = run([target], lambda: None, execute=True, origin=ORIGIN)
     assert report.failures == {"n1": "cannot be reached: no SSH server answered"}
     assert report.seconds < 10 * start(), "it waited for longer than it was told to"

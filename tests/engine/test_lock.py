@@ -13,6 +13,7 @@ from typing import Any
 
 import gevent
 import pytest
+from origin import ORIGIN
 from pace import start, until
 from paramiko import Channel
 from pyinfra import host
@@ -50,7 +51,7 @@ def work() -> None:
 def go(nodes: dict[str, Server], names: str, execute: bool = True, **data: Any) -> tuple[Report, list[str]]:
     notes = Notes()
     targets = [NodeHost(name, (), {**nodes[name].data, **data}) for name in names.split()]
-    return run(targets, work, execute=execute, progress=notes), notes.notes
+    return run(targets, work, execute=execute, origin=ORIGIN, progress=notes), notes.notes
 
 
 def lock_of(node: Server) -> str:
@@ -61,14 +62,14 @@ def lock_of(node: Server) -> str:
 # another admin's run, in a process of its own that goes on until it is killed or its input ends
 OTHER = """
 import sys
-from gpupool.engine.drive import NodeHost, run
+from gpupool.engine.drive import NodeHost, Origin, run
 from gpupool.engine import lock
 from pyinfra.operations import server
 lock.whoami = lambda: "ada@elsewhere"
 data = eval(sys.argv[1])
 def work():
     server.shell(name="work", commands=[f"while [ ! -e {sys.argv[2]} ]; do sleep 0.1; done"])
-assert run([NodeHost("n2", (), data)], work, execute=True).ok
+assert run([NodeHost("n2", (), data)], work, execute=True, origin=Origin("apply", "small", "ann@desk")).ok
 """
 
 

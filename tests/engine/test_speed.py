@@ -44,7 +44,7 @@ def test_the_order_is_the_same_as_pyinfras(monkeypatch: Any) -> None:
 
     monkeypatch.setattr(drive, "faster", lambda: monkeypatch.context())
     monkeypatch.setattr(sys.modules["pyinfra.api.operation"], "get_operation_order_from_stack", both)
-    assert run([NodeHost("a", (), {"fake_delay": 0}, "fake")], outer, execute=False).ok
+    assert run([NodeHost("a", (), {"fake_delay": 0}, "fake")], outer, execute=False, origin=None).ok
     assert len(pairs) == 9
     assert [ours for _, ours in pairs] == [theirs for theirs, _ in pairs]
     assert len({tuple(ours) for _, ours in pairs}) == 5

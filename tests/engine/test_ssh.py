@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from origin import ORIGIN
 from pyinfra import host
 from pyinfra.api import FactBase, StringCommand
 from pyinfra.operations import files, server
@@ -30,7 +31,7 @@ def work() -> None:
 
 
 def failure(node: Server, **data: Any) -> str | None:
-    return run([NodeHost("n1", (), {**node.data, **data})], work, execute=True).hosts["n1"].failure
+    return run([NodeHost("n1", (), {**node.data, **data})], work, execute=True, origin=ORIGIN).hosts["n1"].failure
 
 
 def test_commands_run_without_waiting_for_acknowledgements(node: Server) -> None:
@@ -43,7 +44,7 @@ def test_commands_run_without_waiting_for_acknowledgements(node: Server) -> None
         options.append(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT))
         work()
 
-    report = run([NodeHost("n1", (), node.data)], deploy, execute=True)
+    report = run([NodeHost("n1", (), node.data)], deploy, execute=True, origin=ORIGIN)
     assert report.failures == {}
     assert report.hosts["n1"].commands == 1
     assert options == [1, 40_000]
@@ -65,7 +66,7 @@ def test_a_node_that_hangs_is_lost_and_holds_up_nobody(
     monkeypatch.setattr(alive, "PATIENCE_SECONDS", 2)
     with serving(tmp_path / "other") as other:
         hung = NodeHost("n1", (), {**node.data, "command": "freeze"})
-        report = run([hung, NodeHost("n2", (), other.data)], work, execute=True)
+        report = run([hung, NodeHost("n2", (), other.data)], work, execute=True, origin=ORIGIN)
     said = report.hosts["n1"].failure
     assert said is not None
     assert said.startswith("work: the connection was lost")
@@ -89,7 +90,7 @@ def test_a_fact_that_outlives_its_own_limit_is_given_up(node: Server, monkeypatc
         def command(self) -> StringCommand:
             return ask("sleep 2", limit=0)
 
-    report = run([NodeHost("n1", (), node.data)], lambda: host.get_fact(Look), execute=False)
+    report = run([NodeHost("n1", (), node.data)], lambda: host.get_fact(Look), execute=False, origin=None)
     said = report.hosts["n1"].failure
     assert said is not None
     assert "no answer within 0 s" in said
@@ -121,7 +122,9 @@ def test_a_login_that_is_refused(node: Server, tmp_path: Path) -> None:
 
 def test_an_upload_that_fails_is_one_line(node: Server) -> None:
     # this server has no SFTP
-    report = run([NodeHost("n1", (), node.data)], lambda: files.put(src=StringIO("x"), dest="/f"), execute=True)
+    report = run(
+        [NodeHost("n1", (), node.data)], lambda: files.put(src=StringIO("x"), dest="/f"), execute=True, origin=ORIGIN
+    )
     said = report.hosts["n1"].failure
     assert said is not None
     assert said.startswith("files.put: ")

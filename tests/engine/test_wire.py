@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from origin import ORIGIN
 from pyinfra import host
 from pyinfra.api import FactBase, FunctionCommand, operation
 from pyinfra.context import ctx_state
@@ -33,7 +34,7 @@ def sent(deploy: Any, *names: str, execute: bool = True, **responses: Any) -> li
 
     data = {"fake_delay": 0, "fake_delay_jitter": 0, "fake_responses": responses}
     targets = [NodeHost(name, (), data, "fake") for name in names or ("a",)]
-    report = run(targets, keeping, execute=execute)
+    report = run(targets, keeping, execute=execute, origin=ORIGIN)
     commands = [seen[f"@fake/{target.name}"].executed_commands for target in targets]
     assert [host_report.commands for host_report in report.hosts.values()] == [len(list_) for list_ in commands]
     return commands

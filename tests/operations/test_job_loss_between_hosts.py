@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from origin import ORIGIN
 from pyinfra import host
 from pyinfra.api import deploy
 
@@ -32,7 +33,7 @@ def slurm_conf() -> None:
 
 
 def ran(execute: bool) -> Report:
-    return run([node("control"), node("n1")], slurm_conf, execute=execute)
+    return run([node("control"), node("n1")], slurm_conf, execute=execute, origin=ORIGIN)
 
 
 def test_a_run_changes_no_other_host() -> None:
@@ -52,5 +53,5 @@ def accepted() -> None:
 
 def test_a_host_that_was_never_reached_holds_up_no_other() -> None:
     dead = NodeHost("dead", (), {"ssh_hostname": "127.0.0.1", "ssh_port": 1, "ssh_user": "root"})
-    assert list(run([dead, node("n1")], accepted, execute=True).failures) == ["dead"]
-    assert list(run([dead, node("n1")], accepted, execute=False).failures) == ["dead"]
+    assert list(run([dead, node("n1")], accepted, execute=True, origin=ORIGIN).failures) == ["dead"]
+    assert list(run([dead, node("n1")], accepted, execute=False, origin=None).failures) == ["dead"]

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from origin import ORIGIN
 from pyinfra import host
 from pyinfra.api import deploy
 
@@ -30,7 +31,7 @@ def one_key() -> None:
 
 
 def ran(source: NodeHost, other: NodeHost, execute: bool = True) -> Report:
-    return run([source, other], one_key, execute=execute)
+    return run([source, other], one_key, execute=execute, origin=ORIGIN)
 
 
 @pytest.mark.parametrize("execute", [False, True])

@@ -6,9 +6,9 @@ from pathlib import Path
 import empty_nodes
 import yaml
 
-from gpupool.cli.running import SITE
 from gpupool.engine import hosts
 from gpupool.engine.drive import Report, run
+from gpupool.run.door import SITE
 
 KEPT = Path(__file__).parent / "first-apply.yml"
 TARGETS = {"testbed": empty_nodes.testbed("example"), "machines": empty_nodes.machines()}
@@ -30,5 +30,5 @@ def kept(where: str) -> dict[str, list[str]]:
 
 if __name__ == "__main__":
     hosts.PoolSSH = empty_nodes.EmptyNode  # type: ignore[assignment,misc]
-    of = {where: steps(run(target.hosts, SITE, execute=False)) for where, target in TARGETS.items()}
+    of = {where: steps(run(target.hosts, SITE, execute=False, origin=None)) for where, target in TARGETS.items()}
     KEPT.write_text("# Written by script/docs.\n" + yaml.safe_dump(of, sort_keys=False), encoding="utf-8")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import empty_nodes
 import pytest
+from origin import ORIGIN
 
-from gpupool.cli.running import SITE
 from gpupool.cluster.load import load
 from gpupool.compile import files_for
 from gpupool.compile.slurm.elastic import STAMP
@@ -13,6 +13,7 @@ from gpupool.compile.system.packages import packages_for
 from gpupool.engine.drive import run
 from gpupool.facts.host_keys import KNOWN
 from gpupool.operations import slurm_version
+from gpupool.run.door import SITE
 from gpupool.target import Target
 from gpupool.testbed.overlay import stand_in
 
@@ -33,7 +34,7 @@ def test_all_nodes_come_through(inventory: Path, kind: str) -> None:
     if kind != "machines":
         cluster = stand_in(cluster, cgroup="v1" if kind.endswith("v1") else "v2")
     target = Target(cluster, None, {})
-    report = run(target.hosts, SITE, execute=True)
+    report = run(target.hosts, SITE, execute=True, origin=ORIGIN)
     assert not report.failures
     assert list(report.hosts) == [node.name for node in target.nodes]
     for node in target.nodes:

@@ -7,14 +7,15 @@ from typing import Any
 
 import empty_nodes
 import pytest
+from origin import ORIGIN
 
-from gpupool.cli.running import SITE
 from gpupool.compile import FILES, files_for, files_of
 from gpupool.engine.drive import run
 from gpupool.engine.here import here
 from gpupool.facts.host_keys import KNOWN
 from gpupool.operations import files, mounts
 from gpupool.roles import base
+from gpupool.run.door import SITE
 from gpupool.target import Target
 from gpupool.wanted import File
 
@@ -32,7 +33,7 @@ def as_staged(put: list[File]) -> list[tuple[str, str, str, str]]:
     "target", [empty_nodes.testbed("example"), empty_nodes.machines()], ids=["testbed", "machines"]
 )
 def test_a_node_gets_the_files_that_render_prints(target: Target) -> None:
-    assert run(target.hosts, SITE, execute=True).ok
+    assert run(target.hosts, SITE, execute=True, origin=ORIGIN).ok
     for node in target.nodes:
         assert rendered(node.name) == sorted(as_staged(list(files_for(target.cluster, node))))
 
@@ -41,7 +42,7 @@ def test_a_node_gets_the_files_that_render_prints(target: Target) -> None:
     "target", [empty_nodes.testbed("example"), empty_nodes.machines()], ids=["testbed", "machines"]
 )
 def test_the_next_apply_removes_nothing_of_what_this_one_put(target: Target) -> None:
-    assert run(target.hosts, SITE, execute=True).ok
+    assert run(target.hosts, SITE, execute=True, origin=ORIGIN).ok
     for node in target.nodes:
         put = empty_nodes.recorded(node.name)
         assert {"/etc/hosts", "/etc/localtime", KNOWN} <= put <= set(base.paths(target.cluster, node))
@@ -64,7 +65,7 @@ def test_a_role_puts_its_own_files_and_no_others(target: Target, monkeypatch: py
     monkeypatch.setattr(files, "put", noting(files.put, lambda files=(), **_: [file.path for file in files]))
     units = noting(mounts.mounted, lambda mounts=(), **_: [unit.path for mount in mounts for unit in mount.units])
     monkeypatch.setattr(mounts, "mounted", units)
-    assert run(target.hosts, SITE, execute=False).ok
+    assert run(target.hosts, SITE, execute=False, origin=None).ok
     wanted = {
         (node.name, role): {file.path for file in files_of(target.cluster, node, role)}
         for node in target.nodes

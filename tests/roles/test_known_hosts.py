@@ -7,6 +7,7 @@ import empty_nodes
 import gevent
 import pytest
 from empty_nodes import host_key
+from origin import ORIGIN
 from pyinfra.api.exceptions import ConnectError
 
 from gpupool.cluster.model import Cluster
@@ -21,7 +22,7 @@ NODES = ["login1", "control", "files", "a40-01", "rtx-01"]
 
 def apply(*limit: str, execute: bool = True) -> Report:
     target = empty_nodes.testbed("example")
-    return run(target.hosts, lambda: ssh.apply(*here()), execute=execute, limit=limit or None)
+    return run(target.hosts, lambda: ssh.apply(*here()), execute=execute, origin=ORIGIN, limit=limit or None)
 
 
 def known(node: str) -> dict[str, tuple[str, ...]]:

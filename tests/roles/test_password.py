@@ -10,6 +10,8 @@ from inventories import INVENTORY, changed
 
 from gpupool import cli
 from gpupool.cli import password
+from gpupool.run.door import Door
+from gpupool.run.password import new_password
 from gpupool.target import Target
 
 WORD = re.compile(r"[a-z2-9]{4}(-[a-z2-9]{4}){3}\n")
@@ -19,7 +21,7 @@ WORD = re.compile(r"[a-z2-9]{4}(-[a-z2-9]{4}){3}\n")
 def sdumont(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Target:
     """The nodes of an inventory whose users have a first password."""
     target = Target(changed(INVENTORY / "santos-dumont", tmp_path), None, {})
-    monkeypatch.setattr(password, "announced_target", lambda *_: target)
+    monkeypatch.setattr(password, "announced_door", lambda *_: Door(target, "password"))
     return target
 
 
@@ -79,5 +81,5 @@ def test_without_the_user_none_is_shown(monkeypatch: pytest.MonkeyPatch, capsys:
 
 
 def test_no_two_are_alike() -> None:
-    assert len({password.new_password() for _ in range(100)}) == 100
-    assert all(WORD.fullmatch(f"{password.new_password()}\n") for _ in range(100))
+    assert len({new_password() for _ in range(100)}) == 100
+    assert all(WORD.fullmatch(f"{new_password()}\n") for _ in range(100))

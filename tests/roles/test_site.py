@@ -12,15 +12,16 @@ from typing import Any
 import empty_nodes
 import pytest
 from first_apply import TARGETS, kept, steps
+from origin import ORIGIN
 from pyinfra import host
 from pyinfra.api import Host, State
 from pyinfra.api.exceptions import ConnectError
 from pyinfra.api.facts import get_fact
 
-from gpupool.cli.running import SITE
 from gpupool.engine.drive import Report, run
 from gpupool.operations import munge, slurm
 from gpupool.roles import gpu, storage
+from gpupool.run.door import SITE
 from gpupool.target import Target
 from gpupool.wanted import File
 
@@ -51,7 +52,7 @@ class Ran:
 
 
 def apply(target: Target, ran: Ran | None = None) -> Report:
-    return run(target.hosts, SITE, execute=True, progress=ran)
+    return run(target.hosts, SITE, execute=True, origin=ORIGIN, progress=ran)
 
 
 def done(report: Report, node: str) -> list[str]:
@@ -61,20 +62,20 @@ def done(report: Report, node: str) -> list[str]:
 @pytest.mark.parametrize("execute", [False, True], ids=["plan", "apply"])
 @pytest.mark.parametrize("where", TARGETS)
 def test_every_role_does_its_work_from_zero(where: str, execute: bool) -> None:
-    report = run(TARGETS[where].hosts, SITE, execute=execute)
+    report = run(TARGETS[where].hosts, SITE, execute=execute, origin=ORIGIN)
     assert not report.failures
     assert steps(report) == kept(where), "if that is meant: script/docs"
 
 
 def test_a_plan_tells_nodes_nothing() -> None:
-    assert run(empty_nodes.testbed("example").hosts, SITE, execute=False).changed
+    assert run(empty_nodes.testbed("example").hosts, SITE, execute=False, origin=None).changed
     assert not any(told.commands for told in empty_nodes.TOLD.values())
 
 
 @pytest.mark.parametrize("where", TARGETS)
 def test_a_plan_sends_each_node_a_handful_of_commands(where: str) -> None:
     """One for what all operations begin with; more only for what an answer makes worth asking."""
-    report = run(TARGETS[where].hosts, SITE, execute=False)
+    report = run(TARGETS[where].hosts, SITE, execute=False, origin=None)
     assert {name: host.commands for name, host in report.hosts.items() if host.commands > 4} == {}
 
 
@@ -157,7 +158,7 @@ def test_a_source_without_a_key_is_asked_again_by_the_next_node() -> None:
             if host.name == node:
                 munge.key(name="Munge key", source=None if node == "control" else "control")
 
-    report = run(empty_nodes.testbed("example").hosts, deploy, execute=True)
+    report = run(empty_nodes.testbed("example").hosts, deploy, execute=True, origin=ORIGIN)
     why = "Munge key: there is no munge key here, and control, which has it, has no munge key"
     assert report.failures == {"login1": why}
     assert (done(report, "control"), done(report, "rtx-01")) == (["Munge key"], ["Munge key"])
@@ -176,7 +177,7 @@ def test_a_source_is_asked_for_its_munge_key_once(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr("gpupool.operations.munge.get_fact", counted)
     empty_nodes.TOLD["control"] = empty_nodes.Told(has_key=True)
-    report = run(empty_nodes.testbed("example").hosts, deploy, execute=True)
+    report = run(empty_nodes.testbed("example").hosts, deploy, execute=True, origin=ORIGIN)
     assert (report.failures, asked) == ({}, ["control"])
 
 
@@ -224,7 +225,7 @@ def test_who_has_the_files_already_loses_nothing_by_a_first_controller_that_fail
 
     monkeypatch.setattr(empty_nodes, "_answer", answer)
     empty_nodes.BROKEN["control"] = "mungekey"
-    failures = run(empty_nodes.testbed("example").hosts, deploy, execute=True).failures
+    failures = run(empty_nodes.testbed("example").hosts, deploy, execute=True, origin=ORIGIN).failures
     assert failures.pop("control")
     why = f"Configuration tried: {path} is not changed: control, which tests the new one, has failed in this run"
     assert failures == ({} if there == "new" else {"login1": why})

@@ -16,10 +16,10 @@ from rich.table import Table
 import gpupool.cli
 from gpupool.cli import running, storage
 from gpupool.cli.screen import stderr, stdout
-from gpupool.cli.storage import Uncounted, UsageReport, Used
 from gpupool.engine.explain import one_line
 from gpupool.engine.progress import shown as progress_on
 from gpupool.engine.report import Change, HostReport, Report
+from gpupool.run.usage import Uncounted, UsageReport, Used
 from gpupool.terminal import Screen, plain, styled
 from gpupool.verify.run import Outcome
 
@@ -88,7 +88,7 @@ def test_a_reason_of_a_node_is_one_line_without_orders() -> None:
 def test_the_storage_report_shows_peoples_names(gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     used = Used(f"/coc/{ODD}", "multivac", 1, "1.0K", "2020-11-21 15:04", ODD, None)
     said = UsageReport([used], 0, [Uncounted(f"/coc/{ODD}/left", "multivac", ODD, ODD)], {ODD: ODD})
-    monkeypatch.setattr(storage, "ask", lambda *_: said)
+    monkeypatch.setattr(storage, "usage_report", lambda *_: said)
     monkeypatch.setattr(storage, "_least", lambda *_: 0)
     out = gpupool("storage", "report", SMALL, "--on", "nodes")
     assert out.code == 1

@@ -97,7 +97,7 @@ def test_nothing_of_ours_but_gpupool_is_importable(installed: Installed) -> None
 
 
 def test_nothing_comes_from_the_repository(installed: Installed) -> None:
-    code = "import gpupool, gpupool.cli.running as r; print(gpupool.__file__, r.SITE, r.SITE.is_file())"
+    code = "import gpupool, gpupool.run.door as r; print(gpupool.__file__, r.SITE, r.SITE.is_file())"
     package, deploy, there = installed.good(installed.bin / "python", "-c", code).split()
     assert there == "True"
     assert all(Path(path).is_relative_to(installed.bin.parent) for path in (package, deploy))

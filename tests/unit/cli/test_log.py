@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from gpupool.cli.log import merged, moment
+from gpupool.cli.log import moment
 from gpupool.commit import commit_of
 from gpupool.errors import UsageError
 from gpupool.facts.applies import Applied, AppliedState
+from gpupool.run.log import merged
 
 RUN = Applied(
     run="a", begun="2030-01-31T08:12:00Z", who="ann@desk", command="apply", version="1", cluster="small",

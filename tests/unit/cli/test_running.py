@@ -59,7 +59,7 @@ def test_apply_that_asks_does_not_end_well_where_a_node_was_away(
     gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, hosts: tuple[HostReport, ...], code: int, message: str
 ) -> None:
     for module in (apply, plan):
-        monkeypatch.setattr(module, "announced_target", lambda *_: None)
+        monkeypatch.setattr(module, "announced_door", lambda *_: None)
         monkeypatch.setattr(module, "run", lambda *_, **__: report(*hosts))
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     done = gpupool("apply", "anything")
@@ -72,7 +72,7 @@ def test_what_is_left_to_another_system_is_said_and_is_no_change(
     gpupool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noted = HostReport(True, None, (), 9, 1.0, ("left in slurmdbd: account other",))
-    monkeypatch.setattr(plan, "announced_target", lambda *_: None)
+    monkeypatch.setattr(plan, "announced_door", lambda *_: None)
     monkeypatch.setattr(plan, "run", lambda *_, **__: report(noted))
     said = gpupool("plan", "anything")
     assert said.code == 0

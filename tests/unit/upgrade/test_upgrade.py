@@ -11,6 +11,7 @@ from gpupool.cluster.load import load
 from gpupool.cluster.model import Node
 from gpupool.engine.report import Change, HostReport, Report
 from gpupool.errors import GpupoolError
+from gpupool.run.door import Door
 from gpupool.target import Target
 from gpupool.upgrade.order import batches, daemons, stages
 from gpupool.upkeep.state import read
@@ -67,9 +68,9 @@ def test_the_version_of_slurmd_is_read() -> None:
 
 
 def refused(report: Report, monkeypatch: pytest.MonkeyPatch, work: Any = WORK) -> str:
-    monkeypatch.setattr(upgrade, "apply", lambda *_, **__: report)
+    monkeypatch.setattr(Door, "plan", lambda *_, **__: report)
     try:
-        upgrade._refuse_others(Target(CLUSTER, None, {}), CLUSTER, work)
+        upgrade._refuse_others(Door(Target(CLUSTER, None, {}), "upgrade"), CLUSTER, work)
     except GpupoolError as error:
         return str(error)
     return ""

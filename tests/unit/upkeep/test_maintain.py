@@ -1,5 +1,7 @@
 """The order of maintenance: nothing is tested outside of the reservation, and it goes when all is over."""
 
+from collections.abc import Collection
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,14 +10,18 @@ from inventories import SMALL
 
 from gpupool.cluster.load import load
 from gpupool.engine.report import HostReport, Report
+from gpupool.run.door import Door
+from gpupool.run.observer import Observer
+from gpupool.target import Target
 from gpupool.upkeep import maintain
 from gpupool.upkeep.accept import Acceptance
 from gpupool.upkeep.choice import Progress
 from gpupool.upkeep.drain import Moved
-from gpupool.upkeep.maintain import Maintenance, Wishes
+from gpupool.upkeep.maintain import Maintenance
+from gpupool.upkeep.prepare import Prepared
 from gpupool.upkeep.reboot import Boot
 from gpupool.upkeep.state import NodeState
-from gpupool.upkeep.waves import Bounds
+from gpupool.upkeep.waves import Bounds, Wishes
 
 CLUSTER = load(SMALL)
 NAMES = ("gpu-1", "gpu-2")
@@ -45,6 +51,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(maintain, "boots", lambda _, nodes: {it.name: Boot(1) for it in nodes})
     monkeypatch.setattr(maintain, "accept", accepted)
     monkeypatch.setattr(maintain.drain, "drain", drained)
+    monkeypatch.setattr(maintain.drain, "LOOK_SECONDS", 0.0)
     reserved = SimpleNamespace(
         reserve=lambda _, __, nodes: heard.append(f"reserve {','.join(it.name for it in nodes)}"),
         release=lambda *_: heard.append("release"),
@@ -53,22 +60,20 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return heard
 
 
+class Applying(Door):
+    """A door whose applies change nothing, and never fail."""
+
+    def apply(self, names: Collection[str] | None = None, log: Path | None = None) -> Report:
+        return Report(dict.fromkeys(names or (), HostReport(True, None, (), 1, 0.0)), 0.0)
+
+
 def run(started: tuple[str, ...], at_most: int = 1) -> dict[str, str]:
     progress = {name: Progress(CLUSTER.nodes[name], "waiting") for name in NAMES}
-    fine = HostReport(True, None, (), 1, 0.0)
-    controller: Any = SimpleNamespace(target=SimpleNamespace(cluster=CLUSTER))
+    target = Target(CLUSTER, None, {})
+    controller: Any = SimpleNamespace(target=target, on=lambda *_, **__: "")
     hold: Any = SimpleNamespace(ensure=lambda: None)
-    Maintenance(
-        controller,
-        hold,
-        progress,
-        (),
-        Wishes(Bounds(at_most)),
-        since=0,
-        apply=lambda names: Report(dict.fromkeys(names, fine), 0.0),
-        tell=lambda *_: None,
-        pause=lambda: None,
-    ).run(started)
+    prepared = Prepared(progress, started, (), {}, since=0)
+    Maintenance(controller, Applying(target, "maintain"), hold, Observer(), prepared, Wishes(Bounds(at_most))).run()
     return {name: it.phase for name, it in progress.items()}
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from gpupool.cli import storage
-from gpupool.cli.storage import UsageReport, add
 from gpupool.cluster.model import Cluster
 from gpupool.facts.usage import LeftDirectory, UsageState, UsedDirectory
+from gpupool.run.usage import UsageReport, add
 
 SKYNET = Path(__file__).parents[3] / "inventory" / "skynet"
 TIB = 1024**3  # in KiB
@@ -34,7 +34,7 @@ def said_by(skynet: Cluster, answer: UsageState | None) -> UsageReport:
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch, skynet: Cluster) -> Callable[[UsageState | None], None]:
     def answer(state: UsageState | None) -> None:
-        monkeypatch.setattr(storage, "ask", lambda *_: said_by(skynet, state))
+        monkeypatch.setattr(storage, "usage_report", lambda *_: said_by(skynet, state))
 
     return answer
 

@@ -1,0 +1,43 @@
+"""How a long command shows on a screen what happens on nodes: a line for each new event, with the time."""
+
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+
+from gpupool.run.observer import Observer
+from gpupool.terminal import Screen, styled
+from gpupool.wording import counted
+
+#: Colours of a node's outcome.
+COLOURS = {"done": "green", "failed": "red", "left alone": "yellow", "not begun": "yellow"}
+
+
+class Watch(Observer):
+    """Prints each event of a node once."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._last: dict[str, str] = {}
+
+    def step(self, node: str, what: str) -> None:
+        """Print it, unless it is the node's last line."""
+        self._print(node, what, "bold")
+
+    def ended(self, node: str, outcome: str, why: str) -> None:
+        """Print it in the colour of the outcome."""
+        self._print(node, f"{outcome}{f': {why}' if why else ''}", COLOURS.get(outcome, "bold"))
+
+    def warning(self, node: str, what: str) -> None:
+        """Print it in yellow."""
+        self._print(node, what, "yellow")
+
+    def waiting(self, nodes: Sequence[str], done: int, total: int) -> AbstractContextManager[object]:
+        """Show on a terminal which nodes are waited for."""
+        if not self._screen.is_terminal:
+            return nullcontext()
+        return self._screen.status(styled(f"{done} of {counted(total, 'node')} done; waiting for {', '.join(nodes)}"))
+
+    def _print(self, node: str, what: str, style: str) -> None:
+        if self._last.get(node) != what:
+            self._last[node] = what
+            self._screen.print(styled(f"{time.strftime('%H:%M:%S')}  ", (node, style), f"  {what}"))

@@ -1,0 +1,98 @@
+"""The door to the nodes: the only place that runs the engine, so that no run forgets its origin or a node asleep."""
+
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from rich.console import Console
+
+from gpupool.asleep import asleep, awake
+from gpupool.commit import commit_of
+from gpupool.engine.report import NodeHost, Origin, Report
+from gpupool.target import Target
+
+SITE = Path(__file__).parent.parent / "deploys" / "site.py"
+
+#: A file that pyinfra runs, or a function that calls operations, once for each node.
+Steps = Path | Callable[[], object]
+
+
+@dataclass(frozen=True)
+class Door:
+    """Runs deploys on the nodes of a target, for one command.
+
+    Each node that a run changes gets a line in its log with the `command`, the user and the commit of the inventory.
+    `screen` shows the progress of each run. In all methods, `names` selects nodes of the target; None selects all.
+    """
+
+    target: Target
+    command: str
+    screen: Console | None = None
+
+    def to(self, target: Target) -> "Door":
+        """Return a door of the same command to the nodes of another target."""
+        return replace(self, target=target)
+
+    def plan(self, names: Collection[str] | None = None, log: Path | None = None) -> Report:
+        """Return what an apply would change; see `deploy`."""
+        return self.deploy(SITE, names, execute=False, log=log)
+
+    def apply(self, names: Collection[str] | None = None, log: Path | None = None) -> Report:
+        """Make nodes match the inventory; see `deploy`."""
+        return self.deploy(SITE, names, execute=True, log=log)
+
+    def deploy(
+        self, steps: Steps, names: Collection[str] | None = None, *, execute: bool, log: Path | None = None
+    ) -> Report:
+        """Run steps on nodes; without `execute` nothing changes.
+
+        Elastic nodes that Slurm has switched off are passed over, and are in `Report.asleep`; no node is switched off
+        while it is being changed. A node that fails is in `Report.failures`, and stops no other node.
+        """
+        self.load()
+        resting = asleep(self.target, names)
+        if resting:
+            names = {node.name for node in self.target.nodes if names is None or node.name in names} - {*resting}
+        with self.awake(names) if execute else nullcontext():
+            report = self._run(self.target.hosts, steps, names, execute=execute, log=log)
+        return replace(report, asleep=resting)
+
+    def look(self, addresses: Mapping[str, str], steps: Steps) -> Report:
+        """Run steps that change nothing on machines at these addresses, which need not be in the inventory."""
+        hosts = [NodeHost(name, (), {**self.target.ssh, "ssh_hostname": at}) for name, at in addresses.items()]
+        return self._run(hosts, steps, None, execute=False)
+
+    def awake(self, names: Collection[str] | None) -> AbstractContextManager[None]:
+        """Keep elastic nodes switched on within the context, between several runs too."""
+        return awake(self.target, names)
+
+    def load(self) -> None:
+        """Import the engine. It replaces Python's threads and sockets, so this comes before the first use of them."""
+        import gpupool.engine.drive  # noqa: F401
+
+    @cached_property
+    def origin(self) -> Origin:
+        """What the log of each changed node says about this command."""
+        from gpupool.engine.lock import whoami
+
+        commit = commit_of(self.target.inventory) if self.target.inventory else ()
+        return Origin(self.command, self.target.cluster.name, whoami(), *commit)
+
+    def _run(
+        self,
+        hosts: list[NodeHost],
+        steps: Steps,
+        names: Collection[str] | None,
+        *,
+        execute: bool,
+        log: Path | None = None,
+    ) -> Report:
+        # pyinfra is slow to import: only commands that need nodes wait for it
+        from gpupool.engine.drive import run
+        from gpupool.engine.progress import Silence, shown
+
+        with shown(self.screen) if self.screen else nullcontext(Silence()) as progress:
+            origin = self.origin if execute else None
+            return run(hosts, steps, execute=execute, progress=progress, limit=names, log=log, origin=origin)

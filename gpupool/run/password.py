@@ -1,0 +1,62 @@
+"""A user's first password: created on the nodes where users log in without a job."""
+
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from gpupool.cluster.model import Cluster
+from gpupool.compile.system.access import entry
+from gpupool.engine.report import Report
+from gpupool.errors import UsageError
+from gpupool.run.door import Door
+
+# without those that look like others
+_SIGNS = "abcdefghjkmnpqrstuvwxyz23456789"
+
+
+@dataclass(frozen=True)
+class Given:
+    """A password, the nodes that have it now (`given`), and those where the user has another one (`kept`)."""
+
+    password: str
+    given: tuple[str, ...]
+    kept: tuple[str, ...]
+    report: Report
+
+
+def new_password() -> str:
+    """Return a password of 79 bits that can be read aloud."""
+    return "-".join("".join(secrets.choice(_SIGNS) for _ in range(4)) for _ in range(4))
+
+
+def ensure_first_password(cluster: Cluster, user: str) -> None:
+    """Raise UsageError unless the inventory has the user, with a first password."""
+    known = cluster.users.get(user)
+    if known is None:
+        raise UsageError(f"there is no user {user!r} in the inventory")
+    if not known.first_password:
+        raise UsageError(f"{user} has no first password in the inventory: set first_password: must_change")
+
+
+def give(door: Door, user: str, names: Collection[str] | None, *, reset: bool) -> Given:
+    """Create a user's first password on the nodes (among `names`) where users log in without a job.
+
+    `reset` replaces a password that the user has set, too. UsageError without such a node.
+    """
+    target = door.target
+    logins = {node.name for node in target.nodes if entry(target.cluster, node) == "all"}
+    logins &= logins if names is None else {*names}
+    if not logins:
+        raise UsageError("no node where users may log in without a job")
+    door.load()
+    from gpupool.operations import passwords
+
+    password = new_password()
+
+    def steps() -> None:
+        passwords.first(name="First password", user=user, password=passwords.Secret(password), reset=reset)
+
+    report = door.deploy(steps, logins, execute=True)
+    given = tuple(name for name, host in report.hosts.items() if host.changes and name not in report.failures)
+    kept = tuple(name for name in report.hosts if name not in (*given, *report.failures))
+    return Given(password, given, kept, report)

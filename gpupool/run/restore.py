@@ -1,0 +1,27 @@
+"""The accounting database of the cluster, restored from a backup."""
+
+from gpupool.compile.system.backup import COMMAND
+from gpupool.engine.report import Report
+from gpupool.run.door import Door
+
+
+def restore(door: Door, backup: str, *, aside: bool) -> Report:
+    """Restore the database from a backup ("" for the newest), and have the controllers read it again.
+
+    `aside` keeps a database that has jobs under another name; without it such a database is not replaced.
+    """
+    door.load()
+    from gpupool.engine.here import here
+    from gpupool.operations import restore
+    from gpupool.operations.together import barrier
+
+    def steps() -> None:
+        cluster, node = here()
+        if node.has("database"):
+            restore.database(name="Accounting database", program=COMMAND, backup=backup, aside=aside)
+        barrier(name="The database is there")
+        if node.has("controller", "backup-controller"):
+            restore.read_again(name="Slurm controller", after=cluster.database.name)
+
+    cluster = door.target.cluster
+    return door.deploy(steps, {cluster.database.name, *(node.name for node in cluster.controllers)}, execute=True)

@@ -1,0 +1,102 @@
+"""Which directories are large, as the files say that the servers write every week."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.programs import HOME
+from gpupool.compile.system.usage import SETTINGS, jobs_for
+from gpupool.programs.usage.note import human
+from gpupool.run.door import Door
+
+if TYPE_CHECKING:
+    from gpupool.facts.usage import UsageState
+
+
+@dataclass(frozen=True)
+class Used:
+    """A directory by the path that people know, on the node that counted it: KiB, when, whose, and of which account."""
+
+    path: str
+    node: str
+    kib: int
+    size: str
+    updated: str
+    owner: str
+    account: str | None
+
+
+@dataclass(frozen=True)
+class Uncounted:
+    """A directory that the last count gave no file, by the path that people know; whose it is, and why."""
+
+    path: str
+    node: str
+    owner: str
+    why: str
+
+
+@dataclass
+class UsageReport:
+    """What all nodes said: directories, how many have no report yet, and what could not be read: where -> why."""
+
+    directories: list[Used] = field(default_factory=list)
+    missing: int = 0
+    uncounted: list[Uncounted] = field(default_factory=list)
+    trouble: dict[str, str] = field(default_factory=dict)
+
+
+def usage_report(door: Door, names: set[str] | None) -> UsageReport:
+    """Read the files of all nodes that count, or of those in `names`; a node that is away is part of the answer."""
+    target = door.target
+    counting = {node.name for node in target.nodes if jobs_for(target.cluster, node).count}
+    if names is not None:
+        counting &= names
+    if not counting:
+        return UsageReport()
+    states: dict[str, UsageState | None] = {}
+
+    door.load()
+    from gpupool.engine.here import here
+    from gpupool.facts.usage import Usage
+    from gpupool.operations.ambient import this_host
+
+    def look() -> None:
+        states[here()[1].name] = this_host().get_fact(Usage, home=HOME, settings=SETTINGS)
+
+    done = door.deploy(look, counting, execute=False)
+    done.ensure_not_interrupted()
+    reported = UsageReport(trouble=dict(done.failures))
+    for name in (node.name for node in target.nodes if node.name in states):
+        if name not in reported.trouble:
+            add(reported, target.cluster, target.cluster.nodes[name], states[name])
+    return reported
+
+
+def add(usage: UsageReport, cluster: Cluster, node: Node, state: "UsageState | None") -> None:
+    """Add what one node said, or why it could not be had."""
+    if state is None:
+        usage.trouble[node.name] = "its file systems did not answer in time"
+        return
+    if state.absent:
+        usage.trouble[node.name] = "the report is not installed yet: run gpupool apply"
+        return
+    seen = {it.path: it.seen for it in jobs_for(cluster, node).count}
+    for top, known in seen.items():
+        if top not in state.missing:
+            usage.trouble[f"{node.name}:{top}"] = state.trouble.get(top, "no report of it yet: run gpupool apply")
+        usage.missing += state.missing.get(top, 0)
+        usage.directories += _used(cluster, node, state, top, known)
+        here = [it for it in state.left if it.top == top]
+        usage.uncounted += [Uncounted(f"{known}/{it.path}".rstrip("/"), node.name, it.owner, it.why) for it in here]
+
+
+def _used(cluster: Cluster, node: Node, state: "UsageState", top: str, known: str) -> Iterator[Used]:
+    for directory in state.directories:
+        if directory.top == top:
+            user = cluster.users.get(directory.owner)
+            path, account = f"{known}/{directory.path}", user.account if user else None
+            yield Used(
+                path, node.name, directory.kib, human(directory.kib), directory.updated, directory.owner, account
+            )

@@ -1,0 +1,67 @@
+"""The door: every run that changes a node names its command, the user and the commit there."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from inventories import SMALL
+from pyinfra.operations import server
+from ssh_server import Server, serving
+
+import gpupool.engine.drive  # noqa: F401 - before the first thread, as it replaces them
+from gpupool.cluster.load import load
+from gpupool.engine.lock import whoami
+from gpupool.run.door import Door
+from gpupool.target import Target
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Server]:
+    with serving(tmp_path / "node") as it:
+        yield it
+
+
+def work() -> None:
+    server.shell(name="work", commands=["true"])
+
+
+def door(node: Server, inventory: Path) -> Door:
+    """Return a door to the controller of the small inventory alone, which is a server in this process."""
+    cluster = load(SMALL)
+    nodes = {name: replace(it, address="127.0.0.1", managed=name == "ctl") for name, it in cluster.nodes.items()}
+    ssh = {key: value for key, value in node.data.items() if key != "ssh_hostname"}
+    return Door(Target(replace(cluster, nodes=nodes), None, ssh, inventory), "restore")
+
+
+def git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), "-c", "user.name=u-lab1", "-c", "user.email=u-lab1@example.org", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_a_changed_node_has_the_command_the_user_and_the_commit_in_its_log(node: Server, tmp_path: Path) -> None:
+    inventory = tmp_path / "site"
+    inventory.mkdir()
+    (inventory / "nodes.yml").write_text("nodes: []\n")
+    git(inventory, "init", "-q")
+    git(inventory, "add", ".")
+    git(inventory, "commit", "-qm", "first")
+    assert door(node, inventory).deploy(work, ["ctl"], execute=True).ok
+    begin, _ = map(json.loads, (node.asked.parent / "log" / "applies.jsonl").read_text().splitlines())
+    assert begin["command"] == "restore"
+    assert begin["who"] == whoami()
+    assert begin["cluster"] == load(SMALL).name
+    assert (begin["commit"], begin["uncommitted"]) == (git(inventory, "rev-parse", "HEAD"), False)
+
+
+def test_a_door_to_another_target_has_the_same_command(node: Server, tmp_path: Path) -> None:
+    first = door(node, tmp_path)
+    other = first.to(replace(first.target, cluster=load(SMALL)))
+    assert other.origin == first.origin
+
+
+def test_no_node_is_no_run(node: Server, tmp_path: Path) -> None:
+    assert door(node, tmp_path).deploy(work, [], execute=True).hosts == {}
+    assert not node.asked.exists()

@@ -1,0 +1,54 @@
+"""Deploys run through one door, and the command line is above all else: it parses, asks and prints."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3] / "gpupool"
+ENGINE = "gpupool.engine.drive"
+#: What the command line may take of the engine: data, and how progress looks.
+SEEN = {"gpupool.engine.report", "gpupool.engine.progress"}
+
+
+def imports(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """Yield each module that is imported, with the name that is taken from it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from ((node.module, alias.name) for alias in node.names)
+
+
+def python(folder: str = "") -> Iterator[tuple[str, ast.Module]]:
+    for file in sorted((ROOT / folder).rglob("*.py")):
+        yield str(file.relative_to(ROOT)), ast.parse(file.read_text())
+
+
+def test_one_function_runs_a_deploy() -> None:
+    running = [
+        (file, function.name)
+        for file, tree in python()
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef) and (ENGINE, "run") in imports(function)
+    ]
+    assert running == [("run/door.py", "_run")]
+    anywhere = {
+        file
+        for file, tree in python()
+        for module, name in imports(tree)
+        if module == ENGINE or (module, name) == ("gpupool.engine", "drive")
+    }
+    assert anywhere == {"run/door.py"}
+
+
+def test_the_command_line_takes_no_more_of_the_engine_than_reports_and_progress() -> None:
+    for file, tree in python("cli"):
+        taken = {module for module, _ in imports(tree) if module.startswith("gpupool.engine")}
+        assert taken <= SEEN, file
+
+
+def test_nothing_below_the_command_line_imports_it() -> None:
+    above = {"cli", "__main__.py"}
+    for file, tree in python():
+        if file.split("/")[0] not in above:
+            assert not [module for module, _ in imports(tree) if module.startswith("gpupool.cli")], file
