@@ -89,7 +89,7 @@ def test_a_plan_says_by_its_code_what_an_apply_would_come_to(
 ) -> None:
     report = Report({f"n{number}": host for number, host in enumerate(hosts, 1)}, 2.0, False)
     for module in (apply, plan):
-        monkeypatch.setattr(module, "announced_target", lambda *_: None)
+        monkeypatch.setattr(module, "announced_door", lambda *_: None)
         monkeypatch.setattr(module, "run", lambda *_, **__: report)
     assert gpupool("plan", "anything").code == of_plan
     assert gpupool("apply", "--yes", "anything").code == of_apply
