@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.slurm.releases import has
+from gpupool.cluster.slurm_versions import has_sackd
 
 Kind = Literal["slurmdbd", "backup controllers", "the first controller", "compute nodes", "the others"]
 
@@ -46,7 +46,7 @@ def daemons(cluster: Cluster, node: Node) -> tuple[str, ...]:
     return (
         *(("slurmctld",) if node.has("controller", "backup-controller") else ()),
         *(("slurmdbd",) if node.has("database") else ()),
-        *(("sackd",) if node.has("head") and has(cluster.slurm.version, "sackd") else ()),
+        *(("sackd",) if node.has("head") and has_sackd(cluster.slurm.version) else ()),
         *(("slurmd",) if node.has("compute") else ()),
     )
 

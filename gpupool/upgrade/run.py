@@ -8,16 +8,16 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
+from typing import cast, get_args
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.cluster.schema.scheduling import SlurmVersion
 from gpupool.compile.system.backup import COMMAND
 from gpupool.engine.report import Report
 from gpupool.errors import GpupoolError
 from gpupool.facts.slurm_packages import FOLDER, release_of
 from gpupool.rehearsal.twin.compiled import of_version
 from gpupool.remote.controller import Controller, NoAnswerError, RefusedError
-from gpupool.slurm.releases import SUPPORTED, Supported
 from gpupool.upgrade import steps
 from gpupool.upgrade.order import batches, stages
 from gpupool.upkeep import drain
@@ -189,8 +189,8 @@ class Upgrade:
         return None if release in ("", self._release) else self._former(release)
 
     def _former(self, release: str) -> Cluster:
-        known = release in SUPPORTED
-        return of_version(self._cluster, cast(Supported, release)) if known else self._cluster
+        known = release in get_args(SlurmVersion)
+        return of_version(self._cluster, cast(SlurmVersion, release)) if known else self._cluster
 
     # Looks
 

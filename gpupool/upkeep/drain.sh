@@ -5,7 +5,8 @@
 
 act=$1 prefix=$2 reason=$3; shift 3
 for node in "$@"; do
-  shown=$(scontrol show node "$node") || exit
+  # scontrol prints that it does not know a node as if it were an answer
+  shown=$(scontrol show node "$node") || { printf '%s\n' "$shown" >&2; exit 1; }
   state=$(printf '%s\n' "$shown" | sed -n 's/^ *State=\([^ ]*\).*/\1/p' | head -n 1)
   why=$(printf '%s\n' "$shown" | sed -n 's/^ *Reason=//p' | head -n 1)
   case $state in

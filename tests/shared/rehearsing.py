@@ -8,8 +8,7 @@ from gpupool.cluster.load import load
 from gpupool.rehearsal.promises import PROMISES
 from gpupool.rehearsal.run import Rehearsal, rehearse
 from gpupool.rehearsal.scenarios.promises import promises
-from gpupool.rehearsal.twin import Compiled, Twin, compiled, of_version
-from gpupool.slurm.releases import Supported
+from gpupool.rehearsal.twin import Compiled, Twin, Version, compiled, of_version
 
 INVENTORIES = Path(__file__).parents[2] / "inventory"
 Fault = Callable[[Compiled], Compiled]
@@ -19,7 +18,7 @@ def tried(
     name: str,
     *,
     fault: Fault | None = None,
-    version: Supported | None = None,
+    version: Version | None = None,
     without: Collection[str] = (),
     only: Collection[str] = (),
 ) -> Rehearsal:

@@ -1,15 +1,23 @@
 """What several tests of this layer need."""
 
+import re
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
-from inventories import INVENTORY, STORED
+from fake_controller import FakeController
+from inventories import INVENTORY, SMALL, STORED
 
 from gpupool import cli
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
+from gpupool.target import Target
+
+#: Their clock is the fake's.
+_TIMED = re.compile(r"gpupool\.(upkeep|upgrade|joining|remote|run|rolling)\b")
 
 
 @pytest.fixture(scope="session")
@@ -22,6 +30,16 @@ def skynet() -> Cluster:
 def stored() -> Cluster:
     """The small cluster with storage."""
     return load(STORED)
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeController:
+    """The small cluster, with a model of slurmctld behind its controller; time passes only where somebody waits."""
+    controller = FakeController(Target(load(SMALL), None, {}), tmp_path)
+    for name, module in [*sys.modules.items()]:
+        if _TIMED.match(name) and getattr(module, "time", None) is time:
+            monkeypatch.setattr(module, "time", controller.clock)
+    return controller
 
 
 @dataclass(frozen=True)

@@ -91,3 +91,41 @@ def test_a_lab_that_owns_nodes_lacks_only_its_own(tmp_path: Path) -> None:
     shares = shares_of(cluster)
     assert losses(shares, ["gpu-1"]) == {"red": 8, "blue": 0}
     assert losses(shares, ["gpu-2"]) == {"red": 0, "blue": 6}
+
+
+def test_what_a_lab_may_lack_is_reckoned_in_its_own_unit() -> None:
+    """Another owner's CPUs take no GPUs: reckoned together they would hide what a lab lacks already."""
+    gpus = Share("red", 8, {"n0": 8, "n1": 8})
+    cpus = Share("blue", 64, {"n0": 64, "n1": 64}, "CPUs")
+    assert losses((gpus, cpus), ["n0"]) == {"red": 0, "blue": 0}
+    assert losses((gpus, cpus), ["n0", "n1"]) == {"red": 8, "blue": 64}
+    assert worst((gpus, cpus), ["n0", "n1"], 2) == {"red": 8, "blue": 64}
+    assert too_much(Bounds(2, 0), (gpus, cpus), ["n0", "n1"]) == {"red": 8}, "only GPUs are bounded"
+
+
+def test_shares_are_of_the_unit_that_an_account_owns(tmp_path: Path) -> None:
+    cluster = changed(
+        SMALL,
+        tmp_path / "mixed",
+        ("contributed_gpus: 10}", "owns: {cpu: 64}}"),
+        ("contributed_gpus: 6}", "owns: {cpu: 32}}"),
+    )
+    shares = {it.account: it for it in shares_of(cluster)}
+    assert {(it.unit, it.owned) for it in shares.values()} == {("CPUs", 64), ("CPUs", 32)}
+    assert shares["red"].at == {name: cluster.nodes[name].job_cpus for name in ("gpu-1", "gpu-2")}
+    assert losses([*shares.values()], ["gpu-1"]) == {"red": 32, "blue": 32}
+
+
+def test_a_lab_whose_nodes_have_no_gpus_owns_nodes(tmp_path: Path) -> None:
+    cluster = changed(
+        SMALL,
+        tmp_path / "plain",
+        ("accounts:", "  - {name: cpu-1, address: 10.90.3.1, roles: [compute], hardware: box}\naccounts:"),
+        ("contributed_gpus: 10}", 'owns: "cpu-1"}'),
+        ('nodes: "@compute"\n    max_time: 2d', 'nodes: "gpu-[1-2]"\n    max_time: 2d\n    allow_accounts: [blue]'),
+        ('nodes: "@compute"\n    max_time: 4h', 'nodes: "cpu-1"\n    max_time: 4h'),
+    )  # fmt: skip
+    shares = {it.account: it for it in shares_of(cluster)}
+    assert (shares["red"].unit, shares["red"].owned, shares["red"].whole, shares["red"].lab) == ("nodes", 1, True, True)
+    assert losses([*shares.values()], ["cpu-1"]) == {"red": 1, "blue": 0}
+    assert too_much(Bounds(1, 0), [*shares.values()], ["cpu-1"]) == {}

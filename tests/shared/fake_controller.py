@@ -1,0 +1,209 @@
+"""A stand-in for the way to the nodes of a cluster: a model answers, and each question is kept, in order.
+
+Scripts that talk to slurmctld run in a real shell, with the model behind `scontrol`, `squeue`, `scancel` and `sleep`.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import stand_ins
+from fake_slurm import FakeSlurm
+from recorded import Answer
+
+from gpupool.remote.controller import SECONDS, Controller, NoAnswerError, RefusedError
+from gpupool.shell import shell_file
+from gpupool.target import Target
+
+_IN_SHELL = ("drain", "reserve")
+_SCRIPTS = {
+    shell_file(package, f"{name}.sh"): name
+    for package, name in [
+        *(("gpupool.upkeep", name) for name in ("drain", "reserve", "reboot", "accept", "announce")),
+        ("gpupool.joining", "network"),
+    ]
+}
+#: Asks the model by descriptor 3, each word with a null byte behind it, and reads lines of its answer from 4.
+_PROGRAM = r"""
+printf '%s\0' "${0##*/}" "$@" '' >&3
+read -r code out err <&4
+while [ "$out" -gt 0 ]; do IFS= read -r line <&4; printf '%s\n' "$line"; out=$((out - 1)); done
+while [ "$err" -gt 0 ]; do IFS= read -r line <&4; printf '%s\n' "$line" >&2; err=$((err - 1)); done
+exit "$code"
+"""
+
+
+class Clock:
+    """Stands for the module `time`: sleeping takes no time, and has happen what is due meanwhile."""
+
+    def __init__(self, at: float = 1_795_000_000.0) -> None:
+        self.now = at
+        self._due: list[tuple[float, Callable[[], None]]] = []
+        self._sleeps = 0
+        self.slept: Callable[[], None] = lambda: None
+        self.localtime, self.strftime = time.gmtime, time.strftime
+
+    def time(self) -> float:
+        """Return seconds since 1970."""
+        return self.now
+
+    def monotonic(self) -> float:
+        """Return seconds since a moment that is no matter."""
+        return self.now - 1_000_000_000
+
+    def after(self, seconds: float, act: Callable[[], None]) -> None:
+        """Have something happen in some seconds."""
+        self._due.append((self.now + seconds, act))
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self._sleeps += 1
+        assert self._sleeps < 5000, "waits forever"
+        end = self.now + seconds
+        while due := sorted((it for it in self._due if it[0] <= end), key=lambda it: it[0]):
+            self._due.remove(due[0])
+            self.now = max(self.now, due[0][0])
+            due[0][1]()
+        self.now = end
+        self.slept()
+
+
+class FakeController(Controller):
+    """The way to a cluster whose slurmctld is a FakeSlurm.
+
+    `asked` is each command with its node. `silent` are nodes without an answer, `needs` why nodes need a reboot,
+    `problems` what the look at a node finds, `files` the files of nodes by (node, path), `refused` what a command that
+    matches a regular expression is refused with.
+    """
+
+    def __init__(self, target: Target, folder: Path, release: str = "24.11") -> None:
+        super().__init__(target, folder / "none")
+        self.clock = Clock()
+        self.slurm = FakeSlurm(target.cluster, release, self.clock.time, self.clock.after)
+        self.clock.slept = self.slurm.tick
+        self.asked: list[tuple[str, str]] = []
+        self.silent: set[str] = set()
+        self.needs: dict[str, str] = {}
+        self.problems: dict[str, list[str]] = {}
+        self.ahead: dict[str, float] = {}
+        self.links: dict[str, str] = {}
+        self.files: dict[tuple[str, str], str] = {}
+        self.packages: dict[str, str] = {}
+        self.refused: dict[str, str] = {}
+        self._programs = folder / "programs"
+        stand_ins.put(dict.fromkeys(("scontrol", "squeue", "scancel", "sleep"), _PROGRAM), self._programs)
+
+    def did(self, pattern: str) -> list[str]:
+        """Return the commands that match, in order."""
+        return [text for _, text in self.asked if re.search(pattern, text)]
+
+    def acts(self) -> list[str]:
+        """Return the commands that change something in Slurm, in order."""
+        return self.did(r"^(scontrol (update|create|delete|reboot)|srun|scancel|systemctl|gpupool-backup)")
+
+    def pause(self) -> None:
+        """Let time pass until the next look."""
+        self.clock.sleep(5)
+
+    def on(self, node: str, *argv: str, stdin: str = "", seconds: float = SECONDS) -> str:
+        """Answer for a node."""
+        script = _SCRIPTS.get(argv[2], argv[2]) if argv[:2] == ("sh", "-c") else ""
+        words = [script, *argv[4:]] if script in _SCRIPTS.values() else list(argv)
+        self.asked.append((node, shlex.join(words)))
+        if node in self.silent:
+            self.clock.sleep(seconds)
+            raise NoAnswerError(f"{node}: no answer in {seconds:.0f} s")
+        for pattern, why in self.refused.items():
+            if re.search(pattern, shlex.join(words)):
+                raise RefusedError(f"{node}: {words[0]}: {why}")
+        answer = self._in_shell(node, list(argv)) if script in _IN_SHELL else self._answer(node, words, stdin)
+        if answer.code:
+            output = (answer.err.strip() or answer.out.strip()).splitlines()
+            why = output[-1] if output else f"exit code {answer.code}"
+            raise RefusedError(f"{node}: {argv[0]}: {why}", answer.out)
+        return answer.out
+
+    def _answer(self, node: str, words: list[str], stdin: str) -> Answer:
+        name = self.target.cluster.nodes[node].slurm_name
+        match words:
+            case ["true"]:
+                return Answer("", "", 0)
+            case ["reboot"]:
+                return Answer(f"{self.slurm.nodes[name].booted} {self.needs.get(node, '')}\n", "", 0)
+            case ["accept", *_]:
+                clock = f"clock {self.clock.time() + self.ahead.get(node, 0.0)}\n"
+                return Answer(clock + "".join(f"problem {it}\n" for it in self.problems.get(node, ())), "", 0)
+            case ["network", *addresses]:
+                return Answer("".join(f"{it} {self.links.get(node, 'eno1 10000')}\n" for it in addresses), "", 0)
+            case ["announce", path]:
+                self.files[node, path] = stdin
+                return Answer("", "", 0)
+            case ["sh", "-c", text] if text.startswith("systemctl "):
+                return Answer("", "", 0)
+            case ["systemctl", "reboot"]:
+                self.clock.after(90, lambda: self.slurm.boot(name))
+                return Answer("", "", 0)
+            case ["cat", path]:
+                text = self.files.get((node, path))
+                return (
+                    Answer("", f"cat: {path}: No such file or directory\n", 1) if text is None else Answer(text, "", 0)
+                )
+            case ["dpkg-query", "-W", "-f=${Version}", package]:
+                version = self.packages.get(f"{node} {package}", "")
+                return Answer(
+                    version, "" if version else f"dpkg-query: no packages found matching {package}\n", not version
+                )
+            case [program, "make"] if program.endswith("gpupool-backup"):
+                return Answer("", "", 0)
+            case ["scontrol" | "squeue" | "scancel" | "srun" | "env", *_]:
+                return self.slurm.run(words)
+        raise AssertionError(f"the fake does not know: {shlex.join(words)}")
+
+    def _in_shell(self, node: str, argv: list[str]) -> Answer:
+        """Run a script that asks slurmctld."""
+        ask, asks = os.pipe()
+        answers, answer = os.pipe()
+        wanted = (asks, answers)
+        # sh itself knows descriptors of one digit only
+        shell = ["bash", "-c", 'exec 3>&"$1" 4<&"$2"; shift 2; exec "$@"', "bash", str(asks), str(answers)]
+        environment = {"PATH": f"{self._programs}:{os.environ['PATH']}"}
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(
+            [*shell, *argv], pass_fds=wanted, env=environment, stdout=pipe, stderr=pipe, text=True
+        )
+        for end in wanted:
+            os.close(end)
+        with os.fdopen(ask, "rb") as questions, os.fdopen(answer, "w") as replies:
+            for words in _questions(questions):
+                self.asked.append((node, shlex.join(words)))
+                reply = self._slept(words) if words[0] == "sleep" else self.slurm.run(words)
+                replies.write(
+                    f"{reply.code} {reply.out.count(chr(10))} {reply.err.count(chr(10))}\n{reply.out}{reply.err}"
+                )
+                replies.flush()
+        out, err = process.communicate()
+        return Answer(out, err, process.returncode)
+
+    def _slept(self, words: list[str]) -> Answer:
+        self.clock.sleep(float(words[1]))
+        return Answer("", "", 0)
+
+
+def _questions(questions: Any) -> Iterator[list[str]]:
+    """Yield commands until no program can ask any more; each ends with an empty word."""
+    words: list[str] = []
+    word = b""
+    while byte := questions.read(1):
+        if byte != b"\0":
+            word += byte
+        elif word:
+            words.append(word.decode())
+            word = b""
+        else:
+            yield words
+            words = []

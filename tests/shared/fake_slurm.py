@@ -1,0 +1,342 @@
+"""A model of slurmctld: nodes, jobs and reservations, asked and changed by Slurm's own commands.
+
+Its answers are the recorded ones of a release (`recorded.py`) with the values of the model in them, errors included.
+What it does not know fails the test: AssertionError.
+"""
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from ClusterShell.NodeSet import NodeSet
+from recorded import Answer, transcript
+
+from gpupool.cluster.model import Cluster, Node
+
+_BOOT_SECONDS = 90.0
+_FINE = Answer("", "", 0)
+
+
+@dataclass
+class FakeNode:
+    """A node: what slurmctld has of it, and how its next test job and its next boot go.
+
+    `flags` are the words of its state besides IDLE and MIXED. `test` is what its test job prints, "" where it passes.
+    `booted` and `started` (slurmd's start) are in seconds since 1970.
+    """
+
+    name: str
+    number: int
+    cpus: int
+    memory: int
+    gres: str
+    version: str
+    flags: list[str] = field(default_factory=list)
+    reason: str = ""
+    by: str = "root"
+    booted: int = 0
+    started: int = 0
+    test: str = ""
+    comes_back: bool = True
+    unheard: bool = False  # slurmctld pings it after an undrain, and shows it as silent until the answer
+
+
+@dataclass
+class FakeJob:
+    """A running job of a user; `ends` is Slurm's word for its end."""
+
+    id: str
+    user: str
+    account: str
+    nodes: tuple[str, ...]
+    ends: str
+    reservation: str = ""
+
+
+class FakeSlurm:
+    """Slurm's part of a small cluster; `now` gives the time, `later` calls something after some seconds."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        release: str,
+        now: Callable[[], float],
+        later: Callable[[float, Callable[[], None]], None],
+    ) -> None:
+        steps = transcript(release)
+        self._texts = [(step.text, step.answer) for step in steps if step.answer]
+        self._answers = [answer for _, answer in self._texts]
+        self._recorded = {step.text: step.answer for step in reversed(steps) if step.answer}
+        stopped = [step.text for step in steps].index("# slurmctld stops")
+        self._away = {step.text: step.answer for step in steps[stopped + 1 :] if step.answer}
+        self._now, self._later = now, later
+        version = self._recorded["scontrol show config"].out.split()[-1]
+        self.version = version
+        self.nodes = {
+            node.slurm_name: _fake(node, number, version) for number, node in enumerate(_computing(cluster), 1)
+        }
+        for node in self.nodes.values():
+            node.booted = node.started = int(now()) - 86400
+        self.jobs: list[FakeJob] = []
+        self.reservations: dict[str, tuple[list[str], int]] = {}
+        self.partitions: dict[str, list[str]] = {}
+        self.away = False
+
+    # Events
+
+    def run_job(self, node: str, user: str = "ann", account: str = "red", ends: str = "2026-11-26T14:58:34") -> FakeJob:
+        """Have a user's job begin on a node."""
+        job = FakeJob(str(len(self.jobs) + 1), user, account, (node,), ends)
+        self.jobs.append(job)
+        self.tick()
+        return job
+
+    def drain(self, node: str, reason: str, by: str = "operator") -> None:
+        """Have a person drain a node."""
+        found = self.nodes[node]
+        found.flags, found.reason, found.by = [*dict.fromkeys((*found.flags, "DRAIN"))], reason, by
+
+    def resume(self, node: str) -> None:
+        """Have a person give a node back."""
+        self.nodes[node].flags.clear()
+
+    def tick(self) -> None:
+        """Have slurmctld look at its nodes, as it does now and then."""
+        for node in self.nodes.values():
+            node.unheard = False
+            reserved = any(node.name in nodes for nodes, _ in self.reservations.values())
+            node.flags = [it for it in node.flags if it not in ("MAINTENANCE", "RESERVED")]
+            node.flags += ["MAINTENANCE", "RESERVED"] if reserved and "DRAIN" not in node.flags else []
+            if "REBOOT_REQUESTED" in node.flags:
+                node.flags = ["DOWN", *(it for it in node.flags if it != "REBOOT_REQUESTED"), "REBOOT_ISSUED"]
+                node.reason, node.by = f"{node.reason} : reboot issued", "slurm"
+                self._later(_BOOT_SECONDS, lambda node=node: self._boot(node))  # type: ignore[misc]
+
+    def boot(self, name: str) -> None:
+        """Have a node boot."""
+        self._boot(self.nodes[name])
+
+    def _boot(self, node: FakeNode) -> None:
+        if node.comes_back:
+            node.flags, node.reason = [], ""
+            node.booted = node.started = int(self._now())
+
+    # Commands
+
+    def run(self, words: list[str]) -> Answer:
+        """Return what a command answers."""
+        if self.away:
+            return self._without(words)
+        match [it for it in words if words[0] == "squeue" or it not in ("env", "TZ=UTC", "-o")]:
+            case ["scontrol", "show", "config"]:
+                return self._recorded["scontrol show config"]
+            case ["scontrol", "show", "node", *names]:
+                return self._show(list(NodeSet(names[0])) if names else list(self.nodes))
+            case ["scontrol", "show", "reservation"]:
+                return self._reservations()
+            case ["scontrol", "show", "reservation", name]:
+                return self._reservations() if name in self.reservations else Answer("", "", 1)
+            case ["scontrol", "create" | "update" | "delete" as act, first, *rest]:
+                kind, _, name = first.partition("=")
+                values = dict(word.split("=", 1) for word in rest)
+                return getattr(self, f"_{act}_{kind.removesuffix('name')}")(name, values)  # type: ignore[no-any-return]
+            case ["scontrol", "reboot", "ASAP", "nextstate=resume", reason, name]:
+                return self._reboot(name, reason.partition("=")[2])
+            case ["squeue", "-a", "-h", "-r", "-w", names, "-t", _, "-o", "%i|%u|%a|%N|%e"]:
+                jobs = [job for job in self.jobs if {*job.nodes} & {*NodeSet(names)}]
+                return Answer("".join(f"{_row(job)}\n" for job in jobs), "", 0)
+            case ["squeue", "-h", "-R", name, "-o", "%i"]:
+                return Answer("".join(f"{job.id}\n" for job in self.jobs if job.reservation == name), "", 0)
+            case ["scancel", *ids]:
+                self.jobs = [job for job in self.jobs if job.id not in ids]
+                return _FINE
+            case ["srun", *rest]:
+                return self._srun(rest)
+        raise AssertionError(f"the fake slurmctld does not know: {shlex.join(words)}")
+
+    def _without(self, words: list[str]) -> Answer:
+        """Return what a command answers while slurmctld does not run."""
+        text = shlex.join(words)
+        for recorded, answer in self._away.items():
+            if recorded.split()[:2] == text.split()[:2] and ("reservation" in recorded) == ("reservation" in text):
+                return answer
+        return self._away["scontrol update nodename=gpu-1 state=undrain"]
+
+    def _like(self, recorded: str, **names: str) -> Answer:
+        """Return a recorded answer with other names in it."""
+        answer = self._recorded[recorded]
+        out, err = answer.out, answer.err
+        for old, new in names.items():
+            out, err = out.replace(old, new), err.replace(old, new)
+        return Answer(out, err, answer.code)
+
+    # Nodes
+
+    def _show(self, names: Iterable[str]) -> Answer:
+        out, code = "", 0
+        for name in names:
+            if node := self.nodes.get(name):
+                out += self._block(node)
+            else:
+                out, code = out + f"Node {name} not found\n", 1
+        return Answer(out, "", code)
+
+    def _block(self, node: FakeNode) -> str:
+        """Return the recorded block of an idle node with this one's values."""
+        block = self._recorded["scontrol show node gpu-[1-2]"].out.partition("NodeName=gpu-2")[0]
+        jobs = [job for job in self.jobs if node.name in job.nodes]
+        base = "MIXED" if jobs else "IDLE"
+        flags = [*node.flags, *(("NOT_RESPONDING",) if node.unheard else ())]
+        state = "+".join(flags if "DOWN" in flags else [base, *flags])
+        for key, value in {
+            "NodeName": node.name,
+            "CPUTot": str(node.cpus),
+            "RealMemory": str(node.memory),
+            "NodeAddr": f"10.90.2.{node.number}",
+            "Port": str(17000 + node.number),
+            "Version": node.version,
+            "State": state,
+            "BootTime": "None" if node.unheard else _time(node.booted),
+            "SlurmdStartTime": _time(node.started),
+            "CPUAlloc": str(len(jobs)),
+            "AllocMem": str(1024 * len(jobs)),
+            "AllocTRES": f"cpu={len(jobs)},mem={len(jobs)}G,gres/gpu={len(jobs)},gres/gpu:a40={len(jobs)}" * bool(jobs),
+        }.items():
+            block = re.sub(rf"(?<![^\s]){key}=\S*", lambda _, key=key, value=value: f"{key}={value}", block)  # type: ignore[misc]
+        block = re.sub(r"Gres=gpu:a40:8", f"Gres={node.gres}", block)
+        if {"REBOOT_REQUESTED", "REBOOT_ISSUED"} & {*flags}:
+            block = re.sub(r"(   State=.*\n)", r"\1   NextState=RESUME\n", block)
+        if node.reason:
+            why = f"   Reason={node.reason} [{node.by}@{_time(int(self._now()))}]\n"
+            block = f"{block.removesuffix(chr(10))}{why}\n"
+        return block
+
+    def _update_node(self, name: str, values: Mapping[str, str]) -> Answer:
+        if name not in self.nodes:
+            return self._recorded["scontrol update nodename=nowhere state=drain reason=x"]
+        node, state = self.nodes[name], values["state"]
+        if state in ("drain", "down") and not values.get("reason"):
+            return self._recorded["scontrol update nodename=gpu-1 state=drain"]
+        if state in ("drain", "down"):
+            node.flags = [*dict.fromkeys((*node.flags, state.upper()))]
+            node.flags = [it for it in node.flags if it not in ("MAINTENANCE", "RESERVED")]
+            node.reason, node.by = values["reason"], "root"
+        elif state == "undrain":
+            node.unheard = node.unheard or "DRAIN" in node.flags
+            node.flags, node.reason = [it for it in node.flags if it != "DRAIN"], ""
+        else:
+            raise AssertionError(f"the fake slurmctld does not know state={state}")
+        return _FINE
+
+    def _reboot(self, name: str, reason: str) -> Answer:
+        if name not in self.nodes:
+            return self._recorded["scontrol reboot ASAP nextstate=resume reason='gpupool: maintain: reboot' nowhere"]
+        node = self.nodes[name]
+        node.flags, node.reason, node.by = [*node.flags, "REBOOT_REQUESTED"], reason, "root"
+        return _FINE
+
+    # Reservations and partitions
+
+    def _reservations(self) -> Answer:
+        if not self.reservations:
+            return self._recorded["env TZ=UTC scontrol -o show reservation"]
+        line = next(answer.out for answer in self._answers if answer.out.startswith("ReservationName="))
+        out = ""
+        for name, (nodes, start) in self.reservations.items():
+            own = line.replace("gpupool_maintain", name).replace("Nodes=gpu-1 ", f"Nodes={NodeSet.fromlist(nodes)} ")
+            own = re.sub(r"NodeCnt=\d+ CoreCnt=\d+", f"NodeCnt={len(nodes)} CoreCnt={64 * len(nodes)}", own)
+            own = re.sub(r"TRES=cpu=\d+", f"TRES=cpu={64 * len(nodes)}", own)
+            out += re.sub(r"StartTime=\S+", f"StartTime={_time(start)}", own)
+        return Answer(out, "", 0)
+
+    def _create_reservation(self, name: str, values: Mapping[str, str]) -> Answer:
+        assert {**values, "nodes": ""} == _RESERVATION, values
+        nodes = list(NodeSet(values["nodes"]))
+        if name in self.reservations:
+            return Answer("", self._of(_RESERVE, "gpu-1", 1).err, 1)
+        if unknown := [node for node in nodes if node not in self.nodes]:
+            return self._of(_RESERVE.replace("gpupool_maintain", "gpupool_other"), "nowhere" if unknown else "")
+        self.reservations[name] = (nodes, int(self._now()))
+        return self._like(f"{_RESERVE} nodes=gpu-1", gpupool_maintain=name)
+
+    def _of(self, command: str, nodes: str, place: int = 0) -> Answer:
+        """Return what was answered to a command when it was given for the first, or the second time."""
+        return [answer for text, answer in self._texts if text == f"{command} nodes={nodes}"][place]
+
+    def _update_reservation(self, name: str, values: Mapping[str, str]) -> Answer:
+        if name not in self.reservations:
+            return self._recorded["scontrol update reservationname=nosuch nodes=gpu-1"]
+        self.reservations[name] = (list(NodeSet(values["nodes"])), self.reservations[name][1])
+        return self._recorded["scontrol update reservationname=gpupool_maintain nodes=gpu-[1-2]"]
+
+    def _delete_reservation(self, name: str, values: Mapping[str, str]) -> Answer:
+        if name not in self.reservations:
+            return self._like("scontrol delete reservationname=nosuch", nosuch=name)
+        del self.reservations[name]
+        self.tick()
+        return _FINE
+
+    def _create_partition(self, name: str, values: Mapping[str, str]) -> Answer:
+        assert {**values, "nodes": ""} == _PARTITION, values
+        if name in self.partitions:
+            return self._of(_MAKE, "gpu-1 rootonly=yes hidden=yes maxtime=10 state=up", 1)
+        self.partitions[name] = list(NodeSet(values["nodes"]))
+        return _FINE
+
+    def _update_partition(self, name: str, values: Mapping[str, str]) -> Answer:
+        if name not in self.partitions:
+            return self._recorded["scontrol update partitionname=nosuch nodes=gpu-1"]
+        self.partitions[name] = list(NodeSet(values["nodes"]))
+        return _FINE
+
+    def _delete_partition(self, name: str, values: Mapping[str, str]) -> Answer:
+        if self.partitions.pop(name, None) is None:
+            return Answer("", f"delete_partition partitionname={name}: Invalid partition name specified\n", 1)
+        return _FINE
+
+    # Test jobs
+
+    def _srun(self, words: list[str]) -> Answer:
+        """Run a test job, where slurmctld would let it begin."""
+        asked = {key: value for key, _, value in (word.partition("=") for word in words if word.startswith("--"))}
+        node = self.nodes[asked["--nodelist"]]
+        gpus = re.search(r":(\d+)$", asked.get("--gres", ":0"))
+        free = node.name in self.partitions[asked["--partition"]] and not {"DRAIN", "DOWN"} & {*node.flags}
+        if reservation := asked.get("--reservation"):
+            free = free and node.name in self.reservations[reservation][0]
+        has = re.search(r":(\d+)\b", node.gres)
+        if not free or int(gpus[1] if gpus else 0) > int(has[1] if has else 0):
+            return next(it for it in self._answers if "Requested node configuration" in it.err)
+        if node.test:
+            return Answer(f"{node.test}\n", f"srun: error: {node.name}: task 0: Exited with exit code 1\n", 1)
+        return _FINE
+
+
+_RESERVE = (
+    "scontrol create reservationname=gpupool_maintain starttime=now duration=infinite users=root "
+    "flags=maint,ignore_jobs"
+)
+_RESERVATION = {
+    "starttime": "now", "duration": "infinite", "users": "root", "flags": "maint,ignore_jobs", "nodes": "",
+}  # fmt: skip
+_MAKE = "scontrol create partitionname=gpupool_maintain"
+_PARTITION = {"nodes": "", "rootonly": "yes", "hidden": "yes", "maxtime": "10", "state": "up"}
+
+
+def _computing(cluster: Cluster) -> list[Node]:
+    return list(cluster.having("compute"))
+
+
+def _fake(node: Node, number: int, version: str) -> FakeNode:
+    gres = ",".join(f"gpu:{gpu}:{count}" for gpu, count in node.gpus.items())
+    return FakeNode(node.slurm_name, number, node.cpus, node.memory or 0, gres, version)
+
+
+def _row(job: FakeJob) -> str:
+    return "|".join((job.id, job.user, job.account, str(NodeSet.fromlist(job.nodes)), job.ends))
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat(timespec="seconds")

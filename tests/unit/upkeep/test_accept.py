@@ -1,0 +1,192 @@
+"""A node gets users' jobs only after slurmctld, the node itself and a job on all its GPUs have been looked at."""
+
+from dataclasses import replace
+
+import pytest
+from fake_controller import FakeController
+from inventories import SMALL
+
+from gpupool.cluster.load import load
+from gpupool.cluster.model import Node
+from gpupool.cluster.schema.labs import Amounts, Limits
+from gpupool.remote.controller import RefusedError
+from gpupool.run.observer import Observer
+from gpupool.upkeep.accept import Acceptance, accept, registered
+from gpupool.upkeep.drain import drain
+from gpupool.upkeep.reserve import reserve
+from gpupool.upkeep.state import NodeState, states
+
+NAME = "gpupool_maintain"
+
+
+@pytest.fixture
+def ready(fake: FakeController) -> FakeController:
+    """Both nodes are drained by us, and in the reservation."""
+    nodes = fake.target.cluster.having("compute")
+    drain(fake, nodes, "maintain", "x")
+    reserve(fake, NAME, nodes)
+    fake.asked.clear()
+    return fake
+
+
+def accepted(fake: FakeController, *nodes: Node, work: str = "maintain") -> dict[str, tuple[str, ...]]:
+    chosen = nodes or tuple(fake.target.cluster.having("compute"))
+    return {name: it.problems for name, it in accept(fake, chosen, work, NAME).items()}
+
+
+def test_a_sound_node_is_resumed_and_runs_a_job_on_all_its_gpus(ready: FakeController) -> None:
+    assert accepted(ready) == {"gpu-1": (), "gpu-2": ()}
+    assert ready.did("^scontrol (create|delete) partition") == [
+        "scontrol create partitionname=gpupool_maintain 'nodes=gpu-[1-2]' rootonly=yes hidden=yes maxtime=10 state=up",
+        "scontrol delete partitionname=gpupool_maintain",
+    ]
+    jobs = {node: text for node, text in ready.asked if text.startswith("srun")}
+    assert jobs["gpu-1"].startswith(
+        "srun --quiet --nodes=1 --ntasks=1 --cpus-per-task=1 --nodelist=gpu-1 --chdir=/ --time=5 "
+        "--job-name=gpupool-test --partition=gpupool_maintain --reservation=gpupool_maintain --qos=normal "
+        "--gres=gpu:a40:8 python3 -I - cuda 8 /dev/nvidia0 "
+    )
+    assert {*jobs} == {"gpu-1", "gpu-2"}
+    assert not any(it.drained for it in states(ready, ready.target.cluster.having("compute")).values())
+
+
+def test_a_node_is_resumed_before_its_test_job_and_looked_at_before_that(ready: FakeController) -> None:
+    accepted(ready, ready.target.cluster.nodes["gpu-1"])
+    order = [text.split()[0:2] for _, text in ready.asked if text.startswith(("accept", "scontrol update", "srun"))]
+    assert [words[0] for words in order] == ["accept", "scontrol", "srun"]
+
+
+def test_what_the_look_finds_keeps_the_node_drained_and_no_job_runs_there(ready: FakeController) -> None:
+    ready.problems["gpu-1"] = ["no device file /dev/nvidia3", "/home is not mounted"]
+    found = accepted(ready)
+    assert found == {"gpu-1": ("no device file /dev/nvidia3", "/home is not mounted"), "gpu-2": ()}
+    assert not Acceptance("gpu-1", found["gpu-1"]).ok
+    assert Acceptance("gpu-2").ok
+    assert "DRAIN" in ready.slurm.nodes["gpu-1"].flags
+    assert [node for node, text in ready.asked if text.startswith("srun")] == ["gpu-2"]
+
+
+def test_a_test_job_that_finds_something_drains_the_node_again_with_it(ready: FakeController) -> None:
+    ready.slurm.nodes["gpu-2"].test = "GPU 0: memory error\nGPU 1: memory error"
+    assert accepted(ready) == {"gpu-1": (), "gpu-2": ("GPU 0: memory error", "GPU 1: memory error")}
+    assert ready.slurm.nodes["gpu-2"].reason == "gpupool: maintain: failed: GPU 0: memory error"
+    assert "DRAIN" in ready.slurm.nodes["gpu-2"].flags
+    assert "DRAIN" not in ready.slurm.nodes["gpu-1"].flags
+
+
+def test_a_node_whose_test_job_does_not_start_is_not_accepted(ready: FakeController) -> None:
+    ready.slurm.nodes["gpu-1"].gres = "gpu:a40:8"
+    ready.refused["--nodelist=gpu-1"] = "error: Unable to allocate resources: Requested nodes are busy"
+    found = accepted(ready)
+    assert found["gpu-1"][0].startswith("the test job failed: gpu-1: srun: error: Unable to allocate resources")
+    assert "DRAIN" in ready.slurm.nodes["gpu-1"].flags
+
+
+def test_a_node_that_falls_silent_before_its_test_job_is_not_accepted(ready: FakeController) -> None:
+    class Silent(Observer):
+        def step(self, node: str, what: str) -> None:
+            if "test job" in what:
+                ready.silent.add("gpu-1")
+
+    node = ready.target.cluster.nodes["gpu-1"]
+    found = accept(ready, [node], "maintain", NAME, Silent())
+    assert found["gpu-1"].problems == ("the test job did not run: gpu-1: no answer in 300 s",)
+    assert "DRAIN" in ready.slurm.nodes["gpu-1"].flags
+
+
+def test_a_node_that_does_not_answer_at_all_is_named_and_the_other_is_accepted(ready: FakeController) -> None:
+    ready.silent.add("gpu-1")
+    assert accepted(ready) == {"gpu-1": ("gpu-1: no answer in 180 s",), "gpu-2": ()}
+
+
+def test_a_node_that_others_have_drained_is_reported_and_stays_theirs(ready: FakeController) -> None:
+    ready.slurm.drain("gpu-1", "disk is replaced")
+    (problem,) = accepted(ready)["gpu-1"]
+    assert problem.startswith("it is drained by others: disk is replaced")
+    assert ready.slurm.nodes["gpu-1"].reason == "disk is replaced"
+    assert [node for node, text in ready.asked if text.startswith("srun")] == ["gpu-2"]
+
+
+@pytest.mark.parametrize("seconds", [3600.0, -3600.0])
+def test_a_wrong_clock_is_a_problem(ready: FakeController, seconds: float) -> None:
+    ready.ahead["gpu-1"] = seconds
+    (problem,) = accepted(ready)["gpu-1"]
+    assert problem.startswith("its clock is 3600 s ")
+
+
+def test_the_partition_of_a_run_that_was_killed_is_taken_over_and_removed(ready: FakeController) -> None:
+    ready.slurm.partitions[NAME] = ["gpu-1"]
+    assert accepted(ready) == {"gpu-1": (), "gpu-2": ()}
+    assert "scontrol update partitionname=gpupool_maintain 'nodes=gpu-[1-2]'" in ready.acts()
+    assert ready.slurm.partitions == {}
+
+
+def test_a_partition_that_cannot_be_removed_does_not_undo_the_acceptance(ready: FakeController) -> None:
+    ready.refused["delete partition"] = "Partition is in use"
+    assert accepted(ready) == {"gpu-1": (), "gpu-2": ()}
+
+
+def test_a_partition_that_can_neither_be_made_nor_changed_is_an_error(ready: FakeController) -> None:
+    ready.refused["partitionname="] = "Access/permission denied"
+    with pytest.raises(RefusedError, match="permission denied"):
+        accepted(ready)
+
+
+def test_without_a_node_that_passes_no_partition_is_made(ready: FakeController) -> None:
+    ready.problems = {"gpu-1": ["x"], "gpu-2": ["y"]}
+    accepted(ready)
+    assert ready.did("partitionname") == []
+
+
+def test_without_gpus_the_job_only_starts_and_without_a_reservation_it_asks_for_none(fake: FakeController) -> None:
+    node = replace(fake.target.cluster.nodes["gpu-1"], gpus={}, devices=())
+    fake.slurm.nodes["gpu-1"].gres = "(null)"
+    assert accept(fake, [node], "maintain", "")["gpu-1"].problems == ()
+    (job,) = fake.did("^srun")
+    assert job.endswith(" --qos=normal true")
+    assert "--reservation" not in job
+
+
+def test_where_every_qos_has_limits_root_has_its_own(ready: FakeController) -> None:
+    cluster = ready.target.cluster
+    limited = {
+        name: it.model_copy(update={"limits": Limits(per_user=Amounts(jobs=1))}) for name, it in cluster.qos.items()
+    }
+    ready.target = replace(ready.target, cluster=replace(cluster, qos=limited))
+    accepted(ready)
+    assert not any("--qos" in job for job in ready.did("^srun"))
+
+
+NODE = load(SMALL).nodes["gpu-1"]
+FINE = NodeState(frozenset({"IDLE"}), cpus=NODE.cpus, memory=NODE.memory or 0, gres="gpu:a40:8(S:0)")
+
+
+@pytest.mark.parametrize(
+    ("state", "problems"),
+    [
+        (FINE, ()),
+        (None, ("slurmctld does not know node gpu-1",)),
+        (
+            replace(FINE, flags=frozenset({"IDLE", "NOT_RESPONDING"})),
+            ("slurmctld does not hear from it: IDLE+NOT_RESPONDING",),
+        ),
+        (
+            replace(FINE, flags=frozenset({"DOWN"}), reason="no power"),
+            ("slurmctld does not hear from it: DOWN no power",),
+        ),
+        (
+            replace(FINE, flags=frozenset({"IDLE", "INVALID_REG"}), reason="Low RealMemory"),
+            ("slurmd registered with other hardware than slurm.conf says: Low RealMemory",),
+        ),
+        (replace(FINE, cpus=32), ("Slurm has 32 CPUs, the inventory 64",)),
+        (replace(FINE, gres="gpu:a40:7"), ("Slurm has the GPUs {'a40': 7}, the inventory {'a40': 8}",)),
+        (
+            replace(FINE, gres="", cpus=1),
+            ("Slurm has 1 CPUs, the inventory 64", "Slurm has the GPUs none, the inventory {'a40': 8}"),
+        ),
+    ],
+)
+def test_what_a_node_registered_with_is_compared_with_the_inventory(
+    state: NodeState | None, problems: tuple[str, ...]
+) -> None:
+    assert registered(NODE, state) == problems
