@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from gpupool.effect import Effect
-from gpupool.engine.report import Change, Report
+from gpupool.engine.report import Report
 from gpupool.wording import counted
 
 _FEW = 6  # nodes that a page names of each effect
@@ -39,20 +39,11 @@ def markdown(report: Report, last: str) -> str:
     waiting = ["Jobs:", "", *(f"- {_text(line)}" for line in jobs(report)), ""] if jobs(report) else []
     failed = [f"- **{_text(name)}**: {_text(why)}" for name, why in report.failures.items()]
     parts = [f"**{_text(last)}**", "", *table, *waiting, *([*failed, ""] if failed else [])]
-    for change, names in grouped(report).items():
+    for change, names in report.grouped.items():
         told = f"{_text(', '.join(names) if len(names) <= _FEW else _nodes(names))}: {_text(change.operation)}"
         cost = "" if change.effect.what == "nothing" else f" ({_text(change.effect.what)})"
         parts += [f"<details><summary>{told}{cost}</summary>", "", *_fenced(change.diff or "no diff"), "", "</details>"]
     return "\n".join(parts).rstrip() + "\n"
-
-
-def grouped(report: Report) -> Mapping[Change, list[str]]:
-    """Return each change once, with the nodes that it is for."""
-    groups: dict[Change, list[str]] = {}
-    for name, host in report.hosts.items():
-        for change in host.changes:
-            groups.setdefault(change, []).append(name)
-    return groups
 
 
 def _word(effect: Effect) -> str:

@@ -55,7 +55,7 @@ def _show_changes(console: Screen, report: Report, *, diffs: bool) -> None:
 
     More than fill a screen or two are counted by operation instead: a new cluster has thousands.
     """
-    groups = price.grouped(report)
+    groups = report.grouped
     if len(groups) > MANY:
         _count_changes(console, report)
         return

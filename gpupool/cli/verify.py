@@ -1,41 +1,61 @@
 """`gpupool verify`: is it so? Read-only checks on the live nodes."""
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from gpupool.asleep import asleep
 from gpupool.cli.running import announced_door, chosen, passed_over
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stderr, stdout
+from gpupool.target import Target
 from gpupool.terminal import styled
 from gpupool.wording import counted
+
+if TYPE_CHECKING:
+    from gpupool.verify.run import Outcome
 
 
 def command(inventory: Inventory, limit: Limit = None, on: OnOption = "auto", as_json: Json = False) -> None:
     """Check the live nodes against the inventory, without changing anything. Exit code 1 if a check fails."""
     target = announced_door(inventory, on, "verify").target
-    # testinfra and pytest are slow to import: only this command waits for them
-    from gpupool.verify.run import Outcome, run
-
-    seen: list[Outcome] = []
-
-    with stderr.status("checking") as status:
-
-        def tell(outcome: Outcome) -> None:
-            seen.append(outcome)
-            status.update(styled(f"{len(seen)} checks; {outcome.node}: {outcome.check}"))
-
-        names = chosen(target, limit) or {node.name for node in target.nodes}
-        resting = asleep(target, names)
-        outcomes = run(target, names - set(resting), tell)
-        # one that was switched off meanwhile is not wrong, either
-        failing = {it.node for it in outcomes if not it.ok}
-        resting = (*resting, *asleep(target, failing))
-        outcomes = [it for it in outcomes if it.node not in resting]
-    failed = [it for it in outcomes if not it.ok]
+    names = chosen(target, limit) or {node.name for node in target.nodes}
+    resting = asleep(target, names)
+    outcomes = checked(target, names - {*resting})
+    # a node that was switched off meanwhile is not wrong, either
+    resting = (*resting, *asleep(target, {outcome.node for outcome in outcomes if not outcome.ok}))
+    outcomes = [outcome for outcome in outcomes if outcome.node not in resting]
     if as_json:
-        print_json({"ok": not failed, "asleep": list(resting), "checks": [it.as_dict() for it in outcomes]})
+        failed = sum(not outcome.ok for outcome in outcomes)
+        checks = [outcome.as_dict() for outcome in outcomes]
+        print_json({"ok": not failed, "asleep": list(resting), "checks": checks})
     else:
-        for failure in failed:
-            stdout.print(styled((failure.node, "red"), f": {failure.check}: {failure.why}"))
-        summary = f"{counted(len(outcomes), 'check')} on {counted(len({it.node for it in outcomes}), 'node')}: "
-        summary += (f"{len(failed)} failed" if failed else "all pass") + passed_over(resting)
+        failed = show_failures(outcomes)
+        nodes = counted(len({outcome.node for outcome in outcomes}), "node")
+        result = f"{failed} failed" if failed else "all pass"
+        summary = f"{counted(len(outcomes), 'check')} on {nodes}: {result}{passed_over(resting)}"
         stdout.print(summary, style="bold red" if failed else "bold green")
     if failed:
         raise SystemExit(1)
+
+
+def checked(target: Target, names: set[str]) -> "Sequence[Outcome]":
+    """Return the outcome of each check on these nodes, and show meanwhile which one is made."""
+    # testinfra and pytest are slow to import: only commands that check wait for them
+    from gpupool.verify.run import Outcome, run
+
+    count = 0
+    with stderr.status("checking") as status:
+
+        def show(outcome: Outcome) -> None:
+            nonlocal count
+            count += 1
+            status.update(styled(f"{count} checks; {outcome.node}: {outcome.check}"))
+
+        return run(target, names, show)
+
+
+def show_failures(outcomes: "Sequence[Outcome]") -> int:
+    """Print the checks that failed, and return how many there are."""
+    failed = [outcome for outcome in outcomes if not outcome.ok]
+    for failure in failed:
+        stdout.print(styled((failure.node, "red"), f": {failure.check}: {failure.why}"))
+    return len(failed)

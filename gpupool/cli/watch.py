@@ -3,10 +3,14 @@
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
 
 from gpupool.run.observer import Observer
 from gpupool.terminal import Screen, styled
 from gpupool.wording import counted
+
+if TYPE_CHECKING:
+    from gpupool.rehearsal.drill.compare import Restored
 
 #: Colours of a node's outcome.
 COLOURS = {"done": "green", "failed": "red", "left alone": "yellow", "not begun": "yellow"}
@@ -36,6 +40,11 @@ class Watch(Observer):
         if not self._screen.is_terminal:
             return nullcontext()
         return self._screen.status(styled(f"{done} of {counted(total, 'node')} done; waiting for {', '.join(nodes)}"))
+
+    def drilled(self, restored: "Restored") -> None:
+        """Print its table."""
+        for line, style in restored.lines():
+            self._screen.print(line, style=style)
 
     def _print(self, node: str, what: str, style: str) -> None:
         if self._last.get(node) != what:

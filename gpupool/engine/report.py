@@ -115,6 +115,15 @@ class Report:
         """The nodes that failed, with the reason of each."""
         return {name: host.failure or "failed" for name, host in self.hosts.items() if not host.ok}
 
+    @property
+    def grouped(self) -> dict[Change, list[str]]:
+        """Each change once, with the nodes that it is for."""
+        groups: dict[Change, list[str]] = {}
+        for name, host in self.hosts.items():
+            for change in host.changes:
+                groups.setdefault(change, []).append(name)
+        return groups
+
     def ensure_not_interrupted(self) -> None:
         """Raise KeyboardInterrupt if Ctrl-C ended the run."""
         if self.interrupted:

@@ -2,6 +2,10 @@
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpupool.rehearsal.drill.compare import Restored
 
 
 class Observer:
@@ -19,3 +23,6 @@ class Observer:
     def waiting(self, nodes: Sequence[str], done: int, total: int) -> AbstractContextManager[object]:
         """Within the context, the command only waits for these nodes; `done` of `total` nodes are done."""
         return nullcontext()
+
+    def drilled(self, restored: "Restored") -> None:
+        """A drill is over."""

@@ -6,6 +6,7 @@ from typing import Literal
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.slurm_versions import has_sackd
+from gpupool.errors import UsageError
 
 Kind = Literal["slurmdbd", "backup controllers", "the first controller", "compute nodes", "the others"]
 
@@ -16,6 +17,15 @@ class Stage:
 
     kind: Kind
     nodes: tuple[Node, ...]
+
+
+def ensure_upgradable(cluster: Cluster) -> None:
+    """Raise UsageError for an inventory that no upgrade is possible with."""
+    if cluster.slurm.backup is None:
+        raise UsageError("the inventory has no slurm.backup: without a backup an upgrade cannot be rolled back")
+    if cluster.database.has("compute") and cluster.database != cluster.controllers[0]:
+        # its slurmd would be newer than slurmctld, or away for as long as slurmdbd converts
+        raise UsageError(f"{cluster.database.name} has the roles database and compute: remove compute for the upgrade")
 
 
 def stages(cluster: Cluster, names: Collection[str]) -> tuple[Stage, ...]:

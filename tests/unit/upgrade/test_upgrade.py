@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 from inventories import INVENTORY, SMALL
 
-from gpupool.cli import upgrade
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Node
 from gpupool.engine.report import Change, HostReport, Report
 from gpupool.errors import GpupoolError
 from gpupool.run.door import Door
 from gpupool.target import Target
+from gpupool.upgrade import prepare
 from gpupool.upgrade.order import batches, daemons, stages
 from gpupool.upkeep.state import read
 
@@ -70,7 +70,7 @@ def test_the_version_of_slurmd_is_read() -> None:
 def refused(report: Report, monkeypatch: pytest.MonkeyPatch, work: Any = WORK) -> str:
     monkeypatch.setattr(Door, "plan", lambda *_, **__: report)
     try:
-        upgrade._refuse_others(Door(Target(CLUSTER, None, {}), "upgrade"), CLUSTER, work)
+        prepare._ensure_no_other_changes(Door(Target(CLUSTER, None, {}), "upgrade"), CLUSTER, work)
     except GpupoolError as error:
         return str(error)
     return ""
@@ -82,7 +82,9 @@ def test_other_changes_on_a_controller_are_refused_until_the_upgrade_has_begun_t
     waits = Report(
         {"ctl": HostReport(True, None, (Change("Slurm configuration | /etc/slurm/slurm.conf"),), 1, 0.0)}, 0.0
     )
-    assert "other changes than slurm.version" in refused(waits, monkeypatch)
+    message = refused(waits, monkeypatch).splitlines()
+    assert message[0] == "ctl: Slurm configuration | /etc/slurm/slurm.conf"
+    assert "other changes than slurm.version" in message[1]
     assert refused(waits, monkeypatch, {**WORK, "ctl": []}) == ""
     assert refused(Report({"ctl": HostReport(True, None, (), 1, 0.0)}, 0.0), monkeypatch) == ""
 
@@ -91,8 +93,7 @@ def test_a_node_that_is_lost_comes_later_and_a_controller_must_be_there() -> Non
     def report(name: str, why: str) -> Report:
         return Report({name: HostReport(False, why, (), 0, 0.0)}, 0.0)
 
-    target = Target(CLUSTER, None, {})
-    assert upgrade._refuse(target, report("gpu-1", "cannot be reached: no answer")) == {"gpu-1"}
+    assert prepare._lost(CLUSTER, report("gpu-1", "cannot be reached: no answer")) == ("gpu-1",)
     for name, why in (("ctl", "cannot be reached: no answer"), ("gpu-1", "Packages: apt has no Slurm 26.05")):
         with pytest.raises(GpupoolError, match="1 node cannot be upgraded, and nothing was changed"):
-            upgrade._refuse(target, report(name, why))
+            prepare._lost(CLUSTER, report(name, why))

@@ -1,0 +1,89 @@
+"""What is looked at before an upgrade changes anything: which nodes have work, and what speaks against it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gpupool.cluster.model import Cluster
+from gpupool.engine.report import Change, Report
+from gpupool.errors import GpupoolError
+from gpupool.remote.controller import Controller
+from gpupool.run.door import Door
+from gpupool.upgrade import steps
+from gpupool.upgrade.rollback import Rollback
+from gpupool.wording import counted, few
+
+_LOST = "cannot be reached"
+_LEFT_OVER = "Afterwards"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What an upgrade begins with: the plan, the nodes with anything to do, and the nodes of Slurm that are `reached`.
+
+    `lost` nodes cannot be reached, and can be upgraded later. `report.asleep` are nodes that are switched off.
+    """
+
+    report: Report
+    todo: tuple[str, ...]
+    reached: tuple[str, ...]
+    lost: tuple[str, ...]
+
+
+def prepare(controller: Controller, door: Door) -> Prepared:
+    """Look at all nodes of Slurm; only a rollback that was killed is finished first.
+
+    GpupoolError after such a rollback, or with each node that cannot be upgraded, or while the nodes of slurmdbd and
+    slurmctld have other changes to come.
+    """
+    rollback = Rollback(controller, door)
+    if rollback.was_interrupted():
+        raise GpupoolError(f"an earlier upgrade was killed during its rollback\n{rollback.run()}")
+    report = door.deploy(steps.look, {node.name for node in door.target.nodes if node.runs_slurm}, execute=False)
+    lost = _lost(door.target.cluster, report)
+    work = {
+        name: [change for change in host.changes if not change.operation.startswith(_LEFT_OVER)]
+        for name, host in report.hosts.items()
+    }
+    if report.changed:
+        _ensure_no_other_changes(door, rollback.former(), work)
+    todo = tuple(name for name, changes in work.items() if changes)
+    return Prepared(report, todo, tuple(name for name in report.hosts if name not in lost), lost)
+
+
+def _lost(cluster: Cluster, report: Report) -> tuple[str, ...]:
+    """Return the nodes that cannot be reached; GpupoolError where one is needed now, or fails otherwise."""
+    report.ensure_not_interrupted()
+    first = _first(cluster)
+    lost = tuple(name for name, why in report.failures.items() if why.startswith(_LOST) and name not in first)
+    if bad := [f"{name}: {why}" for name, why in report.failures.items() if name not in lost]:
+        nodes = counted(len(bad), "node")
+        raise GpupoolError("\n".join([*bad, f"{nodes} cannot be upgraded, and nothing was changed"]))
+    return lost
+
+
+def _ensure_no_other_changes(door: Door, former: Cluster | None, work: Mapping[str, Sequence[Change]]) -> None:
+    """Refuse while other changes of the inventory wait where daemons are stopped: there they might fail too late.
+
+    `former` is the cluster with its former release, and None once the upgrade has begun there.
+    """
+    first = _first(door.target.cluster)
+    if former is None or not all(work.get(name) for name in first):
+        return
+    report = door.to(replace(door.target, cluster=former)).plan(first)
+    report.ensure_ok("nothing was changed")
+    if report.changed:
+        changes = [f"{few(names)}: {change.operation}" for change, names in report.grouped.items()]
+        raise GpupoolError(
+            "\n".join(
+                [
+                    *changes,
+                    "the inventory has other changes than slurm.version: apply them first, with the former version; "
+                    "nothing was changed",
+                ]
+            )
+        )
+
+
+def _first(cluster: Cluster) -> set[str]:
+    """Return the nodes that an upgrade begins with."""
+    return {cluster.database.name, *(node.name for node in cluster.controllers)}

@@ -1,0 +1,75 @@
+"""The way back of an upgrade whose slurmdbd could not convert its database: former packages, and the backup."""
+
+from functools import partial
+from typing import cast, get_args
+
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.schema.scheduling import SlurmVersion
+from gpupool.errors import GpupoolError
+from gpupool.facts.slurm_packages import FOLDER, release_of
+from gpupool.rehearsal.twin.compiled import of_version
+from gpupool.remote.controller import Controller, RefusedError
+from gpupool.run.door import Door
+from gpupool.upgrade import steps
+
+AGAIN = "fix it, then run the same command again"
+
+
+class Rollback:
+    """What the node of the database keeps for the way back, until the upgrade is over."""
+
+    def __init__(self, controller: Controller, door: Door) -> None:
+        self._controller, self._door = controller, door
+        self._cluster = door.target.cluster
+
+    def was_interrupted(self) -> bool:
+        """Return whether an earlier run was killed during its rollback."""
+        return self._read("back") is not None
+
+    def run(self) -> str:
+        """Have slurmdbd run as it was, and return what was done; GpupoolError where that fails."""
+        node = self._cluster.database
+        backup, old = self._read("backup"), self._read("old/list")
+        if not backup or not old:
+            raise GpupoolError(
+                f"{node.name}: cannot roll back: {FOLDER} does not have the former packages (see docs/upgrade.md)"
+            )
+        version = dict(line.split("=", 1) for line in old.splitlines())["slurmdbd"]
+        name = backup.rpartition("/")[2]
+        report = self._door.deploy(
+            partial(steps.back, self._former(release_of(version)), name), [node.name], execute=True
+        )
+        report.ensure_not_interrupted()
+        if why := report.failures.get(node.name):
+            raise GpupoolError(
+                f"{node.name}: cannot roll back to slurmdbd {version} with {name}: {why}\n"
+                f"jobs keep running, and slurmctld stores what slurmdbd has to record; {AGAIN}, or see docs/upgrade.md"
+            )
+        return (
+            f"{node.name} has Slurm {version} again, and slurmdbd answers with the database of {name}; the "
+            "partly converted one is kept as slurm_acct_db_aside_TIME in MariaDB. No other node changed, and no job "
+            f"ended. Set slurm.version back to {release_of(version)}, or repair the database and run this again"
+        )
+
+    def former(self) -> Cluster | None:
+        """Return the cluster as it was with the release that slurmdbd has; None where it has the new one already."""
+        release = self.release()
+        return None if release in ("", self._cluster.slurm.version) else self._former(release)
+
+    def _former(self, release: str) -> Cluster:
+        known = release in get_args(SlurmVersion)
+        return of_version(self._cluster, cast(SlurmVersion, release)) if known else self._cluster
+
+    def release(self) -> str:
+        """Return the release of the slurmdbd that is installed; "" where there is none."""
+        name = self._cluster.database.name
+        try:
+            return release_of(self._controller.on(name, "dpkg-query", "-W", "-f=${Version}", "slurmdbd"))
+        except RefusedError:
+            return ""
+
+    def _read(self, name: str) -> str | None:
+        try:
+            return self._controller.on(self._cluster.database.name, "cat", f"{FOLDER}/{name}").strip()
+        except RefusedError:
+            return None
