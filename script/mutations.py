@@ -37,14 +37,14 @@ def mutations(text: str) -> list[Mutation]:
     Left out are docstrings, types, f-strings, and messages: the arguments of errors and of `tell`, and texts of several
     words.
     """
-    found = _Finder(text)
-    found.visit(ast.parse(text))
-    return sorted(found.found, key=lambda it: (it.start, it.end, it.after))
+    finder = _Finder(text)
+    finder.visit(ast.parse(text))
+    return sorted(finder.mutations, key=lambda mutation: (mutation.start, mutation.end, mutation.after))
 
 
 class _Finder(ast.NodeVisitor):
     def __init__(self, text: str) -> None:
-        self.found: list[Mutation] = []
+        self.mutations: list[Mutation] = []
         self._data = text.encode()
         self._starts = [0]
         for line in text.splitlines(keepends=True):
@@ -64,7 +64,7 @@ class _Finder(ast.NodeVisitor):
 
     def _put(self, kind: str, node: ast.expr | ast.stmt, after: str) -> None:
         start, end = self._at(node)
-        self.found.append(Mutation(kind, node.lineno, start, end, self._text(node), after))
+        self.mutations.append(Mutation(kind, node.lineno, start, end, self._text(node), after))
 
     # What is left out
 
@@ -117,7 +117,7 @@ class _Finder(ast.NodeVisitor):
             start, end = self._at(node.left)[1], self._at(node.comparators[0])[0]
             between = self._data[start:end].decode()  # with parentheses of the operands
             changed = between.replace(*_OPERATORS[type(node.ops[0])], 1)
-            self.found.append(Mutation("comparison", node.lineno, start, end, between, changed))
+            self.mutations.append(Mutation("comparison", node.lineno, start, end, between, changed))
         self.generic_visit(node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> None:

@@ -65,7 +65,7 @@ class Clock:
         self._sleeps += 1
         assert self._sleeps < 5000, "waits forever"
         end = self.now + seconds
-        while due := sorted((it for it in self._due if it[0] <= end), key=lambda it: it[0]):
+        while due := sorted((it for it in self._due if it[0] <= end), key=lambda due: due[0]):
             self._due.remove(due[0])
             self.now = max(self.now, due[0][0])
             due[0][1]()
@@ -113,24 +113,24 @@ class FakeController(Controller):
     def on(self, node: str, *argv: str, stdin: str = "", seconds: float = SECONDS) -> str:
         """Answer for a node."""
         script = _SCRIPTS.get(argv[2], argv[2]) if argv[:2] == ("sh", "-c") else ""
-        words = [script, *argv[4:]] if script in _SCRIPTS.values() else list(argv)
-        self.asked.append((node, shlex.join(words)))
+        command = [script, *argv[4:]] if script in _SCRIPTS.values() else list(argv)
+        self.asked.append((node, shlex.join(command)))
         if node in self.silent:
             self.clock.sleep(seconds)
             raise NoAnswerError(f"{node}: no answer in {seconds:.0f} s")
         for pattern, why in self.refused.items():
-            if re.search(pattern, shlex.join(words)):
-                raise RefusedError(f"{node}: {words[0]}: {why}")
-        answer = self._in_shell(node, list(argv)) if script in _IN_SHELL else self._answer(node, words, stdin)
+            if re.search(pattern, shlex.join(command)):
+                raise RefusedError(f"{node}: {command[0]}: {why}")
+        answer = self._in_shell(node, list(argv)) if script in _IN_SHELL else self._answer(node, command, stdin)
         if answer.code:
             output = (answer.err.strip() or answer.out.strip()).splitlines()
             why = output[-1] if output else f"exit code {answer.code}"
             raise RefusedError(f"{node}: {argv[0]}: {why}", answer.out)
         return answer.out
 
-    def _answer(self, node: str, words: list[str], stdin: str) -> Answer:
+    def _answer(self, node: str, command: list[str], stdin: str) -> Answer:
         name = self.target.cluster.nodes[node].slurm_name
-        match words:
+        match command:
             case ["true"]:
                 return Answer("", "", 0)
             case ["reboot"]:
@@ -161,8 +161,8 @@ class FakeController(Controller):
             case [program, "make"] if program.endswith("gpupool-backup"):
                 return Answer("", "", 0)
             case ["scontrol" | "squeue" | "scancel" | "srun" | "env", *_]:
-                return self.slurm.run(words)
-        raise AssertionError(f"the fake does not know: {shlex.join(words)}")
+                return self.slurm.run(command)
+        raise AssertionError(f"the fake does not know: {shlex.join(command)}")
 
     def _in_shell(self, node: str, argv: list[str]) -> Answer:
         """Run a script that asks slurmctld."""
@@ -179,9 +179,9 @@ class FakeController(Controller):
         for end in wanted:
             os.close(end)
         with os.fdopen(ask, "rb") as questions, os.fdopen(answer, "w") as replies:
-            for words in _questions(questions):
-                self.asked.append((node, shlex.join(words)))
-                reply = self._slept(words) if words[0] == "sleep" else self.slurm.run(words)
+            for command in _questions(questions):
+                self.asked.append((node, shlex.join(command)))
+                reply = self._slept(command) if command[0] == "sleep" else self.slurm.run(command)
                 replies.write(
                     f"{reply.code} {reply.out.count(chr(10))} {reply.err.count(chr(10))}\n{reply.out}{reply.err}"
                 )
@@ -189,21 +189,21 @@ class FakeController(Controller):
         out, err = process.communicate()
         return Answer(out, err, process.returncode)
 
-    def _slept(self, words: list[str]) -> Answer:
-        self.clock.sleep(float(words[1]))
+    def _slept(self, command: list[str]) -> Answer:
+        self.clock.sleep(float(command[1]))
         return Answer("", "", 0)
 
 
 def _questions(questions: Any) -> Iterator[list[str]]:
     """Yield commands until no program can ask any more; each ends with an empty word."""
-    words: list[str] = []
+    command: list[str] = []
     word = b""
     while byte := questions.read(1):
         if byte != b"\0":
             word += byte
         elif word:
-            words.append(word.decode())
+            command.append(word.decode())
             word = b""
         else:
-            yield words
-            words = []
+            yield command
+            command = []

@@ -125,11 +125,11 @@ class FakeSlurm:
 
     # Commands
 
-    def run(self, words: list[str]) -> Answer:
+    def run(self, command: list[str]) -> Answer:
         """Return what a command answers."""
         if self.away:
-            return self._without(words)
-        match [it for it in words if words[0] == "squeue" or it not in ("env", "TZ=UTC", "-o")]:
+            return self._without(command)
+        match [it for it in command if command[0] == "squeue" or it not in ("env", "TZ=UTC", "-o")]:
             case ["scontrol", "show", "config"]:
                 return self._recorded["scontrol show config"]
             case ["scontrol", "show", "node", *names]:
@@ -154,11 +154,11 @@ class FakeSlurm:
                 return _FINE
             case ["srun", *rest]:
                 return self._srun(rest)
-        raise AssertionError(f"the fake slurmctld does not know: {shlex.join(words)}")
+        raise AssertionError(f"the fake slurmctld does not know: {shlex.join(command)}")
 
-    def _without(self, words: list[str]) -> Answer:
+    def _without(self, command: list[str]) -> Answer:
         """Return what a command answers while slurmctld does not run."""
-        text = shlex.join(words)
+        text = shlex.join(command)
         for recorded, answer in self._away.items():
             if recorded.split()[:2] == text.split()[:2] and ("reservation" in recorded) == ("reservation" in text):
                 return answer
@@ -298,9 +298,9 @@ class FakeSlurm:
 
     # Test jobs
 
-    def _srun(self, words: list[str]) -> Answer:
+    def _srun(self, command: list[str]) -> Answer:
         """Run a test job, where slurmctld would let it begin."""
-        asked = {key: value for key, _, value in (word.partition("=") for word in words if word.startswith("--"))}
+        asked = {key: value for key, _, value in (word.partition("=") for word in command if word.startswith("--"))}
         node = self.nodes[asked["--nodelist"]]
         gpus = re.search(r":(\d+)$", asked.get("--gres", ":0"))
         free = node.name in self.partitions[asked["--partition"]] and not {"DRAIN", "DOWN"} & {*node.flags}

@@ -102,14 +102,14 @@ class Answer:
 
 @dataclass(frozen=True)
 class Step:
-    """A command, as words, and its answer; an event has no words."""
+    """A command and its answer; an event has no an answer."""
 
     text: str
     answer: Answer | None
 
     @property
-    def words(self) -> list[str]:
-        """The command's."""
+    def command(self) -> list[str]:
+        """The words of the command."""
         return [] if self.answer is None else shlex.split(self.text)
 
 

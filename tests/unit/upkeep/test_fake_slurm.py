@@ -39,11 +39,11 @@ def test_each_answer_is_the_recorded_one(release: str, tmp_path: Path) -> None:
             case text, Answer() as recorded:
                 if text.startswith("srun") and "memory error" in text:
                     fake.nodes["gpu-1"].test = "GPU 0: memory error"
-                answer = fake.run(step.words)
+                answer = fake.run(step.command)
                 if steady(answer) != steady(recorded):
                     # slurmctld has looked at its nodes meanwhile
                     fake.tick()
-                    answer = fake.run(step.words)
+                    answer = fake.run(step.command)
                 assert steady(answer) == steady(recorded), text
                 fake.nodes["gpu-1"].test = ""
 
