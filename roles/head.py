@@ -1,17 +1,17 @@
 """A head node: people log in and submit jobs. Slurm's commands there get their configuration from the controller."""
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.cluster.slurm_versions import has_sackd
 from gpupool.compile import files_of
 from gpupool.compile.slurm.names import SLURMCTLD_PORT, servers
 from gpupool.operations import answers, files, service
+from gpupool.slurm.releases import has
 
 
 def apply(cluster: Cluster, node: Node) -> None:
     """sackd keeps the configuration fresh where Slurm has it; older ones get slurm.conf as a file."""
     own = files_of(cluster, node, "head")
     files.put(name="Slurm client settings", files=own)
-    if has_sackd(cluster.slurm.version):
+    if has(cluster.slurm.version, "sackd"):
         answers.server_required(
             name="A controller", unit="sackd", servers=servers(cluster), port=SLURMCTLD_PORT, what="controller"
         )

@@ -1,11 +1,11 @@
 """Slurm's configuration, on the nodes that hold it as files; the others ask the controller for it."""
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.cluster.slurm_versions import takes_over_from
 from gpupool.compile import files_of
 from gpupool.compile.slurm.conf import compute_nodes
 from gpupool.compile.slurm.jobs import TMP_CONF
 from gpupool.operations import files, slurm, slurm_version, trial
+from gpupool.slurm.releases import takes_over_from
 
 
 def version(cluster: Cluster, node: Node) -> None:

@@ -17,11 +17,12 @@ from gpupool.compile import files_for
 from gpupool.compile.slurm.accounting import entities
 from gpupool.compile.system.devices import stand_in_files
 from gpupool.operations import trial
-from gpupool.rehearsal.twin import Version, container, image
+from gpupool.rehearsal.twin import container, image
 from gpupool.rehearsal.twin.differences import applied
 from gpupool.rehearsal.twin.differences.table import Place, differences, place_of
 from gpupool.rehearsal.twin.shell import Shell
 from gpupool.shell import values
+from gpupool.slurm.releases import Supported
 
 SLURM = "/etc/slurm/"
 #: What a machine says that is no node of the cluster, whatever its files are.
@@ -96,7 +97,7 @@ def _named(data: Any) -> Iterator[str]:
 
 
 @contextmanager
-def slurm(version: Version = "24.11") -> Iterator[Slurm]:
+def slurm(version: Supported = "24.11") -> Iterator[Slurm]:
     """Start the container, and remove it at the end."""
     place = Place("ctl", {}, version)
     rights = ("NET_ADMIN", "SYS_ADMIN")  # the trial makes a network of its own

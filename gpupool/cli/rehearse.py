@@ -15,9 +15,9 @@ from gpupool.cli.screen import Inventory, Json, With, print_json, stderr, stdout
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.near import misspelt
-from gpupool.cluster.schema.scheduling import SlurmVersion
 from gpupool.engine.progress import Progress, shown
 from gpupool.errors import StoppedError, UsageError
+from gpupool.slurm.releases import Supported
 
 if TYPE_CHECKING:
     from gpupool.rehearsal.finding import Finding
@@ -32,7 +32,7 @@ class _Wish:
     """What a person asked for."""
 
     cluster: Cluster
-    version: SlurmVersion
+    version: Supported
     change: Path | None
     only: frozenset[str]
     own: Sequence["Promise"]
@@ -55,7 +55,7 @@ def command(
     ] = None,
     as_json: Json = False,
     slurm: Annotated[
-        SlurmVersion | None, typer.Option("--slurm", help="Slurm version to use instead of the inventory's.")
+        Supported | None, typer.Option("--slurm", help="Slurm version to use instead of the inventory's.")
     ] = None,
     only: Annotated[
         str | None, typer.Option("--only", help="Only these promises, by their keys.", metavar="PROMISE,…")
@@ -84,7 +84,7 @@ def command(
         raise SystemExit(1)
 
 
-def _wish(inventory: Path, change: Path | None, slurm: SlurmVersion | None, only: str | None, keep: bool) -> _Wish:
+def _wish(inventory: Path, change: Path | None, slurm: Supported | None, only: str | None, keep: bool) -> _Wish:
     """Load and check everything that was asked for; a slip costs no twin."""
     from gpupool.rehearsal.promises import PROMISES
     from gpupool.rehearsal.scenarios.promises import promises

@@ -6,10 +6,9 @@ import typer
 
 from gpupool.cli.running import announced_door, end_badly
 from gpupool.cli.screen import Inventory, Json, OnOption, ensure_confirmable, print_json, stderr, stdout
-from gpupool.cluster.schema.scheduling import SlurmVersion
-from gpupool.cluster.slurm_versions import takes_over_from
 from gpupool.errors import UsageError
 from gpupool.run.door import Door
+from gpupool.slurm.releases import Supported, takes_over_from
 from gpupool.target import Target
 from gpupool.terminal import styled
 
@@ -23,7 +22,7 @@ def command(
         str, typer.Option("--backup", help="Name of a backup of the database; default: the newest.", metavar="NAME")
     ] = "",
     slurm: Annotated[
-        SlurmVersion | None,
+        Supported | None,
         typer.Option("--slurm", help="With --drill: test with this version of Slurm, before an upgrade to it."),
     ] = None,
     aside: Annotated[
@@ -71,7 +70,7 @@ def _restore(door: Door, backup: str, aside: bool, as_json: bool) -> None:
     end_badly(report)
 
 
-def _drill(target: Target, backup: str, slurm: SlurmVersion | None, as_json: bool) -> None:
+def _drill(target: Target, backup: str, slurm: Supported | None, as_json: bool) -> None:
     from gpupool.rehearsal.drill import run
 
     own = target.cluster.slurm.version

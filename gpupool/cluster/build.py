@@ -11,8 +11,8 @@ from gpupool.cluster.pools import dataset_of, pools_on
 from gpupool.cluster.schema.base import of_user
 from gpupool.cluster.schema.labs import Account, Partition, User
 from gpupool.cluster.schema.machines import Hardware, NodeEntry
-from gpupool.cluster.slurm_versions import keeps_cpus
 from gpupool.cluster.units import format_size
+from gpupool.slurm.releases import has
 
 
 def build(site: Site) -> model.Cluster:
@@ -62,6 +62,7 @@ def build(site: Site) -> model.Cluster:
 
 def _nodes(site: Site) -> Iterator[model.Node]:
     inventory = site.inventory
+    keeps_cpus = has(inventory.slurm.version, "RestrictedCoresPerGPU")
     devices: dict[object, tuple[Device, ...]] = {}  # of an entry: its nodes are alike
     for expanded in site.node_table.nodes:
         entry, name = expanded.entry, expanded.name
@@ -79,7 +80,7 @@ def _nodes(site: Site) -> Iterator[model.Node]:
             cpus=shape.cpus if shape else 0,
             memory=shape.slurm_memory(inventory.slurm.memory_reserve) if shape else 0,
             gpus=entry.gpus,
-            cpus_kept=shape.cpus_kept_per_gpu if shape and entry.gpus and keeps_cpus(inventory.slurm.version) else 0,
+            cpus_kept=shape.cpus_kept_per_gpu if shape and entry.gpus and keeps_cpus else 0,
             features=tuple(dict.fromkeys((*entry.gpus, *entry.features, *_features(entry, shape)))),
             managed=entry.managed,
             elastic=entry.elastic,

@@ -15,7 +15,7 @@ from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
 from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Timer, Tool
 from gpupool.cluster.schema.storage import Storage
 from gpupool.cluster.schema.testbed import Testbed
-from gpupool.cluster.slurm_versions import allows_below
+from gpupool.slurm.releases import has
 from gpupool.unix import within
 
 PEOPLE_GID = 5000  # of the group `people`, for users whose account has no gid
@@ -343,7 +343,8 @@ class Cluster:
 
     def line_of(self, account: str) -> frozenset[str]:
         """Return the accounts by which a partition knows an account: itself, and in newer Slurm those above it."""
-        return frozenset(self.with_parents(account)[: None if allows_below(self.slurm.version) else 1])
+        accounts = self.with_parents(account)
+        return frozenset(accounts if has(self.slurm.version, "hierarchical AllowAccounts") else accounts[:1])
 
     def with_parents(self, account: str) -> tuple[str, ...]:
         """Return the names of an account and those above it, nearest first; none for one that is not there."""

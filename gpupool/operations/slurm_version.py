@@ -4,6 +4,7 @@ from gpupool.facts.packages import Packages
 from gpupool.facts.slurm_packages import release_of
 from gpupool.operations.ambient import this_host
 from gpupool.operations.frame import Refused, look, operation
+from gpupool.slurm.releases import number
 
 #: Debian's packages of Slurm's daemons and commands.
 PACKAGES = ("slurm-client", "slurmctld", "slurmd", "slurmdbd", "sackd")
@@ -30,7 +31,7 @@ def why_not(package: str, release: str, version: str, takes_over_from: list[str]
     here = f"{package} is of Slurm {release}, but slurm.version is {version}"
     if release in takes_over_from:
         return f"{here}: run gpupool upgrade, which keeps to Slurm's order ({_HOW})"
-    if tuple(map(int, release.split("."))) > tuple(map(int, version.split("."))):
+    if number(release) > number(version):
         return f"{here}: Slurm cannot be downgraded once its database is converted; correct slurm.version ({_HOW})"
     return (
         f"{here}: Slurm {version} can only take over from {', '.join(takes_over_from)}; upgrade to one of them ({_HOW})"

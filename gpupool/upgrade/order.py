@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.cluster.slurm_versions import has_sackd
 from gpupool.errors import UsageError
+from gpupool.slurm.releases import has
 
 Kind = Literal["slurmdbd", "backup controllers", "the first controller", "compute nodes", "the others"]
 
@@ -56,7 +56,7 @@ def daemons(cluster: Cluster, node: Node) -> tuple[str, ...]:
     return (
         *(("slurmctld",) if node.has("controller", "backup-controller") else ()),
         *(("slurmdbd",) if node.has("database") else ()),
-        *(("sackd",) if node.has("head") and has_sackd(cluster.slurm.version) else ()),
+        *(("sackd",) if node.has("head") and has(cluster.slurm.version, "sackd") else ()),
         *(("slurmd",) if node.has("compute") else ()),
     )
 

@@ -1,15 +1,15 @@
 """The way back of an upgrade whose slurmdbd could not convert its database: former packages, and the backup."""
 
 from functools import partial
-from typing import cast, get_args
+from typing import cast
 
 from gpupool.cluster.model import Cluster
-from gpupool.cluster.schema.scheduling import SlurmVersion
 from gpupool.errors import GpupoolError
 from gpupool.facts.slurm_packages import FOLDER, release_of
 from gpupool.rehearsal.twin.compiled import of_version
 from gpupool.remote.controller import Controller, RefusedError
 from gpupool.run.door import Door
+from gpupool.slurm.releases import SUPPORTED, Supported
 from gpupool.upgrade import steps
 
 AGAIN = "fix it, then run the same command again"
@@ -57,8 +57,8 @@ class Rollback:
         return None if release in ("", self._cluster.slurm.version) else self._former(release)
 
     def _former(self, release: str) -> Cluster:
-        known = release in get_args(SlurmVersion)
-        return of_version(self._cluster, cast(SlurmVersion, release)) if known else self._cluster
+        known = release in SUPPORTED
+        return of_version(self._cluster, cast(Supported, release)) if known else self._cluster
 
     def release(self) -> str:
         """Return the release of the slurmdbd that is installed; "" where there is none."""

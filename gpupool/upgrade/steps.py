@@ -1,7 +1,6 @@
 """What is done on a node, as deploys of pyinfra; one call a line, as pyinfra tells operations by their lines."""
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.cluster.slurm_versions import takes_over_from
 from gpupool.compile import files_of
 from gpupool.compile.system.backup import COMMAND
 from gpupool.compile.system.packages import packages_for
@@ -9,6 +8,7 @@ from gpupool.engine.here import here
 from gpupool.operations import files, restore, service, slurm_upgrade
 from gpupool.operations.together import barrier
 from gpupool.roles import database as roles_database
+from gpupool.slurm.releases import takes_over_from
 from gpupool.upgrade.order import daemons
 
 

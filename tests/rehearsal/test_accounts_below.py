@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from inventories import SMALL, changed
 
-from gpupool.rehearsal.twin import Ask, Refusal, Twin, Version, compiled, of_version
+from gpupool.rehearsal.twin import Ask, Refusal, Twin, compiled, of_version
+from gpupool.slurm.releases import Supported
 
 SAID = (
     ("users:\n", "  - {name: guests, kind: group, limits: {group: {gpu: 0}}}\n"
@@ -17,7 +18,7 @@ SAID = (
 
 @pytest.mark.parametrize(("version", "holds_below"), [("22.05", False), ("24.11", True)])
 def test_what_is_said_of_an_account_holds_for_those_below(
-    apart: None, tmp_path: Path, version: Version, holds_below: bool
+    apart: None, tmp_path: Path, version: Supported, holds_below: bool
 ) -> None:
     cluster = of_version(changed(SMALL, tmp_path, *SAID), version)
     with Twin.start(cluster, compiled(cluster), version) as twin:

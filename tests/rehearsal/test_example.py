@@ -3,14 +3,15 @@
 import pytest
 from rehearsing import outcomes, told, tried
 
-from gpupool.rehearsal.twin import Version, cannot
+from gpupool.rehearsal.twin import cannot
+from gpupool.slurm.releases import SUPPORTED, Supported
 
 # two labs with one person each, who lend to everybody but not to each other
 NOT_MADE = {"least", "owned", "spill", "user-overcap", "labmate", "overcap-first"}
 
 
-@pytest.mark.parametrize("version", ["22.05", "24.11", "26.05"])
-def test_every_promise_of_the_example_is_kept(version: Version) -> None:
+@pytest.mark.parametrize("version", SUPPORTED)
+def test_every_promise_of_the_example_is_kept(version: Supported) -> None:
     rehearsal = tried("example", version=version)
     assert not outcomes(rehearsal, "broken"), told(rehearsal)
     assert outcomes(rehearsal, "not made") == NOT_MADE | set(cannot(version)), told(rehearsal)

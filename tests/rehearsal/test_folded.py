@@ -1,19 +1,18 @@
 """What is folded means the same to Slurm's own programs, of each version: node lines, and entities. Needs docker."""
 
 from collections.abc import Iterator
-from typing import get_args
 
 import pytest
 from hostlists import each
 from inventories import SMALL, changed
 from pace import until
 
-from gpupool.cluster.schema.scheduling import SlurmVersion
 from gpupool.compile.slurm.accounting import entities
 from gpupool.compile.slurm.fold import hostlist
 from gpupool.compile.slurm.sacctmgr import written
 from gpupool.rehearsal.twin import Twin
 from gpupool.slurm.keys.hostlist import expanded
+from gpupool.slurm.releases import SUPPORTED
 
 CONF = "/etc/slurm/slurm.conf"
 _NODE = '  - {name: "gpu-[1-2]", address: "10.90.2.[1-2]", roles: [compute], hardware: box, gpus: {a40: 8}}\n'
@@ -29,7 +28,7 @@ _SHOWN = {"NodeName", "NodeHostName", "NodeAddr", "Port", "CPUTot", "CPUEfctv", 
 _LIMITS = "Account,User,ParentName,GrpTRES,GrpTRESMins,GrpJobs,GrpWall,MaxTRES,MaxWall,MaxSubmit,QOS,DefaultQOS"
 
 
-@pytest.fixture(scope="module", params=get_args(SlurmVersion))
+@pytest.fixture(scope="module", params=SUPPORTED)
 def twin(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
     """A cluster whose nodes are all alike, but for one in the middle."""
     rows = [_NODE.replace("gpu-[1-2]", name).replace("10.90.2.[1-2]", at) for name, at in _NAMES.items()]

@@ -7,7 +7,8 @@ import pytest
 from inventories import SMALL, changed
 from pace import until
 
-from gpupool.rehearsal.twin import Ask, Refusal, Twin, Version
+from gpupool.rehearsal.twin import Ask, Refusal, Twin
+from gpupool.slurm.releases import SUPPORTED
 
 SAID = (
     ("gid: 5001", "gid: 5001, limits: {group_minutes: {gpu: 100000}, per_user_minutes: {cpu: 5000}}"),
@@ -17,10 +18,9 @@ SAID = (
         "{name: ann, uid: 20001, account: red}\n  - {name: bea, uid: 20002, account: red}",
     ),
 )
-VERSIONS: tuple[Version, ...] = ("22.05", "24.11", "26.05")
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
+@pytest.fixture(scope="module", params=SUPPORTED)
 def twin(apart: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
     folder = tmp_path_factory.mktemp("minutes")
     with Twin.start(changed(SMALL, folder, *SAID), version=request.param) as twin:

@@ -11,7 +11,8 @@ from pace import until
 from gpupool.compile.slurm.reservations import reservations
 from gpupool.facts.reservations import ReservationsState, ask_text, read
 from gpupool.operations.reservations import Difference, difference
-from gpupool.rehearsal.twin import HOLD, Ask, Twin, Version
+from gpupool.rehearsal.twin import HOLD, Ask, Twin
+from gpupool.slurm.releases import SUPPORTED
 from gpupool.wanted import Reservation
 
 SAID = (
@@ -30,10 +31,9 @@ SAID = (
         "scheduler: {",
     ),
 )
-VERSIONS: tuple[Version, ...] = ("22.05", "24.11", "26.05")
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
+@pytest.fixture(scope="module", params=SUPPORTED)
 def twin(apart: None, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twin]:
     with Twin.start(changed(SMALL, tmp_path_factory.mktemp("reserved"), *SAID), version=request.param) as twin:
         yield twin

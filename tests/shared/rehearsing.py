@@ -8,7 +8,8 @@ from gpupool.cluster.load import load
 from gpupool.rehearsal.promises import PROMISES
 from gpupool.rehearsal.run import Rehearsal, rehearse
 from gpupool.rehearsal.scenarios.promises import promises
-from gpupool.rehearsal.twin import Compiled, Twin, Version, compiled, of_version
+from gpupool.rehearsal.twin import Compiled, Twin, compiled, of_version
+from gpupool.slurm.releases import Supported
 
 INVENTORIES = Path(__file__).parents[2] / "inventory"
 Fault = Callable[[Compiled], Compiled]
@@ -18,7 +19,7 @@ def tried(
     name: str,
     *,
     fault: Fault | None = None,
-    version: Version | None = None,
+    version: Supported | None = None,
     without: Collection[str] = (),
     only: Collection[str] = (),
 ) -> Rehearsal:

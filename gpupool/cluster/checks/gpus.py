@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.schema.machines import GpuType, NodeEntry
-from gpupool.cluster.slurm_versions import finds_nvidia_gpus
+from gpupool.slurm.releases import has
 
 _LIBRARIES = {"nvidia": ("nvml", "nvidia"), "amd": ("rsmi",), "intel": ("oneapi",)}
 _PLUGINS = ("gpu", "mps", "shard", "nic", "bandwidth")  # Slurm has plugins of these names, which are no plain counts
@@ -20,7 +20,7 @@ def ensure_gpu_types_can_be_found(site: Site) -> Iterator[Complaint]:
         if kind.autodetect and kind.autodetect not in _LIBRARIES[kind.vendor]:
             message = f"{kind.autodetect} does not find GPUs of {kind.vendor}"
             yield Complaint((*path, "autodetect"), message, f"use {' or '.join(_LIBRARIES[kind.vendor])}")
-        elif kind.autodetect == "nvidia" and not finds_nvidia_gpus(version):
+        elif kind.autodetect == "nvidia" and not has(version, "AutoDetect=nvidia"):
             yield Complaint((*path, "autodetect"), f"Slurm {version} does not have `nvidia`", "use nvml")
         if kind.mig is None:
             continue

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from gpupool.cluster.checks.places import export_of, is_the_systems
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
-from gpupool.cluster.slurm_versions import has_private_tmp
 from gpupool.cluster.units import format_duration
+from gpupool.slurm.releases import first_supported, has
 from gpupool.unix import within
 
 #: With another value programs would not be found, or Slurm's own commands and CUDA would be misled.
@@ -55,9 +55,9 @@ def ensure_a_tmp_of_a_jobs_own_can_be(site: Site) -> Iterator[Complaint]:
     top = inventory.environment.private_tmp
     if top is None:
         return
-    if not has_private_tmp(inventory.slurm.version):
+    if not has(inventory.slurm.version, "Shared of job_container.conf"):
         message = f"with Slurm {inventory.slurm.version} jobs would not see mounts that are made after their start"
-        yield Complaint(path, message, "use 24.11 or later, or remove it")
+        yield Complaint(path, message, f"use {first_supported('Shared of job_container.conf')} or later, or remove it")
     if is_the_systems(top, whole=True):
         yield Complaint(path, f"{top} cannot be used for this", "choose another directory, such as /local/jobs")
     elif key := export_of(site, top):

@@ -10,6 +10,7 @@ from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.schema import Inventory
 from gpupool.slurm.keys.limits import parse
 from gpupool.slurm.keys.tables import Key, Own, keys, own
+from gpupool.slurm.releases import SUPPORTED, number
 
 #: What each table is of, for people.
 _FILES = {
@@ -158,8 +159,9 @@ def _kept(here: Path, name: str, key: Own) -> Complaint:
 
 def _unknown(here: Path, table: str, name: str, key: Key | None, version: str) -> Complaint:
     if key is not None:
-        last = f"until {key.until}" if key.until and key.until < version else f"from {key.first} on"
-        return Complaint(here, f"Slurm {version} does not know {key.name}: it exists {last}", "remove it")
+        knowing = [release for release in SUPPORTED if key.known_in(release)]
+        span = f"until {knowing[-1]}" if number(knowing[-1]) < number(version) else f"from {knowing[0]} on"
+        return Complaint(here, f"Slurm {version} does not know {key.name}: it exists {span}", "remove it")
     known = {low: it.name for low, it in keys(table).items() if it.known_in(version)}
     near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=_NEAR)
     hint = f"did you mean {' or '.join(known[it] for it in near)}?" if near else None

@@ -9,8 +9,8 @@ from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.quote import listed
 from gpupool.cluster.schema.labs import Partition
 from gpupool.cluster.schema.reservations import Reservation
-from gpupool.cluster.slurm_versions import reserves_gpus
 from gpupool.cluster.units import format_duration
+from gpupool.slurm.releases import first_supported, has
 
 _OWN = "gpupool_"  # of what `maintain` and `onboard` reserve
 _DAY, _WEEK, _FRIDAY = 86400, 604800, 4
@@ -74,8 +74,9 @@ def ensure_reservations_can_be_made(site: Site) -> Iterator[Complaint]:
             yield Complaint(path, message, "set one of nodes, node_count, gpu and gpus")
         elif named != ["nodes"] and not reservation.partition:
             yield Complaint(path, f"{reservation.name} needs a partition for its {named[0]}", "set partition")
-        if (reservation.gpu or reservation.gpus) and not reserves_gpus(site.inventory.slurm.version):
-            message = f"Slurm {site.inventory.slurm.version} can only reserve whole nodes; GPUs need 24.05 or later"
+        if (reservation.gpu or reservation.gpus) and not has(site.inventory.slurm.version, "reservations of gres"):
+            needed = first_supported("reservations of gres")
+            message = f"Slurm {site.inventory.slurm.version} can only reserve whole nodes; GPUs need {needed} or later"
             yield Complaint((*path, named[-1]), message, "set nodes, or node_count")
         if not (reservation.accounts or reservation.users or reservation.maintenance):
             message = f"no account and no user may use {reservation.name}"

@@ -6,8 +6,8 @@ from gpupool.cluster.checks.site import Site
 from gpupool.cluster.checks.stakes import ANY, Stakes
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.ownership import Owner
-from gpupool.cluster.slurm_versions import keeps_cpus
 from gpupool.cluster.units import format_size
+from gpupool.slurm.releases import first_supported, has
 
 
 def ensure_kept_cpus_are_there(site: Site) -> Iterator[Complaint]:
@@ -16,9 +16,9 @@ def ensure_kept_cpus_are_there(site: Site) -> Iterator[Complaint]:
     for entry, shape, gpus in site.machines:
         path: Path = ("hardware", str(entry.hardware), "cpus_kept_per_gpu")
         kept = shape.cpus_kept_per_gpu
-        if kept and not keeps_cpus(version):
+        if kept and not has(version, "RestrictedCoresPerGPU"):
             message = f"Slurm {version} cannot reserve CPUs for GPUs: other jobs may take all of them"
-            yield Complaint(path, message, "use 24.11 or later", "warning")
+            yield Complaint(path, message, f"use {first_supported('RestrictedCoresPerGPU')} or later", "warning")
         elif kept * gpus > shape.job_cpus:
             available = f"{shape.job_cpus} CPUs" + (" for jobs" if shape.cores_kept else "")
             yield Complaint(path, f"{gpus} x {kept} CPUs reserved for the GPUs of {entry.name}, which has {available}")
@@ -46,7 +46,7 @@ def ensure_jobs_without_memory_leave_some(site: Site) -> Iterator[Complaint]:
 def ensure_neighbours_leave_room(site: Site) -> Iterator[Complaint]:
     """No lab's jobs take the CPUs or the memory beside GPUs that others own, even if they hold no GPU."""
     inventory = site.inventory
-    if not site.accounts_of_kind("lab") or not keeps_cpus(inventory.slurm.version):
+    if not site.accounts_of_kind("lab") or not has(inventory.slurm.version, "RestrictedCoresPerGPU"):
         return
     reported: set[str] = set()
     for entry, shape, _ in site.parted:

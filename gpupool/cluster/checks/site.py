@@ -11,7 +11,7 @@ from gpupool.cluster.pools import Placed, pools_on
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.labs import Account, Partition
 from gpupool.cluster.schema.machines import Hardware, NodeEntry
-from gpupool.cluster.slurm_versions import allows_below
+from gpupool.slurm.releases import has
 
 Check = Callable[["Site"], Iterator[Complaint]]
 
@@ -174,7 +174,7 @@ class Site:
 
     def _line(self, account: str) -> frozenset[str]:
         """Return an account and, where partitions go by these too, those above it."""
-        if not allows_below(self.inventory.slurm.version):
+        if not has(self.inventory.slurm.version, "hierarchical AllowAccounts"):
             return frozenset((account,))
         return frozenset(self.with_parents(account))
 

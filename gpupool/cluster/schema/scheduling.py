@@ -20,6 +20,7 @@ from gpupool.cluster.schema.base import (
 from gpupool.cluster.schema.labs import OverLimit, PreemptAction
 from gpupool.cluster.schema.parameters import Parameters
 from gpupool.cluster.units import Duration, Size, Span
+from gpupool.slurm.releases import DEFAULT, Supported
 
 # a shell, Lua and a terminal all take it for what it is
 Unit = Annotated[str, spelt(r"^[A-Za-z0-9]+([ _-][A-Za-z0-9]+)*$", "write plain words", max_length=30)]
@@ -27,7 +28,6 @@ PrivateData = Annotated[str, spelt(r"^[a-z]+$", "a kind of data is a word in low
 TimeOfDay = Annotated[
     str, spelt(r"^([01][0-9]|2[0-3]):[0-5][0-9]$", 'write hours and minutes in quotes: "02:30"', max_length=5)
 ]
-SlurmVersion = Literal["22.05", "24.11", "26.05"]
 
 
 class Health(Entry):
@@ -67,7 +67,7 @@ class Backup(Entry):
 class Slurm(Fact):
     """The Slurm daemons and their state."""
 
-    version: SlurmVersion = Field("24.11", description="The version that the nodes' distribution ships.")
+    version: Supported = Field(DEFAULT, description="The version that the nodes' distribution ships.")
     state: AbsolutePath = Field(
         "/var/spool/slurmctld",
         description="State directory of slurmctld; with several controllers, on a mount they share.",

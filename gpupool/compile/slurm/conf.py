@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node, Partition
-from gpupool.cluster.slurm_versions import has_preempt_parameters, has_sackd, limits_rpcs
 from gpupool.compile.slurm import budgets, elastic, health, jobs, priority, site, submit
 from gpupool.compile.slurm.accounting import partition_qos
 from gpupool.compile.slurm.fold import node_lines
@@ -15,6 +14,7 @@ from gpupool.compile.slurm.names import SPOOL, folded, minutes
 from gpupool.compile.slurm.parameters import merged, on_line, pairs
 from gpupool.compile.system.docker import docker_on
 from gpupool.compile.template import fill
+from gpupool.slurm.releases import has
 from gpupool.wanted import File, SlurmNode
 
 #: On the nodes that hold the configuration as files.
@@ -44,7 +44,7 @@ def has_files(cluster: Cluster, node: Node) -> bool:
     """Whether a node holds Slurm's configuration as files; the others ask the controllers for it."""
     if node.has("controller", "backup-controller", "database"):
         return True
-    return node.has("head") and not has_sackd(cluster.slurm.version)
+    return node.has("head") and not has(cluster.slurm.version, "sackd")
 
 
 def compute_nodes(cluster: Cluster) -> list[SlurmNode]:
@@ -69,7 +69,7 @@ def slurm_conf(cluster: Cluster) -> str:
         has_budgets=budgets.has_budgets(cluster),
         weights=priority.weights(cluster),
         scheduler_parameters=",".join(_scheduler_parameters(cluster)),
-        preempt_parameters=has_preempt_parameters(cluster.slurm.version),
+        preempt_parameters=has(cluster.slurm.version, "PreemptParameters"),
         preempting=cluster.preempts,
         preempt_mode=_preempt_mode(cluster),
         controller_parameters=",".join(_controller_parameters(cluster)),
@@ -89,9 +89,10 @@ def slurm_conf(cluster: Cluster) -> str:
 def _controller_parameters(cluster: Cluster) -> Iterator[str]:
     yield "enable_configless"
     limit = cluster.scheduler.rpc_limit
-    if limit and limits_rpcs(cluster.slurm.version):
+    if limit and has(cluster.slurm.version, "rl_enable"):
         yield f"rl_enable,rl_bucket_size={limit.bucket},rl_refill_rate={limit.refill}"
-    if cluster.preempts and cluster.preemption.send_user_signal and not has_preempt_parameters(cluster.slurm.version):
+    signals = cluster.preempts and cluster.preemption.send_user_signal
+    if signals and not has(cluster.slurm.version, "PreemptParameters"):
         yield "preempt_send_user_signal"
     if elastic.sleepers(cluster):
         # they have their addresses while they are off, too: no client needs to be told

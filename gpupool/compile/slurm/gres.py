@@ -7,11 +7,11 @@ from itertools import groupby
 from ClusterShell.NodeSet import NodeSet
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.cluster.slurm_versions import cgroup_plugin, has_scope_timeout
 from gpupool.compile.slurm.hardware import cores as cores_of
 from gpupool.compile.slurm.names import folded
 from gpupool.compile.slurm.parameters import merged, pairs
 from gpupool.compile.template import fill
+from gpupool.slurm.releases import cgroup_plugin, has
 
 # where the v1 controllers of a hybrid host are mounted for Slurm, which refuses the mixture at its usual place
 V1_MOUNT = "/cg1"
@@ -85,6 +85,6 @@ def cgroup_conf(cluster: Cluster) -> str:
     version = cluster.slurm.version
     text = fill(
         "cgroup.conf", cluster=cluster, v1_mount=V1_MOUNT, plugin=cgroup_plugin(version),
-        has_scope_timeout=has_scope_timeout(version), parameters=pairs(parameters),
+        has_scope_timeout=has(version, "SystemdTimeout"), parameters=pairs(parameters),
     )  # fmt: skip
     return merged(text, parameters)

@@ -6,12 +6,12 @@ slurmd runs these programs by their paths, which slurm.conf has: what they do ma
 from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.cluster.slurm_versions import namespace_plugin
 from gpupool.compile.of_user import in_shell
 from gpupool.compile.slurm import site
 from gpupool.compile.slurm.names import PROGRAMS
 from gpupool.compile.system.devices import ROOT_SLICE, USER_SLICE, fences_sessions
 from gpupool.compile.template import fill
+from gpupool.slurm.releases import namespace_plugin
 from gpupool.wanted import Directory, File
 
 PROLOG, EPILOG, TASK_PROLOG, UNKILLABLE = (

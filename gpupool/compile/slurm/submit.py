@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Any
 
 from gpupool.cluster.model import Cluster, Partition
-from gpupool.cluster.slurm_versions import allows_below
 from gpupool.cluster.units import format_size
 from gpupool.compile.slurm import cpus, site
 from gpupool.compile.slurm.budgets import FILE, TOO_OLD, default_time, has_budgets, prices
@@ -14,6 +13,7 @@ from gpupool.compile.slurm.names import minutes
 from gpupool.compile.slurm.priority import step_down
 from gpupool.compile.slurm.times import timed
 from gpupool.compile.template import fill
+from gpupool.slurm.releases import has
 
 _TRES = ("tres_per_job", "tres_per_node", "tres_per_task", "tres_per_socket")
 _MEMORY = ("min_mem_per_node", "min_mem_per_cpu", "mem_per_tres")
@@ -165,7 +165,7 @@ def _fitting(cluster: Cluster) -> Iterator[dict[str, Any]]:
 def _with_those_below(cluster: Cluster, names: Sequence[str]) -> list[str]:
     """Return accounts with those below them, where Slurm takes these for named, too."""
     accounts = list(names)
-    for name in accounts if allows_below(cluster.slurm.version) else ():
+    for name in accounts if has(cluster.slurm.version, "hierarchical AllowAccounts") else ():
         below = [account.name for account in cluster.accounts.values() if account.parent == name]
         accounts += [account for account in below if account not in accounts]
     return accounts

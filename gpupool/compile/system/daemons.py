@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.cluster.slurm_versions import has_sackd
 from gpupool.compile.slurm.dbd import mariadb_conf, slurmdbd_conf
 from gpupool.compile.slurm.names import servers
 from gpupool.compile.template import fill
+from gpupool.slurm.releases import has
 from gpupool.unix import UNITS
 from gpupool.wanted import File
 
@@ -41,7 +41,7 @@ def controller(cluster: Cluster, node: Node) -> Iterator[File]:
 
 def head(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield what sackd reads and its drop-in, where this Slurm has it."""
-    if node.has("head") and has_sackd(cluster.slurm.version):
+    if node.has("head") and has(cluster.slurm.version, "sackd"):
         yield File("/etc/default/sackd", sackd_default(cluster))
         yield drop_in(cluster, "sackd", after=("munge.service",))
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.cluster.slurm_versions import has_sackd
 from gpupool.compile.slurm import arbiter, elastic, health
 from gpupool.compile.system import (
     access,
@@ -25,6 +24,7 @@ from gpupool.compile.system.spaces import tops_for
 from gpupool.compile.system.storage import mounts_for
 from gpupool.compile.system.usage import jobs_for
 from gpupool.compile.system.zfs import pools_for
+from gpupool.slurm.releases import has
 
 _BASE = ("ca-certificates", "openssh-server", "systemd-timesyncd", "tzdata")
 
@@ -50,7 +50,7 @@ def packages_for(cluster: Cluster, node: Node) -> tuple[str, ...]:
         wanted.add("libpam-slurm-adopt")
     if firewall.rules(cluster, node).limited:
         wanted.add("nftables")
-    if node.has("head") and has_sackd(cluster.slurm.version):
+    if node.has("head") and has(cluster.slurm.version, "sackd"):
         wanted.add("sackd")
     if has_check(cluster, node):
         wanted |= {"pciutils", "python3"}

@@ -15,10 +15,11 @@ from gpupool.errors import GpupoolError, TwinError
 from gpupool.rehearsal.drill.compare import Restored, Row, parts, queue, rows
 from gpupool.rehearsal.drill.fetch import Fetched, Way, newest, when
 from gpupool.rehearsal.twin import Twin, boot, container, image
-from gpupool.rehearsal.twin.compiled import Version, compiled, of_version
+from gpupool.rehearsal.twin.compiled import compiled, of_version
 from gpupool.rehearsal.twin.differences import applied
 from gpupool.rehearsal.twin.differences.table import differences, place_of
 from gpupool.shell import shell_file, values
+from gpupool.slurm.releases import Supported
 from gpupool.target import Target
 from gpupool.testbed import dockerd
 
@@ -29,7 +30,7 @@ _SAVED = 10  # seconds after which slurmctld has certainly written down a job
 _MOMENT = re.compile(rb"-- gpupool: cluster \S+, (.*), (\d+)\n")
 
 
-def run(target: Target, backup: str, version: Version, tell: Tell) -> Restored:
+def run(target: Target, backup: str, version: Supported, tell: Tell) -> Restored:
     """Restore the newest backups on a twin with a version of Slurm, and return what came back beside what there is."""
     cluster = of_version(target.cluster, version)
     with tempfile.TemporaryDirectory(prefix="gpupool-drill-") as folder:

@@ -14,14 +14,15 @@ from gpupool.compile.slurm import arbiter
 from gpupool.errors import GpupoolError, TwinError
 from gpupool.rehearsal.twin import boot, container, image, nodes, queue
 from gpupool.rehearsal.twin.accounting import reconcile, short_graces
-from gpupool.rehearsal.twin.compiled import Compiled, Version, cannot, compiled, of_version
+from gpupool.rehearsal.twin.compiled import Compiled, cannot, compiled, of_version
 from gpupool.rehearsal.twin.differences import applied, unnamed
 from gpupool.rehearsal.twin.differences.table import CRED_EXPIRE, GRACE, INTERVAL, KILL_WAIT, differences, place_of
 from gpupool.rehearsal.twin.jobs import HOLD, Ask, Job, Refusal, Result
 from gpupool.rehearsal.twin.shell import Shell
+from gpupool.slurm.releases import Supported
 from gpupool.testbed import docker, dockerd
 
-__all__ = ["HOLD", "Ask", "Compiled", "Job", "Refusal", "Result", "Twin", "Version", "cannot", "compiled", "of_version"]
+__all__ = ["HOLD", "Ask", "Compiled", "Job", "Refusal", "Result", "Twin", "cannot", "compiled", "of_version"]
 
 Tell = Callable[[str], None]
 
@@ -41,7 +42,7 @@ class Twin:
     """
 
     cluster: Cluster
-    version: Version
+    version: Supported
     name: str
     times: dict[str, int] = field(default_factory=dict)
     _paces: list[tuple[float, float]] = field(default_factory=list)
@@ -54,7 +55,7 @@ class Twin:
         cls,
         cluster: Cluster,
         wanted: Compiled | None = None,
-        version: Version | None = None,
+        version: Supported | None = None,
         *,
         tell: Tell = lambda _: None,
         keep: bool = False,

@@ -5,12 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpupool.cluster.model import Cluster
-from gpupool.cluster.schema.scheduling import SlurmVersion
-from gpupool.cluster.slurm_versions import keeps_cpus
 from gpupool.compile import files_for
 from gpupool.compile.slurm.accounting import entities
-
-Version = SlurmVersion
+from gpupool.slurm.releases import SINCE, Supported, has
 
 
 @dataclass(frozen=True)
@@ -30,12 +27,12 @@ def compiled(cluster: Cluster) -> Compiled:
     return Compiled(files, entities(cluster))
 
 
-def of_version(cluster: Cluster, version: Version) -> Cluster:
+def of_version(cluster: Cluster, version: Supported) -> Cluster:
     """Return the same cluster as it would be with another Slurm, without what that one does not have."""
     if cluster.slurm.version == version:
         return cluster
     slurm = cluster.slurm.model_copy(update={"version": version})
-    if keeps_cpus(version):
+    if has(version, "RestrictedCoresPerGPU"):
         return replace(cluster, slurm=slurm)
     nodes = {name: replace(node, cpus_kept=0) for name, node in cluster.nodes.items()}
     return replace(cluster, slurm=slurm, nodes=nodes)
@@ -43,6 +40,7 @@ def of_version(cluster: Cluster, version: Version) -> Cluster:
 
 def cannot(version: str) -> Mapping[str, str]:
     """Return the promises that a Slurm version cannot make, with the reason."""
-    if keeps_cpus(version):
+    if has(version, "RestrictedCoresPerGPU"):
         return {}
-    return {"neighbour-cpus": f"Slurm {version} cannot keep CPUs for GPUs: RestrictedCoresPerGPU came with 24.05"}
+    since = SINCE["RestrictedCoresPerGPU"]
+    return {"neighbour-cpus": f"Slurm {version} cannot keep CPUs for GPUs: RestrictedCoresPerGPU came with {since}"}

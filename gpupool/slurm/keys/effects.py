@@ -1,4 +1,4 @@
-"""What it takes until a changed key of Slurm's files is in effect: by `effects.tsv`, for what differs in two texts."""
+"""The effect of a changed key of Slurm's files, by `effects.tsv`: whether daemons reload, reconfigure or restart."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,6 +7,7 @@ from functools import cache
 
 from gpupool.slurm.keys.hostlist import expanded
 from gpupool.slurm.keys.tables import keys, rows
+from gpupool.slurm.releases import within
 
 NOTHING, RECONFIGURE, RELOAD = "nothing", "reconfigure", "reload"
 #: Daemons that an effect may name, in the order in which they are restarted.
@@ -15,20 +16,20 @@ _KEYS = {"slurm.conf": "slurm_conf", "cgroup.conf": "cgroup", "slurmdbd.conf": "
 _LINES = {"nodename": "node", "partitionname": "partition"}
 _COMMENT = re.compile(r"(^|\s)#.*")
 _PAIR = re.compile(r"""([A-Za-z]\w*)\s*\+?=\s*("[^"]*"|'[^']*'|\S*)""")
-# of a node that is one of several on a line
+# keys with one value for each node of a line
 _EACH = frozenset(("nodeaddr", "nodehostname", "port"))
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a key is: section and key as the table has them, and which node, partition or line of a file."""
+    """A key in a file: section and key as in the table, and the node, the partition or the line."""
 
     section: str
     key: str
     of: str = ""
 
     def __str__(self) -> str:
-        """Return it as people say it: `MaxTime of partition all`."""
+        """Return the place for a message: `MaxTime of partition all`."""
         if self.section == "text":
             return "its text"
         key = {"NodeName": "", "PartitionName": ""}.get(self.key, self.key)
@@ -36,23 +37,23 @@ class Place:
         return " of ".join(word for word in (key, where) if word)
 
 
-def changed(file: str, before: str, after: str, version: str) -> dict[Place, str]:
-    """Return what differs between two texts of a file (its name without folders), with the effect of each."""
+def changed(file: str, before: str, after: str, release: str) -> dict[Place, str]:
+    """Return the places in which two texts of a file differ, with their effects; `file` is a name without folders."""
     old, new = read(file, before), read(file, after)
     places = dict.fromkeys(place for place in (*old, *new) if old.get(place) != new.get(place))
-    # a node that is new or gone is one change
+    # an added or removed node is one change
     whole = {(it.section, it.of) for it in places if it.key in ("NodeName", "PartitionName")}
     effects: dict[Place, str] = {}
     for place in places:
         if (place.section, place.of) not in whole or place.key in ("NodeName", "PartitionName"):
             options = _options(old.get(place, ""), new.get(place, ""))
-            effects[place] = joined(effect(file, place.section, name, version) for name in _names(place.key, options))
+            effects[place] = joined(effect(file, place.section, name, release) for name in _names(place.key, options))
     return effects
 
 
-def effect(file: str, section: str, key: str, version: str) -> str:
-    """Return what a changed key takes until it is in effect: nothing, reconfigure, reload, or daemons to restart."""
-    table = _table(version)
+def effect(file: str, section: str, key: str, release: str) -> str:
+    """Return the effect of a changed key in a release: nothing, reconfigure, reload, or the daemons to restart."""
+    table = _table(release)
     base = key.partition(":")[0]
     for name in (key, base, "*"):
         if entry := table.get((file, section, name.lower())):
@@ -61,31 +62,31 @@ def effect(file: str, section: str, key: str, version: str) -> str:
 
 
 def reader(file: str) -> str:
-    """Return the daemon whose restart has any change of a file be in effect."""
+    """Return the daemon whose restart brings every change of a file into effect."""
     return "slurmdbd" if file == "slurmdbd.conf" else "slurmctld"
 
 
 def joined(effects: Iterable[str]) -> str:
-    """Return all that several effects take: daemons to restart, or else the weightiest word."""
+    """Return several effects as one: all daemons to restart, or else the strongest word."""
     needed = {word for effect in effects for word in effect.split()}
     restarted = [daemon for daemon in DAEMONS if daemon in needed]
     return " ".join(restarted) or next((word for word in (RECONFIGURE, RELOAD) if word in needed), NOTHING)
 
 
-def at_start(file: str, text: str, version: str, daemon: str) -> dict[Place, str]:
-    """Return what a daemon reads of a file only when it starts, with its values."""
+def at_start(file: str, text: str, release: str, daemon: str) -> dict[Place, str]:
+    """Return the places of a file that a daemon reads only at its start, with their values."""
     return {
         place: value
         for place, value in read(file, text).items()
         if any(
-            daemon in effect(file, place.section, name, version).split()
+            daemon in effect(file, place.section, name, release).split()
             for name in _names(place.key, _options("", value))
         )
     }
 
 
 def read(file: str, text: str) -> dict[Place, str]:
-    """Return the keys of a file with their values, without regard to order, blanks, case of keys and comments."""
+    """Return the keys of a file with their values; order, blanks, comments and the case of keys do not count."""
     if file.endswith(".lua") or file.startswith("plugstack"):
         return {Place("text", "*"): text}
     values: dict[Place, str] = {}
@@ -135,20 +136,20 @@ def _known(file: str, key: str) -> str:
 
 
 def _options(old: str, new: str) -> set[str]:
-    """Return the names of options that differ between two lists by commas."""
+    """Return the names of the options that differ between two lists with commas."""
     differ = set(old.split(",")) ^ set(new.split(","))
     return {option.partition("=")[0].lower() for option in differ if option}
 
 
 def _names(key: str, options: set[str]) -> Iterable[str]:
-    """Return what the table may call a changed key: by its options, where it has a row for one, and else itself."""
+    """Return the names that a changed key may have in the table: one for each changed option, or else the key."""
     return [f"{key}:{option}" for option in sorted(options)] or [key]
 
 
 @cache
-def _table(version: str) -> Mapping[tuple[str, str, str], str]:
+def _table(release: str) -> Mapping[tuple[str, str, str], str]:
     return {
         (file, section, key.lower()): effect
-        for file, section, key, effect, first, until, _ in rows("effects")
-        if first <= version and (not until or version <= until)
+        for file, section, key, effect, since, before, _ in rows("effects")
+        if within(release, since, before)
     }

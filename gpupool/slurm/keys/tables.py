@@ -1,32 +1,34 @@
-"""The keys that Slurm's files and sacctmgr know, and those that gpupool keeps to itself: the tables of this folder."""
+"""The keys that Slurm's files and sacctmgr know, and those that gpupool reserves: the tables in this folder."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+from gpupool.slurm.releases import within
+
 
 @dataclass(frozen=True)
 class Key:
-    """A key as Slurm spells it; `until` is the last version that knows it, empty while it still does.
+    """A key as Slurm spells it, with the first release that knows it and the first that no longer does; empty: none.
 
-    `value` is what it takes: text, number, number from 0 to 2, ratio, yes or no; of qos and association the column that
-    it is read by.
+    `value` is the kind of its value: text, number, number from 0 to 2, ratio, yes or no. Of a QoS and of an association
+    it is the column that shows the value.
     """
 
     name: str
-    first: str
-    until: str
+    since: str
+    before: str
     value: str
 
-    def known_in(self, version: str) -> bool:
-        """Return whether a version of Slurm knows it."""
-        return self.first <= version and (not self.until or version <= self.until)
+    def known_in(self, release: str) -> bool:
+        """Return whether a release of Slurm knows the key."""
+        return within(release, self.since, self.before)
 
 
 @dataclass(frozen=True)
 class Own:
-    """Why an inventory cannot set a key, or one option of its list: a word says the same, or there is a reason."""
+    """Why an inventory cannot set a key, or one option of its list: by the word that sets it, or by a reason."""
 
     option: str
     when: str
@@ -42,7 +44,7 @@ def keys(table: str) -> Mapping[str, Key]:
 
 @cache
 def own(table: str) -> Mapping[str, tuple[Own, ...]]:
-    """Return what gpupool keeps of a table, by key in lower case."""
+    """Return the keys of a table that gpupool reserves, by name in lower case."""
     by_key: dict[str, tuple[Own, ...]] = {}
     for of, key, *rest in rows("own"):
         if of == table:

@@ -13,13 +13,13 @@ from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.errors import TwinError
 from gpupool.rehearsal.twin.accounting import short_graces
-from gpupool.rehearsal.twin.compiled import Compiled, Version, cannot, compiled, of_version
+from gpupool.rehearsal.twin.compiled import Compiled, cannot, compiled, of_version
 from gpupool.rehearsal.twin.differences import Difference, applied, unnamed
 from gpupool.rehearsal.twin.differences.table import GRACE, differences, place_of
 from gpupool.rehearsal.twin.differences.text import changed, masked
+from gpupool.slurm.releases import SUPPORTED, Supported
 
 INVENTORIES = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))
-VERSIONS: tuple[Version, ...] = ("22.05", "24.11", "26.05")
 CONF = "/etc/slurm/slurm.conf"
 # what decides who may run what, and may never be in the table
 POLICY = {
@@ -38,7 +38,7 @@ def _cluster(name: str) -> Cluster:
     return load(INVENTORY / name)
 
 
-def _made(name: str, version: Version = "24.11") -> tuple[Compiled, tuple[Difference, ...]]:
+def _made(name: str, version: Supported = "24.11") -> tuple[Compiled, tuple[Difference, ...]]:
     cluster = of_version(_cluster(name), version)
     return compiled(cluster), differences(place_of(cluster, version))
 
@@ -47,9 +47,9 @@ def _lines(files: dict[str, str], key: str) -> list[str]:
     return [line for line in files[CONF].splitlines() if line.startswith(f"{key}=")]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", SUPPORTED)
 @pytest.mark.parametrize("name", INVENTORIES)
-def test_the_table_names_every_difference(name: str, version: Version) -> None:
+def test_the_table_names_every_difference(name: str, version: Supported) -> None:
     production, table = _made(name, version)
     twin = applied(production.files, table)
     assert unnamed(production.files, twin, table) == []

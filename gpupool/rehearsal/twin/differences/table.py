@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from gpupool.cluster.model import Cluster
-from gpupool.cluster.slurm_versions import runs_without_cgroups
 from gpupool.compile.slurm import arbiter
 from gpupool.compile.slurm.fold import hostlist
 from gpupool.compile.slurm.gres import V1_MOUNT, stand_ins
-from gpupool.rehearsal.twin.compiled import Version
 from gpupool.rehearsal.twin.differences import Difference
 from gpupool.rehearsal.twin.differences.text import Change
 from gpupool.slurm.keys.hostlist import expanded
+from gpupool.slurm.releases import Supported, cgroup_plugin, has
 
 GRACE = 2  # seconds that a grace time lasts at most
 CRED_EXPIRE = 5  # seconds; a requeued job waits one more
@@ -48,11 +47,11 @@ class Place:
 
     host: str
     ports: Mapping[str, int]
-    version: Version
+    version: Supported
     gpus: Mapping[str, list[str]] = field(default_factory=dict)
 
 
-def place_of(cluster: Cluster, version: Version) -> Place:
+def place_of(cluster: Cluster, version: Supported) -> Place:
     """Return the place of a cluster's twin."""
     nodes = [node.slurm_name for node in cluster.having("compute")]
     return Place(
@@ -183,12 +182,12 @@ def _times() -> tuple[Difference, ...]:
 
 
 def _cgroups(place: Place) -> tuple[Difference, ...]:
-    why = "a container without rights over control groups"
-    if runs_without_cgroups(place.version):
-        return (Difference(_CGROUP, "CgroupPlugin", "cgroup/v2", "disabled", why, lambda *_: "disabled", needed=True),)
-    nowhere = "22.05 needs a plugin; that of v1 changes nothing while jobs are not confined"
+    plugin, why = cgroup_plugin(place.version), "a container without rights over control groups"
+    if has(place.version, "CgroupPlugin=disabled"):
+        return (Difference(_CGROUP, "CgroupPlugin", plugin, "disabled", why, lambda *_: "disabled", needed=True),)
+    nowhere = f"Slurm {place.version} needs a plugin; that of v1 changes nothing while jobs are not confined"
     return (
-        Difference(_CGROUP, "CgroupPlugin", "autodetect", "cgroup/v1", nowhere, lambda *_: "cgroup/v1", needed=True),
+        Difference(_CGROUP, "CgroupPlugin", plugin, "cgroup/v1", nowhere, lambda *_: "cgroup/v1", needed=True),
         Difference(_CGROUP, "CgroupMountpoint", "Slurm's own", V1_MOUNT, nowhere, lambda *_: V1_MOUNT),
         *(
             Difference(_CGROUP, f"Constrain{resource}", "yes", "no", why, lambda *_: "no")

@@ -1,18 +1,24 @@
 """What an inventory says in Slurm's own words is in Slurm's files once, and as it is said."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from inventories import INVENTORY, SMALL, changed
 
 from gpupool.cluster.load import load
+from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm.accounting import entities
 from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.compile.slurm.dbd import slurmdbd_conf
-from gpupool.compile.slurm.gres import cgroup_conf
+from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
 from gpupool.compile.slurm.parameters import merged
+from gpupool.compile.slurm.submit import job_submit_lua
+from gpupool.compile.system.packages import packages_for
 from gpupool.operations.accounting import difference, normal
+from gpupool.rehearsal.twin.compiled import of_version
 from gpupool.slurm.keys.tables import keys
+from gpupool.slurm.releases import RELEASES, number
 
 ALL = sorted(it.parent.name for it in INVENTORY.glob("*/inventory.py"))
 
@@ -102,23 +108,39 @@ def test_qos_and_accounts_have_further_limits_and_a_second_look_finds_no_differe
 
 @pytest.mark.parametrize("folder", ALL)
 def test_every_key_that_is_written_is_one_that_its_slurm_knows(folder: str) -> None:
-    cluster = load(INVENTORY / folder)
-    version = cluster.slurm.version
+    assert list(unknown_keys(load(INVENTORY / folder))) == []
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_every_key_that_is_written_for_a_release_is_one_that_it_knows(release: str) -> None:
+    assert list(unknown_keys(of_version(load(INVENTORY / "skynet"), release))) == []
+
+
+@pytest.mark.parametrize("older", RELEASES)
+def test_a_release_between_two_has_the_files_of_the_older_one(older: str) -> None:
+    cluster = load(INVENTORY / "skynet")
+    year, month = number(older)
+    made = f"{year}.{month + 1:02}"
+    assert made not in RELEASES
+    nodes = ("controller", "head", "compute")
+    for files in (slurm_conf, cgroup_conf, gres_conf, job_submit_lua):
+        assert files(of_version(cluster, made)) == files(of_version(cluster, older))
+    for node in (cluster.having(role)[0] for role in nodes):
+        assert packages_for(of_version(cluster, made), node) == packages_for(of_version(cluster, older), node)
+
+
+def unknown_keys(cluster: Cluster) -> Iterator[str]:
+    """Return the lines of Slurm's files with a key that the release of the cluster does not know."""
+    release = cluster.slurm.version
     for text, table in (
         (slurm_conf(cluster), "slurm_conf"),
         (cgroup_conf(cluster), "cgroup"),
         (slurmdbd_conf(cluster), "slurmdbd"),
     ):
         for line in text.splitlines():
-            if "=" not in line or line.startswith("#"):
-                continue
-            first, *rest = [pair.partition("=")[0].lower() for pair in line.split()]
-            assert keys(table)[first].known_in(version), line
-            of = {"nodename": "node", "partitionname": "partition"}.get(first)
-            assert all(keys(of)[key].known_in(version) for key in rest if of), line
-
-
-def test_no_key_is_in_a_table_twice() -> None:
-    for table in ("slurm_conf", "partition", "node", "cgroup", "slurmdbd", "qos", "association", "qos_flag"):
-        assert len(keys(table)) > 10
-        assert all(it.first in ("22.05", "24.11", "26.05") for it in keys(table).values())
+            if "=" in line and not line.startswith("#"):
+                first, *rest = [pair.partition("=")[0].lower() for pair in line.split()]
+                of = {"nodename": "node", "partitionname": "partition"}.get(first)
+                known = [keys(table)[first], *(keys(of)[key] for key in rest if of)]
+                if not all(key.known_in(release) for key in known):
+                    yield line

@@ -4,6 +4,7 @@ import pytest
 
 from gpupool.slurm.keys.effects import at_start, changed, effect, joined
 from gpupool.slurm.keys.tables import keys, rows
+from gpupool.slurm.releases import SUPPORTED, within
 
 OLD = """# a comment
 ClusterName=c
@@ -12,7 +13,6 @@ SchedulerParameters=bf_continue,bf_interval=2
 NodeName=gpu-[1-2] NodeAddr=10.0.0.[1-2] CPUs=4 RealMemory=100
 PartitionName=all Nodes=gpu-[1-2] MaxTime=10
 """
-VERSIONS = ("22.05", "24.11", "26.05")
 
 
 def said(old: str, new: str, version: str = "24.11", text: str = OLD, file: str = "slurm.conf") -> dict[str, str]:
@@ -20,7 +20,7 @@ def said(old: str, new: str, version: str = "24.11", text: str = OLD, file: str 
     return {str(place): it for place, it in changed(file, text, text.replace(old, new), version).items()}
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", SUPPORTED)
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -84,7 +84,7 @@ def test_slurmd_restarts_for_what_it_reads_only_when_it_starts() -> None:
     assert "CPUs of node gpu-2" in {str(place) for place in at_start("slurm.conf", OLD, "22.05", "slurmd")}
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", SUPPORTED)
 def test_each_row_is_of_a_key_that_slurm_knows_and_has_a_source(version: str) -> None:
     tables = {
         ("slurm.conf", "global"): "slurm_conf",
@@ -93,8 +93,8 @@ def test_each_row_is_of_a_key_that_slurm_knows_and_has_a_source(version: str) ->
         ("slurmdbd.conf", "global"): "slurmdbd",
         ("cgroup.conf", "global"): "cgroup",
     }
-    for file, section, key, _, first, until, source in rows("effects"):
+    for file, section, key, _, since, before, source in rows("effects"):
         assert source
         table = tables.get((file, section))
-        if table and key != "*" and first <= version and (not until or version <= until):
+        if table and key != "*" and within(version, since, before):
             assert keys(table).get(key.partition(":")[0].lower()), f"{file}: {key}"

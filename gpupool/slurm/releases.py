@@ -1,0 +1,106 @@
+"""Slurm's releases in order, those that gpupool supports, and the release that brought each ability.
+
+The section "Adding a release of Slurm" of docs/roles/slurm.md lists what to do for another one.
+"""
+
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+#: Slurm's releases since the oldest that a supported one takes over from, oldest first.
+RELEASES = ("21.08", "22.05", "23.02", "23.11", "24.05", "24.11", "25.05", "25.11", "26.05")
+
+#: The releases that `slurm.version` of an inventory may name.
+Supported = Literal["22.05", "24.11", "26.05"]
+SUPPORTED: tuple[Supported, ...] = get_args(Supported)
+#: The release of an inventory that names none.
+DEFAULT: Supported = "24.11"
+#: The suite of Debian that ships each supported release.
+SUITES: Mapping[Supported, str] = {"22.05": "bookworm", "24.11": "trixie", "26.05": "sid"}
+
+Ability = Literal[
+    "rl_enable",
+    "PreemptParameters",
+    "hierarchical AllowAccounts",
+    "Shared of job_container.conf",
+    "cgroup/v2 by name",
+    "sshare --json",
+    "sackd",
+    "reservations of gres",
+    "RestrictedCoresPerGPU",
+    "SystemdTimeout",
+    "CgroupPlugin=disabled",
+    "AutoDetect=nvidia",
+    "takes over from three releases",
+    "NamespaceType",
+]
+
+#: The first release with each ability. Sources: RELEASE_NOTES (RN), NEWS, the man pages and the source of that release.
+SINCE: Mapping[Ability, str] = {
+    # slurmctld limits the requests of each user. RN 23.02
+    "rl_enable": "23.02",
+    # the key, with send_user_signal, which is preempt_send_user_signal of SlurmctldParameters before. slurm.conf(5)
+    "PreemptParameters": "23.02",
+    # AllowAccounts and DenyAccounts of a partition hold for the accounts below the named ones, too. slurm.conf(5)
+    "hierarchical AllowAccounts": "23.02",
+    # a job with a /tmp for itself sees mounts that come after its start. RN 23.02
+    "Shared of job_container.conf": "23.02",
+    # the plugin came with 22.05, whose files keep autodetect: it takes cgroup/v1 on hosts that have no other. RN 22.05
+    "cgroup/v2 by name": "23.02",
+    # the usage of accounts in seconds; src/sshare
+    "sshare --json": "23.11",
+    # a node without slurmd gets its configuration from a controller; src/sackd
+    "sackd": "23.11",
+    # a reservation of TRES=gres/gpu=4, and not only of whole nodes. RN 23.11, scontrol(1)
+    "reservations of gres": "23.11",
+    # nodes keep CPUs for jobs that ask for GPUs. slurm.conf(5)
+    "RestrictedCoresPerGPU": "24.05",
+    # how long slurmd waits for systemd to make its scope. cgroup.conf(5)
+    "SystemdTimeout": "24.05",
+    # daemons run where there are no control groups. NEWS of 24.05, cgroup.conf(5)
+    "CgroupPlugin=disabled": "24.05",
+    # slurmd finds NVIDIA's GPUs without NVML; src/plugins/gpu/nvidia
+    "AutoDetect=nvidia": "24.11",
+    # the database and the state of three older releases are read, not only of two. RN of 24.05 and 24.11
+    "takes over from three releases": "24.11",
+    # the new name of JobContainerType, with namespace/tmpfs for job_container/tmpfs. slurm.conf(5)
+    "NamespaceType": "25.11",
+}
+
+
+def number(release: str) -> tuple[int, int]:
+    """Return the year and the month of a release, by which releases compare. ValueError if it has another form."""
+    year, month = release.split(".")
+    return int(year), int(month)
+
+
+def within(release: str, since: str, before: str) -> bool:
+    """Return whether a release is `since` or newer, and older than `before`. Empty: no such bound."""
+    return (not since or number(since) <= number(release)) and (not before or number(release) < number(before))
+
+
+def has(release: str, ability: Ability) -> bool:
+    """Return whether a release has an ability."""
+    return within(release, SINCE[ability], "")
+
+
+def first_supported(ability: Ability) -> Supported:
+    """Return the oldest supported release that has an ability, for messages that advise it."""
+    return next(release for release in SUPPORTED if has(release, ability))
+
+
+def cgroup_plugin(release: str) -> str:
+    """Return the value of CgroupPlugin for nodes with version 2 of control groups."""
+    return "cgroup/v2" if has(release, "cgroup/v2 by name") else "autodetect"
+
+
+def namespace_plugin(release: str) -> tuple[str, str]:
+    """Return the key of slurm.conf, and its value, that give each job a /tmp for itself."""
+    if has(release, "NamespaceType"):
+        return "NamespaceType", "namespace/tmpfs"
+    return "JobContainerType", "job_container/tmpfs"
+
+
+def takes_over_from(release: str) -> tuple[str, ...]:
+    """Return the releases whose database and state a release reads, oldest first."""
+    older = [known for known in RELEASES if number(known) < number(release)]
+    return tuple(older[-3 if has(release, "takes over from three releases") else -2 :])

@@ -1,0 +1,70 @@
+"""Releases of Slurm are in one table, and the ground floor stands alone."""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+TABLE = ROOT / "gpupool/slurm/releases.py"
+#: Slurm's releases come in these months.
+_RELEASE = re.compile(r"(?<![\d.])2\d\.(?:02|05|08|11)(?!\d)")
+
+
+def literals(text: str) -> Iterator[int]:
+    """Return the lines of a module with a string that names a release of Slurm, docstrings aside."""
+    tree = ast.parse(text)
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and id(node) not in docstrings and _RELEASE.search(str(node.value)):
+            yield node.lineno
+
+
+def modules(*folders: str) -> list[Path]:
+    """Return the Python files of folders; gpupool's links to roles and deploys are not followed."""
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+def test_only_the_table_names_releases_of_slurm() -> None:
+    named = [f"{path.relative_to(ROOT)}:{line}" for path in modules("gpupool", "roles", "deploys") if path != TABLE
+             for line in literals(path.read_text())]  # fmt: skip
+    assert named == []
+    assert list(literals(TABLE.read_text()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if version == '22.05': pass",
+        "print(f'use {name} 24.11 or later')",
+        "TABLE = {'x': ('25.05',)}",
+        "package = '1:24.11.5-4'",
+        "def f(version: Literal['26.05']) -> None: ...",
+    ],
+)
+def test_a_release_is_found_in_any_string(text: str) -> None:
+    assert list(literals(text)) == [1]
+
+
+@pytest.mark.parametrize(
+    "text", ['"""Works on 22.05."""', "# 24.11\nx = '22.04'", "x = '122.05'", "x = '1.24.05'", "def f():\n  'as 24.11'"]
+)
+def test_docstrings_comments_and_other_versions_may_stay(text: str) -> None:
+    assert list(literals(text)) == []
+
+
+def test_the_ground_floor_imports_itself_and_the_standard_library_only() -> None:
+    wrong = []
+    for path in modules("gpupool/slurm"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [it.name for it in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            wrong += [
+                f"{path.relative_to(ROOT)}: {name}"
+                for name in names
+                if not f"{name}.".startswith("gpupool.slurm.") and name.split(".")[0] not in sys.stdlib_module_names
+            ]
+    assert wrong == []
