@@ -93,7 +93,7 @@ def find_target(inventory: Path, on: str = "auto", instead: Mapping[Path, str] |
                 f"no testbed of {inventory} on this machine: start one with `gpupool testbed up {inventory}`"
             )
         admin = cluster.access.admin
-        ssh = {"ssh_user": admin.user, "ssh_port": admin.port}
+        ssh = {"ssh_user": admin.user_on_nodes, "ssh_port": admin.port_on_nodes}
         key = {"ssh_key": str(Path(admin.key).expanduser())} if admin.key else {}
         return Target(cluster, None, {**ssh, **key}, inventory)
     network = stands.network if stands.network != cluster.entry.network else None

@@ -18,9 +18,10 @@ SUDO_REFUSES = 121
 #: Bytes of a command line. Linux accepts 128 KiB for one argument, its final zero byte included.
 LONGEST = 128 * 1024 - 1
 
-_BEGIN = "gpupool-begin"
+#: The line that is printed before the output of a script.
+BEGIN = "gpupool-begin"
 # LANGUAGE has precedence over LC_ALL for messages in any locale but C
-_BEFORE = f"echo; echo {_BEGIN}; export LC_ALL=C.UTF-8; unset LANGUAGE\n"
+_BEFORE = f"echo; echo {BEGIN}; export LC_ALL=C.UTF-8; unset LANGUAGE\n"
 _DECODE = 'as_root=$(printf %s "$1" | base64 -d) && eval "$as_root"'
 
 
@@ -43,7 +44,7 @@ def output_of(stdout: bytes) -> bytes | None:
 
     None if the script has not begun.
     """
-    _, begin, output = stdout.partition(f"\n{_BEGIN}\n".encode())
+    _, begin, output = stdout.partition(f"\n{BEGIN}\n".encode())
     return output if begin else None
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import paramiko
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-from paramiko.common import AUTH_FAILED, AUTH_SUCCESSFUL, OPEN_SUCCEEDED
+from paramiko.common import AUTH_FAILED, AUTH_SUCCESSFUL, OPEN_FAILED_CONNECT_FAILED, OPEN_SUCCEEDED
 
 LOCAL = "127.0.0.1"
 
@@ -22,6 +22,7 @@ LOCAL = "127.0.0.1"
 def new_key(path: Path) -> paramiko.Ed25519Key:
     """Make a key, and leave its private half at a path."""
     pem = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption())
+    path.touch(mode=0o600)  # OpenSSH uses no other
     path.write_bytes(pem)
     return paramiko.Ed25519Key.from_private_key_file(str(path))
 
@@ -35,6 +36,8 @@ class Server:
     asked: Path  # the commands, a line each
     hangs: bool = False  # from then on the kernel answers, and nothing else does
     before: str = ""  # what its shell does first
+    user: str = "root"  # the only one who is let in
+    forwarded: list[tuple[str, int]] = field(default_factory=list)  # where it was used as a jump to
     awake: threading.Event = field(default_factory=threading.Event)
     transports: list[paramiko.Transport] = field(default_factory=list)
     processes: list["subprocess.Popen[bytes]"] = field(default_factory=list)
@@ -49,7 +52,7 @@ class Session(paramiko.ServerInterface):
         self._key = key
 
     def check_auth_publickey(self, username: str, key: paramiko.PKey) -> int:
-        return AUTH_SUCCESSFUL if key == self._key else AUTH_FAILED
+        return AUTH_SUCCESSFUL if key == self._key and username == self._node.user else AUTH_FAILED
 
     def get_allowed_auths(self, username: str) -> str:
         return "publickey"
@@ -58,6 +61,34 @@ class Session(paramiko.ServerInterface):
         if self._node.hangs:  # called by the thread that would answer anything else
             self._node.awake.wait()
         return OPEN_SUCCEEDED
+
+    def check_channel_direct_tcpip_request(
+        self, chanid: int, origin: tuple[str, int], destination: tuple[str, int]
+    ) -> int:
+        """Be a jump: `ssh -W` asks for that."""
+        try:
+            beyond = socket.create_connection(destination)
+        except OSError:
+            return OPEN_FAILED_CONNECT_FAILED
+        self._node.forwarded.append(destination)
+        threading.Thread(target=self._forward, args=(beyond,), daemon=True).start()
+        return OPEN_SUCCEEDED
+
+    def _forward(self, beyond: socket.socket) -> None:
+        channel = self._transport.accept()  # this one: the tests' clients open one channel a connection to a jump
+        if channel is None:
+            return
+
+        def back() -> None:
+            with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
+                while data := beyond.recv(4096):
+                    channel.sendall(data)
+            channel.close()
+
+        threading.Thread(target=back, daemon=True).start()
+        with contextlib.suppress(OSError), beyond:
+            while data := channel.recv(4096):
+                beyond.sendall(data)
 
     def check_channel_exec_request(self, channel: paramiko.Channel, command: bytes) -> bool:
         threading.Thread(target=self._exec, args=(channel, command.decode()), daemon=True).start()
@@ -84,11 +115,16 @@ class Session(paramiko.ServerInterface):
 
     def _run(self, channel: paramiko.Channel, command: str) -> None:
         process = subprocess.Popen(
-            ["sh", "-c", command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+            ["sh", "-c", command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
         self._node.processes.append(process)
         assert process.stdin
         assert process.stdout
+        assert process.stderr
 
         def give() -> None:
             with contextlib.suppress(OSError):
@@ -98,16 +134,24 @@ class Session(paramiko.ServerInterface):
             with contextlib.suppress(OSError):
                 process.stdin.close()  # type: ignore[union-attr]
 
+        def complain() -> None:
+            with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
+                while data := process.stderr.read1():  # type: ignore[union-attr]
+                    channel.sendall_stderr(data)
+
+        complaining = threading.Thread(target=complain, daemon=True)
         threading.Thread(target=give, daemon=True).start()
+        complaining.start()
         with contextlib.suppress(OSError, EOFError, paramiko.SSHException):  # who asked may have gone
             while data := process.stdout.read1():  # type: ignore[attr-defined]
                 channel.sendall(data)
+            complaining.join()
             code = process.wait()
             channel.send_exit_status(code if code >= 0 else 128 - code)  # of one that was killed, as shells have it
 
 
 @contextlib.contextmanager
-def serving(folder: Path) -> Iterator[Server]:
+def serving(folder: Path, user: str = "root") -> Iterator[Server]:
     """A node that knows our key, and data that knows the node's; what it needs lies in a folder."""
     folder.mkdir(exist_ok=True)
     host_key, login = new_key(folder / "host"), new_key(folder / "login")
@@ -118,11 +162,11 @@ def serving(folder: Path) -> Iterator[Server]:
     data = {
         "ssh_hostname": LOCAL,
         "ssh_port": port,
-        "ssh_user": "root",
+        "ssh_user": user,
         "ssh_key": str(folder / "login"),
         "ssh_known_hosts_file": str(known),
     }
-    node = Server(port, data, folder / "asked")
+    node = Server(port, data, folder / "asked", user=user)
 
     def serve() -> None:
         with contextlib.suppress(OSError):

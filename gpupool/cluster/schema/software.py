@@ -261,15 +261,29 @@ class Timer(Fact):
 class AdminSsh(Entry):
     """How gpupool logs in to nodes."""
 
-    user: Name = "root"
-    port: Annotated[int, Field(strict=True, ge=1, le=65535)] = 22
+    user: Name | None = Field(None, description="Login name; default: as ~/.ssh/config has it, or else root.")
+    port: Annotated[int, Field(strict=True, ge=1, le=65535)] | None = Field(
+        None, description="Port of sshd; default: as ~/.ssh/config has it, or else 22."
+    )
     key: Word | None = Field(
-        None, description="Path of the private key on the admin's machine; default: keys of the SSH agent."
+        None,
+        description="Path of the private key on the admin's machine; default: as ~/.ssh/config has it, or else "
+        "the keys of the SSH agent.",
     )
     networks: tuple[Network, ...] = Field(
         (),
         description="Networks outside of cluster.network that admins log in from: all nodes accept SSH from them.",
     )
+
+    @property
+    def user_on_nodes(self) -> str:
+        """Return the login name that nodes accept: their files do not depend on an admin's ~/.ssh/config."""
+        return self.user or "root"
+
+    @property
+    def port_on_nodes(self) -> int:
+        """Return the port that firewalls of nodes accept, beside 22."""
+        return self.port or 22
 
 
 class Access(Fact):

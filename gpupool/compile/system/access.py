@@ -31,7 +31,7 @@ def entry(cluster: Cluster, node: Node) -> Entry:
 
 def admins(cluster: Cluster) -> tuple[str, ...]:
     """Return the users who get in everywhere, besides members of the admins' group."""
-    return tuple(dict.fromkeys(("root", cluster.access.admin.user)))
+    return tuple(dict.fromkeys(("root", cluster.access.admin.user_on_nodes)))
 
 
 def forwards_to(cluster: Cluster, node: Node) -> tuple[str, ...]:
@@ -40,7 +40,7 @@ def forwards_to(cluster: Cluster, node: Node) -> tuple[str, ...]:
         return ()
     nodes = [cluster.nodes[name] for name in cluster.access.gateway_forwards_to if name in cluster.nodes]
     names = dict.fromkeys(name for it in nodes for name in (it.name, it.fqdn, it.address) if name)
-    return tuple(f"{name}:{cluster.access.admin.port}" for name in names)
+    return tuple(f"{name}:{cluster.access.admin.port_on_nodes}" for name in names)
 
 
 def pam(cluster: Cluster, node: Node) -> Iterator[File]:

@@ -59,7 +59,7 @@ def rules(cluster: Cluster, node: Node) -> Rules:
     # without its networks the VPN is the site's alone to know, and the site's to let in
     everybody = ports is None or open_to == "all" or (open_to == "vpn" and not vpn)
     return Rules(
-        ssh=tuple(sorted({22, access.admin.port})),
+        ssh=tuple(sorted({22, access.admin.port_on_nodes})),
         ssh_from=collapsed([*others, *admins]),
         ssh_never=without(_gateways(cluster, node), admins),
         ports=ports,

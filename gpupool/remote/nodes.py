@@ -1,0 +1,246 @@
+"""Commands on nodes by OpenSSH, each bounded in time; files of nodes; and the host keys that machines show."""
+
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from gpupool.errors import GpupoolError
+from gpupool.remote import config
+from gpupool.remote.command import BEGIN, output_of, refusal, remote_command
+from gpupool.remote.errors import NoAnswerError, RefusedError
+from gpupool.target import Target
+
+SECONDS = 60.0  # for a command, unless its caller says otherwise
+_CONNECTING = config.CONNECT_SECONDS + 10.0  # OpenSSH gives up before that
+_SSH_FAILED = 255  # the exit status of ssh itself
+_TIMED_OUT = (124, 137)  # the exit statuses of timeout
+#: ssh's sentences about the end of the program that connects it.
+_JUMP_ENDED = ("kex_exchange_identification: ", "Connection closed by UNKNOWN")
+_PERSIST_SECONDS = 60  # a shared connection ends that long after its last command, if gpupool was killed
+_LONGEST_SOCKET = 80  # bytes of a path; the system takes 104, and OpenSSH appends 17 to it for a moment
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The result of a command on a node: its exit status, standard output and standard error."""
+
+    code: int
+    out: bytes
+    err: bytes
+
+
+class Nodes:
+    """The nodes of a target as OpenSSH reaches them; made by `Nodes.of`.
+
+    All commands on a node share one connection.
+    """
+
+    def __init__(self, target: Target, folder: Path, addresses: Mapping[str, str] | None = None) -> None:
+        self.target = target
+        self._folder = folder
+        self.config = folder / "ssh_config"
+        self.config.write_text(config.text(target))
+        self._addresses = {node.name: node.address for node in target.nodes} if addresses is None else dict(addresses)
+        self._sockets: dict[str, Path] = {}
+
+    @classmethod
+    @contextmanager
+    def of(cls, target: Target, addresses: Mapping[str, str] | None = None) -> Iterator[Self]:
+        """Give the nodes of a target, or other machines at `addresses`, and end the connections afterwards."""
+        with tempfile.TemporaryDirectory(prefix="gpupool-") as folder:
+            nodes = cls(target, Path(folder), addresses)
+            try:
+                yield nodes
+            finally:
+                nodes.close()
+
+    def run(
+        self, node: str, script: str | Sequence[str], *, stdin: str | bytes = b"", seconds: float = SECONDS
+    ) -> Answer:
+        """Run a script of sh, or a program with its arguments, as root on a node.
+
+        NoAnswerError if the node cannot be reached or takes more than `seconds`; RefusedError if the command could not
+        begin there. The exit status is for the caller to judge.
+        """
+        command = self._command(node, _bounded(script, seconds))
+        data = stdin.encode() if isinstance(stdin, str) else stdin
+        try:
+            done = _ssh(command, seconds + _CONNECTING, data)
+        except subprocess.TimeoutExpired:
+            raise NoAnswerError(f"{node}: no answer in {seconds:.0f} s") from None
+        return self._answer(node, done, seconds)
+
+    def on(self, node: str, *argv: str, stdin: str = "", seconds: float = SECONDS) -> str:
+        """Return what a program prints on a node; NoAnswerError, or RefusedError if it fails."""
+        answer = self.run(node, argv, stdin=stdin, seconds=seconds)
+        out, err = answer.out.decode(errors="replace"), answer.err.decode(errors="replace")
+        if answer.code:
+            why = _last(err, out) or f"exit code {answer.code}"
+            raise RefusedError(f"{node}: {argv[0]}: {why}", out, answer.code, err if err.strip() else out)
+        return out
+
+    def session(self, node: str, *argv: str) -> "subprocess.Popen[str]":
+        """Start a command on a node that lasts as long as its standard input is open, and no longer than gpupool.
+
+        Its connection is not shared, so that it is lost only if the node is. The output begins with lines that are not
+        the command's.
+        """
+        pipe = subprocess.PIPE
+        command = self._command(node, argv, shared=False)
+        return subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True, errors="replace", bufsize=1
+        )
+
+    def fetch(self, node: str, path: str, into: Path, *, seconds: float) -> None:
+        """Copy a file of a node, readable by its owner alone; NoAnswerError or RefusedError."""
+        into.touch(mode=0o600)
+        command = self._command(node, _bounded(["cat", "--", path], seconds))
+        pipe = subprocess.PIPE
+        with (
+            tempfile.TemporaryFile(dir=self._folder) as errors,
+            subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=errors) as ssh,
+            into.open("wb") as file,
+            _killed_after(ssh, seconds + _CONNECTING),
+        ):
+            assert ssh.stdout
+            head = b"\n"
+            for line in ssh.stdout:
+                head += line
+                if line == f"{BEGIN}\n".encode():
+                    break
+            shutil.copyfileobj(ssh.stdout, file)
+            code = ssh.wait()
+            errors.seek(0)
+            done = subprocess.CompletedProcess(command, code, head, errors.read())
+        answer = self._answer(node, done, seconds)
+        if answer.code:
+            why = _last(answer.err.decode(errors="replace")) or f"exit code {answer.code}"
+            raise RefusedError(f"{node}: cannot read {path}: {why}", code=answer.code)
+
+    def settings(self, node: str) -> dict[str, str]:
+        """Return the options that OpenSSH uses for a node, by their names in small letters."""
+        done = _ssh(self._way(node, ["-G"]), _CONNECTING)
+        if done.returncode:
+            raise GpupoolError(f"{node}: ssh: {_last(done.stderr.decode(errors='replace'))}")
+        lines = [line.partition(" ") for line in done.stdout.decode(errors="replace").splitlines()]
+        return {name: value for name, _, value in reversed(lines)}
+
+    def host_keys(self, node: str, algorithms: str = "", seconds: float = config.CONNECT_SECONDS) -> list[str]:
+        """Return the host key that a machine shows, without logging in, as "kind base64"; none without an answer.
+
+        `algorithms` are those of OpenSSH that the machine may choose from; "" for all. Unlike ssh-keyscan this works
+        behind jumps. NoAnswerError if no SSH server answers.
+        """
+        with tempfile.TemporaryDirectory(dir=self._folder) as folder:
+            known = Path(folder) / "known_hosts"
+            options = {
+                "StrictHostKeyChecking": "accept-new",
+                "UserKnownHostsFile": config.quoted(known),
+                "GlobalKnownHostsFile": "/dev/null",
+                "HashKnownHosts": "no",
+                "HostKeyAlias": "machine",
+                "PreferredAuthentications": "none",
+                "ConnectTimeout": f"{seconds:.0f}",
+                "ControlPath": "none",
+            } | ({"HostKeyAlgorithms": algorithms} if algorithms else {})
+            try:
+                done = _ssh([*self._way(node, config.option_words(options)), "true"], seconds + _CONNECTING)
+                why = _failure(done.stderr)
+            except subprocess.TimeoutExpired:
+                why = f"no answer in {seconds:.0f} s"
+            lines = known.read_text(errors="replace").splitlines() if known.exists() else []
+        if not lines:
+            raise NoAnswerError(f"{node}: {why or 'it cannot be reached'}")
+        return [" ".join(line.split()[1:3]) for line in lines if line.startswith("machine ")]
+
+    def close(self) -> None:
+        """End the shared connections."""
+        ends = [_exit(socket) for socket in self._sockets.values() if socket.exists()]
+        for end in ends:
+            end.wait()
+
+    def _answer(self, node: str, done: "subprocess.CompletedProcess[bytes]", seconds: float) -> Answer:
+        """Return the answer of a command that ran; NoAnswerError or RefusedError of one that did not."""
+        why = _last(done.stderr.decode(errors="replace"))
+        if done.returncode == _SSH_FAILED:
+            raise NoAnswerError(f"{node}: {_failure(done.stderr) or self._reason(node)}")
+        if done.returncode in _TIMED_OUT:
+            raise NoAnswerError(f"{node}: the command gives no answer in {seconds:.0f} s")
+        out = output_of(done.stdout)
+        if out is None:
+            user = self.settings(node)["user"]
+            why = refusal(done.returncode, user) or why or f"the login shell of {user} does not run commands"
+            raise RefusedError(f"{node}: {why}", code=done.returncode)
+        return Answer(done.returncode, out, done.stderr)
+
+    def _reason(self, node: str) -> str:
+        """Return why a node cannot be reached: for a shared connection OpenSSH drops the errors of jumps."""
+        try:
+            self.host_keys(node)
+        except NoAnswerError as error:
+            return str(error).removeprefix(f"{node}: ")
+        return "the connection was lost"
+
+    def _command(self, node: str, script: str | Sequence[str], *, shared: bool = True) -> list[str]:
+        sharing = {"ControlPath": "none"}
+        if shared and len(str(socket := self._socket(node)).encode()) <= _LONGEST_SOCKET:
+            sharing = {"ControlMaster": "auto", "ControlPath": config.quoted(socket)}
+            sharing |= {"ControlPersist": str(_PERSIST_SECONDS)}
+        return [*self._way(node, config.option_words(sharing)), remote_command(script)]
+
+    def _socket(self, node: str) -> Path:
+        # a number, because names of nodes may be too long for the path of a socket
+        return self._sockets.setdefault(node, self._folder / str(len(self._sockets)))
+
+    def _way(self, node: str, options: Sequence[str]) -> list[str]:
+        address = self._addresses.get(node)
+        if address is None:
+            raise GpupoolError(
+                f"{node}: gpupool does not log in there (the inventory has no address, or managed: false)"
+            )
+        return ["ssh", "-F", str(self.config), *options, *config.options(self.target, address), node]
+
+
+def _ssh(command: Sequence[str], seconds: float, data: bytes = b"") -> "subprocess.CompletedProcess[bytes]":
+    try:
+        return subprocess.run(command, input=data, timeout=seconds, capture_output=True, check=False)
+    except FileNotFoundError:
+        raise GpupoolError("ssh is not installed: apt-get install openssh-client") from None
+
+
+def _exit(socket: Path) -> "subprocess.Popen[bytes]":
+    quiet = subprocess.DEVNULL
+    command = ["ssh", "-F", "none", "-o", f"ControlPath={config.quoted(socket)}", "-O", "exit", "node"]
+    return subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet)
+
+
+@contextmanager
+def _killed_after(process: "subprocess.Popen[bytes]", seconds: float) -> Iterator[None]:
+    timer = threading.Timer(seconds, process.kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _bounded(script: str | Sequence[str], seconds: float) -> list[str]:
+    argv = ["sh", "-c", script] if isinstance(script, str) else script
+    return ["timeout", "-k", "5", f"{seconds:.0f}", *argv]
+
+
+def _failure(errors: bytes) -> str:
+    """Return why ssh failed; "" if it says only that the program for a jump has ended."""
+    lines = errors.decode(errors="replace").strip().splitlines()
+    return _last("\n".join(line for line in lines if not line.startswith(_JUMP_ENDED)))
+
+
+def _last(*texts: str) -> str:
+    """Return the last line of the first text that has one: commands say there why they failed."""
+    return next((lines[-1].strip() for text in texts if (lines := text.strip().splitlines())), "")

@@ -1,0 +1,132 @@
+"""The configuration of OpenSSH's client: what `ssh -G` says that it would do for nodes and for jumps."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from inventories import SMALL, copied
+
+from gpupool.errors import GpupoolError
+from gpupool.remote import config
+from gpupool.remote.nodes import Nodes
+from gpupool.target import Target, find_target
+
+# nodes of the small inventory: ctl is 10.90.1.1, gpu-1 10.90.2.1
+ADMIN = """
+Host gate
+  HostName 10.90.9.9
+  User u-lab1
+Host ctl
+  HostName ctl.example.edu
+Host gpu-*
+  Port 2222
+  IdentityFile ~/.ssh/by_name
+Host 10.90.*
+  ProxyJump gate,ctl
+  User ops
+Match final host 10.90.2.2
+  Compression yes
+Host *
+  RequestTTY force
+  RemoteCommand tmux
+  SendEnv EDITOR
+  StrictHostKeyChecking no
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An admin's home, with nothing in it yet."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / ".ssh").mkdir()
+    return tmp_path
+
+
+def configured(home: Path, text: str) -> None:
+    path = home / ".ssh" / "config"
+    path.write_text(text)
+    path.chmod(0o600)
+
+
+def small(home: Path, admin: str = "") -> Target:
+    """The small inventory, with `access.admin`."""
+    change = ("scheduler:", f"access: {{admin: {{{admin}}}}}\nscheduler:")
+    return find_target(copied(SMALL, home / "site", change) if admin else SMALL, "nodes")
+
+
+def settings(target: Target, node: str, *names: str) -> list[str]:
+    with Nodes.of(target) as nodes:
+        made = nodes.settings(node)
+    return [made.get(name, "") for name in names]
+
+
+def of_jump(home: Path, target: Target, name: str) -> dict[str, str]:
+    """What `ssh -F FILE -W … NAME` uses, which OpenSSH starts for a jump."""
+    file = home / "config"
+    file.write_text(config.text(target))
+    shown = subprocess.check_output(["ssh", "-F", str(file), "-G", name], text=True)
+    return {key: value for key, _, value in (line.partition(" ") for line in reversed(shown.splitlines()))}
+
+
+def test_without_a_file_of_the_admins_it_is_root_on_port_22(home: Path) -> None:
+    assert settings(small(home), "ctl", "user", "port", "hostname", "proxyjump") == ["root", "22", "10.90.1.1", ""]
+
+
+def test_blocks_for_the_name_and_for_the_address_of_a_node_both_count(home: Path) -> None:
+    configured(home, ADMIN)
+    assert settings(small(home), "gpu-1", "user", "port", "hostname", "proxyjump") == [
+        "ops",
+        "2222",
+        "10.90.2.1",
+        "gate,ctl",
+    ]
+    assert settings(small(home), "gpu-1", "identityfile") == ["~/.ssh/by_name"]
+    assert settings(small(home), "gpu-2", "compression") == ["yes"]
+
+
+def test_what_the_inventory_sets_is_before_what_the_admin_has(home: Path) -> None:
+    configured(home, ADMIN)
+    target = small(home, "user: fleet, port: 2200, key: ~/.ssh/pool key")
+    assert settings(target, "gpu-1", "user", "port", "identityfile") == ["fleet", "2200", f"{home}/.ssh/pool key"]
+    assert settings(small(home, "user: root"), "gpu-1", "user", "port") == ["root", "2222"]
+
+
+def test_the_address_of_a_node_is_the_inventorys(home: Path) -> None:
+    """Another cluster may have a node of that name."""
+    configured(home, ADMIN)
+    assert settings(small(home), "ctl", "hostname") == ["10.90.1.1"]
+
+
+def test_a_jump_is_what_the_admins_own_ssh_makes_of_its_name(home: Path) -> None:
+    """One that has the name of a node has the admin's address; none is looked up by its address as well."""
+    configured(home, ADMIN.replace("Match final host 10.90.2.2\n  Compression yes\n", ""))
+    jumps = [of_jump(home, small(home), name) for name in ("gate", "ctl")]
+    assert [(jump["hostname"], jump["user"], jump.get("proxyjump")) for jump in jumps] == [
+        ("10.90.9.9", "u-lab1", None),
+        ("ctl.example.edu", jumps[1]["user"], None),
+    ]
+    assert jumps[1]["user"] != "ops"
+    assert all(jump["batchmode"] == "yes" for jump in jumps), "no jump asks for a password in the midst of a command"
+
+
+def test_nothing_asks_opens_a_terminal_or_trusts_an_unknown_host_key(home: Path) -> None:
+    configured(home, ADMIN)
+    names = ("batchmode", "requesttty", "stricthostkeychecking", "remotecommand", "sendenv", "forwardagent")
+    assert settings(small(home), "ctl", *names) == ["yes", "false", "true", "", "", "no"]
+
+
+def test_a_node_that_hangs_is_given_up(home: Path) -> None:
+    names = ("connecttimeout", "serveraliveinterval", "serveralivecountmax")
+    assert settings(small(home), "ctl", *names) == ["30", "15", "3"]
+
+
+def test_a_slip_in_the_admins_file_is_said_with_its_place(home: Path) -> None:
+    configured(home, "Host *\n  Prot 22\n")
+    with Nodes.of(small(home)) as nodes, pytest.raises(GpupoolError, match=r"ctl: ssh: .*config.*"):
+        nodes.settings("ctl")
+
+
+def test_nodes_that_are_not_managed_are_not_reached(home: Path) -> None:
+    with Nodes.of(small(home)) as nodes, pytest.raises(GpupoolError, match="elsewhere: gpupool does not log in there"):
+        nodes.settings("elsewhere")
