@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from inventories import INVENTORY, SMALL, changed
+from made_up import after
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
@@ -18,7 +19,7 @@ from gpupool.compile.system.packages import packages_for
 from gpupool.operations.accounting import difference, normal
 from gpupool.rehearsal.twin.compiled import of_version
 from gpupool.slurm.keys.tables import keys
-from gpupool.slurm.releases import RELEASES, number
+from gpupool.slurm.releases import RELEASES
 
 ALL = sorted(it.parent.name for it in INVENTORY.glob("*/inventory.py"))
 
@@ -119,13 +120,10 @@ def test_every_key_that_is_written_for_a_release_is_one_that_it_knows(release: s
 @pytest.mark.parametrize("older", RELEASES)
 def test_a_release_between_two_has_the_files_of_the_older_one(older: str) -> None:
     cluster = load(INVENTORY / "skynet")
-    year, month = number(older)
-    made = f"{year}.{month + 1:02}"
-    assert made not in RELEASES
-    nodes = ("controller", "head", "compute")
+    made = after(older)
     for files in (slurm_conf, cgroup_conf, gres_conf, job_submit_lua):
         assert files(of_version(cluster, made)) == files(of_version(cluster, older))
-    for node in (cluster.having(role)[0] for role in nodes):
+    for node in (cluster.having(role)[0] for role in ("controller", "head", "compute")):
         assert packages_for(of_version(cluster, made), node) == packages_for(of_version(cluster, older), node)
 
 
