@@ -1,7 +1,6 @@
 """The target of a command: the inventory's nodes, or its testbed on this machine."""
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,17 +74,19 @@ class Target:
         return "\n".join(lines) + "\n"
 
 
-def find_target(inventory: Path, on: str = "auto", instead: Mapping[Path, str] | None = None) -> Target:
-    """Load an inventory and return the target that `on` names.
+def find_target(inventory: Path, on: str = "auto") -> Target:
+    """Load an inventory and return the target that `on` names; see `target_of`. BadInventoryError as it comes."""
+    _parsed(on)
+    return target_of(load(inventory), inventory, on)
+
+
+def target_of(cluster: Cluster, inventory: Path, on: str) -> Target:
+    """Return the target that `on` names, of an inventory that has been loaded.
 
     `auto` is the testbed while this inventory has one here: nothing then reaches the real nodes by mistake.
-    `testbed`, `testbed:NAME` and `nodes` insist; anything else is a UsageError. BadInventoryError and TestbedError as
-    they come. `instead` has texts to read in the place of files of the inventory.
+    `testbed`, `testbed:NAME` and `nodes` insist; anything else is a UsageError. TestbedError as it comes.
     """
-    kind, _, name = on.partition(":")
-    if kind not in ("auto", "testbed", "nodes") or (name and kind != "testbed"):
-        raise UsageError(f"--on {on}: must be auto, testbed, testbed:NAME or nodes")
-    cluster = load(inventory, instead=instead)
+    kind, name = _parsed(on)
     stands = None if kind == "nodes" else find_testbed(inventory, name or None)
     if stands is None:
         if kind == "testbed":
@@ -105,6 +106,13 @@ def find_target(inventory: Path, on: str = "auto", instead: Mapping[Path, str] |
     twin = stand_in(cluster, cgroup=stands.cgroups, network=network, keys=(own,), machines=stands.machines)
     ssh = {"ssh_user": "root", "ssh_port": 22, "ssh_key": stands.key, "ssh_known_hosts_file": stands.known_hosts}
     return Target(twin, stands, {**ssh, "ssh_allow_agent": False, "ssh_look_for_keys": False}, inventory)
+
+
+def _parsed(on: str) -> tuple[str, str]:
+    kind, _, name = on.partition(":")
+    if kind not in ("auto", "testbed", "nodes") or (name and kind != "testbed"):
+        raise UsageError(f"--on {on}: must be auto, testbed, testbed:NAME or nodes")
+    return kind, name
 
 
 def find_testbed(inventory: Path, name: str | None = None) -> State | None:

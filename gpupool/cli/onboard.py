@@ -1,17 +1,18 @@
 """`gpupool onboard`: machines become nodes of the cluster."""
 
-import difflib
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated
 
 import typer
 
+from gpupool.cli.edit import confirm, show_draft, show_rest
+from gpupool.cli.running import announced
 from gpupool.cli.screen import Inventory, Json, OnOption, print_json, stderr, stdout
 from gpupool.cli.watch import Watch
-from gpupool.cluster.edit.files import Draft
 from gpupool.errors import GpupoolError
-from gpupool.wording import counted
+from gpupool.run.door import Door
+from gpupool.target import target_of
 
 Words = Annotated[
     list[str],
@@ -66,71 +67,52 @@ def command(
 
     Exit code 1 if one is refused; then nothing of it stays in Slurm or in the inventory.
     """
-    # facts are pyinfra's, which is slow to import
-    from gpupool.joining import onboard
+    Door.load()
     from gpupool.joining.compare import summary
     from gpupool.joining.decide import Wish
     from gpupool.joining.network import least_of
+    from gpupool.joining.onboard import Onboarding
     from gpupool.joining.prepare import prepare
     from gpupool.joining.request import gpus_of
-
-    def agree(keys: Mapping[str, Sequence[str]]) -> Collection[str]:
-        return _agreed(keys, host_key or ())
+    from gpupool.joining.written import opened
+    from gpupool.remote.controller import reach
 
     wish = Wish(hardware, gpus_of(gpus), least_of(network))
-    prepared = prepare(inventory, on, nodes, wish, replace=replace, agree=agree, screen=stderr)
-    after, others = onboard.touched(prepared, on)
-    stderr.print(f"target: {prepared.target.where}", style="dim")
+    original = opened(inventory)
+    door = announced(Door(target_of(original.cluster, inventory, on), "onboard", stderr))
+    with reach(door.target) as controller:
+        person = _AtTerminal(host_key or ())
+        prepared = prepare(controller, door, original, nodes, wish, on=on, replace=replace, person=person)
     for name, machine in prepared.machines.items():
         stderr.print(f"{name}: {summary(machine)}")
-    show(prepared.draft)
-    names = ", ".join(prepared.choices)
-    if not yes:
-        confirm(f"Add {names} to the cluster, and update {', '.join(others)}?")
-    done = onboard.onboard(prepared, after, others, Watch(stderr))
+    show_draft(prepared.draft)
+    confirm(f"Add {', '.join(prepared.choices)} to the cluster, and update {', '.join(prepared.others)}?", yes)
+    with reach(prepared.after) as controller:
+        done = Onboarding(controller, door, Watch(stderr), prepared).run()
     if as_json:
         print_json({"joined": list(done.names), "commands": dict(done.commands), "later": dict(done.later)})
         return
     stdout.print(f"{', '.join(done.names)}: in service", style="bold green")
-    tell_rest(done.commands, done.later)
+    show_rest(done.commands, done.later)
 
 
-def show(draft: Draft) -> None:
-    """Show what changes in the inventory."""
-    for file, text in draft.changed.items():
-        old = draft.before[file].splitlines()
-        for line in difflib.unified_diff(old, text.splitlines(), str(file), str(file), n=1, lineterm=""):
-            stderr.print(line, style={"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "dim"))
+class _AtTerminal:
+    """The person at the terminal, who has `accepted` some fingerprints beforehand."""
 
+    def __init__(self, accepted: Sequence[str]) -> None:
+        self._accepted = accepted
 
-def confirm(question: str) -> None:
-    """Go on only if a person at the terminal says yes."""
-    if not sys.stdin.isatty():
-        raise GpupoolError("this changes nodes: use --yes, or run it in a terminal and confirm it; nothing was changed")
-    if not typer.confirm(question, err=True):
-        raise GpupoolError("nothing was changed")
-
-
-def tell_rest(commands: Mapping[str, int], later: Mapping[str, int]) -> None:
-    """Say which nodes were sent commands, and what other nodes learn by the next apply."""
-    counts = ", ".join(f"{name} {count}" for name, count in commands.items())
-    stdout.print(f"commands: {counts}; none to other nodes", style="dim")
-    if later:
-        files = ", ".join(f"{path} on {counted(count, 'node')}" for path, count in later.items())
-        stdout.print(f"the next `gpupool apply` also changes {files}", style="dim")
-
-
-def _agreed(keys: Mapping[str, Sequence[str]], accepted: Sequence[str]) -> Collection[str]:
-    """Return the fingerprints that were given beforehand, and those that a person at the terminal agrees to."""
-    for name, prints in keys.items():
-        stderr.print(f"{name}: host key {' or '.join(prints)}")
-    left = {name: prints for name, prints in keys.items() if not {*prints} & {*accepted}}
-    if not left:
-        return accepted
-    if not sys.stdin.isatty():
-        raise GpupoolError(
-            f"{', '.join(left)}: the host key is new: compare it with the machine's own, then add "
-            f"--host-key {next(iter(left.values()))[0]}; nothing was changed"
-        )
-    agreed = typer.confirm(f"Are these the host keys of {', '.join(left)}?", err=True)
-    return [*accepted, *(it for prints in left.values() for it in prints if agreed)]
+    def accepts(self, keys: Mapping[str, Sequence[str]]) -> Collection[str]:
+        """Show all fingerprints, and ask about those that were not accepted beforehand."""
+        for name, prints in keys.items():
+            stderr.print(f"{name}: host key {' or '.join(prints)}")
+        left = {name: prints for name, prints in keys.items() if not {*prints} & {*self._accepted}}
+        if not left:
+            return self._accepted
+        if not sys.stdin.isatty():
+            raise GpupoolError(
+                f"{', '.join(left)}: the host key is new: compare it with the machine's own, then add "
+                f"--host-key {next(iter(left.values()))[0]}; nothing was changed"
+            )
+        agreed = typer.confirm(f"Are these the host keys of {', '.join(left)}?", err=True)
+        return [*self._accepted, *(key for prints in left.values() for key in prints if agreed)]

@@ -5,11 +5,12 @@ from typing import Annotated
 import typer
 
 from gpupool.cli import complete
-from gpupool.cli.onboard import confirm, show, tell_rest
+from gpupool.cli.edit import confirm, show_draft, show_rest
 from gpupool.cli.running import announced
 from gpupool.cli.screen import Inventory, Json, OnOption, print_json, stderr, stdout
 from gpupool.cli.watch import Watch
 from gpupool.run.door import Door
+from gpupool.target import target_of
 from gpupool.terminal import styled
 
 Nodes = Annotated[
@@ -26,15 +27,19 @@ def command(inventory: Inventory, nodes: Nodes, yes: Yes = False, on: OnOption =
 
     Exit code 1 if one cannot be removed. After Ctrl-C, run the same command again to continue.
     """
-    from gpupool.joining import retire
+    Door.load()
+    from gpupool.joining.retire import Retirement, prepare
+    from gpupool.joining.written import opened
+    from gpupool.remote.controller import reach
 
-    leaving = retire.prepare(inventory, on, nodes)
-    door = announced(Door(leaving.before, "retire", stderr))
-    show(leaving.draft)
+    original = opened(inventory)
+    door = announced(Door(target_of(original.cluster, inventory, on), "retire", stderr))
+    leaving = prepare(door.target, original, nodes, on=on)
+    show_draft(leaving.draft)
     names = ", ".join(node.name for node in leaving.nodes)
-    if not yes:
-        confirm(f"Drain {names}, wait for all jobs there, and remove {names} from the cluster?")
-    done = retire.retire(leaving, door, Watch(stderr))
+    confirm(f"Drain {names}, wait for all jobs there, and remove {names} from the cluster?", yes)
+    with reach(door.target) as controller:
+        done = Retirement(controller, door, Watch(stderr), leaving).run()
     if as_json:
         print_json({
             "retired": list(done.names),
@@ -46,4 +51,4 @@ def command(inventory: Inventory, nodes: Nodes, yes: Yes = False, on: OnOption =
     for name, why in done.left.items():
         stdout.print(styled((name, "yellow"), ": ", why))
     stdout.print(f"{', '.join(done.names)}: no longer in the cluster", style="bold green")
-    tell_rest(done.commands, done.later)
+    show_rest(done.commands, done.later)

@@ -24,7 +24,8 @@ from gpupool.cluster.text import read
 class Loaded:
     """What became of an inventory: a Cluster unless there are errors, and everything to say about it.
 
-    With a Cluster also the Site it was built from, and the line of each key. `partial`: some rules could not be tried.
+    With a Cluster also the Site it was built from, the line of each key, and the `data` as it is written. `partial`:
+    some rules could not be tried.
     """
 
     cluster: Cluster | None
@@ -32,6 +33,7 @@ class Loaded:
     site: Site | None = None
     places: Mapping[Step, Place] = field(default_factory=dict)
     partial: bool = False
+    data: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def errors(self) -> list[Located]:
@@ -81,7 +83,7 @@ def examine(inventory: Path, change: Path | None = None, instead: Mapping[Path, 
     rules = checks.CHECKS if node_table.whole else checks.NAMES  # without some of the nodes no sum is right
     located = locate(complaints + checks.complaints(site, rules), text.places, here)
     loaded = Loaded(None, located, partial=not node_table.whole)
-    return loaded if loaded.errors else Loaded(build(site), located, site, text.places)
+    return loaded if loaded.errors else Loaded(build(site), located, site, text.places, data=text.data)
 
 
 def _names_apart(data: dict[str, Any], complaints: list[Complaint]) -> Iterator[Complaint]:
@@ -100,12 +102,9 @@ def _names_apart(data: dict[str, Any], complaints: list[Complaint]) -> Iterator[
             yield complaint
 
 
-def load(inventory: Path, change: Path | None = None, instead: Mapping[Path, str] | None = None) -> Cluster:
-    """Return the Cluster of an inventory, with a change laid over it; BadInventoryError with every error.
-
-    `instead` has texts to read in the place of files.
-    """
-    loaded = examine(inventory, change, instead)
+def load(inventory: Path, change: Path | None = None) -> Cluster:
+    """Return the Cluster of an inventory, with a change laid over it; BadInventoryError with every error."""
+    loaded = examine(inventory, change)
     if loaded.cluster is None:
         raise BadInventoryError(loaded.errors)
     return loaded.cluster

@@ -5,21 +5,18 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from gpupool.cluster.model import Node
 from gpupool.errors import GpupoolError
 from gpupool.joining import network as links
 from gpupool.joining.prepare import RESERVATION, WORK, Prepared
-from gpupool.joining.reach import concerned, later
-from gpupool.joining.steps import Commands
-from gpupool.remote.controller import Controller, reach
+from gpupool.joining.reach import later
+from gpupool.remote.controller import Controller
 from gpupool.run.door import Door
 from gpupool.run.observer import Observer
-from gpupool.target import Target, find_target
 from gpupool.upkeep import drain, reserve
 from gpupool.upkeep.accept import accept
 from gpupool.upkeep.state import states
 
-_HEARD_SECONDS = 120.0  # from slurmd's start until slurmctld has heard of it
+HEARD_SECONDS = 120.0  # from slurmd's start until slurmctld has heard of it
 _STOP = "systemctl stop slurmd 2>/dev/null || true"
 _LEAVE = "systemctl disable --quiet --now slurmd 2>/dev/null || true"
 
@@ -33,87 +30,91 @@ class Onboarded:
     later: Mapping[str, int]
 
 
-def touched(prepared: Prepared, on: str) -> tuple[Target, tuple[str, ...]]:
-    """Return the target with the new nodes in it, and which others hear of them. BadInventoryError as it comes."""
-    after = find_target(prepared.draft.inventory, on, instead=prepared.draft.changed)
-    if missing := [name for name in prepared.choices if name not in {node.name for node in after.nodes}]:
-        raise GpupoolError(f"{', '.join(missing)}: testbed.nodes does not select it (correct the inventory)")
-    return after, concerned(prepared.target.cluster, after.cluster)
+class Onboarding:
+    """One onboarding; `controller` reaches the nodes of `prepared.after`, and `door` those of `prepared.before`."""
 
+    def __init__(self, controller: Controller, door: Door, observer: Observer, prepared: Prepared) -> None:
+        self._controller, self._door, self._observer, self._prepared = controller, door, observer, prepared
+        self._nodes = [prepared.after.cluster.nodes[name] for name in prepared.choices]
+        self._names = ", ".join(prepared.choices)
 
-def onboard(prepared: Prepared, after: Target, others: Sequence[str], observer: Observer) -> Onboarded:
-    """Carry it out; what fails is taken out of Slurm again, and the inventory is as it was. GpupoolError says why."""
-    nodes = [after.cluster.nodes[name] for name in prepared.choices]
-    commands = prepared.commands
-    with reach(after) as controller:
-        _make_room(controller, nodes, prepared, observer)
+    def run(self) -> Onboarded:
+        """Have the machines join; GpupoolError with the reason where one is refused.
+
+        Then the nodes are taken out of Slurm again, and the inventory is as it was.
+        """
+        prepared = self._prepared
+        self._make_room()
         try:
-            _join(controller, prepared.door.to(after), nodes, others, commands)
-            _accept(controller, nodes, prepared.network, observer)
+            self._join()
+            self._accept()
         except GpupoolError as error:
-            raise GpupoolError(f"{error}\n{_undone(controller, prepared, nodes, others)}") from None
+            raise GpupoolError(f"{error}\n{self._take_back()}") from None
         prepared.draft.write()
-        reserve.release(controller, RESERVATION)
-    done = {*others, *prepared.choices}
-    return Onboarded(
-        tuple(prepared.choices),
-        commands.sent,
-        later(prepared.target.cluster, after.cluster, done),
-    )
+        reserve.release(self._controller, RESERVATION)
+        missing = later(prepared.before.cluster, prepared.after.cluster, {*prepared.others, *prepared.choices})
+        return Onboarded(tuple(prepared.choices), prepared.commands.sent, missing)
 
+    def _make_room(self) -> None:
+        """Have no user's job on the nodes, and let none begin: a machine may have run slurmd before."""
+        known = states(self._controller, self._nodes)
+        in_slurm = [node for node in self._nodes if node.name in known]
+        why = "another machine" if self._prepared.replace else "joins"
+        moved = drain.drain(self._controller, in_slurm, WORK, why)
+        if moved.kept:
+            name, why = next(iter(moved.kept.items()))
+            reason = drain.reason(WORK, "taken over")
+            raise GpupoolError(
+                f"{name} is drained by others: {why}: nothing was changed (to continue all the same, take over the "
+                f"drain: scontrol update nodename={name} state=drain reason='{reason}')"
+            )
+        if in_slurm:
+            drain.wait_until_empty(self._controller, in_slurm, self._observer)
+        for node in self._nodes:
+            if node.name not in known:
+                self._controller.on(node.name, "sh", "-c", _STOP)
 
-def _make_room(controller: Controller, nodes: Sequence[Node], prepared: Prepared, observer: Observer) -> None:
-    """Have no user's job on the nodes, and none that could begin: not on a machine that ran slurmd before, either."""
-    known = states(controller, nodes)
-    in_slurm = [node for node in nodes if node.name in known]
-    moved = drain.drain(controller, in_slurm, WORK, "another machine" if prepared.replace else "joins")
-    if moved.kept:
-        name, why = next(iter(moved.kept.items()))
-        own = drain.reason(WORK, "taken over")
-        raise GpupoolError(
-            f"{name} is drained by others: {why}: nothing was changed (to continue all the same, take over the drain: "
-            f"scontrol update nodename={name} state=drain reason='{own}')"
-        )
-    if in_slurm:
-        drain.wait_until_empty(controller, in_slurm, observer)
-    for node in nodes:
-        if node.name not in known:
-            controller.on(node.name, "sh", "-c", _STOP)
+    def _join(self) -> None:
+        """Tell Slurm first: a node is drained before its slurmd has ever run, so that no job can begin there."""
+        door, others = self._door.to(self._prepared.after), self._prepared.others
+        self._apply(door, others)
+        drain.drain(self._controller, self._nodes, WORK, "joins")
+        reserve.reserve(self._controller, RESERVATION, self._nodes)
+        first = door.target.cluster.controllers[0]
+        self._apply(door, [*(node.name for node in self._nodes), first.name])
+        end = time.monotonic() + HEARD_SECONDS
+        while time.monotonic() < end and not self._all_answer():
+            time.sleep(1)
 
+    def _all_answer(self) -> bool:
+        return all(state.answers for state in states(self._controller, self._nodes).values())
 
-def _join(controller: Controller, door: Door, nodes: Sequence[Node], others: Sequence[str], commands: Commands) -> None:
-    """Slurm first: a node is drained before its slurmd has ever run, so that no job can slip in."""
-    commands.count(door.apply(others)).ensure_ok()
-    drain.drain(controller, nodes, WORK, "joins")
-    reserve.reserve(controller, RESERVATION, nodes)
-    names = [*(node.name for node in nodes), door.target.cluster.controllers[0].name]
-    commands.count(door.apply(names)).ensure_ok()
-    end = time.monotonic() + _HEARD_SECONDS
-    while time.monotonic() < end and not all(it.answers for it in states(controller, nodes).values()):
-        time.sleep(1)
+    def _apply(self, door: Door, names: Sequence[str]) -> None:
+        self._prepared.commands.count(door.apply(names)).ensure_ok()
 
+    def _accept(self) -> None:
+        least = self._prepared.network
+        if least is not None and (slow := list(links.slow(self._controller, self._nodes, least))):
+            raise GpupoolError("\n".join(slow))
+        results = accept(self._controller, self._nodes, WORK, RESERVATION, self._observer)
+        if wrong := [f"{name}: {why}" for name, result in results.items() for why in result.problems]:
+            raise GpupoolError("\n".join(wrong))
 
-def _accept(controller: Controller, nodes: Sequence[Node], network: int | None, observer: Observer) -> None:
-    if network is not None and (slow := list(links.slow(controller, nodes, network))):
-        raise GpupoolError("\n".join(slow))
-    results = accept(controller, nodes, WORK, RESERVATION, observer)
-    if wrong := [f"{name}: {why}" for name, it in results.items() for why in it.problems]:
-        raise GpupoolError("\n".join(wrong))
-
-
-def _undone(controller: Controller, prepared: Prepared, nodes: Sequence[Node], others: Sequence[str]) -> str:
-    """Take what was refused out of Slurm again, and return in words what that leaves."""
-    names = ", ".join(node.name for node in nodes)
-    try:
-        known = states(controller, nodes)
-        drain.drain(controller, [node for node in nodes if node.name in known], WORK, "refused")
-        reserve.release(controller, RESERVATION)
-        if prepared.replace:
-            return f"{names}: drained, and stays out of service; the inventory was not changed"
-        for node in nodes:
-            with suppress(GpupoolError):  # it may be lost by now, and is out of Slurm all the same
-                controller.on(node.name, "sh", "-c", _LEAVE)
-        prepared.commands.count(prepared.door.apply(others)).ensure_ok()
-    except GpupoolError as error:
-        return f"{names}: cannot be removed from Slurm again: {error} (run `gpupool apply`); the inventory is unchanged"
-    return f"{names}: not in Slurm, and the inventory is unchanged"
+    def _take_back(self) -> str:
+        """Take refused nodes out of Slurm again, and return what that leaves, for the message."""
+        names = self._names
+        try:
+            known = states(self._controller, self._nodes)
+            in_slurm = [node for node in self._nodes if node.name in known]
+            drain.drain(self._controller, in_slurm, WORK, "refused")
+            reserve.release(self._controller, RESERVATION)
+            if self._prepared.replace:
+                return f"{names}: drained, and stays out of service; the inventory was not changed"
+            for node in self._nodes:
+                with suppress(GpupoolError):  # a lost node is out of Slurm all the same
+                    self._controller.on(node.name, "sh", "-c", _LEAVE)
+            self._apply(self._door, self._prepared.others)
+        except GpupoolError as error:
+            message = f"cannot be removed from Slurm again: {error} (run `gpupool apply`); the inventory is unchanged"
+            return f"{names}: {message}"
+        return f"{names}: not in Slurm, and the inventory is unchanged"

@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-from gpupool.cluster.edit.files import Draft, finish
+from gpupool.cluster.edit.files import Draft
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.system.names import links as base_links
@@ -14,10 +13,11 @@ from gpupool.facts.munge import KEY as MUNGE_KEY
 from gpupool.joining import host_key, written
 from gpupool.joining.reach import concerned, later
 from gpupool.joining.steps import Commands, known_hosts, port
-from gpupool.remote.controller import reach
+from gpupool.joining.written import Original
+from gpupool.remote.controller import Controller
 from gpupool.run.door import Door
 from gpupool.run.observer import Observer
-from gpupool.target import Target, find_target
+from gpupool.target import Target, target_of
 from gpupool.upkeep import drain
 from gpupool.upkeep.state import states
 
@@ -45,65 +45,76 @@ class Retired:
     later: Mapping[str, int]
 
 
-def prepare(inventory: Path, on: str, selector: str) -> Leaving:
-    """Return what retiring nodes comes to. UsageError, or every error that the inventory would have without them."""
-    finish(inventory)
-    before = find_target(inventory, on)
+def prepare(target: Target, original: Original, selector: str, *, on: str) -> Leaving:
+    """Return what it takes to retire nodes. UsageError, or every error that the inventory would have without them.
+
+    `original` is the inventory of the target, and `on` what chose the target.
+    """
+    cluster = target.cluster
     try:
-        names = sorted(before.cluster.select(selector), key=list(before.cluster.nodes).index)
+        names = sorted(cluster.select(selector), key=list(cluster.nodes).index)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    nodes = tuple(before.cluster.nodes[name] for name in names)
+    nodes = tuple(cluster.nodes[name] for name in names)
     if not nodes:
         raise UsageError(f"{selector!r} selects no node")
     if others := [node.name for node in nodes if set(node.roles) != {"compute"}]:
         raise UsageError(f"{', '.join(others)}: only nodes whose only role is compute can be retired")
     if elastic := [node.name for node in nodes if node.elastic]:
         raise UsageError(f"{', '.join(elastic)}: elastic nodes come and go by themselves; remove the entry and apply")
-    made = written.left(inventory, names)
-    after = find_target(inventory, on, instead=made.changed)
-    return Leaving(before, after, made, nodes, concerned(before.cluster, after.cluster))
+    made = written.left(original, names)
+    after = target_of(made.cluster, original.inventory, on)
+    return Leaving(target, after, made.draft, nodes, concerned(cluster, after.cluster))
 
 
-def retire(leaving: Leaving, door: Door, observer: Observer) -> Retired:
-    """Carry it out; GpupoolError where it cannot go on, and running it again does."""
-    commands, names = Commands(), [node.name for node in leaving.nodes]
-    with reach(leaving.before) as controller:
-        known = states(controller, leaving.nodes)
-        in_inventory = [node for node in leaving.nodes if node.name in known]
-        # one that others have drained stays theirs: it gets no jobs either
-        drain.drain(controller, in_inventory, WORK, "leaves the cluster")
-        drain.wait_until_empty(controller, in_inventory, observer)
-        commands.count(door.to(leaving.after).apply(leaving.others)).ensure_ok()
-        if still := sorted(states(controller, leaving.nodes)):
+class Retirement:
+    """One retirement; `controller` and `door` reach the nodes of `leaving.before`."""
+
+    def __init__(self, controller: Controller, door: Door, observer: Observer, leaving: Leaving) -> None:
+        self._controller, self._door, self._observer, self._leaving = controller, door, observer, leaving
+        self._commands = Commands()
+
+    def run(self) -> Retired:
+        """Carry it out; GpupoolError where it cannot go on, and another run continues."""
+        leaving, names = self._leaving, [node.name for node in self._leaving.nodes]
+        self._out_of_slurm()
+        left = self._farewell()
+        leaving.draft.write()
+        for node in leaving.nodes:
+            if node.address:
+                host_key.pin(known_hosts(leaving.before), node.address, port(leaving.before), ())
+        missing = later(leaving.before.cluster, leaving.after.cluster, {*leaving.others, *names})
+        return Retired(tuple(names), self._commands.sent, left, missing)
+
+    def _out_of_slurm(self) -> None:
+        leaving = self._leaving
+        known = states(self._controller, leaving.nodes)
+        in_slurm = [node for node in leaving.nodes if node.name in known]
+        # a node that others have drained stays theirs: it gets no jobs either
+        drain.drain(self._controller, in_slurm, WORK, "leaves the cluster")
+        drain.wait_until_empty(self._controller, in_slurm, self._observer)
+        self._commands.count(self._door.to(leaving.after).apply(leaving.others)).ensure_ok()
+        if still := sorted(states(self._controller, leaving.nodes)):
             raise GpupoolError(
                 f"slurmctld still knows {', '.join(still)}: run `gpupool apply`, then this command again"
             )
-    left = _farewell(door, leaving, commands)
-    leaving.draft.write()
-    for node in leaving.nodes:
-        if node.address:
-            host_key.pin(known_hosts(leaving.before), node.address, port(leaving.before), ())
-    missing = later(leaving.before.cluster, leaving.after.cluster, {*leaving.others, *names})
-    return Retired(tuple(names), commands.sent, left, missing)
 
+    def _farewell(self) -> dict[str, str]:
+        """Stop daemons and remove files on the nodes themselves; return why that failed, for a broken node say."""
+        self._door.load()
+        from gpupool.engine.here import here
+        from gpupool.operations import farewell, files
 
-def _farewell(door: Door, leaving: Leaving, commands: Commands) -> dict[str, str]:
-    """Stop daemons and remove files on the nodes themselves; one that is broken or gone need not answer."""
-    door.load()
-    from gpupool.engine.here import here
-    from gpupool.operations import farewell, files
+        def leave() -> None:
+            stays = _stays(*here())
+            farewell.daemons(name="Daemons", units=["slurmd.service", "munge.service"], secrets=[MUNGE_KEY])
+            files.removed(name="Removed files", wanted=stays, keep_below="/nonexistent")
+            files.left(name="Files left behind", wanted=stays)
 
-    def leave() -> None:
-        stays = _stays(*here())
-        farewell.daemons(name="Daemons", units=["slurmd.service", "munge.service"], secrets=[MUNGE_KEY])
-        files.removed(name="Removed files", wanted=stays, keep_below="/nonexistent")
-        files.left(name="Files left behind", wanted=stays)
-
-    names = {node.name for node in leaving.nodes} & {node.name for node in leaving.before.nodes}
-    report = commands.count(door.deploy(leave, names, execute=True))
-    report.ensure_not_interrupted()
-    return dict(report.failures)
+        names = {node.name for node in self._leaving.nodes} & {node.name for node in self._leaving.before.nodes}
+        report = self._commands.count(self._door.deploy(leave, names, execute=True))
+        report.ensure_not_interrupted()
+        return report.failures
 
 
 def _stays(cluster: Cluster, node: Node) -> list[str]:

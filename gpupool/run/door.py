@@ -68,7 +68,8 @@ class Door:
         """Keep elastic nodes switched on within the context, between several runs too."""
         return awake(self.target, names)
 
-    def load(self) -> None:
+    @staticmethod
+    def load() -> None:
         """Import the engine. It replaces Python's threads and sockets, so this comes before the first use of them."""
         import gpupool.engine.drive  # noqa: F401
 

@@ -109,14 +109,14 @@ class Person:
         self.agreed = agreed
         self.asked: dict[str, list[str]] = {}
 
-    def __call__(self, prints: Mapping[str, Sequence[str]]) -> Collection[str]:
+    def accepts(self, prints: Mapping[str, Sequence[str]]) -> Collection[str]:
         self.asked = {name: [*its] for name, its in prints.items()}
         return self.agreed
 
 
 def reached(known: Path, port: int, person: Person, *, replace: bool = False, fails: bool = False) -> None:
     target = Target(load(SMALL), None, {"ssh_port": port, "ssh_known_hosts_file": str(known)})
-    with _pinned(target, {"new": LOCAL}, replace=replace, agree=person):
+    with _pinned(target, {"new": LOCAL}, replace=replace, person=person):
         assert pinned(known, LOCAL, port), "the machine is reached with its keys pinned"
         if fails:
             raise GpupoolError("it does not fit")

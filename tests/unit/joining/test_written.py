@@ -1,12 +1,16 @@
 """The inventory as it would be: several nodes are one entry, totals are counted, nothing else changes its meaning."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from inventories import SMALL, copied
 
+from gpupool.cluster import load as cluster_load
 from gpupool.cluster.complaints import BadInventoryError
 from gpupool.cluster.edit import files
+from gpupool.cluster.load import load
+from gpupool.cluster.text import Text
 from gpupool.errors import GpupoolError
 from gpupool.joining import written
 from gpupool.joining.decide import Choice
@@ -27,27 +31,29 @@ def text(site: Path) -> str:
 
 def test_nodes_that_are_alike_share_an_entry_and_leave_no_trace(site: Path) -> None:
     before = text(site)
-    made = written.joined(site, NEW, dict.fromkeys(NEW, Choice("box", None, {"a40": 8})))
+    made = written.joined(written.opened(site), NEW, dict.fromkeys(NEW, Choice("box", None, {"a40": 8})))
     assert text(site) == before
-    made.write()
+    made.draft.write()
     entry = '- {name: "gpu-[3-4]", address: "10.90.2.[3-4]", roles: [compute], hardware: box, gpus: {a40: 8}}'
     assert entry in text(site)
     assert "totals: {gpus: 32, cpus: 256}" in text(site)
-    written.left(site, list(NEW)).write()
+    written.left(written.opened(site), list(NEW)).draft.write()
     assert text(site) == before
 
 
 def test_a_new_hardware_is_written_beside_the_others(site: Path) -> None:
-    made = written.joined(site, {"new": "10.90.2.9"}, {"new": Choice("own", {"cpus": 4, "real_memory": "16000M"}, {})})
-    assert written.cluster_of(made).nodes["new"].memory == 16000
+    made = written.joined(
+        written.opened(site), {"new": "10.90.2.9"}, {"new": Choice("own", {"cpus": 4, "real_memory": "16000M"}, {})}
+    )
+    assert made.cluster.nodes["new"].memory == 16000
 
 
 def test_another_gpu_in_one_node_of_a_range_takes_it_out_of_the_range(site: Path) -> None:
-    made = written.renewed(site, {"gpu-2": "10.90.2.2"}, {"gpu-2": Choice("box", None, {"a40": 8})})
-    assert not made.changed
+    made = written.renewed(written.opened(site), {"gpu-2": "10.90.2.2"}, {"gpu-2": Choice("box", None, {"a40": 8})})
+    assert not made.draft.changed
     tall = {"cpus": 128, "real_memory": "515000M", "gpu_slots": 8, "cpus_kept_per_gpu": 6}
-    made = written.renewed(site, {"gpu-2": "10.90.2.2"}, {"gpu-2": Choice("tall", tall, {"a40": 8})})
-    assert {name: node.cpus for name, node in written.cluster_of(made).nodes.items() if node.gpus} == {
+    made = written.renewed(written.opened(site), {"gpu-2": "10.90.2.2"}, {"gpu-2": Choice("tall", tall, {"a40": 8})})
+    assert {name: node.cpus for name, node in made.cluster.nodes.items() if node.gpus} == {
         "gpu-1": 64,
         "gpu-2": 128,
     }
@@ -55,7 +61,7 @@ def test_another_gpu_in_one_node_of_a_range_takes_it_out_of_the_range(site: Path
 
 def test_a_lab_that_would_own_more_than_there_is_keeps_a_node_from_leaving(site: Path) -> None:
     with pytest.raises(BadInventoryError, match="GPUs"):
-        written.left(site, ["gpu-1"])
+        written.left(written.opened(site), ["gpu-1"])
 
 
 def test_a_command_that_was_killed_while_it_wrote_is_finished_by_the_next(
@@ -66,36 +72,55 @@ def test_a_command_that_was_killed_while_it_wrote_is_finished_by_the_next(
     parts = whole.read_text().partition("gpu_types:")
     whole.write_text(parts[0])
     nodes.write_text(parts[1] + parts[2])
-    made = written.joined(site, NEW, dict.fromkeys(NEW, Choice("box", None, {"a40": 8})))
-    assert len(made.changed) == 2
+    made = written.joined(written.opened(site), NEW, dict.fromkeys(NEW, Choice("box", None, {"a40": 8})))
+    assert len(made.draft.changed) == 2
     put = files._put
 
     def killed(file: Path, text: str, mode: int | None = None) -> None:
-        if file == list(made.changed)[-1]:
+        if file == list(made.draft.changed)[-1]:
             raise KeyboardInterrupt
         put(file, text, mode)
 
     monkeypatch.setattr(files, "_put", killed)
     with pytest.raises(KeyboardInterrupt):
-        made.write()
+        made.draft.write()
     monkeypatch.undo()
     with pytest.raises(BadInventoryError):
-        written.addresses_of(site)
-    files.finish(site)
-    assert {*NEW} <= {*written.addresses_of(site)}
+        load(site)
+    assert {*NEW} <= {*written.opened(site).addresses}
     assert sorted(it.suffix for it in site.iterdir()) == [".yml"] * len(list(site.glob("*.yml")))
 
 
 def test_a_file_that_was_changed_meanwhile_is_not_overwritten(site: Path) -> None:
-    made = written.joined(site, NEW, dict.fromkeys(NEW, Choice("box", None, {"a40": 8})))
-    file = next(iter(made.changed))
+    made = written.joined(written.opened(site), NEW, dict.fromkeys(NEW, Choice("box", None, {"a40": 8})))
+    file = next(iter(made.draft.changed))
     file.write_text(file.read_text() + "# mine\n")
     with pytest.raises(GpupoolError, match="was changed meanwhile"):
-        made.write()
+        made.draft.write()
 
 
 def test_only_the_controllers_hear_of_a_new_node_and_servers_that_export_to_addresses(site: Path) -> None:
-    before = written.cluster_of(files.draft(site))
-    after = written.cluster_of(written.joined(site, NEW, dict.fromkeys(NEW, Choice("box", None, {"a40": 8}))))
-    assert concerned(before, after) == ("ctl",)
-    assert later(before, after, {"ctl", *NEW}) == {"/etc/hosts": 2}
+    before = written.opened(site)
+    after = written.joined(before, NEW, dict.fromkeys(NEW, Choice("box", None, {"a40": 8}))).cluster
+    assert concerned(before.cluster, after) == ("ctl",)
+    assert later(before.cluster, after, {"ctl", *NEW}) == {"/etc/hosts": 2}
+
+
+def test_an_inventory_is_loaded_once_and_each_changed_text_once_more(
+    site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads: list[bool] = []
+
+    def read(inventory: Path, instead: Mapping[Path, str] | None = None) -> Text:
+        loads.append(bool(instead))
+        return real(inventory, instead)
+
+    real = cluster_load.read
+    monkeypatch.setattr(cluster_load, "read", read)
+    original = written.opened(site)
+    choice = Choice("box", None, {"a40": 8})
+    written.joined(original, NEW, dict.fromkeys(NEW, choice))
+    assert loads == [False, True]
+    written.renewed(original, {"gpu-2": "10.90.2.2"}, {"gpu-2": choice})
+    written.joined(original, {}, {})
+    assert loads == [False, True], "nothing changes, and nothing is read"

@@ -1,0 +1,35 @@
+"""What `onboard` and `retire` share: they show how the inventory changes, ask, and name what other nodes lack."""
+
+import difflib
+from collections.abc import Mapping
+
+import typer
+
+from gpupool.cli.screen import ensure_confirmable, stderr, stdout
+from gpupool.cluster.edit.files import Draft
+from gpupool.errors import GpupoolError
+from gpupool.wording import counted
+
+
+def show_draft(draft: Draft) -> None:
+    """Show what changes in the inventory."""
+    for file, text in draft.changed.items():
+        old = draft.before[file].splitlines()
+        for line in difflib.unified_diff(old, text.splitlines(), str(file), str(file), n=1, lineterm=""):
+            stderr.print(line, style={"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "dim"))
+
+
+def confirm(question: str, yes: bool) -> None:
+    """Go on only with `--yes`, or if a person at the terminal agrees."""
+    ensure_confirmable(yes, "this changes nodes")
+    if not yes and not typer.confirm(question, err=True):
+        raise GpupoolError("nothing was changed")
+
+
+def show_rest(commands: Mapping[str, int], later: Mapping[str, int]) -> None:
+    """Print which nodes were sent commands, and what the next apply changes on other nodes."""
+    counts = ", ".join(f"{name} {count}" for name, count in commands.items())
+    stdout.print(f"commands: {counts}; none to other nodes", style="dim")
+    if later:
+        files = ", ".join(f"{path} on {counted(count, 'node')}" for path, count in later.items())
+        stdout.print(f"the next `gpupool apply` also changes {files}", style="dim")
