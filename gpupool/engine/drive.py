@@ -37,7 +37,7 @@ from gpupool.engine.clock import odd
 from gpupool.engine.deploy import Deploy, load
 from gpupool.engine.explain import reason, unreachable
 from gpupool.engine.hosts import Track, inventory_of
-from gpupool.engine.lock import LockError
+from gpupool.engine.lock import LockError, NotRootError
 from gpupool.engine.progress import Progress, Silence
 from gpupool.engine.record import recording, unheard
 from gpupool.engine.report import Change, HostReport, NodeHost, Origin, Report
@@ -211,6 +211,8 @@ class _Run:
             except LockError as error:
                 if self.execute:
                     self._fail(track, f"cannot lock the node for this run: {error}")
+            except NotRootError as error:
+                self._fail(track, str(error))
 
     def _turn_away(self, busy: Mapping[str, str]) -> None:
         name, who = next(iter(busy.items()))

@@ -1,16 +1,15 @@
-"""One apply at a time on a node: the lock lies there, and ends with whoever took it.
+"""The lock of a node: one apply at a time, and the lock ends with its apply.
 
-A session of its own holds it: `flock` on a file in /run, taken by one process that reads a beat from us now and then.
-The session ends with the connection, so kill -9 gives the node back at once; a machine that vanished with its network
-gives it back when it has been silent for a while. The file is root's alone, or any user could hold it.
+One process on the node holds it, by `flock` on a file in /run, and reads a line from us now and then. It ends with the
+connection, so kill -9 releases the node at once; if the admin's machine loses its network, the node is released after
+LEASE_SECONDS without a line. Only root can open the file, or any user could hold the lock.
 
-The same session takes lines for the node's log of applies: no command more, and one writer at a time.
+The same process appends lines to the node's log of applies: that takes no other command, and there is one writer.
 """
 
 import contextlib
 import getpass
 import os
-import shlex
 import socket
 import time
 from collections.abc import Callable
@@ -20,13 +19,15 @@ import gevent
 from gevent.lock import BoundedSemaphore
 from paramiko import Channel, SSHException, Transport
 
+from gpupool.engine.channel import send
+from gpupool.remote.command import refusal, remote_command
 from gpupool.shell import shell_file
 from gpupool.unix import APPLY_LOCK, APPLY_LOG
 
 BEAT_SECONDS = 15.0
 LEASE_SECONDS = 120  # of silence, after which the node is free again
-WAIT_SECONDS = 10.0  # for one who has just ended, or was killed: sshd may not have noticed yet
-_ANSWER_SECONDS = 30.0  # for the whole of it, after the waiting
+WAIT_SECONDS = 10.0  # for a run that has just ended or was killed: sshd may not have noticed yet
+_ANSWER_SECONDS = 30.0  # for the answer, after WAIT_SECONDS
 _RELEASE_SECONDS = 3.0
 _WRITE_SECONDS = 10.0
 
@@ -34,12 +35,16 @@ _SCRIPT = shell_file(__package__, "lock.sh")
 
 
 class LockError(Exception):
-    """A node can be locked by nobody, in words."""
+    """A node cannot be locked, with the reason."""
+
+
+class NotRootError(Exception):
+    """The user who logs in to a node cannot become root there, with the reason."""
 
 
 @dataclass(frozen=True)
 class Greeting:
-    """What a node says first: how far its clock is ahead of ours, in seconds, and who applies there ("" for nobody)."""
+    """The first answer of a node: how far its clock is ahead of ours, in seconds, and who applies there, if any."""
 
     ahead: float
     busy: str = ""
@@ -67,12 +72,7 @@ class Lock:
 
     def _send(self, data: bytes) -> bool:
         with self._sending:
-            while data:
-                # not sendall: once the end was sent it tries for ever, and lets nothing else run (paramiko 4.0)
-                if self._channel.exit_status_ready() or (count := self._channel.send(data)) <= 0:
-                    return False
-                data = data[count:]
-        return True
+            return send(self._channel, data)
 
     def write(self, line: str) -> bool:
         """Have the node append a line to its log of applies; False where it did not get it."""
@@ -90,10 +90,11 @@ class Lock:
             self._channel.close()
 
 
-def greet(transport: Transport, lock: bool, lost: Callable[[], None]) -> tuple[Greeting, Lock | None]:
-    """Ask a node for its clock and for who applies there; with `lock`, lock it unless somebody does.
+def greet(transport: Transport, user: str, lock: bool, lost: Callable[[], None]) -> tuple[Greeting, Lock | None]:
+    """Ask a node for its clock and for who applies there; with `lock`, lock it unless another run has it.
 
-    `lost` is called when a lock that was held is gone. LockError when the node gives no answer to that.
+    `lost` is called when a lock that was held is gone. NotRootError if `user`, who has logged in, cannot become root;
+    LockError if there is no answer.
     """
     act = "lock" if lock else "look"
     arguments = [act, APPLY_LOCK, f"{time.time():.0f} {whoami()}", str(LEASE_SECONDS), str(WAIT_SECONDS), APPLY_LOG]
@@ -101,8 +102,8 @@ def greet(transport: Transport, lock: bool, lost: Callable[[], None]) -> tuple[G
     try:
         with gevent.Timeout(WAIT_SECONDS + _ANSWER_SECONDS):
             channel = transport.open_session()
-            channel.exec_command(shlex.join(["bash", "-c", _SCRIPT.strip(), "gpupool", *arguments]))
-            ahead, answer = _read(channel, began)
+            channel.exec_command(remote_command(["bash", "-c", _SCRIPT.strip(), "gpupool", *arguments]))
+            ahead, answer = _read(channel, user, began)
     except gevent.Timeout:
         raise LockError("no answer") from None
     except (OSError, EOFError, SSHException) as error:
@@ -114,18 +115,21 @@ def greet(transport: Transport, lock: bool, lost: Callable[[], None]) -> tuple[G
     return Greeting(ahead, owner_of(owner) if kind == "gpupool-busy" else ""), None
 
 
-def _read(channel: Channel, began: float) -> tuple[float, str]:
-    """Return how far the node is ahead and its last word; what a shell's own start-up files say is passed over."""
+def _read(channel: Channel, user: str, began: float) -> tuple[float, str]:
+    """Return how far the clock is ahead, and the line about the lock; lines of start-up files are passed over."""
     ahead = 0.0
-    for line in channel.makefile("r"):
-        mark, _, value = line.strip().partition(" ")
+    for line in channel.makefile("rb"):
+        text = line.decode(errors="replace").strip()
+        mark, _, value = text.partition(" ")
         if mark == "gpupool-clock":
             # it was read at some moment between our question and now
             ahead = float(value) - (began + time.time()) / 2
-        elif mark.startswith("gpupool-"):
-            return ahead, line.strip()
-    answer = channel.makefile_stderr("r").read().strip().splitlines()
-    raise LockError(answer[-1] if answer else "no answer")
+        elif mark in ("gpupool-held", "gpupool-busy", "gpupool-free"):
+            return ahead, text
+    errors = channel.makefile_stderr("rb").read().decode(errors="replace").strip().splitlines()
+    if reason := refusal(channel.recv_exit_status(), user):
+        raise NotRootError(reason)
+    raise LockError(errors[-1] if errors else "no answer")
 
 
 def owner_of(text: str, doing: str = "applying here") -> str:

@@ -1,25 +1,30 @@
-"""SSH to nodes: pyinfra's own connector without its 40 ms a command, strict about host keys, quick about dead nodes."""
+"""SSH to nodes: pyinfra's connector, strict about host keys, quick about dead nodes, as root whoever logs in."""
 
 import contextlib
+import shlex
 import socket
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from paramiko import SSHException, Transport
 from pyinfra.api import StringCommand
+from pyinfra.api.util import get_file_io
 from pyinfra.connectors.base import DataMeta
 from pyinfra.connectors.ssh import SSHConnector
-from pyinfra.connectors.util import CommandOutput, remove_any_sudo_askpass_file
+from pyinfra.connectors.util import CommandOutput, OutputLine, make_unix_command_for_host, remove_any_sudo_askpass_file
 
-from gpupool.engine import alive
+from gpupool.engine import alive, channel
 from gpupool.engine.lock import Greeting, Lock, LockError, greet
+from gpupool.shell import shell_file
 
 ANSWER_SECONDS = 10  # for each of: TCP connect, SSH banner, authentication
 KEEPALIVE_SECONDS = 10
-# Data (or a keepalive) that nobody has acknowledged for this long means that the node is gone.
+# A node that has not acknowledged data (or a keepalive) for this long is gone.
 DEAD_AFTER_SECONDS = 40
 
 LOST = "the connection was lost"
+
+_PUT = shell_file(__package__, "put.sh")
 
 
 class PoolSSH(SSHConnector):
@@ -39,7 +44,7 @@ class PoolSSH(SSHConnector):
         yield name, {"ssh_hostname": name}, []
 
     def make_paramiko_kwargs(self) -> dict[str, Any]:
-        """Paramiko's own defaults let a half-dead node hold everybody up for 45 s."""
+        """Return the arguments of paramiko's connect; its own time limits let a half-dead node cost 45 s."""
         kwargs: dict[str, Any] = super().make_paramiko_kwargs()
         return {"banner_timeout": ANSWER_SECONDS, "auth_timeout": ANSWER_SECONDS, **kwargs}
 
@@ -59,28 +64,45 @@ class PoolSSH(SSHConnector):
     def run_shell_command(
         self, command: StringCommand, print_output: bool = False, print_input: bool = False, **arguments: Any
     ) -> tuple[bool, CommandOutput]:
-        """Run it; a connection that broke meanwhile raises SSHException instead of looking like a silent failure.
+        """Run a command as root under sh; SSHException if the connection breaks, also if the node hangs.
 
-        A node that hangs counts as lost: its connection is closed.
+        Output that is not UTF-8 is replaced. TimeoutError after `_timeout` seconds.
         """
+        limit, terminal = arguments.pop("_timeout", None), arguments.pop("_get_pty", False)
+        data, good = _lines(arguments.pop("_stdin", None)), arguments.pop("_success_exit_codes", None) or [0]
+        script = make_unix_command_for_host(self.state, self.host, command, **arguments).get_raw_value()
+        answer = self._run(script, data, limit, terminal)
+        reason = answer.refusal(self._user())
+        err = answer.err.decode(errors="replace") if reason is None else reason
+        texts = {"stdout": (answer.out or b"").decode(errors="replace"), "stderr": err}
+        lines = [OutputLine(name, line) for name, text in texts.items() for line in _split(text)]
+        return reason is None and answer.status in good, CommandOutput(lines)
+
+    def _run(self, script: str, data: bytes, limit: float | None = None, terminal: bool = False) -> channel.Answer:
+        transport = self._transport()
+        if transport is None:
+            raise SSHException(self.lost)
         try:
-            with alive.watched(self._transport(), self._hangs):
-                ok, output = super().run_shell_command(command, print_output, print_input, **arguments)
+            with alive.watched(transport, self._hangs):
+                answer = channel.run(transport, script, data, limit, terminal)
         except (EOFError, OSError, SSHException) as error:
-            # EOFError is what paramiko raises when the other side hangs up; pyinfra does not expect it here.
+            # EOFError is what paramiko raises when the other side hangs up.
             if self._alive():
                 raise
             raise SSHException(self.lost) from error
-        if not ok and not self._alive():
+        if answer.status and not self._alive():
             raise SSHException(self.lost)
-        return ok, output
+        return answer
 
     def greet(self, lock: bool) -> Greeting:
-        """Ask the node for its clock and for who applies there, and lock it for this run (`lock`); or LockError."""
+        """Ask the node for its clock and for who applies there, and lock it for this run (`lock`).
+
+        LockError if that is impossible, NotRootError if the user who logs in cannot become root.
+        """
         transport = self._transport()
         if transport is None:
             raise LockError(self.lost)
-        greeting, self._lock = greet(transport, lock, self._lock_is_gone)
+        greeting, self._lock = greet(transport, self._user(), lock, self._lock_is_gone)
         return greeting
 
     def write_log(self, line: str) -> bool:
@@ -91,15 +113,33 @@ class PoolSSH(SSHConnector):
         if self._alive():
             self.give_up(f"{LOST}: the lock has expired, and another apply may be changing the node")
 
-    def put_file(self, *args: Any, **kwargs: Any) -> bool:
-        """Upload; a node that hangs counts as lost."""
-        with alive.watched(self._transport(), self._hangs):
-            return super().put_file(*args, **kwargs)
+    def put_file(self, filename_or_io: Any, remote_filename: str, *_: Any, **__: Any) -> bool:
+        """Write a file on the node as root, whole or not at all; OSError if it cannot be written.
 
-    def get_file(self, *args: Any, **kwargs: Any) -> bool:
-        """Download; a node that hangs counts as lost."""
-        with alive.watched(self._transport(), self._hangs):
-            return super().get_file(*args, **kwargs)
+        It travels as the standard input of a command, since SFTP writes as the user who has logged in.
+        """
+        with get_file_io(filename_or_io) as file:
+            data = file.read()
+        self._transfer(f"set -- {shlex.join([remote_filename, str(len(data))])}\n{_PUT}", data)
+        return True
+
+    def get_file(self, remote_filename: str, filename_or_io: Any, *_: Any, **__: Any) -> bool:
+        """Read a file of the node as root; OSError if it cannot be read."""
+        data = self._transfer(f"exec cat -- {shlex.quote(remote_filename)}", b"")
+        with get_file_io(filename_or_io, "wb") as file:
+            file.write(data)
+        return True
+
+    def _transfer(self, script: str, data: bytes) -> bytes:
+        answer = self._run(script, data)
+        if answer.status or answer.out is None:
+            last = answer.err.decode(errors="replace").strip().splitlines()[-1:]
+            raise OSError(answer.refusal(self._user()) or "".join(last) or f"exit status {answer.status}")
+        return answer.out
+
+    def _user(self) -> str:
+        transport = self._transport()
+        return (transport and transport.get_username()) or "the user"
 
     def _hangs(self) -> None:
         self.give_up(f"{LOST}: the node does not respond, no answer for {alive.PATIENCE_SECONDS:.0f} s")
@@ -126,3 +166,15 @@ class PoolSSH(SSHConnector):
         super().disconnect()
         if self.client:
             self.client.close()
+
+
+def _lines(stdin: Any) -> bytes:
+    """Return the standard input of an operation as pyinfra sends it: each text ends with a newline."""
+    if stdin is None:
+        return b""
+    texts = stdin.readlines() if hasattr(stdin, "readlines") else stdin if isinstance(stdin, list | tuple) else [stdin]
+    return "".join(text if text.endswith("\n") else f"{text}\n" for text in texts).encode(errors="surrogateescape")
+
+
+def _split(text: str) -> list[str]:
+    return text.removesuffix("\n").split("\n") if text else []

@@ -120,15 +120,37 @@ def test_a_login_that_is_refused(node: Server, tmp_path: Path) -> None:
     assert failure(node, ssh_key=str(tmp_path / "stranger")) == words
 
 
-def test_an_upload_that_fails_is_one_line(node: Server) -> None:
-    # this server has no SFTP
+def test_an_upload_without_a_folder_is_refused_in_one_line(node: Server, tmp_path: Path) -> None:
+    missing = f"{tmp_path}/missing/f"
     report = run(
-        [NodeHost("n1", (), node.data)], lambda: files.put(src=StringIO("x"), dest="/f"), execute=True, origin=ORIGIN
+        [NodeHost("n1", (), node.data)],
+        lambda: files.put(src=StringIO("x"), dest=missing, create_remote_dir=False),
+        execute=True,
+        origin=ORIGIN,
     )
     said = report.hosts["n1"].failure
     assert said is not None
-    assert said.startswith("files.put: ")
+    assert said.startswith("files.put: mktemp: ")
     assert "\n" not in said
+
+
+def test_an_upload_keeps_the_mode_and_the_link_and_a_download_every_byte(node: Server, tmp_path: Path) -> None:
+    (source := tmp_path / "source").write_bytes(bytes(range(256)) * 4096)
+    (real := tmp_path / "real").touch(mode=0o640)
+    (link := tmp_path / "link").symlink_to(real)
+
+    def deploy() -> None:
+        files.put(name="up", src=str(source), dest=str(link))
+        files.get(name="down", src=str(link), dest=str(tmp_path / "copy"))
+
+    assert run([NodeHost("n1", (), node.data)], deploy, execute=True, origin=ORIGIN).failures == {}
+    assert real.read_bytes() == source.read_bytes() == (tmp_path / "copy").read_bytes()
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert sorted(path.name for path in tmp_path.glob("*.gpupool-*")) == []
+
+
+def test_bytes_that_are_not_utf8_end_no_run(node: Server) -> None:
+    assert failure(node, command="printf '\\377\\n' >&2; exit 1") == "work: \ufffd"
 
 
 def test_host_names_stay_plain() -> None:

@@ -1,7 +1,10 @@
 """A small SSH server in this process, which runs what it is sent here, and which can be told to hang."""
 
+import base64
 import contextlib
 import os
+import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -25,6 +28,12 @@ def new_key(path: Path) -> paramiko.Ed25519Key:
     path.touch(mode=0o600)  # OpenSSH uses no other
     path.write_bytes(pem)
     return paramiko.Ed25519Key.from_private_key_file(str(path))
+
+
+def script_of(command: str) -> str:
+    """Return the script in a command line of gpupool.remote.command; any other as it is."""
+    split = shlex.split(command)
+    return base64.b64decode(split[-1]).decode() if split[:3:2] == ["exec", "-c"] else command
 
 
 @dataclass
@@ -91,7 +100,7 @@ class Session(paramiko.ServerInterface):
                 beyond.sendall(data)
 
     def check_channel_exec_request(self, channel: paramiko.Channel, command: bytes) -> bool:
-        threading.Thread(target=self._exec, args=(channel, command.decode()), daemon=True).start()
+        threading.Thread(target=self._exec, args=(channel, script_of(command.decode())), daemon=True).start()
         return True
 
     def _exec(self, channel: paramiko.Channel, command: str) -> None:
@@ -102,7 +111,7 @@ class Session(paramiko.ServerInterface):
         elif "freeze" in command:
             self._node.hangs = True
             return
-        elif "fail" in command:
+        elif re.search(r"\bfail\b", command):
             channel.sendall_stderr(b"first\nwhy it failed\n")
             channel.send_exit_status(3)
         else:

@@ -1,0 +1,81 @@
+"""One command on an open SSH connection: bytes in, bytes out, and its exit status."""
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import gevent
+from paramiko import Channel, Transport
+
+from gpupool.remote.command import output_of, refusal, remote_command
+
+_BLOCK = 65536
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The result of a command: its exit status, and what it printed.
+
+    `out` is None if the command has not begun, because the user cannot become root or has no shell.
+    """
+
+    status: int
+    out: bytes | None
+    err: bytes
+
+    def refusal(self, user: str) -> str | None:
+        """Return the reason why a command of `user` has not begun; None if it has."""
+        if self.out is not None:
+            return None
+        last = self.err.decode(errors="replace").strip().splitlines()[-1:]
+        shell = f"the login shell of {user} does not run commands (exit status {self.status})"
+        return refusal(self.status, user) or "".join(last) or shell
+
+
+def run(
+    transport: Transport, script: str, data: bytes = b"", seconds: float | None = None, terminal: bool = False
+) -> Answer:
+    """Run a script of sh as root with `data` as its standard input.
+
+    TimeoutError after `seconds`; SSHException, EOFError or OSError if the connection is lost.
+    """
+    channel = transport.open_session()
+    readers = []
+    limit = gevent.Timeout(seconds)
+    try:
+        with limit:
+            if terminal:
+                channel.get_pty()
+            channel.exec_command(remote_command(script))
+            readers = [gevent.spawn(_read, receive) for receive in (channel.recv, channel.recv_stderr)]
+            with contextlib.suppress(OSError):  # a command may end before it has read all
+                send(channel, data)
+                channel.shutdown_write()
+            gevent.joinall(readers)
+            status = channel.recv_exit_status()
+    except gevent.Timeout as timeout:
+        if timeout is not limit:
+            raise
+        raise TimeoutError from None
+    finally:
+        gevent.killall(readers, block=False)
+        channel.close()
+    out, err = (reader.get() for reader in readers)
+    return Answer(status, output_of(out), err)
+
+
+def send(channel: Channel, data: bytes) -> bool:
+    """Send all of `data`; False if the command has ended before."""
+    while data:
+        # not sendall: once the end was sent it tries again and again, and lets nothing else run (paramiko 4.0)
+        if channel.exit_status_ready() or (count := channel.send(data[:_BLOCK])) <= 0:
+            return False
+        data = data[count:]
+    return True
+
+
+def _read(receive: Callable[[int], bytes]) -> bytes:
+    blocks = []
+    while block := receive(_BLOCK):
+        blocks.append(block)
+    return b"".join(blocks)
