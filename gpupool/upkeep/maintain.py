@@ -6,6 +6,7 @@ killed is gone on with by the next one, from any machine that has the inventory.
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from gpupool.operations.driver import REBOOT
 from gpupool.remote.controller import Controller, NoAnswerError, RefusedError
@@ -103,14 +104,24 @@ class Maintenance:
     def _ours(self) -> set[str]:
         return {it.node.name for it in self._in("draining", "rebooting", "failed")}
 
+    def _out(self, known: Mapping[str, NodeState]) -> set[str]:
+        """Return the nodes that are out of service for other reasons than this maintenance."""
+        # a node that is done stays in the reservation until the next one begins
+        done = {it.node.name for it in self._in("done")}
+        seen = {
+            name: replace(state, flags=state.flags - {"MAINTENANCE"}) if name in done else state
+            for name, state in known.items()
+        }
+        return out_of_service(self._controller, seen) - self._ours()
+
     def _next(self, known: Mapping[str, NodeState]) -> tuple[str, ...]:
-        ours, bounds = self._ours(), self._wishes.bounds
+        bounds = self._wishes.bounds
         if not self._proven:
             if self._in("failed"):
                 return ()
             bounds = Bounds(1, bounds.per_lab)  # the canary goes alone
         waiting = [it.node.name for it in self._in("waiting")]
-        return next_nodes(waiting, ours, out_of_service(self._controller, known) - ours, bounds, self._shares)
+        return next_nodes(waiting, self._ours(), self._out(known), bounds, self._shares)
 
     def _begin_next(self, known: Mapping[str, NodeState]) -> None:
         for name in (names := self._next(known)):
@@ -146,7 +157,7 @@ class Maintenance:
             if not self._proven:
                 return f"{failed[0].node.name}, the first one, failed"
             return f"{', '.join(it.node.name for it in failed)} failed: no more nodes may be out of service"
-        lost = too_much(self._wishes.bounds, self._shares, out_of_service(self._controller, known))
+        lost = too_much(self._wishes.bounds, self._shares, self._out(known))
         return (
             f"labs already lack as much as --per-lab allows: {', '.join(lost)}"
             if lost

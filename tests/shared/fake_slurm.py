@@ -299,7 +299,8 @@ class FakeSlurm:
     # Test jobs
 
     def _srun(self, command: list[str]) -> Answer:
-        """Run a test job, where slurmctld would let it begin."""
+        """Run a test job, where slurmctld would let it begin; the node has answered by then."""
+        self.tick()
         asked = {key: value for key, _, value in (word.partition("=") for word in command if word.startswith("--"))}
         node = self.nodes[asked["--nodelist"]]
         gpus = re.search(r":(\d+)$", asked.get("--gres", ":0"))

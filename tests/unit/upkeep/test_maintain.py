@@ -1,93 +1,458 @@
-"""The order of maintenance: nothing is tested outside of the reservation, and it goes when all is over."""
+"""Maintenance of the small cluster: which node comes when, what is left alone, what fails, and where it goes on."""
 
-from collections.abc import Collection
-from pathlib import Path
-from types import SimpleNamespace
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from inventories import SMALL
+from fake_controller import FakeController
+from fake_door import FakeDoor, FakeHold, Notes
+from inventories import SMALL, copied
 
 from gpupool.cluster.load import load
-from gpupool.engine.report import HostReport, Report
-from gpupool.run.door import Door
-from gpupool.run.observer import Observer
+from gpupool.errors import GpupoolError, UsageError
+from gpupool.operations.driver import REBOOT
+from gpupool.remote.controller import NoAnswerError
 from gpupool.target import Target
-from gpupool.upkeep import maintain
-from gpupool.upkeep.accept import Acceptance
-from gpupool.upkeep.choice import Progress
-from gpupool.upkeep.drain import Moved
-from gpupool.upkeep.maintain import Maintenance
-from gpupool.upkeep.prepare import Prepared
-from gpupool.upkeep.reboot import Boot
-from gpupool.upkeep.state import NodeState
+from gpupool.upkeep.announce import PATH
+from gpupool.upkeep.choice import chosen
+from gpupool.upkeep.drain import drain
+from gpupool.upkeep.maintain import BOOT_SECONDS, SILENT_SECONDS, Maintenance
+from gpupool.upkeep.prepare import Prepared, prepare
+from gpupool.upkeep.reserve import reserve
 from gpupool.upkeep.waves import Bounds, Wishes
 
-CLUSTER = load(SMALL)
-NAMES = ("gpu-1", "gpu-2")
+NAME = "gpupool_maintain"
+ONE, TWO = "gpu-1", "gpu-2"
+
+
+class Run:
+    """A maintenance that may be prepared and carried out."""
+
+    def __init__(self, fake: FakeController) -> None:
+        self.fake, self.slurm, self.clock = fake, fake.slurm, fake.clock
+        self.door = FakeDoor(fake.target, "maintain")
+        self.notes, self.hold = Notes(), FakeHold()
+        for name in (ONE, TWO):
+            self.door.changes["plan", name] = ["Slurm configuration", "GPU driver"]
+
+    def prepare(self, selector: str = "@compute", **wishes: Any) -> Prepared:
+        wanted = self._wishes(**wishes)
+        return prepare(self.fake, self.door, chosen(self.fake.target, selector), wanted)
+
+    def __call__(self, selector: str = "@compute", **wishes: Any) -> dict[str, tuple[str, str]]:
+        """Return the phase of each node and the reason, when all is over."""
+        self.prepared = self.prepare(selector, **wishes)
+        hold: Any = self.hold
+        Maintenance(self.fake, self.door, hold, self.notes, self.prepared, self._wishes(**wishes)).run()
+        return {name: (it.phase, it.why) for name, it in self.prepared.progress.items()}
+
+    def _wishes(
+        self, at_most: int = 1, per_lab: int | None = None, reboot: bool = False, patience: float | None = None
+    ) -> Wishes:
+        return Wishes(Bounds(at_most, per_lab), reboot, patience)
+
+    def applied(self) -> list[tuple[str, ...]]:
+        return [nodes for what, nodes in self.door.runs if what == "apply"]
+
+    def left_behind(self) -> tuple[object, ...]:
+        reasons = [it.reason for it in self.slurm.nodes.values() if it.reason]
+        return (self.slurm.reservations, self.slurm.partitions, reasons, [*filter(None, self.fake.files.values())])
 
 
 @pytest.fixture
-def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Slurm's part, of two nodes without jobs; the list is what it was told, and what was accepted, in order."""
-    heard: list[str] = []
-    ours: set[str] = set()
-
-    def states(_: Any, nodes: Any) -> dict[str, NodeState]:
-        drained = NodeState(frozenset({"IDLE", "DRAIN"}), "gpupool: maintain: x", "root")
-        return {it.name: drained if it.name in ours else NodeState(frozenset({"IDLE"})) for it in nodes}
-
-    def drained(_: Any, nodes: Any, work: str, why: str) -> Moved:
-        ours.update(it.name for it in nodes)
-        return Moved(tuple(it.name for it in nodes), {})
-
-    def accepted(_: Any, nodes: Any, *__: Any) -> dict[str, Acceptance]:
-        heard.extend(f"accept {it.name}" for it in nodes)
-        ours.difference_update(it.name for it in nodes)
-        return {it.name: Acceptance(it.name) for it in nodes}
-
-    monkeypatch.setattr(maintain, "states", states)
-    monkeypatch.setattr(maintain, "jobs", lambda *_: ())
-    monkeypatch.setattr(maintain, "boots", lambda _, nodes: {it.name: Boot(1) for it in nodes})
-    monkeypatch.setattr(maintain, "accept", accepted)
-    monkeypatch.setattr(maintain.drain, "drain", drained)
-    monkeypatch.setattr(maintain.drain, "LOOK_SECONDS", 0.0)
-    reserved = SimpleNamespace(
-        reserve=lambda _, __, nodes: heard.append(f"reserve {','.join(it.name for it in nodes)}"),
-        release=lambda *_: heard.append("release"),
-    )
-    monkeypatch.setattr(maintain, "reserve", reserved)
-    return heard
+def run(fake: FakeController) -> Run:
+    return Run(fake)
 
 
-class Applying(Door):
-    """A door whose applies change nothing, and never fail."""
-
-    def apply(self, names: Collection[str] | None = None, log: Path | None = None) -> Report:
-        return Report(dict.fromkeys(names or (), HostReport(True, None, (), 1, 0.0)), 0.0)
+DONE = ("done", "")
 
 
-def run(started: tuple[str, ...], at_most: int = 1) -> dict[str, str]:
-    progress = {name: Progress(CLUSTER.nodes[name], "waiting") for name in NAMES}
-    target = Target(CLUSTER, None, {})
-    controller: Any = SimpleNamespace(target=target, on=lambda *_, **__: "")
-    hold: Any = SimpleNamespace(ensure=lambda: None)
-    prepared = Prepared(progress, started, (), {}, since=0)
-    Maintenance(controller, Applying(target, "maintain"), hold, Observer(), prepared, Wishes(Bounds(at_most))).run()
-    return {name: it.phase for name, it in progress.items()}
+def test_nodes_are_changed_one_by_one_and_nothing_is_left_behind(run: Run) -> None:
+    assert run() == {ONE: DONE, TWO: DONE}
+    assert run.applied() == [(ONE,), (TWO,)]
+    assert run.left_behind() == ({}, {}, [], [])
+    texts = [text for _, text in run.fake.asked]
+    assert texts.index(f"announce {PATH}") < next(n for n, it in enumerate(texts) if it.startswith("scontrol update"))
+    order = [text for text in run.fake.acts() if "partition" not in text or "srun" in text]
+    assert [" ".join(text.split()[:3]) for text in order[:4]] == [
+        f"scontrol create reservationname={NAME}",
+        f"scontrol update nodename={ONE}",
+        f"scontrol update nodename={ONE}",
+        "srun --quiet --nodes=1",
+    ]
+    assert run.fake.acts()[-1] == f"scontrol delete reservationname={NAME}"
+    assert run.prepared.progress[ONE].changes == []
 
 
-def test_one_by_one_and_the_reservation_is_never_without_the_node_that_is_tested(done: list[str]) -> None:
-    assert run(()) == dict.fromkeys(NAMES, "done")
-    assert done == ["reserve gpu-1", "accept gpu-1", "reserve gpu-2", "accept gpu-2", "release"]
+def test_the_message_of_the_day_names_the_nodes_and_the_bound(run: Run) -> None:
+    seen: list[str] = []
+    run.door.effects["apply"] = lambda _: seen.append(run.fake.files["ctl", PATH])
+    run(at_most=2)
+    assert seen[0].startswith(f"Maintenance since 2026-11-18 11:06: {ONE}, {TWO}.\n2 nodes at a time, ")
+    assert run.fake.files["ctl", PATH] == ""
 
 
-def test_what_an_earlier_run_has_begun_is_reserved_again_before_it_is_tested(done: list[str]) -> None:
-    assert run(("gpu-2",)) == dict.fromkeys(NAMES, "done")
-    assert done[:2] == ["reserve gpu-2", "accept gpu-2"]
-    assert done[-1] == "release"
+def test_a_head_without_a_message_is_warned_of_and_stops_nothing(run: Run) -> None:
+    run.fake.refused["^announce"] = "Read-only file system"
+    assert run() == {ONE: DONE, TWO: DONE}
+    assert "cannot change the message of the day" in run.notes.warnings["ctl"]
 
 
-def test_the_first_goes_alone_though_more_may_be_out(done: list[str]) -> None:
-    run((), at_most=2)
-    assert done[:2] == ["reserve gpu-1", "accept gpu-1"]
+def test_the_first_node_goes_alone_though_more_may_be_out(run: Run, four: Callable[[], Run]) -> None:
+    wide = four()
+    assert {it for it, _ in wide(at_most=3).values()} == {"done"}
+    assert wide.applied() == [("gpu-1",), ("gpu-2", "gpu-3", "gpu-4")]
+
+
+@pytest.fixture
+def four(tmp_path: Any, fake: FakeController, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Run]:
+    """The same with four nodes."""
+
+    def make() -> Run:
+        folder = copied(SMALL, tmp_path / "four", ("gpu-[1-2]", "gpu-[1-4]"), ("10.90.2.[1-2]", "10.90.2.[1-4]"))
+        wide = FakeController(Target(load(folder), None, {}), tmp_path)
+        wide.clock.now = fake.clock.now
+        for name in ("drain", "maintain", "prepare", "accept"):
+            monkeypatch.setattr(f"gpupool.upkeep.{name}.time", wide.clock)
+        its = Run(wide)
+        its.door.changes.update({("plan", name): ["GPU driver"] for name in ("gpu-3", "gpu-4")})
+        return its
+
+    return make
+
+
+def test_a_first_node_that_fails_stops_all_others_and_stays_drained_with_the_reason(run: Run) -> None:
+    run.door.failures["apply", ONE] = "GPU driver: no version 570"
+    assert run(at_most=2) == {
+        ONE: ("failed", "GPU driver: no version 570"),
+        TWO: ("not begun", "gpu-1, the first one, failed"),
+    }
+    assert run.slurm.nodes[ONE].reason == "gpupool: maintain: failed: GPU driver: no version 570"
+    assert "DRAIN" in run.slurm.nodes[ONE].flags
+    assert (run.slurm.nodes[TWO].flags, run.slurm.reservations) == ([], {})
+    assert run.fake.did("^srun") == []
+
+
+def test_a_later_node_that_fails_keeps_its_place(four: Callable[[], Run]) -> None:
+    run = four()
+    run.door.failures["apply", TWO] = "GPU driver: it does not load"
+    assert run(at_most=1) == {
+        ONE: DONE,
+        TWO: ("failed", "GPU driver: it does not load"),
+        **dict.fromkeys(("gpu-3", "gpu-4"), ("not begun", "gpu-2 failed: no more nodes may be out of service")),
+    }
+
+
+def test_a_test_job_that_fails_leaves_the_node_drained(run: Run) -> None:
+    run.slurm.nodes[ONE].test = "GPU 0: memory error"
+    run.fake.problems[TWO] = ["no device file /dev/nvidia0"]
+    assert run()[ONE] == ("failed", "GPU 0: memory error")
+    assert run.slurm.nodes[ONE].reason == "gpupool: maintain: failed: GPU 0: memory error"
+
+
+# Jobs
+
+
+def test_a_node_with_a_job_is_not_changed_before_the_job_has_ended(run: Run) -> None:
+    job = run.slurm.run_job(ONE)
+    run.clock.after(3600, lambda: run.slurm.jobs.remove(job))
+    began = run.clock.now
+    run.door.effects["apply"] = lambda nodes: seen.append((nodes, run.clock.now - began >= 3600))
+    seen: list[tuple[tuple[str, ...], bool]] = []
+    assert run(at_most=2) == {TWO: DONE, ONE: DONE}, "one without jobs goes first"
+    assert seen == [((TWO,), False), ((ONE,), True)]
+    assert run.fake.did("scancel|requeue") == []
+    assert (ONE, "waiting for 1 job (1 of ann until 2026-11-26 14:58)") in run.notes.steps
+
+
+def test_a_node_whose_jobs_take_too_long_is_given_back_unchanged(run: Run) -> None:
+    run.slurm.run_job(ONE, ends="N/A")
+    assert run(at_most=2, patience=60.0) == {
+        TWO: DONE,
+        ONE: ("not begun", "its jobs did not end in time: 1 job (1 of ann without a time limit)"),
+    }
+    assert run.applied() == [(TWO,)]
+    assert run.left_behind() == ({}, {}, [], [])
+
+
+def test_those_that_are_free_first_go_first(four: Callable[[], Run]) -> None:
+    run = four()
+    run.slurm.run_job("gpu-1", ends="N/A")
+    run.slurm.run_job("gpu-2", ends="2026-11-26T18:00:00")
+    run.slurm.run_job("gpu-3", ends="2026-11-26T12:00:00")
+    assert [*run.prepare().progress] == ["gpu-4", "gpu-3", "gpu-2", "gpu-1"]
+
+
+# Reboots
+
+
+def test_a_node_that_needs_a_reboot_is_the_inventorys_again_before_it_is_accepted(run: Run) -> None:
+    run.fake.needs[ONE] = "packages ask for a reboot"
+    run.door.effects["apply"] = lambda _: run.fake.needs.pop(ONE, None) if len(run.applied()) > 1 else None
+    before = run.slurm.nodes[ONE].booted
+    assert run(ONE) == {ONE: DONE}
+    assert run.applied() == [(ONE,), (ONE,)]
+    assert run.slurm.nodes[ONE].booted > before
+    assert (ONE, "rebooting: packages ask for a reboot") in run.notes.steps
+    reboots = run.fake.did("^scontrol reboot")
+    assert len(reboots) == 1
+    texts = [text for _, text in run.fake.asked]
+    assert texts.index(reboots[0]) < next(n for n, text in enumerate(texts) if text.startswith("srun"))
+
+
+def test_a_driver_that_waits_for_a_reboot_is_no_failure_before_it_and_one_afterwards(run: Run) -> None:
+    run.door.failures["apply", ONE] = f"GPU driver: {REBOOT}"
+    found = run(ONE)
+    assert len(run.fake.did("^scontrol reboot")) == 1
+    assert found == {ONE: ("failed", f"GPU driver: {REBOOT}")}
+
+
+def test_with_reboot_every_node_reboots_once_and_one_that_has_since_the_beginning_does_not(run: Run) -> None:
+    run.door.changes.clear()
+    run.slurm.nodes[TWO].booted = int(run.clock.now) + 10
+    reserve(run.fake, NAME, [run.fake.target.cluster.nodes[TWO]])
+    assert run(reboot=True, at_most=2) == {ONE: DONE, TWO: DONE}
+    assert [text.split()[-1] for text in run.fake.did("^scontrol reboot")] == [ONE]
+
+
+def test_a_node_that_stays_away_has_failed_after_its_time(run: Run) -> None:
+    run.slurm.nodes[ONE].comes_back = False
+    began = run.clock.now
+    run.fake.needs[ONE] = "packages ask for a reboot"
+    found = run(ONE)
+    assert found == {ONE: ("failed", "it did not come back from its reboot in 40 minutes")}
+    assert BOOT_SECONDS <= run.clock.now - began < BOOT_SECONDS + 120
+    assert run.slurm.reservations == {}
+
+
+def test_a_node_that_cannot_be_rebooted_has_failed(run: Run) -> None:
+    run.fake.needs[ONE] = "packages ask for a reboot"
+    run.fake.refused["reboot ASAP|systemctl reboot"] = "Access denied"
+    phase, why = run(ONE)[ONE]
+    assert (phase, why.split(": ")[0]) == ("failed", "it cannot be rebooted")
+
+
+def test_a_node_that_does_not_answer_after_its_change_has_failed(run: Run) -> None:
+    run.door.effects["apply"] = lambda _: run.fake.silent.add(ONE)
+    assert run(ONE) == {ONE: ("failed", "it does not answer after its change")}
+
+
+# Others
+
+
+def test_a_node_that_others_have_drained_stays_theirs(run: Run) -> None:
+    run.slurm.drain(ONE, "disk is replaced")
+    assert run() == {ONE: ("left alone", "drained by others: disk is replaced"), TWO: DONE}
+    assert run.slurm.nodes[ONE].reason == "disk is replaced"
+    assert run.applied() == [(TWO,)]
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_a_node_that_a_person_takes_over_meanwhile_is_left_alone(run: Run, taken: bool) -> None:
+    run.slurm.run_job(ONE)
+    run.clock.after(12, lambda: run.slurm.drain(ONE, "disk is replaced") if taken else run.slurm.resume(ONE))
+    why = "drained by others: disk is replaced" if taken else "resumed by others"
+    assert run(ONE) == {ONE: ("left alone", why)}
+    assert run.applied() == []
+    assert run.slurm.reservations == {}
+
+
+def test_a_node_that_a_person_drains_just_before_it_would_be_begun_stays_theirs(run: Run) -> None:
+    prepared = run.prepare(ONE)
+    run.slurm.drain(ONE, "disk is replaced")
+    hold: Any = run.hold
+    Maintenance(run.fake, run.door, hold, run.notes, prepared, Wishes(Bounds(1))).run()
+    assert prepared.progress[ONE].phase == "left alone"
+    assert prepared.progress[ONE].why.startswith("drained by others: disk is replaced")
+    assert run.notes.ends[ONE][0] == "left alone"
+
+
+def test_a_reservation_of_users_is_neither_changed_nor_removed(run: Run) -> None:
+    run.slurm.reservations["course"] = ([TWO], 1)
+    run(ONE)
+    assert run.slurm.reservations == {"course": ([TWO], 1)}
+
+
+# Bounds of labs
+
+
+def test_nodes_wait_while_a_lab_would_lack_more_than_it_may_and_go_on_afterwards(run: Run) -> None:
+    # red owns 10 of 16 GPUs, blue 6: one node costs red 8 at worst
+    assert run(at_most=2, per_lab=8) == {ONE: DONE, TWO: DONE}
+    assert run.applied() == [(ONE,), (TWO,)]
+    assert run.prepared.lacking == {"red": 8, "blue": 6}
+
+
+def test_what_labs_lack_already_keeps_further_nodes_in_service(four: Callable[[], Run]) -> None:
+    run = four()
+    run.slurm.drain("gpu-4", "disk is replaced")
+    run.slurm.drain("gpu-3", "disk is replaced")
+    found = run("gpu-[1-2]", per_lab=0)
+    assert {phase for phase, _ in found.values()} == {"not begun"}
+    assert found[ONE][1] == "a lab would lack more than --per-lab allows"
+    run.slurm.nodes[TWO].flags = ["DOWN"]
+    assert run(ONE, per_lab=0)[ONE][1].startswith("labs already lack as much as --per-lab allows: red")
+
+
+def test_what_one_node_alone_would_cost_a_lab_is_refused_before_it_begins(run: Run) -> None:
+    with pytest.raises(UsageError, match=r"--per-lab 1: gpu-1 alone may take 8 GPUs from red; allow at least 8"):
+        run(per_lab=1)
+    assert run.fake.acts() == []
+
+
+def test_what_labs_may_lack_is_no_more_than_is_allowed_unless_they_lack_it_already(run: Run) -> None:
+    assert run.prepare(at_most=2).lacking == {"red": 10, "blue": 6}
+    assert run.prepare(at_most=2, per_lab=9).lacking == {"red": 9, "blue": 6}
+    run.slurm.drain(ONE, "disk is replaced")
+    run.slurm.drain(TWO, "disk is replaced")
+    assert run.prepare(at_most=2, per_lab=9).lacking == {"red": 10, "blue": 6}
+
+
+# Preparing
+
+
+def test_a_selector_without_a_compute_node_is_refused(run: Run) -> None:
+    for selector, why in (("ctl", "selects no compute node"), ("nosuch", "--nodes ")):
+        with pytest.raises(UsageError, match=why):
+            run.prepare(selector)
+
+
+def test_what_has_nothing_to_do_is_neither_drained_nor_counted(run: Run) -> None:
+    run.door.changes.clear()
+    assert run() == {ONE: ("nothing to do", ""), TWO: ("nothing to do", "")}
+    assert [text for text in run.fake.acts() if "state=" in text] == []
+
+
+def test_why_a_node_waits_is_said(run: Run) -> None:
+    run.door.changes.pop(("plan", TWO))
+    run.fake.needs[TWO] = "kernel 6.12 is installed, 6.1 runs"
+    assert {name: it.why for name, it in run.prepare().progress.items()} == {
+        ONE: "2 changes",
+        TWO: "kernel 6.12 is installed, 6.1 runs",
+    }
+    run.door.failures["plan", TWO] = "GPU driver: the old one is loaded; it goes with a reboot"
+    assert run.prepare().progress[TWO].why == "GPU driver: the old one is loaded"
+    run.fake.needs.clear()
+    run.door.failures.clear()
+    assert run.prepare(reboot=True).progress[TWO].why == "reboot"
+
+
+@pytest.mark.parametrize("how", ["off", "silent", "failed"])
+def test_a_node_that_is_off_or_silent_is_left_alone(run: Run, how: str) -> None:
+    if how == "off":
+        run.door.off.add(ONE)
+    elif how == "silent":
+        run.fake.silent.add(ONE)
+    else:
+        run.door.failures["plan", ONE] = "cannot be reached: no route to host"
+        run.door.unreached.add(ONE)
+    why = {"off": "it is off", "silent": "it does not answer", "failed": "cannot be reached: no route to host"}[how]
+    assert run() == {ONE: ("left alone", why), TWO: DONE}
+
+
+def test_a_node_that_is_off_when_it_is_applied_has_failed(run: Run) -> None:
+    prepared = run.prepare(ONE)
+    run.door.off.add(ONE)
+    hold: Any = run.hold
+    Maintenance(run.fake, run.door, hold, run.notes, prepared, Wishes(Bounds(1))).run()
+    assert (prepared.progress[ONE].phase, prepared.progress[ONE].why) == ("failed", "it was skipped: it is off")
+
+
+# Interruptions
+
+
+def begun(run: Run, *nodes: str) -> None:
+    """Have an earlier run drained nodes, reserved them, and been killed."""
+    chosen_nodes = [run.fake.target.cluster.nodes[name] for name in nodes]
+    drain(run.fake, chosen_nodes, "maintain", "2 changes")
+    reserve(run.fake, NAME, chosen_nodes)
+    run.fake.asked.clear()
+
+
+def test_what_an_earlier_run_has_begun_goes_on_first_and_is_reserved_before_it_is_tested(run: Run) -> None:
+    begun(run, TWO)
+    run.door.changes.clear()
+    assert run(at_most=2) == {ONE: ("nothing to do", ""), TWO: DONE}
+    assert run.prepared.progress[TWO].why == ""
+    assert run.applied() == [(TWO,)]
+    assert run.left_behind() == ({}, {}, [], [])
+
+
+def test_the_time_of_the_first_run_counts(run: Run) -> None:
+    began = int(run.clock.now)
+    begun(run, TWO)
+    run.clock.sleep(7200)
+    assert run.prepare().since == began
+    assert run.prepare().started == (TWO,)
+
+
+def test_nodes_of_an_earlier_run_that_are_not_chosen_are_named(run: Run) -> None:
+    begun(run, TWO)
+    with pytest.raises(GpupoolError, match=r"an earlier maintenance was interrupted on gpu-2 and did not finish"):
+        run(ONE)
+    assert run.fake.acts() == []
+
+
+def test_one_that_was_rebooting_when_the_run_was_killed_is_waited_for(run: Run) -> None:
+    begun(run, TWO)
+    run.slurm.nodes[TWO].flags, run.slurm.nodes[TWO].reason = ["REBOOT_REQUESTED"], "gpupool: maintain: reboot"
+    assert run(TWO) == {TWO: DONE}
+    assert (TWO, "waiting for its reboot") in run.notes.steps
+    assert run.fake.did("^scontrol reboot") == []
+
+
+def test_one_that_slurmctld_has_forgotten_meanwhile_is_left_alone(run: Run) -> None:
+    begun(run, TWO)
+    prepared = run.prepare(TWO)
+    del run.slurm.nodes[TWO]
+    hold: Any = run.hold
+    Maintenance(run.fake, run.door, hold, run.notes, prepared, Wishes(Bounds(1))).run()
+    assert (prepared.progress[TWO].phase, prepared.progress[TWO].why) == ("left alone", "slurmctld no longer knows it")
+
+
+@pytest.mark.parametrize("what", ["plan", "apply"])
+def test_an_interrupted_report_ends_the_run_with_what_was_begun_still_reserved(run: Run, what: str) -> None:
+    run.door.interrupted.add(what)
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert [*run.slurm.reservations] == ([NAME] if what == "apply" else [])
+    assert run.slurm.nodes[ONE].flags == (["DRAIN"] if what == "apply" else [])
+
+
+def test_a_lock_that_is_lost_ends_the_run_before_the_next_node(run: Run) -> None:
+    run.hold.looks = 1
+    with pytest.raises(GpupoolError, match="holds the lock is lost"):
+        run()
+    assert run.applied() == [(ONE,)]
+    assert run.slurm.nodes[TWO].flags == []
+
+
+def test_controllers_that_are_silent_for_a_while_are_waited_for(run: Run) -> None:
+    def away(nodes: tuple[str, ...]) -> None:
+        run.slurm.away = nodes == (ONE,) and not run.notes.steps.count(("controller", "x")) and len(run.applied()) == 1
+        run.clock.after(120, lambda: setattr(run.slurm, "away", False))
+
+    run.door.effects["apply"] = away
+    assert run(at_most=1)[ONE] == DONE
+    assert any(node == "controller" and "no controller answers" in what for node, what in run.notes.steps)
+
+
+def test_controllers_that_stay_silent_end_the_run(run: Run) -> None:
+    run.door.effects["apply"] = lambda _: setattr(run.slurm, "away", True)
+    began = run.clock.now
+    with pytest.raises(NoAnswerError, match="no controller answers"):
+        run()
+    assert SILENT_SECONDS <= run.clock.now - began <= SILENT_SECONDS + 60
+
+
+def test_changes_that_were_made_are_in_the_progress(run: Run) -> None:
+    run.door.changes["apply", ONE] = ["GPU driver"]
+    run(ONE)
+    assert run.prepared.progress[ONE].changes == ["GPU driver"]
+
+
+def test_a_target_is_asked_for_its_compute_nodes_alone(run: Run) -> None:
+    run.fake.target = replace(run.fake.target)
+    run()
+    assert not [text for text in run.fake.did("^scontrol show node") if "ctl" in text]

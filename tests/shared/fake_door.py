@@ -1,0 +1,99 @@
+"""A stand-in for the door: deploys return reports from data, and what was run on which nodes is kept, in order."""
+
+from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from gpupool.engine.report import Change, HostReport, Report
+from gpupool.errors import GpupoolError
+from gpupool.run.door import SITE, Door, Steps
+from gpupool.run.observer import Observer
+
+
+@dataclass(frozen=True)
+class FakeDoor(Door):
+    """`runs` is each run as (what, nodes): "plan", "apply", "look at machines", or the name of the steps.
+
+    `changes` are the operations that a run would do on a node or has done there, by (what, node). `failures` are
+    reasons, likewise. `off` nodes are in no report. Runs in `interrupted` end by Ctrl-C. `effects` happen with a run.
+    """
+
+    runs: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    changes: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+    failures: dict[tuple[str, str], str] = field(default_factory=dict)
+    off: set[str] = field(default_factory=set)
+    interrupted: set[str] = field(default_factory=set)
+    effects: dict[str, Callable[[tuple[str, ...]], None]] = field(default_factory=dict)
+    unreached: set[str] = field(default_factory=set)
+
+    def load(self) -> None:
+        """Import nothing."""
+
+    def awake(self, names: Collection[str] | None) -> AbstractContextManager[None]:
+        """Keep nothing awake, but note it."""
+        self.runs.append(("awake", tuple(names or ())))
+        return nullcontext()
+
+    def deploy(
+        self, steps: Steps, names: Collection[str] | None = None, *, execute: bool, log: Path | None = None
+    ) -> Report:
+        """Return the report of a run."""
+        if steps == SITE:
+            return self._report("apply" if execute else "plan", names)
+        function = steps.func if isinstance(steps, partial) else steps
+        return self._report(getattr(function, "__name__", str(function)), names)
+
+    def look(self, addresses: Mapping[str, str], steps: Steps) -> Report:
+        """Return the report of a look at machines; `effects` give what they have."""
+        return self._report("look at machines", list(addresses))
+
+    def _report(self, what: str, names: Collection[str] | None) -> Report:
+        wanted = {node.name for node in self.target.nodes} if names is None else {*names}
+        ordered = (*(node.name for node in self.target.nodes if node.name in wanted),)
+        ordered += tuple(name for name in wanted if name not in ordered)
+        self.runs.append((what, ordered))
+        if effect := self.effects.get(what):
+            effect(ordered)
+        hosts = {name: self._host(what, name) for name in ordered if name not in self.off}
+        return Report(hosts, 0.0, interrupted=what in self.interrupted)
+
+    def _host(self, what: str, name: str) -> HostReport:
+        why = self.failures.get((what, name))
+        changes = tuple(Change(text) for text in self.changes.get((what, name), ()))
+        return HostReport(why is None, why, changes, 0 if name in self.unreached else 1, 0.0)
+
+
+class Notes(Observer):
+    """Keeps what an observer is told."""
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[str, str]] = []
+        self.ends: dict[str, tuple[str, str]] = {}
+        self.warnings: dict[str, str] = {}
+
+    def step(self, node: str, what: str) -> None:
+        """Keep it."""
+        self.steps.append((node, what))
+
+    def ended(self, node: str, outcome: str, why: str) -> None:
+        """Keep it."""
+        self.ends[node] = (outcome, why)
+
+    def warning(self, node: str, what: str) -> None:
+        """Keep it."""
+        self.warnings[node] = what
+
+
+class FakeHold:
+    """A lock that is lost after so many looks at it."""
+
+    def __init__(self, looks: int = 10_000) -> None:
+        self.looks = looks
+
+    def ensure(self) -> None:
+        """Raise once it is lost."""
+        self.looks -= 1
+        if self.looks < 0:
+            raise GpupoolError("the connection that holds the lock is lost")
