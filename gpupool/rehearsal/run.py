@@ -1,10 +1,11 @@
 """A rehearsal: every promise of an inventory tried on its twin, with what was found and who held which GPUs when."""
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpupool.cluster.model import Cluster
+from gpupool.engine.progress import Progress, Silence
 from gpupool.errors import GpupoolError
 from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.finding import Finding, Moment
@@ -12,8 +13,6 @@ from gpupool.rehearsal.promises import FIRST, REST
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken
 from gpupool.rehearsal.stage import Stage
 from gpupool.rehearsal.twin import Twin, cannot
-
-Progress = Callable[[str, Finding | None], None]
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Rehearsal:
 class _Run:
     stage: Stage
     lacks: Mapping[str, str]
-    tell: Progress
+    progress: Progress
     findings: list[Finding] = field(default_factory=list)
 
     def reason(self, promise: Promise) -> str | None:
@@ -47,7 +46,7 @@ class _Run:
             promise.begin(self.stage)
 
     def attempt(self, promise: Promise) -> None:
-        self.tell(promise.key, None)
+        self.progress.step(promise.key, promise.text)
         start = time.monotonic()
         self.stage.trying = promise.key
         if reason := self.reason(promise):
@@ -67,7 +66,7 @@ class _Run:
             promise.requirements,
         )
         self.findings.append(finding)
-        self.tell(promise.key, finding)
+        show(self.progress, finding)
 
 
 def rehearse(
@@ -76,15 +75,15 @@ def rehearse(
     *,
     only: Collection[str] = (),
     extra: Sequence[Promise] = (),
-    tell: Progress = lambda _key, _finding: None,
+    progress: Progress = Silence(),
 ) -> Rehearsal:
-    """Try the promises of a cluster (those in `only`, if any are named), then a site's own, on a twin that stands.
+    """Try the promises of a cluster (those in `only`, if any are named), then a site's own, on a twin that runs.
 
-    `tell` hears of each promise twice: its key when it begins, its finding when it is over. KeyboardInterrupt passes.
+    KeyboardInterrupt passes.
     """
     start = time.monotonic()
     stage = Stage(twin, Expected(cluster))
-    run = _Run(stage, cannot(twin.version), tell)
+    run = _Run(stage, cannot(twin.version), progress)
 
     def wanted(promises: Sequence[Promise]) -> list[Promise]:
         return [it for it in promises if not only or it.key in only]
@@ -96,3 +95,12 @@ def rehearse(
     for promise in wanted([*REST[:-1], *extra, REST[-1]]):
         run.attempt(promise)
     return Rehearsal(run.findings, stage.moments, round(time.monotonic() - start, 1), twin.version)
+
+
+def show(progress: Progress, finding: Finding) -> None:
+    """Have progress show that a promise has been tried, and what is wrong with it."""
+    progress.advance()
+    if finding.outcome == "broken":
+        progress.failed(finding.promise, finding.happened)
+    elif finding.outcome == "void":
+        progress.note(f"void: {finding.promise}: {finding.happened}")

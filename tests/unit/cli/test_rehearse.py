@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from rehearsed import rehearsal
 
+from gpupool.engine.progress import Progress
 from gpupool.errors import TwinError
 from gpupool.rehearsal import run
 from gpupool.rehearsal.run import Rehearsal
@@ -45,14 +46,13 @@ def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
         more["tell"]("slurmctld answers")
         return Standing()
 
-    def rehearse(twin: Any, cluster: Any, *, tell: Any, **more: Any) -> Rehearsal:
+    def rehearse(twin: Any, cluster: Any, *, progress: Progress, **more: Any) -> Rehearsal:
         on.asked = more
         told = rehearsal(broken=on.broken)
         for finding in told.findings:
-            tell(finding.promise, None)
             if on.wrong:
                 raise on.wrong
-            tell(finding.promise, finding)
+            run.show(progress, finding)
         return Rehearsal(told.findings, told.moments, 1.0, on.started[-1]["version"])
 
     monkeypatch.setattr(Twin, "start", start)

@@ -1,0 +1,127 @@
+"""A whole rehearsal: a twin is started, what was asked for is tried on it, and it is removed whatever happens."""
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from gpupool.cluster.load import load
+from gpupool.cluster.model import Cluster
+from gpupool.cluster.near import misspelt
+from gpupool.engine.progress import Progress
+from gpupool.errors import UsageError
+from gpupool.rehearsal import run
+from gpupool.rehearsal.promises import PROMISES
+from gpupool.rehearsal.promises.base import Promise
+from gpupool.rehearsal.report.data import Rehearsed, Setting, caps_of
+from gpupool.rehearsal.scenarios.promises import promises
+from gpupool.rehearsal.twin import Twin
+from gpupool.rehearsal.twin.compiled import of_version
+from gpupool.rehearsal.twin.differences.table import differences, place_of
+from gpupool.slurm.releases import Supported
+
+_TICK_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is rehearsed: a cluster with a version of Slurm, promises by key (none: all), and the site's own.
+
+    `change` is the file that was laid over the inventory. With `keep`, the twin stays.
+    """
+
+    cluster: Cluster
+    version: Supported
+    change: Path | None
+    only: frozenset[str]
+    own: Sequence[Promise]
+    keep: bool
+
+    @property
+    def promises(self) -> list[Promise]:
+        """The promises that are tried, the site's own among them."""
+        return [promise for promise in (*PROMISES, *self.own) if not self.only or promise.key in self.only]
+
+
+def request(inventory: Path, change: Path | None, slurm: Supported | None, only: str | None, keep: bool) -> Request:
+    """Load and check everything that is asked for, before a twin is started.
+
+    `slurm` None is the inventory's version, and `only` has keys with commas between them. UsageError for an unknown
+    key; BadInventoryError as it comes.
+    """
+    cluster = load(inventory, change)
+    version = slurm or cluster.slurm.version
+    cluster = of_version(cluster, version)
+    own = promises(inventory, cluster)
+    keys = [promise.key for promise in (*PROMISES, *own)]
+    wanted = frozenset(filter(None, (key.strip() for key in (only or "").split(","))))
+    if unknown := sorted(wanted - set(keys)):
+        near = misspelt(unknown[0], keys)
+        hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(keys)}"
+        raise UsageError(f"--only: there is no promise {unknown[0]} ({hint})")
+    return Request(cluster, version, change, wanted, own, keep)
+
+
+def rehearsed(request: Request, progress: Progress) -> Rehearsed:
+    """Start the twin, try the promises, and remove the twin; where it is kept, `progress` gets how to enter it."""
+    began, made, cluster = time.monotonic(), datetime.now().astimezone(), request.cluster
+    with _ticking(progress):
+        progress.stage("Start the twin", 1)
+        twin = Twin.start(
+            cluster,
+            version=request.version,
+            tell=lambda message: progress.step(cluster.name, message),
+            keep=request.keep,
+        )
+        try:
+            progress.advance()
+            progress.stage("Rehearse", len(request.promises))
+            outcome = run.rehearse(twin, cluster, only=request.only, extra=request.own, progress=progress)
+        finally:
+            if not request.keep:
+                twin.stop()
+    if request.keep:
+        progress.note(
+            f"the twin is running: enter it with docker exec -it {twin.name} bash, remove it with docker rm -f "
+            f"{twin.name}"
+        )
+    return Rehearsed(
+        cluster=cluster.name,
+        version=outcome.version,
+        nodes=len(cluster.having("compute")),
+        gpus=cluster.total_gpus,
+        caps=caps_of(cluster),
+        made=made,
+        seconds=time.monotonic() - began,
+        findings=outcome.findings,
+        moments=outcome.moments,
+        differences=_differences(request),
+        change=request.change.name if request.change else None,
+    )
+
+
+def _differences(request: Request) -> list[Setting]:
+    """Return the settings in which the twin is not as production, with the reasons."""
+    table = differences(place_of(request.cluster, request.version))
+    return [Setting(row.file, row.key, row.production, row.twin, row.why) for row in table]
+
+
+@contextmanager
+def _ticking(progress: Progress) -> Iterator[None]:
+    """Let the clocks of the progress run while this thread waits for jobs."""
+    over = threading.Event()
+
+    def tick() -> None:
+        while not over.wait(_TICK_SECONDS):
+            progress.tick()
+
+    thread = threading.Thread(target=tick, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
