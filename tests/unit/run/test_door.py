@@ -1,0 +1,80 @@
+"""The door passes over nodes that are asleep, and keeps awake those that it changes."""
+
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from inventories import SMALL
+
+from gpupool.cluster.load import load
+from gpupool.engine.report import HostReport, NodeHost, Report
+from gpupool.run import door as module
+from gpupool.run.door import SITE, Door
+from gpupool.target import Target
+
+ASLEEP = "gpu-2"
+Call = tuple[object, bool, list[str]]
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[Call]:
+    """What the engine was asked to run: the steps, whether they change nodes, and on which; one node is asleep."""
+    asked: list[Call] = []
+
+    def run(
+        hosts: Sequence[NodeHost], steps: object, *, execute: bool, limit: Collection[str] | None, **_: object
+    ) -> Report:
+        names = [host.name for host in hosts if limit is None or host.name in limit]
+        asked.append((steps, execute, names))
+        return Report({name: HostReport(True, None, (), 1, 0.0) for name in names}, 0.0)
+
+    def asleep(_: Target, names: Collection[str] | None = None) -> tuple[str, ...]:
+        return (ASLEEP,) if names is None or ASLEEP in names else ()
+
+    monkeypatch.setitem(sys.modules, "gpupool.engine.drive", SimpleNamespace(run=run))
+    monkeypatch.setattr(module, "asleep", asleep)
+    return asked
+
+
+@pytest.fixture
+def awake(monkeypatch: pytest.MonkeyPatch) -> list[Collection[str] | None]:
+    """The nodes that were kept awake, by run."""
+    kept: list[Collection[str] | None] = []
+
+    @contextmanager
+    def awake(_: Target, names: Collection[str] | None) -> Iterator[None]:
+        kept.append(names)
+        yield
+
+    monkeypatch.setattr(module, "awake", awake)
+    return kept
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Door:
+    return Door(Target(load(SMALL), None, {}, tmp_path), "apply")
+
+
+def test_nodes_asleep_are_passed_over_and_named(door: Door, calls: list[Call]) -> None:
+    assert door.plan().asleep == (ASLEEP,)
+    assert door.plan(["ctl", ASLEEP]).asleep == (ASLEEP,)
+    assert door.plan(["ctl"]).asleep == ()
+    assert calls == [(SITE, False, ["ctl", "gpu-1"]), (SITE, False, ["ctl"]), (SITE, False, ["ctl"])]
+
+
+def test_only_nodes_that_are_changed_are_kept_awake(
+    door: Door, calls: list[Call], awake: list[Collection[str] | None]
+) -> None:
+    door.plan()
+    assert awake == []
+    door.apply()
+    assert awake == [{"ctl", "gpu-1"}]
+    assert [execute for _, execute, _ in calls] == [False, True]
+
+
+def test_machines_outside_of_the_inventory_are_only_looked_at(door: Door, calls: list[Call]) -> None:
+    assert [*door.look({"new": "10.90.2.9"}, SITE).hosts] == ["new"]
+    assert calls == [(SITE, False, ["new"])]
