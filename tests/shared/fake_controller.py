@@ -8,7 +8,7 @@ import re
 import shlex
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,9 @@ import stand_ins
 from fake_slurm import FakeSlurm
 from recorded import Answer
 
-from gpupool.remote.controller import SECONDS, Controller, NoAnswerError, RefusedError
+from gpupool.remote import nodes as remote
+from gpupool.remote.controller import Controller, NoAnswerError
+from gpupool.remote.nodes import SECONDS
 from gpupool.shell import shell_file
 from gpupool.target import Target
 
@@ -82,7 +84,8 @@ class FakeController(Controller):
     """
 
     def __init__(self, target: Target, folder: Path, release: str = "24.11") -> None:
-        super().__init__(target, folder / "none")
+        (folder / "ssh").mkdir(exist_ok=True)
+        super().__init__(target, folder / "ssh")
         self.clock = Clock()
         self.slurm = FakeSlurm(target.cluster, release, self.clock.time, self.clock.after)
         self.clock.slept = self.slurm.tick
@@ -110,23 +113,23 @@ class FakeController(Controller):
         """Let time pass until the next look."""
         self.clock.sleep(5)
 
-    def on(self, node: str, *argv: str, stdin: str = "", seconds: float = SECONDS) -> str:
+    def run(
+        self, node: str, script: str | Sequence[str], *, stdin: str | bytes = b"", seconds: float = SECONDS
+    ) -> remote.Answer:
         """Answer for a node."""
-        script = _SCRIPTS.get(argv[2], argv[2]) if argv[:2] == ("sh", "-c") else ""
-        command = [script, *argv[4:]] if script in _SCRIPTS.values() else list(argv)
+        argv = ["sh", "-c", script] if isinstance(script, str) else list(script)
+        name = _SCRIPTS.get(argv[2], "") if argv[:2] == ["sh", "-c"] else ""
+        command = [name, *argv[4:]] if name else argv
         self.asked.append((node, shlex.join(command)))
         if node in self.silent:
             self.clock.sleep(seconds)
             raise NoAnswerError(f"{node}: no answer in {seconds:.0f} s")
         for pattern, why in self.refused.items():
             if re.search(pattern, shlex.join(command)):
-                raise RefusedError(f"{node}: {command[0]}: {why}")
-        answer = self._in_shell(node, list(argv)) if script in _IN_SHELL else self._answer(node, command, stdin)
-        if answer.code:
-            output = (answer.err.strip() or answer.out.strip()).splitlines()
-            why = output[-1] if output else f"exit code {answer.code}"
-            raise RefusedError(f"{node}: {argv[0]}: {why}", answer.out)
-        return answer.out
+                return remote.Answer(1, b"", why.encode())
+        text = stdin if isinstance(stdin, str) else stdin.decode()
+        answer = self._in_shell(node, argv) if name in _IN_SHELL else self._answer(node, command, text)
+        return remote.Answer(answer.code, answer.out.encode(), answer.err.encode())
 
     def _answer(self, node: str, command: list[str], stdin: str) -> Answer:
         name = self.target.cluster.nodes[node].slurm_name
