@@ -1,6 +1,6 @@
 """The programs of `gpupool/programs` as files of a node."""
 
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from gpupool.wanted import File
@@ -10,7 +10,8 @@ HOME = "/usr/local/lib/gpupool"
 _SOURCES = Path(__file__).parents[1] / "programs"
 
 
-def program(name: str) -> Iterator[File]:
-    """Yield the modules of a program, as they are in this repository."""
-    for source in sorted((_SOURCES / name).glob("*.py")):
-        yield File(f"{HOME}/{name}/{source.name}", source.read_text())
+@cache
+def program(name: str) -> tuple[File, ...]:
+    """Return the modules of a program, as they are in this repository."""
+    sources = sorted((_SOURCES / name).glob("*.py"))
+    return tuple(File(f"{HOME}/{name}/{source.name}", source.read_text()) for source in sources)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Any, Literal
 
 import yaml
@@ -62,8 +62,8 @@ def version(text: str) -> Version:
 @cache
 def read(name: str) -> dict[str, Any]:
     """Return a table of this folder as it is written, sources and all."""
-    text = resources.files(__package__).joinpath(f"{name}.yml").read_text(encoding="utf-8")
-    table: dict[str, Any] = yaml.safe_load(text)
+    text = Path(__file__).with_name(f"{name}.yml").read_text(encoding="utf-8")
+    table: dict[str, Any] = yaml.load(text, Loader=yaml.CSafeLoader)
     return table
 
 

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpupool import cache
 from gpupool.errors import TestbedError
 from gpupool.testbed import apt, docker, host, recipe
 from gpupool.testbed.parallel import parallel
@@ -211,16 +212,9 @@ def only_builder(tag: str, *, wait: bool = True) -> Iterator[None]:
 
     Without `wait`, a BlockingIOError says that somebody else holds it.
     """
-    with (cache() / f"{tag.replace('/', '-').replace(':', '-')}.lock").open("w") as lock:
+    with (cache.folder() / f"{tag.replace('/', '-').replace(':', '-')}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         yield
-
-
-def cache() -> Path:
-    """Return the folder, made if need be, for what only makes later commands quicker, and for locks."""
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpupool"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def remove_abandoned() -> list[str]:

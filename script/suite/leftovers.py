@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from gpupool import cache
 from gpupool.errors import GpupoolError
 from gpupool.rehearsal.twin import container as twin_container
 from gpupool.testbed import docker, dockerd, image, lifecycle, spec, state
@@ -30,7 +31,7 @@ def prefix() -> str:
 @contextmanager
 def only_run() -> Iterator[None]:
     """Hold the right to run tests in containers; a GpupoolError names who else holds it. The dead hold nothing."""
-    with (image.cache() / f"tests-{prefix()}.lock").open("a+") as lock:
+    with (cache.folder() / f"tests-{prefix()}.lock").open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -71,7 +72,7 @@ def remove_all() -> list[str]:
             if docker.attempt(["volume", "inspect", volume]).returncode == 0:
                 done = docker.attempt(["volume", "rm", volume])
                 gone.append(volume if done.returncode == 0 else f"{volume} stays: {docker.reason(done)}")
-    for folder in (image.cache() / "deployed-from-bare", Path("build")):
+    for folder in (cache.folder() / "deployed-from-bare", Path("build")):
         if folder.is_dir():
             shutil.rmtree(folder)
             gone.append(str(folder))

@@ -4,6 +4,7 @@ slurmd runs these programs by their paths, which slurm.conf has: what they do ma
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.of_user import in_shell
@@ -81,6 +82,7 @@ def cleans(cluster: Cluster, node: Node) -> bool:
     return any(timer.job == "shm-clean" and node.name in cluster.select(timer.where) for timer in cluster.timers)
 
 
+@lru_cache(maxsize=4)
 def task_prolog(cluster: Cluster) -> str:
     """Return the program whose output slurmd takes as a task's variables."""
     values = {name: in_shell(text) for name, text in variables(cluster).items()}

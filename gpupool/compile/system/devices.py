@@ -44,7 +44,7 @@ def stand_in_files(devices: Sequence[Device]) -> dict[str, int]:
 
 def devices_conf(cluster: Cluster, devices: dict[str, int]) -> str:
     """Return the drop-in of tmpfiles.d that makes them at every boot."""
-    return fill("gpus.conf", cluster=cluster, major=MAJOR, devices=devices)
+    return fill("gpus.conf", cluster=cluster, major=MAJOR, devices=tuple(devices.items()))
 
 
 def fences_sessions(cluster: Cluster, node: Node) -> bool:
