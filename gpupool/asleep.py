@@ -9,10 +9,12 @@ from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gpupool.cluster.model import Node
-from gpupool.compile.slurm.names import folded
 from gpupool.target import Target
+
+if TYPE_CHECKING:
+    from gpupool.cluster.model import Node
 
 _ANSWER_SECONDS = 5.0  # for a connection to a node that is on; one without an answer may still be on, and slow
 _SLURM_SECONDS = 60.0
@@ -51,24 +53,26 @@ def awake(target: Target, names: Collection[str] | None) -> Iterator[None]:
         over.set()
 
 
-def _count_anew(target: Target, nodes: Sequence[Node]) -> None:
+def _count_anew(target: Target, nodes: "Sequence[Node]") -> None:
     """Have Slurm count from now how long these nodes are idle; others than idle ones are left as they are."""
+    from gpupool.compile.slurm.names import folded
+
     states = _states(target, nodes)
     idle = [node.slurm_name for node in nodes if states.get(node.slurm_name, frozenset()) == {"IDLE", "CLOUD"}]
     if idle:
         _ask(target, f"scontrol update nodename={folded(idle)} state=idle")
 
 
-def _elastic(target: Target, names: Collection[str] | None) -> list[Node]:
+def _elastic(target: Target, names: Collection[str] | None) -> "list[Node]":
     return [node for node in target.nodes if node.elastic and (names is None or node.name in names)]
 
 
-def _answers(target: Target, nodes: Sequence[Node]) -> list[bool]:
+def _answers(target: Target, nodes: "Sequence[Node]") -> list[bool]:
     if not nodes:
         return []
     port = int(target.ssh.get("ssh_port") or 22)
 
-    def answers(node: Node) -> bool:
+    def answers(node: "Node") -> bool:
         try:
             socket.create_connection((node.address or "", port), _ANSWER_SECONDS).close()
         except OSError:
@@ -79,10 +83,12 @@ def _answers(target: Target, nodes: Sequence[Node]) -> list[bool]:
         return list(pool.map(answers, nodes))
 
 
-def _states(target: Target, nodes: Sequence[Node]) -> dict[str, frozenset[str]]:
+def _states(target: Target, nodes: "Sequence[Node]") -> dict[str, frozenset[str]]:
     """Return the words of the nodes' states, by their names in Slurm; nothing where no slurmctld answers."""
     if not nodes:
         return {}
+    from gpupool.compile.slurm.names import folded
+
     shown = _ask(target, f"scontrol -o show node {folded(node.slurm_name for node in nodes)}")
     return {name: frozenset(state.rstrip("*").split("+")) for name, state in _STATE.findall(shown)}
 

@@ -3,15 +3,15 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gpupool.cluster.load import load
-from gpupool.cluster.model import Cluster, Node
 from gpupool.engine.report import NodeHost
 from gpupool.errors import TestbedError, UsageError
 from gpupool.testbed import keys, state
-from gpupool.testbed.overlay import stand_in
 from gpupool.testbed.state import State
+
+if TYPE_CHECKING:
+    from gpupool.cluster.model import Cluster, Node
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Target:
     `inventory` is the folder that it was read from.
     """
 
-    cluster: Cluster
+    cluster: "Cluster"
     testbed: State | None
     ssh: dict[str, Any]
     inventory: Path | None = None
@@ -38,7 +38,7 @@ class Target:
         return f"the nodes of {self.cluster.name}"
 
     @property
-    def nodes(self) -> tuple[Node, ...]:
+    def nodes(self) -> "tuple[Node, ...]":
         """The nodes to log in to, in inventory order."""
         return tuple(node for node in self.cluster.nodes.values() if node.managed and node.address)
 
@@ -47,7 +47,7 @@ class Target:
         """The same for the engine; a host's groups are its roles."""
         return [NodeHost(node.name, node.roles, self.data(node)) for node in self.nodes]
 
-    def data(self, node: Node) -> dict[str, Any]:
+    def data(self, node: "Node") -> dict[str, Any]:
         """Return what roles and the connector read from pyinfra's `host.data`."""
         return {**self.ssh, "ssh_hostname": node.address, "cluster": self.cluster, "node": node}
 
@@ -76,11 +76,14 @@ class Target:
 
 def find_target(inventory: Path, on: str = "auto") -> Target:
     """Load an inventory and return the target that `on` names; see `target_of`. BadInventoryError as it comes."""
+    # a command whose words are being completed imports this module, and loads no inventory
+    from gpupool.cluster.load import load
+
     _parsed(on)
     return target_of(load(inventory), inventory, on)
 
 
-def target_of(cluster: Cluster, inventory: Path, on: str) -> Target:
+def target_of(cluster: "Cluster", inventory: Path, on: str) -> Target:
     """Return the target that `on` names, of an inventory that has been loaded.
 
     `auto` is the testbed while this inventory has one here: nothing then reaches the real nodes by mistake.
@@ -103,6 +106,8 @@ def target_of(cluster: Cluster, inventory: Path, on: str) -> Target:
     except OSError as error:
         message = f"the key of testbed {stands.name} cannot be read ({error.strerror})"
         raise TestbedError(f"{message}: recreate it with `gpupool testbed up {inventory}`") from None
+    from gpupool.testbed.overlay import stand_in
+
     twin = stand_in(cluster, cgroup=stands.cgroups, network=network, keys=(own,), machines=stands.machines)
     ssh = {"ssh_user": "root", "ssh_port": 22, "ssh_key": stands.key, "ssh_known_hosts_file": stands.known_hosts}
     return Target(twin, stands, {**ssh, "ssh_allow_agent": False, "ssh_look_for_keys": False}, inventory)

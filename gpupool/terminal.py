@@ -1,17 +1,19 @@
-"""How text from elsewhere is shown on a terminal: as it stands, never as markup, an emoji, or orders to the terminal.
+"""How text from elsewhere is shown on a terminal: literally, never as markup, an emoji, or orders to the terminal.
 
-Names and reasons come from inventories, nodes and their users. What `Screen` prints is safe as it is; where a part of
-a line has a style of its own, or the console may be another, `styled` makes the text.
+Names and reasons come from inventories, nodes and their users. `Screen` prints any string safely; where a part of
+a line has a style, or the console may be another, `styled` makes the text. Rich is imported when something is printed:
+a command that completes a word or prints JSON does not wait for it.
 """
 
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.segment import Segments
-from rich.table import Table
-from rich.text import Text
+if TYPE_CHECKING:
+    from rich.status import Status
+    from rich.table import Table
+    from rich.text import Text
 
-_WIDEST = 100_000  # columns
+    from gpupool.console import LiteralConsole
 
 
 def plain(text: str) -> str:
@@ -21,23 +23,44 @@ def plain(text: str) -> str:
     )
 
 
-def styled(*parts: str | tuple[str, str]) -> Text:
+def styled(*parts: str | tuple[str, str]) -> "Text":
     """Return one text of strings and of (string, style)."""
+    from rich.text import Text
+
     return Text.assemble(*(plain(it) if isinstance(it, str) else (plain(it[0]), it[1]) for it in parts))
 
 
-class Screen(Console):
-    """A console that takes every string literally, those in tables too, and breaks no line."""
+class Screen:
+    """Standard output, or standard error, for people; its console is made at the first use."""
 
-    def __init__(self, **how: Any) -> None:
-        super().__init__(**{"markup": False, "emoji": False, "highlight": False, "soft_wrap": True, **how})
+    def __init__(self, **options: Any) -> None:
+        self._options = options
 
-    def render_str(self, text: str, **how: Any) -> Text:
-        """Make what is printed of a string: rich comes by here with each."""
-        return super().render_str(plain(text), **{**how, "markup": False, "emoji": False})
+    @cached_property
+    def console(self) -> "LiteralConsole":
+        """The console, for what of rich needs one."""
+        from gpupool.console import LiteralConsole
 
-    def whole(self, table: Table) -> None:
-        """Print a table in all its width: rich would cut off what the terminal, or a pipe's 80 columns, cannot hold."""
-        room = self.options.update(width=_WIDEST)
-        width = self.measure(table, options=room).maximum
-        self.print(Segments(list(self.render(table, room.update(width=width)))), end="")
+        return LiteralConsole(**self._options)
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person may look at it."""
+        return self.console.is_terminal
+
+    @property
+    def in_colour(self) -> bool:
+        """Whether styles are shown."""
+        return self.is_terminal and not self.console.no_color
+
+    def print(self, *parts: Any, **options: Any) -> None:
+        """Print as rich's `Console.print` does, with strings taken literally."""
+        self.console.print(*parts, **options)
+
+    def whole(self, table: "Table") -> None:
+        """Print a table in all its width."""
+        self.console.whole(table)
+
+    def status(self, text: "str | Text") -> "Status":
+        """Return a line that changes while its `with` block runs."""
+        return self.console.status(text)

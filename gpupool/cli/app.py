@@ -1,54 +1,100 @@
-"""All commands under one name."""
+"""All commands under one name. A command's module is imported when the command is run or its words are completed."""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
 
 from gpupool import __version__
-from gpupool.cli import (
-    apply,
-    check,
-    drift,
-    explain,
-    init,
-    log,
-    maintain,
-    onboard,
-    password,
-    plan,
-    rehearse,
-    render,
-    restore,
-    retire,
-    schema,
-    storage,
-    testbed,
-    upgrade,
-    verify,
-)
+
+#: Command to the first paragraph of its help: what lists of commands show, so that they import none.
+COMMANDS: Mapping[str, str] = {
+    "check": "Report every problem in an inventory. Exit code 2 if it has errors.",
+    "explain": "Say what holds for a node, a partition or an account, and from which line of the inventory each value "
+    "comes.",
+    "render": "Print every file that gpupool would write, each once and Slurm's first, and the accounting entities.",
+    "plan": "Show what apply would change, with diffs, and its effects. Exit code 0: nothing, 3: changes, 1: a node "
+    "failed.",
+    "apply": "Make the nodes match the inventory. A node that fails does not stop the others. Exit code 1 if one "
+    "failed.",
+    "verify": "Check the live nodes against the inventory, without changing anything. Exit code 1 if a check fails.",
+    "drift": "Show how live nodes differ from the inventory; change nothing. Exit code 3: a difference, 1: no answer.",
+    "log": "List the applies that changed nodes: when, who, commit, what. Exit code 1 if a node cannot be read.",
+    "maintain": "Apply the inventory on nodes in service: drain, wait for jobs, change, reboot where needed, test, "
+    "resume.",
+    "upgrade": "Upgrade Slurm on all nodes to slurm.version, in Slurm's order, while jobs run; then apply and verify.",
+    "onboard": "Add machines to the cluster: compare, deploy and test them, and write them into the inventory.",
+    "retire": "Remove nodes from the cluster: drain them, wait for their jobs, and take them out of Slurm and the "
+    "inventory.",
+    "rehearse": "Test the promises with real jobs on a twin of the whole cluster. Exit code 1 if one is broken.",
+    "password": "Create a user's first password, and print it once. Exit code 1 if a node failed, or if the user "
+    "has one.",
+    "restore": "Restore a lost accounting database from a backup. Exit code 1 if that failed, or if a drill found "
+    "differences.",
+    "init": "Create a commented example inventory that passes `check` and can be started as a testbed.",
+    "schema": "Print the JSON Schema of inventories, for the YAML support of editors; `init` writes it, too.",
+    "testbed": "The cluster in containers on this machine: up, down, status, ssh.",
+    "storage": "Disk usage of the cluster's storage.",
+}
+
+
+@cache
+def imported(name: str) -> TyperCommand | TyperGroup:
+    """Return a command as its module defines it, by `command` or, where it has commands below it, by `app`."""
+    module: Any = import_module(f"gpupool.cli.{name}")
+    app = getattr(module, "app", None)
+    if app is None:
+        app = typer.Typer(add_completion=False)
+        app.command(name)(module.command)
+    command: Any = get_command(app)
+    command.name = name
+    _leave_words(command)
+    return command  # type: ignore[no-any-return]
+
+
+def _leave_words(command: Any) -> None:
+    """Have the words of a line that is being completed stay words: to give them types, typer imports pydantic."""
+    parse = command.parse_args
+
+    def parse_args(ctx: Any, args: list[str]) -> Any:
+        parameters = command.get_params(ctx) if ctx.resilient_parsing else ()
+        for parameter in parameters:
+            parameter.process_value = lambda ctx, value: value
+        try:
+            return parse(ctx, args)
+        finally:
+            for parameter in parameters:
+                del parameter.process_value
+
+    command.parse_args = parse_args
+    for below in getattr(command, "commands", {}).values():
+        _leave_words(below)
+
+
+class _Commands(TyperGroup):
+    """The group of all commands: of the table, until one of them is asked for."""
+
+    def __init__(self, **options: Any) -> None:
+        commands = {name: TyperCommand(name, help=text) for name, text in COMMANDS.items()}
+        super().__init__(**{**options, "commands": commands})
+        _leave_words(self)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the name of a command, the command and the words that follow; typer's error for an unknown name."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, imported(name) if name and command else command, rest
+
 
 app = typer.Typer(
+    cls=_Commands,
     help="One inventory of nodes, labs and storage becomes a running, pooled GPU cluster on Slurm.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-app.command("check")(check.command)
-app.command("explain")(explain.command)
-app.command("render")(render.command)
-app.command("plan")(plan.command)
-app.command("apply")(apply.command)
-app.command("verify")(verify.command)
-app.command("drift")(drift.command)
-app.command("log")(log.command)
-app.command("maintain")(maintain.command)
-app.command("upgrade")(upgrade.command)
-app.command("onboard")(onboard.command)
-app.command("retire")(retire.command)
-app.command("rehearse")(rehearse.command)
-app.command("password")(password.command)
-app.command("restore")(restore.command)
-app.add_typer(testbed.app, name="testbed", help="The cluster in containers on this machine: up, down, status, ssh.")
-app.add_typer(storage.app, name="storage", help="Disk usage of the cluster's storage.")
-app.command("init")(init.command)
-app.command("schema")(schema.command)
 
 
 def _version(wanted: bool) -> None:

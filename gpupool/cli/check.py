@@ -1,12 +1,13 @@
 """`gpupool check`: every complaint about an inventory at once."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpupool.cli.screen import Inventory, Json, With, print_json, stdout
 from gpupool.cluster.complaints import BadInventoryError, Located, dotted
-from gpupool.cluster.load import examine
-from gpupool.cluster.model import Cluster
-from gpupool.rehearsal.scenarios.read import scenarios
+
+if TYPE_CHECKING:
+    from gpupool.cluster.model import Cluster
 
 _STYLE = {"error": "red", "warning": "yellow", "info": "dim"}
 _ORDER = tuple(_STYLE)
@@ -14,6 +15,8 @@ _ORDER = tuple(_STYLE)
 
 def command(inventory: Inventory, change: With = None, as_json: Json = False) -> None:
     """Report every problem in an inventory. Exit code 2 if it has errors."""
+    from gpupool.cluster.load import examine
+
     loaded = examine(inventory, change)
     of_site = _of_site(inventory, loaded.cluster) if loaded.cluster else []
     errors, complaints = [*loaded.errors, *of_site], [*loaded.complaints, *of_site]
@@ -33,8 +36,10 @@ def command(inventory: Inventory, change: With = None, as_json: Json = False) ->
         raise SystemExit(2)
 
 
-def _of_site(inventory: Path, cluster: Cluster) -> list[Located]:
+def _of_site(inventory: Path, cluster: "Cluster") -> list[Located]:
     """Return what is wrong with the site's own promises, which only a rehearsal would read."""
+    from gpupool.rehearsal.scenarios.read import scenarios
+
     try:
         scenarios(inventory, cluster)
     except BadInventoryError as bad:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from gpupool.cli.running import announced_door, chosen, passed_over, run
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stdout
@@ -49,6 +48,8 @@ def command(
         })  # fmt: skip
     else:
         if seen.differences:
+            from rich.table import Table
+
             table = Table(
                 "Node", "What", "Inventory", "File", "Live", "If nothing is done",
                 box=None, header_style="bold", pad_edge=False,

@@ -2,16 +2,19 @@
 
 import difflib
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import typer
 
 from gpupool.cli.screen import ensure_confirmable, stderr, stdout
-from gpupool.cluster.edit.files import Draft
 from gpupool.errors import GpupoolError
 from gpupool.wording import counted
 
+if TYPE_CHECKING:
+    from gpupool.cluster.edit.files import Draft
 
-def show_draft(draft: Draft) -> None:
+
+def show_draft(draft: "Draft") -> None:
     """Show what changes in the inventory."""
     for file, text in draft.changed.items():
         old = draft.before[file].splitlines()

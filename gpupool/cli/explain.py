@@ -1,16 +1,17 @@
 """`gpupool explain`: what holds for a node, a partition or an account, and where it is written."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gpupool.cli import complete
 from gpupool.cli.screen import Inventory, Json, With, print_json, stdout
 from gpupool.cluster.complaints import BadInventoryError
-from gpupool.cluster.explain import Explained, Value, explain, names
-from gpupool.cluster.load import examine
 from gpupool.cluster.near import misspelt
 from gpupool.errors import UsageError
+
+if TYPE_CHECKING:
+    from gpupool.cluster.explain import Explained, Value
 
 
 def command(
@@ -24,6 +25,9 @@ def command(
     as_json: Json = False,
 ) -> None:
     """Say what holds for a node, a partition or an account, and from which line of the inventory each value comes."""
+    from gpupool.cluster.explain import explain, names
+    from gpupool.cluster.load import examine
+
     loaded = examine(inventory, change)
     if loaded.cluster is None:
         raise BadInventoryError(loaded.errors)
@@ -45,7 +49,7 @@ def command(
             stdout.print(f"  {value.key:{width}}  {value.value}  ({value.place or 'default'})")
 
 
-def _is(value: Value, key: str) -> bool:
+def _is(value: "Value", key: str) -> bool:
     return value.key == key or value.key.startswith(f"{key}.")
 
 
@@ -54,7 +58,7 @@ def _hint(word: str, known: list[str]) -> str:
     return f" (did you mean {near[0]}?)" if near else ""
 
 
-def _as_dict(explained: Explained, values: list[Value]) -> dict[str, object]:
+def _as_dict(explained: "Explained", values: "list[Value]") -> dict[str, object]:
     return {
         "what": explained.what,
         "name": explained.name,

@@ -6,11 +6,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from gpupool.cli.running import announced_door, chosen, passed_over
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stdout
-from gpupool.cluster.units import parse_duration
 from gpupool.errors import UsageError
 from gpupool.run.log import Run, history
 from gpupool.terminal import styled
@@ -59,6 +57,8 @@ def command(
 
 def moment(text: str) -> str:
     """Return `2030-01-31`, `2030-01-31T08:12` or `12h` (ago) as the log writes times. UsageError if it is none."""
+    from gpupool.cluster.units import parse_duration
+
     try:
         then = datetime.now(UTC) - timedelta(seconds=parse_duration(text))
     except ValueError:
@@ -74,6 +74,8 @@ def moment(text: str) -> str:
 
 def _show(runs: Sequence[Run], long: bool) -> None:
     if not long:
+        from rich.table import Table
+
         table = Table("Begun (UTC)", "Who", "Command", "Commit", "Nodes", "Changes", "", box=None, pad_edge=False)
         for run in runs:
             table.add_row(*_row(run))

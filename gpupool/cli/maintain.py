@@ -4,13 +4,11 @@ import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from gpupool.cli import complete
 from gpupool.cli.running import announced_door
 from gpupool.cli.screen import Inventory, Json, OnOption, ensure_confirmable, print_json, stderr, stdout
 from gpupool.cli.watch import COLOURS, Watch
-from gpupool.cluster.units import parse_duration
 from gpupool.errors import UsageError
 from gpupool.terminal import styled
 from gpupool.wording import counted
@@ -95,6 +93,8 @@ def command(
 
 
 def _seconds(wait: str | None) -> float | None:
+    from gpupool.cluster.units import parse_duration
+
     try:
         return None if wait is None else parse_duration(wait)
     except ValueError as error:
@@ -107,6 +107,8 @@ def _show_before(ready: "Prepared", wishes: "Wishes") -> None:
         stderr.print(styled((name, "bold"), f": {step.phase}{f': {step.why}' if step.why else ''}"))
     if not any(it.phase == "waiting" for it in ready.progress.values()):
         return
+    from rich.table import Table
+
     first = "the first node alone, then " if wishes.bounds.at_most > 1 else ""
     stderr.print(f"{first}{counted(wishes.bounds.at_most, 'node')} at a time; what each lab may lack meanwhile:")
     table = Table("Lab", "Owns", "May lack at once", box=None, header_style="bold", pad_edge=False)

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.table import Table
-
 from gpupool.cli import price
 from gpupool.cli.screen import stderr
 from gpupool.engine.report import Report
@@ -73,6 +71,8 @@ def _show_diff(console: Screen, text: str) -> None:
 
 
 def _count_changes(console: Screen, report: Report) -> None:
+    from rich.table import Table
+
     table = Table("Step", "Nodes", "Changes", box=None, header_style="bold", pad_edge=False)
     nodes: dict[str, dict[str, int]] = {}
     for name, host in report.hosts.items():

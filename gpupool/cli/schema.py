@@ -5,8 +5,6 @@ from typing import Annotated, Any
 import typer
 
 from gpupool.cli.screen import print_json
-from gpupool.cluster.schema import Inventory
-from gpupool.rehearsal.scenarios.data import Scenario
 
 
 def command(
@@ -20,6 +18,8 @@ def command(
 
 def of_inventories() -> dict[str, Any]:
     """Return the JSON Schema of each file of an inventory."""
+    from gpupool.cluster.schema import Inventory
+
     schema = Inventory.model_json_schema(by_alias=True)
     # one file of a folder holds some of the keys, so none is required of a single file
     schema.pop("required", None)
@@ -28,6 +28,8 @@ def of_inventories() -> dict[str, Any]:
 
 def of_promises() -> dict[str, Any]:
     """Return the JSON Schema of a site's own promise."""
+    from gpupool.rehearsal.scenarios.data import Scenario
+
     return _draft(Scenario.model_json_schema(by_alias=True))
 
 

@@ -1,20 +1,20 @@
 """`gpupool storage report`: which directories are large, as the files that the servers write every week say."""
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from gpupool.cli.running import announced_door, chosen
 from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, stdout
-from gpupool.cluster.model import Cluster
-from gpupool.cluster.units import format_size, parse_size
 from gpupool.errors import GpupoolError, UsageError
-from gpupool.run.usage import UsageReport, Used, usage_report
 from gpupool.terminal import styled
 
-app = typer.Typer(no_args_is_help=True)
+if TYPE_CHECKING:
+    from gpupool.cluster.model import Cluster
+    from gpupool.run.usage import UsageReport, Used
+
+app = typer.Typer(add_completion=False, no_args_is_help=True)
 
 Over = Annotated[
     str | None,
@@ -34,6 +34,8 @@ def report(
     inventory: Inventory, over: Over = None, limit: Limit = None, on: OnOption = "auto", as_json: Json = False
 ) -> None:
     """List large directories, largest first. Exit code 1 if those of a server cannot be read."""
+    from gpupool.run.usage import usage_report
+
     door = announced_door(inventory, on, "storage report")
     least = _least(door.target.cluster, over)
     usage = usage_report(door, chosen(door.target, limit))
@@ -56,8 +58,10 @@ def report(
         raise SystemExit(1)
 
 
-def _least(cluster: Cluster, over: str | None) -> int:
+def _least(cluster: "Cluster", over: str | None) -> int:
     """Return what a directory must have more than, in KiB."""
+    from gpupool.cluster.units import parse_size
+
     usage = cluster.storage.usage_report
     if usage is None:
         raise GpupoolError("no usage report: the inventory has no storage.usage_report")
@@ -69,8 +73,12 @@ def _least(cluster: Cluster, over: str | None) -> int:
         raise UsageError(f"--over {error}") from None
 
 
-def _show(usage: UsageReport, large: list[Used], least: int) -> None:
+def _show(usage: "UsageReport", large: "list[Used]", least: int) -> None:
+    from gpupool.cluster.units import format_size
+
     if large:
+        from rich.table import Table
+
         table = Table("Size", "Updated", "Owner", "Account", "Directory", box=None, header_style="bold", pad_edge=False)
         table.columns[0].justify = "right"
         for directory in large:

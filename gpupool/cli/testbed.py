@@ -1,20 +1,23 @@
 """`gpupool testbed`: the cluster of an inventory in containers on this machine."""
 
 import os
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from gpupool.cli import complete
 from gpupool.cli.screen import Inventory, Json, print_json
 from gpupool.terminal import Screen, styled
-from gpupool.testbed import host, lifecycle, look, state
+from gpupool.testbed import look, state
 from gpupool.testbed.spec import Spec
 
-app = typer.Typer(no_args_is_help=True, help="The cluster in containers on this machine.")
+Tell = Callable[[str], None]
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="The cluster in containers on this machine: up, down, status, ssh."
+)
 
 Name = Annotated[str | None, typer.Option(help="Name of the testbed, if an inventory has more than one.")]
 Prefix = Annotated[
@@ -31,7 +34,7 @@ def wanted(
     """
     # Loading an inventory takes its time, and most commands of a testbed need none.
     from gpupool.cluster.load import load
-    from gpupool.testbed import overlay
+    from gpupool.testbed import host, overlay
     from gpupool.testbed.vm import choice as vm_choice
 
     whole = load(inventory)
@@ -70,6 +73,8 @@ def up(
     as_json: Json = False,
 ) -> None:
     """Start the nodes of the testbed, creating what is missing. Can be repeated at any time."""
+    from gpupool.testbed import lifecycle
+
     spec, left_out = wanted(inventory, name=name, prefix=prefix, network=network, vm=vm)
     if bare:
         spec = spec.bare()
@@ -99,6 +104,8 @@ def up(
 @app.command()
 def down(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", as_json: Json = False) -> None:
     """Remove the testbed: its nodes, network, storage and state."""
+    from gpupool.testbed import lifecycle
+
     testbed = state.find(inventory, name=name, prefix=prefix)
     with _telling(Screen(stderr=True)) as tell:
         tell(f"removing {testbed.id}")
@@ -117,6 +124,8 @@ def status(inventory: Inventory, name: Name = None, prefix: Prefix = "gpupool", 
     if as_json:
         print_json({"testbed": testbed.id, "network": testbed.network, "nodes": [node.as_dict() for node in nodes]})
     else:
+        from rich.table import Table
+
         table = Table("node", "roles", "address", "container", "systemd", "ssh", title=f"testbed {testbed.name}")
         for node in nodes:
             failed = f" ({', '.join(node.failed_units)})" if node.failed_units else ""
@@ -145,18 +154,18 @@ def ssh(
     os.execvp(line[0], line)
 
 
-def _telling(console: Screen) -> AbstractContextManager[lifecycle.Tell]:
+def _telling(console: Screen) -> AbstractContextManager[Tell]:
     """Return what `up` reports its steps to: a line that changes on a terminal, plain lines elsewhere."""
     if console.is_terminal:
         return _Spinner(console)
     return nullcontext(lambda step: console.print(step))
 
 
-class _Spinner(AbstractContextManager[lifecycle.Tell]):
+class _Spinner(AbstractContextManager[Tell]):
     def __init__(self, console: Screen) -> None:
         self._status = console.status("testbed")
 
-    def __enter__(self) -> lifecycle.Tell:
+    def __enter__(self) -> Tell:
         self._status.start()
         return lambda step: self._status.update(styled(step))
 

@@ -8,13 +8,12 @@ from gpupool.cli.running import announced_door, passed_over
 from gpupool.cli.screen import Inventory, OnOption, ensure_confirmable, stderr, stdout
 from gpupool.cli.verify import checked, show_failures
 from gpupool.cli.watch import Watch
-from gpupool.cluster.model import Cluster
 from gpupool.target import Target
 from gpupool.terminal import styled
-from gpupool.upgrade.order import ensure_upgradable, stages
 from gpupool.wording import counted, few
 
 if TYPE_CHECKING:
+    from gpupool.cluster.model import Cluster
     from gpupool.upgrade.prepare import Prepared
 
 
@@ -34,6 +33,8 @@ def command(
     If slurmdbd cannot convert its database, it is rolled back. After Ctrl-C, run the same command again to continue.
     Exit code 1 if a node is not upgraded.
     """
+    from gpupool.upgrade.order import ensure_upgradable
+
     door = announced_door(inventory, on, "upgrade")
     ensure_upgradable(door.target.cluster)
     ensure_confirmable(yes, "upgrade changes nodes")
@@ -65,8 +66,10 @@ def command(
     _end(door.target, ready, what)
 
 
-def _show(cluster: Cluster, ready: "Prepared", at_most: int) -> None:
+def _show(cluster: "Cluster", ready: "Prepared", at_most: int) -> None:
     """Print what is replaced where, and in which order."""
+    from gpupool.upgrade.order import stages
+
     for change, names in ready.report.grouped.items():
         diff = " ".join((change.diff or "").split())
         if not change.operation.startswith("Packages"):

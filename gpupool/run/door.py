@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from rich.console import Console
-
 from gpupool.asleep import asleep, awake
 from gpupool.commit import commit_of
 from gpupool.engine.report import NodeHost, Origin, Report
 from gpupool.target import Target
+from gpupool.terminal import Screen
 
 SITE = Path(__file__).parent.parent / "deploys" / "site.py"
 
@@ -29,7 +28,7 @@ class Door:
 
     target: Target
     command: str
-    screen: Console | None = None
+    screen: Screen | None = None
 
     def to(self, target: Target) -> "Door":
         """Return a door of the same command to the nodes of another target."""

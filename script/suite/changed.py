@@ -24,8 +24,6 @@ EVERYTHING = (
 CODE = ("gpupool/", "roles/", "deploys/")
 DATA = ("inventory/", "templates/")
 
-#: The table of commands: it imports each of them, and none of them needs it.
-_TABLES = ("gpupool/cli/app.py",)
 #: Programs that run on nodes and are sent there as they are.
 _PROGRAMS = ("gpupool/programs/arbiter/", "gpupool/programs/usage/")
 _SKYNETS_GUIDE = ("tests/guides/test_skynet.py", "tests/guides/terminal.py")
@@ -135,7 +133,7 @@ def _reached(file: str) -> frozenset[str]:
         path = left.pop()
         if path not in reached and path:
             reached.add(path)
-            left += [] if path in _TABLES else _imports(path)
+            left += _imports(path)
     return frozenset(reached)
 
 

@@ -4,19 +4,20 @@ import io
 import re
 
 import pytest
-from rich.console import Console
 
 from gpupool.engine import progress
-from gpupool.engine.progress import BarProgress, LineProgress, ShownProgress, shown
+from gpupool.engine.bars import BarProgress
+from gpupool.engine.progress import LineProgress, ShownProgress, shown
+from gpupool.terminal import Screen
 
 
-def console(terminal: bool) -> Console:
-    return Console(file=io.StringIO(), force_terminal=terminal, width=100)
+def screen(terminal: bool) -> Screen:
+    return Screen(file=io.StringIO(), force_terminal=terminal, width=100)
 
 
-def text(console: Console) -> str:
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+def text(screen: Screen) -> str:
+    assert isinstance(screen.console.file, io.StringIO)
+    return screen.console.file.getvalue()
 
 
 def story(display: ShownProgress) -> None:
@@ -34,7 +35,7 @@ def story(display: ShownProgress) -> None:
 
 
 def test_lines() -> None:
-    out = console(terminal=False)
+    out = screen(terminal=False)
     story(shown(out))
     assert [re.sub(r"^ +\d+\.\d s  ", "", line) for line in text(out).splitlines()] == [
         "failed: n2: cannot be reached: [no] answer",
@@ -45,7 +46,7 @@ def test_lines() -> None:
 
 
 def test_a_long_silence_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    out = console(terminal=False)
+    out = screen(terminal=False)
     monkeypatch.setattr(progress, "SILENCE_SECONDS", 0)
     with LineProgress(out) as lines:
         lines.stage("Execute", 10)
@@ -57,7 +58,7 @@ def test_a_long_silence_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_bars() -> None:
-    out = console(terminal=True)
+    out = screen(terminal=True)
     display = shown(out)
     assert isinstance(display, BarProgress)
     story(display)

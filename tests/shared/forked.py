@@ -50,10 +50,10 @@ def _serve() -> None:
     from gevent import monkey, reinit
     from pyinfra.api.connectors import get_all_connectors
 
-    import gpupool.cli.app
     import gpupool.engine.drive
     import gpupool.roles
     import gpupool.verify.run
+    from gpupool.cli.app import COMMANDS, imported
     from gpupool.cluster.load import load
     from gpupool.compile import files_for
 
@@ -61,6 +61,8 @@ def _serve() -> None:
     for _, name, _ in pkgutil.iter_modules(gpupool.roles.__path__, "gpupool.roles."):
         importlib.import_module(name)
     get_all_connectors()
+    for name in COMMANDS:
+        imported(name)
 
     # templates are compiled at their first use
     known = load(EXAMPLE)

@@ -113,7 +113,7 @@ Nodes = Annotated[
 class Entry(BaseModel):
     """A mapping in an inventory: unknown keys are complaints, values never change after loading."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class Fact(Entry):

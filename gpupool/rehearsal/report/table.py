@@ -1,32 +1,31 @@
 """A rehearsal's findings on a terminal, a line each; in a pipe, plain text a line each."""
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from gpupool.rehearsal.finding import Finding, Outcome
 from gpupool.rehearsal.report.data import OUTCOMES, Rehearsed, verdict, words_for
 from gpupool.rehearsal.report.page import SIGNS
-from gpupool.terminal import styled
+from gpupool.terminal import Screen, styled
 
 _STYLES: dict[Outcome, str] = {"kept": "green", "broken": "bold red", "void": "bold yellow", "not made": "dim"}
 _WIDE = 120  # columns; a narrower terminal has no room for what was tried
 
 
-def show(console: Console, rehearsed: Rehearsed) -> None:
+def show(screen: Screen, rehearsed: Rehearsed) -> None:
     """Print the table, what is broken or void in full, then the counts and the verdict."""
-    if console.is_terminal:
-        console.print(_table(rehearsed, console.width), soft_wrap=False)
+    if screen.is_terminal:
+        screen.print(_table(rehearsed, screen.console.width), soft_wrap=False)
     else:
         for finding in rehearsed.findings:
-            console.print(styled(_line(finding)), soft_wrap=True)
+            screen.print(styled(_line(finding)), soft_wrap=True)
     for outcome in ("void", "broken"):
         for finding in rehearsed.findings:
             if finding.outcome == outcome:
-                _aloud(console, finding)
-    console.print(_counts(rehearsed), end=" ")
-    console.print(f"({words_for(rehearsed.seconds)})", style="dim")
-    console.print(
+                _aloud(screen, finding)
+    screen.print(_counts(rehearsed), end=" ")
+    screen.print(f"({words_for(rehearsed.seconds)})", style="dim")
+    screen.print(
         styled(f"{verdict(rehearsed.counts)}: {rehearsed.cluster}, Slurm {rehearsed.version}"),
         style=_STYLES[rehearsed.worst],
     )
@@ -53,13 +52,13 @@ def _line(finding: Finding) -> str:
     return f"{head}; tried: {finding.tried}; happened: {finding.happened} ({finding.seconds:.1f} s)"
 
 
-def _aloud(console: Console, finding: Finding) -> None:
-    console.print(
+def _aloud(screen: Screen, finding: Finding) -> None:
+    screen.print(
         styled(f"\n{SIGNS[finding.outcome]} {finding.outcome}: {finding.promise}: {finding.text}"),
         style=_STYLES[finding.outcome],
     )
-    console.print(styled(f"  tried     {finding.tried}"))
-    console.print(styled(f"  happened  {finding.happened}"))
+    screen.print(styled(f"  tried     {finding.tried}"))
+    screen.print(styled(f"  happened  {finding.happened}"))
 
 
 def _counts(rehearsed: Rehearsed) -> Text:

@@ -12,7 +12,7 @@ import yaml
 from inventories import SMALL, copied
 from jsonschema import Draft202012Validator
 
-from gpupool.cli import render
+from gpupool.cli import rendered
 from gpupool.cluster.load import examine, load
 from gpupool.cluster.text import read
 from gpupool.compile import files_for
@@ -165,7 +165,7 @@ def test_what_is_large_and_alike_is_one_file(
     gpupool: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """/etc/hosts of n nodes on n nodes grows with the square of n; and writing again changes one of them only."""
-    monkeypatch.setattr(render, "_LARGE", 100)
+    monkeypatch.setattr(rendered, "_LARGE", 100)
     assert gpupool("render", SMALL, "--out", tmp_path).code == 0
     first, second = (tmp_path / f"gpu-{number}" / "etc" / "hosts" for number in (1, 2))
     assert first.samefile(second)

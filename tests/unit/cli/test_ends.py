@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 from inventories import SMALL
 
-from gpupool.cli import check
-
 ROOT = Path(__file__).parents[3]
 COMMAND = [sys.executable, "-m", "gpupool"]
 
@@ -73,7 +71,7 @@ def test_an_inventory_that_may_not_be_read(
     def closed(*_: object) -> None:
         raise PermissionError(13, "Permission denied", str(tmp_path))
 
-    monkeypatch.setattr(check, "examine", closed)
+    monkeypatch.setattr("gpupool.cluster.load.examine", closed)
     done = gpupool("check", tmp_path)
     assert (done.code, done.err) == (1, f"{tmp_path}: Permission denied\n")
 
@@ -99,7 +97,7 @@ def test_a_signal_while_a_command_works(
     def work(*_: object) -> None:
         os.kill(os.getpid(), number)
 
-    monkeypatch.setattr(check, "examine", work)
+    monkeypatch.setattr("gpupool.cluster.load.examine", work)
     done = gpupool("check", SMALL)
     assert (done.code, done.err) == (code, f"{word}; running it again finishes the work\n")
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL

@@ -16,7 +16,7 @@ from inventories import SMALL, changed
 from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
-from gpupool.cli.app import app
+from gpupool.cli import app
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.schema import Inventory
@@ -41,14 +41,17 @@ HOSTS = (
 # Commands
 
 
-def _commands(command: Any, name: str = "gpupool") -> Iterator[tuple[str, TyperCommand | TyperGroup]]:
+def _commands(command: Any, name: str) -> Iterator[tuple[str, TyperCommand | TyperGroup]]:
     yield name, command
     if isinstance(command, TyperGroup):
         for word, below in command.commands.items():
             yield from _commands(below, f"{name} {word}")
 
 
-COMMANDS = dict(_commands(get_command(app)))
+COMMANDS = {
+    "gpupool": get_command(app.app),
+    **{key: command for name in app.COMMANDS for key, command in _commands(app.imported(name), f"gpupool {name}")},
+}
 
 
 def test_all_commands_are_found() -> None:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 from typer.core import TyperGroup
-from typer.main import get_command
 
-from gpupool.cli.app import app
+from gpupool.cli.app import imported
 
 DOCS = Path(__file__).parents[3] / "docs"
 TASKS = dict(re.findall(r"^## (.+)\n((?:(?!## ).*\n)+)", (DOCS / "operations.md").read_text(), flags=re.MULTILINE))
@@ -31,7 +30,7 @@ def test_there_are_ten_tasks() -> None:
 def test_the_commands_of_a_task_make_sense(task: str) -> None:
     assert commands(task)
     for words in commands(task):
-        command = get_command(app)
+        command, words = imported(words[0]), words[1:]
         while isinstance(command, TyperGroup):
             command, words = command.commands[words[0]], words[1:]
         command.make_context("gpupool", list(words), resilient_parsing=False)

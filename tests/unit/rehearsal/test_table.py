@@ -6,24 +6,17 @@ from dataclasses import replace
 
 import pytest
 from rehearsed import rehearsal
-from rich.console import Console
 
 from gpupool.rehearsal.report.data import Rehearsed
 from gpupool.rehearsal.report.table import show
+from gpupool.terminal import Screen
 
 
 def _shown(rehearsed: Rehearsed, *, terminal: bool, width: int = 140) -> str:
-    console = Console(
-        file=io.StringIO(),
-        force_terminal=terminal,
-        width=width,
-        highlight=False,
-        soft_wrap=True,
-        color_system="standard" if terminal else None,
-    )
-    show(console, rehearsed)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    out = io.StringIO()
+    color_system = "standard" if terminal else None
+    show(Screen(file=out, force_terminal=terminal, width=width, color_system=color_system), rehearsed)
+    return out.getvalue()
 
 
 def _plain(text: str) -> list[str]:

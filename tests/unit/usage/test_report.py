@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from gpupool.cli import storage
 from gpupool.cluster.model import Cluster
 from gpupool.facts.usage import LeftDirectory, UsageState, UsedDirectory
 from gpupool.run.usage import UsageReport, add
@@ -34,7 +33,7 @@ def said_by(skynet: Cluster, answer: UsageState | None) -> UsageReport:
 @pytest.fixture
 def answers(monkeypatch: pytest.MonkeyPatch, skynet: Cluster) -> Callable[[UsageState | None], None]:
     def answer(state: UsageState | None) -> None:
-        monkeypatch.setattr(storage, "usage_report", lambda *_: said_by(skynet, state))
+        monkeypatch.setattr("gpupool.run.usage.usage_report", lambda *_: said_by(skynet, state))
 
     return answer
 

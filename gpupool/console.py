@@ -1,0 +1,29 @@
+"""Rich's console, which takes every string literally; `gpupool.terminal` imports it when something is printed."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.segment import Segments
+from rich.table import Table
+from rich.text import Text
+
+from gpupool.terminal import plain
+
+_WIDEST = 100_000  # columns
+
+
+class LiteralConsole(Console):
+    """A console that takes every string literally, those in tables too, and breaks no line."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"markup": False, "emoji": False, "highlight": False, "soft_wrap": True, **options})
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Return what is printed of a string: rich calls this for each."""
+        return super().render_str(plain(text), **{**options, "markup": False, "emoji": False})
+
+    def whole(self, table: Table) -> None:
+        """Print a table in all its width: rich would cut off what the terminal, or a pipe's 80 columns, cannot hold."""
+        room = self.options.update(width=_WIDEST)
+        width = self.measure(table, options=room).maximum
+        self.print(Segments(list(self.render(table, room.update(width=width)))), end="")

@@ -1,0 +1,84 @@
+"""The progress of a run on a terminal: a bar for each stage."""
+
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+
+from gpupool.engine.progress import ShownProgress
+from gpupool.terminal import plain, styled
+
+REFRESH_SECONDS = 0.1
+
+
+class BarProgress(ShownProgress):
+    """A bar for each stage, the current operation beside it, failures above as they come."""
+
+    def __init__(self, console: Console) -> None:
+        self._bars = Bars(
+            TextColumn("[bold]{task.description:<8}"),
+            BarColumn(bar_width=30),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[now]}", style="dim", markup=False),
+            console=console,
+            auto_refresh=False,
+        )
+        self._task: TaskID | None = None
+        self._drawn = 0.0
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._finish()
+        self._bars.refresh()
+        self._bars.stop()
+
+    def stage(self, name: str, total: int) -> None:
+        """Begin a new bar; the ones before it stay."""
+        self._finish()
+        self._task = self._bars.add_task(name, total=total, now="")
+        self.tick()
+
+    def _finish(self) -> None:
+        if self._task is not None:
+            self._bars.update(self._task, now="")
+            self._bars.stop_task(self._task)
+
+    def step(self, host: str, what: str) -> None:
+        """Show it beside the bar."""
+        if self._task is not None:
+            self._bars.update(self._task, now=plain(f"{host}: {what}"))
+            self._draw()
+
+    def advance(self, steps: int = 1) -> None:
+        """Move the bar on."""
+        if self._task is not None:
+            self._bars.advance(self._task, steps)
+            self._draw()
+
+    def failed(self, host: str, why: str) -> None:
+        """One red line above the bars."""
+        self._bars.console.print(styled((f"✗ {host}", "red"), f"  {why}"))
+
+    def note(self, text: str) -> None:
+        """One line above the bars."""
+        self._bars.console.print(styled(text))
+
+    def tick(self) -> None:
+        """Redraw, so that the clocks run."""
+        self._drawn = 0.0
+        self._draw()
+
+    def _draw(self) -> None:
+        now = time.monotonic()
+        if now - self._drawn >= REFRESH_SECONDS:
+            self._drawn = now
+            self._bars.refresh()
