@@ -51,28 +51,6 @@ class Target:
         """Return what roles and the connector read from pyinfra's `host.data`."""
         return {**self.ssh, "ssh_hostname": node.address, "cluster": self.cluster, "node": node}
 
-    @property
-    def ssh_config(self) -> str:
-        """Return the same way as a configuration of OpenSSH's client."""
-        lines = []
-        for node in self.nodes:
-            lines += [f"Host {node.name}", f"  HostName {node.address}", f"  HostKeyAlias {node.address}"]
-        options = {
-            "User": self.ssh.get("ssh_user"),
-            "Port": self.ssh.get("ssh_port"),
-            "IdentityFile": self.ssh.get("ssh_key"),
-            "UserKnownHostsFile": self.ssh.get("ssh_known_hosts_file"),
-        }
-        lines += ["Host *", *(f"  {key} {value}" for key, value in options.items() if value)]
-        lines += [
-            "  StrictHostKeyChecking yes",
-            "  BatchMode yes",
-            "  ConnectTimeout 30",
-            "  LogLevel ERROR",
-            *([f"  {keys.KEY_EXCHANGE}"] if self.testbed else []),
-        ]
-        return "\n".join(lines) + "\n"
-
 
 def find_target(inventory: Path, on: str = "auto") -> Target:
     """Load an inventory and return the target that `on` names; see `target_of`. BadInventoryError as it comes."""

@@ -1,37 +1,62 @@
-"""Host keys of machines that are new: read from them without logging in, shown, and pinned once a person agrees."""
+"""Host keys of new machines: read from them without logging in, shown, and pinned once a person agrees."""
 
 import base64
 import hashlib
 import subprocess
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
-from gpupool.engine.explain import one_line
 from gpupool.errors import GpupoolError
 from gpupool.facts.host_keys import known_in
+from gpupool.remote.errors import NoAnswerError
+from gpupool.remote.nodes import Nodes
 
-_SECONDS = 10
-_KINDS = "ed25519,ecdsa,rsa"
+_SECONDS = 10.0
+_KINDS = (
+    "ssh-ed25519",
+    "ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,ecdsa-sha2-nistp521",
+    "rsa-sha2-512,rsa-sha2-256",
+)
 
 
-def scan(address: str, port: int) -> tuple[str, ...]:
-    """Return the public keys that a machine shows, each as "kind base64"; GpupoolError without an answer."""
-    command = ["ssh-keyscan", "-T", str(_SECONDS), "-p", str(port), "-t", _KINDS, address]
-    try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=6 * _SECONDS
-        )
-    except FileNotFoundError:
-        raise GpupoolError("ssh-keyscan is not installed: apt-get install openssh-client") from None
-    except subprocess.TimeoutExpired:
-        done = subprocess.CompletedProcess(command, 1, "", "")
-    name = known_name(address, port)
-    keys = known_in(line.replace(f"{name} ", "machine ", 1) for line in done.stdout.splitlines()).get("machine", ())
+@dataclass(frozen=True)
+class Pins:
+    """Where OpenSSH keeps the host keys of a machine: a file of known hosts, and the names of the machine in it."""
+
+    file: Path
+    names: tuple[str, ...]
+
+
+def scan(nodes: Nodes, name: str) -> tuple[str, ...]:
+    """Return the public keys that a machine shows, each as "kind base64"; GpupoolError if no SSH server answers.
+
+    Each key is read by a connection of its own, in which the machine proves that it has the private half.
+    """
+    nodes.host_keys(name, seconds=_SECONDS)
+
+    def shown(algorithms: str) -> list[str]:
+        try:
+            return nodes.host_keys(name, algorithms, _SECONDS)
+        except NoAnswerError:  # the machine has no key of this kind
+            return []
+
+    with ThreadPoolExecutor(len(_KINDS)) as pool:
+        keys = tuple(dict.fromkeys(key for found in pool.map(shown, _KINDS) for key in found))
     if not keys:
-        errors = done.stderr.strip().splitlines()
-        why = f": {one_line(errors[-1])}" if errors else ""
-        raise GpupoolError(f"{address}: no SSH server answers on port {port}{why}")
+        raise GpupoolError(f"{name}: the SSH server shows no host key of a known kind")
     return keys
+
+
+def pins_of(nodes: Nodes, name: str) -> Pins:
+    """Return where the host keys of a machine are kept: in the file of a testbed, or as OpenSSH is configured."""
+    settings = nodes.settings(name)
+    testbed = nodes.target.testbed
+    file = Path(testbed.known_hosts if testbed else settings["userknownhostsfile"].split()[0]).expanduser()
+    alias = settings.get("hostkeyalias")
+    names = (known_name(settings["hostname"], int(settings["port"])), *([alias] if alias else []))
+    return Pins(file, names)
 
 
 def fingerprint(key: str) -> str:
@@ -41,33 +66,31 @@ def fingerprint(key: str) -> str:
 
 
 def known_name(address: str, port: int) -> str:
-    """Return by what name a file of known hosts has a machine."""
+    """Return the name of a machine in a file of known hosts."""
     return address if port == 22 else f"[{address}]:{port}"
 
 
-def pinned(file: Path, address: str, port: int) -> tuple[str, ...]:
-    """Return the keys that a file of known hosts has for a machine, hashed lines among them."""
-    if not file.exists():
+def pinned(pins: Pins) -> tuple[str, ...]:
+    """Return the keys that are pinned for a machine, hashed lines among them."""
+    if not pins.file.exists():
         return ()
-    name = known_name(address, port)
-    command = ["ssh-keygen", "-F", name, "-f", str(file)]
+    command = ["ssh-keygen", "-F", pins.names[-1], "-f", str(pins.file)]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     lines = [line for line in done.stdout.splitlines() if not line.startswith(("#", "@"))]
     return known_in(" ".join(["machine", *line.split()[1:]]) for line in lines).get("machine", ())
 
 
-def pin(file: Path, address: str, port: int, keys: Iterable[str]) -> None:
-    """Have a file of known hosts hold just these keys for a machine; without any it is forgotten."""
-    # OpenSSH's HostKeyAlias has no port
-    names = list(dict.fromkeys((known_name(address, port), address)))
+def pin(pins: Pins, keys: Iterable[str]) -> None:
+    """Pin just these keys for a machine; without any it is forgotten."""
+    file = pins.file
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if pinned(file, address, port):
-        for name in names:
+    if pinned(pins):
+        for name in pins.names:
             command = ["ssh-keygen", "-R", name, "-f", str(file)]
             subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True)
         file.with_name(f"{file.name}.old").unlink(missing_ok=True)
     before = file.read_text() if file.exists() else ""
     gap = "" if before.endswith("\n") or not before else "\n"
-    if lines := "".join(f"{','.join(names)} {key}\n" for key in keys):
+    if lines := "".join(f"{','.join(pins.names)} {key}\n" for key in keys):
         with file.open("a") as out:
             out.write(gap + lines)

@@ -13,9 +13,10 @@ from gpupool.joining import host_key, written
 from gpupool.joining.decide import Choice, Wish, choose
 from gpupool.joining.reach import concerned
 from gpupool.joining.request import nodes_of, replaced_of
-from gpupool.joining.steps import Commands, known_hosts, port, probe, reached_at
+from gpupool.joining.steps import Commands, probe, reached_at
 from gpupool.joining.written import Original
 from gpupool.remote.controller import Controller
+from gpupool.remote.nodes import Nodes
 from gpupool.run.door import Door
 from gpupool.target import Target, target_of
 from gpupool.upkeep.reserve import reservation
@@ -116,15 +117,16 @@ def _ensure_new(
 
 @contextmanager
 def _pinned(target: Target, reached: Mapping[str, str], *, replace: bool, person: Person) -> Iterator[None]:
-    """Have the machines' host keys pinned, after a person has agreed; as before where the machines are refused."""
-    file, number = known_hosts(target), port(target)
-    before = {name: host_key.pinned(file, address, number) for name, address in reached.items()}
-    shows = {name: host_key.scan(address, number) for name, address in reached.items()}
+    """Pin the host keys of machines, after a person has agreed; pin the former ones if the machines are refused."""
+    with Nodes.of(target, reached) as nodes:
+        pins = {name: host_key.pins_of(nodes, name) for name in reached}
+        shows = {name: host_key.scan(nodes, name) for name in reached}
+    before = {name: host_key.pinned(pins[name]) for name in reached}
     strange = {name: keys for name, keys in shows.items() if not {*keys} & {*before[name]}}
     if other := [name for name in strange if before[name] and not replace]:
         raise GpupoolError(
-            f"{', '.join(other)}: the host key is not the one in {file} (remove that if the machine is another one: "
-            f"ssh-keygen -f {file} -R {reached[other[0]]})"
+            f"{', '.join(other)}: the host key is not the one in {pins[other[0]].file} (if it is another machine, "
+            f"remove the old key: ssh-keygen -f {pins[other[0]].file} -R '{pins[other[0]].names[-1]}')"
         )
     prints = {name: {host_key.fingerprint(key): key for key in keys} for name, keys in strange.items()}
     agreed = person.accepts({name: [*its] for name, its in prints.items()}) if strange else ()
@@ -133,12 +135,12 @@ def _pinned(target: Target, reached: Mapping[str, str], *, replace: bool, person
     if refused := [name for name, keys in kept.items() if not keys]:
         raise GpupoolError(f"{', '.join(refused)}: the host key was not accepted; nothing was changed")
     for name, keys in kept.items():
-        host_key.pin(file, reached[name], number, keys)
+        host_key.pin(pins[name], keys)
     try:
         yield
     except GpupoolError:
         for name in strange:
-            host_key.pin(file, reached[name], number, before[name])
+            host_key.pin(pins[name], before[name])
         raise
 
 

@@ -12,7 +12,7 @@ from gpupool.facts.host_keys import KNOWN
 from gpupool.facts.munge import KEY as MUNGE_KEY
 from gpupool.joining import host_key, written
 from gpupool.joining.reach import concerned, later
-from gpupool.joining.steps import Commands, known_hosts, port
+from gpupool.joining.steps import Commands
 from gpupool.joining.written import Original
 from gpupool.remote.controller import Controller
 from gpupool.run.door import Door
@@ -81,8 +81,8 @@ class Retirement:
         left = self._farewell()
         leaving.draft.write()
         for node in leaving.nodes:
-            if node.address:
-                host_key.pin(known_hosts(leaving.before), node.address, port(leaving.before), ())
+            if node.managed and node.address:
+                host_key.pin(host_key.pins_of(self._controller, node.name), ())
         missing = later(leaving.before.cluster, leaving.after.cluster, {*leaving.others, *names})
         return Retired(tuple(names), self._commands.sent, left, missing)
 

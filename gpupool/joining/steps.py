@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from gpupool.engine.report import Report
 from gpupool.errors import GpupoolError
@@ -46,13 +45,3 @@ def reached_at(target: Target, own: str, address: str) -> str:
     """Return where a machine of the inventory's `own` network is reached: a testbed may have another one."""
     network = target.cluster.entry.network
     return address if target.testbed is None or network == own else moved(address, own, network)
-
-
-def port(target: Target) -> int:
-    """Return the port of sshd."""
-    return int(target.ssh.get("ssh_port") or 22)
-
-
-def known_hosts(target: Target) -> Path:
-    """Return the file that host keys are pinned in: the testbed's own, or the admin's."""
-    return Path(target.ssh.get("ssh_known_hosts_file") or "~/.ssh/known_hosts").expanduser()

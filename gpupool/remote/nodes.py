@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -70,11 +71,15 @@ class Nodes:
         """
         command = self._command(node, _bounded(script, seconds))
         data = stdin.encode() if isinstance(stdin, str) else stdin
+        began = time.monotonic()
         try:
             done = _ssh(command, seconds + _CONNECTING, data)
         except subprocess.TimeoutExpired:
             raise NoAnswerError(f"{node}: no answer in {seconds:.0f} s") from None
-        return self._answer(node, done, seconds)
+        # a command may use timeout itself: its status then is for the caller
+        if done.returncode in _TIMED_OUT and time.monotonic() - began >= seconds:
+            raise NoAnswerError(f"{node}: the command gives no answer in {seconds:.0f} s")
+        return self._answer(node, done)
 
     def on(self, node: str, *argv: str, stdin: str = "", seconds: float = SECONDS) -> str:
         """Return what a program prints on a node; NoAnswerError, or RefusedError if it fails."""
@@ -118,7 +123,7 @@ class Nodes:
             code = ssh.wait()
             errors.seek(0)
             done = subprocess.CompletedProcess(command, code, head, errors.read())
-        answer = self._answer(node, done, seconds)
+        answer = self._answer(node, done)
         if answer.code:
             why = _last(answer.err.decode(errors="replace")) or f"exit code {answer.code}"
             raise RefusedError(f"{node}: cannot read {path}: {why}", code=answer.code)
@@ -165,13 +170,11 @@ class Nodes:
         for end in ends:
             end.wait()
 
-    def _answer(self, node: str, done: "subprocess.CompletedProcess[bytes]", seconds: float) -> Answer:
+    def _answer(self, node: str, done: "subprocess.CompletedProcess[bytes]") -> Answer:
         """Return the answer of a command that ran; NoAnswerError or RefusedError of one that did not."""
         why = _last(done.stderr.decode(errors="replace"))
         if done.returncode == _SSH_FAILED:
             raise NoAnswerError(f"{node}: {_failure(done.stderr) or self._reason(node)}")
-        if done.returncode in _TIMED_OUT:
-            raise NoAnswerError(f"{node}: the command gives no answer in {seconds:.0f} s")
         out = output_of(done.stdout)
         if out is None:
             user = self.settings(node)["user"]

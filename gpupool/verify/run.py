@@ -1,6 +1,5 @@
 """Run the checks on the nodes by pytest, in this process, and give what came of each as data."""
 
-import tempfile
 import textwrap
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -12,8 +11,9 @@ import pytest
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.remote.nodes import Nodes
 from gpupool.target import Target
-from gpupool.verify.way import ALIVE, Way
+from gpupool.verify.way import Way
 
 CHECKS = Path(__file__).parent
 
@@ -35,10 +35,8 @@ class Outcome:
 
 def run(target: Target, limit: set[str] | None, tell: Callable[[Outcome], None]) -> list[Outcome]:
     """Run every check on the nodes (those in `limit` only) and tell each outcome as it comes."""
-    with tempfile.TemporaryDirectory(prefix="gpupool-") as folder:
-        config = Path(folder) / "ssh_config"
-        config.write_text(f"{target.ssh_config}{ALIVE}  ControlPath {folder}/%C\n")
-        plugin = _Checks(target, limit, str(config), tell)
+    with Nodes.of(target) as nodes:
+        plugin = _Checks(nodes, limit, tell)
         # testinfra's own plugin would bring another `host`, of this machine
         without = ("terminal", "cacheprovider", "logging", "pytest11.testinfra")
         quiet = [word for name in without for word in ("-p", f"no:{name}")]
@@ -57,13 +55,13 @@ def run(target: Target, limit: set[str] | None, tell: Callable[[Outcome], None])
 class _Checks:
     """The pytest plugin: one test item for each check and each node that has the role it is about."""
 
-    def __init__(self, target: Target, limit: set[str] | None, config: str, tell: Callable[[Outcome], None]) -> None:
-        self.target = target
+    def __init__(self, nodes: Nodes, limit: set[str] | None, tell: Callable[[Outcome], None]) -> None:
+        self.target = nodes.target
         self.tell = tell
-        self.nodes = [node for node in target.nodes if limit is None or node.name in limit]
+        self.nodes = [node for node in self.target.nodes if limit is None or node.name in limit]
         self.outcomes: list[Outcome] = []
         self.trouble = ""
-        self._way = cache(lambda name: Way(name, config))
+        self._way = cache(lambda name: Way(name, nodes))
         self._connect = cache(lambda name: Host(self._way(name)))
 
     def pytest_configure(self, config: pytest.Config) -> None:

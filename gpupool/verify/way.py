@@ -1,46 +1,43 @@
-"""The way to a node for its checks: OpenSSH, and an end to waiting for a node that answers no more."""
+"""The connection of the checks to a node; once the node is lost, all its other checks fail at once."""
 
-import shlex
-import subprocess
+from typing import Any
 
 import pytest
-from testinfra.backend.base import CommandResult
-from testinfra.backend.ssh import SshBackend
+from testinfra.backend.base import BaseBackend, CommandResult
 
-ALIVE = "  ServerAliveInterval 15\n  ServerAliveCountMax 3\n"  # a machine that hangs is given up after a minute
-CHECK_SECONDS = 90.0  # no look of any check takes that long
+from gpupool.remote.errors import NoAnswerError, RefusedError
+from gpupool.remote.nodes import Nodes
+
+CHECK_SECONDS = 90.0  # no command of any check takes that long
 LOST = "the connection was lost"
 
 
-class Way(SshBackend):  # type: ignore[misc]  # testinfra is not typed
+class Way(BaseBackend):  # type: ignore[misc]  # testinfra is not typed
     """One connection to a node; `lost` is why there is none any more, and then each check fails with it at once."""
 
-    def __init__(self, name: str, config: str) -> None:
-        super().__init__(name, ssh_config=config)
+    NAME = "gpupool"
+
+    def __init__(self, name: str, nodes: Nodes) -> None:
+        super().__init__(name)
         self.lost = ""
+        self._name = name
+        self._nodes = nodes
         self._reached = False
 
     def fail_if_lost(self) -> None:
-        """Fail the check that is being made, in words, where the node is lost."""
+        """Fail the check that is being made, with the reason, if the node is lost."""
         if self.lost:
             pytest.fail(self.lost, pytrace=False)
 
-    def run_ssh(self, command: str) -> CommandResult:
-        """Run it there; a connection that breaks, or is silent, fails this check and all later ones of the node."""
+    def run(self, command: str, *args: str, **_: Any) -> CommandResult:
+        """Run a command as root; a connection that breaks or is silent fails this check and all later ones."""
         self.fail_if_lost()
-        parts, values = self._build_ssh_command(command)
-        argv = shlex.split(self.quote(" ".join(parts), *values))
+        script = self.get_command(command, *args)
         try:
-            done = subprocess.run(
-                argv, capture_output=True, stdin=subprocess.DEVNULL, check=False, timeout=CHECK_SECONDS
-            )
-        except subprocess.TimeoutExpired:
-            self.lost = f"{LOST}: no answer in {CHECK_SECONDS:.0f} s"
-        else:
-            if done.returncode != 255:  # ssh's own
-                self._reached = True
-                return self.result(done.returncode, self.encode(command), done.stdout, done.stderr)
-            errors = done.stderr.decode(errors="replace").strip().splitlines()
+            answer = self._nodes.run(self._name, script, seconds=CHECK_SECONDS)
+        except (NoAnswerError, RefusedError) as error:
             failure = LOST if self._reached else "cannot be reached"
-            self.lost = f"{failure}: {errors[-1].strip() if errors else 'the node does not answer'}"
-        pytest.fail(self.lost, pytrace=False)
+            self.lost = f"{failure}: {str(error).removeprefix(f'{self._name}: ')}"
+            pytest.fail(self.lost, pytrace=False)
+        self._reached = True
+        return self.result(answer.code, self.encode(script), answer.out, answer.err)

@@ -15,6 +15,7 @@ from pace import start, until
 
 from gpupool.cli.testbed import wanted
 from gpupool.joining.host_key import fingerprint, scan
+from gpupool.remote.nodes import Nodes
 from gpupool.target import find_target
 from gpupool.testbed import lifecycle
 from gpupool.testbed.spec import Container
@@ -91,7 +92,8 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
 
 def words(testbed: Testbed, *joining: str) -> list[str]:
     """Return the command that has machines join, their host keys agreed to."""
-    keys = [fingerprint(scan(ADDRESSES[node].replace("10.92.", "10.183."), 22)[0]) for node in joining]
+    with Nodes.of(testbed.target, {node: ADDRESSES[node].replace("10.92.", "10.183.") for node in joining}) as nodes:
+        keys = [fingerprint(scan(nodes, node)[0]) for node in joining]
     agreed = [word for key in keys for word in ("--host-key", key)]
     named = [f"{node}={ADDRESSES[node]}" for node in joining]
     return ["onboard", str(testbed.inventory), *named, "--yes", *agreed, "--json"]

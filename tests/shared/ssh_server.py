@@ -92,7 +92,7 @@ class Session(paramiko.ServerInterface):
             with contextlib.suppress(OSError, EOFError, paramiko.SSHException):
                 while data := beyond.recv(4096):
                     channel.sendall(data)
-            channel.close()
+                channel.close()
 
         threading.Thread(target=back, daemon=True).start()
         with contextlib.suppress(OSError), beyond:

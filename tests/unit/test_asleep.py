@@ -1,6 +1,7 @@
-"""Which nodes a command takes for asleep: those that do not answer, and that Slurm has switched off."""
+"""Which nodes a command takes for asleep: those that Slurm has switched off, and that do not answer."""
 
-import socket
+import os
+import stat
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from inventories import INVENTORY
 from pace import until
+from ssh_server import LOCAL, serving
 
 from gpupool.asleep import asleep, awake
 from gpupool.cli.running import applied, passed_over, planned
@@ -16,24 +18,35 @@ from gpupool.engine.report import HostReport, Report
 from gpupool.target import Target
 
 ON, OFF, OTHER = "mlmini-g2-ghpc-0", "mlmini-g2-ghpc-1", "mlmini-cpu-ghpc-0"
-SSH = """#!/bin/sh
+CONTROLLER = "mlmini-controller"
+SCONTROL = """#!/bin/sh
 echo "$*" >> "{folder}/asked"
-[ -e "{folder}/slurm" ] && cat "{folder}/slurm"
+cat "{folder}/slurm"
 """
 
 
 @pytest.fixture
 def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Target]:
-    """A cluster on this machine: at the address of one node somebody listens, at the others nobody."""
+    """A cluster on this machine: on the ports of one node and of the controller a server answers, on others none."""
+    scontrol = tmp_path / "bin" / "scontrol"
+    scontrol.parent.mkdir()
+    scontrol.write_text(SCONTROL.format(folder=tmp_path))
+    scontrol.chmod(stat.S_IRWXU)
+    monkeypatch.setenv("PATH", f"{scontrol.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("HOME", str(tmp_path))
     cluster = load(INVENTORY / "gcp-slurm")
-    ssh = tmp_path / "ssh"
-    ssh.write_text(SSH.format(folder=tmp_path))
-    ssh.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        addresses = {name: f"127.0.0.{index + 2}" for index, name in enumerate(cluster.nodes)} | {ON: "127.0.0.1"}
-        nodes = {name: replace(node, address=addresses[name]) for name, node in cluster.nodes.items()}
-        yield Target(replace(cluster, nodes=nodes), None, {"ssh_port": server.getsockname()[1], "ssh_user": "root"})
+    nodes = {name: replace(node, address=LOCAL) for name, node in cluster.nodes.items()}
+    admin = cluster.access.admin.model_copy(update={"user": None, "port": None, "key": None})
+    access = cluster.access.model_copy(update={"admin": admin})
+    with serving(tmp_path / "node") as server:
+        (tmp_path / ".ssh").mkdir()
+        config = tmp_path / ".ssh" / "config"
+        config.write_text(
+            f"Match originalhost {ON},{CONTROLLER}\n  Port {server.port}\nHost *\n  Port 1\n"
+            f"  IdentityFile {server.data['ssh_key']}\n  UserKnownHostsFile {server.data['ssh_known_hosts_file']}\n"
+        )
+        config.chmod(0o600)
+        yield Target(replace(cluster, nodes=nodes, access=access), None, {})
 
 
 def slurm(folder: Path, **states: str) -> None:
@@ -55,14 +68,14 @@ def test_without_a_slurmctld_none_is_asleep(target: Target) -> None:
     assert asleep(target) == ()
 
 
-def test_nothing_is_asked_where_all_are_on(target: Target, tmp_path: Path) -> None:
-    assert asleep(target, {ON}) == ()
+def test_slurm_is_not_asked_where_no_node_can_be_off(target: Target, tmp_path: Path) -> None:
+    assert asleep(target, {CONTROLLER}) == ()
     assert not (tmp_path / "asked").exists()
 
 
 def test_idle_nodes_stay_on_for_an_apply(target: Target, tmp_path: Path) -> None:
     slurm(tmp_path, **{ON: "IDLE+CLOUD", OFF: "IDLE+CLOUD+POWERED_DOWN", OTHER: "MIXED+CLOUD"})
-    told = f"mlmini-controller scontrol update nodename={ON} state=idle"
+    told = f"update nodename={ON} state=idle"
     with awake(target, None):
         until(lambda: (tmp_path / "asked").exists() and told in (tmp_path / "asked").read_text(), "Slurm counts anew")
 

@@ -13,11 +13,12 @@ from pathlib import Path
 from gpupool.cluster.model import Cluster
 from gpupool.errors import GpupoolError, TwinError
 from gpupool.rehearsal.drill.compare import Restored, Row, parts, queue, rows
-from gpupool.rehearsal.drill.fetch import Fetched, Way, newest, when
+from gpupool.rehearsal.drill.fetch import LOOK_SECONDS, Fetched, newest, when
 from gpupool.rehearsal.twin import Twin, boot, container, image
 from gpupool.rehearsal.twin.compiled import compiled, of_version
 from gpupool.rehearsal.twin.differences import applied
 from gpupool.rehearsal.twin.differences.table import differences, place_of
+from gpupool.remote.nodes import Nodes
 from gpupool.shell import shell_file, values
 from gpupool.slurm.releases import Supported
 from gpupool.target import Target
@@ -33,41 +34,41 @@ _MOMENT = re.compile(rb"-- gpupool: cluster \S+, (.*), (\d+)\n")
 def run(target: Target, backup: str, version: Supported, tell: Tell) -> Restored:
     """Restore the newest backups on a twin with a version of Slurm, and return what came back beside what there is."""
     cluster = of_version(target.cluster, version)
-    with tempfile.TemporaryDirectory(prefix="gpupool-drill-") as folder:
-        way = Way(target, Path(folder))
+    with tempfile.TemporaryDirectory(prefix="gpupool-drill-") as name, Nodes.of(target) as nodes:
+        folder = Path(name)
         tell("fetching the backups")
-        database = newest(way, cluster.database.name, "database", backup)
-        state = newest(way, cluster.controllers[0].name, "state")
+        database = newest(nodes, folder, cluster.database.name, "database", backup)
+        state = newest(nodes, folder, cluster.controllers[0].name, "state")
         written, until = _head(database.path)
         with restored(cluster, database.path, state.path, tell) as twin:
             tell("comparing")
-            table = list(_database(way, twin, cluster, until))
+            table = list(_database(nodes, twin, cluster, until))
             started = twin.do("slurmdbd -V", "slurmdbd").out.split()[-1]
             tell("slurmctld with the state")
             twin.do(boot.controller(), "slurmctld with the state of the backup")
-            table.append(_queue(way, twin, cluster, state))
+            table.append(_queue(nodes, twin, cluster, state))
     copies = [f"{it.name}: {when(it.made)}, {it.size / 2**20:.1f} MiB, checksum correct" for it in (database, state)]
     return Restored(
         copies, f"slurmdbd and slurmctld {started} started with it (written by {written.split()[-1]})", table
     )
 
 
-def _database(way: Way, twin: Twin, cluster: Cluster, until: int) -> Iterator[Row]:
+def _database(nodes: Nodes, twin: Twin, cluster: Cluster, until: int) -> Iterator[Row]:
     """Yield what the database tells, here and there, of the time before the backup."""
     name = cluster.entry.name
     named = values(cluster=name, until=str(until), jobs="")
     last = parts(twin.do(f"{named}{_TELL}", "the restored database").out)["last"]
     script = f"{values(cluster=name, until=str(until), jobs=','.join(last))}{_TELL}"
     back = parts(twin.do(script, "the restored database").out)
-    live = parts(way.ask(cluster.database.name, script))
+    live = parts(nodes.on(cluster.database.name, "sh", "-c", script, seconds=LOOK_SECONDS))
     yield from rows(back, live)
 
 
-def _queue(way: Way, twin: Twin, cluster: Cluster, state: Fetched) -> Row:
+def _queue(nodes: Nodes, twin: Twin, cluster: Cluster, state: Fetched) -> Row:
     """Return what slurmctld says of jobs that had been submitted before its state was copied, here and there."""
     before = datetime.fromtimestamp(state.made - _SAVED, UTC).strftime("%Y-%m-%dT%H:%M:%S")
     back = twin.do(_QUEUE, "the restored state").out.split()
-    live = way.ask(cluster.controllers[0].name, _QUEUE).split()
+    live = nodes.on(cluster.controllers[0].name, "sh", "-c", _QUEUE, seconds=LOOK_SECONDS).split()
     known = [line for line in live if line.rpartition("|")[2] < before]
     return queue(*(sorted({line.rpartition("|")[0] for line in lines}) for lines in (back, known)))
 

@@ -1,6 +1,7 @@
-"""Host keys are read by ssh-keyscan from a real SSH server, and pinned only where a person has agreed to them."""
+"""Host keys are read by ssh from a real SSH server behind a jump, and pinned only after a person has agreed to them."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import paramiko
@@ -11,20 +12,48 @@ from ssh_server import LOCAL, Server, new_key, serving
 from gpupool.cluster.load import load
 from gpupool.errors import GpupoolError
 from gpupool.joining import host_key
-from gpupool.joining.host_key import fingerprint, known_name, pin, pinned, scan
+from gpupool.joining.host_key import Pins, fingerprint, known_name, pin, pinned, pins_of, scan
 from gpupool.joining.prepare import _pinned
+from gpupool.remote.nodes import Nodes
 from gpupool.target import Target
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    with serving(tmp_path / "server") as it:
-        yield it
+def known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home of an admin, and the file of known hosts in it."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path / ".ssh" / "known_hosts"
 
 
 @pytest.fixture
-def known(tmp_path: Path) -> Path:
-    return tmp_path / "ssh" / "known_hosts"
+def server(tmp_path: Path, known: Path) -> Iterator[Server]:
+    """A machine with an SSH server, which the admin's ~/.ssh/config reaches by a jump."""
+    with serving(tmp_path / "server") as machine, serving(tmp_path / "gate") as gate:
+        configure(known, machine, gate)
+        yield machine
+
+
+def configure(known: Path, machine: Server, gate: Server) -> None:
+    known.parent.mkdir(mode=0o700, exist_ok=True)
+    config = known.with_name("config")
+    config.write_text(
+        f"Host gate\n  HostName {LOCAL}\n  Port {gate.port}\n  IdentityFile {gate.data['ssh_key']}\n"
+        f"  User root\n  UserKnownHostsFile {gate.data['ssh_known_hosts_file']}\n"
+        f"Host new\n  Port {machine.port}\n  ProxyJump gate\n  IdentityFile {machine.data['ssh_key']}\n"
+        f"  UserKnownHostsFile {known}\n"
+    )
+    config.chmod(0o600)
+
+
+@contextmanager
+def machines() -> Iterator[Nodes]:
+    """The machine `new`, which the inventory does not have."""
+    with Nodes.of(Target(load(SMALL), None, {}), {"new": LOCAL}) as nodes:
+        yield nodes
+
+
+def pins_at(known: Path, port: int) -> Pins:
+    return Pins(known, (known_name(LOCAL, port),))
 
 
 def own_key(server: Server) -> str:
@@ -38,21 +67,42 @@ def other_key(tmp_path: Path, name: str = "other") -> str:
     return f"{key.get_name()} {key.get_base64()}"
 
 
-def test_the_keys_that_a_machine_shows_are_read(server: Server) -> None:
-    assert scan(LOCAL, server.port) == (own_key(server),)
+def test_the_keys_that_a_machine_shows_are_read_without_logging_in(server: Server) -> None:
+    with machines() as nodes:
+        assert scan(nodes, "new") == (own_key(server),)
+    assert not server.asked.exists()
 
 
-def test_a_machine_without_an_ssh_server_is_named(tmp_path: Path) -> None:
+def test_a_machine_is_reached_once_its_key_is_pinned(known: Path, server: Server) -> None:
+    with machines() as nodes:
+        pins = pins_of(nodes, "new")
+        assert pins == pins_at(known, server.port)
+        with pytest.raises(GpupoolError, match="Host key verification failed"):
+            nodes.on("new", "true")
+        pin(pins, scan(nodes, "new"))
+        assert nodes.on("new", "echo", "here") == "here\n"
+
+
+def test_an_alias_of_openssh_is_a_name_too(known: Path, server: Server) -> None:
+    config = known.with_name("config")
+    config.write_text(f"Host new\n  HostKeyAlias new.example\n{config.read_text()}")
+    with machines() as nodes:
+        assert pins_of(nodes, "new").names == (known_name(LOCAL, server.port), "new.example")
+
+
+def test_a_machine_without_an_ssh_server_is_named(tmp_path: Path, known: Path, server: Server) -> None:
     with serving(tmp_path / "gone") as gone:
         pass
-    with pytest.raises(GpupoolError, match=f"{LOCAL}: no SSH server answers on port {gone.port}"):
-        scan(LOCAL, gone.port)
+    config = known.with_name("config")
+    config.write_text(config.read_text().replace(f"Port {server.port}\n", f"Port {gone.port}\n"))
+    with machines() as nodes, pytest.raises(GpupoolError, match=r"^new: "):
+        scan(nodes, "new")
 
 
-def test_without_ssh_keyscan_the_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_ssh_the_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, server: Server) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(GpupoolError, match="apt-get install openssh-client"):
-        scan(LOCAL, 22)
+    with machines() as nodes, pytest.raises(GpupoolError, match="apt-get install openssh-client"):
+        scan(nodes, "new")
 
 
 def test_a_fingerprint_is_as_ssh_shows_it() -> None:
@@ -71,15 +121,16 @@ def test_a_machine_has_just_the_keys_that_were_pinned_last_and_others_keep_their
     one, two, three = (other_key(tmp_path, name) for name in ("one", "two", "three"))
     ecdsa = paramiko.ECDSAKey.generate()
     four = f"{ecdsa.get_name()} {ecdsa.get_base64()}"
-    pin(known, "10.0.0.1", port, [one])
-    pin(known, "10.0.0.2", port, [two])
-    pin(known, "10.0.0.1", port, [three, four])
-    assert pinned(known, "10.0.0.1", port) == (three, four)
-    assert pinned(known, "10.0.0.2", port) == (two,)
+    first, second = (Pins(known, (known_name(address, port),)) for address in ("10.0.0.1", "10.0.0.2"))
+    pin(first, [one])
+    pin(second, [two])
+    pin(first, [three, four])
+    assert pinned(first) == (three, four)
+    assert pinned(second) == (two,)
     assert one not in known.read_text()
     assert [file.name for file in known.parent.iterdir()] == ["known_hosts"], "ssh-keygen leaves no copy"
-    pin(known, "10.0.0.1", port, ())
-    assert pinned(known, "10.0.0.1", port) == ()
+    pin(first, ())
+    assert pinned(first) == ()
     assert known.parent.stat().st_mode & 0o777 == 0o700
 
 
@@ -87,16 +138,16 @@ def test_a_file_without_a_newline_at_its_end_is_not_spoiled(known: Path, tmp_pat
     nine, one = other_key(tmp_path, "nine"), other_key(tmp_path, "one")
     known.parent.mkdir()
     known.write_text(f"10.0.0.9 {nine}")
-    pin(known, "10.0.0.1", 22, [one])
-    assert pinned(known, "10.0.0.9", 22) == (nine,)
-    assert pinned(known, "10.0.0.1", 22) == (one,)
+    pin(Pins(known, ("10.0.0.1",)), [one])
+    assert pinned(Pins(known, ("10.0.0.9",))) == (nine,)
+    assert pinned(Pins(known, ("10.0.0.1",))) == (one,)
 
 
 def test_revoked_keys_are_not_taken_for_a_machines_keys(known: Path, tmp_path: Path) -> None:
     bad, good = other_key(tmp_path, "bad"), other_key(tmp_path, "good")
     known.parent.mkdir()
     known.write_text(f"@revoked 10.0.0.1 {bad}\n# a comment\n10.0.0.1 {good}\n")
-    assert pinned(known, "10.0.0.1", 22) == (good,)
+    assert pinned(Pins(known, ("10.0.0.1",))) == (good,)
 
 
 # What an onboarding does with them
@@ -115,9 +166,9 @@ class Person:
 
 
 def reached(known: Path, port: int, person: Person, *, replace: bool = False, fails: bool = False) -> None:
-    target = Target(load(SMALL), None, {"ssh_port": port, "ssh_known_hosts_file": str(known)})
+    target = Target(load(SMALL), None, {})
     with _pinned(target, {"new": LOCAL}, replace=replace, person=person):
-        assert pinned(known, LOCAL, port), "the machine is reached with its keys pinned"
+        assert pinned(pins_at(known, port)), "the machine is reached with its keys pinned"
         if fails:
             raise GpupoolError("it does not fit")
 
@@ -131,17 +182,17 @@ def test_only_a_key_that_a_person_agreed_to_is_pinned(
     person = Person(fingerprint(right))
     reached(known, server.port, person)
     assert person.asked == {"new": [fingerprint(strange), fingerprint(right)]}
-    assert pinned(known, LOCAL, server.port) == (right,)
+    assert pinned(pins_at(known, server.port)) == (right,)
 
 
 def test_a_refused_key_ends_the_onboarding_and_pins_nothing(known: Path, server: Server) -> None:
     with pytest.raises(GpupoolError, match="new: the host key was not accepted; nothing was changed"):
         reached(known, server.port, Person("SHA256:another"))
-    assert pinned(known, LOCAL, server.port) == ()
+    assert pinned(pins_at(known, server.port)) == ()
 
 
 def test_a_known_key_is_not_asked_about(known: Path, server: Server) -> None:
-    pin(known, LOCAL, server.port, [own_key(server)])
+    pin(pins_at(known, server.port), [own_key(server)])
     person = Person()
     reached(known, server.port, person)
     assert person.asked == {}
@@ -151,22 +202,24 @@ def test_another_key_than_the_known_one_is_refused_unless_the_machine_is_replace
     known: Path, server: Server, tmp_path: Path
 ) -> None:
     before = other_key(tmp_path)
-    pin(known, LOCAL, server.port, [before])
+    pin(pins_at(known, server.port), [before])
     person = Person(fingerprint(own_key(server)))
-    with pytest.raises(GpupoolError, match=r"new: the host key is not the one in .*ssh-keygen -f .* -R 127.0.0.1"):
+    with pytest.raises(
+        GpupoolError, match=r"new: the host key is not the one in .*ssh-keygen -f .* -R '\[127\.0\.0\.1\]"
+    ):
         reached(known, server.port, person)
     assert person.asked == {}
     reached(known, server.port, person, replace=True)
-    assert pinned(known, LOCAL, server.port) == (own_key(server),)
+    assert pinned(pins_at(known, server.port)) == (own_key(server),)
 
 
 def test_where_the_machine_is_refused_its_keys_are_as_before(known: Path, server: Server, tmp_path: Path) -> None:
     person = Person(fingerprint(own_key(server)))
     with pytest.raises(GpupoolError, match="it does not fit"):
         reached(known, server.port, person, fails=True)
-    assert pinned(known, LOCAL, server.port) == ()
+    assert pinned(pins_at(known, server.port)) == ()
     before = other_key(tmp_path)
-    pin(known, LOCAL, server.port, [before])
+    pin(pins_at(known, server.port), [before])
     with pytest.raises(GpupoolError, match="it does not fit"):
         reached(known, server.port, person, replace=True, fails=True)
-    assert pinned(known, LOCAL, server.port) == (before,)
+    assert pinned(pins_at(known, server.port)) == (before,)

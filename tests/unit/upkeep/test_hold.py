@@ -7,6 +7,7 @@ import pytest
 from fake_controller import FakeController
 
 from gpupool.errors import GpupoolError
+from gpupool.remote import lease
 from gpupool.upkeep import hold
 
 
@@ -21,7 +22,7 @@ def here(fake: FakeController, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(fake, "session", session)
     monkeypatch.setattr(hold, "PATH", str(tmp_path / "lock"))
-    monkeypatch.setattr(hold, "WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(lease, "WAIT_SECONDS", 0.0)
     return fake
 
 
@@ -52,5 +53,5 @@ def test_a_controller_without_an_answer_is_not_locked(here: FakeController, monk
         return subprocess.Popen(["true"], stdin=pipe, stdout=pipe, text=True)
 
     monkeypatch.setattr(here, "session", ended)
-    with pytest.raises(GpupoolError, match="cannot lock the cluster for maintenance: no answer"), hold.held(here):
+    with pytest.raises(GpupoolError, match="keeps others from doing maintenance: no answer"), hold.held(here):
         pass

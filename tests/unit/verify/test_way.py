@@ -1,46 +1,52 @@
-"""A node that is lost while it is checked fails its checks in words and at once; the others are checked."""
+"""A node that is lost while it is checked fails its checks with the reason and at once; the others are checked."""
 
 import contextlib
-import os
-import stat
 import subprocess
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pace import until
+from ssh_server import LOCAL, Server, serving
 from testinfra.host import Host
 
 from gpupool.engine import ssh
-from gpupool.target import find_target
+from gpupool.remote import nodes as remote
+from gpupool.remote.nodes import Nodes
+from gpupool.target import Target, find_target
 from gpupool.verify import test_node, way
 from gpupool.verify.run import Outcome, run
 from gpupool.verify.way import Way
 
 EXAMPLE = Path(__file__).parents[3] / "inventory" / "example"
 
-# OpenSSH's client, for three nodes: one that hangs, one that breaks off in the middle, and others that say nothing much
-SSH = """#!/bin/sh
-echo "$*" >> "{log}"
-case $* in
-  *hangs*|*" head-01 "*) exec sleep 1000;;
-  *away*) echo 'ssh: connect to host away port 22: No route to host' >&2; exit 255;;
-  *breaks*) [ ! -e "{log}.once" ] || exit 255; touch "{log}.once"; echo fine;;
-  *) exit 3;;
-esac
-"""
-
 
 @pytest.fixture
-def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Stand in for ssh, and keep what it was called with."""
-    log = tmp_path / "log"
-    program = tmp_path / "bin" / "ssh"
-    program.parent.mkdir()
-    program.write_text(SSH.format(log=log))
-    program.chmod(stat.S_IRWXU)
-    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A node that the admin's ~/.ssh/config reaches by any address; little time for each command."""
+    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(way, "CHECK_SECONDS", 3.0)
-    return log
+    monkeypatch.setattr(remote, "_CONNECTING", 2.0)
+    with serving(tmp_path / "node") as server:
+        (tmp_path / ".ssh").mkdir()
+        (tmp_path / ".ssh" / "config").write_text(
+            f"Host *\n  IdentityFile {server.data['ssh_key']}\n"
+            f"  UserKnownHostsFile {server.data['ssh_known_hosts_file']}\n"
+        )
+        (tmp_path / ".ssh" / "config").chmod(0o600)
+        yield server
+
+
+def at(port: int) -> Target:
+    """The example's nodes, all of them at one port of this machine."""
+    target = find_target(EXAMPLE, "nodes")
+    admin = target.cluster.access.admin.model_copy(update={"port": port})
+    access = target.cluster.access.model_copy(update={"admin": admin})
+    nodes = {name: replace(node, address=LOCAL) for name, node in target.cluster.nodes.items()}
+    return replace(target, cluster=replace(target.cluster, access=access, nodes=nodes))
 
 
 def said(host: Host) -> str:
@@ -49,27 +55,43 @@ def said(host: Host) -> str:
     return str(failed.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "why"),
-    [
-        ("hangs", "the connection was lost: no answer in 3 s"),
-        ("away", "cannot be reached: ssh: connect to host away port 22: No route to host"),
-    ],
-)
-def test_a_node_that_does_not_answer_is_asked_once(log: Path, name: str, why: str) -> None:
-    host = Host(Way(name, "/config"))
-    assert [said(host), said(host)] == [why, why]
-    assert len(log.read_text().splitlines()) == 1
+def test_a_node_that_does_not_answer_is_asked_once(node: Server) -> None:
+    with Nodes.of(at(node.port)) as nodes:
+        host = Host(Way(nodes.target.nodes[0].name, nodes))
+        assert host.run("echo fine").stdout == "fine\n"
+        node.hangs = True
+        assert [said(host), said(host)] == ["the connection was lost: no answer in 3 s"] * 2
+        assert node.asked.read_text().count("exec ") == 1
 
 
-def test_a_connection_that_breaks_is_said(log: Path) -> None:
-    host = Host(Way("breaks", "/config"))
-    assert host.run("hostname").stdout == "fine\n"
-    assert said(host) == "the connection was lost: the node does not answer"
+def test_a_node_that_is_away_is_named_with_the_reason(node: Server) -> None:
+    with Nodes.of(at(1)) as nodes:
+        host = Host(Way(nodes.target.nodes[0].name, nodes))
+        why = f"cannot be reached: ssh: connect to host {LOCAL} port 1: Connection refused"
+        assert [said(host), said(host)] == [why, why]
 
 
-def test_an_exit_status_is_the_commands_own(log: Path) -> None:
-    assert Host(Way("other", "/config")).run("exit 3").rc == 3
+def test_a_connection_that_breaks_is_said(node: Server) -> None:
+    with Nodes.of(at(node.port)) as nodes:
+        host = Host(Way(nodes.target.nodes[0].name, nodes))
+        assert host.run("echo fine").stdout == "fine\n"
+        node.before = "sleep 1000;"
+        asked = node.asked
+
+        def hang_up() -> None:
+            until(lambda: asked.read_text().count("exec ") > 1, "the command runs")
+            node.transports[-1].close()
+
+        breaking = threading.Thread(target=hang_up)
+        breaking.start()
+        assert said(host).startswith("the connection was lost: ")
+        breaking.join()
+
+
+def test_an_exit_status_is_the_commands_own(node: Server) -> None:
+    with Nodes.of(at(node.port)) as nodes:
+        host = Host(Way(nodes.target.nodes[0].name, nodes))
+        assert [host.run(f"exit {code}").rc for code in (3, 124, 137)] == [3, 124, 137]
 
 
 def test_words_are_those_of_an_apply() -> None:
@@ -87,13 +109,13 @@ def test_a_clock_that_is_off_is_named(seconds: int, message: str) -> None:
         test_node.test_clock_is_right(at_all, at_all)
 
 
-def test_all_checks_of_a_node_that_hangs_fail_and_the_others_are_made(log: Path) -> None:
-    target = find_target(EXAMPLE, "nodes")
+def test_all_checks_of_a_node_that_hangs_fail_and_the_others_are_made(node: Server, tmp_path: Path) -> None:
+    target = at(node.port)
     first, other = target.nodes[0].name, target.nodes[1].name
-    log.parent.joinpath("bin", "ssh").write_text(SSH.format(log=log).replace("head-01", first))
+    config = tmp_path / ".ssh" / "config"
+    config.write_text(f"Match originalhost {first}\n  ProxyCommand sleep 1000\n{config.read_text()}")
     outcomes: list[Outcome] = []
     assert run(target, {first, other}, outcomes.append) == outcomes
-    lost = {it.why for it in outcomes if it.node == first}
-    assert lost == {"the connection was lost: no answer in 3 s"}
-    assert len([line for line in log.read_text().splitlines() if f" {first} " in line]) == 1
-    assert not any("lost" in it.why for it in outcomes if it.node == other)
+    assert {it.why for it in outcomes if it.node == first} == {"cannot be reached: no answer in 3 s"}
+    assert len([it for it in outcomes if it.node == other]) > 1
+    assert not any("reached" in it.why for it in outcomes if it.node == other)
