@@ -2,16 +2,28 @@
 
 import difflib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from gpupool.cli.screen import ensure_confirmable, stderr, stdout
 from gpupool.errors import GpupoolError
+from gpupool.run.door import Door
+from gpupool.target import target_of
 from gpupool.wording import counted
 
 if TYPE_CHECKING:
     from gpupool.cluster.edit.files import Draft
+    from gpupool.joining.written import Original
+
+
+def door_and_original(inventory: Path, on: str, command: str) -> "tuple[Door, Original]":
+    """Load an inventory that is to be edited, print its target, and return the command's door with the inventory."""
+    from gpupool.joining.written import opened
+
+    original = opened(inventory)
+    return Door(target_of(original.cluster, inventory, on), command, stderr).announced(), original
 
 
 def show_draft(draft: "Draft") -> None:

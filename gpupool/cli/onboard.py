@@ -6,13 +6,11 @@ from typing import Annotated
 
 import typer
 
-from gpupool.cli.edit import confirm, show_draft, show_rest
-from gpupool.cli.running import announced
+from gpupool.cli.edit import confirm, door_and_original, show_draft, show_rest
 from gpupool.cli.screen import Inventory, Json, OnOption, print_json, stderr, stdout
 from gpupool.cli.watch import Watch
 from gpupool.errors import GpupoolError
 from gpupool.run.door import Door
-from gpupool.target import target_of
 
 Words = Annotated[
     list[str],
@@ -74,12 +72,10 @@ def command(
     from gpupool.joining.onboard import Onboarding
     from gpupool.joining.prepare import prepare
     from gpupool.joining.request import gpus_of
-    from gpupool.joining.written import opened
     from gpupool.remote.controller import reach
 
     wish = Wish(hardware, gpus_of(gpus), least_of(network))
-    original = opened(inventory)
-    door = announced(Door(target_of(original.cluster, inventory, on), "onboard", stderr))
+    door, original = door_and_original(inventory, on, "onboard")
     with reach(door.target) as controller:
         person = _AtTerminal(host_key or ())
         prepared = prepare(controller, door, original, nodes, wish, on=on, replace=replace, person=person)

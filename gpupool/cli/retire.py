@@ -5,12 +5,10 @@ from typing import Annotated
 import typer
 
 from gpupool.cli import complete
-from gpupool.cli.edit import confirm, show_draft, show_rest
-from gpupool.cli.running import announced
+from gpupool.cli.edit import confirm, door_and_original, show_draft, show_rest
 from gpupool.cli.screen import Inventory, Json, OnOption, print_json, stderr, stdout
 from gpupool.cli.watch import Watch
 from gpupool.run.door import Door
-from gpupool.target import target_of
 from gpupool.terminal import styled
 
 Nodes = Annotated[
@@ -29,11 +27,9 @@ def command(inventory: Inventory, nodes: Nodes, yes: Yes = False, on: OnOption =
     """
     Door.load()
     from gpupool.joining.retire import Retirement, prepare
-    from gpupool.joining.written import opened
     from gpupool.remote.controller import reach
 
-    original = opened(inventory)
-    door = announced(Door(target_of(original.cluster, inventory, on), "retire", stderr))
+    door, original = door_and_original(inventory, on, "retire")
     leaving = prepare(door.target, original, nodes, on=on)
     show_draft(leaving.draft)
     names = ", ".join(node.name for node in leaving.nodes)

@@ -17,13 +17,7 @@ MANY = 60
 
 def announced_door(inventory: Path, on: str, command: str) -> Door:
     """Load the inventory, print the target before anything else, and return the command's door to it."""
-    return announced(Door(find_target(inventory, on), command, stderr))
-
-
-def announced(door: Door) -> Door:
-    """Print the target of a door, and return the door."""
-    stderr.print(f"target: {door.target.where}", style="dim")
-    return door
+    return Door(find_target(inventory, on), command, stderr).announced()
 
 
 def chosen(target: Target, limit: str | None) -> set[str] | None:

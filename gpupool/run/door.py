@@ -34,6 +34,12 @@ class Door:
         """Return a door of the same command to the nodes of another target."""
         return replace(self, target=target)
 
+    def announced(self) -> "Door":
+        """Print the target on the screen, before anything else happens, and return the door."""
+        if self.screen:
+            self.screen.print(f"target: {self.target.where}", style="dim")
+        return self
+
     def plan(self, names: Collection[str] | None = None, log: Path | None = None) -> Report:
         """Return what an apply would change; see `deploy`."""
         return self.deploy(SITE, names, execute=False, log=log)
