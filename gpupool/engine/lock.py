@@ -1,16 +1,10 @@
-"""The lock of a node: one apply at a time, and the lock ends with its apply.
+"""The lock of a node, held by a channel of the engine's connection: one apply at a time.
 
-One process on the node holds it, by `flock` on a file in /run, and reads a line from us now and then. It ends with the
-connection, so kill -9 releases the node at once; if the admin's machine loses its network, the node is released after
-LEASE_SECONDS without a line. Only root can open the file, or any user could hold the lock.
-
-The same process appends lines to the node's log of applies: that takes no other command, and there is one writer.
+The process that holds it also appends lines to the node's log of applies: that takes no other command, and there is one
+writer.
 """
 
 import contextlib
-import getpass
-import os
-import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,18 +14,13 @@ from gevent.lock import BoundedSemaphore
 from paramiko import Channel, SSHException, Transport
 
 from gpupool.engine.channel import send
+from gpupool.remote import lock as remote
 from gpupool.remote.command import refusal, remote_command
-from gpupool.shell import shell_file
 from gpupool.unix import APPLY_LOCK, APPLY_LOG
 
-BEAT_SECONDS = 15.0
-LEASE_SECONDS = 120  # of silence, after which the node is free again
-WAIT_SECONDS = 10.0  # for a run that has just ended or was killed: sshd may not have noticed yet
-_ANSWER_SECONDS = 30.0  # for the answer, after WAIT_SECONDS
+_ANSWER_SECONDS = 30.0  # for the answer, after lock.WAIT_SECONDS
 _RELEASE_SECONDS = 3.0
 _WRITE_SECONDS = 10.0
-
-_SCRIPT = shell_file(__package__, "lock.sh")
 
 
 class LockError(Exception):
@@ -62,7 +51,7 @@ class Lock:
     def _beat(self, lost: Callable[[], None]) -> None:
         sent = True
         while sent:
-            gevent.sleep(BEAT_SECONDS)
+            gevent.sleep(remote.BEAT_SECONDS)
             try:
                 sent = self._send(b"\n")
             except (OSError, EOFError, SSHException):
@@ -96,27 +85,25 @@ def greet(transport: Transport, user: str, lock: bool, lost: Callable[[], None])
     `lost` is called when a lock that was held is gone. NotRootError if `user`, who has logged in, cannot become root;
     LockError if there is no answer.
     """
-    act = "lock" if lock else "look"
-    arguments = [act, APPLY_LOCK, f"{time.time():.0f} {whoami()}", str(LEASE_SECONDS), str(WAIT_SECONDS), APPLY_LOG]
+    words = remote.command("lock" if lock else "look", APPLY_LOCK, APPLY_LOG)
     began = time.time()
     try:
-        with gevent.Timeout(WAIT_SECONDS + _ANSWER_SECONDS):
+        with gevent.Timeout(remote.WAIT_SECONDS + _ANSWER_SECONDS):
             channel = transport.open_session()
-            channel.exec_command(remote_command(["bash", "-c", _SCRIPT.strip(), "gpupool", *arguments]))
+            channel.exec_command(remote_command(words))
             ahead, answer = _read(channel, user, began)
     except gevent.Timeout:
         raise LockError("no answer") from None
     except (OSError, EOFError, SSHException) as error:
         raise LockError(str(error) or "the connection was lost") from error
-    if answer == "gpupool-held":
+    if answer.state == "held":
         return Greeting(ahead), Lock(channel, lost)
     channel.close()
-    kind, _, owner = answer.partition(" ")
-    return Greeting(ahead, owner_of(owner) if kind == "gpupool-busy" else ""), None
+    return Greeting(ahead, remote.owner_of(answer.owner) if answer.state == "busy" else ""), None
 
 
-def _read(channel: Channel, user: str, began: float) -> tuple[float, str]:
-    """Return how far the clock is ahead, and the line about the lock; lines of start-up files are passed over."""
+def _read(channel: Channel, user: str, began: float) -> tuple[float, remote.Reply]:
+    """Return how far the clock is ahead, and the answer about the lock; lines of start-up files are passed over."""
     ahead = 0.0
     for line in channel.makefile("rb"):
         text = line.decode(errors="replace").strip()
@@ -124,28 +111,9 @@ def _read(channel: Channel, user: str, began: float) -> tuple[float, str]:
         if mark == "gpupool-clock":
             # it was read at some moment between our question and now
             ahead = float(value) - (began + time.time()) / 2
-        elif mark in ("gpupool-held", "gpupool-busy", "gpupool-free"):
-            return ahead, text
+        elif reply := remote.reply(text):
+            return ahead, reply
     errors = channel.makefile_stderr("rb").read().decode(errors="replace").strip().splitlines()
     if reason := refusal(channel.recv_exit_status(), user):
         raise NotRootError(reason)
     raise LockError(errors[-1] if errors else "no answer")
-
-
-def owner_of(text: str, doing: str = "applying here") -> str:
-    """Return `user@host has been applying here since 08:12` of what a lock holds."""
-    since, _, who = text.partition(" ")
-    if not since.isdigit():
-        return f"another one has been {doing}"
-    then, now = time.localtime(int(since)), time.localtime()
-    form = "%H:%M" if then[:3] == now[:3] else "%Y-%m-%d %H:%M"
-    return f"{who} has been {doing} since {time.strftime(form, then)}"
-
-
-def whoami() -> str:
-    """Return the person and the machine that this run belongs to, as others shall read it."""
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):
-        user = f"uid {os.getuid()}"
-    return f"{user}@{socket.gethostname()}"

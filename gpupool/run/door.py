@@ -81,7 +81,7 @@ class Door:
     @cached_property
     def origin(self) -> Origin:
         """What the log of each changed node says about this command."""
-        from gpupool.engine.lock import whoami
+        from gpupool.remote.lock import whoami
 
         commit = commit_of(self.target.inventory) if self.target.inventory else ()
         return Origin(self.command, self.target.cluster.name, whoami(), *commit)

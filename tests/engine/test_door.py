@@ -13,7 +13,7 @@ from ssh_server import Server, serving
 
 import gpupool.engine.drive  # noqa: F401 - before the first thread, as it replaces them
 from gpupool.cluster.load import load
-from gpupool.engine.lock import whoami
+from gpupool.remote.lock import whoami
 from gpupool.run.door import Door
 from gpupool.target import Target
 

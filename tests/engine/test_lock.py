@@ -23,6 +23,7 @@ from ssh_server import Server, serving
 from gpupool.engine import clock, lock
 from gpupool.engine.drive import NodeHost, Report, run
 from gpupool.engine.progress import Silence
+from gpupool.remote import lock as remote
 
 ME = f"{getpass.getuser()}@{socket.gethostname()}"
 
@@ -39,7 +40,7 @@ class Notes(Silence):
 
 @pytest.fixture
 def nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Server]]:
-    monkeypatch.setattr(lock, "WAIT_SECONDS", 0.2)
+    monkeypatch.setattr(remote, "WAIT_SECONDS", 0.2)
     with serving(tmp_path / "n1") as n1, serving(tmp_path / "n2") as n2, serving(tmp_path / "n3") as n3:
         yield {"n1": n1, "n2": n2, "n3": n3}
 
@@ -63,7 +64,7 @@ def lock_of(node: Server) -> str:
 OTHER = """
 import sys
 from gpupool.engine.drive import NodeHost, Origin, run
-from gpupool.engine import lock
+from gpupool.remote import lock
 from pyinfra.operations import server
 lock.whoami = lambda: "ada@elsewhere"
 data = eval(sys.argv[1])
@@ -132,8 +133,8 @@ def test_who_is_silent_for_long_loses_the_node_and_learns_it(
     nodes: dict[str, Server], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A laptop that fell asleep: another run takes the node, and the first one ends when it wakes up."""
-    monkeypatch.setattr(lock, "LEASE_SECONDS", 0.5)
-    monkeypatch.setattr(lock, "BEAT_SECONDS", 3)
+    monkeypatch.setattr(remote, "LEASE_SECONDS", 0.5)
+    monkeypatch.setattr(remote, "BEAT_SECONDS", 3)
     report, _ = go(nodes, "n1", command="sleep 1000")
     said = report.hosts["n1"].failure
     assert said is not None
@@ -143,8 +144,8 @@ def test_who_is_silent_for_long_loses_the_node_and_learns_it(
 
 def test_beats_keep_the_node(nodes: dict[str, Server], monkeypatch: pytest.MonkeyPatch) -> None:
     lease = math.ceil(6 * start())  # a machine that is slow now may stop for moments
-    monkeypatch.setattr(lock, "LEASE_SECONDS", lease)
-    monkeypatch.setattr(lock, "BEAT_SECONDS", 0.2)
+    monkeypatch.setattr(remote, "LEASE_SECONDS", lease)
+    monkeypatch.setattr(remote, "BEAT_SECONDS", 0.2)
     assert go(nodes, "n1", command=f"sleep {lease + 1}")[0].ok
 
 
@@ -174,7 +175,7 @@ class Ended:
 
 
 def test_a_beat_that_cannot_be_sent_is_a_lock_that_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lock, "BEAT_SECONDS", 0)
+    monkeypatch.setattr(remote, "BEAT_SECONDS", 0)
     channel: Any = Ended()
     lost: list[str] = []
     held = lock.Lock(channel, lambda: lost.append("lost"))
@@ -183,7 +184,7 @@ def test_a_beat_that_cannot_be_sent_is_a_lock_that_is_lost(monkeypatch: pytest.M
 
 
 def test_a_beat_that_comes_while_the_lock_is_released_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lock, "BEAT_SECONDS", 0)
+    monkeypatch.setattr(remote, "BEAT_SECONDS", 0)
     channel: Any = Ended()
     lost: list[str] = []
     held = lock.Lock(channel, lambda: lost.append("lost"))

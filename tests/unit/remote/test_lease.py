@@ -11,7 +11,7 @@ from ssh_server import LOCAL, Server, serving
 
 from gpupool.cluster.load import load
 from gpupool.errors import GpupoolError
-from gpupool.remote import lease
+from gpupool.remote import lock
 from gpupool.remote.lease import leased
 from gpupool.remote.nodes import Nodes
 from gpupool.target import Target
@@ -26,7 +26,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 @pytest.fixture
 def nodes(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nodes]:
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(lease, "WAIT_SECONDS", 0.2)
+    monkeypatch.setattr(lock, "WAIT_SECONDS", 0.2)
     (tmp_path / ".ssh").mkdir()
     config = tmp_path / ".ssh" / "config"
     config.write_text(
@@ -41,14 +41,14 @@ def nodes(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> It
 
 
 def test_one_run_at_a_time_and_the_next_one_after_it(nodes: Nodes, tmp_path: Path) -> None:
-    lock = str(tmp_path / "lock")
-    with leased(nodes, "ctl", lock, "doing maintenance") as held:
+    path = str(tmp_path / "lock")
+    with leased(nodes, "ctl", path, "doing maintenance") as held:
         held.ensure()
         refusal = r"^ctl: \S+@\S+ has been doing maintenance since \d\d:\d\d; nothing was changed"
-        with pytest.raises(GpupoolError, match=refusal), leased(nodes, "ctl", lock, "doing maintenance"):
+        with pytest.raises(GpupoolError, match=refusal), leased(nodes, "ctl", path, "doing maintenance"):
             pytest.fail("both hold it")
         held.ensure()
-    with leased(nodes, "ctl", lock, "doing maintenance"):
+    with leased(nodes, "ctl", path, "doing maintenance"):
         pass
 
 
@@ -69,17 +69,17 @@ def test_a_lock_whose_connection_is_lost_is_noticed(nodes: Nodes, server: Server
 def test_beats_keep_the_lock_and_silence_frees_it(
     nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lease, "LEASE_SECONDS", 1)
-    monkeypatch.setattr(lease, "BEAT_SECONDS", 0.1)
-    lock = str(tmp_path / "lock")
-    with leased(nodes, "ctl", lock, "doing maintenance") as held:
+    monkeypatch.setattr(lock, "LEASE_SECONDS", 1)
+    monkeypatch.setattr(lock, "BEAT_SECONDS", 0.1)
+    path = str(tmp_path / "lock")
+    with leased(nodes, "ctl", path, "doing maintenance") as held:
         nodes.on("ctl", "sleep", "3")
         held.ensure()
-    monkeypatch.setattr(lease, "BEAT_SECONDS", 1000)
-    monkeypatch.setattr(lease, "WAIT_SECONDS", 30)
+    monkeypatch.setattr(lock, "BEAT_SECONDS", 1000)
+    monkeypatch.setattr(lock, "WAIT_SECONDS", 30)
     with (
-        leased(nodes, "ctl", lock, "doing maintenance"),
-        leased(nodes, "ctl", lock, "doing maintenance") as second,
+        leased(nodes, "ctl", path, "doing maintenance"),
+        leased(nodes, "ctl", path, "doing maintenance") as second,
     ):
         second.ensure()
 

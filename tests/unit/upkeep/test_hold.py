@@ -7,7 +7,7 @@ import pytest
 from fake_controller import FakeController
 
 from gpupool.errors import GpupoolError
-from gpupool.remote import lease
+from gpupool.remote import lock
 from gpupool.upkeep import hold
 
 
@@ -22,7 +22,7 @@ def here(fake: FakeController, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(fake, "session", session)
     monkeypatch.setattr(hold, "PATH", str(tmp_path / "lock"))
-    monkeypatch.setattr(lease, "WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(lock, "WAIT_SECONDS", 0.0)
     return fake
 
 

@@ -1,0 +1,67 @@
+"""The lock on a node: how a process there holds it, what it answers, and who holds it.
+
+The holder is one process on the node, `lock.sh`, which reads a line from us now and then. It ends with its connection,
+so kill -9 frees the lock at once; if the admin's machine has lost its network, the lock is free after LEASE_SECONDS
+without a line. The lock's file belongs to root, or any user could hold the lock.
+"""
+
+import getpass
+import os
+import socket
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+from gpupool.shell import shell_file
+
+BEAT_SECONDS = 15.0
+LEASE_SECONDS = 120  # without a beat
+WAIT_SECONDS = 10.0  # for a holder that has just ended or was killed: sshd may not have noticed yet
+
+_SCRIPT = shell_file(__package__, "lock.sh")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A line of `lock.sh` that tells who holds the lock: we, another one (`owner`), or nobody."""
+
+    state: Literal["held", "busy", "free"]
+    owner: str = ""
+
+
+def command(act: Literal["lock", "look"], path: str, log: str = "") -> list[str]:
+    """Return the words that hold the lock at a path on a node, or look at it; lines sent to it go to the log."""
+    owner = f"{time.time():.0f} {whoami()}"
+    return ["bash", "-c", _SCRIPT.strip(), "gpupool", act, path, owner, str(LEASE_SECONDS), str(WAIT_SECONDS), log]
+
+
+def reply(line: str) -> Reply | None:
+    """Return what a line of the session's output says about the lock; None for any other line."""
+    mark, _, owner = line.strip().partition(" ")
+    match mark:
+        case "gpupool-held":
+            return Reply("held")
+        case "gpupool-busy":
+            return Reply("busy", owner)
+        case "gpupool-free":
+            return Reply("free")
+    return None
+
+
+def owner_of(text: str, doing: str = "applying here") -> str:
+    """Return `user@host has been applying here since 08:12`, from the text that a lock holds."""
+    since, _, who = text.partition(" ")
+    if not since.isdigit():
+        return f"another one has been {doing}"
+    then, now = time.localtime(int(since)), time.localtime()
+    form = "%H:%M" if then[:3] == now[:3] else "%Y-%m-%d %H:%M"
+    return f"{who} has been {doing} since {time.strftime(form, then)}"
+
+
+def whoami() -> str:
+    """Return the user and the machine of this run, as other admins read them."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = f"uid {os.getuid()}"
+    return f"{user}@{socket.gethostname()}"
