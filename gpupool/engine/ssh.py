@@ -15,6 +15,7 @@ from pyinfra.connectors.util import CommandOutput, OutputLine, make_unix_command
 
 from gpupool.engine import alive, channel
 from gpupool.engine.lock import Greeting, Lock, LockError, greet
+from gpupool.engine.openssh import Client
 from gpupool.shell import shell_file
 
 ANSWER_SECONDS = 10  # for each of: TCP connect, SSH banner, authentication
@@ -49,12 +50,15 @@ class PoolSSH(SSHConnector):
         return {"banner_timeout": ANSWER_SECONDS, "auth_timeout": ANSWER_SECONDS, **kwargs}
 
     def _connect(self) -> None:
-        super()._connect()
+        if command := self.host.data.get("ssh_command"):
+            self.client = Client.of(command, ANSWER_SECONDS)
+        else:
+            super()._connect()
         transport = self.client.get_transport() if self.client else None
         if transport is None:
             return
         transport.set_keepalive(KEEPALIVE_SECONDS)
-        # Behind a ProxyJump the socket is a paramiko channel, which has no options to set.
+        # Behind jumps the socket is no TCP socket.
         sock: Any = transport.sock
         with contextlib.suppress(AttributeError, OSError):
             # paramiko leaves Nagle's algorithm on: against delayed ACKs each command then waits 40 ms.

@@ -128,6 +128,10 @@ class Nodes:
             why = _last(answer.err.decode(errors="replace")) or f"exit code {answer.code}"
             raise RefusedError(f"{node}: cannot read {path}: {why}", code=answer.code)
 
+    def command(self, node: str) -> list[str]:
+        """Return the `ssh` command that reaches a node: words that name the configuration, options, and the node."""
+        return self._way(node, [])
+
     def settings(self, node: str) -> dict[str, str]:
         """Return the options that OpenSSH uses for a node, by their names in small letters."""
         done = _ssh(self._way(node, ["-G"]), _CONNECTING)

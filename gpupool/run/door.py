@@ -9,6 +9,7 @@ from pathlib import Path
 from gpupool.asleep import asleep, awake
 from gpupool.commit import commit_of
 from gpupool.engine.report import NodeHost, Origin, Report
+from gpupool.remote.nodes import Nodes
 from gpupool.target import Target
 from gpupool.terminal import Screen
 
@@ -99,6 +100,13 @@ class Door:
         from gpupool.engine.drive import run
         from gpupool.engine.progress import Silence, shown
 
-        with shown(self.screen) if self.screen else nullcontext(Silence()) as progress:
+        addresses = {host.name: host.data["ssh_hostname"] for host in hosts if host.connector == "pool"}
+        with (
+            Nodes.of(self.target, addresses) as nodes,
+            shown(self.screen) if self.screen else nullcontext(Silence()) as progress,
+        ):
+            if self.target.testbed is None:  # whose keys and addresses no configuration of the admin's changes
+                commands = {name: {"ssh_command": nodes.command(name)} for name in addresses}
+                hosts = [replace(host, data={**host.data, **commands.get(host.name, {})}) for host in hosts]
             origin = self.origin if execute else None
             return run(hosts, steps, execute=execute, progress=progress, limit=names, log=log, origin=origin)

@@ -19,8 +19,19 @@ from gpupool.target import Target
 
 
 @pytest.fixture
-def node(tmp_path: Path) -> Iterator[Server]:
+def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A node that the admin's ~/.ssh/config leads to."""
+    monkeypatch.setenv("HOME", str(tmp_path))
     with serving(tmp_path / "node") as it:
+        options = {
+            "Port": it.port,
+            "IdentityFile": it.data["ssh_key"],
+            "UserKnownHostsFile": it.data["ssh_known_hosts_file"],
+        }
+        (tmp_path / ".ssh").mkdir()
+        lines = ["Host 127.0.0.1", *(f"  {name} {value}" for name, value in options.items())]
+        (tmp_path / ".ssh" / "config").write_text("\n".join(lines) + "\n")
+        (tmp_path / ".ssh" / "config").chmod(0o600)
         yield it
 
 
@@ -28,12 +39,11 @@ def work() -> None:
     server.shell(name="work", commands=["true"])
 
 
-def door(node: Server, inventory: Path) -> Door:
+def door(inventory: Path) -> Door:
     """Return a door to the controller of the small inventory alone, which is a server in this process."""
     cluster = load(SMALL)
     nodes = {name: replace(it, address="127.0.0.1", managed=name == "ctl") for name, it in cluster.nodes.items()}
-    ssh = {key: value for key, value in node.data.items() if key != "ssh_hostname"}
-    return Door(Target(replace(cluster, nodes=nodes), None, ssh, inventory), "restore")
+    return Door(Target(replace(cluster, nodes=nodes), None, {}, inventory), "restore")
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -48,7 +58,7 @@ def test_a_changed_node_has_the_command_the_user_and_the_commit_in_its_log(node:
     git(inventory, "init", "-q")
     git(inventory, "add", ".")
     git(inventory, "commit", "-qm", "first")
-    assert door(node, inventory).deploy(work, ["ctl"], execute=True).ok
+    assert door(inventory).deploy(work, ["ctl"], execute=True).ok
     begin, _ = map(json.loads, (node.asked.parent / "log" / "applies.jsonl").read_text().splitlines())
     assert begin["command"] == "restore"
     assert begin["who"] == whoami()
@@ -57,11 +67,11 @@ def test_a_changed_node_has_the_command_the_user_and_the_commit_in_its_log(node:
 
 
 def test_a_door_to_another_target_has_the_same_command(node: Server, tmp_path: Path) -> None:
-    first = door(node, tmp_path)
+    first = door(tmp_path)
     other = first.to(replace(first.target, cluster=load(SMALL)))
     assert other.origin == first.origin
 
 
 def test_no_node_is_no_run(node: Server, tmp_path: Path) -> None:
-    assert door(node, tmp_path).deploy(work, [], execute=True).hosts == {}
+    assert door(tmp_path).deploy(work, [], execute=True).hosts == {}
     assert not node.asked.exists()

@@ -1,0 +1,177 @@
+"""A connection to a node with OpenSSH's settings, so that the engine reaches the same nodes as `ssh NODE` does.
+
+`ssh -G` tells what the admin's configuration says about a node: address, port, user, keys, known hosts and jumps.
+`ssh -W` leads through the jumps; paramiko then speaks to the node itself (docs/pyinfra.md says why).
+"""
+
+import re
+import shlex
+import socket
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Self
+
+from paramiko import HostKeys, SSHException
+from paramiko import SSHClient as ParamikoClient
+from pyinfra.connectors.ssh_util import load_key_with_certificate
+from pyinfra.connectors.sshuserclient import SSHClient
+from pyinfra.connectors.sshuserclient.client import StrictPolicy
+
+from gpupool.errors import GpupoolError
+
+JUMP_SECONDS = 30  # for the connections through all jumps together
+_CLOSE_SECONDS = 2.0
+
+#: Options of OpenSSH by their names in small letters, each with all its values.
+Settings = Mapping[str, Sequence[str]]
+
+
+def settings(command: Sequence[str]) -> Settings:
+    """Return OpenSSH's settings for the node of an `ssh` command; GpupoolError if it refuses its configuration."""
+    done = subprocess.run([command[0], "-G", *command[1:]], capture_output=True, check=False)
+    if done.returncode:
+        raise GpupoolError(f"ssh: {_last(done.stderr) or f'exit status {done.returncode}'}")
+    values: dict[str, list[str]] = {}
+    for line in done.stdout.decode(errors="replace").splitlines():
+        name, _, value = line.partition(" ")
+        values.setdefault(name, []).append(value)
+    return values
+
+
+class Way:
+    """A connection to the port of a node, through jumps if there are any."""
+
+    def __init__(self, options: Settings, configuration: Sequence[str], seconds: float) -> None:
+        """Connect; OSError if that fails. `configuration` are the words of the `ssh` command that name its file."""
+        address, port = options["hostname"][0], options["port"][0]
+        command = _jump(options, configuration, address, port)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # close() does
+        self.jumps = command is not None
+        if command is None:
+            self.socket = socket.create_connection((address, int(port)), timeout=seconds)
+            return
+        self.socket, inner = socket.socketpair()
+        with inner:
+            ends = inner.fileno()
+            self._process = subprocess.Popen(command, stdin=ends, stdout=ends, stderr=self._errors)
+
+    def failure(self) -> str:
+        """Return why the jumps have failed; "" if they have not, or if there are none."""
+        if self._process is None:
+            return ""
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(_CLOSE_SECONDS)
+        self._errors.seek(0)
+        return _last(self._errors.read())
+
+    def close(self) -> None:
+        """Close the connection, and end the process for the jumps."""
+        self.socket.close()
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait()
+        self._errors.close()
+
+
+class Client(SSHClient):
+    """A client that is connected to a node by OpenSSH's settings."""
+
+    way: Way | None = None
+
+    @classmethod
+    def of(cls, command: Sequence[str], seconds: float) -> Self:
+        """Return a client for the node of an `ssh` command; the errors are those of paramiko and the socket.
+
+        `seconds` is the limit for each of: the TCP connection, the banner of sshd, the login.
+        """
+        options = settings(command)
+        client = cls()
+        client.way = way = Way(options, command[1:3], seconds)
+        client._host_keys = _known(options)
+        client.set_missing_host_key_policy(StrictPolicy())
+        try:
+            client._log_in(options, JUMP_SECONDS if way.jumps else seconds)
+        except (SSHException, OSError, EOFError) as error:
+            failure = way.failure()
+            client.close()
+            if failure:
+                raise SSHException(failure) from error
+            raise
+        return client
+
+    def _log_in(self, options: Settings, seconds: float) -> None:
+        assert self.way
+        alias = options.get("hostkeyalias")
+        # in known_hosts a port other than 22 follows a name; it does not follow an alias
+        name, port = (alias[0], 22) if alias else (options["hostname"][0], int(options["port"][0]))
+        files = [str(path) for value in options.get("identityfile", ()) if (path := _path(value)).is_file()]
+        certificates = [str(_path(value)) for value in options.get("certificatefile", ())]
+        key = load_key_with_certificate(files[0], certificates[0], allow_prompt=False) if certificates else None
+        connect: Any = ParamikoClient.connect  # its stub has one key file only
+        connect(
+            self,
+            name,
+            port,
+            options["user"][0],
+            pkey=key,
+            key_filename=files,
+            allow_agent=options.get("identityagent") != ["none"],
+            look_for_keys=False,
+            sock=self.way.socket,
+            timeout=seconds,
+            banner_timeout=seconds,
+            auth_timeout=seconds,
+        )
+
+    def close(self) -> None:
+        """Close the connection to the node, then those to the jumps."""
+        super().close()
+        if self.way:
+            self.way.close()
+
+
+def _jump(options: Settings, configuration: Sequence[str], address: str, port: str) -> list[str] | None:
+    """Return the command that leads through the jumps; None if there are none."""
+    if jumps := options.get("proxyjump"):
+        *first, last = jumps[0].split(",")
+        through = ["-J", ",".join(first)] if first else []
+        return ["ssh", *configuration, *through, "-W", f"[{address}]:{port}", "--", _destination(last)]
+    if (command := options.get("proxycommand", ["none"])[0]) == "none":
+        return None
+    tokens = {"%": "%", "h": address, "p": port, "r": options["user"][0], "n": options.get("host", [address])[0]}
+    return ["/bin/sh", "-c", "exec " + re.sub("%([%hprn])", lambda match: tokens[match[1]], command)]
+
+
+def _destination(jump: str) -> str:
+    """Return `user@host:port` as a destination of ssh's command line, which accepts a port in a URI only."""
+    return jump if jump.startswith("ssh://") else f"ssh://{jump}"
+
+
+def _path(value: str) -> Path:
+    return Path(value.strip('"').replace("%d", str(Path.home()))).expanduser()
+
+
+def _known(options: Settings) -> HostKeys:
+    names = [*options.get("userknownhostsfile", ()), *options.get("globalknownhostsfile", ())]
+    files = [path for name in names for word in shlex.split(name) if (path := _path(word)).is_file()]
+    return _loaded(tuple((path, path.stat().st_mtime_ns) for path in files))
+
+
+@lru_cache(maxsize=8)
+def _loaded(files: tuple[tuple[Path, int], ...]) -> HostKeys:
+    keys = HostKeys()
+    for path, _ in files:
+        with suppress(OSError, SSHException):  # the keys of other files count all the same
+            keys.load(str(path))
+    return keys
+
+
+def _last(errors: bytes) -> str:
+    """Return the last line that says why: OpenSSH's own line about a jump that has ended comes after it."""
+    lines = [line.strip() for line in errors.decode(errors="replace").splitlines()]
+    return next((line for line in reversed(lines) if line and "UNKNOWN port 65535" not in line), "")
