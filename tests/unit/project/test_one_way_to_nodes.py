@@ -1,0 +1,35 @@
+"""Nodes are reached in one way: one module starts OpenSSH's client, and the engine."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[3] / "gpupool"
+CLIENTS = {"ssh", "ssh-keyscan", "scp", "sftp", "sshpass", "rsync"}
+#: A testbed makes its own nodes, and programs run on nodes.
+ASIDE = {"testbed", "programs", "engine"}
+
+
+def started(tree: ast.AST) -> Iterator[str]:
+    """Yield the programs with which command lines in a module begin."""
+    for node in ast.walk(tree):
+        words = node.elts if isinstance(node, ast.List | ast.Tuple) else node.args if isinstance(node, ast.Call) else []
+        first = words[0] if words else None
+        if isinstance(first, ast.Constant) and isinstance(first.value, str) and first.value:
+            yield first.value.split()[0] if first.value.split() else ""
+
+
+def starts_ssh(text: str) -> bool:
+    return bool(CLIENTS & set(started(ast.parse(text))))
+
+
+def test_one_module_starts_ssh() -> None:
+    modules = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in ASIDE]
+    assert [str(path.relative_to(PACKAGE)) for path in modules if starts_ssh(path.read_text())] == ["remote/nodes.py"]
+
+
+def test_each_form_of_a_command_line_is_seen() -> None:
+    assert starts_ssh("subprocess.run(['ssh', node])")
+    assert starts_ssh("command = ('ssh-keyscan', *words)")
+    assert starts_ssh("os.system('ssh node true')")
+    assert not starts_ssh("subprocess.run(['ssh-keygen', '-F', name])")
