@@ -72,8 +72,8 @@ class FakeSlurm:
         stopped = [step.text for step in steps].index("# slurmctld stops")
         self._away = {step.text: step.answer for step in steps[stopped + 1 :] if step.answer}
         self._now, self._later = now, later
-        version = self._recorded["scontrol show config"].out.split()[-1]
-        self.version = version
+        self.config = self._recorded["scontrol show config"].out
+        version = self.config.split()[-1]
         self.nodes = {
             node.slurm_name: _fake(node, number, version) for number, node in enumerate(_computing(cluster), 1)
         }
@@ -131,7 +131,7 @@ class FakeSlurm:
             return self._without(command)
         match [it for it in command if command[0] == "squeue" or it not in ("env", "TZ=UTC", "-o")]:
             case ["scontrol", "show", "config"]:
-                return self._recorded["scontrol show config"]
+                return Answer(self.config, "", 0)
             case ["scontrol", "show", "node", *names]:
                 return self._show(list(NodeSet(names[0])) if names else list(self.nodes))
             case ["scontrol", "show", "reservation"]:

@@ -1,0 +1,391 @@
+"""An upgrade of the small cluster from 24.11 to 26.05: the order, what is refused, what stops it, and its rollback."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from fake_controller import FakeController
+from fake_door import FakeDoor, FakeHold, Notes
+from inventories import SMALL, copied
+
+from gpupool.cluster.load import load
+from gpupool.compile.system.backup import COMMAND
+from gpupool.errors import GpupoolError
+from gpupool.facts.slurm_packages import FOLDER
+from gpupool.target import Target
+from gpupool.upgrade.prepare import Prepared, prepare
+from gpupool.upgrade.rollback import Rollback
+from gpupool.upgrade.run import REGISTER_SECONDS, Upgrade
+from gpupool.upkeep.drain import drain
+from gpupool.upkeep.state import states
+
+NODES = ("ctl", "gpu-1", "gpu-2")
+DBD_FAILS = "The converted database: slurmdbd does not run: it ended"
+SLURM = ("scheduler:", 'slurm: {version: "26.05", backup: {to: /srv/backup}}\nscheduler:')
+
+
+class Run:
+    """An upgrade that may be prepared and carried out."""
+
+    def __init__(self, fake: FakeController) -> None:
+        self.fake, self.slurm = fake, fake.slurm
+        self.door = FakeDoor(fake.target, "upgrade")
+        self.notes, self.hold = Notes(), FakeHold()
+        fake.packages["ctl slurmdbd"] = "24.11.5-4"
+        for name in NODES:
+            self.door.changes["look", name] = ["Packages | files for it", "Slurm | slurmd"]
+        self.door.effects["database"] = lambda _: self.fake.packages.update({"ctl slurmdbd": "26.05.5-1"})
+        self.door.effects["apply"] = self._controllers
+        self.door.effects["change"] = self._changed
+
+    def _controllers(self, names: tuple[str, ...]) -> None:
+        if "ctl" in names:
+            self.slurm.config = self.slurm.config.replace("24.11.5", "26.05.5")
+
+    def _changed(self, names: tuple[str, ...]) -> None:
+        for name in names:
+            if name in self.slurm.nodes:
+                self.slurm.nodes[name].version = "26.05.5"
+
+    def prepare(self) -> Prepared:
+        return prepare(self.fake, self.door)
+
+    def __call__(self, at_most: int = 1) -> None:
+        hold: Any = self.hold
+        Upgrade(self.fake, self.door, hold, self.notes, self.prepare()).run(at_most)
+
+    def keep(self, **files: str) -> None:
+        """Have the node of the database keep what the way back needs."""
+        names = {"old": "old/list"}
+        for name, text in files.items():
+            self.fake.files["ctl", f"{FOLDER}/{names.get(name, name)}"] = text
+
+    def steps(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Return the runs that change something, in order."""
+        return [run for run in self.door.runs if run[0] not in ("look", "plan", "awake")]
+
+
+@pytest.fixture
+def run(fake: FakeController, tmp_path: Any) -> Run:
+    cluster = load(copied(SMALL, tmp_path / "new", SLURM))
+    fake.target = Target(cluster, None, {})
+    return Run(fake)
+
+
+WAY_BACK = {"backup": "/srv/backup/database-1.sql.gz", "old": "slurmdbd=24.11.5-4\nslurmctld=24.11.5-4\n"}
+
+
+def test_all_stages_come_in_slurms_order_and_the_files_go_when_all_is_over(run: Run) -> None:
+    run(at_most=2)
+    assert run.steps() == [
+        ("fetch", NODES),
+        ("database", ("ctl",)),
+        ("apply", ("ctl",)),
+        ("change", ("gpu-1",)),
+        ("change", ("gpu-2",)),
+        ("apply", NODES),
+        ("tidy", NODES),
+    ]
+    assert run.fake.did("make$") == [f"{COMMAND} make"]
+    assert run.fake.did("update nodename")[:2] == [
+        "scontrol update nodename=gpu-1 state=drain 'reason=gpupool: upgrade: Slurm 26.05; running jobs continue'",
+        "scontrol update nodename=gpu-1 state=undrain",
+    ]
+    assert all(not it.flags and it.version == "26.05.5" for it in run.slurm.nodes.values())
+    assert ("ctl", "slurmctld 26.05.5 answers") in run.notes.steps
+    assert ("gpu-2", "slurmd 26.05 is registered") in run.notes.steps
+    assert run.door.runs[1] == ("plan", ("ctl",))
+    assert ("awake", NODES) in run.door.runs
+
+
+def test_jobs_are_neither_waited_for_nor_ended(run: Run) -> None:
+    run.slurm.run_job("gpu-1")
+    run()
+    assert [job.id for job in run.slurm.jobs] == ["1"]
+    assert run.fake.did("squeue|scancel") == []
+
+
+# What is refused before it begins
+
+
+def test_each_node_that_cannot_be_upgraded_is_named_and_nothing_changes(run: Run) -> None:
+    run.door.failures.update({("look", name): "Packages: apt has no Slurm 26.05" for name in ("gpu-1", "gpu-2")})
+    with pytest.raises(GpupoolError, match=r"gpu-1: .*\ngpu-2: .*\n2 nodes cannot be upgraded, and nothing"):
+        run()
+    assert run.steps() == []
+
+
+def test_a_lost_compute_node_comes_later_and_a_lost_controller_is_refused(run: Run) -> None:
+    run.door.failures["look", "gpu-2"] = "cannot be reached: no route to host"
+    run.door.changes.pop(("look", "gpu-2"))
+    prepared = run.prepare()
+    assert (prepared.lost, prepared.reached, prepared.todo) == (("gpu-2",), ("ctl", "gpu-1"), ("ctl", "gpu-1"))
+    run()
+    assert ("apply", ("ctl", "gpu-1")) in run.steps()
+    run.door.failures["look", "ctl"] = "cannot be reached: no route to host"
+    with pytest.raises(GpupoolError, match=r"ctl: cannot be reached: .*\n1 node cannot be upgraded"):
+        run.prepare()
+
+
+def test_what_only_an_earlier_upgrade_left_is_no_work(run: Run) -> None:
+    run.fake.packages["ctl slurmdbd"] = "26.05.5-1"
+    for name in NODES:
+        run.door.changes["look", name] = ["Afterwards | files of the upgrade"]
+    assert run.prepare().todo == ()
+    run()
+    assert run.steps() == [("apply", NODES), ("tidy", NODES)]
+
+
+@pytest.mark.parametrize("what", ["changes", "failures"])
+def test_other_changes_where_daemons_stop_are_refused_before_the_upgrade_begins(run: Run, what: str) -> None:
+    if what == "changes":
+        run.door.changes["plan", "ctl"] = ["Slurm configuration | /etc/slurm/slurm.conf"]
+    else:
+        run.door.failures["plan", "ctl"] = "Slurm configuration: slurmctld refuses it"
+    why = {"changes": "other changes than slurm.version", "failures": "slurmctld refuses it\nnothing was changed"}
+    with pytest.raises(GpupoolError, match=why[what]):
+        run()
+    assert run.steps() == []
+    run.fake.packages["ctl slurmdbd"] = "26.05.5-1"
+    assert run.prepare().todo == NODES, "once it has begun there, it goes on"
+
+
+def test_an_interrupted_look_ends_it(run: Run) -> None:
+    run.door.interrupted.add("look")
+    with pytest.raises(KeyboardInterrupt):
+        run()
+
+
+# The backup
+
+
+def test_a_backup_that_fails_stops_it_before_anything_changes(run: Run) -> None:
+    run.fake.refused["make$"] = "no space left on device"
+    with pytest.raises(GpupoolError, match="no space left on device; nothing was changed"):
+        run()
+    assert run.steps() == [("fetch", NODES)]
+
+
+def test_a_database_that_is_of_the_new_release_already_is_not_backed_up_again(run: Run) -> None:
+    run.fake.packages["ctl slurmdbd"] = "26.05.5-1"
+    run()
+    assert run.fake.did("make$") == []
+
+
+def test_files_that_cannot_be_fetched_stop_it_before_the_backup(run: Run) -> None:
+    run.door.failures["fetch", "gpu-1"] = "Packages: no space left on device"
+    with pytest.raises(GpupoolError, match="gpu-1: Packages: no space left on device\nnothing was changed"):
+        run()
+    assert run.fake.did("make$") == []
+
+
+def test_without_a_slurmdbd_there_is_no_release_and_no_former_cluster(run: Run) -> None:
+    run.fake.packages.clear()
+    rollback = Rollback(run.fake, run.door)
+    assert (rollback.release(), rollback.former()) == ("", None)
+
+
+# slurmdbd and its database
+
+
+def fails(run: Run, why: str, release: str = "26.05.5-1") -> str:
+    """Have slurmdbd fail with the packages of a release installed; return what the upgrade ends with."""
+    run.door.failures["database", "ctl"] = why
+    run.door.effects["database"] = lambda _: run.fake.packages.update({"ctl slurmdbd": release})
+    with pytest.raises(GpupoolError) as error:
+        run()
+    assert [what for what, _ in run.steps()][:2] == ["fetch", "database"]
+    assert not [nodes for what, nodes in run.steps() if what in ("apply", "change")], "no other node changes"
+    return str(error.value)
+
+
+@pytest.mark.parametrize("why", [DBD_FAILS, "Slurm: slurmdbd.service cannot be started"])
+def test_a_slurmdbd_that_does_not_run_with_its_converted_database_is_taken_back(run: Run, why: str) -> None:
+    run.keep(**WAY_BACK)
+    message = fails(run, why)
+    assert run.steps()[-1] == ("back", ("ctl",))
+    first, rest = message.split("\n")
+    assert first == f"ctl: {why}"
+    assert rest.startswith("ctl has Slurm 24.11.5-4 again, and slurmdbd answers with the database of database-1.sql.gz")
+    assert rest.endswith("Set slurm.version back to 24.11, or repair the database and run this again")
+
+
+def test_a_lost_connection_says_nothing_about_the_database_and_takes_nothing_back(run: Run) -> None:
+    run.keep(**WAY_BACK)
+    assert "the other nodes are unchanged: fix it" in fails(run, "lost: no answer for 60 s")
+    assert run.steps()[-1][0] == "database"
+
+
+def test_where_the_former_packages_are_still_there_nothing_was_converted(run: Run) -> None:
+    run.keep(**WAY_BACK)
+    assert fails(run, DBD_FAILS, "24.11.5-4").endswith("; nothing was converted, and the other nodes are unchanged")
+    assert run.steps()[-1][0] == "database"
+
+
+@pytest.mark.parametrize("missing", ["backup", "old"])
+def test_without_the_former_packages_or_the_backup_it_cannot_be_taken_back(run: Run, missing: str) -> None:
+    run.keep(**{name: text for name, text in WAY_BACK.items() if name != missing})
+    assert "ctl: cannot roll back: " in fails(run, DBD_FAILS)
+    assert run.steps()[-1][0] == "database"
+
+
+def test_a_rollback_that_fails_says_what_still_runs(run: Run) -> None:
+    run.keep(**WAY_BACK)
+    run.door.failures["back", "ctl"] = "Former database: mariadb is not running"
+    message = fails(run, DBD_FAILS)
+    assert "cannot roll back to slurmdbd 24.11.5-4 with database-1.sql.gz: Former database: mariadb" in message
+    assert "jobs keep running" in message
+
+
+@pytest.mark.parametrize("what", ["database", "back"])
+def test_an_interrupted_conversion_or_rollback_ends_the_run(run: Run, what: str) -> None:
+    run.keep(**WAY_BACK)
+    run.door.failures["database", "ctl"] = DBD_FAILS
+    run.door.interrupted.add(what)
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert ("back", ("ctl",)) in run.steps() or what == "database"
+
+
+def test_a_rollback_that_was_killed_is_finished_before_anything_else(run: Run) -> None:
+    run.keep(**WAY_BACK, back="")
+    with pytest.raises(GpupoolError, match=r"an earlier upgrade was killed during its rollback\nctl has Slurm 24\.11"):
+        run()
+    assert run.door.runs == [("back", ("ctl",))]
+
+
+def test_the_way_back_is_that_of_the_former_release(run: Run) -> None:
+    former = Rollback(run.fake, run.door).former()
+    assert former
+    assert former.slurm.version == "24.11"
+    run.fake.packages["ctl slurmdbd"] = "21.08.8-1"
+    assert Rollback(run.fake, run.door).former() == run.fake.target.cluster, "a release that is not known has no files"
+
+
+# Controllers and compute nodes
+
+
+def test_a_slurmctld_that_does_not_come_up_with_the_new_release_stops_it(run: Run) -> None:
+    run.door.effects.pop("apply")
+    began = run.fake.clock.now
+    with pytest.raises(GpupoolError, match=r"Slurm 26\.05 does not answer: slurmctld 24\.11\.5 answers: fix it"):
+        run()
+    assert run.fake.clock.now - began >= REGISTER_SECONDS
+    assert run.steps()[-1] == ("apply", ("ctl",))
+
+
+def test_a_slurmctld_that_is_silent_stops_it_too_and_one_that_comes_late_does_not(run: Run) -> None:
+    def late(names: tuple[str, ...]) -> None:
+        run.slurm.away = True
+        run.fake.clock.after(90, lambda: back(names))
+
+    def back(names: tuple[str, ...]) -> None:
+        run.slurm.away = False
+        run._controllers(names)
+
+    run.door.effects["apply"] = late
+
+    def changed(names: tuple[str, ...]) -> None:
+        run._changed(names)
+        run.door.effects.pop("apply", None)
+
+    run.door.effects["change"] = changed
+    run()
+    assert run.steps()[-1][0] == "tidy"
+
+
+def test_a_silent_slurmctld_is_given_up(run: Run) -> None:
+    run.door.effects["apply"] = lambda _: setattr(run.slurm, "away", True)
+    with pytest.raises(GpupoolError, match=r"slurmctld of Slurm 26\.05 does not answer: no controller answers"):
+        run()
+
+
+def test_a_first_compute_node_that_fails_stays_drained_and_stops_all_others(run: Run) -> None:
+    run.door.failures["change", "gpu-1"] = "Slurm: dpkg was interrupted"
+    with pytest.raises(GpupoolError, match=r"gpu-1: Slurm: dpkg was .*\ngpu-1 stay drained, and the upgrade stops"):
+        run(at_most=4)
+    assert run.slurm.nodes["gpu-1"].reason == "gpupool: upgrade: failed: Slurm: dpkg was interrupted"
+    assert run.slurm.nodes["gpu-2"].flags == []
+    assert run.steps()[-1] == ("change", ("gpu-1",))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (lambda node: setattr(node, "version", "24.11.5"), "slurmctld reports IDLE, slurmd 24.11.5"),
+        (lambda node: node.flags.append("DOWN"), "slurmctld reports DOWN+DRAIN, slurmd 26.05.5"),
+        (lambda node: node.flags.append("INVALID_REG"), "slurmctld reports DRAIN+IDLE+INVALID_REG, slurmd 26.05.5"),
+        (lambda node: setattr(node, "version", "") or node.flags.append("NOT_RESPONDING"), "slurmd not registered"),
+    ],
+)  # fmt: skip
+def test_a_node_that_does_not_register_with_the_new_slurmd_stays_drained(
+    run: Run, spoil: Callable[[Any], None], why: str
+) -> None:
+    def changed(names: tuple[str, ...]) -> None:
+        run._changed(names)
+        spoil(run.slurm.nodes[names[0]])
+
+    run.door.effects["change"] = changed
+    began = run.fake.clock.now
+    with pytest.raises(GpupoolError, match="gpu-1 stay drained") as error:
+        run()
+    assert run.fake.clock.now - began >= REGISTER_SECONDS
+    assert why.replace("IDLE,", "DRAIN+IDLE,") in str(error.value)
+    assert "DRAIN" in run.slurm.nodes["gpu-1"].flags
+
+
+def test_a_node_that_registers_late_is_waited_for(run: Run) -> None:
+    run.door.effects["change"] = lambda names: run.fake.clock.after(100, lambda: run._changed(names))
+    run()
+    assert not any(it.flags for it in run.slurm.nodes.values())
+
+
+def test_a_node_that_slurmctld_has_forgotten_is_named(run: Run) -> None:
+    run.door.effects["change"] = lambda names: run.slurm.nodes.pop(names[0]) and None
+    with pytest.raises(GpupoolError, match="gpu-1"):
+        run()
+
+
+def test_a_node_that_an_earlier_run_has_drained_is_given_back_though_it_is_upgraded(run: Run) -> None:
+    run.fake.packages["ctl slurmdbd"] = "26.05.5-1"
+    drain(run.fake, [run.fake.target.cluster.nodes["gpu-2"]], "upgrade", "Slurm 26.05")
+    for name in NODES:
+        run.door.changes.pop(("look", name))
+    run.door.changes["look", "ctl"] = ["Slurm | slurmd"]
+    run()
+    assert ("change", ("gpu-2",)) in run.steps()
+    assert ("change", ("gpu-1",)) not in run.steps()
+    assert not any(it.drained for it in states(run.fake, run.fake.target.cluster.having("compute")).values())
+
+
+def test_a_drain_of_others_stays(run: Run) -> None:
+    run.slurm.drain("gpu-1", "disk is replaced")
+    run()
+    assert (run.slurm.nodes["gpu-1"].reason, run.slurm.nodes["gpu-1"].flags) == ("disk is replaced", ["DRAIN"])
+    assert run.slurm.nodes["gpu-1"].version == "26.05.5"
+
+
+@pytest.mark.parametrize(
+    ("what", "why"), [("apply", "its packages are already of Slurm 26.05"), ("tidy", "fix it, then")]
+)
+def test_what_fails_at_the_end_is_said_with_what_to_do(run: Run, what: str, why: str) -> None:
+    run.door.failures[what, "gpu-2"] = "Slurm configuration: no space left on device"
+    with pytest.raises(GpupoolError, match=f"gpu-2: Slurm configuration: no space left on device\n{why}"):
+        run()
+
+
+@pytest.mark.parametrize("looks", range(5))
+def test_a_lock_that_is_lost_ends_it_before_the_next_step(run: Run, looks: int) -> None:
+    run.hold.looks = looks
+    with pytest.raises(GpupoolError, match="holds the lock is lost"):
+        run()
+    done = [(), ("database", "apply"), ("database", "apply"), ("database", "apply", "change")]
+    expected = [*done, (*done[3], "change")][looks]
+    assert tuple(what for what, _ in run.steps()) == ("fetch", *expected)
+
+
+def test_an_interrupted_change_ends_it_with_the_node_drained(run: Run) -> None:
+    run.door.interrupted.add("change")
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert run.slurm.nodes["gpu-1"].reason.startswith("gpupool: upgrade: Slurm 26.05")
