@@ -101,6 +101,11 @@ class FakeController(Controller):
         self._programs = folder / "programs"
         stand_ins.put(dict.fromkeys(("scontrol", "squeue", "scancel", "sleep"), _PROGRAM), self._programs)
 
+    def lead_to(self, target: Target) -> None:
+        """Reach the nodes of another target."""
+        self.target = target
+        self._addresses = {node.name: node.address for node in target.nodes}
+
     def did(self, pattern: str) -> list[str]:
         """Return the commands that match, in order."""
         return [text for _, text in self.asked if re.search(pattern, text)]

@@ -17,7 +17,8 @@ class FakeDoor(Door):
     """`runs` is each run as (what, nodes): "plan", "apply", "look at machines", or the name of the steps.
 
     `changes` are the operations that a run would do on a node or has done there, by (what, node). `failures` are
-    reasons, likewise. `off` nodes are in no report. Runs in `interrupted` end by Ctrl-C. `effects` happen with a run.
+    reasons, likewise. `off` nodes are in no report; `unreached` ones got no command. Runs in `interrupted` end by
+    Ctrl-C. `effects` happen with a run.
     """
 
     runs: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
@@ -27,8 +28,10 @@ class FakeDoor(Door):
     interrupted: set[str] = field(default_factory=set)
     effects: dict[str, Callable[[tuple[str, ...]], None]] = field(default_factory=dict)
     unreached: set[str] = field(default_factory=set)
+    looked_at: list[str] = field(default_factory=list)
 
-    def load(self) -> None:
+    @staticmethod
+    def load() -> None:
         """Import nothing."""
 
     def awake(self, names: Collection[str] | None) -> AbstractContextManager[None]:
@@ -46,7 +49,11 @@ class FakeDoor(Door):
         return self._report(getattr(function, "__name__", str(function)), names)
 
     def look(self, addresses: Mapping[str, str], steps: Steps) -> Report:
-        """Return the report of a look at machines; `effects` give what they have."""
+        """Run the look once for each machine, whose name is `looked_at` then."""
+        for name in addresses:
+            self.looked_at.append(name)
+            assert callable(steps)
+            steps()
         return self._report("look at machines", list(addresses))
 
     def _report(self, what: str, names: Collection[str] | None) -> Report:

@@ -93,6 +93,11 @@ class FakeSlurm:
         self.tick()
         return job
 
+    def add(self, node: Node) -> None:
+        """Have a node in slurm.conf, whose slurmd runs."""
+        self.nodes.setdefault(node.slurm_name, _fake(node, len(self.nodes) + 1, self.config.split()[-1]))
+        self.nodes[node.slurm_name].booted = int(self._now())
+
     def drain(self, node: str, reason: str, by: str = "operator") -> None:
         """Have a person drain a node."""
         found = self.nodes[node]

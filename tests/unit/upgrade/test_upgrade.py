@@ -1,19 +1,20 @@
 """The order of an upgrade, and what is refused before it begins."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
-from inventories import INVENTORY, SMALL
+from inventories import INVENTORY, SMALL, changed
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Node
 from gpupool.engine.report import Change, HostReport, Report
-from gpupool.errors import GpupoolError
+from gpupool.errors import GpupoolError, UsageError
 from gpupool.run.door import Door
 from gpupool.target import Target
 from gpupool.upgrade import prepare
-from gpupool.upgrade.order import batches, daemons, stages
+from gpupool.upgrade.order import batches, daemons, ensure_upgradable, stages
 from gpupool.upkeep.state import read
 
 CLUSTER = load(SMALL)
@@ -52,6 +53,21 @@ def test_what_is_on_the_node_of_the_database_changes_with_it() -> None:
         ("compute nodes", 2),
     ]
     assert daemons(CLUSTER, CLUSTER.nodes["ctl"]) == ("slurmctld", "slurmdbd", "sackd")
+
+
+def test_without_a_backup_or_with_the_database_on_a_compute_node_no_upgrade_begins(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"the inventory has no slurm\.backup"):
+        ensure_upgradable(CLUSTER)
+    backup = ("scheduler:", "slurm: {backup: {to: /srv/backup}}\nscheduler:")
+    cluster = changed(SMALL, tmp_path / "backup", backup)
+    ensure_upgradable(cluster)
+    nodes = {
+        **cluster.nodes,
+        "ctl": replace(cluster.nodes["ctl"], roles=("head", "controller")),
+        "gpu-1": replace(cluster.nodes["gpu-1"], roles=("compute", "database")),
+    }
+    with pytest.raises(UsageError, match="gpu-1 has the roles database and compute"):
+        ensure_upgradable(replace(cluster, nodes=nodes))
 
 
 def test_the_first_node_goes_alone() -> None:
