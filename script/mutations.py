@@ -11,6 +11,7 @@ _OPERATORS: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Is: ("is", "is not"), ast.IsNot: ("is not", "is"), ast.In: ("in", "not in"), ast.NotIn: ("not in", "in"),
 }  # fmt: skip
 _WORDS = 3  # a text of as many is for people
+_TYPES = frozenset({"Annotated", "Callable", "Collection", "Literal", "Mapping", "Sequence"})
 _MESSAGES = frozenset({"print", "tell", "_tell", "warn", "Option", "Argument"})
 
 
@@ -101,6 +102,11 @@ class _Finder(ast.NodeVisitor):
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
         """Leave f-strings out: most are messages."""
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        """Leave out what makes a type."""
+        if getattr(node.value, "id", "") not in _TYPES:
+            self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
         """Look into a call unless it makes a message."""

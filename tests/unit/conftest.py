@@ -35,6 +35,8 @@ def stored() -> Cluster:
 @pytest.fixture
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeController:
     """The small cluster, with a model of slurmctld behind its controller; time passes only where somebody waits."""
+    # OpenSSH is configured there
+    monkeypatch.setenv("HOME", str(tmp_path))
     controller = FakeController(Target(load(SMALL), None, {}), tmp_path)
     for name, module in [*sys.modules.items()]:
         if _TIMED.match(name) and getattr(module, "time", None) is time:

@@ -90,3 +90,19 @@ def test_a_machine_that_is_of_no_hardware_gets_one_of_its_own(small: tuple[Inven
 def test_slices_and_gpus_of_other_vendors_are_left_to_the_acceptance() -> None:
     types = {"mi210": GpuType(models=("MI210",), vendor="amd")}
     assert list(compare.wrong_gpus(replace(BOX, gpus=()), {"mi210": 4}, types)) == []
+
+
+def test_a_machine_is_summed_up_in_one_line() -> None:
+    disks = (("sda", 480_103_981_056), ("sdb", 480_103_981_056), ("nvme0n1", 7_681_501_126_656))
+    assert compare.summary(replace(BOX, gpus=(A40, A40, ""), disks=disks)) == (
+        "64 CPUs (2 x 16 x 2), 515574M, 2 x NVIDIA A40, 1 x GPU, disks: 1 x 7153G, 2 x 447G"
+    )
+    bare = compare.summary(replace(BOX, gpus=(), files=("a", "b"), disks=()))
+    assert bare.endswith("2 device files of GPUs, disks: none")
+    assert "no GPUs" in compare.summary(replace(BOX, gpus=()))
+
+
+def test_more_memory_than_the_hardware_can_have_is_another_hardware() -> None:
+    exact = Hardware(cpus=64, real_memory="500000M")
+    assert list(compare.misfits(replace(BOX, memory=555_555), exact, "3%")) == []
+    assert list(compare.misfits(replace(BOX, memory=555_556), exact, "3%")) == ["memory of 555556M, not 500000M"]

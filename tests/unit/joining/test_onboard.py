@@ -90,7 +90,6 @@ class Site:
 
 @pytest.fixture
 def site(fake: FakeController, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
-    monkeypatch.setenv("HOME", str(tmp_path))
     it = Site(fake, tmp_path)
     monkeypatch.setattr(host_key, "scan", lambda nodes, name: (it.key,))
 
@@ -358,7 +357,6 @@ def leave(site: Site, *selector: str) -> retire.Retired:
 @pytest.fixture
 def wide(fake: FakeController, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     """With a node more than labs own."""
-    monkeypatch.setenv("HOME", str(tmp_path))
     changes = ("gpu-[1-2]", "gpu-[1-3]"), ("10.90.2.[1-2]", "10.90.2.[1-3]")
     it = Site(fake, tmp_path, *changes)
     fake.slurm.add(it.target.cluster.nodes[NEW])

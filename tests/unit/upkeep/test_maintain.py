@@ -456,3 +456,13 @@ def test_a_target_is_asked_for_its_compute_nodes_alone(run: Run) -> None:
     run.fake.target = replace(run.fake.target)
     run()
     assert not [text for text in run.fake.did("^scontrol show node") if "ctl" in text]
+
+
+def test_a_node_that_reboots_itself_is_not_taken_for_back_before_it_has_gone(run: Run) -> None:
+    run.fake.needs[ONE] = "packages ask for a reboot"
+    run.fake.refused["^scontrol reboot"] = "RebootProgram is not set"
+    before = run.slurm.nodes[ONE].booted
+    seen: list[bool] = []
+    run.door.effects["apply"] = lambda _: seen.append(run.slurm.nodes[ONE].booted > before)
+    assert run(ONE) == {ONE: DONE}
+    assert seen == [False, True]
