@@ -48,7 +48,8 @@ class Nodes:
         self.config = folder / "ssh_config"
         self.config.write_text(config.text(target))
         self._addresses = {node.name: node.address for node in target.nodes} if addresses is None else dict(addresses)
-        self._sockets: dict[str, Path] = {}
+        # numbers, because names of nodes may be too long for the path of a socket
+        self._sockets = {name: folder / str(number) for number, name in enumerate(self._addresses)}
 
     @classmethod
     @contextmanager
@@ -196,14 +197,11 @@ class Nodes:
 
     def _command(self, node: str, script: str | Sequence[str], *, shared: bool = True) -> list[str]:
         sharing = {"ControlPath": "none"}
-        if shared and len(str(socket := self._socket(node)).encode()) <= _LONGEST_SOCKET:
+        socket = self._sockets.get(node)
+        if shared and socket and len(str(socket).encode()) <= _LONGEST_SOCKET:
             sharing = {"ControlMaster": "auto", "ControlPath": config.quoted(socket)}
             sharing |= {"ControlPersist": str(_PERSIST_SECONDS)}
         return [*self._way(node, config.option_words(sharing)), remote_command(script)]
-
-    def _socket(self, node: str) -> Path:
-        # a number, because names of nodes may be too long for the path of a socket
-        return self._sockets.setdefault(node, self._folder / str(len(self._sockets)))
 
     def _way(self, node: str, options: Sequence[str]) -> list[str]:
         address = self._addresses.get(node)

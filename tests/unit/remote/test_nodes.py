@@ -4,6 +4,7 @@ import contextlib
 import os
 import stat
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -99,6 +100,24 @@ def test_commands_share_a_connection_and_it_ends_with_them(site: Site) -> None:
         folder = nodes.config.parent
         assert any(stat.S_ISSOCK(path.stat().st_mode) for path in folder.iterdir())
     assert not folder.exists()
+
+
+def test_commands_at_the_same_time_reach_each_its_own_node(site: Site, tmp_path: Path) -> None:
+    """A shared connection to another node would be the worst of all mistakes."""
+    with serving(tmp_path / "second") as second:
+        ports = {"ctl": site.ctl, "gpu-1": second}
+        site.configure(
+            "".join(
+                f"Match originalhost {name}\n  Port {it.port}\n  User {it.user}\n  IdentityFile {it.data['ssh_key']}\n"
+                f"  UserKnownHostsFile {it.data['ssh_known_hosts_file']}\n"
+                for name, it in ports.items()
+            )
+        )
+        for name, it in ports.items():
+            it.before = f"export NODE={name};"
+        with Nodes.of(site.target) as nodes, ThreadPoolExecutor(4) as pool:
+            names = [*ports] * 4
+            assert list(pool.map(lambda name: nodes.on(name, "sh", "-c", "echo $NODE").strip(), names)) == names
 
 
 def test_text_on_standard_input_and_the_exit_status_are_the_commands(site: Site) -> None:
