@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from bench_accounts import accounts
+from bench_peer import peer, start
 from bench_usage import usage
 from rich.console import Console
 from rich.table import Table
@@ -81,6 +82,17 @@ def noop() -> None:
     out.print(f"  wall            {wall:6.2f} s   {wall / len(hosts):6.3f} s a node")
     out.print(f"  controller CPU  {cpu:6.2f} s   {cpu / len(hosts):6.3f} s a node")
     out.print(f"  remote commands {sum(commands):6d}     {sum(commands) / len(hosts):6.1f} a node")
+
+
+def example_peer() -> None:
+    """A no-op of one compute node of the example, on a testbed of its own, by gpupool and by stock pyinfra."""
+    options = ("--name", "peer", "--network", "10.182.0.0/16")
+    run("gpupool", "testbed", "up", str(EXAMPLE), *options)
+    try:
+        run("gpupool", "apply", str(EXAMPLE), "--on", "testbed:peer", "--yes")
+        peer(out, EXAMPLE, "testbed:peer")
+    finally:
+        run("gpupool", "testbed", "down", str(EXAMPLE), "--name", "peer")
 
 
 def apt() -> None:
@@ -171,6 +183,7 @@ partitions: [{{name: short, nodes: "@compute", max_time: 2d}}]
 def main() -> None:
     """Run what is asked for, or all of it."""
     parts: dict[str, Callable[[], None]] = {
+        "start": lambda: start(out, SKYNET), "peer": example_peer,
         "inventory": inventory, "demo": demo, "noop": noop, "apt": apt, "accounts": lambda: accounts(out, EXAMPLE),
         "usage": lambda: usage(out), "rehearsal": rehearsal,
     }  # fmt: skip
@@ -183,7 +196,7 @@ def main() -> None:
         for word in wanted:
             parts[word]()
     finally:
-        if set(wanted) - {"usage", "rehearsal"}:
+        if set(wanted) - {"start", "peer", "inventory", "usage", "rehearsal"}:
             run("gpupool", "testbed", "down", str(SKYNET), "--name", "skynet", check=False)
 
 

@@ -7,14 +7,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from ClusterShell.NodeSet import NodeSet, NodeSetException
 from ClusterShell.NodeUtils import GroupResolver, GroupResolverError, GroupSource
 
 from gpupool.cluster.complaints import Complaint, Path
-from gpupool.cluster.schema import Inventory
-from gpupool.cluster.schema.machines import NodeEntry, Role
+
+if TYPE_CHECKING:
+    from gpupool.cluster.schema import Inventory
+    from gpupool.cluster.schema.machines import NodeEntry
 
 _GROUP = re.compile(r"@(?:([\w-]+):)?([\w*.-]+)")
 _RANGE = re.compile(r"(\d+)-(\d+)")
@@ -32,7 +34,7 @@ class ExpandedNode:
 
     name: str
     address: str | None
-    entry: NodeEntry
+    entry: "NodeEntry"
     path: Path
 
 
@@ -106,6 +108,9 @@ class NodeTable:
 
     @cached_property
     def _groups(self) -> Mapping[str, Mapping[str, list[str]]]:
+        # a shell that completes nodes needs `expand`, and no schema
+        from gpupool.cluster.schema.machines import Role
+
         roles: dict[str, list[str]] = {role: [] for role in get_args(Role)}
         gpus: dict[str, list[str]] = {}
         hardware: dict[str, list[str]] = {}
@@ -201,7 +206,7 @@ class NodeTable:
         return self._folded[source, group]
 
 
-def expand_all(inventory: Inventory) -> tuple[NodeTable, list[Complaint]]:
+def expand_all(inventory: "Inventory") -> tuple[NodeTable, list[Complaint]]:
     """Write out every node range; complaints for bad ranges, names or addresses that stand twice."""
     complaints: list[Complaint] = []
     nodes = [node for index, entry in enumerate(inventory.nodes) for node in _expanded(index, entry, complaints)]
@@ -210,7 +215,7 @@ def expand_all(inventory: Inventory) -> tuple[NodeTable, list[Complaint]]:
     return NodeTable(nodes, whole, inventory.groups), complaints
 
 
-def _expanded(index: int, entry: NodeEntry, complaints: list[Complaint]) -> Iterator[ExpandedNode]:
+def _expanded(index: int, entry: "NodeEntry", complaints: list[Complaint]) -> Iterator[ExpandedNode]:
     path: Path = ("nodes", index)
     try:
         names = expand(entry.name)

@@ -5,14 +5,7 @@ nodes with different roles still meet each step together. A deploy must therefor
 all roles would stand at one place and unrelated operations would be taken for one. One call a line, or `host.loop`.
 """
 
-import sys
-
-from gevent import monkey
-
-if not monkey.is_module_patched("socket"):
-    # Before paramiko opens a socket; ssl stays as it is where somebody has imported it (gevent warns otherwise).
-    monkey.patch_all(ssl="ssl" not in sys.modules)
-
+import gpupool.engine.patched  # noqa: F401, I001  (before all that opens a socket)
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial

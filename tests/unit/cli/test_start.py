@@ -43,6 +43,10 @@ def test_commands_and_options_are_completed_without_them(line: str) -> None:
     assert completing(line) == set()
 
 
+def test_nodes_are_completed_by_reading_the_entries_of_nodes_alone() -> None:
+    assert completing(f"plan {INVENTORY / 'skynet'} --limit a40") == {"ClusterShell", "yaml"}
+
+
 def test_a_check_reads_and_prints() -> None:
     assert loaded("check", INVENTORY / "skynet") == {"ClusterShell", "pydantic", "rich", "yaml"}
 
