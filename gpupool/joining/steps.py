@@ -1,4 +1,4 @@
-"""What joining and leaving share: runs on few nodes, how many commands each was sent, and the pinned host keys."""
+"""Machines that join: their hardware, where they are reached, and how many commands nodes were sent for them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

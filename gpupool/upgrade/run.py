@@ -1,7 +1,7 @@
-"""The whole upgrade, stage by stage. What a node has installed, and what it runs with, tells where it is.
+"""The whole upgrade, stage by stage. The packages and daemons of a node show which stage it has reached.
 
-So a run that was killed is gone on with by the next one, from any machine that has the inventory. The drains of
-compute nodes are Slurm's; only what the way back needs is kept on the node of the database, until all is over.
+After a run is killed, the next run continues it, from any machine that has the inventory. Slurm keeps the drains of
+compute nodes; the node of the database keeps what a rollback needs, until the upgrade has ended.
 """
 
 import time

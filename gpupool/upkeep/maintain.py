@@ -1,7 +1,7 @@
 """Rolling maintenance: nodes are drained, changed, rebooted, accepted and resumed, a few at a time.
 
-All state is Slurm's: a node that is drained with our reason, or in our reservation, has been begun. So a run that was
-killed is gone on with by the next one, from any machine that has the inventory.
+Slurm keeps all state: a node that is drained with our reason, or in our reservation, has been begun. After a run is
+killed, the next run continues it, from any machine that has the inventory.
 """
 
 import time
