@@ -20,11 +20,11 @@ from inventories import SMALL, copied
 from gpupool.cli import upgrade as cli_upgrade
 from gpupool.cluster import load as cluster_load
 from gpupool.cluster.text import Text
-from gpupool.engine.lock import whoami
 from gpupool.engine.report import Change, HostReport, NodeHost, Origin, Report
 from gpupool.facts.hardware import Machine
 from gpupool.joining import host_key, prepare
 from gpupool.remote import controller as remote
+from gpupool.remote.lock import whoami
 from gpupool.run.door import SITE
 from gpupool.target import Target
 from gpupool.upkeep import engaged
