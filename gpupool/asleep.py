@@ -1,6 +1,5 @@
 """Elastic nodes that Slurm has switched off are not lost, and no node is switched off while a command works on it."""
 
-import re
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -8,6 +7,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from gpupool.remote.controller import Controller, NoAnswerError, RefusedError, reach
+from gpupool.slurm.hostlists import fold_set
+from gpupool.slurm.nodes import NodeState, read
 from gpupool.target import Target
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 _ANSWER_SECONDS = 5.0  # for a node that is on; a node that is slower than that may still be on
 _AT_ONCE = 16  # nodes that are looked at, at the same time
 _OFTEN = 3  # times within cloud.idle_after
-_STATE = re.compile(r"^NodeName=(\S+) .*?\bState=(\S+)", re.MULTILINE)
-_OFF = frozenset(("POWERED_DOWN", "POWERING_DOWN"))
 
 
 def asleep(target: Target, names: Collection[str] | None = None) -> tuple[str, ...]:
@@ -27,7 +26,7 @@ def asleep(target: Target, names: Collection[str] | None = None) -> tuple[str, .
         return ()
     with reach(target) as controller:
         states = _states(controller, nodes)
-        off = [node.name for node in nodes if states.get(node.slurm_name, frozenset()) & _OFF]
+        off = [node.name for node in nodes if (state := states.get(node.slurm_name)) and state.powered_off]
         # an admin may have switched one on by hand
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             answers = list(pool.map(lambda name: _answers(controller, name), off))
@@ -58,13 +57,12 @@ def awake(target: Target, names: Collection[str] | None) -> Iterator[None]:
 
 def _count_anew(controller: Controller, nodes: "Sequence[Node]") -> None:
     """Have Slurm count from now how long these nodes are idle; others than idle ones are left as they are."""
-    from gpupool.compile.slurm.names import folded
-
     states = _states(controller, nodes)
-    idle = [node.slurm_name for node in nodes if states.get(node.slurm_name, frozenset()) == {"IDLE", "CLOUD"}]
+    names = [node.slurm_name for node in nodes]
+    idle = [name for name in names if (state := states.get(name)) and state.flags == {"IDLE", "CLOUD"}]
     if idle:
         with suppress(NoAnswerError, RefusedError):
-            controller.ask("scontrol", "update", f"nodename={folded(idle)}", "state=idle")
+            controller.ask("scontrol", "update", f"nodename={fold_set(idle)}", "state=idle")
 
 
 def _elastic(target: Target, names: Collection[str] | None) -> "list[Node]":
@@ -80,12 +78,9 @@ def _answers(controller: Controller, node: str) -> bool:
     return True
 
 
-def _states(controller: Controller, nodes: "Sequence[Node]") -> dict[str, frozenset[str]]:
-    """Return the flags of the nodes' states, by their names in Slurm; {} if no slurmctld answers."""
-    from gpupool.compile.slurm.names import folded
-
+def _states(controller: Controller, nodes: "Sequence[Node]") -> dict[str, NodeState]:
+    """Return the nodes by their names in Slurm; {} if no slurmctld answers."""
     try:
-        shown = controller.ask("scontrol", "-o", "show", "node", folded(node.slurm_name for node in nodes))
+        return read(controller.ask("scontrol", "show", "node", fold_set(node.slurm_name for node in nodes)))
     except (NoAnswerError, RefusedError):
         return {}
-    return {name: frozenset(state.rstrip("*").split("+")) for name, state in _STATE.findall(shown)}

@@ -13,9 +13,9 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import FILES, files_for, files_of
 from gpupool.compile.programs import HOME
 from gpupool.compile.slurm.accounting import entities
-from gpupool.compile.slurm.fold import by_number, hostlist
 from gpupool.compile.slurm.sacctmgr import written
 from gpupool.errors import GpupoolError, UsageError
+from gpupool.slurm.hostlists import by_number, fold
 from gpupool.wanted import File
 
 _LARGE = 65536  # characters
@@ -25,11 +25,11 @@ _OTHER = 2  # the rank of what is not Slurm's
 
 @dataclass(frozen=True)
 class _Shown:
-    """A file, the role that puts it, and the nodes that get it."""
+    """A file, the first role that puts it, and the nodes that get it, in order and each once."""
 
     role: str
     file: File
-    nodes: list[str]
+    nodes: dict[str, None]
 
 
 def render(inventory: Path, node: str | None, file: str | None, out: Path | None) -> None:
@@ -54,13 +54,13 @@ def _nowhere(cluster: Cluster, node: str | None, name: str) -> str:
     """Return why there is nothing to show: the file is another node's, or no node's."""
     others = [it.name for it in _chosen(cluster, None) if any(_asked_of(cluster, [it], name))] if node else []
     if others:
-        return f"{node} has no file called {name}, but {hostlist(others)} has: run it with that node, or without a node"
+        return f"{node} has no file called {name}, but {fold(others)} has: run it with that node, or without a node"
     return f"no file is called {name}; without --file all of them are shown"
 
 
 def _print(cluster: Cluster, nodes: list[Node], name: str | None, accounting: str | None) -> int:
     files = sorted(_files(cluster, nodes, name), key=_rank)
-    folded = cache(hostlist)
+    folded = cache(fold)
     whole = [shown for shown in files if name is not None or not _is_program(shown)]
     of_slurm = sum(_rank(shown) < _OTHER for shown in whole)
     bold = _bold if stdout.in_colour else str
@@ -94,7 +94,9 @@ def _files(cluster: Cluster, nodes: list[Node], name: str | None) -> Iterable[_S
         for each in nodes:
             for file in files_of(cluster, each, role):
                 if _asked(file.path, name):
-                    shown.setdefault((role, file), _Shown(role, file, [])).nodes.append(each.name)
+                    one = _Shown(role, file, {})
+                    # programs of several roles share modules
+                    shown.setdefault(("" if _is_program(one) else role, file), one).nodes[each.name] = None
     return shown.values()
 
 

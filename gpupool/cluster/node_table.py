@@ -13,6 +13,7 @@ from ClusterShell.NodeSet import NodeSet, NodeSetException
 from ClusterShell.NodeUtils import GroupResolver, GroupResolverError, GroupSource
 
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.slurm import hostlists
 
 if TYPE_CHECKING:
     from gpupool.cluster.schema import Inventory
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _GROUP = re.compile(r"@(?:([\w-]+):)?([\w*.-]+)")
 _RANGE = re.compile(r"(\d+)-(\d+)")
+_STEPS = re.compile(r"(\d+)-(\d+)/(\d+)")
 _SETS = re.compile(r"[,!&^](?![^\[]*\])")  # between sets of nodes, not within brackets
 _BRACKETS = re.compile(r"\[([^\]]*)\]?")
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*")
@@ -41,7 +43,8 @@ class ExpandedNode:
 def expand(text: str) -> list[str]:
     """Return the names of a range such as `a40-[01-04],b-[3,1]` as they are written; ValueError when it is none.
 
-    ClusterShell would sort them: then the n-th address would not be the n-th name's.
+    A range of the inventory is a host list of Slurm or, as in ClusterShell, one with steps: `a[0-8/2]`. Selectors
+    are ClusterShell's alone.
     """
     if not re.search(r"[\[\],&!^@*?]", text):
         return [text]
@@ -49,21 +52,16 @@ def expand(text: str) -> list[str]:
         raise ValueError(f"{text!r} is not a range of nodes: @, !, &, ^, * and ? only work in selectors")
     _bounded(text)
     try:
-        NodeSet(text, resolver=GroupResolver())  # it says what is wrong
-        return [name for part in _SETS.split(text) for name in _as_written(part)]
-    except NodeSetException as error:
+        NodeSet(text, resolver=GroupResolver())  # its error is about what is wrong in the text
+        return hostlists.expand(",".join(_STEPS.sub(_stepped, part.lstrip()) for part in _SETS.split(text)))
+    except (NodeSetException, ValueError) as error:
         raise ValueError(f"{text!r} is not a range of nodes: {_plain(error)}") from None
 
 
-def _as_written(text: str) -> Iterator[str]:
-    before, bracket, rest = text.partition("[")
-    if not bracket:
-        yield text
-        return
-    inside, _, after = rest.partition("]")
-    for part in inside.split(","):
-        for name in NodeSet(f"{before}[{part}]", resolver=GroupResolver()):
-            yield from _as_written(f"{name}{after}")
+def _stepped(steps: re.Match[str]) -> str:
+    """Return a range with steps, `0-8/2`, as numbers."""
+    first, last, step = steps.groups()
+    return ",".join(f"{number:0{len(first)}}" for number in range(int(first), int(last) + 1, int(step)))
 
 
 def _plain(error: Exception) -> str:

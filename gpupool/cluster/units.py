@@ -8,11 +8,12 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from gpupool.cluster.quote import quoted
+from gpupool.slurm import times
 
 # twelve digits: Slurm counts in 64 bits, and more is no size of anything
 _SIZE = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)([MGTP])")
 _DURATION = re.compile(r"(?=[0-9])" + "".join(rf"(?:([0-9]{{1,12}}){unit})?" for unit in "wdhms"))
-# Slurm's own: days-hours, days-hours:minutes, days-hours:minutes:seconds, hours:minutes:seconds
+# of Slurm's own forms (gpupool.slurm.times) those that nobody can take for others: no bare number, no minutes:seconds
 _CLOCK = re.compile(r"(?:([0-9]{1,6})-([0-9]{1,4})(?::([0-5][0-9]))?|([0-9]{1,6}):([0-5][0-9])(?=:))(?::([0-5][0-9]))?")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MOMENT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[ T]([0-9]{2}:[0-9]{2})")
@@ -43,8 +44,7 @@ def parse_duration(text: Any) -> int:
     if match is not None:
         seconds = sum(int(count or 0) * _SECONDS[unit] for count, unit in zip(match.groups(), "wdhms", strict=True))
     elif clock is not None:
-        days, hours, minutes, alone, its, rest = (int(part or 0) for part in clock.groups())
-        seconds = days * 86400 + (hours + alone) * 3600 + (minutes + its) * 60 + rest
+        seconds = times.seconds(clock[0]) or 0
     else:
         hint = ""
         if isinstance(text, str) and (short := re.fullmatch(r"([0-9]{1,9}):([0-5][0-9])", text)):

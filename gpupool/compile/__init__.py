@@ -78,8 +78,8 @@ FILES: Mapping[str, Generator] = {
 
 
 def files_for(cluster: Cluster, node: Node) -> tuple[File, ...]:
-    """Return every file of a node."""
-    return tuple(file for role in FILES for file in files_of(cluster, node, role))
+    """Return every file of a node, once where several roles put it."""
+    return tuple(dict.fromkeys(file for role in FILES for file in files_of(cluster, node, role)))
 
 
 def links_for(cluster: Cluster, node: Node) -> dict[str, str]:

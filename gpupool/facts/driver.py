@@ -8,6 +8,7 @@ from pyinfra.api.command import StringCommand
 from gpupool.facts.look import Look
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.slurm import nodes
 
 _LOOK = shell_file(__package__, "driver.sh")
 
@@ -40,13 +41,13 @@ class Driver(Look[DriverState]):
         """Read the answer."""
         rows = [line.split("\t") for line in lines]
         packages = [row[1:] for row in rows if row[0] == "P" and row[1][1:2] == "i"]
-        states = [row[1] for row in rows if row[0] == "S"]
+        states = nodes.read("\n".join(line.partition("\t")[2] for line in lines if line.startswith("S\t"))).values()
         return DriverState(
             {name: version for _, name, version in packages},
             tuple(name for state, name, _ in packages if state[0] == "h"),
             next((row[1] for row in rows if row[0] == "M"), None),
             ["N"] in rows,
             tuple(row[1] for row in rows if row[0] == "J"),
-            ["A"] in rows and not any("DRAIN" in state for state in states),
+            ["A"] in rows and not any(state.drained for state in states),
             tuple(row[1] for row in rows if row[0] == "U"),
         )

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Prints what a node has of a GPU driver, with tabs between: "P STATE NAME VERSION" of each package, "M VERSION" of the
 # module that is loaded, "N" while nouveau is, "J JOB" of each job that has a process here, "A" where slurmd runs,
-# "U JOB of USER" of each as slurmctld knows it, "S STATE" of the node. $1 the node's name in Slurm, $2... names of
+# "U JOB of USER" of each as slurmctld knows it, "S LINE" of scontrol's answer for the node. $1 the node's name in Slurm, $2... names of
 # packages, with * and ?.
 
 name=$1; shift
@@ -12,4 +12,4 @@ jobs=$(ps -u 0 -o args= | sed -n 's/^slurmstepd: \[\([0-9]*\)\..*/\1/p' | sort -
 [ -z "$jobs" ] || printf '%s\n' "$jobs" | sed 's/^/J\t/'
 [ -z "$jobs" ] || timeout 5 squeue -h -w "$name" -t running,suspended,completing -o 'U	%A of %u' 2>/dev/null
 ! systemctl is-active --quiet slurmd || echo A
-timeout 5 scontrol -o show node "$name" 2>/dev/null | sed -n 's/.* State=\([^ ]*\).*/S\t\1/p'
+timeout 5 scontrol show node "$name" 2>/dev/null | sed 's/^/S\t/'

@@ -1,10 +1,11 @@
-"""What slurmctld keeps of each node as its `Extra`, and what it takes this node for."""
+"""The `Extra` that slurmctld keeps of each node, and the state that it has of this node."""
 
 from pyinfra.api.command import StringCommand
 
 from gpupool.facts.look import Look
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.slurm import nodes
 
 _LOOK = shell_file(__package__, "elastic.sh")
 _STATE = shell_file(__package__, "elastic_state.sh")
@@ -19,11 +20,11 @@ class Stamps(Look[dict[str, str]]):
 
     def read(self, lines: list[str]) -> dict[str, str]:
         """Read the answer."""
-        return dict(line.split(" ", 1) for line in lines)
+        return {name: state.extra for name, state in nodes.read("\n".join(lines)).items() if state.extra}
 
 
 class OwnState(Look[list[str]]):
-    """The words of this node's state in Slurm; none while its slurmd does not run, or no slurmctld answers."""
+    """The flags of this node's state in Slurm; none while its slurmd does not run, or no slurmctld answers."""
 
     def command(self, node: str) -> StringCommand:
         """Ask slurmctld for `node`, its name in Slurm."""
@@ -31,4 +32,4 @@ class OwnState(Look[list[str]]):
 
     def read(self, lines: list[str]) -> list[str]:
         """Read the answer."""
-        return [word for line in lines for word in line.split("+")]
+        return sorted(flag for state in nodes.read("\n".join(lines)).values() for flag in state.flags)

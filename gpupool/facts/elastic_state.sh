@@ -1,6 +1,4 @@
 #!/bin/sh
-# Prints the words of a node's state in Slurm, joined by +, on the node itself while its slurmd runs; else nothing.
-# $1 what Slurm calls the node.
+# Prints what scontrol shows of a node, on the node itself while its slurmd runs; else nothing. $1 its name in Slurm.
 
-systemctl is-active --quiet slurmd || set --
-[ $# -eq 0 ] || timeout 30 scontrol -o show node "$1" 2>/dev/null | sed -n 's/.* State=\([^ ]*\).*/\1/p'
+! systemctl is-active --quiet slurmd || timeout 30 scontrol show node "$1" 2>/dev/null || :

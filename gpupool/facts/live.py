@@ -25,5 +25,5 @@ class LiveSlurm(Look[SlurmState]):
         for line in lines:
             letter, _, rest = line.partition("\t")
             by.setdefault(letter, []).append(rest)
-        config, partitions, nodes = (by.get(letter, []) for letter in "CPN")
-        return state_of("\n".join(by.get("F", [])), config, partitions, nodes, "".join(by.get("T", [])[:1]))
+        text, config, partitions, nodes = ("\n".join(by.get(letter, [])) for letter in "FCPN")
+        return state_of(text, config, partitions, nodes, "".join(by.get("T", [])[:1]))

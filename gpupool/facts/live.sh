@@ -13,4 +13,4 @@ say() { # letter, words for scontrol
   printf '%s\n' "$said" | sed "s/^/$letter	/"
 }
 patience=$2
-(say C show config && say P -a -o show partition && say N -o show node)
+(say C show config && say P -a show partition && say N show node)

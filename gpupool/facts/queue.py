@@ -1,19 +1,19 @@
-"""What slurmctld has in hand: partitions, nodes, and the jobs in them, waiting or running."""
+"""The partitions of slurmctld, its nodes, and the jobs in them, pending or running."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ClusterShell.NodeSet import NodeSet
 from pyinfra.api.command import StringCommand
 
 from gpupool.facts.look import Look
 from gpupool.facts.script import ask
 from gpupool.shell import shell_file
+from gpupool.slurm import jobs, nodes, partitions
+from gpupool.slurm.tres import gpus_of_gres
 
 PATIENCE = 5  # seconds; a slurmctld that is up answers in some milliseconds, and without one Slurm's commands wait long
 
 _LOOK = shell_file(__package__, "queue.sh")
-_STATES = ("RUNNING", "SUSPENDED", "STOPPED", "CONFIGURING", "COMPLETING", "SIGNALING", "STAGE_OUT")
+_COLUMNS = "%i|%T|%u|%a|%q|%P|%N|%n"
 
 
 @dataclass(frozen=True)
@@ -52,35 +52,24 @@ class Queue(Look[QueueState]):
 
     def command(self) -> StringCommand:
         """Ask the slurmctld of this node's slurm.conf, if there is one."""
-        return ask(_LOOK, str(PATIENCE))
+        return ask(_LOOK, str(PATIENCE), _COLUMNS)
 
     def read(self, lines: list[str]) -> QueueState:
         """Read the answer."""
-        rows = [line.split("|") for line in lines]
+        shown: dict[str, list[str]] = {"P": [], "N": [], "J": []}
+        for line in lines:
+            kind, _, rest = line.partition("|")
+            shown.setdefault(kind, []).append(rest)
+        partition, node, job = ("\n".join(shown[kind]) for kind in "PNJ")
         return QueueState(
             answers="answers" in lines,
-            partitions=tuple(row[1] for row in rows if row[0] == "P"),
-            nodes={row[1]: NodeShape(int(row[2] or 0), gpus_of(row[3])) for row in rows if row[0] == "N"},
-            jobs=tuple(_jobs(rows)),
+            partitions=tuple(partitions.read(partition)),
+            nodes={name: NodeShape(it.cpus, gpus_of_gres(it.gres)) for name, it in nodes.read(node).items()},
+            jobs=tuple(map(_job, jobs.read(job, _COLUMNS))),
         )
 
 
-def _jobs(rows: list[list[str]]) -> Iterator[Job]:
-    for row in rows:
-        if row[0] == "J":
-            job, state, user, account, qos, partitions, has, needs = row[1:9]
-            running = state in _STATES
-            nodes = tuple(NodeSet(has if running else needs))
-            yield Job(job, running, user, account, qos, tuple(partitions.split(",")), nodes)
-
-
-def gpus_of(gres: str) -> dict[str, int]:
-    """Return how many GPUs a node has of each type, from its gres as Slurm writes it; "" for those without a type."""
-    # gpu:a40:8(S:0-1),gpu:2,shard:4
-    counts: dict[str, int] = {}
-    for word in gres.split(","):
-        kind, _, rest = word.partition("(")[0].partition(":")
-        name, _, count = rest.rpartition(":")
-        if kind == "gpu" and count.isdigit():
-            counts[name] = counts.get(name, 0) + int(count)
-    return counts
+def _job(job: jobs.Job) -> Job:
+    running = job.state in jobs.ON_NODES
+    nodes = job.nodes if running else job.needs
+    return Job(job.id, running, job.user, job.account, job.qos, job.partitions, nodes)

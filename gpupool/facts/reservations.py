@@ -3,24 +3,22 @@
 `ask_text` and `read` do without pyinfra what the fact does.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from ClusterShell.NodeSet import NodeSet
 from pyinfra.api.command import StringCommand
 
 from gpupool.facts.look import Look
 from gpupool.facts.script import ask, whole
 from gpupool.shell import shell_file
+from gpupool.slurm import reservations
 
 #: The names and starts of those that gpupool has made, a line each; `operations.reservations` writes it.
 RECORD = "/var/lib/gpupool/reservations"
 EVERY = ("DAILY", "WEEKDAY", "WEEKEND", "WEEKLY", "HOURLY")
 _OURS = ("MAINT", "IGNORE_JOBS", "FLEX")
 _LOOK = shell_file(__package__, "reservations.sh")
-_TIME = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)")
 
 
 @dataclass(frozen=True)
@@ -82,57 +80,34 @@ def read(output: str) -> ReservationsState | None:
 def _state(lines: Iterable[str]) -> ReservationsState:
     now, trouble = None, None
     made: dict[str, str] = {}
-    live: dict[str, Live] = {}
+    shown: list[str] = []
     for line in lines:
         kind, _, rest = line.partition(" ")
         if kind == "T":
             now = datetime.fromisoformat(rest)
         elif kind == "R":
             name, _, made[name] = rest.partition(" ")
-        elif kind == "S" and rest.startswith("ReservationName="):
-            one = _live(rest)
-            live[one.name] = one
+        elif kind == "S":
+            shown.append(rest)
         elif kind == "X":
             trouble = rest or "scontrol is not installed"
+    live = {name: _live(one) for name, one in reservations.read("\n".join(shown)).items()}
     return ReservationsState(now, made, live, trouble)
 
 
-def _live(line: str) -> Live:
-    # the first of a name: the cores of a node follow as NodeName=… CoreIDs=…
-    values: dict[str, str] = {}
-    for key, value in re.findall(r"(?:^| )([A-Za-z]+)=(\S*)", line):
-        values.setdefault(key, "" if value == "(null)" else value)
-    flags = values.get("Flags", "").split(",")
-    purge = next((it for it in flags if it.startswith("PURGE_COMP")), "")
+def _live(one: reservations.Reservation) -> Live:
     return Live(
-        name=values["ReservationName"],
-        start=datetime.fromisoformat(values["StartTime"]),
-        end=datetime.fromisoformat(values["EndTime"]),
-        duration=_seconds(values["Duration"]),
-        nodes=tuple(sorted(NodeSet(values.get("Nodes", "")))),
-        chosen="SPEC_NODES" in flags,
-        gpus=_gpus(values.get("TRES", "")),
-        partition=values.get("PartitionName", ""),
-        accounts=_names(values.get("Accounts", "")),
-        users=_names(values.get("Users", "")),
-        every=next((it for it in flags if it in EVERY), ""),
-        flags=tuple(sorted(it for it in flags if it in _OURS)),
-        free_after=_seconds(purge.partition("=")[2]),
+        name=one.name,
+        start=one.start,
+        end=one.end,
+        duration=one.duration,
+        nodes=tuple(sorted(one.nodes)),
+        chosen="SPEC_NODES" in one.flags,
+        gpus=one.gpus,
+        partition=one.partition,
+        accounts=tuple(sorted(one.accounts)),
+        users=tuple(sorted(one.users)),
+        every=next((every for every in EVERY if every in one.flags), ""),
+        flags=tuple(sorted(one.flags & set(_OURS))),
+        free_after=one.free_after,
     )
-
-
-def _gpus(tres: str) -> dict[str, int]:
-    pairs = (word.partition("=") for word in tres.split(",") if word.startswith("gres/gpu"))
-    return {name.removeprefix("gres/gpu").removeprefix(":"): int(count) for name, _, count in pairs if count.isdigit()}
-
-
-def _names(listed: str) -> tuple[str, ...]:
-    return tuple(sorted(name for name in listed.split(",") if name))
-
-
-def _seconds(time: str) -> int:
-    match = _TIME.fullmatch(time)
-    if not match:
-        return 0
-    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    return days * 86400 + hours * 3600 + minutes * 60 + seconds

@@ -10,13 +10,13 @@ from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import BadInventoryError
 from gpupool.cluster.edit import nodes as text
 from gpupool.cluster.edit.files import Draft, draft, finish
-from gpupool.cluster.edit.ranges import fold
 from gpupool.cluster.edit.tree import tree
 from gpupool.cluster.load import examine
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.schema.machines import NodeEntry
 from gpupool.errors import GpupoolError
 from gpupool.joining.decide import Choice
+from gpupool.slurm.hostlists import fold
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Slurm itself: its notation, its records, its releases and its keys."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.schema.labs import Limits
-from gpupool.compile.slurm.names import folded
 from gpupool.compile.system.devices import stand_in_files
 from gpupool.compile.system.docker import docker_on
 from gpupool.compile.system.driver import CHECK
@@ -16,12 +15,14 @@ from gpupool.compile.system.singularity import singularity_on
 from gpupool.compile.system.storage import used_for
 from gpupool.engine.clock import MOST_SECONDS, how_far_off
 from gpupool.errors import GpupoolError
-from gpupool.facts.queue import gpus_of
 from gpupool.remote.controller import Controller, RefusedError
 from gpupool.run.observer import Observer
 from gpupool.shell import shell_file
+from gpupool.slurm.hostlists import fold_set
+from gpupool.slurm.nodes import NodeState
+from gpupool.slurm.tres import gpus_of_gres
 from gpupool.upkeep import drain
-from gpupool.upkeep.state import NodeState, states
+from gpupool.upkeep.state import states
 
 _SCRIPT = shell_file(__package__, "accept.sh")
 _PROBE = "gpu_probe.py"
@@ -93,7 +94,7 @@ def registered(node: Node, state: NodeState | None) -> tuple[str, ...]:
     wrong = []
     if state.cpus != node.cpus:
         wrong.append(f"Slurm has {state.cpus} CPUs, the inventory {node.cpus}")
-    if (gpus := gpus_of(state.gres)) != dict(node.gpus):
+    if (gpus := gpus_of_gres(state.gres)) != dict(node.gpus):
         wrong.append(f"Slurm has the GPUs {gpus or 'none'}, the inventory {dict(node.gpus) or 'none'}")
     return tuple(wrong)
 
@@ -162,7 +163,7 @@ def _partition(controller: Controller, name: str, nodes: Sequence[Node]) -> Iter
     if not nodes:
         yield
         return
-    about = [f"partitionname={name}", f"nodes={folded(node.slurm_name for node in nodes)}"]
+    about = [f"partitionname={name}", f"nodes={fold_set(node.slurm_name for node in nodes)}"]
     try:
         controller.ask("scontrol", "create", *about, "rootonly=yes", "hidden=yes", "maxtime=10", "state=up")
     except RefusedError:

@@ -7,9 +7,9 @@ from typing import Literal
 from gpupool.cluster.model import Node
 from gpupool.errors import UsageError
 from gpupool.remote.controller import Controller
+from gpupool.slurm.nodes import NodeState
 from gpupool.target import Target
 from gpupool.upkeep.reserve import Reservation
-from gpupool.upkeep.state import NodeState
 
 WORK = "maintain"
 RESERVATION = "gpupool_maintain"

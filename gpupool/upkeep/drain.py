@@ -8,7 +8,9 @@ from gpupool.cluster.model import Node
 from gpupool.remote.controller import Controller
 from gpupool.run.observer import Observer
 from gpupool.shell import shell_file
-from gpupool.upkeep.state import PREFIX, Job, by_node, jobs
+from gpupool.slurm.jobs import Job
+from gpupool.slurm.nodes import reason_of
+from gpupool.upkeep.state import by_node, jobs
 from gpupool.wording import counted
 
 LOOK_SECONDS = 5.0  # between two looks at the jobs
@@ -36,7 +38,7 @@ def resume(controller: Controller, nodes: Sequence[Node], work: str) -> Moved:
 
 def reason(work: str, why: str) -> str:
     """Return the reason of a drain in one line that scontrol shows and takes."""
-    text = " ".join(f"{PREFIX}{work}: {why}".split())
+    text = " ".join(f"{reason_of(work)}{why}".split())
     # slurmctld adds [root@when]; quotes would end what Slurm's own files say
     plain = "".join(sign if sign.isprintable() and sign not in "[]\"'|" else " " for sign in text)
     return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 3]}..."
@@ -68,8 +70,7 @@ def _move(controller: Controller, act: str, nodes: Sequence[Node], work: str, te
     names = {node.slurm_name: node.name for node in nodes}
     if not names:
         return Moved((), {})
-    prefix = f"{PREFIX}{work}: "
-    lines = controller.ask("sh", "-c", _SCRIPT, "drain", act, prefix, text, *names).splitlines()
+    lines = controller.ask("sh", "-c", _SCRIPT, "drain", act, reason_of(work), text, *names).splitlines()
     rows = [line.split(" ", 2) for line in lines]
     return Moved(
         tuple(names[row[1]] for row in rows if row[0] == "done"),

@@ -12,6 +12,7 @@ from gpupool.operations.driver import REBOOT
 from gpupool.remote.controller import Controller, NoAnswerError, RefusedError
 from gpupool.run.door import Door
 from gpupool.run.observer import Observer
+from gpupool.slurm.nodes import NodeState
 from gpupool.upkeep import drain, reserve
 from gpupool.upkeep.accept import accept
 from gpupool.upkeep.announce import announce
@@ -19,7 +20,7 @@ from gpupool.upkeep.choice import RESERVATION, WORK, Phase, Progress, out_of_ser
 from gpupool.upkeep.hold import Hold
 from gpupool.upkeep.prepare import Prepared
 from gpupool.upkeep.reboot import boots, reboot
-from gpupool.upkeep.state import NodeState, by_node, jobs, states
+from gpupool.upkeep.state import by_node, jobs, states
 from gpupool.upkeep.waves import Bounds, Wishes, next_nodes, too_much
 from gpupool.wording import counted
 

@@ -8,11 +8,12 @@ from gpupool.cluster.model import Node
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.remote.controller import Controller
 from gpupool.run.door import Door
+from gpupool.slurm.jobs import Job
 from gpupool.upkeep.choice import RESERVATION, Progress, begun, first_look, out_of_service
 from gpupool.upkeep.reboot import boots
 from gpupool.upkeep.reserve import reservation
 from gpupool.upkeep.shares import Share, shares_of, worst
-from gpupool.upkeep.state import Job, by_node, jobs, states
+from gpupool.upkeep.state import by_node, jobs, states
 from gpupool.upkeep.waves import Wishes, too_much
 from gpupool.wording import counted
 

@@ -1,16 +1,14 @@
 """A reservation of nodes for root: no user's job begins there, those that run go on."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-
-from ClusterShell.NodeSet import NodeSet
+from datetime import UTC
 
 from gpupool.cluster.model import Node
-from gpupool.compile.slurm.names import folded
 from gpupool.remote.controller import Controller
 from gpupool.shell import shell_file
+from gpupool.slurm import reservations
+from gpupool.slurm.hostlists import fold_set
 
 _SCRIPT = shell_file(__package__, "reserve.sh")
 
@@ -26,7 +24,7 @@ class Reservation:
 
 def reserve(controller: Controller, name: str, nodes: Sequence[Node]) -> None:
     """Have a reservation of exactly these nodes from now on, without an end: a new one, or the old one changed."""
-    controller.ask("sh", "-c", _SCRIPT, "reserve", name, folded(node.slurm_name for node in nodes))
+    controller.ask("sh", "-c", _SCRIPT, "reserve", name, fold_set(node.slurm_name for node in nodes))
 
 
 def release(controller: Controller, name: str) -> None:
@@ -37,10 +35,5 @@ def release(controller: Controller, name: str) -> None:
 def reservation(controller: Controller, name: str) -> Reservation | None:
     """Return a reservation; None where there is none of this name."""
     shown = controller.ask("env", "TZ=UTC", "scontrol", "-o", "show", "reservation")
-    for line in shown.splitlines():
-        fields = dict(re.findall(r"(\S+?)=(\S*)", line))
-        if fields.get("ReservationName") == name:
-            nodes = fields.get("Nodes", "")
-            start = datetime.fromisoformat(fields["StartTime"]).replace(tzinfo=UTC)
-            return Reservation(name, () if nodes == "(null)" else tuple(NodeSet(nodes)), int(start.timestamp()))
-    return None
+    one = reservations.read(shown, UTC).get(name)
+    return None if one is None else Reservation(name, one.nodes, int(one.start.timestamp()))

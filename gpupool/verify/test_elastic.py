@@ -7,6 +7,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.programs import HOME
 from gpupool.compile.slurm.elastic import SETTINGS, UNIT, sleepers
 from gpupool.compile.stamp import stamps
+from gpupool.slurm.nodes import read
 
 
 @pytest.mark.role("controller", "backup-controller")
@@ -34,7 +35,7 @@ def test_credentials_of_the_cloud_are_slurms_alone(cluster: Cluster, node: Node,
 def test_slurm_knows_that_the_node_is_on_and_what_it_is(cluster: Cluster, node: Node, host: Host) -> None:
     if not node.elastic:
         return
-    shown = host.check_output(f"scontrol -o show node {node.slurm_name}")
-    assert "POWERED_DOWN" not in shown, "Slurm takes the node for switched off: systemctl restart slurmd"
+    known = read(host.check_output(f"scontrol show node {node.slurm_name}"))[node.slurm_name]
+    assert "POWERED_DOWN" not in known.flags, "Slurm takes the node for switched off: systemctl restart slurmd"
     wanted = stamps(cluster)[node.slurm_name]
-    assert f" Extra={wanted} " in f"{shown} ", "Slurm keeps another stamp than the inventory's: run gpupool apply"
+    assert known.extra == wanted, "Slurm keeps another stamp than the inventory's: run gpupool apply"

@@ -8,10 +8,9 @@ from inventories import SMALL, changed
 from pace import until
 
 from gpupool.compile.slurm.accounting import entities
-from gpupool.compile.slurm.fold import hostlist
 from gpupool.compile.slurm.sacctmgr import written
 from gpupool.rehearsal.twin import Twin
-from gpupool.slurm.keys.hostlist import expanded
+from gpupool.slurm.hostlists import expand, fold
 from gpupool.slurm.releases import SUPPORTED
 
 CONF = "/etc/slurm/slurm.conf"
@@ -90,8 +89,8 @@ def test_slurmctld_has_the_same_nodes_from_a_line_each(twin: Twin) -> None:
     ids=["names", "addresses", "many", "zeros", "mixed", "long"],
 )
 def test_slurm_expands_a_hostlist_in_our_order(twin: Twin, names: list[str]) -> None:
-    said = twin.run(f"scontrol show hostnames '{hostlist(names)}'").out.split()
-    assert said == names == expanded(hostlist(names))
+    said = twin.run(f"scontrol show hostnames '{fold(names)}'").out.split()
+    assert said == names == expand(fold(names))
 
 
 def test_sacctmgr_reads_the_entities_as_render_prints_them(twin: Twin) -> None:

@@ -3,12 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from ClusterShell.NodeSet import NodeSet, NodeSetParseError
-
 from gpupool.cluster.attachments import SLURM
 from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint
 from gpupool.cluster.slurm_files import lines
+from gpupool.slurm.hostlists import expanded
 
 _FILE = f"{SLURM}/topology.conf"
 _PLUGINS = ("topology/tree", "topology/block")
@@ -32,7 +31,4 @@ def ensure_the_topology_is_of_these_nodes(site: Site) -> Iterator[Complaint]:
 
 
 def _named(text: str) -> set[str]:
-    try:
-        return set() if text.upper() == "ALL" else {name.partition(".")[0] for name in NodeSet(text)}
-    except NodeSetParseError:
-        return {text}
+    return set() if text.upper() == "ALL" else {name.partition(".")[0] for name in expanded(text)}

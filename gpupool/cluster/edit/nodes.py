@@ -5,9 +5,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gpupool.cluster.edit.ranges import fold, without
+from gpupool.cluster.edit.ranges import without
 from gpupool.cluster.edit.tree import Value, tree
 from gpupool.cluster.node_table import expand
+from gpupool.slurm.hostlists import fold
 
 #: The keys whose values select nodes; below `groups` all of them do.
 SELECTORS = frozenset(("nodes", "where", "mount_on", "links_on", "owns", "vscode_kill"))

@@ -1,25 +1,11 @@
 """Ranges and selectors with a node less: only what names the node is written anew."""
 
 import re
-from collections.abc import Sequence
-
-from ClusterShell.NodeSet import NodeSet
-from ClusterShell.NodeUtils import GroupResolver
 
 from gpupool.cluster.node_table import expand
+from gpupool.slurm.hostlists import fold
 
 _PARTS = re.compile(r"([,!&^])(?![^\[]*\])")  # between sets of nodes, not within brackets
-
-
-def fold(names: Sequence[str]) -> str:
-    """Return names or addresses as one range, such as `a[01-04]`; `expand` gives the same in the same order."""
-    folded = str(NodeSet.fromlist(list(names), resolver=GroupResolver()))
-    try:
-        if expand(folded) == list(names):
-            return folded
-    except ValueError:
-        pass
-    return ",".join(names)
 
 
 def without(selector: str, name: str) -> str:

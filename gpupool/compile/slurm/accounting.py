@@ -6,8 +6,8 @@ from typing import Any
 
 from gpupool.cluster.model import Account, Cluster, Partition, User
 from gpupool.cluster.schema.labs import Amounts, Limits, Qos
-from gpupool.compile.slurm.names import wall
 from gpupool.compile.slurm.parameters import in_sacctmgrs_words
+from gpupool.slurm.times import duration, minutes
 
 # more than any cluster has: a partition's QoS with it frees jobs of the limit in their own QoS
 UNBOUNDED = 1_000_000
@@ -178,7 +178,7 @@ def _most(user: User, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _wall(seconds: int | None) -> str | None:
-    return None if seconds is None else wall(seconds)
+    return None if seconds is None else duration(minutes(seconds) * 60)
 
 
 def _of_a_qos(limits: Limits) -> dict[str, Any]:

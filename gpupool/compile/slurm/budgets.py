@@ -5,9 +5,9 @@ from typing import Any
 
 from gpupool.cluster.model import Cluster, Node, Partition
 from gpupool.compile.programs import HOME, program
-from gpupool.compile.slurm.names import minutes
 from gpupool.compile.system import manual
 from gpupool.compile.template import fill
+from gpupool.slurm.times import minutes
 from gpupool.unix import UNITS
 from gpupool.wanted import File
 

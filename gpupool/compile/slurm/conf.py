@@ -10,11 +10,13 @@ from gpupool.compile.slurm.fold import node_lines
 from gpupool.compile.slurm.gres import cgroup_conf, gres_conf
 from gpupool.compile.slurm.hardware import Unit, cpu_words, other_words, select_parameters
 from gpupool.compile.slurm.limits import most_jobs
-from gpupool.compile.slurm.names import SPOOL, folded, minutes
+from gpupool.compile.slurm.names import SPOOL
 from gpupool.compile.slurm.parameters import merged, on_line, pairs
 from gpupool.compile.system.docker import docker_on
 from gpupool.compile.template import fill
+from gpupool.slurm.hostlists import fold_set
 from gpupool.slurm.releases import has
+from gpupool.slurm.times import minutes
 from gpupool.wanted import File, SlurmNode
 
 #: On the nodes that hold the configuration as files.
@@ -171,7 +173,7 @@ def _partition_lines(cluster: Cluster) -> Iterator[str]:
     hostlists: dict[tuple[str, ...], str] = {}  # most partitions have the same nodes
     for partition in cluster.partitions.values():
         if partition.nodes not in hostlists:
-            hostlists[partition.nodes] = folded(cluster.nodes[name].slurm_name for name in partition.nodes)
+            hostlists[partition.nodes] = fold_set(cluster.nodes[name].slurm_name for name in partition.nodes)
         yield _partition_line(cluster, partition, hostlists[partition.nodes], factors.get(partition.name))
 
 

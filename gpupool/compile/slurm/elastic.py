@@ -6,8 +6,9 @@ from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.programs import HOME, program
-from gpupool.compile.slurm.names import PROGRAMS, SPOOL, folded
+from gpupool.compile.slurm.names import PROGRAMS, SPOOL
 from gpupool.compile.template import fill
+from gpupool.slurm.hostlists import fold_set
 from gpupool.unix import APPLY_LOCK, UNITS
 from gpupool.wanted import File
 
@@ -40,7 +41,7 @@ def parameters(cluster: Cluster) -> dict[str, str]:
         "SuspendTime": str(cloud.idle_after),
         "SuspendTimeout": str(cloud.shutdown_timeout),
         "ResumeTimeout": str(max(resume, REBOOT_SECONDS if cluster.policies.reboot_only_idle else 0)),
-        **({"SuspendExcNodes": folded(awake)} if awake else {}),
+        **({"SuspendExcNodes": fold_set(awake)} if awake else {}),
         # how fast: our service counts how many start at once
         "ResumeRate": "0",
         "SuspendRate": "0",

@@ -4,13 +4,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import groupby
 
-from ClusterShell.NodeSet import NodeSet
-
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm.hardware import cores as cores_of
-from gpupool.compile.slurm.names import folded
 from gpupool.compile.slurm.parameters import merged, pairs
 from gpupool.compile.template import fill
+from gpupool.slurm.hostlists import fold_set
 from gpupool.slurm.releases import cgroup_plugin, has
 
 # where the v1 controllers of a hybrid host are mounted for Slurm, which refuses the mixture at its usual place
@@ -45,7 +43,7 @@ def _alike(cluster: Cluster) -> list[list[Node]]:
 
 
 def _gpu_lines(cluster: Cluster, nodes: list[Node], *, finds: bool) -> Iterator[str]:
-    node, names = nodes[0], folded(node.slurm_name for node in nodes)
+    node, names = nodes[0], fold_set(node.slurm_name for node in nodes)
     if finds and (found_by := node.devices[0].autodetect):
         # slurm.conf has their types and numbers
         yield f"NodeName={names} AutoDetect={found_by}"
@@ -56,7 +54,7 @@ def _gpu_lines(cluster: Cluster, nodes: list[Node], *, finds: bool) -> Iterator[
         devices = list(group)
         single = [it.files[0] for it in devices if len(it.files) == 1]
         if single:
-            yield f"NodeName={names} Name=gpu Type={gpu} File={_folded_files(single)}{cores}"
+            yield f"NodeName={names} Name=gpu Type={gpu} File={fold_set(single)}{cores}"
         for device in devices:
             if len(device.files) > 1:
                 yield f"NodeName={names} Name=gpu Type={gpu} MultipleFiles={','.join(device.files)}{cores}"
@@ -68,14 +66,7 @@ def _own_lines(cluster: Cluster) -> Iterator[str]:
         for name, count in node.gres.items():
             alike.setdefault((name, count), []).append(node.slurm_name)
     for (name, count), nodes in alike.items():
-        yield f"NodeName={folded(nodes)} Name={name} Count={count} Flags=CountOnly"
-
-
-def _folded_files(paths: list[str]) -> str:
-    """Return device files as a hostlist, which Slurm takes for `File`."""
-    numbered = [path for path in paths if path[-1].isdigit()]
-    hostlist = [str(NodeSet.fromlist(numbered))] if numbered else []
-    return ",".join([*hostlist, *(path for path in paths if not path[-1].isdigit())])
+        yield f"NodeName={fold_set(nodes)} Name={name} Count={count} Flags=CountOnly"
 
 
 @lru_cache(maxsize=4)

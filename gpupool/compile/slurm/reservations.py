@@ -2,7 +2,7 @@
 
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.schema import reservations as schema
-from gpupool.compile.slurm.names import folded
+from gpupool.slurm.hostlists import fold_set
 from gpupool.wanted import Reservation
 
 _EVERY = {None: "", "day": "DAILY", "weekday": "WEEKDAY", "weekend": "WEEKEND", "week": "WEEKLY"}
@@ -18,7 +18,7 @@ def _reservation(cluster: Cluster, entry: schema.Reservation) -> Reservation | N
     if entry.nodes:
         names = cluster.select(entry.nodes)
         # in inventory order, which is the same in each run
-        nodes = folded(node.slurm_name for node in cluster.having("compute") if node.name in names)
+        nodes = fold_set(node.slurm_name for node in cluster.having("compute") if node.name in names)
         if not nodes:
             return None
     flags = {"MAINT": entry.maintenance, "IGNORE_JOBS": entry.ignore_jobs, "FLEX": entry.flex}

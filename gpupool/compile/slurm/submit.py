@@ -9,11 +9,11 @@ from gpupool.cluster.model import Cluster, Partition
 from gpupool.cluster.units import format_size
 from gpupool.compile.slurm import cpus, site
 from gpupool.compile.slurm.budgets import FILE, TOO_OLD, default_time, has_budgets, prices
-from gpupool.compile.slurm.names import minutes
 from gpupool.compile.slurm.priority import step_down
 from gpupool.compile.slurm.times import timed
 from gpupool.compile.template import fill
 from gpupool.slurm.releases import has
+from gpupool.slurm.times import minutes
 
 _TRES = ("tres_per_job", "tres_per_node", "tres_per_task", "tres_per_socket")
 _MEMORY = ("min_mem_per_node", "min_mem_per_cpu", "mem_per_tres")

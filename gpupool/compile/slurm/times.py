@@ -9,7 +9,7 @@ from typing import Any
 from gpupool.cluster.model import Account, Cluster
 from gpupool.cluster.schema.labs import Limits
 from gpupool.compile.slurm.budgets import has_budgets
-from gpupool.compile.slurm.names import minutes
+from gpupool.slurm.times import minutes
 
 # sacctmgr's, that the language has no word for
 _OF_A_JOB = ("maxtresmins", "maxtresminsperjob")

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from ClusterShell.NodeSet import NodeSet
-
 from gpupool.facts.reservations import RECORD, Live, ReservationsState
 from gpupool.shell import shell_file, values
+from gpupool.slurm import times
+from gpupool.slurm.hostlists import expand
 from gpupool.wanted import Reservation
 
 FUNCTIONS = values(record=RECORD) + shell_file(__package__, "reservations.sh")
@@ -99,7 +99,7 @@ def _fits(every: str, day: datetime) -> bool:
 
 def _differs(live: Live, one: Reservation, now: datetime) -> list[str]:
     """Return in which of its parts a live reservation is not the wanted one."""
-    nodes = tuple(sorted(NodeSet(one.nodes))) if one.nodes else ()
+    nodes = tuple(sorted(expand(one.nodes))) if one.nodes else ()
     gpus = {gpu: live.gpus.get(gpu, 0) for gpu in one.gpus}
     amount = (live.nodes == nodes) if one.nodes else (len(live.nodes) == one.node_count or not one.node_count)
     same = {
@@ -174,8 +174,7 @@ def _fields(one: Reservation) -> tuple[str, ...]:
 
 
 def _flags(one: Reservation) -> tuple[str, ...]:
-    minutes, hours = one.free_after // 60 % 60, one.free_after // 3600
-    purge = f"PURGE_COMP={hours // 24}-{hours % 24:02}:{minutes:02}:00" if one.free_after else ""
+    purge = f"PURGE_COMP={times.duration(one.free_after // 60 * 60, days=True)}" if one.free_after else ""
     flags = [it for it in (one.every, *one.flags, purge) if it]
     return (f"Flags={','.join(flags)}",) if flags else ()
 

@@ -29,7 +29,7 @@ def say(message: str) -> None:
 def ask(command: list[str]) -> str:
     """Return what a command prints; UnsureError where it fails or is slow."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SLOW, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SLOW, check=False)
     except subprocess.TimeoutExpired as slow:
         raise UnsureError(f"{' '.join(command[:2])}: no answer within {SLOW} s") from slow
     except OSError as gone:
@@ -102,7 +102,7 @@ class Arbiter:
         known = limits.read(
             ask(["scontrol", "show", "assoc_mgr", "flags=assoc,qos", f"accounts={','.join(sorted(accounts))}"])
         )
-        nodes = room.read(ask(["scontrol", "-o", "show", "nodes"]))
+        nodes = room.read(ask(["scontrol", "show", "nodes"]))
         self.recent = {job: until for job, until in self.recent.items() if until > now}
         recent = decide.settling(seen, self.recent)
         empty = room.Room(nodes, seen, self.settings.grace)

@@ -4,9 +4,10 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from .jobs import Job, UnsureError, tres
+from gpupool.slurm import nodes
+from gpupool.slurm.hostlists import expand
 
-_AWAY = ("DOWN", "DRAIN", "FAIL", "NOT_RESPONDING", "MAINT", "RESERVED", "UNKNOWN", "FUTURE", "POWER", "REBOOT")
+from .jobs import Job, UnsureError
 
 
 @dataclass(frozen=True)
@@ -22,27 +23,17 @@ class Node:
 
 
 def read(text: str) -> list[Node]:
-    """Return the nodes of `scontrol -o show nodes`."""
-    nodes = []
-    for line in filter(None, text.splitlines()):
-        fields = dict(re.findall(r"(\w+)=(\S*)", line))
-        try:
-            state = fields["State"]
-            nodes.append(
-                Node(
-                    name=fields["NodeName"],
-                    has=tres(fields["CfgTRES"]),
-                    used=tres(fields["AllocTRES"]),
-                    partitions=tuple(fields.get("Partitions", "").split(",")),
-                    features=tuple(fields["ActiveFeatures"].split(",")),
-                    away=state.endswith("*") or any(word in state for word in _AWAY),
-                )
-            )
-        except (KeyError, ValueError) as wrong:
-            raise UnsureError(f"scontrol show nodes: {type(wrong).__name__}: {wrong}") from wrong
-    if not nodes:
+    """Return the nodes of `scontrol show nodes`; UnsureError where there are none, or amounts cannot be read."""
+    try:
+        known = [
+            Node(name, state.has, state.used, state.partitions, state.features, away=not state.is_open)
+            for name, state in nodes.read(text).items()
+        ]
+    except ValueError as wrong:
+        raise UnsureError(f"scontrol show nodes: {wrong}") from wrong
+    if not known:
         raise UnsureError("scontrol show nodes: no node in its answer")
-    return nodes
+    return known
 
 
 class Room:
@@ -56,7 +47,7 @@ class Room:
         }
         for job in jobs:
             if job.running and job.partitions[0] in yielding:
-                for name in set(unfolded(job.nodes)) & self._free.keys():
+                for name in set(_names(job.nodes)) & self._free.keys():
                     for key, amount in job.has.items():
                         self._free[name][key] = self._free[name].get(key, 0) + amount / job.node_count
 
@@ -114,6 +105,13 @@ class Room:
         return True
 
 
+def _names(hostlist: str) -> list[str]:
+    try:
+        return expand(hostlist)
+    except ValueError as wrong:
+        raise UnsureError(str(wrong)) from wrong
+
+
 def _keys(job: Job) -> list[str]:
     return [key for key, amount in job.asks.items() if amount and (key in ("cpu", "mem") or "gpu" in key)]
 
@@ -132,20 +130,3 @@ def _alternatives(constraint: str) -> list[set[str]]:
     if "|" not in constraint:
         return [set(names)]
     return [] if re.search("[&,]", constraint) else [{name} for name in names]
-
-
-def unfolded(hostlist: str) -> list[str]:
-    """Return the names of `a[01-03,7],b`; UnsureError with more than one bracket in a name."""
-    names: list[str] = []
-    for word in re.findall(r"(?:[^,\[\]]|\[[^\]]*\])+", hostlist):
-        simple = re.fullmatch(r"([^\[\]]*)(?:\[([\d,-]+)\])?([^\[\]]*)", word)
-        if not simple:
-            raise UnsureError(f"the node list {hostlist}")
-        before, numbers, after = simple.groups()
-        for part in numbers.split(",") if numbers else [""]:
-            first, _, last = part.partition("-")
-            if last:
-                names += [f"{before}{n:0{len(first)}}{after}" for n in range(int(first), int(last) + 1)]
-            else:
-                names.append(f"{before}{first}{after}")
-    return names

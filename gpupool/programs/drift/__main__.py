@@ -20,18 +20,19 @@ _OF_FILES, _OF_SLURM = ("file", "link"), ("slurm", "state")
 
 def asked(text: str) -> SlurmState:
     """Return what slurmctld says beside this text of slurm.conf."""
-    answers: list[list[str]] = []
-    for arguments in (("show", "config"), ("-a", "-o", "show", "partition"), ("-o", "show", "node")):
+    answers: list[str] = []
+    for arguments in (("show", "config"), ("-a", "show", "partition"), ("show", "node")):
         try:
             command = ["scontrol", *arguments]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=True)
+            done = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=True
+            )
         except subprocess.TimeoutExpired:
             return SlurmState(text, trouble="no answer in time")
         except subprocess.CalledProcessError as error:
             return SlurmState(text, trouble=(error.stderr.strip() or "no answer").splitlines()[-1])
-        answers.append(done.stdout.splitlines())
-    config, partitions, nodes = answers
-    return state_of(text, config, partitions, nodes)
+        answers.append(done.stdout)
+    return state_of(text, *answers)
 
 
 def metrics(node: str, nodes: Sequence[str], differences: Collection[tuple[str, str]], read: bool, now: float) -> str:

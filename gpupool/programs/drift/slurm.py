@@ -7,12 +7,12 @@ scontrol shows a key as slurm.conf writes it; of all else slurmctld says whether
 import re
 from collections.abc import Iterator, Mapping
 
-from .difference import HEALTH, LOST, NONE, PUT_BACK, READ_LATER, SILENT, STAYS, UNREAD, Difference
-from .hostlist import unfolded
-from .state import SlurmState, pairs_of
+from gpupool.slurm import nodes, times
+from gpupool.slurm.hostlists import expanded
+from gpupool.slurm.records import pairs
 
-#: How the reason of a drain by the health check begins, which is on other nodes.
-HEALTH_CHECK = "gpupool: health: "
+from .difference import HEALTH, LOST, NONE, PUT_BACK, READ_LATER, SILENT, STAYS, UNREAD, Difference
+from .state import SlurmState
 
 #: What a partition has that says nothing of it, and `scontrol update` can change.
 _PARTITION = {
@@ -27,7 +27,6 @@ _CONFIG = {"SlurmctldDebug": "info", "DebugFlags": ""}  # what scontrol can chan
 _LEVELS = ("quiet", "fatal", "error", "info", "verbose", "debug", "debug2", "debug3", "debug4", "debug5")
 _TIMES = ("MaxTime", "DefaultTime")
 _NOTHING = ("(null)", "n/a", "none", "unlimited", "infinite", "")
-_BAD = ("DRAIN", "DOWN", "FAIL", "FAILING", "INVAL", "INVALID_REG", "NOT_RESPONDING")
 Conf = dict[tuple[str, str], dict[str, str]]
 
 
@@ -49,16 +48,16 @@ def parsed(text: str) -> Conf:
     conf: Conf = {("config", ""): {}}
     defaults: dict[str, dict[str, str]] = {"PartitionName": {}, "NodeName": {}}
     for line in re.sub(r"\\\n", "", text).splitlines():
-        pairs = pairs_of(line.split("#", 1)[0].strip())
-        first = next(iter(pairs), "")
+        words = pairs(line.split("#", 1)[0].strip())
+        first = next(iter(words), "")
         kind = next((it for it in defaults if it.lower() == first.lower()), "")
         if not kind:
-            conf["config", ""] |= pairs
-        elif pairs[first] == "DEFAULT":
-            defaults[kind] |= pairs
+            conf["config", ""] |= words
+        elif words[first] == "DEFAULT":
+            defaults[kind] |= words
         else:
-            whole = _own_names({**defaults[kind], **pairs})
-            listed = [pairs[first]] if kind == "PartitionName" else unfolded(pairs[first])
+            whole = _own_names({**defaults[kind], **words})
+            listed = [words[first]] if kind == "PartitionName" else expanded(words[first])
             conf |= {("partition" if kind == "PartitionName" else "node", name): whole for name in listed}
     return conf
 
@@ -129,13 +128,12 @@ def _nodes(
 
 
 def _state(node: str, slurm_name: str, live: Mapping[str, str]) -> Iterator[Difference]:
-    flags = live.get("State", "").replace("*", "+NOT_RESPONDING").split("+")
-    if not set(flags) & set(_BAD) or "POWERED_DOWN" in flags or "POWERING_DOWN" in flags:
+    known = nodes.state(live)
+    if "State" not in live or not known.is_bad:
         return
-    reason = live.get("Reason", "")
-    drained = "DRAIN" in flags
-    then = HEALTH if reason.startswith(HEALTH_CHECK) else STAYS.format(slurm_name) if drained else SILENT
-    yield Difference(node, "state", "state in Slurm", "in service", NONE, f"{live['State']} {reason}".strip(), then)
+    then = HEALTH if known.is_ours("health") else STAYS.format(slurm_name) if known.drained else SILENT
+    shown = f"{live['State']} {live.get('Reason', '')}".strip()
+    yield Difference(node, "state", "state in Slurm", "in service", NONE, shown, then)
 
 
 def same(key: str, left: str, right: str) -> bool:
@@ -148,36 +146,26 @@ def _normal(key: str, value: str) -> object:
     if text in _NOTHING:
         return ""
     if key in _TIMES:
-        return _minutes(text)
+        return _seconds(text)
     if key == "Nodes":
-        return frozenset(unfolded(value))
+        return frozenset(expanded(value))
     if key == "SlurmctldDebug" and text in map(str, range(len(_LEVELS))):
         return frozenset((_LEVELS[int(text)],))
     return frozenset(re.sub(r"\([^)]*\)", "", text).split(","))
 
 
-def _minutes(text: str) -> float | str:
-    """Return a time of slurm.conf(5), whose bare numbers are minutes."""
-    days, dash, rest = text.rpartition("-")
+def _seconds(text: str) -> int | str | None:
+    """Return a time of slurm.conf(5), whose bare numbers are minutes, in seconds; other text as it is."""
     try:
-        parts = [int(part) for part in rest.split(":")]
-        if dash:
-            hours, minutes, seconds = (*parts, 0, 0)[:3]
-        else:
-            hours, minutes, seconds = parts if len(parts) == 3 else (0, *parts, 0)[:3]
-        return int(days or 0) * 1440 + hours * 60 + minutes + seconds / 60
+        return times.seconds(text)
     except ValueError:
         return text
 
 
 def _shown(key: str, value: str) -> str:
     """Return a time as scontrol shows it, so that the columns can be compared by eye."""
-    minutes = _minutes(value) if key in _TIMES else value
-    if isinstance(minutes, str):
-        return value
-    days, rest = divmod(round(minutes * 60), 86400)
-    clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
-    return f"{days}-{clock}" if days else clock
+    count = _seconds(value) if key in _TIMES else value
+    return times.duration(count) if isinstance(count, int) else value
 
 
 def _own_names(pairs: Mapping[str, str]) -> dict[str, str]:

@@ -3,10 +3,11 @@
 import re
 import subprocess
 
+from gpupool.slurm import nodes
+
 #: A controller that takes longer than this to answer, in seconds, has other worries.
 _SLOW = 20
 _PING = re.compile(r"Slurmctld\(\w+\) at (\S+) is (UP|DOWN)")
-_NODE = re.compile(r"^NodeName=(\S+) .*?\bState=(\S+)", re.MULTILINE)
 
 
 class SlurmError(Exception):
@@ -18,7 +19,7 @@ def states(host: str) -> dict[str, set[str]]:
     up = [name for name, state in _PING.findall(_ask("scontrol", "ping")) if state == "UP"]
     if not up or up[0].partition(".")[0] != host.partition(".")[0]:
         raise SlurmError("this controller is not the active one")
-    return {name: set(state.split("+")) for name, state in _NODE.findall(_ask("scontrol", "-o", "show", "nodes"))}
+    return {name: set(state.flags) for name, state in nodes.read(_ask("scontrol", "show", "nodes")).items()}
 
 
 def mark_down(node: str, reason: str) -> None:
@@ -26,13 +27,13 @@ def mark_down(node: str, reason: str) -> None:
 
     The node gets no job until an admin resumes it.
     """
-    _ask("scontrol", "update", f"NodeName={node}", "State=DOWN", f"Reason=gpupool: elastic: {reason}")
+    _ask("scontrol", "update", f"NodeName={node}", "State=DOWN", f"Reason={nodes.reason_of('elastic')}{reason}")
     _ask("scontrol", "update", f"NodeName={node}", "State=POWER_DOWN")
 
 
 def _ask(*command: str) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_SLOW, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=_SLOW, check=False)
     except subprocess.TimeoutExpired as slow:
         raise SlurmError(f"{' '.join(command[:2])}: no answer within {_SLOW} s") from slow
     except OSError as gone:

@@ -1,11 +1,13 @@
-"""Jobs with GPUs as `squeue --json` of Slurm 22.05 to 26.05 tells of them."""
+"""The GPUs of jobs, from `squeue --json`."""
 
-import json
 import os
 import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from gpupool.slurm import tres
+from gpupool.slurm.jobs import Entry, entries
 
 # seconds that squeue may take
 PATIENCE = 30
@@ -14,7 +16,7 @@ ANY = "any"
 
 
 class QueueError(Exception):
-    """What the queue holds cannot be told; the message says why."""
+    """The queue cannot be read; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,7 @@ def ask() -> str:
 def read(text: str) -> list[Job]:
     """Return the jobs that run or wait and have GPUs; QueueError where a field is missing or is not what it was."""
     try:
-        entries = json.loads(text)["jobs"]
-        return [job for entry in entries for job in _job(entry) if job.count]
+        return [job for entry in entries(text) for job in _job(entry) if job.count]
     except (ValueError, KeyError, TypeError, AttributeError) as wrong:
         raise QueueError(f"squeue --json: {type(wrong).__name__}: {wrong}") from wrong
 
@@ -83,48 +84,27 @@ def unpack(rows: Iterable[Any]) -> list[Job]:
     return [Job(*row) for row in rows]
 
 
-def _job(entry: dict[str, Any]) -> Iterable[Job]:
-    states = entry["job_state"]
-    states = {states} if isinstance(states, str) else set(states)
-    running = bool(states & {"RUNNING", "SUSPENDED"})
-    if not running and "PENDING" not in states:
+def _job(entry: Entry) -> Iterable[Job]:
+    running = bool(entry.states & {"RUNNING", "SUSPENDED"})
+    if not running and "PENDING" not in entry.states:
         return
-    times = 1 if running else _tasks(entry)
-    amounts = _amounts(entry["tres_alloc_str" if running else "tres_req_str"])
-    gpus = {key.partition(":")[2]: n * times for key, n in amounts.items() if key.startswith("gres/gpu:")}
-    if untyped := amounts.get("gres/gpu", 0) * times - sum(gpus.values()):
+    times = 1 if running else entry.tasks
+    amounts = entry.has if running else entry.asks
+    gpus = {name: count * times for name, count in tres.gpus(amounts).items()}
+    whole = gpus.pop("", 0)
+    if untyped := whole - sum(gpus.values()):
         gpus[ANY] = max(0, untyped)
     yield Job(
-        user=_plain(entry["user_name"]),
-        account=_plain(entry["account"]),
-        group=_plain(entry["group_name"]),
-        partition=_plain(entry["partition"]).partition(",")[0],
+        user=_plain(entry.text("user_name")),
+        account=_plain(entry.text("account")),
+        group=_plain(entry.text("group_name")),
+        partition=_plain(entry.text("partition")).partition(",")[0],
         running=running,
         gpus=gpus,
-        cpus=amounts.get("cpu", 0) * times,
+        cpus=int(amounts.get("cpu", 0)) * times,
     )
 
 
 def _plain(text: object) -> str:
     """Return a name that a terminal takes for nothing else."""
     return "".join(sign if sign.isprintable() else "?" for sign in str(text))
-
-
-def _amounts(text: str) -> dict[str, int]:
-    """Return the whole numbers of `cpu=4,mem=30G,gres/gpu:a40=2`."""
-    pairs = (word.partition("=") for word in text.split(","))
-    return {key: int(value) for key, _, value in pairs if value.isdigit()}
-
-
-def _tasks(entry: dict[str, Any]) -> int:
-    """Return how many tasks wait in one record of an array: `2-5,9%2` and `0-8:4` are 5 and 3."""
-    task = entry["array_task_id"]
-    if task["set"] if isinstance(task, dict) else task is not None:
-        return 1
-    count = 0
-    for part in str(entry["array_task_string"] or "").partition("%")[0].split(","):
-        span, _, step = part.partition(":")
-        first, _, last = span.partition("-")
-        if first.isdigit():
-            count += (int(last) - int(first)) // int(step or 1) + 1 if last.isdigit() else 1
-    return max(count, 1)

@@ -1,31 +1,19 @@
-"""This node in Slurm: what its state and reason are, and what becomes of them."""
+"""This node in Slurm: its state and reason, and the change that a look at the node leads to."""
 
-import re
 import subprocess
 from dataclasses import dataclass
 
-#: Begins a reason that this program set. Any other is a person's, or another part's, and stays.
-PREFIX = "gpupool: health: "
+from gpupool.slurm import nodes
+from gpupool.slurm.nodes import NodeState
+
+#: The work that begins the reason of this program's drains. A drain with another reason stays.
+WORK = "health"
 _LONGEST = 500  # characters of a reason
 _PATIENCE = 10  # seconds
 
 
 class NoAnswerError(Exception):
-    """Slurm did not say what was asked, or did not take what was told."""
-
-
-@dataclass(frozen=True)
-class Known:
-    """What slurmctld knows of the node: its state's flags, why it is drained, and who said so."""
-
-    flags: frozenset[str]
-    reason: str = ""
-    by: str = ""
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether it is drained, by this program and by nobody since."""
-        return "DRAIN" in self.flags and self.reason.startswith(PREFIX) and self.by == "root"
+    """Slurm did not answer, or refused an update."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +24,15 @@ class Step:
     reason: str = ""
 
 
-def next_step(known: Known, wrong: list[str]) -> Step | None:
-    """Return what is to be done. A node that is down, or drained by others, is left as it is."""
-    if "DOWN" in known.flags or ("DRAIN" in known.flags and not known.is_ours):
+def next_step(known: NodeState, wrong: list[str]) -> Step | None:
+    """Return the change to make. A node that is down, or drained by others, is left as it is."""
+    is_ours = known.is_ours(WORK)
+    if "DOWN" in known.flags or (known.drained and not is_ours):
         return None
     if not wrong:
-        return Step("resume") if known.is_ours else None
-    reason = _one_line(PREFIX + "; ".join(wrong))
-    return None if known.is_ours and known.reason == reason else Step("drain", reason)
+        return Step("resume") if is_ours else None
+    reason = _one_line(nodes.reason_of(WORK) + "; ".join(wrong))
+    return None if is_ours and known.reason == reason else Step("drain", reason)
 
 
 def _one_line(text: str) -> str:
@@ -51,20 +40,17 @@ def _one_line(text: str) -> str:
     return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 3]}..."
 
 
-def ask(name: str) -> Known:
-    """Return what slurmctld knows of the node. NoAnswerError when it does not say."""
+def ask(name: str) -> NodeState:
+    """Return what slurmctld knows of the node. NoAnswerError when it does not answer."""
     return read(_scontrol("show", "node", name))
 
 
-def read(text: str) -> Known:
-    """Return a node from what `scontrol show node` prints. NoAnswerError where there is no state in it."""
-    state = re.search(r"^\s*State=(\S+)", text, re.MULTILINE)
-    if not state:
+def read(text: str) -> NodeState:
+    """Return the node that `scontrol show node` prints. NoAnswerError where there is none, or one without a state."""
+    known = next(iter(nodes.read(text).values()), None)
+    if known is None or "State" not in known.fields:
         raise NoAnswerError("scontrol shows no state of this node")
-    # IDLE+DRAIN, MIXED+DRAIN*; a flag may have a sign behind it
-    flags = frozenset(re.sub(r"[^A-Z_+]", "", state[1]).split("+"))
-    reason = re.search(r"^\s*Reason=(.*?)(?: \[([^@\]\s]+)@[^\]]*\])?$", text, re.MULTILINE)
-    return Known(flags, reason[1], reason[2] or "") if reason else Known(flags)
+    return known
 
 
 def update(name: str, step: Step) -> None:

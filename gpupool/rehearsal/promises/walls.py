@@ -1,6 +1,5 @@
 """How long a job may run: by partition and QoS, and that it really ends."""
 
-import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,8 +11,9 @@ from gpupool.rehearsal.expected_claims import Wish
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, kept, verdict
 from gpupool.rehearsal.stage import CYCLE, Stage
 from gpupool.rehearsal.twin.jobs import Job
+from gpupool.slurm import jobs, times
 
-_LIMIT = re.compile(r"JobId=(\d+).*? TimeLimit=(\S+)")
+_COLUMNS = "%i|%l"
 _MINUTE = 60  # Slurm's least unit of limits
 _ENDED = "/tmp/gpupool-ended-%A.out"
 
@@ -69,15 +69,16 @@ def _try(stage: Stage) -> Verdict:
     cases = list(_cases(stage.expected))
     plain = stage.send(replace(it.wish, more=(*it.wish.more, *it.named, "--hold")) for it in cases)
     over = stage.send(replace(it.wish, more=(*it.wish.more, f"--time={it.wall // _MINUTE + 1}")) for it in cases)
-    shown = dict(_LIMIT.findall(stage.twin.run("scontrol show job -o").out))
+    shown = stage.twin.run(f"squeue -a -h -o '{_COLUMNS}'").out
+    limits = {job.id: job.limit for job in jobs.read(shown, _COLUMNS)}
     at = {_key(it.wish): it for it in cases}
     wrong = [f"{_where(at[_key(wish)])}: refused: {words}" for wish, words in plain.refused]
     for number, wish in plain.wishes.items():
         case = at[_key(wish)]
         partition = stage.expected.cluster.partitions[wish.partition]
-        limit = _seconds(shown.get(number, ""), partition.default_time or partition.max_time)
+        limit = _seconds(limits.get(number, ""), partition.default_time or partition.max_time)
         if limit != case.unasked:
-            wrong.append(f"{_where(case)} ends after {shown.get(number)}, not {format_duration(case.unasked)}")
+            wrong.append(f"{_where(case)} ends after {limits.get(number)}, not {format_duration(case.unasked)}")
     _, scene = stage.until(lambda scene: all(_stopped(job) for job in scene.of(over)), stage.patience(len(over.wishes)))
     for job in scene.of(over):
         if not _stopped(job):
@@ -105,13 +106,7 @@ def _where(case: _Case) -> str:
 
 
 def _seconds(limit: str, of_partition: int | None) -> int | None:
-    if limit == "Partition_Limit":
-        return of_partition
-    match = re.fullmatch(r"(?:(\d+)-)?(\d+):(\d+):(\d+)", limit)
-    if not match:
-        return None
-    days, hours, minutes, seconds = (int(it or 0) for it in match.groups())
-    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    return of_partition if limit == "NOT_SET" else times.seconds(limit)
 
 
 WALLS = Promise(

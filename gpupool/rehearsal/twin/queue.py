@@ -1,16 +1,16 @@
 """A twin's queue: shell text that hands jobs in, looks at them and clears them, and what its answers mean."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-
-from ClusterShell.NodeSet import NodeSet
+from collections.abc import Sequence
+from datetime import UTC
 
 from gpupool.cluster.model import Cluster
 from gpupool.compile.system.people import groups_for
 from gpupool.errors import TwinError
 from gpupool.rehearsal.twin.jobs import Ask, Job, Refusal
 from gpupool.shell import shell_file
+from gpupool.slurm import times, tres
+from gpupool.slurm.hostlists import expand
 
 _SHOWN = (
     "JobArrayID", "UserName", "Account", "Partition", "QOS", "State", "Reason", "tres-alloc", "NodeList",
@@ -65,9 +65,10 @@ def _job(line: str) -> Job:
     for name in _SHOWN:
         width = _WIDTHS.get(name, 64)
         texts[name], line = line[:width].strip(), line[width:]
-    tres = dict(_pairs(texts["tres-alloc"]))
-    types = {name.partition(":")[2]: int(count) for name, count in tres.items() if name.startswith("gres/gpu:")}
+    amounts = tres.read(texts["tres-alloc"])
+    gpus = tres.gpus(amounts)
     nodes = texts["NodeList"]
+    start = times.moment(texts["StartTime"], UTC)
     return Job(
         id=texts["JobArrayID"],
         user=texts["UserName"],
@@ -76,46 +77,16 @@ def _job(line: str) -> Job:
         qos=texts["QOS"],
         state=texts["State"],
         reason=texts["Reason"],
-        gpus=int(tres.get("gres/gpu", 0)),
-        cpus=int(tres.get("cpu") or texts["NumCPUs"] or 0),
-        nodes=tuple(NodeSet(nodes)) if nodes and nodes != "(null)" else (),
+        gpus=gpus.pop("", 0),
+        cpus=int(amounts.get("cpu") or texts["NumCPUs"] or 0),
+        nodes=tuple(expand(nodes)) if nodes and nodes != "(null)" else (),
         restarts=int(texts["RestartCnt"] or 0),
-        start=_moment(texts["StartTime"]),
-        limit=_seconds(texts["TimeLimit"]),
-        mem=_mebibytes(tres.get("mem", "0")),
+        start=start.timestamp() if start else None,
+        limit=times.seconds(texts["TimeLimit"]),
+        mem=int(amounts.get("mem", 0)),
         name=texts["Name"],
-        gpu_types=types,
+        gpu_types=gpus,
     )
-
-
-def _pairs(text: str) -> Iterator[tuple[str, str]]:
-    for word in text.split(","):
-        key, equals, value = word.partition("=")
-        if equals:
-            yield key, value
-
-
-def _moment(text: str) -> float | None:
-    try:
-        return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
-    except ValueError:
-        return None
-
-
-def _seconds(text: str) -> int | None:
-    days, dash, clock = text.rpartition("-")
-    parts = clock.split(":")
-    if not all(part.isdigit() for part in parts) or (dash and not days.isdigit()):
-        return None
-    seconds = 0
-    for part in parts:
-        seconds = seconds * 60 + int(part)
-    return seconds + int(days or 0) * 86400
-
-
-def _mebibytes(text: str) -> int:
-    units: Mapping[str, float] = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2}
-    return int(float(text[:-1]) * units[text[-1]]) if text[-1:] in units else int(float(text or 0))
 
 
 def ended(out: str) -> dict[str, str]:

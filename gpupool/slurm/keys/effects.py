@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from gpupool.slurm.keys.hostlist import expanded
+from gpupool.slurm.hostlists import expanded
 from gpupool.slurm.keys.tables import keys, rows
 from gpupool.slurm.releases import within
 

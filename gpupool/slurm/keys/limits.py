@@ -3,8 +3,9 @@
 `parse(field, write(field, value)) == value` for every value that `parse` returns.
 """
 
-import re
 from collections.abc import Mapping
+
+from gpupool.slurm import times, tres
 
 #: The one form of a value: counts, minutes (walls), seconds (grace time), ratios, words, sorted names, and
 #: TRES as {name: number} with memory in MiB. None, [] and {} mean: no limit.
@@ -50,9 +51,6 @@ ASSOC_FIELDS = (
 #: What sacctmgr calls a field when it sets it, where it prints it under another name.
 SET_AS = {"MaxSubmitPU": "MaxSubmitJobsPU", "MaxSubmitPA": "MaxSubmitJobsPA"}
 
-_DURATION = re.compile(r"(?:(\d+)-(\d+)(?::(\d+))?(?::(\d+))?|(\d+)(?::(\d+))?(?::(\d+))?)")
-_UNITS = {"K": 1 / 1024, "M": 1, "G": 1024, "T": 1024**2, "P": 1024**3}  # in MiB
-
 
 def parse(field: str, given: object) -> Value:
     """Return the one form of a value, given as sacctmgr's text or as a plain Python value. ValueError in words."""
@@ -81,7 +79,7 @@ def write(field: str, wanted: Value, now: Value = None) -> str:
     if wanted is None or isinstance(wanted, list):
         return "" if kind == "names" and field != "Flags" else "-1"
     if kind == "minutes" and isinstance(wanted, int):
-        return f"{wanted // 1440}-{wanted // 60 % 24:02}:{wanted % 60:02}:00"
+        return times.duration(wanted * 60, days=True)
     return str(wanted)
 
 
@@ -98,12 +96,12 @@ def _parse(kind: str, given: object) -> Value:
     if kind == "ratio":
         return float(str(given))
     if kind == "minutes":
-        seconds = _seconds(str(given), 60)
+        seconds = _seconds(given, times.MINUTE)
         if seconds % 60:
             raise ValueError
         return seconds // 60
     if kind == "seconds":
-        return _seconds(str(given), 1)
+        return _seconds(given, 1)
     text = str(given)
     if "\n" in text or "|" in text:
         raise ValueError
@@ -116,24 +114,14 @@ def _names(given: object) -> list[str]:
 
 
 def _amount(name: str, given: object) -> int:
-    text = str(given)
-    if name in ("mem", "vmem") and text[-1:].upper() in _UNITS:
-        mebibytes = float(text[:-1]) * _UNITS[text[-1].upper()]
-        if mebibytes != int(mebibytes):
-            raise ValueError
-        return int(mebibytes)
-    return int(text)
-
-
-def _seconds(text: str, plain: int) -> int:
-    """Read Slurm's ways to write a time; a number without colons counts `plain` seconds."""
-    match = _DURATION.fullmatch(text)
-    if not match:
+    amount = tres.amount(name, str(given))
+    if not amount.is_integer():
         raise ValueError
-    days, hours, minutes, seconds, *short = (int(part) if part else None for part in match.groups())
-    if days is not None:
-        return days * 86400 + (hours or 0) * 3600 + (minutes or 0) * 60 + (seconds or 0)
-    first, second, third = short
-    if third is not None:
-        return (first or 0) * 3600 + (second or 0) * 60 + third
-    return (first or 0) * 60 + second if second is not None else (first or 0) * plain
+    return int(amount)
+
+
+def _seconds(given: object, bare: int) -> int:
+    seconds = times.seconds(str(given), bare)
+    if seconds is None:
+        raise ValueError
+    return seconds

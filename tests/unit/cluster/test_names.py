@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from ClusterShell.NodeSet import NodeSet
-from hostlists import as_slurm_reads
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inventories import SMALL, changed
@@ -13,23 +12,14 @@ from inventories import SMALL, changed
 from gpupool.cluster.load import load
 from gpupool.cluster.node_table import ExpandedNode, NodeTable, expand
 from gpupool.cluster.schema.machines import NodeEntry
-from gpupool.compile.slurm.names import folded
 
-NAME = st.from_regex(r"[a-z][a-z0-9]{0,4}(-[a-z0-9]{1,3}){0,2}(\.[a-z]{1,3})?", fullmatch=True)
 ANYTHING = st.text(alphabet=st.sampled_from("abgpu12-[],@!&^:*?% ."), max_size=25)
-
-
-@settings(max_examples=200)
-@given(st.lists(NAME, min_size=1, max_size=8, unique=True))
-def test_folded_names_are_what_slurm_reads(names: list[str]) -> None:
-    assert set(as_slurm_reads(folded(names))) == set(names)
 
 
 @given(st.integers(0, 30), st.integers(0, 30), st.sampled_from([1, 2, 3]))
 def test_a_range_comes_back(first: int, count: int, width: int) -> None:
     names = [f"n-{number:0{width}}" for number in range(first, first + count + 1)]
     assert expand(str(NodeSet.fromlist(names))) == names or len({len(name) for name in names}) > 1
-    assert set(as_slurm_reads(folded(names))) == set(names)
 
 
 def test_a_range_keeps_its_zeros() -> None:

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpupool.cluster.units import format_duration, format_size, parse_duration, parse_size
-from gpupool.compile.slurm.names import minutes, wall
 
 
 @given(st.integers(0, 10**12))
@@ -70,21 +69,3 @@ def test_a_clock_is_met_with_a_hint(clock: str, hint: str) -> None:
     with pytest.raises(ValueError, match=r"is not a duration") as raised:
         parse_duration(clock)
     assert hint in str(raised.value)
-
-
-def seconds_of(text: str) -> int:
-    """Read a wall time as sacctmgr does."""
-    days, _, clock = text.rpartition("-")
-    hours, mins, secs = (int(word) for word in clock.split(":"))
-    return int(days or 0) * 86400 + hours * 3600 + mins * 60 + secs
-
-
-@given(st.integers(0, 10**9))
-def test_walls_are_whole_minutes_and_never_shorter(seconds: int) -> None:
-    assert seconds <= minutes(seconds) * 60 < seconds + 60
-    assert seconds_of(wall(seconds)) == minutes(seconds) * 60
-
-
-@pytest.mark.parametrize(("seconds", "text"), [(14400, "04:00:00"), (172800, "2-00:00:00"), (90, "00:02:00")])
-def test_walls(seconds: int, text: str) -> None:
-    assert wall(seconds) == text

@@ -3,13 +3,8 @@
 import hashlib
 from pathlib import Path
 
-import pytest
-
 from gpupool.programs.drift.__main__ import metrics, put
-from gpupool.programs.drift.hostlist import unfolded
 from gpupool.programs.drift.record import changed
-from gpupool.programs.drift.slurm import HEALTH_CHECK
-from gpupool.programs.health.node import PREFIX
 
 
 def test_files_and_links_that_are_not_as_the_last_apply_put_them(tmp_path: Path) -> None:
@@ -67,21 +62,3 @@ def test_a_file_of_metrics_is_replaced_whole_and_no_link_in_its_folder_is_follow
     assert (file.read_text(), file.is_symlink(), other.read_text()) == ("new\n", False, "stays")
     assert file.stat().st_mode & 0o777 == 0o644
     assert sorted(it.name for it in tmp_path.iterdir()) == ["other", "x.prom"]
-
-
-@pytest.mark.parametrize(
-    ("hostlist", "names"),
-    [
-        ("n1", ["n1"]),
-        ("n[1-3],m", ["n1", "n2", "n3", "m"]),
-        ("n[08-10,12]-ib", ["n08-ib", "n09-ib", "n10-ib", "n12-ib"]),
-        ("a[1-2]b[1-2]", ["a[1-2]b[1-2]"]),
-        ("ALL", ["ALL"]),
-    ],
-)
-def test_names_of_a_list_of_nodes(hostlist: str, names: list[str]) -> None:
-    assert unfolded(hostlist) == names
-
-
-def test_a_drain_by_the_health_check_is_known_by_its_reason() -> None:
-    assert HEALTH_CHECK == PREFIX

@@ -78,16 +78,22 @@ BACK = "the next apply puts it back"
             ("ctl", "slurm.conf", "as the file", "is newer", "runs with an older one", UNREAD),
         ),
         (
-            state(node={"State": "IDLE+DRAIN", "Reason": "a fan [root@2030-01-31T08:12:00]"}),
+            state(node={"State": "IDLE+DRAIN", "Reason": "a fan [root@then]"}),
             (
-                *("n1", "state in Slurm", "in service", "-", "IDLE+DRAIN a fan [root@2030-01-31T08:12:00]"),
+                *("n1", "state in Slurm", "in service", "-", "IDLE+DRAIN a fan [root@then]"),
                 "until a person ends it: scontrol update nodename=n1 state=resume",
             ),
         ),
         (
-            state(node={"State": "IDLE+DRAIN", "Reason": "gpupool: health: /home"}),
+            state(node={"State": "IDLE+DRAIN", "Reason": "gpupool: health: /home [root@then]"}),
             (
-                *("n1", "state in Slurm", "in service", "-", "IDLE+DRAIN gpupool: health: /home"),
+                *(
+                    "n1",
+                    "state in Slurm",
+                    "in service",
+                    "-",
+                    "IDLE+DRAIN gpupool: health: /home [root@then]",
+                ),
                 "until the health check passes",
             ),
         ),

@@ -36,7 +36,7 @@ class Folder:
 SCONTROL = """#!/bin/sh
 case $1 in
 ping) echo "Slurmctld(primary) at ${CONTROLLER:-$(hostname)} is UP" ;;
--o) cat "$FOLDER/nodes" ;;
+show) cat "$FOLDER/nodes" ;;
 *) echo "$*" >> "$FOLDER/told" ;;
 esac
 """

@@ -20,7 +20,8 @@ from gpupool.compile.system.packages import packages_for
 from gpupool.compile.template import fill
 from gpupool.programs.health import __main__ as program
 from gpupool.programs.health import node
-from gpupool.programs.health.node import Known, Step
+from gpupool.programs.health.node import Step
+from gpupool.slurm.nodes import NodeState
 
 OURS = "gpupool: health: /data is not mounted"
 # as scontrol of 24.11 prints it
@@ -40,17 +41,21 @@ def shown(state: str, reason: str = "", by: str = "root") -> str:
 @pytest.mark.parametrize(
     ("text", "known"),
     [
-        (shown("IDLE"), Known(frozenset({"IDLE"}))),
-        (shown("MIXED+DRAIN", OURS), Known(frozenset({"MIXED", "DRAIN"}), OURS, "root")),
-        (shown("IDLE*+DRAIN", "a [b] c", "ann"), Known(frozenset({"IDLE", "DRAIN"}), "a [b] c", "ann")),
+        (shown("IDLE"), NodeState(frozenset({"IDLE"}))),
+        (shown("MIXED+DRAIN", OURS), NodeState(frozenset({"MIXED", "DRAIN"}), OURS, "root")),
+        (
+            shown("IDLE*+DRAIN", "a [b] c", "ann"),
+            NodeState(frozenset({"IDLE", "DRAIN", "NOT_RESPONDING"}), "a [b] c", "ann"),
+        ),
         (
             shown("DOWN*+DRAIN", "Not responding", "slurm"),
-            Known(frozenset({"DOWN", "DRAIN"}), "Not responding", "slurm"),
+            NodeState(frozenset({"DOWN", "DRAIN", "NOT_RESPONDING"}), "Not responding", "slurm"),
         ),
     ],
 )
-def test_what_scontrol_shows(text: str, known: Known) -> None:
-    assert node.read(text) == known
+def test_what_scontrol_shows(text: str, known: NodeState) -> None:
+    read = node.read(text)
+    assert (read.flags, read.reason, read.by) == (known.flags, known.reason, known.by)
 
 
 def test_no_state_is_no_answer() -> None:
@@ -82,11 +87,11 @@ WRONG = ["/data is not mounted"]
     ],
 )
 def test_what_becomes_of_the_node(state: str, reason: str, by: str, wrong: list[str], step: Step | None) -> None:
-    assert node.next_step(Known(frozenset(state.split()), reason, by), wrong) == step
+    assert node.next_step(NodeState(frozenset(state.split()), reason, by), wrong) == step
 
 
 def test_a_reason_is_one_short_line() -> None:
-    step = node.next_step(Known(frozenset({"IDLE"})), ["a\nb [c]", "x" * 1000])
+    step = node.next_step(NodeState(frozenset({"IDLE"})), ["a\nb [c]", "x" * 1000])
     assert step
     assert step.reason.startswith("gpupool: health: a?b ?c?; xxx")
     assert len(step.reason) == 500

@@ -12,10 +12,10 @@ from gpupool.cluster.model import Node
 from gpupool.engine.report import Change, HostReport, Report
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.run.door import Door
+from gpupool.slurm.nodes import read
 from gpupool.target import Target
 from gpupool.upgrade import prepare
 from gpupool.upgrade.order import batches, daemons, ensure_upgradable, stages
-from gpupool.upkeep.state import read
 
 CLUSTER = load(SMALL)
 WORK = {name: [Change("Slurm | slurmd")] for name in CLUSTER.nodes}

@@ -11,10 +11,11 @@ from gpupool.cluster.model import Node
 from gpupool.cluster.schema.labs import Amounts, Limits
 from gpupool.remote.controller import RefusedError
 from gpupool.run.observer import Observer
+from gpupool.slurm.nodes import NodeState
 from gpupool.upkeep.accept import Acceptance, accept, registered
 from gpupool.upkeep.drain import drain
 from gpupool.upkeep.reserve import reserve
-from gpupool.upkeep.state import NodeState, states
+from gpupool.upkeep.state import states
 
 NAME = "gpupool_maintain"
 

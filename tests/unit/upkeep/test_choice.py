@@ -3,9 +3,10 @@
 import pytest
 from fake_controller import FakeController
 
+from gpupool.slurm.nodes import NodeState
 from gpupool.upkeep.choice import begun, first_look, out_of_service
 from gpupool.upkeep.reserve import Reservation
-from gpupool.upkeep.state import NodeState, states
+from gpupool.upkeep.state import states
 
 OURS = NodeState(frozenset({"IDLE", "DRAIN"}), "gpupool: maintain: 2 changes", "root")
 IDLE = NodeState(frozenset({"IDLE"}))

@@ -6,8 +6,9 @@ from fake_controller import FakeController
 from gpupool.cluster.model import Node
 from gpupool.remote.controller import NoAnswerError, RefusedError
 from gpupool.run.observer import Observer
+from gpupool.slurm.jobs import Job
 from gpupool.upkeep.drain import LOOK_SECONDS, Moved, drain, jobs_in_brief, resume, wait_until_empty
-from gpupool.upkeep.state import Job, by_node, jobs, states
+from gpupool.upkeep.state import by_node, jobs, states
 
 
 def nodes(fake: FakeController) -> list[Node]:

@@ -10,11 +10,10 @@ from functools import partial
 
 from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm import arbiter
-from gpupool.compile.slurm.fold import hostlist
 from gpupool.compile.slurm.gres import V1_MOUNT, stand_ins
 from gpupool.rehearsal.twin.differences import Difference
 from gpupool.rehearsal.twin.differences.text import Change
-from gpupool.slurm.keys.hostlist import expanded
+from gpupool.slurm.hostlists import expand, fold
 from gpupool.slurm.releases import Supported, cgroup_plugin, has
 
 GRACE = 2  # seconds that a grace time lasts at most
@@ -233,7 +232,7 @@ def _data() -> tuple[Difference, ...]:
 
 def _ports(ports: Mapping[str, int], _: str | None, nodes: str) -> str:
     # the line may be that of several nodes: the first port is the first one's, and so on
-    return hostlist(str(ports[node]) for node in expanded(nodes))
+    return fold(str(ports[node]) for node in expand(nodes))
 
 
 def _short_grace(value: str | None, _: str) -> str | None:

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from inventories import INVENTORY
 
 from gpupool.cluster.edit.nodes import SELECTORS, flow, has, with_key, with_node, without_mentions, without_node
-from gpupool.cluster.edit.ranges import fold, without
+from gpupool.cluster.edit.ranges import without
 from gpupool.cluster.edit.tree import tree
 from gpupool.cluster.node_table import expand
 from gpupool.cluster.schema import Inventory
+from gpupool.slurm.hostlists import fold
 
 NEW = {"name": "new-[1-2]", "address": "10.0.9.[1-2]", "roles": ["compute"], "gpus": {"a40": 4}}
 TEXTS = {

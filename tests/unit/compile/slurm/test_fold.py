@@ -1,25 +1,17 @@
 """Nodes folded into one line mean to Slurm what they mean in a line each."""
 
 import pytest
-from hostlists import as_slurm_reads, each
+from hostlists import each
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inventories import INVENTORY
 
 from gpupool.cluster.load import load
 from gpupool.compile.slurm.conf import slurm_conf
-from gpupool.compile.slurm.fold import hostlist, node_lines
-from gpupool.slurm.keys.hostlist import expanded
+from gpupool.compile.slurm.fold import node_lines
 
 NAMES = st.from_regex(r"[a-z][a-z0-9]{0,3}(-[a-z0-9]{1,2}){0,2}(\.[a-z]{1,3})?", fullmatch=True)
 NUMBERED = st.builds("{}{}".format, st.sampled_from(["a", "b-", "r1n"]), st.from_regex("[0-9]{1,3}", fullmatch=True))
-RUNS = st.builds(
-    lambda first, count, width: [f"n{number:0{width}}" for number in range(first, first + count)],
-    st.integers(0, 1200),
-    st.integers(1, 30),
-    st.integers(1, 4),
-)
-LISTS = st.one_of(RUNS, st.lists(st.one_of(NAMES, NUMBERED), min_size=1, max_size=12))
 ADDRESSES = st.builds("10.0.{}.{}".format, st.integers(0, 2), st.integers(0, 30))
 RESTS = st.sampled_from(["", "CPUs=8", "CPUs=8 Gres=gpu:a40:4", 'CPUs=8 Comment="two words"', "CPUs=8 Port=7000"])
 NODES = st.tuples(st.one_of(NAMES, NUMBERED), st.one_of(st.none(), NAMES), st.one_of(st.none(), ADDRESSES), RESTS)
@@ -29,13 +21,6 @@ def line(name: str, machine: str | None, address: str | None, rest: str) -> str:
     """Return the line of one node."""
     keys = {"NodeName": name, "NodeHostname": machine, "NodeAddr": address}
     return " ".join([*(f"{key}={value}" for key, value in keys.items() if value), *([rest] if rest else [])])
-
-
-@settings(max_examples=300)
-@given(LISTS)
-def test_a_hostlist_is_read_in_the_order_in_which_it_was_written(names: list[str]) -> None:
-    assert expanded(hostlist(names)) == names
-    assert as_slurm_reads(hostlist(names)) == names
 
 
 @settings(max_examples=300)
@@ -50,34 +35,6 @@ def unfold(folded: str) -> list[str]:
     """Return a line for each node of a line, word for word."""
     rows = each(folded.replace("two words", "two_words"))
     return [" ".join(f"{key}={value}" for key, value in row.items()).replace("two_words", "two words") for row in rows]
-
-
-@pytest.mark.parametrize(
-    ("names", "folded"),
-    [
-        ("a1 a2 a3", "a[1-3]"),
-        ("a9 a10 a11", "a[9-11]"),
-        (" ".join(f"a{number}" for number in range(11)), "a[0-10]"),
-        ("a00 a01 a100", "a[00-01,100]"),
-        ("a08 a09 a10", "a[08-10]"),
-        ("a98 a99 a100", "a[98-100]"),
-        ("a098 a099 a100 a1000", "a[098-100,1000]"),
-        ("a0999 a1000", "a[0999-1000]"),
-        ("a099 a100 a999 a1000", "a[099-100,999-1000]"),
-        ("a3 a1 a2", "a[3,1-2]"),
-        ("a1 a01", "a[1,01]"),
-        ("b a1 c a2", "b,a1,c,a2"),
-        ("r1n1 r1n2 r2n1 r2n2", "r1n[1-2],r2n[1-2]"),
-        ("10.0.0.9 10.0.0.10 10.0.1.1", "10.0.0.[9-10],10.0.1.1"),
-        ("x-1.example.org x-2.example.org", "x-1.example.org,x-2.example.org"),
-        ("17001 17002", "[17001-17002]"),
-        ("a1234567890123 a1234567890124", "a1234[567890123-567890124]"),
-        ("a", "a"),
-        ("", ""),
-    ],
-)
-def test_hostlists(names: str, folded: str) -> None:
-    assert hostlist(names.split()) == folded
 
 
 def test_who_differs_in_anything_has_a_line_of_its_own() -> None:

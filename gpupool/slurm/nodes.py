@@ -1,0 +1,161 @@
+"""Nodes as slurmctld knows them: the one reader of `scontrol show node`, of all supported releases."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gpupool.slurm import records, tres
+
+#: Begins the reason of each drain that is ours; the work that drains comes next, such as maintain or health.
+OURS = "gpupool: "
+_FREE = {
+    "OS": ("RealMemory",),  # from the node's own kernel
+    "Reason": ("Comment", "Extra", "InstanceId", "InstanceType", "ReservationName"),
+    "Comment": ("Extra", "InstanceId", "InstanceType", "ReservationName"),
+    "Extra": ("InstanceId", "InstanceType", "ReservationName"),
+}
+_REASON = re.compile(r"(.*?)(?: \[([^@\]\s]+)@[^\]]*\])?", re.DOTALL)
+_WORD = re.compile(r"([A-Z_]*)(.*)", re.DOTALL)
+# what a sign after a state means: sinfo(1), NODE STATE CODES
+_SIGNS = {
+    "*": "NOT_RESPONDING", "~": "POWERED_DOWN", "#": "POWERING_UP", "!": "POWER_DOWN", "%": "POWERING_DOWN",
+    "$": "MAINTENANCE", "@": "REBOOT_REQUESTED", "^": "REBOOT_ISSUED", "-": "PLANNED",
+}  # fmt: skip
+# other words for the same
+_CALLED = {
+    "DRAINED": "DRAIN", "DRAINING": "DRAIN", "FAILING": "FAIL", "MAINT": "MAINTENANCE", "INVAL": "INVALID_REG",
+}  # fmt: skip
+_SILENT = frozenset(("NOT_RESPONDING", "UNKNOWN"))
+_OFF = frozenset(("POWERED_DOWN", "POWERING_DOWN"))
+_BAD = _SILENT | {"DOWN", "DRAIN", "FAIL", "INVALID_REG"}
+_AWAY = frozenset(("FUTURE", "MAINTENANCE", "REBOOT_ISSUED", "REBOOT_REQUESTED"))
+_CLOSED = frozenset(("RESERVED", "POWER_DOWN", "POWER_DRAIN", "POWER_UP", "POWERING_UP")) | _OFF
+
+
+@dataclass(frozen=True)
+class NodeState:
+    """A node as slurmctld has it: the flags of its state, why it is drained and who did that, what it registered with.
+
+    A flag has one name, whatever the release calls it; a node without a state has UNKNOWN. `booted` and `started`
+    (slurmd's start) are Slurm's words for the times, "None" or "" before the first. `memory` is in MiB, `version`
+    slurmd's. `fields` are all that scontrol shows.
+    """
+
+    flags: frozenset[str]
+    reason: str = ""
+    by: str = ""
+    booted: str = ""
+    started: str = ""
+    cpus: int = 0
+    memory: int = 0
+    gres: str = ""
+    version: str = ""
+    fields: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    @property
+    def drained(self) -> bool:
+        """Whether no new job starts there because of a drain, an admin's or ours."""
+        return "DRAIN" in self.flags
+
+    @property
+    def answers(self) -> bool:
+        """Whether its slurmd is registered and answers slurmctld."""
+        return not _SILENT & self.flags
+
+    @property
+    def powered_off(self) -> bool:
+        """Whether Slurm has switched it off, or is about to: an elastic node that is idle."""
+        return bool(_OFF & self.flags)
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether it is out of service without a plan of Slurm's: down, drained, failed or silent, and not off."""
+        return bool(_BAD & self.flags) and not self.powered_off
+
+    @property
+    def in_service(self) -> bool:
+        """Whether users' jobs can start there, or could if it were not full or off."""
+        return not (_BAD | _AWAY) & self.flags
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a job can start there now if there is room."""
+        return not (_BAD | _AWAY | _CLOSED) & self.flags
+
+    @property
+    def extra(self) -> str:
+        """What gpupool keeps with the node in slurmctld."""
+        return _value(self.fields, "Extra")
+
+    @property
+    def partitions(self) -> tuple[str, ...]:
+        """The partitions that have it."""
+        return records.names(self.fields.get("Partitions", ""))
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """Its active features."""
+        return records.names(self.fields.get("ActiveFeatures", ""))
+
+    @property
+    def has(self) -> dict[str, float]:
+        """All its TRES, memory in MiB; ValueError where they cannot be read."""
+        return tres.read(self.fields.get("CfgTRES", ""))
+
+    @property
+    def used(self) -> dict[str, float]:
+        """Its TRES that jobs have, memory in MiB; ValueError where they cannot be read."""
+        return tres.read(self.fields.get("AllocTRES", ""))
+
+    def is_ours(self, work: str) -> bool:
+        """Return whether this work of ours has drained it, as root, and no admin since."""
+        return self.drained and self.by == "root" and self.reason.startswith(reason_of(work))
+
+
+def reason_of(work: str) -> str:
+    """Return how the reason of a drain by a work of ours begins: `gpupool: maintain: `."""
+    return f"{OURS}{work}: "
+
+
+def read(answer: str | bytes) -> dict[str, NodeState]:
+    """Return nodes by their names in Slurm from `scontrol show node`, with or without `-o`."""
+    states: dict[str, NodeState] = {}
+    for record in records.read(answer, "NodeName", _FREE):
+        states.setdefault(record["NodeName"], state(record))
+    return states
+
+
+def state(record: Mapping[str, str]) -> NodeState:
+    """Return a node from what scontrol shows of it, by keys."""
+    reason = _REASON.fullmatch(_value(record, "Reason"))
+    return NodeState(
+        flags=_flags(record.get("State", "")),
+        reason=reason[1] if reason else "",
+        by=(reason[2] or "") if reason else "",
+        booted=_value(record, "BootTime"),
+        started=_value(record, "SlurmdStartTime"),
+        cpus=_number(record, "CPUTot"),
+        memory=_number(record, "RealMemory"),
+        gres=_value(record, "Gres"),
+        version=_value(record, "Version"),
+        fields=record,
+    )
+
+
+def _flags(text: str) -> frozenset[str]:
+    """Return the flags of `IDLE+DRAIN`, `MIXED*+DRAIN` or `DOWN~`."""
+    flags: set[str] = set()
+    for word in text.split("+"):
+        name, signs = _WORD.fullmatch(word).groups()  # type: ignore[union-attr]
+        flags |= {_CALLED.get(name, name), *(_SIGNS[sign] for sign in signs if sign in _SIGNS)}
+    return frozenset(flags - {""}) or frozenset(("UNKNOWN",))
+
+
+def _value(record: Mapping[str, str], key: str) -> str:
+    value = record.get(key, "")
+    return "" if value == "(null)" else value
+
+
+def _number(record: Mapping[str, str], key: str) -> int:
+    value = record.get(key, "")
+    return int(value) if value.isascii() and value.isdecimal() else 0

@@ -1,0 +1,67 @@
+"""Records of `Key=value` words: what `scontrol show` prints, on one line each (`-o`) or on many, and slurm.conf.
+
+Slurm prints values as they are, blanks included. Free text (a reason, a comment) may hold ` State=IDLE`, so a reader
+names the keys of free text, and which keys scontrol prints after each. In the many-line form free text goes to the end
+of its line. Of a key that comes twice the first counts, for free text comes after what it could imitate. scontrol
+prints the newlines of a comment: in the one-line form the rest of its record is lost, so gpupool asks for many lines.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from typing import TypeAlias
+
+#: The keys of free text, each with the keys that may follow it in the one-line form.
+FreeText: TypeAlias = Mapping[str, Collection[str]]
+_KEY = re.compile(r"(?:^|\s+)([A-Za-z][\w:/-]*)=", re.ASCII)
+
+
+def read(answer: str | bytes, head: str, free: FreeText) -> list[dict[str, str]]:
+    """Return the records of an answer of scontrol, each of which begins with the key `head`.
+
+    Bytes that are not UTF-8 become the replacement character. Only a newline ends a line.
+    """
+    text = answer.decode(errors="replace") if isinstance(answer, bytes) else answer
+    lines = text.split("\n")
+    # in the many-line form no free text is on the first line: a newline in free text does not make it that form
+    if not "".join(lines[1:2]).startswith("   ") or free.keys() & pairs(lines[0]).keys():
+        return [_words(line, free, to_the_end=False) for line in lines if line.startswith(f"{head}=")]
+    records: list[dict[str, str]] = []
+    before = ""
+    for line in lines:
+        # within a record such a line is a part of a value: an empty line is between two records
+        if line.startswith(f"{head}=") and not before:
+            records.append(_words(line, free, to_the_end=True))
+        elif line.startswith("   ") and records:
+            records[-1] = _words(line, free, to_the_end=True) | records[-1]
+        before = line
+    return records
+
+
+def pairs(line: str) -> dict[str, str]:
+    """Return the words of a line of slurm.conf; a value goes on, with its blanks, up to the next key."""
+    return _words(line, {}, to_the_end=False)
+
+
+def names(value: str) -> tuple[str, ...]:
+    """Return the names of a value such as `a,b`; none of Slurm's words for an empty one."""
+    return () if value in ("(null)", "None", "N/A") else tuple(filter(None, value.split(",")))
+
+
+def _words(line: str, free: FreeText, *, to_the_end: bool) -> dict[str, str]:
+    values: dict[str, str] = {}
+    match = _KEY.search(line)
+    while match:
+        key, start = match[1], match.end()
+        if key not in free:
+            following = _KEY.search(line, start)
+        elif to_the_end:
+            following = None
+        else:
+            following = _next_of(free[key], line, start)
+        values.setdefault(key, line[start : following.start() if following else len(line)].strip())
+        match = following
+    return values
+
+
+def _next_of(keys: Collection[str], line: str, start: int) -> re.Match[str] | None:
+    return next((match for match in _KEY.finditer(line, start) if match[1] in keys), None)

@@ -1,0 +1,107 @@
+"""Slurm's notation has one place, gpupool/slurm: no other module reads or writes it in its own way."""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+GPUPOOL = ROOT / "gpupool"
+SLURM = GPUPOOL / "slurm"
+LINKS = {path for path in GPUPOOL.iterdir() if path.is_symlink()}
+MODULES = sorted(path for path in GPUPOOL.rglob("*.py") if not LINKS & {*path.parents})
+#: Where ClusterShell has a use that Slurm's notation has not: selectors of the inventory, and ranges with steps.
+SELECTORS = GPUPOOL / "cluster" / "node_table.py"
+
+
+def imported(module: Path) -> Iterator[str]:
+    """Yield the modules that a module imports from outside its own package, with their full names."""
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=str(name), level=0):
+                yield name
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def is_allowed(module: str, *more: str) -> bool:
+    top = module.partition(".")[0]
+    return top in sys.stdlib_module_names or module == "gpupool.slurm" or module.startswith(("gpupool.slurm.", *more))
+
+
+@pytest.mark.parametrize("module", sorted(SLURM.rglob("*.py")), ids=name)
+def test_the_ground_floor_stands_on_the_standard_library(module: Path) -> None:
+    assert [other for other in imported(module) if not is_allowed(other)] == []
+
+
+@pytest.mark.parametrize("module", sorted((GPUPOOL / "programs").rglob("*.py")), ids=name)
+def test_a_program_of_a_node_imports_the_standard_library_and_the_ground_floor(module: Path) -> None:
+    more = ("libcloud",) if module.parent.name == "elastic" else ()
+    assert [other for other in imported(module) if not is_allowed(other, *more)] == []
+
+
+def test_one_module_reads_and_writes_host_lists() -> None:
+    assert [name(it) for it in MODULES if any(other.startswith("ClusterShell") for other in imported(it))] == [
+        name(SELECTORS)
+    ]
+    padded = [name(it) for it in MODULES if any(map(is_padded, ast.walk(ast.parse(it.read_text(encoding="utf-8")))))]
+    assert padded == [name(SELECTORS), name(SLURM / "hostlists.py")]
+
+
+def is_padded(node: ast.AST) -> bool:
+    """Return whether an expression writes a number with as many digits as another text has: `f"{7:0{len(first)}}"`."""
+    return isinstance(node, ast.FormattedValue) and ":0{len(" in ast.unparse(ast.JoinedStr([node]))
+
+
+def test_one_module_writes_durations() -> None:
+    assert [name(it) for it in MODULES if any(map(is_clock, ast.walk(ast.parse(it.read_text(encoding="utf-8")))))] == [
+        name(SLURM / "times.py")
+    ]
+
+
+def is_clock(node: ast.AST) -> bool:
+    """Return whether an expression writes hours and minutes: `f"{hours:02}:{minutes:02}"`."""
+    if not isinstance(node, ast.JoinedStr):
+        return False
+    return ":02}:{" in ast.unparse(node)
+
+
+#: The keys by which a text of `scontrol show` is taken apart.
+KEYS = re.compile(r"\b(?:NodeName|State|Reason|PartitionName|ReservationName|JobId|JobName|CfgTRES|Extra)\\?=")
+CONF = (GPUPOOL / "compile" / "slurm" / "fold.py", GPUPOOL / "cluster")  # these read slurm.conf, of ours or of a site
+SCRIPTS = sorted(
+    path for folder in (GPUPOOL, ROOT / "templates") for path in folder.rglob("*") if path.suffix in (".sh", ".j2")
+)
+#: Scripts of a node that decide there, without a run of gpupool: each has its reason in its first lines.
+ON_NODES = ("elastic-check.j2", "drain.sh", "reserve.sh")
+
+
+def patterns(module: Path) -> Iterator[str]:
+    """Yield the texts of a module that `re` gets."""
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("re."):
+            yield from (ast.unparse(argument) for argument in node.args)
+
+
+def test_each_kind_of_record_has_one_reader() -> None:
+    readers = [it for it in MODULES if any(KEYS.search(text) for text in patterns(it))]
+    assert [name(it) for it in readers if not any(it.is_relative_to(place) for place in CONF)] == []
+    heads = [re.findall(r'records\.read\(answer, "(\w+)"', it.read_text(encoding="utf-8")) for it in MODULES]
+    assert sorted(head for found in heads for head in found) == [
+        "NodeName",
+        "PartitionName",
+        "ReservationName",
+    ]
+
+
+def test_scripts_leave_the_answers_of_scontrol_to_the_readers() -> None:
+    taken_apart = re.compile(rf"(?:sed|awk|grep|cut)\b.*{KEYS.pattern}")
+    parsing = {path.name for path in SCRIPTS if any(map(taken_apart.search, path.read_text().splitlines()))}
+    assert parsing == {*ON_NODES}

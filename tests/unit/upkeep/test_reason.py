@@ -1,0 +1,10 @@
+"""The reason of a drain of ours."""
+
+from gpupool.upkeep.drain import reason
+
+
+def test_a_reason_is_one_short_line_that_no_text_can_break_out_of() -> None:
+    text = reason("maintain", 'it\'s\n[root@x] "a|b" \x1b[31m' + "x" * 900)
+    assert text.startswith("gpupool: maintain: it s  root@x ")
+    assert len(text) == 300
+    assert not set(text) & set("[]\"'|\n\x1b")
