@@ -291,3 +291,17 @@ def test_where_another_system_keeps_all_nothing_goes() -> None:
     assert set(now["qos"]) >= {"qa", "qb", "qc"}
     assert set(left(now, goal)) > {"account lc", "user eve in account lc", "QoS qb"}
     assert difference(now, goal) == []
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_an_association_with_a_partition_goes_unless_another_system_keeps_its_account(kept: bool) -> None:
+    users = {"ada": {"accounts": {"la": {}}, "default_account": "la"}}
+    slurmdbd = Slurmdbd()
+    reconcile(slurmdbd, normal({"cluster": "gp", "accounts": {"la": {}}, "users": users}))
+    there = slurmdbd.entities() | {"jobs": []}
+    there["users"]["ada"]["partitions"].append(["la", "short"])
+    account = {"exact": False} if kept else {}
+    goal = normal({"cluster": "gp", "accounts": {"la": account}, "users": users})
+    removed = [step for step in difference(there, goal) if step.arguments[0] == "delete"]
+    assert len(removed) == (0 if kept else 1)
+    assert all("partition=short" in str(step) for step in removed)

@@ -150,3 +150,9 @@ def test_every_key_of_the_language_that_selects_nodes_is_known() -> None:
 def test_a_text_that_is_not_yaml_is_refused() -> None:
     with pytest.raises(ValueError, match="not YAML"):
         with_node("nodes: [", NEW)
+
+
+def test_only_lists_of_nodes_and_selectors_lose_a_name() -> None:
+    """Another list may have a word of the same spelling."""
+    text = "access:\n  gateway_forwards_to: [gpu-1, gpu-2]\ntools:\n  packages: [gpu-1, htop]\n"
+    assert without_mentions(text, "gpu-1") == text.replace("[gpu-1, gpu-2]", "[gpu-2]")

@@ -6,13 +6,13 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from inventories import INVENTORY
+from inventories import INVENTORY, changed
 from submitted import LUAS, NO_VAL, Plugin
 
 from gpupool.cluster.load import load
 from gpupool.compile import files_of
 from gpupool.compile.slurm.accounting import entities
-from gpupool.compile.slurm.budgets import COMMAND, FILE, SERVICE, TIMER
+from gpupool.compile.slurm.budgets import COMMAND, FILE, SERVICE, TIMER, prices
 from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.compile.slurm.submit import job_submit_lua
 
@@ -205,3 +205,11 @@ def test_types_have_prices_in_slurm_conf(tmp_path: Path) -> None:
     conf = slurm_conf(load(tmp_path))
     assert "TRESBillingWeights=CPU=0.5,GRES/gpu:h100=10.0,GRES/gpu:a40=2.0 " in conf
     assert "TRESBillingWeights=CPU=1.0 " in conf
+
+
+def test_a_partition_that_gives_whole_nodes_is_priced_for_whole_nodes(tmp_path: Path) -> None:
+    queue = '{name: nvidia_dev, nodes: "@gpu:k40", '
+    cluster = changed(INVENTORY / "santos-dumont", tmp_path, (queue, f"{queue}exclusive: job, "))
+    found = prices(cluster)
+    assert found["nvidia_dev"]["exclusive"] is True
+    assert "exclusive" not in found["nvidia"]

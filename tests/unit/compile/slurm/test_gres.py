@@ -148,3 +148,14 @@ def test_a_rehearsal_names_files_in_the_place_of_what_slurmd_would_find(tmp_path
     for path in {it for line in said.splitlines() if "iles=" in line for it in line.partition("iles=")[2].split(",")}:
         assert f"mknod -m 666 {path} c 195 " in made
     assert "mkdir -p /dev/nvidia-caps\n" in made
+
+
+def test_device_files_that_are_guessed_are_not_counted_by_the_health_check(tmp_path: Path) -> None:
+    """Only the driver knows the files of slices: counted, they would drain a sound node."""
+    slices(tmp_path / "slices")
+    health = ("scheduler:", "slurm: {health: {}}\nscheduler:")
+    cluster = changed(tmp_path / "slices", tmp_path / "health", health)
+    node = cluster.nodes["gpu-1"]
+    assert sum(device.is_guess for device in node.devices) == 9
+    assert len({minor for device in node.devices for minor in device.minors}) > 1
+    assert settings(cluster, node)["gpus"]["count"] == 1

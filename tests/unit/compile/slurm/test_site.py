@@ -53,6 +53,7 @@ def test_programs_around_jobs_run_with_ours_in_the_order_of_names(tmp_path: Path
     alone = load(with_files(tmp_path / "alone", {"epilog-scratch": program}))
     assert [line for line in slurm_conf(alone).splitlines() if "log=" in line.lower() and "Pro" in line] == []
     assert [path for path in put(alone, "gpu-1") if "epilog.d" in path] == ["/etc/slurm/gpupool/epilog.d/scratch"]
+    assert "Epilog=/etc/slurm/gpupool/epilog.d/*" in slurm_conf(alone).splitlines()
 
 
 FRAGMENT = """\

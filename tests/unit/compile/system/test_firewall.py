@@ -20,7 +20,7 @@ from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.schema.software import DevPorts
 from gpupool.compile import files_of
-from gpupool.compile.system.firewall import RULES, UNIT, Rules, rules
+from gpupool.compile.system.firewall import RULES, UNIT, Rules, rules, without
 from gpupool.operations.firewall import admits
 
 CLUSTERS = [load(path.parent) for path in sorted(INVENTORY.glob("*/inventory.py"))]
@@ -177,3 +177,19 @@ def test_the_kernel_lets_in_whom_the_rules_do(name: str, own: Rules, text: str, 
     wanted = [own.lets_in(IPv4Address(address), port) for address in addresses for port in PORTS]
     assert answer["reached"] == wanted
     assert set(wanted) == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("networks", "others", "left"),
+    [
+        (["10.0.0.0/8"], ["10.0.0.0/9"], ["10.128.0.0/9"]),
+        (["10.1.0.0/16"], ["10.0.0.0/8"], []),
+        (["10.1.0.0/16"], ["10.1.0.0/16"], []),
+        (["10.1.0.0/16"], ["192.168.0.0/16"], ["10.1.0.0/16"]),
+        (["10.0.0.0/16", "10.1.0.0/16"], ["10.1.0.0/16"], ["10.0.0.0/16"]),
+    ],
+)
+def test_networks_less_others_keep_all_other_addresses(networks: list[str], others: list[str], left: list[str]) -> None:
+    """A gateway whose users have no business on a node, beside networks of admins, is kept out by what is left."""
+    found = without(map(IPv4Network, networks), map(IPv4Network, others))
+    assert [str(network) for network in found] == left
