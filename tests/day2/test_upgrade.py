@@ -97,22 +97,6 @@ def history(testbed: Testbed) -> str:
     return testbed.out(HEAD, ENDED)
 
 
-def test_a_step_back_and_a_release_that_apt_does_not_know_are_refused_with_every_node(
-    testbed: Testbed, jobs: str
-) -> None:
-    wants(testbed, "26.05")
-    code, printed = upgrade(testbed)
-    assert code == 1
-    for node in testbed.cluster.nodes:
-        assert f"{node}: Packages: apt has no Slurm 26.05 of " in printed
-    assert "3 nodes cannot be upgraded, and nothing was changed" in printed
-    wants(testbed, "22.05")
-    code, printed = upgrade(testbed)
-    assert code == 1
-    assert printed.count("slurm.version is 22.05: Slurm cannot be downgraded") >= 3
-    assert (releases(testbed), testbed.out(HEAD, JOBS)) == ({"24.11"}, jobs)
-
-
 @pytest.mark.usefixtures("known")
 def test_a_slurmdbd_that_does_not_run_with_its_converted_database_is_taken_back(testbed: Testbed, jobs: str) -> None:
     before = history(testbed)

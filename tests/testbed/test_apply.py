@@ -1,9 +1,6 @@
 """What apply and plan promise: the second apply does nothing, a change is named exactly, a dead node stops nobody."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 from pace import until
 
@@ -55,16 +52,6 @@ def test_a_missing_gpu_device_is_named_and_made_again(skynet: Testbed) -> None:
     assert skynet.apply().returncode == 0
     assert skynet.out("clippy", "stat -c '%F %t:%T %a' /dev/nvidia7") == "character special file c3:7 666"
     assert skynet.plan() == (0, {})
-
-
-def test_plain_pyinfra_works_on_the_same_deploy(skynet: Testbed) -> None:
-
-    pyinfra = Path(sys.executable).parent / "pyinfra"
-    command = [str(pyinfra), "--dry", "inventory/skynet/inventory.py", "deploys/site.py"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    said = done.stdout + done.stderr
-    assert done.returncode == 0, said[-3000:]
-    assert "Slurm node daemon" in said
 
 
 def test_a_stopped_node_fails_alone_and_is_finished_when_it_is_back(skynet: Testbed) -> None:
