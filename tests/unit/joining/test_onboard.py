@@ -449,3 +449,17 @@ def test_what_an_admin_needs_to_log_in_stays_on_the_machine(wide: Site) -> None:
     assert "/etc/hosts" in stays
     assert any("sshd" in path for path in stays)
     assert not [path for path in stays if "slurm" in path]
+
+
+def test_a_replaced_node_gets_the_hardware_of_the_new_machine(site: Site) -> None:
+    site.machines["gpu-2"] = replace(BOX, cpus=128, sockets=4)
+    prepared = site.prepare("gpu-2", hardware="tall", replaces=True)
+    assert prepared.choices["gpu-2"].new
+    assert {name: node.cpus for name, node in prepared.after.cluster.nodes.items() if node.gpus} == {
+        "gpu-1": 64,
+        "gpu-2": 128,
+    }
+
+
+def test_a_fast_link_is_accepted(site: Site) -> None:
+    assert site.onboard(network=1000).names == (NEW,)

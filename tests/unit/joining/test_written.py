@@ -1,16 +1,18 @@
 """The inventory as it would be: several nodes are one entry, totals are counted, nothing else changes its meaning."""
 
 from collections.abc import Mapping
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
-from inventories import SMALL, copied
+from inventories import SMALL, STORED, copied
 
 from gpupool.cluster import load as cluster_load
 from gpupool.cluster.complaints import BadInventoryError
 from gpupool.cluster.edit import files
 from gpupool.cluster.load import load
 from gpupool.cluster.text import Text
+from gpupool.compile.system.exports import exports_for
 from gpupool.errors import GpupoolError
 from gpupool.joining import written
 from gpupool.joining.decide import Choice
@@ -124,3 +126,22 @@ def test_an_inventory_is_loaded_once_and_each_changed_text_once_more(
     written.renewed(original, {"gpu-2": "10.90.2.2"}, {"gpu-2": choice})
     written.joined(original, {}, {})
     assert loads == [False, True], "nothing changes, and nothing is read"
+
+
+def test_servers_hear_of_a_new_node_where_its_address_is_in_their_exports(tmp_path: Path) -> None:
+    site = copied(STORED, tmp_path / "stored")
+    original = written.opened(site)
+    like = original.cluster.having("compute")[0]
+    choice = Choice(original.entries[like.name].hardware, None, dict(like.gpus))
+    network = ip_network(original.cluster.entry.network)
+    new = {"new-1": str(network.broadcast_address - 9)}
+    after = written.joined(original, new, {"new-1": choice}).cluster
+    servers = {
+        name
+        for name in {mount.server for mount in original.cluster.mounts} & {*original.cluster.nodes}
+        if exports_for(original.cluster, original.cluster.nodes[name]) != exports_for(after, after.nodes[name])
+    }
+    assert servers
+    first = original.cluster.controllers[0].name
+    assert {*concerned(original.cluster, after)} == {first, *servers}
+    assert {*concerned(original.cluster, original.cluster)} == {first}
