@@ -15,6 +15,7 @@ from pace import start, until
 
 from gpupool.cli.testbed import wanted
 from gpupool.joining.host_key import fingerprint, scan
+from gpupool.remote.lock import whoami
 from gpupool.remote.nodes import Nodes
 from gpupool.target import find_target
 from gpupool.testbed import lifecycle
@@ -186,3 +187,7 @@ def test_a_node_leaves_without_a_trace_in_slurm_and_what_fails_on_its_way_back_i
     assert "slurmd.service cannot be enabled" in done.stderr
     assert f"{NEW}: not in Slurm, and the inventory is unchanged" in done.stderr
     assert (written(testbed), [*in_slurm(testbed)]) == (SITE, ["gpu-1"])
+    runs = json.loads(gpupool("log", testbed.inventory, "--limit", CONTROLLER, "--json").stdout)["runs"]
+    records = [run["nodes"][CONTROLLER] for run in runs]
+    assert {record["command"] for record in records} >= {"apply", "onboard", "retire"}
+    assert {(record["who"], record["cluster"]) for record in records} == {(whoami(), "join")}
