@@ -1,7 +1,8 @@
 """What machines of the inventories get, as one text each, so that a review sees what a change does to them.
 
-`script/golden.py` writes them. The programs that gpupool ships to nodes are left out: they are Python files of this
-repository. So is what every node has in a form of its own, such as its host name, but for the first few.
+`script/golden.py` writes them. The programs that gpupool ships to nodes and the static part of the submit plugin are
+left out: they are files of this repository. So are all but the first few files that differ from node to node, such as
+host names.
 """
 
 import re
@@ -9,6 +10,8 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+
+from gpupool.compile.slurm.submit import static
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "tests/unit/project/golden"
@@ -22,7 +25,7 @@ def kept(inventory: str) -> Path:
 
 
 def shortened(printed: str) -> str:
-    """Return what `gpupool render` printed, less the list of programs and all but the first files of one path."""
+    """Return what `gpupool render` printed, without files of this repository and all but the first files of a path."""
     # sizes of programs change with every change of a program
     files = re.split(r"(?m)^(?===> )", printed.partition("==> programs of gpupool")[0])
     seen: Counter[str] = Counter()
@@ -31,7 +34,7 @@ def shortened(printed: str) -> str:
         path = file.partition(" (")[0].rpartition(":")[2]
         seen[path] += 1
         if seen[path] <= _OF_A_PATH:
-            short.append(file)
+            short.append(file.replace(static(), "-- templates/job_submit/*.lua\n"))
     return "".join(short)
 
 

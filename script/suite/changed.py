@@ -29,6 +29,7 @@ _PROGRAMS = ("gpupool/programs/arbiter/", "gpupool/programs/usage/")
 _SKYNETS_GUIDE = ("tests/guides/test_skynet.py", "tests/guides/terminal.py")
 _DEPLOY = ("gpupool.cli.testbed", "gpupool.cli.apply", "gpupool.cli.plan", "gpupool.cli.verify", "deploys.site")
 _UPKEEP = tuple(f"gpupool.cli.{it}" for it in ("drift", "log", "maintain", "onboard", "restore", "retire", "upgrade"))
+_LUA = (".luacheckrc", "templates/job_submit/", "inventory/example/")
 #: What a layer runs in processes of its own, so that its tests need not import it; and the files that it reads.
 STARTS: Mapping[str, tuple[str, ...]] = {
     "roles": ("deploys.site",),
@@ -41,7 +42,7 @@ STARTS: Mapping[str, tuple[str, ...]] = {
     "vm": _DEPLOY,
 }
 READS: Mapping[str, tuple[str, ...]] = {
-    "lint": ("gpupool/", "roles/", "deploys/", "tests/", "molecule/", "script/", ".shellcheckrc"),
+    "lint": ("gpupool/", "roles/", "deploys/", "tests/", "molecule/", "script/", ".shellcheckrc", *_LUA),
     "unit": ("README.md", "CONTRIBUTING.md", "docs/", "script/", "tests/promises", "tests/unit/", "molecule/", *DATA),
     "operations": ("tests/operations/", "tests/facts/", "tests/engine/", "docs/accounting.md", *DATA),
     "roles": ("tests/roles/", *DATA),

@@ -61,13 +61,9 @@ def test_a_fault_breaks_exactly_its_promises(fault: Fault, broken: set[str]) -> 
 
 
 def without_rule(name: str) -> Fault:
-    """Return the fault that has the submit plugin ask a rule neither at submission nor at a change."""
-
-    def change(text: str) -> str:
-        at_submit = re.sub(rf'(return ask\(.*)"{name}",? ?', r"\1", text)
-        return re.sub(rf'(?m)^  {{ rule = "{name}", .*\n', "", at_submit)
-
-    return in_file("/etc/slurm/job_submit.lua", change)
+    """Return the fault that takes a rule out of the submit plugin's list."""
+    row = rf'(?m)^  {{ data = "{name}", .*\n'
+    return in_file("/etc/slurm/job_submit.lua", lambda text: re.sub(row, "", text))
 
 
 def more_jobs(compiled: Compiled) -> Compiled:
@@ -85,9 +81,11 @@ def more_jobs(compiled: Compiled) -> Compiled:
     ("fault", "message"),
     [
         pytest.param(
-            without_rule("components"), "a heterogeneous job, of which one component is preemptable", id="components"
+            without_rule("preemptable_partitions"),
+            "a heterogeneous job, of which one component is preemptable",
+            id="components",
         ),
-        pytest.param(without_rule("memory"), "memory of many tasks for one CPU: it was taken", id="memory"),
+        pytest.param(without_rule("most_memory"), "memory of many tasks for one CPU: it was taken", id="memory"),
         pytest.param(more_jobs, "may have more than 2000 jobs", id="submitted-jobs"),
     ],
 )

@@ -31,12 +31,12 @@ AT_SUBMIT = {**UNSET, "script": "#!/bin/sh\n"}
 SPREAD = 256
 
 _SLURM = """
-function(numbers, said, logged)
+function(numbers, said, logged, informed)
   slurm = {}
   for name, number in pairs(numbers) do slurm[name] = number end
   slurm.log_user = function(...) said(string.format(...)) end
   slurm.log_error = function(...) logged(string.format(...)) end
-  slurm.log_info = function(...) string.format(...) end
+  slurm.log_info = function(...) informed(string.format(...)) end
 end
 """
 _WATCHED = """
@@ -76,6 +76,7 @@ class Plugin:
         self.lua = lua.LuaRuntime(unpack_returned_tuples=True)
         self.told: list[str] = []
         self.logged: list[str] = []
+        informed: list[str] = []
         numbers = {
             "SUCCESS": 0,
             "ERROR": -1,
@@ -85,8 +86,10 @@ class Plugin:
         }
         numbers |= {"NO_VAL": NO_VAL, "NO_VAL16": NO_VAL16, "INFINITE": 0xFFFFFFFF}
         floats = {name: float(number) for name, number in numbers.items()}  # lua_pushnumber
-        self.lua.eval(_SLURM)(self.lua.table_from(floats), self.told.append, self.logged.append)
+        self.lua.eval(_SLURM)(self.lua.table_from(floats), self.told.append, self.logged.append, informed.append)
         self.loaded = self.lua.execute(text)
+        #: the names of the rules that are asked, as slurmctld's log has them
+        self.rules = informed[0].partition(": ")[2].split(", ")
         self.partitions = self.lua.table()
         for order, (name, minutes) in enumerate((partitions or {"short": 2880}).items()):
             self.partitions[name] = self.lua.table_from({"max_time": minutes, "flag_default": int(order == 0)})

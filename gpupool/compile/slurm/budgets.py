@@ -37,11 +37,14 @@ def tells_budgets(cluster: Cluster, node: Node) -> bool:
     return has_budgets(cluster) and node.has("head", "controller", "backup-controller")
 
 
-def prices(cluster: Cluster) -> dict[str, dict[str, Any]]:
-    """Return the price of an hour in each partition by resource, and the most that one of its nodes has of it.
+def of_plugin(cluster: Cluster) -> dict[str, Any]:
+    """Return what the submit plugin needs to price a job; empty without a budget. `too_old` is in seconds."""
+    unit = cluster.scheduler.billing_unit
+    return {"prices": prices(cluster), "file": FILE, "too_old": TOO_OLD, "unit": unit} if has_budgets(cluster) else {}
 
-    Memory is in MiB. Empty without a budget.
-    """
+
+def prices(cluster: Cluster) -> dict[str, dict[str, Any]]:
+    """Return the price of an hour in each partition by resource, and the most of it on one of its nodes, in MiB."""
     return {
         partition.name: {
             # without prices Slurm charges CPUs
@@ -52,7 +55,7 @@ def prices(cluster: Cluster) -> dict[str, dict[str, Any]]:
             **_by_type(cluster, partition),
             **({"exclusive": True} if partition.exclusive == "job" else {}),
         }
-        for partition in (cluster.partitions.values() if has_budgets(cluster) else ())
+        for partition in cluster.partitions.values()
         if partition.nodes
     }
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from gpupool.cluster.attachments import SLURM
 from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm.names import PROGRAMS
-from gpupool.compile.template import fill
 from gpupool.wanted import File
 
 #: Where slurmd finds several programs to run around a job, in the order of their names.
@@ -45,12 +44,3 @@ def around_jobs(cluster: Cluster, ours: dict[str, str]) -> Iterator[File]:
                 yield File(f"{folder}/{_OURS}", ours[kind], mode="0755")
             for name, program in own.items():
                 yield File(f"{folder}/{name}", program, mode="0755")
-
-
-def fragment(cluster: Cluster) -> str | None:
-    """Return the part of job_submit.lua that loads the site's own; None without one."""
-    own = text(cluster, "job_submit.lua")
-    if own is None:
-        return None
-    level = next("=" * length for length in range(len(own) + 2) if f"]{'=' * length}]" not in own + "]")
-    return fill("job_submit_site.lua", text=own, level=level)

@@ -1,152 +1,141 @@
-"""job_submit.lua from a Cluster: what Slurm's own settings cannot say of a job at its submission."""
+"""job_submit.lua from a Cluster: rules on jobs that Slurm's own settings cannot express.
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+The rules are static Lua in `templates/job_submit`. The inventory's data is one table, `site`, in front of them; a rule
+is asked where `site` has its data.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
 from typing import Any
 
 from gpupool.cluster.model import Cluster, Partition
 from gpupool.cluster.units import format_size
-from gpupool.compile.slurm import cpus, site
-from gpupool.compile.slurm.budgets import FILE, TOO_OLD, default_time, has_budgets, prices
+from gpupool.compile import lua
+from gpupool.compile.slurm import budgets, cpus, site
 from gpupool.compile.slurm.priority import step_down
 from gpupool.compile.slurm.times import timed
-from gpupool.compile.template import fill
+from gpupool.compile.template import TEMPLATES
 from gpupool.slurm.releases import has
 from gpupool.slurm.times import minutes
 
-_TRES = ("tres_per_job", "tres_per_node", "tres_per_task", "tres_per_socket")
-_MEMORY = ("min_mem_per_node", "min_mem_per_cpu", "mem_per_tres")
-_CPUS = ("min_cpus", "pn_min_cpus", "cpus_per_task", "cpus_per_tres")
-_SPREAD = ("min_nodes", "max_nodes", "num_tasks", "ntasks_per_node", "ntasks_per_tres")
+SOURCES = TEMPLATES / "job_submit"
+#: Parts of the plugin in their order: a part sees what the parts before it return, by their names.
+_PARTS = ("request", "amounts", "fragment", "messages", "placement", "qos", "memory", "preemption", "budgets", "gpus")
+_HEAD = """\
+-- Written by gpupool from the inventory of {cluster}; changes made here are undone by the next apply.
+-- slurmctld calls it for every job, at its submission and at every change.
 
-# the rules of the template in their order: which data asks for one, and which fields of a changed job it looks at
-_RULES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "environment": ("export_fix", ()),
-    "partition": ("default_partition fitting", ()),
-    "queue": ("queues", ()),
-    "without_gpu": ("without_gpu", ("partition", *_TRES)),
-    "assigned": ("assigned", ("partition",)),
-    "folder": ("refused_folders", ("work_dir",)),
-    "account": ("accounts", ("account",)),
-    "spread": ("spread", ("bitflags",)),
-    "components": ("preemptable guests", ("partition", "qos")),
-    "gpu_type": ("gpu_types", _TRES),
-    "default_qos": ("partition_qos", ()),
-    "qos": ("replaced", ("qos", "account")),
-    "time": ("timed", ()),
-    "default_memory": ("memory_per_cpu whole_memory", ()),
-    "memory": ("most_memory", (*_MEMORY, *_TRES, *_CPUS, *_SPREAD)),
-    "most_cpus": ("most_cpus", ("features", "shared", *_CPUS, *_TRES, *_SPREAD)),
-    "cpus": ("cpus_per_gpu", ()),
-    "alone": ("claimed", ("partition", "shared")),
-    "rank": ("step_down", ()),
-    "budget": ("prices", ("time_limit", "partition", "account", "shared", *_TRES, *_MEMORY, *_CPUS, *_SPREAD)),
-    "mail": ("no_mail", ()),
-}
+"""
 
 
 def wanted(cluster: Cluster) -> bool:
-    """Return whether slurmctld shall ask our plugin: only if the inventory asks for a piece of it."""
+    """Return whether slurm.conf names the plugin: only if the inventory has data for one of its rules."""
     return job_submit_lua(cluster) is not None
 
 
 @lru_cache(maxsize=4)
 def job_submit_lua(cluster: Cluster) -> str | None:
-    """Return the plugin's text, None where the inventory asks for none of its pieces."""
-    data = _data(cluster)
-    rules = {name: fields for name, (asked, fields) in _RULES.items() if any(data[key] for key in asked.split())}
-    # what a job has on whole nodes it may not take along to where others are beside it
-    moves = dict.fromkeys(("memory", "most_cpus"), ("partition",)) if data["exclusive"] else {}
-    fragment = site.fragment(cluster)
-    if not rules.keys() - {"mail"} and fragment is None:
+    """Return the plugin's text, None where the inventory has no data for its rules and no fragment."""
+    data = {name: value for name, value in _of_rules(cluster).items() if value}
+    fragment = site.text(cluster, "job_submit.lua")
+    if not data and fragment is None:
         return None
-    counts = bool({"default_memory", "memory", "most_cpus", "cpus", "rank", "budget"} & set(rules))
-    return fill(
-        "job_submit.lua",
-        cluster=cluster,
-        lua=lua,
-        **data,
-        fragment=fragment,
-        counts_gpus=counts,
-        looks_at_gpus=counts or bool({"gpu_type", "without_gpu"} & set(rules)),
-        at_submit=list(rules),
-        at_change={name: (*fields, *moves.get(name, ())) for name, fields in rules.items() if fields},
-    )
+    data |= {name: value for name, rules, value in _besides(cluster) if value and not data.keys().isdisjoint(rules)}
+    # this rule alone needs no plugin: its message is of little use
+    data |= {"no_mail": True} if "mailprog" not in map(str.lower, cluster.slurm.parameters) else {}
+    table = "".join(f"  {name} = {lua.laid_out(value, len(name) + 5, '  ')},\n" for name, value in data.items())
+    if fragment is not None:
+        table += f"  fragment = {lua.long_string(fragment)},\n"
+    return f"{_HEAD.format(cluster=cluster.name)}local site = {{\n{table}}}\n\n{static()}"
 
 
-def _data(cluster: Cluster) -> dict[str, Any]:
-    scheduler = cluster.scheduler
-    where = scheduler.default_partition
+@cache
+def static() -> str:
+    """Return what is the same on every cluster: the parts of the plugin in their order."""
+    parts = (f"local {name} = (function()\n{_source(name)}end)()\n\n" for name in _PARTS)
+    return "".join(parts) + _source("plugin")
+
+
+def _source(name: str) -> str:
+    return (SOURCES / f"{name}.lua").read_text(encoding="utf-8")
+
+
+def _of_rules(cluster: Cluster) -> dict[str, Any]:
+    """Return the data of each rule, by its name in plugin.lua and in the order there; empty where no rule is needed."""
+    scheduler, partitions = cluster.scheduler, cluster.partitions
     # slurm.conf takes one kind of default memory only, and there it is the one for each GPU
     default = scheduler.default_memory
     replaced = _replaced(cluster)
-    in_minutes = timed(cluster)
     labs = any(account.kind == "lab" for account in cluster.accounts.values())
-    exclusive = {name: True for name, it in cluster.partitions.items() if it.exclusive == "job"}
+    names_partitions = scheduler.default_partition == "per_user" or _is_none_set(cluster)
     return {
         "export_fix": scheduler.export_fix,
-        "default_partition": {
-            user.name: user.default_partition
-            for user in cluster.users.values()
-            if where == "per_user" and user.default_partition
-        },
-        "fitting": list(_fitting(cluster)) if where == "fit" else [],
-        "assigned": {name: _assigned(cluster, name) for name, it in cluster.partitions.items() if it.assigned},
-        "queues": _queues(cluster) if where == "per_user" or _says_none(cluster) else None,
+        "user_partitions": _user_partitions(cluster) if scheduler.default_partition == "per_user" else {},
+        "fitting": list(_fitting(cluster)) if scheduler.default_partition == "fit" else [],
+        "partition_names": list(partitions) if names_partitions else [],
+        "without_gpu": {name: it.without_gpu for name, it in partitions.items() if it.without_gpu},
+        "assigned": {name: _assigned(cluster, name) for name, it in partitions.items() if it.assigned},
         "refused_folders": [folder.rstrip("/") for folder in scheduler.refuse_submit_from],
-        "gpu_types": list(cluster.gpu_types) if scheduler.untyped_gpus == "refuse" else [],
-        "accounts": {name.lower(): True for name in ("root", *cluster.accounts)}
+        "accounts": _names(name.lower() for name in ("root", *cluster.accounts))
         if replaced and cluster.slurm.exact_accounting
         else {},
-        "spread": bool(cluster.gpu_types),
-        "preemptable": {name: True for name, it in cluster.partitions.items() if it.preemptable},
-        "guests": {name: True for name, it in cluster.qos.items() if it.preemptable},
+        "refuse_spread": bool(cluster.gpu_types),
+        "preemptable_partitions": _names(name for name, it in partitions.items() if it.preemptable),
+        "preemptable_qos": _names(name for name, it in cluster.qos.items() if it.preemptable),
+        "gpu_types": list(cluster.gpu_types) if scheduler.untyped_gpus == "refuse" else [],
+        "partition_qos": {name: it.default_qos for name, it in partitions.items() if it.default_qos},
         "replaced": replaced,
-        "partition_qos": {name: it.default_qos for name, it in cluster.partitions.items() if it.default_qos},
-        "own_qos": {name.lower(): True for name in cluster.accounts if cluster.qos_of(name)},
-        "without_gpu": {name: it.without_gpu for name, it in cluster.partitions.items() if it.without_gpu},
-        "default_times": {
-            name: default_time(cluster, partition)
-            for name, partition in cluster.partitions.items()
-            if partition.default_time is not None and (replaced or in_minutes or has_budgets(cluster))
-        },
-        "timed": in_minutes,
-        "default_qos": cluster.default_qos or "normal",
-        "walls": {name: minutes(qos.max_wall) for name, qos in cluster.qos.items() if qos.max_wall is not None},
+        "timed": timed(cluster),
+        # without a default memory Slurm gives all memory of a node
+        "whole_memory": bool(_exclusive(cluster)) and any(amount is not None for _, amount in default),
         "memory_per_cpu": default.per_cpu if default.per_gpu is not None else None,
         "most_memory": {
             unit: {"mib": most, "words": format_size(most), "option": f"--mem-per-{unit.lower()}"}
             for unit, most in (("GPU", scheduler.max_memory.per_gpu), ("CPU", scheduler.max_memory.per_cpu))
             if most is not None
         },
-        "default_cpus": cpus.by_default(cluster),
-        "default_queue": next((name for name, it in cluster.partitions.items() if it.default), ""),
         "most_cpus": cpus.most(cluster),
-        "cpus_per_gpu": scheduler.warn_cpus_per_gpu,
-        "exclusive": exclusive,
-        # else Slurm gives all memory of the node
-        "whole_memory": bool(exclusive) and any(each is not None for _, each in default),
-        "claimed": {
-            name: True for name, it in cluster.partitions.items() if it.preemptable or (labs and _gpus(cluster, it))
-        },
+        "recommended_cpus": scheduler.warn_cpus_per_gpu,
+        "claimed": _names(name for name, it in partitions.items() if it.preemptable or (labs and _gpus(cluster, it))),
         "step_down": step_down(cluster),
-        "without_gpus": {name: True for name, it in cluster.partitions.items() if not _gpus(cluster, it)},
-        "prices": prices(cluster),
-        "typed_prices": any(it.billing.gpus for it in cluster.partitions.values()),
-        "budgets_file": FILE,
-        "too_old": TOO_OLD,
-        "billing_unit": scheduler.billing_unit,
-        "no_mail": "mailprog" not in map(str.lower, cluster.slurm.parameters),
+        "budget": budgets.of_plugin(cluster),
     }
+
+
+def _besides(cluster: Cluster) -> Iterator[tuple[str, Sequence[str], Any]]:
+    """Yield what several rules share or one rule needs besides its own data: its name, these rules, the data."""
+    partitions = cluster.partitions
+    counted = ("memory_per_cpu", "whole_memory", "most_memory", "most_cpus", "recommended_cpus", "step_down", "budget")
+    walls = {name: minutes(qos.max_wall) for name, qos in cluster.qos.items() if qos.max_wall is not None}
+    times = {name: budgets.default_time(cluster, it) for name, it in partitions.items() if it.default_time is not None}
+    yield "own_qos", ("partition_qos",), _names(name.lower() for name in cluster.accounts if cluster.qos_of(name))
+    yield "walls", ("replaced", "timed"), walls
+    yield "default_times", ("replaced", "timed", "budget"), times
+    yield "default_qos", ("preemptable_qos", "timed"), cluster.default_qos or "normal"
+    yield "default_queue", counted, next((name for name, it in partitions.items() if it.default), "")
+    yield "default_cpus", counted, cpus.by_default(cluster)
+    yield "exclusive", counted, _exclusive(cluster)
+    yield "without_gpus", ("step_down",), _names(name for name, it in partitions.items() if not _gpus(cluster, it))
+
+
+def _names(names: Iterable[str]) -> dict[str, bool]:
+    return dict.fromkeys(names, True)
+
+
+def _exclusive(cluster: Cluster) -> dict[str, bool]:
+    return _names(name for name, it in cluster.partitions.items() if it.exclusive == "job")
+
+
+def _user_partitions(cluster: Cluster) -> dict[str, str]:
+    return {user.name: user.default_partition for user in cluster.users.values() if user.default_partition}
 
 
 def _gpus(cluster: Cluster, partition: Partition) -> int:
     return sum(cluster.nodes[name].gpu_count for name in partition.nodes)
 
 
-def _says_none(cluster: Cluster) -> bool:
-    # not said at all is none as well, but asks for nothing: Slurm's own words must do
+def _is_none_set(cluster: Cluster) -> bool:
+    # "none" is also the default, for which Slurm's own message is enough
     return cluster.scheduler.default_partition == "none" and "default_partition" in cluster.scheduler.model_fields_set
 
 
@@ -154,12 +143,15 @@ def _fitting(cluster: Cluster) -> Iterator[dict[str, Any]]:
     for partition in cluster.partitions.values():
         # never send a job to a preemptable partition that it did not ask for
         if not partition.preemptable:
-            named = (partition.allow_accounts, partition.deny_accounts)
-            only, never = (dict.fromkeys(_with_those_below(cluster, names), True) for names in named)
-            users = None
+            admits: dict[str, Any] = {"name": partition.name}
+            for key, names in (("only", partition.allow_accounts), ("never", partition.deny_accounts)):
+                if names:
+                    admits[key] = _names(_with_those_below(cluster, names))
             if partition.assigned or partition.allow_groups:
-                users = {user.name: True for user in cluster.users.values() if cluster.let_in(partition, user)}
-            yield {"name": partition.name, "only": only, "never": never, "users": users}
+                admits["users"] = _names(
+                    user.name for user in cluster.users.values() if cluster.let_in(partition, user)
+                )
+            yield admits
 
 
 def _with_those_below(cluster: Cluster, names: Sequence[str]) -> list[str]:
@@ -172,11 +164,7 @@ def _with_those_below(cluster: Cluster, names: Sequence[str]) -> list[str]:
 
 
 def _assigned(cluster: Cluster, partition: str) -> dict[str, bool]:
-    return {user.name: True for user in cluster.users.values() if partition in user.partitions}
-
-
-def _queues(cluster: Cluster) -> str:
-    return f"Specify a partition with --partition (-p): {', '.join(cluster.partitions)}."
+    return _names(user.name for user in cluster.users.values() if partition in user.partitions)
 
 
 def _replaced(cluster: Cluster) -> dict[str, dict[str, str]]:
@@ -185,16 +173,3 @@ def _replaced(cluster: Cluster) -> dict[str, dict[str, str]]:
         for account in qos.default_for if qos.replaces else ():
             replaced.setdefault(account, {}).update(dict.fromkeys(qos.replaces, name))
     return replaced
-
-
-def lua(value: str | float | Mapping[str, Any] | Sequence[Any]) -> str:
-    """Return a value as Lua writes it: strings, numbers, truth, lists and tables by name."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return '"' + re.sub(r'[\\"\x00-\x1f\x7f]', lambda odd: f"\\{ord(odd[0]):03}", value) + '"'
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"[{lua(key)}] = {lua(each)}" for key, each in value.items()) + " }" if value else "{}"
-    if isinstance(value, Sequence):
-        return "{ " + ", ".join(lua(each) for each in value) + " }" if value else "{}"
-    return str(value)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.schema.modules import Module
-from gpupool.compile.slurm.submit import lua
+from gpupool.compile import lua
 from gpupool.compile.template import fill
 from gpupool.wanted import File
 
@@ -37,7 +37,7 @@ def module_file(cluster: Cluster, module: Module) -> str:
     prefix = module.prefix or ""
     prepend = [(name, _absolute(prefix, path)) for name, paths in module.prepend.items() for path in reversed(paths)]
     values = {name: value.replace("{prefix}", prefix) for name, value in module.set.items()}
-    return fill("module.lua", cluster=cluster, module=module, prepend=prepend, values=values, lua=lua)
+    return fill("module.lua", cluster=cluster, module=module, prepend=prepend, values=values, lua=lua.literal)
 
 
 def _absolute(prefix: str, path: str) -> str:

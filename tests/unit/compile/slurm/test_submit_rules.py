@@ -359,12 +359,12 @@ def test_a_job_that_asks_for_nothing_special_is_left_as_it_is(
 def test_a_mistake_in_a_rule_refuses_nobody(tmp_path: Path) -> None:
     text = job_submit_lua(pool(tmp_path, ALL, replaces=REPLACES))
     assert text is not None
-    broken = Plugin(
-        text.replace("function rules.qos(job, all, partitions)\n", "function rules.qos()\n  local x = nil + 1\n")
-    )
+    start = "function rules.replaced(job, all, partitions)\n"
+    assert start in text
+    broken = Plugin(text.replace(start, f"{start}  local _ = nil + 1\n"))
     said = broken.submit(qos="short", environment={"SLURM_EXPORT_ENV": "x=1"})
     assert (said.accepted, said.told, said.environment) == (True, [], {"SLURM_EXPORT_ENV": "ALL"})
-    assert "qos: " in said.logged[0]
+    assert "replaced: " in said.logged[0]
     assert broken.modify({"qos": "short"}, UNSET).accepted
 
 

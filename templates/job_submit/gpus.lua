@@ -1,0 +1,64 @@
+-- Types of GPUs, and the CPUs that go with a GPU.
+local given = request.given
+local rules = {}
+
+function rules.typed(_, all)
+  if amounts.has_untyped_gpus(all) then
+    local types = site.gpu_types
+    return "Specify the GPU type, such as --gpus=" .. types[1] .. ":1. Types: " .. table.concat(types, ", ") .. "."
+  end
+end
+
+-- Returns the most CPUs for a GPU of a type. A GPU of no type may be of any type, or of those that --constraint names.
+local function most_cpus_of(job, kind)
+  local least = math.huge
+  if kind == "" then
+    for feature in amounts.features(job) do
+      least = math.min(least, site.most_cpus[feature] or math.huge)
+    end
+  end
+  return least < math.huge and least or site.most_cpus[kind] or math.huge
+end
+
+function rules.most_cpus(job, all)
+  local gpus, number = amounts.gpus(all)
+  local total, per_node = amounts.fewest_cpus(all)
+  local per_task = given(all.cpus_per_task) or 1
+  if not request.is_new(job, all) and (given(job.cpus_per_task) or given(job.num_tasks)) then
+    -- slurmctld has not yet counted all CPUs again
+    total = math.max(total, (given(all.num_tasks) or 1) * per_task)
+  end
+  local per_gpu = math.max(amounts.cpus_per_gpu(all) or 0, (given(all.ntasks_per_tres) or 0) * per_task)
+  local cpus = math.max(total, per_node * (given(all.min_nodes) or 1), per_gpu * number)
+  local most = 0
+  for kind, count in pairs(gpus) do
+    most = most + count * most_cpus_of(all, kind)
+  end
+  if number > 0 and cpus > most and not amounts.has_whole_nodes(all) then
+    local words = "This job requests %.3g CPUs per GPU: at most %.3g (--cpus-per-gpu)."
+    return words:format(cpus / number, most / number)
+  end
+end
+
+-- With more CPUs per GPU than recommended, a job may leave the node's other GPUs without CPUs.
+function rules.recommended_cpus(job)
+  local gpus, total = amounts.gpus(job)
+  local most = 0
+  for kind, number in pairs(gpus) do
+    local per_gpu = site.recommended_cpus[kind] or site.recommended_cpus["default"]
+    if kind == "" then
+      for feature in amounts.features(job) do
+        per_gpu = site.recommended_cpus[feature] or per_gpu
+      end
+    end
+    most = most + number * (per_gpu or math.huge)
+  end
+  local cpus = amounts.cpus(job, total)
+  if total > 0 and cpus > most and not amounts.has_whole_nodes(job) then
+    local words = "%.3g CPUs per GPU, but at most %.3g are recommended: "
+      .. "other GPUs of the node may be left without CPUs. The job is accepted."
+    slurm.log_user("%s", words:format(cpus / total, most / total))
+  end
+end
+
+return rules

@@ -1,0 +1,69 @@
+-- Memory of a job: what it gets by default, and the most that it may ask for. All numbers are MiB.
+local given = request.given
+local rules = {}
+
+local function has_memory(job)
+  return job.min_mem_per_node or job.min_mem_per_cpu or given(job.mem_per_tres)
+end
+
+-- A job that gets whole nodes by its partition gets all their memory, as by --mem=0: no other job could use the rest.
+function rules.of_whole_nodes(job)
+  if not has_memory(job) and job.shared ~= slurm.JOB_SHARED_NONE and amounts.has_whole_nodes(job) then
+    job.min_mem_per_node = 0
+  end
+end
+
+-- slurm.conf can hold one kind of default memory only, which is the one for each GPU. This is the one for each CPU.
+function rules.per_cpu(job)
+  local _, gpus = amounts.gpus(job)
+  if gpus == 0 and not has_memory(job) and not amounts.has_whole_nodes(job) then
+    job.min_mem_per_cpu = site.memory_per_cpu
+  end
+end
+
+-- Returns whether a job asks for all memory of nodes that it does not have whole.
+local function takes_all(job, all)
+  if job.min_mem_per_node == 0 then
+    return true
+  end
+  -- a job that leaves partitions of whole nodes must not keep the memory that it had there
+  local was_whole = site.exclusive
+    and not request.is_new(job, all)
+    and given(job.partition)
+    and amounts.has_whole_nodes(all.before)
+  return was_whole and all.min_mem_per_node == 0
+end
+
+-- --mem is the memory of each node, so it counts for as many nodes as the job may get.
+function rules.most(job, all)
+  local nodes = amounts.most_nodes(all, request.is_new(job, all))
+  local total, per_node = amounts.fewest_cpus(all)
+  local _, fewest = amounts.gpus(all)
+  local _, gpus = amounts.gpus(all, nodes)
+  local unit = gpus > 0 and "GPU" or "CPU"
+  local number = gpus > 0 and gpus or math.max(total, per_node * nodes)
+  local most = site.most_memory[unit]
+  if not most or amounts.has_whole_nodes(all) then
+    return
+  end
+  local rule = "at most " .. most.words .. " per " .. unit .. " (" .. most.option .. ")."
+  if takes_all(job, all) then
+    return "--mem=0 takes all memory of a node, so no other job could use its GPUs: " .. rule
+  end
+  local by_node, by_cpu, by_gpu = (all.min_mem_per_node or 0) * nodes / number, all.min_mem_per_cpu or 0, 0
+  if gpus > 0 then
+    local cpus = math.max(amounts.cpus(all, fewest) / fewest, (given(all.pn_min_cpus) or 0) * nodes / gpus)
+    by_cpu = by_cpu * cpus
+    by_gpu = amounts.per_gpu(all.mem_per_tres) or 0
+  end
+  local requested = math.max(by_node, by_cpu, by_gpu)
+  if requested > most.mib then
+    local where = ""
+    if requested == by_node and nodes > (given(all.min_nodes) or 1) then
+      where = string.format(", if it gets %.0f nodes (set the number with --nodes)", nodes)
+    end
+    return string.format("This job requests %.0fM of memory per %s%s: %s", requested, unit, where, rule)
+  end
+end
+
+return rules

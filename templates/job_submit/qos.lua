@@ -1,0 +1,80 @@
+-- Which account, QoS and time limit a job has.
+local given = request.given
+local rules = {}
+
+-- Coordinators may add accounts below their own. The QoS of such an account are not in the inventory.
+function rules.account(_, all)
+  local account = request.account(all)
+  -- Slurm itself refuses a job without an account
+  if account ~= "" and not site.accounts[account] then
+    return "Account " .. account .. " is not in the inventory of this cluster: submit with an account that is (-A)."
+  end
+end
+
+-- A job without --qos gets the QoS of its first partition, as Slurm's DefaultTime does. Accounts with a default QoS
+-- keep it.
+function rules.of_partition(job, _, partitions)
+  local qos = site.partition_qos[request.partitions(job, partitions):match("^[^,]*")]
+  if qos and not given(job.qos) and not (site.own_qos and site.own_qos[request.account(job)]) then
+    job.qos = qos
+  end
+end
+
+-- Jobs of some accounts get another QoS than they ask for, with the time limit (minutes) of the QoS that they ask for.
+function rules.replaced(job, all, partitions)
+  local account, walls = request.account(all), site.walls or {}
+  local asked, names, most, changed = given(all.qos) or "", {}, 0, false
+  for name in request.names(asked:lower()) do
+    local instead = site.replaced[account] and site.replaced[account][name]
+    if instead then
+      changed, most = true, math.max(most, walls[name] or math.huge)
+    end
+    if names[#names] ~= (instead or name) then
+      names[#names + 1] = instead or name
+    end
+  end
+  if not changed then
+    return
+  end
+  job.qos = table.concat(names, ",")
+  local time = given(all.time_limit)
+  if time and time > most then
+    local words = "The time limit of QoS %s is %d hours: request less with --time."
+    return words:format(asked, math.floor(most / 60))
+  elseif not time and most < math.huge then
+    -- a partition may be shorter than the QoS
+    for name in request.names(request.partitions(all, partitions)) do
+      if partitions[name] then
+        most = math.min(most, request.default_time(name, partitions[name]))
+      end
+    end
+    job.time_limit = most
+  end
+end
+
+-- Where a limit counts minutes, Slurm gives a job without --time all minutes of the limit, and refuses it where its
+-- partition is shorter. So the job gets the shortest time of its partitions and of its QoS, else of its account.
+function rules.time(job, all, partitions)
+  if given(all.time_limit) then
+    return
+  end
+  local account, timed, walls = request.account(all), site.timed, site.walls or {}
+  local counted, of_partitions, of_qos = timed.accounts[account], math.huge, math.huge
+  for name in request.names(request.qos(all)) do
+    counted = counted or timed.qos[name]
+    of_qos = math.min(of_qos, walls[name] or math.huge)
+  end
+  for name in request.names(request.partitions(all, partitions)) do
+    if partitions[name] then
+      counted = counted or timed.partitions[name]
+      of_partitions = math.min(of_partitions, request.default_time(name, partitions[name]))
+    end
+  end
+  local most = math.min(of_partitions, of_qos < math.huge and of_qos or timed.walls[account] or math.huge)
+  -- Slurm writes 2^32 - 1 for a partition without a time limit
+  if counted and most < 4294967295 then
+    job.time_limit = most
+  end
+end
+
+return rules
