@@ -1,116 +1,16 @@
-"""Machines join the small cluster and nodes leave it: what is refused, what is undone, where another run goes on."""
+"""Machines join the small cluster: what is refused, what is undone, and where another run goes on."""
 
-from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from fake_controller import FakeController
-from fake_door import FakeDoor, Notes
-from inventories import SMALL, copied
-from ssh_server import new_key
+from joining_site import ADDRESS, BOX, NAME, NEW, Site
 
-from gpupool.cluster.complaints import BadInventoryError
-from gpupool.cluster.load import load
 from gpupool.errors import GpupoolError, UsageError
-from gpupool.facts.hardware import Machine
-from gpupool.joining import host_key, retire, written
-from gpupool.joining.decide import Wish
-from gpupool.joining.host_key import Pins, pin, pinned
-from gpupool.joining.onboard import HEARD_SECONDS, Onboarded, Onboarding
-from gpupool.joining.prepare import Prepared, prepare
+from gpupool.joining.host_key import pinned
+from gpupool.joining.onboard import HEARD_SECONDS
 from gpupool.joining.steps import Commands, probe
-from gpupool.operations import ambient
-from gpupool.target import Target
 from gpupool.upkeep.drain import drain
 from gpupool.upkeep.reserve import reserve
-
-NAME = "gpupool_onboarding"
-NEW = "gpu-3"
-ADDRESS = "10.90.2.3"
-BOX = Machine(
-    "x86_64", "", 64, 2, 16, 2, 515574, 448605, (("sda", 480_103_981_056),), ("NVIDIA A40",) * 8, (), ()
-)  # fmt: skip
-
-
-class Person:
-    """Agrees to all keys, or to none."""
-
-    def __init__(self, agrees: bool = True) -> None:
-        self.agrees = agrees
-
-    def accepts(self, keys: Mapping[str, Sequence[str]]) -> Collection[str]:
-        return [one for prints in keys.values() for one in prints if self.agrees]
-
-
-class Site:
-    """A copy of the small inventory, and machines that may join it."""
-
-    def __init__(self, fake: FakeController, folder: Path, *changes: tuple[str, str]) -> None:
-        self.folder = copied(SMALL, folder / "site", *changes)
-        self.pins = Pins(folder / ".ssh" / "known_hosts", (ADDRESS,))
-        self.pins.file.parent.mkdir(mode=0o700)
-        (config := self.pins.file.with_name("config")).write_text(f"UserKnownHostsFile {self.pins.file}\n")
-        config.chmod(0o600)
-        cluster = load(self.folder)
-        self.target = Target(cluster, None, {}, self.folder)
-        fake.lead_to(self.target)
-        self.fake, self.slurm, self.notes = fake, fake.slurm, Notes()
-        self.door = FakeDoor(self.target, "onboard")
-        key = new_key(folder / "key")
-        self.key = f"{key.get_name()} {key.get_base64()}"
-        self.machines: dict[str, Machine | None] = {}
-        self.text = self.written()
-
-    def written(self) -> str:
-        return "".join(file.read_text() for file in sorted(self.folder.glob("*.yml")))
-
-    def prepare(
-        self,
-        *asked: str,
-        hardware: str | None = None,
-        network: int | None = None,
-        replaces: bool = False,
-        agrees: bool = True,
-    ) -> Prepared:
-        words = asked or (NEW, ADDRESS)
-        wish, person = Wish(hardware, None, network), Person(agrees)
-        original = written.opened(self.folder)
-        return prepare(self.fake, self.door, original, words, wish, on="nodes", replace=replaces, person=person)
-
-    def onboard(self, *asked: str, network: int | None = None, replaces: bool = False) -> Onboarded:
-        prepared = self.prepare(*asked, network=network, replaces=replaces)
-        self.fake.lead_to(prepared.after)
-        return Onboarding(self.fake, self.door, self.notes, prepared).run()
-
-    def runs(self) -> list[tuple[str, tuple[str, ...]]]:
-        return [run for run in self.door.runs if run[0] != "look at machines"]
-
-
-@pytest.fixture
-def site(fake: FakeController, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
-    it = Site(fake, tmp_path)
-    monkeypatch.setattr(host_key, "scan", lambda nodes, name: (it.key,))
-
-    class Host:
-        @property
-        def name(self) -> str:
-            return it.door.looked_at[-1]
-
-        def get_fact(self, fact: object) -> Machine | None:
-            return it.machines.get(self.name, BOX)
-
-    monkeypatch.setattr(ambient, "this_host", Host)
-
-    def known(names: tuple[str, ...]) -> None:
-        for node in fake.target.cluster.having("compute"):
-            if "ctl" in names:
-                fake.slurm.add(node)
-
-    it.door.effects["apply"] = known
-    return it
-
 
 # Preparing
 
@@ -344,111 +244,6 @@ def test_a_slow_link_is_refused_before_the_test_job(site: Site, monkeypatch: pyt
     monkeypatch.setattr("gpupool.joining.network.slow", slow)
     assert refused(site, "gpu-3: eno1 has 1000 Mbit/s", network=10_000) == UNDONE
     assert site.fake.did("^srun") == []
-
-
-# Leaving
-
-
-def leave(site: Site, *selector: str) -> retire.Retired:
-    leaving = retire.prepare(site.target, written.opened(site.folder), ",".join(selector), on="nodes")
-    return retire.Retirement(site.fake, site.door, site.notes, leaving).run()
-
-
-@pytest.fixture
-def wide(fake: FakeController, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
-    """With a node more than labs own."""
-    changes = ("gpu-[1-2]", "gpu-[1-3]"), ("10.90.2.[1-2]", "10.90.2.[1-3]")
-    it = Site(fake, tmp_path, *changes)
-    fake.slurm.add(it.target.cluster.nodes[NEW])
-    it.door.effects["apply"] = lambda names: [fake.slurm.nodes.pop(NEW, None) for name in names if name == "ctl"]  # type: ignore[assignment,return-value]
-    here = SimpleNamespace(here=lambda: (it.target.cluster, it.target.cluster.nodes[NEW]))
-    monkeypatch.setattr("gpupool.engine.here.here", here.here)
-    return it
-
-
-def test_a_node_leaves_slurm_before_its_own_daemons_stop_and_the_inventory_comes_last(wide: Site) -> None:
-    pin(wide.pins, [wide.key])
-    done = leave(wide, NEW)
-    assert (done.names, done.left, done.commands) == ((NEW,), {}, {"ctl": 1, NEW: 1})
-    assert wide.runs() == [("apply", ("ctl",)), ("leave", (NEW,))]
-    assert wide.fake.acts() == [
-        "scontrol update nodename=gpu-3 state=drain 'reason=gpupool: retiring: leaves the cluster'"
-    ]
-    assert "gpu-[1-3]" not in wide.written()
-    assert pinned(wide.pins) == ()
-    assert done.later == {"/etc/hosts": 2}
-
-
-def test_the_jobs_of_a_leaving_node_are_waited_for(wide: Site) -> None:
-    job = wide.slurm.run_job(NEW)
-    wide.fake.clock.after(600, lambda: wide.slurm.jobs.remove(job))
-    began = wide.fake.clock.now
-    leave(wide, NEW)
-    assert wide.fake.clock.now - began >= 600
-
-
-def test_a_node_that_others_have_drained_leaves_all_the_same(wide: Site) -> None:
-    wide.slurm.drain(NEW, "disk is replaced")
-    assert leave(wide, NEW).names == (NEW,)
-    assert wide.fake.acts() == []
-
-
-def test_a_node_that_slurmctld_has_forgotten_leaves_without_a_drain(wide: Site) -> None:
-    del wide.slurm.nodes[NEW]
-    assert leave(wide, NEW).names == (NEW,)
-    assert wide.fake.acts() == []
-
-
-def test_a_node_that_slurmctld_still_knows_stays_in_the_inventory(wide: Site) -> None:
-    wide.door.effects.clear()
-    before = wide.written()
-    with pytest.raises(GpupoolError, match="slurmctld still knows gpu-3: run `gpupool apply`"):
-        leave(wide, NEW)
-    assert wide.written() == before
-    assert [what for what, _ in wide.runs()] == ["apply"]
-
-
-def test_a_broken_node_leaves_and_what_stays_there_is_said(wide: Site) -> None:
-    wide.door.failures["leave", NEW] = "cannot be reached: no route to host"
-    assert leave(wide, NEW).left == {NEW: "cannot be reached: no route to host"}
-    assert "gpu-[1-3]" not in wide.written()
-
-
-@pytest.mark.parametrize("what", ["apply", "leave"])
-def test_an_interrupted_retirement_leaves_the_inventory_as_it_was(wide: Site, what: str) -> None:
-    wide.door.interrupted.add(what)
-    before = wide.written()
-    with pytest.raises(KeyboardInterrupt):
-        leave(wide, NEW)
-    assert wide.written() == before
-
-
-def test_controllers_that_cannot_be_changed_stop_it(wide: Site) -> None:
-    wide.door.failures["apply", "ctl"] = "Slurm configuration: refused"
-    with pytest.raises(GpupoolError, match="ctl: Slurm configuration: refused"):
-        leave(wide, NEW)
-    assert [what for what, _ in wide.runs()] == ["apply"]
-
-
-@pytest.mark.parametrize(
-    ("selector", "error", "why"),
-    [
-        ("nosuch", UsageError, "nosuch"),
-        ("ctl", UsageError, "ctl: only nodes whose only role is compute can be retired"),
-        ("gpu-1,gpu-2,gpu-3", BadInventoryError, ""),
-    ],
-)
-def test_what_cannot_leave_is_refused(wide: Site, selector: str, error: type[GpupoolError], why: str) -> None:
-    with pytest.raises(error, match=why):
-        leave(wide, selector)
-    assert wide.fake.acts() == []
-
-
-def test_what_an_admin_needs_to_log_in_stays_on_the_machine(wide: Site) -> None:
-    stays = retire._stays(wide.target.cluster, wide.target.cluster.nodes[NEW])
-    assert "/etc/hosts" in stays
-    assert any("sshd" in path for path in stays)
-    assert not [path for path in stays if "slurm" in path]
 
 
 def test_a_replaced_node_gets_the_hardware_of_the_new_machine(site: Site) -> None:

@@ -1,69 +1,19 @@
-"""Maintenance of the small cluster: which node comes when, what is left alone, what fails, and where it goes on."""
+"""Maintenance of the small cluster: which node comes when, what is left alone, what fails, where it goes on."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from fake_controller import FakeController
-from fake_door import FakeDoor, FakeHold, Notes
-from inventories import SMALL, copied
+from maintaining import NAME, ONE, TWO, Run
 
-from gpupool.cluster.load import load
-from gpupool.errors import GpupoolError, UsageError
+from gpupool.errors import GpupoolError
 from gpupool.operations.driver import REBOOT
 from gpupool.remote.controller import NoAnswerError
-from gpupool.target import Target
 from gpupool.upkeep.announce import PATH
-from gpupool.upkeep.choice import chosen
 from gpupool.upkeep.drain import drain
 from gpupool.upkeep.maintain import BOOT_SECONDS, SILENT_SECONDS, Maintenance
-from gpupool.upkeep.prepare import Prepared, prepare
 from gpupool.upkeep.reserve import reserve
 from gpupool.upkeep.waves import Bounds, Wishes
-
-NAME = "gpupool_maintain"
-ONE, TWO = "gpu-1", "gpu-2"
-
-
-class Run:
-    """A maintenance that may be prepared and carried out."""
-
-    def __init__(self, fake: FakeController) -> None:
-        self.fake, self.slurm, self.clock = fake, fake.slurm, fake.clock
-        self.door = FakeDoor(fake.target, "maintain")
-        self.notes, self.hold = Notes(), FakeHold()
-        for name in (ONE, TWO):
-            self.door.changes["plan", name] = ["Slurm configuration", "GPU driver"]
-
-    def prepare(self, selector: str = "@compute", **wishes: Any) -> Prepared:
-        wanted = self._wishes(**wishes)
-        return prepare(self.fake, self.door, chosen(self.fake.target, selector), wanted)
-
-    def __call__(self, selector: str = "@compute", **wishes: Any) -> dict[str, tuple[str, str]]:
-        """Return the phase of each node and the reason, when all is over."""
-        self.prepared = self.prepare(selector, **wishes)
-        hold: Any = self.hold
-        Maintenance(self.fake, self.door, hold, self.notes, self.prepared, self._wishes(**wishes)).run()
-        return {name: (it.phase, it.why) for name, it in self.prepared.progress.items()}
-
-    def _wishes(
-        self, at_most: int = 1, per_lab: int | None = None, reboot: bool = False, patience: float | None = None
-    ) -> Wishes:
-        return Wishes(Bounds(at_most, per_lab), reboot, patience)
-
-    def applied(self) -> list[tuple[str, ...]]:
-        return [nodes for what, nodes in self.door.runs if what == "apply"]
-
-    def left_behind(self) -> tuple[object, ...]:
-        reasons = [it.reason for it in self.slurm.nodes.values() if it.reason]
-        return (self.slurm.reservations, self.slurm.partitions, reasons, [*filter(None, self.fake.files.values())])
-
-
-@pytest.fixture
-def run(fake: FakeController) -> Run:
-    return Run(fake)
-
 
 DONE = ("done", "")
 
@@ -103,23 +53,6 @@ def test_the_first_node_goes_alone_though_more_may_be_out(run: Run, four: Callab
     wide = four()
     assert {it for it, _ in wide(at_most=3).values()} == {"done"}
     assert wide.applied() == [("gpu-1",), ("gpu-2", "gpu-3", "gpu-4")]
-
-
-@pytest.fixture
-def four(tmp_path: Any, fake: FakeController, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Run]:
-    """The same with four nodes."""
-
-    def make() -> Run:
-        folder = copied(SMALL, tmp_path / "four", ("gpu-[1-2]", "gpu-[1-4]"), ("10.90.2.[1-2]", "10.90.2.[1-4]"))
-        wide = FakeController(Target(load(folder), None, {}), tmp_path)
-        wide.clock.now = fake.clock.now
-        for name in ("drain", "maintain", "prepare", "accept"):
-            monkeypatch.setattr(f"gpupool.upkeep.{name}.time", wide.clock)
-        its = Run(wide)
-        its.door.changes.update({("plan", name): ["GPU driver"] for name in ("gpu-3", "gpu-4")})
-        return its
-
-    return make
 
 
 def test_a_first_node_that_fails_stops_all_others_and_stays_drained_with_the_reason(run: Run) -> None:
@@ -274,91 +207,6 @@ def test_a_reservation_of_users_is_neither_changed_nor_removed(run: Run) -> None
     assert run.slurm.reservations == {"course": ([TWO], 1)}
 
 
-# Bounds of labs
-
-
-def test_nodes_wait_while_a_lab_would_lack_more_than_it_may_and_go_on_afterwards(run: Run) -> None:
-    # red owns 10 of 16 GPUs, blue 6: one node costs red 8 at worst
-    assert run(at_most=2, per_lab=8) == {ONE: DONE, TWO: DONE}
-    assert run.applied() == [(ONE,), (TWO,)]
-    assert run.prepared.lacking == {"red": 8, "blue": 6}
-
-
-def test_what_labs_lack_already_keeps_further_nodes_in_service(four: Callable[[], Run]) -> None:
-    run = four()
-    run.slurm.drain("gpu-4", "disk is replaced")
-    run.slurm.drain("gpu-3", "disk is replaced")
-    found = run("gpu-[1-2]", per_lab=0)
-    assert {phase for phase, _ in found.values()} == {"not begun"}
-    assert found[ONE][1] == "a lab would lack more than --per-lab allows"
-    run.slurm.nodes[TWO].flags = ["DOWN"]
-    assert run(ONE, per_lab=0)[ONE][1].startswith("labs already lack as much as --per-lab allows: red")
-
-
-def test_what_one_node_alone_would_cost_a_lab_is_refused_before_it_begins(run: Run) -> None:
-    with pytest.raises(UsageError, match=r"--per-lab 1: gpu-1 alone may take 8 GPUs from red; allow at least 8"):
-        run(per_lab=1)
-    assert run.fake.acts() == []
-
-
-def test_what_labs_may_lack_is_no_more_than_is_allowed_unless_they_lack_it_already(run: Run) -> None:
-    assert run.prepare(at_most=2).lacking == {"red": 10, "blue": 6}
-    assert run.prepare(at_most=2, per_lab=9).lacking == {"red": 9, "blue": 6}
-    run.slurm.drain(ONE, "disk is replaced")
-    run.slurm.drain(TWO, "disk is replaced")
-    assert run.prepare(at_most=2, per_lab=9).lacking == {"red": 10, "blue": 6}
-
-
-# Preparing
-
-
-def test_a_selector_without_a_compute_node_is_refused(run: Run) -> None:
-    for selector, why in (("ctl", "selects no compute node"), ("nosuch", "--nodes ")):
-        with pytest.raises(UsageError, match=why):
-            run.prepare(selector)
-
-
-def test_what_has_nothing_to_do_is_neither_drained_nor_counted(run: Run) -> None:
-    run.door.changes.clear()
-    assert run() == {ONE: ("nothing to do", ""), TWO: ("nothing to do", "")}
-    assert [text for text in run.fake.acts() if "state=" in text] == []
-
-
-def test_why_a_node_waits_is_said(run: Run) -> None:
-    run.door.changes.pop(("plan", TWO))
-    run.fake.needs[TWO] = "kernel 6.12 is installed, 6.1 runs"
-    assert {name: it.why for name, it in run.prepare().progress.items()} == {
-        ONE: "2 changes",
-        TWO: "kernel 6.12 is installed, 6.1 runs",
-    }
-    run.door.failures["plan", TWO] = "GPU driver: the old one is loaded; it goes with a reboot"
-    assert run.prepare().progress[TWO].why == "GPU driver: the old one is loaded"
-    run.fake.needs.clear()
-    run.door.failures.clear()
-    assert run.prepare(reboot=True).progress[TWO].why == "reboot"
-
-
-@pytest.mark.parametrize("how", ["off", "silent", "failed"])
-def test_a_node_that_is_off_or_silent_is_left_alone(run: Run, how: str) -> None:
-    if how == "off":
-        run.door.off.add(ONE)
-    elif how == "silent":
-        run.fake.silent.add(ONE)
-    else:
-        run.door.failures["plan", ONE] = "cannot be reached: no route to host"
-        run.door.unreached.add(ONE)
-    why = {"off": "it is off", "silent": "it does not answer", "failed": "cannot be reached: no route to host"}[how]
-    assert run() == {ONE: ("left alone", why), TWO: DONE}
-
-
-def test_a_node_that_is_off_when_it_is_applied_has_failed(run: Run) -> None:
-    prepared = run.prepare(ONE)
-    run.door.off.add(ONE)
-    hold: Any = run.hold
-    Maintenance(run.fake, run.door, hold, run.notes, prepared, Wishes(Bounds(1))).run()
-    assert (prepared.progress[ONE].phase, prepared.progress[ONE].why) == ("failed", "it was skipped: it is off")
-
-
 # Interruptions
 
 
@@ -453,7 +301,6 @@ def test_changes_that_were_made_are_in_the_progress(run: Run) -> None:
 
 
 def test_a_target_is_asked_for_its_compute_nodes_alone(run: Run) -> None:
-    run.fake.target = replace(run.fake.target)
     run()
     assert not [text for text in run.fake.did("^scontrol show node") if "ctl" in text]
 

@@ -1,0 +1,48 @@
+"""A maintenance of the small cluster on models of slurmctld and of the door."""
+
+from typing import Any
+
+from fake_controller import FakeController
+from fake_door import FakeDoor, FakeHold, Notes
+
+from gpupool.upkeep.choice import chosen
+from gpupool.upkeep.maintain import Maintenance
+from gpupool.upkeep.prepare import Prepared, prepare
+from gpupool.upkeep.waves import Bounds, Wishes
+
+NAME = "gpupool_maintain"
+ONE, TWO = "gpu-1", "gpu-2"
+
+
+class Run:
+    """A maintenance that may be prepared and carried out."""
+
+    def __init__(self, fake: FakeController) -> None:
+        self.fake, self.slurm, self.clock = fake, fake.slurm, fake.clock
+        self.door = FakeDoor(fake.target, "maintain")
+        self.notes, self.hold = Notes(), FakeHold()
+        for name in (ONE, TWO):
+            self.door.changes["plan", name] = ["Slurm configuration", "GPU driver"]
+
+    def prepare(self, selector: str = "@compute", **wishes: Any) -> Prepared:
+        wanted = self._wishes(**wishes)
+        return prepare(self.fake, self.door, chosen(self.fake.target, selector), wanted)
+
+    def __call__(self, selector: str = "@compute", **wishes: Any) -> dict[str, tuple[str, str]]:
+        """Return the phase of each node and the reason, when all is over."""
+        self.prepared = self.prepare(selector, **wishes)
+        hold: Any = self.hold
+        Maintenance(self.fake, self.door, hold, self.notes, self.prepared, self._wishes(**wishes)).run()
+        return {name: (it.phase, it.why) for name, it in self.prepared.progress.items()}
+
+    def _wishes(
+        self, at_most: int = 1, per_lab: int | None = None, reboot: bool = False, patience: float | None = None
+    ) -> Wishes:
+        return Wishes(Bounds(at_most, per_lab), reboot, patience)
+
+    def applied(self) -> list[tuple[str, ...]]:
+        return [nodes for what, nodes in self.door.runs if what == "apply"]
+
+    def left_behind(self) -> tuple[object, ...]:
+        reasons = [it.reason for it in self.slurm.nodes.values() if it.reason]
+        return (self.slurm.reservations, self.slurm.partitions, reasons, [*filter(None, self.fake.files.values())])
