@@ -96,3 +96,10 @@ def test_a_node_that_is_off_when_it_is_applied_has_failed(run: Run) -> None:
     hold: Any = run.hold
     Maintenance(run.fake, run.door, hold, run.notes, prepared, Wishes(Bounds(1))).run()
     assert (prepared.progress[ONE].phase, prepared.progress[ONE].why) == ("failed", "it was skipped: it is off")
+
+
+def test_where_all_nodes_are_left_alone_nothing_is_planned(run: Run) -> None:
+    for name in (ONE, TWO):
+        run.slurm.drain(name, "disk is replaced")
+    assert {phase for phase, _ in run().values()} == {"left alone"}
+    assert run.door.runs == []
