@@ -21,8 +21,8 @@ from gpupool.wanted import File
 
 
 def rendered(node: str) -> list[tuple[str, str, str, str]]:
-    """What was put on a node without the host keys of all others, which only nodes know."""
-    return sorted(it for it in empty_nodes.staged(node) if it[0] != KNOWN)
+    """Return the files put on a node, each once, without the host keys of all others, which only nodes know."""
+    return sorted({staged for staged in empty_nodes.staged(node) if staged[0] != KNOWN})
 
 
 def as_staged(put: list[File]) -> list[tuple[str, str, str, str]]:

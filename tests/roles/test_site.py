@@ -233,7 +233,11 @@ def test_who_has_the_files_already_loses_nothing_by_a_first_controller_that_fail
 
 def test_what_would_end_jobs_is_refused_before_any_node_changes() -> None:
     """A node that is removed while jobs are on it stays in everybody's /etc/hosts, too."""
-    empty_nodes.QUEUE["marvin"] = ["answers", "N|gone-01|8|", "J|7|RUNNING|u-kira1|kira-lab|normal|short|gone-01|"]
+    empty_nodes.QUEUE["marvin"] = [
+        "answers",
+        "N|NodeName=gone-01 CPUTot=8",
+        "J|7|RUNNING|u-kira1|kira-lab|normal|short|gone-01|",
+    ]
     report = apply(empty_nodes.testbed("skynet"))
     failures = report.failures
     why = failures.pop("marvin")
