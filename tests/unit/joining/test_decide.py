@@ -115,3 +115,8 @@ def test_a_new_hardware_is_named_after_the_first_words_of_its_product_or_after_i
     )
     for product in ("", "To be filled by O.E.M.", "None", "Standard PC (Q35)"):
         assert compare.new_name(replace(BOX, product=product), []) == "cpu-64"
+
+
+def test_another_processor_is_another_hardware() -> None:
+    arm = Hardware(cpus=64, real_memory="500000M", arch="aarch64")
+    assert list(compare.misfits(BOX, arm, "3%")) == ["x86_64, not aarch64"]

@@ -145,3 +145,9 @@ def test_servers_hear_of_a_new_node_where_its_address_is_in_their_exports(tmp_pa
     first = original.cluster.controllers[0].name
     assert {*concerned(original.cluster, after)} == {first, *servers}
     assert {*concerned(original.cluster, original.cluster)} == {first}
+
+
+def test_nodes_with_other_gpus_have_an_entry_each(site: Path) -> None:
+    choices = {"gpu-3": Choice("box", None, {"a40": 8}), "gpu-4": Choice("box", None, {"a40": 4})}
+    made = written.joined(written.opened(site), NEW, choices)
+    assert {name: made.cluster.nodes[name].gpu_count for name in NEW} == {"gpu-3": 8, "gpu-4": 4}

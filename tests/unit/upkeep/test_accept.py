@@ -176,6 +176,10 @@ FINE = NodeState(frozenset({"IDLE"}), cpus=NODE.cpus, memory=NODE.memory or 0, g
             ("slurmctld does not hear from it: DOWN no power",),
         ),
         (
+            replace(FINE, flags=frozenset({"INVAL"}), reason="gres/gpu count"),
+            ("slurmd registered with other hardware than slurm.conf says: gres/gpu count",),
+        ),
+        (
             replace(FINE, flags=frozenset({"IDLE", "INVALID_REG"}), reason="Low RealMemory"),
             ("slurmd registered with other hardware than slurm.conf says: Low RealMemory",),
         ),

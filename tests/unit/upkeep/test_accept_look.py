@@ -5,6 +5,7 @@ import subprocess
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 import stand_ins
 from fake_controller import FakeController
 
@@ -80,3 +81,12 @@ def test_without_files_that_are_known_none_are_looked_for(fake: FakeController) 
     assert looked(fake) == ["accept", CHECK, "10", "", "0"]
     (job,) = fake.did("^srun")
     assert job.endswith("python3 -I - cuda 8")
+
+
+def test_the_look_is_told_which_container_programs_must_answer(
+    fake: FakeController, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("docker_on", "singularity_on"):
+        monkeypatch.setattr(f"gpupool.upkeep.accept.{name}", lambda cluster, node: True)
+    accept(fake, [fake.target.cluster.nodes["gpu-1"]], "maintain", "")
+    assert looked(fake)[3] == "docker singularity"

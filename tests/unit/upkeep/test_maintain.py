@@ -313,3 +313,23 @@ def test_a_node_that_reboots_itself_is_not_taken_for_back_before_it_has_gone(run
     run.door.effects["apply"] = lambda _: seen.append(run.slurm.nodes[ONE].booted > before)
     assert run(ONE) == {ONE: DONE}
     assert seen == [False, True]
+
+
+@pytest.mark.parametrize("flag", ["DOWN", "REBOOT_ISSUED", "NOT_RESPONDING"])
+def test_a_node_that_has_booted_is_waited_for_until_slurmctld_has_it_back(run: Run, flag: str) -> None:
+    node = run.slurm.nodes[ONE]
+    run.fake.needs[ONE] = "packages ask for a reboot"
+    run.fake.refused["^scontrol reboot"] = "RebootProgram is not set"
+    node.comes_back = False
+    began = run.clock.now
+
+    def boots() -> None:
+        node.booted, node.flags = int(run.clock.now), [flag]
+
+    run.clock.after(90, boots)
+    run.clock.after(300, lambda: node.flags.remove(flag))
+    seen: list[float] = []
+    run.door.effects["apply"] = lambda _: seen.append(run.clock.now - began)
+    assert run(ONE) == {ONE: DONE}
+    assert seen[0] < 90
+    assert seen[1] >= 300

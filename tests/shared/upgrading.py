@@ -1,0 +1,55 @@
+"""An upgrade of the small cluster from 24.11 to 26.05 on models of slurmctld and of the door."""
+
+from typing import Any
+
+from fake_controller import FakeController
+from fake_door import FakeDoor, FakeHold, Notes
+
+from gpupool.facts.slurm_packages import FOLDER
+from gpupool.upgrade.prepare import Prepared, prepare
+from gpupool.upgrade.run import Upgrade
+
+NODES = ("ctl", "gpu-1", "gpu-2")
+DBD_FAILS = "The converted database: slurmdbd does not run: it ended"
+SLURM = ("scheduler:", 'slurm: {version: "26.05", backup: {to: /srv/backup}}\nscheduler:')
+
+
+class Run:
+    """An upgrade that may be prepared and carried out."""
+
+    def __init__(self, fake: FakeController) -> None:
+        self.fake, self.slurm = fake, fake.slurm
+        self.door = FakeDoor(fake.target, "upgrade")
+        self.notes, self.hold = Notes(), FakeHold()
+        fake.packages["ctl slurmdbd"] = "24.11.5-4"
+        for name in NODES:
+            self.door.changes["look", name] = ["Packages | files for it", "Slurm | slurmd"]
+        self.door.effects["database"] = lambda _: self.fake.packages.update({"ctl slurmdbd": "26.05.5-1"})
+        self.door.effects["apply"] = self._controllers
+        self.door.effects["change"] = self._changed
+
+    def _controllers(self, names: tuple[str, ...]) -> None:
+        if "ctl" in names:
+            self.slurm.config = self.slurm.config.replace("24.11.5", "26.05.5")
+
+    def _changed(self, names: tuple[str, ...]) -> None:
+        for name in names:
+            if name in self.slurm.nodes:
+                self.slurm.nodes[name].version = "26.05.5"
+
+    def prepare(self) -> Prepared:
+        return prepare(self.fake, self.door)
+
+    def __call__(self, at_most: int = 1) -> None:
+        hold: Any = self.hold
+        Upgrade(self.fake, self.door, hold, self.notes, self.prepare()).run(at_most)
+
+    def keep(self, **files: str) -> None:
+        """Have the node of the database keep what the way back needs."""
+        names = {"old": "old/list"}
+        for name, text in files.items():
+            self.fake.files["ctl", f"{FOLDER}/{names.get(name, name)}"] = text
+
+    def steps(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Return the runs that change something, in order."""
+        return [run for run in self.door.runs if run[0] not in ("look", "plan", "awake")]
