@@ -13,7 +13,7 @@ from gpupool.wanted import File
 
 FIRST = "@fake/control"  # as pyinfra calls a fake host
 CONF = File("/etc/slurm/slurm.conf", "new")
-QUEUE = ["answers", "P|long", "J|7|RUNNING|ada|lab|normal|long||"]
+QUEUE = ["answers", "P|PartitionName=long", "J|7|RUNNING|ada|lab|normal|long||"]
 JOBS, NOT_CHANGED = "Slurm would end 1 job", "everything else is not changed"
 
 
