@@ -8,7 +8,7 @@ The admin's `~/.ssh/config` and the system's count, so that jumps, ports, users 
 2. the head of the file, for nodes and jumps: no question is asked, and a connection without an answer ends;
 3. the admin's file and the system's. `CanonicalizeHostname` makes OpenSSH read all files a second time with the address
    of the node as its name: so `Host` blocks for the node's name and blocks for its address both match. A jump is read
-   once and by its name, as ever;
+   once and by its name, as without gpupool;
 4. defaults for nodes.
 
 The first group is no `Host` block of the file, because a jump may have the name of a node: `Host head` of the admin's

@@ -23,7 +23,7 @@ _SCRIPT = shell_file(__package__, "lock.sh")
 
 @dataclass(frozen=True)
 class Reply:
-    """A line of `lock.sh` that tells who holds the lock: we, another one (`owner`), or nobody."""
+    """The holder of a lock, from a line of `lock.sh`: this command (held), another `owner` (busy), or none (free)."""
 
     state: Literal["held", "busy", "free"]
     owner: str = ""

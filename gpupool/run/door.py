@@ -81,7 +81,7 @@ class Door:
 
     @cached_property
     def origin(self) -> Origin:
-        """What the log of each changed node says about this command."""
+        """The lines about this command for the log of each changed node."""
         from gpupool.remote.lock import whoami
 
         commit = commit_of(self.target.inventory) if self.target.inventory else ()

@@ -39,7 +39,7 @@ class Uncounted:
 
 @dataclass
 class UsageReport:
-    """What all nodes said: directories, how many have no report yet, and what could not be read: where -> why."""
+    """The directories of all nodes, the number without a report yet, and why places could not be read."""
 
     directories: list[Used] = field(default_factory=list)
     missing: int = 0

@@ -113,7 +113,7 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """What scontrol calls it: `12_3` for a task of an array, whose number alone would mean all of its tasks."""
+        """The name of the job for scontrol: `12_3` for a task of an array; the number alone would mean all tasks."""
         array, task = self.number("array_job_id"), self.number("array_task_id")
         return f"{array}_{task}" if array and task is not None else self.text("job_id")
 

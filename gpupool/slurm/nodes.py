@@ -84,7 +84,7 @@ class NodeState:
 
     @property
     def extra(self) -> str:
-        """What gpupool keeps with the node in slurmctld."""
+        """The text that gpupool keeps with the node in slurmctld."""
         return _value(self.fields, "Extra")
 
     @property

@@ -1,4 +1,4 @@
-"""What is looked at before an upgrade changes anything: which nodes have work, and what speaks against it."""
+"""The looks before an upgrade changes anything: nodes that have work to do, and reasons against the upgrade."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ _LEFT_OVER = "Afterwards"
 
 @dataclass(frozen=True)
 class Prepared:
-    """What an upgrade begins with: the plan, the nodes with anything to do, and the nodes of Slurm that are `reached`.
+    """The start of an upgrade: the plan, the nodes with anything to do, and the nodes of Slurm that are `reached`.
 
     `lost` nodes cannot be reached, and can be upgraded later. `report.asleep` are nodes that are switched off.
     """

@@ -16,7 +16,7 @@ AGAIN = "fix it, then run the same command again"
 
 
 class Rollback:
-    """What the node of the database keeps for the way back, until the upgrade is over."""
+    """The way back, from the files that the node of the database keeps until the upgrade is over."""
 
     def __init__(self, controller: Controller, door: Door) -> None:
         self._controller, self._door = controller, door

@@ -1,4 +1,4 @@
-"""What every long work on nodes in service begins with: the engine, the controllers, and the lock of the cluster."""
+"""The start of each long work on nodes in service: the engine, the controllers, and the lock of the cluster."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
