@@ -73,6 +73,17 @@ def test_what_does_not_fit_is_refused_in_words(
     assert wrong[0].startswith(why)
 
 
+def test_gpus_of_a_stand_in_are_only_counted(small: tuple[Inventory, Cluster]) -> None:
+    inventory, cluster = small
+    stand_in = replace(cluster, drivers=replace(cluster.drivers, gpu="fake"))
+    # another hardware than the nodes of the inventory have, so that none of them says which GPUs it has
+    other = replace(BOX, cpus=32, gpus=())
+    refused = choose(replace(other, files=("/dev/nvidia0", "/dev/nvidia1")), Wish(), inventory, stand_in)
+    assert refused.wrong == ["2 GPUs, whose type cannot be seen here (set it with --gpus TYPE:COUNT)"]
+    without = choose(other, Wish(), inventory, stand_in)
+    assert (without.gpus, without.wrong) == ({}, [])
+
+
 def test_a_machine_that_is_of_no_hardware_gets_one_of_its_own(small: tuple[Inventory, Cluster]) -> None:
     other = replace(BOX, cpus=32, sockets=1, gpus=(A40,) * 2)
     choice = choose(other, Wish(), *small)
