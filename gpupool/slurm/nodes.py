@@ -99,13 +99,18 @@ class NodeState:
 
     @property
     def has(self) -> dict[str, float]:
-        """All its TRES, memory in MiB; ValueError where they cannot be read."""
-        return tres.read(self.fields.get("CfgTRES", ""))
+        """All its TRES, memory in MiB; ValueError where they are missing or cannot be read."""
+        return self._tres("CfgTRES")
 
     @property
     def used(self) -> dict[str, float]:
-        """Its TRES that jobs have, memory in MiB; ValueError where they cannot be read."""
-        return tres.read(self.fields.get("AllocTRES", ""))
+        """Its TRES that jobs have, memory in MiB; ValueError where they are missing or cannot be read."""
+        return self._tres("AllocTRES")
+
+    def _tres(self, key: str) -> dict[str, float]:
+        if key not in self.fields:
+            raise ValueError(f"{self.fields.get('NodeName', 'a node')} has no {key}")
+        return tres.read(self.fields[key])
 
     def is_ours(self, work: str) -> bool:
         """Return whether this work of ours has drained it, as root, and no admin since."""

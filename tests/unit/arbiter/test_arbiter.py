@@ -165,6 +165,13 @@ def test_where_no_job_can_start_now_a_node_is_away(state: str, away: bool) -> No
     assert node.away == away
 
 
+@pytest.mark.parametrize("key", ["CfgTRES", "AllocTRES"])
+def test_a_node_without_its_amounts_makes_the_arbiter_unsure(key: str) -> None:
+    line = (RECORDED / "24.11" / "nodes.txt").read_text().splitlines()[0]
+    with pytest.raises(UnsureError, match=f" has no {key}$"):
+        room.read(re.sub(rf"\b{key}=\S* ?", "", line))
+
+
 def test_no_node_at_all_makes_it_unsure() -> None:
     with pytest.raises(UnsureError, match=r"^scontrol show nodes: no node in its answer$"):
         room.read("\n")
