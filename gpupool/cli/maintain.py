@@ -1,6 +1,7 @@
 """`gpupool maintain`: change nodes in service, a few at a time."""
 
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -62,7 +63,7 @@ def command(
     ensure_confirmable(yes, "maintain changes nodes")
     patience = _seconds(wait)
     door.load()
-    from gpupool.upkeep.choice import GOOD, chosen
+    from gpupool.upkeep.choice import chosen
     from gpupool.upkeep.engaged import engaged
     from gpupool.upkeep.maintain import Maintenance
     from gpupool.upkeep.prepare import prepare
@@ -73,7 +74,7 @@ def command(
     with engaged(door) as (controller, hold):
         ready = prepare(controller, door, selected, wishes)
         _show_before(ready, wishes)
-        work = [it for it in ready.progress.values() if it.phase == "waiting"]
+        work = [step for step in ready.progress.values() if step.phase == "waiting"]
         if work and not yes and not typer.confirm(f"Maintain {counted(len(work), 'node')}?", err=True):
             return
         began = time.monotonic()
@@ -88,7 +89,7 @@ def command(
                 )
                 raise
         _show_after(ready, time.monotonic() - began, as_json)
-    if any(it.phase not in GOOD for it in ready.progress.values()):
+    if not ready.ok:
         raise SystemExit(1)
 
 
@@ -105,7 +106,7 @@ def _show_before(ready: "Prepared", wishes: "Wishes") -> None:
     """Print what is done where, and what labs may lack meanwhile."""
     for name, step in ready.progress.items():
         stderr.print(styled((name, "bold"), f": {step.phase}{f': {step.why}' if step.why else ''}"))
-    if not any(it.phase == "waiting" for it in ready.progress.values()):
+    if not any(step.phase == "waiting" for step in ready.progress.values()):
         return
     from rich.table import Table
 
@@ -120,14 +121,14 @@ def _show_before(ready: "Prepared", wishes: "Wishes") -> None:
 
 def _show_after(ready: "Prepared", seconds: float, as_json: bool) -> None:
     """Print one line a node and a summary, or all of it as JSON."""
-    from gpupool.upkeep.choice import GOOD
-
     progress = ready.progress
     if as_json:
         print_json({
-            "ok": all(it.phase in GOOD for it in progress.values()),
+            "ok": ready.ok,
             "seconds": round(seconds, 3),
-            "nodes": {name: {"phase": it.phase, "why": it.why, "changes": it.changes} for name, it in progress.items()},
+            "nodes": {
+                name: {"phase": step.phase, "why": step.why, "changes": step.changes} for name, step in progress.items()
+            },
             "labs": [
                 {
                     "lab": share.account, "owns": share.owned, "unit": share.unit,
@@ -143,9 +144,6 @@ def _show_after(ready: "Prepared", seconds: float, as_json: bool) -> None:
             stdout.print(
                 styled((name, COLOURS.get(step.phase, "bold")), f": {step.phase}{f': {step.why}' if step.why else ''}")
             )
-    counts = {
-        phase: sum(it.phase == phase for it in progress.values()) for phase in (it.phase for it in progress.values())
-    }
+    counts = Counter(step.phase for step in progress.values())
     summary = ", ".join(f"{count} {phase}" for phase, count in counts.items())
-    bad = any(it.phase not in GOOD for it in progress.values())
-    stdout.print(f"{counted(len(progress), 'node')}: {summary}", style="bold red" if bad else "bold green")
+    stdout.print(f"{counted(len(progress), 'node')}: {summary}", style="bold green" if ready.ok else "bold red")

@@ -52,7 +52,7 @@ def render(inventory: Path, node: str | None, file: str | None, out: Path | None
 
 def _nowhere(cluster: Cluster, node: str | None, name: str) -> str:
     """Return why there is nothing to show: the file is another node's, or no node's."""
-    others = [it.name for it in _chosen(cluster, None) if any(_asked_of(cluster, [it], name))] if node else []
+    others = [other.name for other in _chosen(cluster, None) if any(_asked_of(cluster, [other], name))] if node else []
     if others:
         return f"{node} has no file called {name}, but {fold(others)} has: run it with that node, or without a node"
     return f"no file is called {name}; without --file all of them are shown"

@@ -9,7 +9,7 @@ import shlex
 import socket
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -22,12 +22,10 @@ from pyinfra.connectors.sshuserclient import SSHClient
 from pyinfra.connectors.sshuserclient.client import StrictPolicy
 
 from gpupool.errors import GpupoolError
+from gpupool.remote.settings import Settings, read
 
 JUMP_SECONDS = 30  # for the connections through all jumps together
 _CLOSE_SECONDS = 2.0
-
-#: Options of OpenSSH by their names in small letters, each with all its values.
-Settings = Mapping[str, Sequence[str]]
 
 
 def settings(command: Sequence[str]) -> Settings:
@@ -35,11 +33,7 @@ def settings(command: Sequence[str]) -> Settings:
     done = subprocess.run([command[0], "-G", *command[1:]], capture_output=True, check=False)
     if done.returncode:
         raise GpupoolError(f"ssh: {_last(done.stderr) or f'exit status {done.returncode}'}")
-    values: dict[str, list[str]] = {}
-    for line in done.stdout.decode(errors="replace").splitlines():
-        name, _, value = line.partition(" ")
-        values.setdefault(name, []).append(value)
-    return values
+    return read(done.stdout)
 
 
 class Way:

@@ -32,7 +32,7 @@ class Pins:
 def scan(nodes: Nodes, name: str) -> tuple[str, ...]:
     """Return the public keys that a machine shows, each as "kind base64"; GpupoolError if no SSH server answers.
 
-    Each key is read by a connection of its own, in which the machine proves that it has the private half.
+    One connection reads one key, and the machine proves in it that it has the private half.
     """
     nodes.host_keys(name, seconds=_SECONDS)
 

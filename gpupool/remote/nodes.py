@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from gpupool.errors import GpupoolError
-from gpupool.remote import config
+from gpupool.remote import config, settings
 from gpupool.remote.command import BEGIN, output_of, refusal, remote_command
 from gpupool.remote.errors import NoAnswerError, RefusedError
 from gpupool.target import Target
@@ -134,12 +134,11 @@ class Nodes:
         return self._way(node, [])
 
     def settings(self, node: str) -> dict[str, str]:
-        """Return the options that OpenSSH uses for a node, by their names in small letters."""
+        """Return the first value of each option that OpenSSH uses for a node, by the names in small letters."""
         done = _ssh(self._way(node, ["-G"]), _CONNECTING)
         if done.returncode:
             raise GpupoolError(f"{node}: ssh: {_last(done.stderr.decode(errors='replace'))}")
-        lines = [line.partition(" ") for line in done.stdout.decode(errors="replace").splitlines()]
-        return {name: value for name, _, value in reversed(lines)}
+        return {name: values[0] for name, values in settings.read(done.stdout).items()}
 
     def host_keys(self, node: str, algorithms: str = "", seconds: float = config.CONNECT_SECONDS) -> list[str]:
         """Return the host key that a machine shows, without logging in, as "kind base64"; none without an answer.

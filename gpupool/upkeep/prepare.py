@@ -9,7 +9,7 @@ from gpupool.errors import GpupoolError, UsageError
 from gpupool.remote.controller import Controller
 from gpupool.run.door import Door
 from gpupool.slurm.jobs import Job
-from gpupool.upkeep.choice import RESERVATION, Progress, begun, first_look, out_of_service
+from gpupool.upkeep.choice import GOOD, RESERVATION, Progress, begun, first_look, out_of_service
 from gpupool.upkeep.reboot import boots
 from gpupool.upkeep.reserve import reservation
 from gpupool.upkeep.shares import Share, shares_of, worst
@@ -32,6 +32,11 @@ class Prepared:
     shares: tuple[Share, ...]
     lacking: dict[str, int]
     since: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether no node needs more work."""
+        return all(progress.phase in GOOD for progress in self.progress.values())
 
 
 def prepare(controller: Controller, door: Door, nodes: Sequence[Node], wishes: Wishes) -> Prepared:

@@ -73,17 +73,19 @@ def _of_rules(cluster: Cluster) -> dict[str, Any]:
         "user_partitions": _user_partitions(cluster) if scheduler.default_partition == "per_user" else {},
         "fitting": list(_fitting(cluster)) if scheduler.default_partition == "fit" else [],
         "partition_names": list(partitions) if names_partitions else [],
-        "without_gpu": {name: it.without_gpu for name, it in partitions.items() if it.without_gpu},
-        "assigned": {name: _assigned(cluster, name) for name, it in partitions.items() if it.assigned},
+        "without_gpu": {name: partition.without_gpu for name, partition in partitions.items() if partition.without_gpu},
+        "assigned": {name: _assigned(cluster, name) for name, partition in partitions.items() if partition.assigned},
         "refused_folders": [folder.rstrip("/") for folder in scheduler.refuse_submit_from],
         "accounts": _names(name.lower() for name in ("root", *cluster.accounts))
         if replaced and cluster.slurm.exact_accounting
         else {},
         "refuse_spread": bool(cluster.gpu_types),
-        "preemptable_partitions": _names(name for name, it in partitions.items() if it.preemptable),
-        "preemptable_qos": _names(name for name, it in cluster.qos.items() if it.preemptable),
+        "preemptable_partitions": _names(name for name, partition in partitions.items() if partition.preemptable),
+        "preemptable_qos": _names(name for name, qos in cluster.qos.items() if qos.preemptable),
         "gpu_types": list(cluster.gpu_types) if scheduler.untyped_gpus == "refuse" else [],
-        "partition_qos": {name: it.default_qos for name, it in partitions.items() if it.default_qos},
+        "partition_qos": {
+            name: partition.default_qos for name, partition in partitions.items() if partition.default_qos
+        },
         "replaced": replaced,
         "timed": timed(cluster),
         # without a default memory Slurm gives all memory of a node
@@ -96,7 +98,11 @@ def _of_rules(cluster: Cluster) -> dict[str, Any]:
         },
         "most_cpus": cpus.most(cluster),
         "recommended_cpus": scheduler.warn_cpus_per_gpu,
-        "claimed": _names(name for name, it in partitions.items() if it.preemptable or (labs and _gpus(cluster, it))),
+        "claimed": _names(
+            name
+            for name, partition in partitions.items()
+            if partition.preemptable or (labs and _gpus(cluster, partition))
+        ),
         "step_down": step_down(cluster),
         "budget": budgets.of_plugin(cluster),
     }
@@ -107,15 +113,23 @@ def _besides(cluster: Cluster) -> Iterator[tuple[str, Sequence[str], Any]]:
     partitions = cluster.partitions
     counted = ("memory_per_cpu", "whole_memory", "most_memory", "most_cpus", "recommended_cpus", "step_down", "budget")
     walls = {name: minutes(qos.max_wall) for name, qos in cluster.qos.items() if qos.max_wall is not None}
-    times = {name: budgets.default_time(cluster, it) for name, it in partitions.items() if it.default_time is not None}
+    times = {
+        name: budgets.default_time(cluster, partition)
+        for name, partition in partitions.items()
+        if partition.default_time is not None
+    }
     yield "own_qos", ("partition_qos",), _names(name.lower() for name in cluster.accounts if cluster.qos_of(name))
     yield "walls", ("replaced", "timed"), walls
     yield "default_times", ("replaced", "timed", "budget"), times
     yield "default_qos", ("preemptable_qos", "timed"), cluster.default_qos or "normal"
-    yield "default_queue", counted, next((name for name, it in partitions.items() if it.default), "")
+    yield "default_queue", counted, next((name for name, partition in partitions.items() if partition.default), "")
     yield "default_cpus", counted, cpus.by_default(cluster)
     yield "exclusive", counted, _exclusive(cluster)
-    yield "without_gpus", ("step_down",), _names(name for name, it in partitions.items() if not _gpus(cluster, it))
+    yield (
+        "without_gpus",
+        ("step_down",),
+        _names(name for name, partition in partitions.items() if not _gpus(cluster, partition)),
+    )
 
 
 def _names(names: Iterable[str]) -> dict[str, bool]:
@@ -123,7 +137,7 @@ def _names(names: Iterable[str]) -> dict[str, bool]:
 
 
 def _exclusive(cluster: Cluster) -> dict[str, bool]:
-    return _names(name for name, it in cluster.partitions.items() if it.exclusive == "job")
+    return _names(name for name, partition in cluster.partitions.items() if partition.exclusive == "job")
 
 
 def _user_partitions(cluster: Cluster) -> dict[str, str]:
