@@ -10,7 +10,11 @@ value() { sed -nE "s/^[[:space:]]*$1[[:space:]]*=[[:space:]]*([^[:space:]#]*).*/
 laid() { find "$etc" -maxdepth 1 -name "*$GPUPOOL_NEW"; } # by this very run, and by no other
 new=$(laid | grep -xF -- "$conf$GPUPOOL_NEW" || echo "$conf")
 user=$(value SlurmUser "$new"); user=${user%%(*}; user=${user:-root}
-dir=$(mktemp -d /run/gpupool-trial.XXXXXX); trap 'rm -rf -- "$dir"' EXIT; chmod 711 "$dir"
+for left in /run/gpupool-trial.*; do # of a trial that was killed: the process in its name is no trial any more
+  owner=${left#*-trial.}; owner=${owner%%.*}
+  grep -q gpupool-trial "/proc/$owner/cmdline" 2>/dev/null || rm -rf -- "$left"
+done
+dir=$(mktemp -d "/run/gpupool-trial.$$.XXXXXX"); trap 'rm -rf -- "$dir"' EXIT; chmod 711 "$dir"
 prepare() { # now or new: a folder with Slurm's files; what they name outside is taken out, lines stay in their places
   at=$dir/$1; mkdir "$at" "$at/state"
   for file in "$etc"/*.conf "$etc"/*.lua; do [ ! -f "$file" ] || cp -- "$file" "$at/"; done

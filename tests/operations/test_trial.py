@@ -1,11 +1,15 @@
 """The trial of a slurm.conf, its script run for real between stand-ins for Slurm's commands."""
 
 import os
+import signal
 import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import stand_ins
+from pace import until
 
 from gpupool.operations.trial import check
 
@@ -50,20 +54,26 @@ def etc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     programs = tmp_path / "bin"
     stand_ins.put(STAND_INS, programs)
     monkeypatch.setenv("PATH", str(programs), prepend=":")
+    (tmp_path / "run").mkdir()
     etc = tmp_path / "slurm"
     etc.mkdir()
     (etc / "slurm.conf").write_text(CONF)
     return etc
 
 
+def command(etc: Path) -> list[str]:
+    """The trial, with the folder `run` beside `etc` in the place of /run."""
+    return [word.replace("/run/", f"{etc.parent}/run/") for word in check(f"{etc}/slurm.conf")]
+
+
 def tried(etc: Path) -> tuple[int, str]:
-    """Try what lies beside /etc/slurm's files: give the exit status and the last line said."""
+    """Try what lies beside /etc/slurm's files: give the exit status and the last line of standard error."""
     before = {path.name: path.read_text() for path in etc.iterdir()}
     done = subprocess.run(
-        check(f"{etc}/slurm.conf"), env={**os.environ, "GPUPOOL_NEW": NEW}, capture_output=True, text=True, check=False
+        command(etc), env={**os.environ, "GPUPOOL_NEW": NEW}, capture_output=True, text=True, check=False
     )
     assert {path.name: path.read_text() for path in etc.iterdir()} == before
-    assert not list(Path("/run").glob("gpupool-trial.*"))
+    assert not list((etc.parent / "run").iterdir())
     return done.returncode, (done.stderr.strip().splitlines() or [""])[-1]
 
 
@@ -147,3 +157,35 @@ def test_a_node_without_slurmctld_accepts_everything(etc: Path, tmp_path: Path) 
     assert tried(etc) == (0, "")
     (etc / "slurm.conf").unlink()
     assert tried(etc) == (0, ""), "its first one, too"
+
+
+@pytest.fixture
+def waiting(etc: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A trial that has begun and whose slurmctld is not ready."""
+    slurmctld = etc.parent / "bin" / "slurmctld"
+    text = slurmctld.read_text()
+    begun = etc.parent / "begun"
+    slurmctld.write_text(f"#!/bin/sh\necho $$ > {begun}.new; mv {begun}.new {begun}\nexec sleep 60\n")
+    trial = subprocess.Popen(command(etc), env={**os.environ, "GPUPOOL_NEW": NEW}, start_new_session=True)
+    until(begun.exists, "slurmctld starts")
+    slurmctld.write_text(text)
+    yield trial
+    for end, process in ((os.killpg, trial.pid), (os.kill, int(begun.read_text()))):
+        with suppress(ProcessLookupError):
+            end(process, signal.SIGKILL)
+    trial.wait()
+
+
+def test_the_next_trial_removes_what_a_killed_trial_has_left(etc: Path, waiting: subprocess.Popen[bytes]) -> None:
+    (etc.parent / "run/gpupool-trial.Ab12cD/new").mkdir(parents=True)  # a name of an earlier version
+    os.killpg(waiting.pid, signal.SIGKILL)
+    waiting.wait()
+    assert tried(etc) == (0, "")  # which looks for what is left
+
+
+def test_a_trial_that_runs_keeps_its_folder(etc: Path, waiting: subprocess.Popen[bytes]) -> None:
+    run = etc.parent / "run"
+    (folder,) = run.iterdir()
+    done = subprocess.run(command(etc), env={**os.environ, "GPUPOOL_NEW": NEW}, check=False)
+    assert (done.returncode, [*run.iterdir()]) == (0, [folder])
+    assert (folder / "new/log").exists()
