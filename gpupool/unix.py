@@ -9,6 +9,9 @@ APPLY_LOCK = "/run/gpupool-apply.lock"
 #: What each run has changed on the node: lines of JSON, root's alone.
 APPLY_LOG = "/var/log/gpupool/applies.jsonl"
 
+#: The group `people`, of users whose account has no gid.
+PEOPLE_GID = 5000
+
 GROUP = re.compile(r"[a-z_][a-z0-9_.-]{0,31}")
 # people of a directory service have their domain in the name
 USER = re.compile(rf"{GROUP.pattern}(@[a-z0-9.-]+)?")

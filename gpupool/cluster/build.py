@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from gpupool.cluster import model
-from gpupool.cluster.checks.places import at, space_links
-from gpupool.cluster.checks.site import Site
-from gpupool.cluster.checks.times import default_time
 from gpupool.cluster.gpu_devices import Device, devices_of
-from gpupool.cluster.pools import dataset_of, pools_on
+from gpupool.cluster.resolve.least import with_least
+from gpupool.cluster.resolve.places import at, space_links
+from gpupool.cluster.resolve.pools import dataset_of, pools_on
+from gpupool.cluster.resolve.site import Site
+from gpupool.cluster.resolve.times import default_time
 from gpupool.cluster.schema.base import of_user
 from gpupool.cluster.schema.labs import Account, Partition, User
 from gpupool.cluster.schema.machines import Hardware, NodeEntry
@@ -179,13 +180,8 @@ def _partitions(site: Site) -> Iterator[model.Partition]:
 
 def _partition(site: Site, entry: Partition, name: str, account: str) -> model.Partition:
     labs = [lab.name for lab in site.accounts_of_kind("lab")] if entry.allow_lab_accounts else []
-    limits = entry.limits
     guests = [site.inventory.qos[it] for it in entry.qos] if site.is_preempted(entry) and not entry.preemptable else []
     actions = [entry.preempt_action, *(it.preempt_action for it in guests)]
-    if entry.without_gpu and not limits.per_job_least.gpu:
-        # slurmctld holds what the submit plugin says, however a job comes here
-        least = limits.per_job_least.model_copy(update={"gpu": 1})
-        limits = limits.model_copy(update={"per_job_least": least})
     return model.Partition(
         name=name,
         nodes=site.node_table.select(entry.nodes),
@@ -202,7 +198,7 @@ def _partition(site: Site, entry: Partition, name: str, account: str) -> model.P
         deny_accounts=tuple(it.replace("{account}", account) for it in entry.deny_accounts),
         allow_groups=entry.allow_groups,
         allow_qos=entry.qos,
-        limits=limits,
+        limits=with_least(entry),
         lift_per_user="per_user" in entry.lift,
         billing=entry.billing,
         assigned=entry.users == "assigned",

@@ -6,10 +6,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Path, Place
 from gpupool.cluster.load import Loaded
 from gpupool.cluster.model import Account, Cluster
+from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.units import format_duration, format_size
 
 _SOURCES = ("src", "inferred")  # for people, and of no effect

@@ -11,11 +11,11 @@ from gpupool.cluster import checks
 from gpupool.cluster.attachments import attachments
 from gpupool.cluster.build import build
 from gpupool.cluster.change import lay
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import BadInventoryError, Complaint, Located, Place, locate
 from gpupool.cluster.complaints import Path as Step
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.node_table import expand_all
+from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.shape import MISSING, validated, without
 from gpupool.cluster.text import read
 

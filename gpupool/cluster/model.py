@@ -18,8 +18,6 @@ from gpupool.cluster.schema.testbed import Testbed
 from gpupool.slurm.releases import has
 from gpupool.unix import within
 
-PEOPLE_GID = 5000  # of the group `people`, for users whose account has no gid
-
 
 @dataclass(frozen=True)
 class Node:

@@ -6,13 +6,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import BadInventoryError
 from gpupool.cluster.edit import nodes as text
 from gpupool.cluster.edit.files import Draft, draft, finish
 from gpupool.cluster.edit.tree import tree
 from gpupool.cluster.load import examine
 from gpupool.cluster.model import Cluster
+from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.machines import NodeEntry
 from gpupool.errors import GpupoolError
 from gpupool.joining.decide import Choice

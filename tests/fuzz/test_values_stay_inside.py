@@ -22,8 +22,8 @@ from pydantic import BaseModel
 
 from gpupool.cluster import checks
 from gpupool.cluster.build import build
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.node_table import expand_all
+from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.shape import validated
 from gpupool.cluster.text import read

@@ -1,5 +1,6 @@
 """Rules that an inventory of the right shape must still keep; one `ensure_…` each, all of them run."""
 
+from collections.abc import Callable, Iterator
 from types import ModuleType
 
 from gpupool.cluster.checks import (
@@ -42,8 +43,10 @@ from gpupool.cluster.checks import (
     topology,
     zfs,
 )
-from gpupool.cluster.checks.site import Check, Site
 from gpupool.cluster.complaints import Complaint
+from gpupool.cluster.resolve.site import Site
+
+Check = Callable[[Site], Iterator[Complaint]]
 
 
 def _in(room: ModuleType) -> tuple[Check, ...]:

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.checks.places import at, behind_links, export_of, fixed, is_the_systems, on_server
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint
+from gpupool.cluster.resolve.places import at, behind_links, export_of, fixed, on_server
+from gpupool.cluster.resolve.site import Site
+from gpupool.cluster.resolve.system_paths import is_the_systems
 from gpupool.unix import within
 
 _TO = ("slurm", "backup", "to")

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.near import misspelt
+from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.labs import Partition
 
 _MOST: Path = ("scheduler", "max_cpus_per_gpu")

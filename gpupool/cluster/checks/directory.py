@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.attachments import CERTIFICATES
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
-from gpupool.cluster.model import PEOPLE_GID
+from gpupool.cluster.resolve.site import Site
+from gpupool.unix import PEOPLE_GID
 
 _BEGIN, _END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
 #: What systemd gives to services for as long as they run, and `nobody`.

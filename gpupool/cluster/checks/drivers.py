@@ -4,10 +4,10 @@ import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path, dotted
 from gpupool.cluster.drivers import Driver, drivers
 from gpupool.cluster.near import misspelt
+from gpupool.cluster.resolve.site import Site
 from gpupool.nvidia.names import models, of_model
 from gpupool.nvidia.tables import Architecture, Branch, branches, distributions, version
 

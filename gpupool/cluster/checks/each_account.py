@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.checks.site import Site
-from gpupool.cluster.checks.stakes import Stakes
 from gpupool.cluster.complaints import Complaint
-from gpupool.cluster.ownership import Owner
+from gpupool.cluster.resolve.ownership import Owner
+from gpupool.cluster.resolve.site import Site
+from gpupool.cluster.resolve.stakes import Stakes
 from gpupool.cluster.schema.labs import Amounts
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.checks.site import Site
-from gpupool.cluster.checks.stakes import ANY, Nodes, Stakes, owned, rights
 from gpupool.cluster.complaints import Complaint
-from gpupool.cluster.ownership import CPUS, Owner
 from gpupool.cluster.quote import listed
+from gpupool.cluster.resolve.ownership import CPUS, Owner
+from gpupool.cluster.resolve.site import Site
+from gpupool.cluster.resolve.stakes import ANY, Nodes, Stakes, owned, rights
 from gpupool.cluster.schema.labs import Partition
 
 _KEYS = ("oversubscribe", "shared")

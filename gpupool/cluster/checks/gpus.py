@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterator
 
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.machines import GpuType, NodeEntry
 from gpupool.slurm.releases import has
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.checks.places import at
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.resolve.places import at
+from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.base import of_user
 from gpupool.unix import within
 

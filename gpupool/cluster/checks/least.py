@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
-from gpupool.cluster.schema.labs import Amounts, Limits, Partition
-
-_RESOURCES = ("gpu", "cpu", "nodes")
-_MOST = ("group", "per_user", "per_job")
+from gpupool.cluster.resolve.least import MOST, RESOURCES, amounts_of, most_by_qos, usable_qos, with_least
+from gpupool.cluster.resolve.site import Site
+from gpupool.cluster.schema.labs import Limits
 
 
 def ensure_slurm_has_the_least(site: Site) -> Iterator[Complaint]:
@@ -18,8 +16,8 @@ def ensure_slurm_has_the_least(site: Site) -> Iterator[Complaint]:
             yield Complaint(path, "an account has no least in Slurm", "set it on a QoS or a partition")
     for path, limits, _ in _blocks(site):
         for key, value in limits.per_job_least:
-            if key not in (*_RESOURCES, "gpus") and value is not None:
-                hint = f"use {', '.join(_RESOURCES)} or gpus"
+            if key not in (*RESOURCES, "gpus") and value is not None:
+                hint = f"use {', '.join(RESOURCES)} or gpus"
                 yield Complaint((*path, "per_job_least", key), f"a job has no least {key} in Slurm", hint)
 
 
@@ -28,18 +26,18 @@ def ensure_the_least_can_be_had(site: Site) -> Iterator[Complaint]:
     for path, limits, nodes in _blocks(site):
         least, pool = limits.per_job_least, site.pool(nodes)
         here = (*path, "per_job_least")
-        for key, value in _amounts(least):
+        for key, value in amounts_of(least):
             if pool and value > pool[key]:
                 yield Complaint((*here, key), f"is {value}, but there are {pool[key]}: no job could ever run")
-            for kind in _MOST:
+            for kind in MOST:
                 most = getattr(getattr(limits, kind), key)
                 if most is not None and value > most:
                     yield Complaint((*here, key), f"is {value}, above {kind}.{key}, which is {most}: no job could run")
     for path, partition in site.partitions():
-        for key, value in _amounts(_least(partition)):
-            if mosts := list(_mosts(site, partition, key)):
+        for key, value in amounts_of(with_least(partition).per_job_least):
+            if mosts := list(most_by_qos(site, partition, key)):
                 name, most = max(mosts, key=lambda named: named[1])
-                if len(mosts) == sum(1 for _ in _usable(site, partition)) and value > most:
+                if len(mosts) == len(usable_qos(site, partition)) and value > most:
                     message = f"is {value}, but no QoS that may be used here allows more than {most} ({name})"
                     yield Complaint((*path, "limits", "per_job_least", key), message, "lower it: no job could run")
 
@@ -47,9 +45,9 @@ def ensure_the_least_can_be_had(site: Site) -> Iterator[Complaint]:
 def ensure_the_least_is_not_hidden(site: Site) -> Iterator[Complaint]:
     """A partition's least replaces the job's QoS's: a lower one would lift it unsaid."""
     for path, partition in site.partitions():
-        here = dict(_amounts(_least(partition)))
-        for name in _usable(site, partition):
-            for key, amount in _amounts(site.inventory.qos[name].limits.per_job_least):
+        here = dict(amounts_of(with_least(partition).per_job_least))
+        for name in usable_qos(site, partition):
+            for key, amount in amounts_of(site.inventory.qos[name].limits.per_job_least):
                 if key in here and here[key] < amount:
                     message = f"{here[key]} replaces the {amount} of QoS {name}, so its jobs here could request less"
                     yield Complaint((*path, "limits", "per_job_least", key), message, f"set {amount}, or remove it")
@@ -57,7 +55,7 @@ def ensure_the_least_is_not_hidden(site: Site) -> Iterator[Complaint]:
 
 def ensure_jobs_without_gpus_have_a_place(site: Site) -> Iterator[Complaint]:
     """without_gpu names a partition that takes such jobs, and where they are as safe as they would be here."""
-    entries = {name: (it, account) for _, it in site.partitions() for name, account in site.partition_names(it)}
+    entries = {name: entry for _, entry in site.partitions() for name, _ in site.partition_names(entry)}
     for path, partition in site.partitions():
         word, here = partition.without_gpu, (*path, "without_gpu")
         if word is None:
@@ -65,7 +63,7 @@ def ensure_jobs_without_gpus_have_a_place(site: Site) -> Iterator[Complaint]:
         if not site.pool(frozenset({partition.nodes})).get("gpu", 1):
             yield Complaint(here, f"no node of {partition.name} has a GPU, so no job could run there", "remove it")
         for name, account in site.partition_names(partition) if word != "refuse" else ():
-            target = entries.get(word.replace("{account}", account or ""), (None, None))[0]
+            target = entries.get(word.replace("{account}", account or ""))
             if target is None:
                 yield Complaint(here, f"there is no partition {word!r}", "name a partition, or set it to refuse")
             elif target.without_gpu:
@@ -84,27 +82,3 @@ def _blocks(site: Site) -> Iterator[tuple[Path, Limits, frozenset[str]]]:
         yield ("qos", name, "limits"), qos.limits, frozenset({"@compute"})
     for path, partition in site.partitions():
         yield (*path, "limits"), partition.limits, frozenset({partition.nodes})
-
-
-def _least(partition: Partition) -> Amounts:
-    least = partition.limits.per_job_least
-    return least if not partition.without_gpu or least.gpu else least.model_copy(update={"gpu": 1})
-
-
-def _amounts(amounts: Amounts) -> Iterator[tuple[str, int]]:
-    for key in _RESOURCES:
-        if value := getattr(amounts, key):
-            yield key, value
-
-
-def _usable(site: Site, partition: Partition) -> Iterator[str]:
-    return (name for name in site.inventory.qos if not partition.qos or name in partition.qos)
-
-
-def _mosts(site: Site, partition: Partition, key: str) -> Iterator[tuple[str, int]]:
-    for name in _usable(site, partition):
-        limits = site.inventory.qos[name].limits
-        kinds = ("group", "per_job") if "per_user" in partition.lift else _MOST
-        mosts = [most for kind in kinds if (most := getattr(getattr(limits, kind), key)) is not None]
-        if mosts:
-            yield name, min(mosts)

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.labs import Amounts, Limits, Partition, Qos
 from gpupool.cluster.units import format_size
 

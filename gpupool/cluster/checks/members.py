@@ -4,9 +4,9 @@ import difflib
 from collections.abc import Iterable, Iterator
 from datetime import date
 
-from gpupool.cluster.checks.site import Site
-from gpupool.cluster.checks.stakes import Stakes, rights
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.resolve.site import Site
+from gpupool.cluster.resolve.stakes import Stakes, rights
 
 
 def _unknown(path: Path, what: str, name: str, known: Iterable[str], otherwise: str | None = None) -> Complaint:

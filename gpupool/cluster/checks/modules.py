@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.checks.places import at, fixed, is_the_systems
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.resolve.places import at, fixed
+from gpupool.cluster.resolve.site import Site
+from gpupool.cluster.resolve.system_paths import is_the_systems
 from gpupool.unix import within
 
 #: Another value would break logins; PATH is what modules and conda add to.

@@ -4,11 +4,11 @@ import ipaddress
 from collections.abc import Iterable, Iterator
 from zoneinfo import ZoneInfo
 
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
-from gpupool.cluster.model import PEOPLE_GID
 from gpupool.cluster.near import misspelt
+from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.labs import Partition
+from gpupool.unix import PEOPLE_GID
 
 # accounts of the system, and of what gpupool installs
 _TAKEN = frozenset(

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from math import inf
 
-from gpupool.cluster.checks.site import Site
-from gpupool.cluster.checks.stakes import ANY, Stakes, owned, rights
 from gpupool.cluster.complaints import Complaint, Path
-from gpupool.cluster.ownership import CPUS
 from gpupool.cluster.quote import listed
+from gpupool.cluster.resolve.ownership import CPUS
+from gpupool.cluster.resolve.site import Site
+from gpupool.cluster.resolve.stakes import ANY, Stakes, owned, rights
 
 
 def ensure_what_is_owned_is_said_once(site: Site) -> Iterator[Complaint]:

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from gpupool.cluster.attachments import SLURM
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema import Inventory
 from gpupool.slurm.keys.limits import parse
 from gpupool.slurm.keys.tables import Key, Own, keys, own

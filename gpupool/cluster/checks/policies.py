@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint
+from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.units import format_size
 
 _SHORTEST_GRACE = 60  # seconds: an ssh session is outside of its job for a moment before it is adopted

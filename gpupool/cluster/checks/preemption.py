@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.checks.site import Site
-from gpupool.cluster.checks.stakes import Stakes
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.quote import listed
+from gpupool.cluster.resolve.site import Site
+from gpupool.cluster.resolve.stakes import Stakes
 from gpupool.cluster.schema.labs import Partition, Qos
 
 

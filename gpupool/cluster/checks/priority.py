@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.resolve.site import Site
 
 
 def ensure_priorities_count(site: Site) -> Iterator[Complaint]:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.checks.names import unknown
-from gpupool.cluster.checks.site import Site
-from gpupool.cluster.checks.stakes import ANY, Stakes
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.quote import listed
+from gpupool.cluster.resolve.site import Site
+from gpupool.cluster.resolve.stakes import ANY, Stakes
 from gpupool.cluster.schema.labs import Partition
 from gpupool.cluster.schema.reservations import Reservation
 from gpupool.cluster.units import format_duration

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.checks.site import Site
-from gpupool.cluster.checks.stakes import ANY, Stakes
 from gpupool.cluster.complaints import Complaint, Path
-from gpupool.cluster.ownership import Owner
+from gpupool.cluster.resolve.ownership import Owner
+from gpupool.cluster.resolve.room import beside_the_last_gpu, needs_of
+from gpupool.cluster.resolve.site import Site
+from gpupool.cluster.resolve.stakes import ANY, Stakes
 from gpupool.cluster.units import format_size
 from gpupool.slurm.releases import first_supported, has
 
@@ -64,13 +65,12 @@ def ensure_neighbours_leave_room(site: Site) -> Iterator[Complaint]:
         yield Complaint(path, message, "set per_gpu, and per_cpu for jobs without GPUs", "warning")
         return
     for entry, shape, gpus in site.parted:
-        memory = shape.job_memory(inventory.slurm.memory_reserve)
-        free = max(0, shape.job_cpus - gpus * shape.cpus_kept_per_gpu) if shape.cpus_kept_per_gpu else 0
-        worst = (gpus - 1) * max(most.per_gpu, default) + free * most.per_cpu
-        if worst + default > memory:
+        beside = beside_the_last_gpu(site, shape, gpus, max(most.per_gpu, default), most.per_cpu)
+        if beside.taken + default > beside.memory:
             message = (
-                f"{gpus - 1} GPUs at {format_size(most.per_gpu)} and {free} CPUs at {format_size(most.per_cpu)} leave "
-                f"the last GPU of {entry.name} less than its {format_size(default)}: Slurm has {memory}M there"
+                f"{gpus - 1} GPUs at {format_size(most.per_gpu)} and {beside.cpus} CPUs at "
+                f"{format_size(most.per_cpu)} leave the last GPU of {entry.name} less than its "
+                f"{format_size(default)}: Slurm has {beside.memory}M there"
             )
             yield Complaint(path, message, "lower these or default_memory.per_gpu", "warning")
 
@@ -95,33 +95,19 @@ def ensure_labs_can_use_their_gpus(site: Site) -> Iterator[Complaint]:
         yield Complaint(("scheduler", "lab_share", "cpu"), message, severity="warning")
     for owner in site.ownership.owners:
         if owner.gpus:
-            yield from _lab(site, owner, default)
+            yield from _lab(site, owner)
 
 
-def _lab(site: Site, owner: Owner, default: int) -> Iterator[Complaint]:
+def _lab(site: Site, owner: Owner) -> Iterator[Complaint]:
     lab, index, cap = owner.account, owner.index, owner.gpus
     path: Path = ("accounts", index, "limits", "group")
     claim: Path = ("accounts", index, "contributed_gpus" if owner.number else "owns")
-    group, share = lab.limits.group, site.inventory.scheduler.lab_share
-    memory = cap * share.mem if group.mem is None and share.mem is not None else group.mem
-    most = max((gpus for _, _, gpus in site.machines), default=0)
-    types = {gpu for entry, _, _ in site.machines for gpu in entry.gpus}
-    # Slurm counts a job that waits and names no memory as a whole node's against this limit
-    reserve = site.inventory.slurm.memory_reserve
-    node = max((shape.job_memory(reserve) for _, shape, _ in site.machines), default=0)
-    typed = sum(group.gpus.values()) if types and types <= group.gpus.keys() else None
-    needs = {
-        "cpu": (group.cpu, cap * (site.inventory.scheduler.default_cpus_per_gpu or 1)),
-        "mem": (memory, (cap - 1) * default + max(node, default)),
-        "nodes": (group.nodes, -(-cap // most) if most else 0),
-        "gpus": (typed, cap),
-    }
-    for key, (given, least) in needs.items():
-        if given is not None and given < least:
-            hint = f"set at least {least}"
+    for key, need in needs_of(site, owner).items():
+        if need.is_short:
+            hint = f"set at least {need.least}"
             if key == "mem":
                 hint = (
-                    f"set at least {-(-least // 1024)}G: Slurm counts all memory of a node for a job that waits "
+                    f"set at least {-(-need.least // 1024)}G: Slurm counts all memory of a node for a job that waits "
                     "without a memory request"
                 )
             yield Complaint((*path, key), f"{lab.name} could not use its {cap} GPUs", hint)

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.checks.places import export_of, is_the_systems
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.resolve.places import export_of
+from gpupool.cluster.resolve.site import Site
+from gpupool.cluster.resolve.system_paths import is_the_systems
 from gpupool.cluster.schema.base import filled
 
 _SINGULARITY: Path = ("software", "singularity")

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import get_args
 
-from gpupool.cluster.checks.places import at
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.resolve.places import at
+from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.storage import Export, OfTheSite
 from gpupool.unix import within
 

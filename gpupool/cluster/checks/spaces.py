@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from gpupool.cluster.checks.places import at, export_of, fixed, on_server, space_links
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.near import misspelt
+from gpupool.cluster.resolve.places import at, export_of, fixed, on_server, space_links
+from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.units import format_duration
 from gpupool.unix import within
 

@@ -4,10 +4,10 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from gpupool.cluster.checks.places import at, fixed
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
-from gpupool.cluster.pools import dataset_of
+from gpupool.cluster.resolve.places import at, fixed
+from gpupool.cluster.resolve.pools import dataset_of
+from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.base import filled
 from gpupool.cluster.schema.storage import Export
 from gpupool.cluster.units import format_size

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.units import format_size
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 
 from gpupool import unix
-from gpupool.cluster.checks.places import fixed, is_the_systems
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.resolve.places import fixed
+from gpupool.cluster.resolve.site import Site
+from gpupool.cluster.resolve.system_paths import is_the_systems
 from gpupool.unix import within
 
 _NEVER_PINNED = ("slurm", "sackd", "munge", "libslurm", "libmunge", "mariadb")

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.attachments import EXAMPLES
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.near import misspelt
+from gpupool.cluster.resolve.site import Site
 
 _OF_SBASH = ("gpu", "gpus", "cpus", "partition")
 _TOOLS = ("gpu_usage", "sbash", "getUtilByJobId.sh", "vscode-launch.sh", "slurm-aliases", "wiki")

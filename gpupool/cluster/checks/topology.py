@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 
 from gpupool.cluster.attachments import SLURM
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint
+from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.slurm_files import lines
 from gpupool.slurm.hostlists import expanded
 

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import get_args
 
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.near import misspelt
-from gpupool.cluster.pools import dataset_of
+from gpupool.cluster.resolve.pools import dataset_of
+from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.storage import Data, Export, Pool, Vdev
 from gpupool.cluster.units import format_size
 from gpupool.cluster.zfs_properties import NOT_HERE, OF_DATASETS, OF_POOLS, PROFILES, wrong

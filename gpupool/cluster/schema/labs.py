@@ -192,6 +192,11 @@ class Qos(Fact):
         default_factory=dict, description="Further settings of the QoS, as sacctmgr calls them: UsageFactor, Flags."
     )
 
+    @property
+    def wall(self) -> int | None:
+        """The longest time of a job, in seconds: `max_wall`, or the one of `limits`."""
+        return self.limits.per_job.wall if self.max_wall is None else self.max_wall
+
 
 class Partition(Fact):
     """A partition, or with `for_each` one per account of that kind; `{account}` is replaced by its name."""
@@ -250,3 +255,7 @@ class Partition(Fact):
         if not re.fullmatch(r"[A-Za-z0-9_.@-]+", name.replace("{account}", "x")):
             raise ValueError(f"{quoted(name)} is not a valid partition name: use letters, digits, _, ., @ and -")
         return name
+
+    def allows_qos(self, name: str) -> bool:
+        """Return whether jobs may have a QoS here."""
+        return not self.qos or name in self.qos

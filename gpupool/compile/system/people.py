@@ -2,8 +2,9 @@
 
 from datetime import timedelta
 
-from gpupool.cluster.model import PEOPLE_GID, Cluster, Node
+from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.system import docker
+from gpupool.unix import PEOPLE_GID
 from gpupool.wanted import User
 
 

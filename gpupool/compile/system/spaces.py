@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from gpupool.cluster.model import PEOPLE_GID, Cluster, Mount, Node, User
+from gpupool.cluster.model import Cluster, Mount, Node, User
 from gpupool.cluster.schema.base import of_user
 from gpupool.compile.of_user import in_quotes
 from gpupool.compile.template import fill
-from gpupool.unix import within
+from gpupool.unix import PEOPLE_GID, within
 from gpupool.wanted import File, Folder, Space
 
 VARIABLES = "/etc/profile.d/gpupool-spaces.sh"

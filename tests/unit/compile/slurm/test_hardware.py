@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from inventories import SMALL, changed
 
-from gpupool.cluster.checks.site import Site
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.node_table import expand_all
+from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.shape import validated
 from gpupool.cluster.text import read
 from gpupool.compile.slurm.conf import compute_nodes, slurm_conf

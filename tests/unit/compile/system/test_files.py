@@ -7,7 +7,7 @@ import pytest
 from inventories import INVENTORY
 
 from gpupool.cluster.load import load
-from gpupool.cluster.model import PEOPLE_GID, Cluster, Node
+from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_for
 from gpupool.compile.system.devices import fake_devices, fences_sessions
 from gpupool.compile.system.names import hosts
@@ -17,6 +17,7 @@ from gpupool.compile.system.slurmd import slurmd_default
 from gpupool.compile.system.ssh import files as ssh_files
 from gpupool.compile.system.storage import links_for, local_for, mounts_for, stand_ins_for
 from gpupool.testbed.overlay import stand_in
+from gpupool.unix import PEOPLE_GID
 from gpupool.wanted import Directory
 
 FOLDERS = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))

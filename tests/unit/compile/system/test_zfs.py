@@ -10,7 +10,7 @@ from inventories import INVENTORY, STORED, changed, copied
 
 from gpupool.cluster.load import examine, load
 from gpupool.cluster.model import Cluster
-from gpupool.cluster.pools import Placed, dataset_of
+from gpupool.cluster.resolve.pools import Placed, dataset_of
 from gpupool.cluster.schema.storage import Export, Pool
 from gpupool.cluster.zfs_properties import OF_DATASETS, wrong
 from gpupool.compile.system.zfs import datasets_for, pools_for

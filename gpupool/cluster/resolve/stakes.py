@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 
-from gpupool.cluster.checks.site import Site
-from gpupool.cluster.ownership import CPUS, Owner
+from gpupool.cluster.resolve.ownership import CPUS, Owner
+from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema.labs import Account, Amounts, Partition
 
 ANY = "gpu"  # GPUs of any type; beside the names of types, and CPUS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpupool.cluster.checks.places import is_the_systems
+from gpupool.cluster.resolve.system_paths import is_the_systems
 
 
 @pytest.mark.parametrize(

@@ -1,37 +1,9 @@
-"""Where things of storage lie, as clients see it, and which places are the system's own."""
+"""Where the parts of storage are, as clients see it."""
 
 import posixpath
 
-from gpupool.cluster.checks.site import Site
+from gpupool.cluster.resolve.site import Site
 from gpupool.unix import within
-
-# with all that is in them
-_SYSTEMS = (
-    *("/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/lost+found", "/proc", "/root", "/run"),
-    *("/sbin", "/sys", "/tmp", "/usr", "/var"),
-)
-# among them those in which there is room for others
-_ROOMY = ("/usr/local", "/var/lib", "/var/local", "/var/opt", "/var/spool")
-# what Debian, its packages and gpupool have in these
-_TAKEN = (
-    *(f"/usr/local/{it}" for it in ("bin", "etc", "games", "include", "lib", "libexec", "man", "sbin", "share", "src")),
-    *(f"/var/lib/{it}" for it in ("apt", "dbus", "dpkg", "gpupool", "munge", "mysql", "nfs", "pam", "polkit-1")),
-    *("/var/lib/private", "/var/lib/systemd", "/var/lib/ucf", "/var/spool/cron", "/var/spool/mail"),
-    "/var/spool/slurmd",
-)
-# fit to be mounted on or given to others, but their top is everybody's
-_SHARED = ("/home", "/media", "/mnt", "/opt", "/srv")
-
-
-def is_the_systems(path: str, *, whole: bool = False) -> bool:
-    """Return whether a path belongs to the operating system, so that gpupool must not change its owner, mode or files.
-
-    With `whole`, also whether it is a top directory such as /home or /srv, which cannot have one single use.
-    """
-    if path == "/" or (whole and path in _SHARED) or any(within(path, it) for it in _TAKEN):
-        return True
-    inside = any(within(path, it) and path != it for it in _ROOMY)
-    return not inside and any(within(path, it) for it in _SYSTEMS)
 
 
 def at(site: Site, key: str) -> str:

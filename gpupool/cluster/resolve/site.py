@@ -1,19 +1,17 @@
-"""What every check looks at, and how two checks of different rooms share a look."""
+"""An inventory with its nodes written out, and what checks and the Cluster are both computed from."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.complaints import Path
 from gpupool.cluster.node_table import NodeTable
-from gpupool.cluster.ownership import Ownership
-from gpupool.cluster.pools import Placed, pools_on
+from gpupool.cluster.resolve.ownership import Ownership
+from gpupool.cluster.resolve.pools import Placed, pools_on
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.labs import Account, Partition
 from gpupool.cluster.schema.machines import Hardware, NodeEntry
 from gpupool.slurm.releases import has
-
-Check = Callable[["Site"], Iterator[Complaint]]
 
 
 @dataclass(frozen=True)
