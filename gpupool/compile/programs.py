@@ -1,4 +1,4 @@
-"""The programs of `gpupool/programs` as files of a node, with the modules of `gpupool/slurm` that they import."""
+"""The programs of `gpupool/programs` as files of a node, with the modules of gpupool that they import."""
 
 import re
 from functools import cache
@@ -9,7 +9,7 @@ from gpupool.wanted import File
 #: The directory of the programs on nodes: their PYTHONPATH.
 HOME = "/usr/local/lib/gpupool"
 _GPUPOOL = Path(__file__).parents[1]
-_SHARED = re.compile(r"^from gpupool\.slurm(?:\.(\w+))? import (.+)$", re.MULTILINE)
+_SHARED = re.compile(r"^from gpupool\.(node|slurm)(?:\.(\w+))? import (.+)$", re.MULTILINE)
 # without it, Python would prefer another package called gpupool that is installed on the node
 _PACKAGE = File(f"{HOME}/gpupool/__init__.py", '"""The part of gpupool that its programs share."""\n')
 
@@ -23,26 +23,29 @@ def program(name: str) -> tuple[File, ...]:
     """
     own = {path.stem: path.read_text() for path in sorted((_GPUPOOL / "programs" / name).glob("*.py"))}
     files = [File(f"{HOME}/{name}/{module}.py", text) for module, text in own.items()]
-    shared = sorted(_imported({other for text in own.values() for other in _imports(text)}))
-    if shared:
-        files += [
-            _PACKAGE,
-            *(File(f"{HOME}/gpupool/slurm/{module}.py", _text(module)) for module in ("__init__", *shared)),
-        ]
+    modules = _imported({module for text in own.values() for module in _imports(text)})
+    if modules:
+        packages = {module.partition("/")[0] for module in modules}
+        shared = sorted({*modules, *(f"{package}/__init__" for package in packages)})
+        files += [_PACKAGE, *(File(f"{HOME}/gpupool/{module}.py", _text(module)) for module in shared)]
     return tuple(files)
 
 
 def _imported(modules: set[str]) -> set[str]:
-    """Return modules of `gpupool/slurm` and all others that they import."""
+    """Return shared modules and all others that they import."""
     more = {other for module in modules for other in _imports(_text(module))}
     return modules if more <= modules else _imported(modules | more)
 
 
 @cache
 def _text(module: str) -> str:
-    return (_GPUPOOL / "slurm" / f"{module}.py").read_text()
+    return (_GPUPOOL / f"{module}.py").read_text()
 
 
 def _imports(text: str) -> set[str]:
-    """Return the names of the modules of `gpupool/slurm` that a module imports."""
-    return {name for module, names in _SHARED.findall(text) for name in ([module] if module else names.split(", "))}
+    """Return the shared modules that a module imports, as paths such as slurm/nodes."""
+    return {
+        f"{package}/{name}"
+        for package, module, names in _SHARED.findall(text)
+        for name in ([module] if module else names.split(", "))
+    }

@@ -1,13 +1,14 @@
 """The service: look, decide, act, sleep. It keeps nothing that a restart would need."""
 
 import json
-import re
 import signal
 import socket
-import subprocess
 import sys
 import time
 from pathlib import Path
+
+from gpupool.node import commands
+from gpupool.slurm import ping
 
 from . import crowd, decide, jobs, limits, room
 from .act import endings, farewells, notes, signals
@@ -18,7 +19,6 @@ from .jobs import UnsureError
 SLOW = 10
 # seconds for which what squeue said is good enough to end a job by
 FRESH = 3
-_PING = re.compile(r"Slurmctld\(\w+\) at (\S+) is (UP|DOWN)")
 
 
 def say(message: str) -> None:
@@ -28,16 +28,7 @@ def say(message: str) -> None:
 
 def ask(command: list[str]) -> str:
     """Return what a command prints; UnsureError where it fails or is slow."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=SLOW, check=False)
-    except subprocess.TimeoutExpired as slow:
-        raise UnsureError(f"{' '.join(command[:2])}: no answer within {SLOW} s") from slow
-    except OSError as gone:
-        raise UnsureError(f"{command[0]}: {gone.strerror}") from gone
-    if done.returncode:
-        last = (done.stderr or done.stdout).strip().splitlines()
-        raise UnsureError(f"{' '.join(command)}: {last[-1] if last else f'exit {done.returncode}'}")
-    return done.stdout
+    return commands.output_of(command, SLOW, UnsureError)
 
 
 def answer(command: list[str]) -> str:
@@ -46,12 +37,6 @@ def answer(command: list[str]) -> str:
         return ask(command)
     except UnsureError:
         return ""
-
-
-def active(ping: str, host: str) -> bool:
-    """Return whether this host's slurmctld is the one that schedules: the first of the list that is up."""
-    up = [name for name, state in _PING.findall(ping) if state == "UP"]
-    return bool(up) and up[0].partition(".")[0] == host.partition(".")[0]
 
 
 class Arbiter:
@@ -66,7 +51,7 @@ class Arbiter:
     def cycle(self) -> float:
         """Look once and act on it; give when to look again, in seconds since 1970."""
         began = time.time()
-        if not active(ask(["scontrol", "ping"]), socket.gethostname()):
+        if not ping.is_active(ask(["scontrol", "ping"]), socket.gethostname()):
             raise UnsureError("this controller is not the active one")
         seen = jobs.read(ask(["squeue", "--json"]))
         took = time.time() - began

@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, cast
 
+from gpupool.node import commands
+
 from .places import Backup, Failed, Writing, backups
 
 DATABASE = "slurm_acct_db"
@@ -95,10 +97,4 @@ def _expected(folder: Path, kind: str, first: int) -> int:
 
 
 def _output_of(command: list[str]) -> str:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise Failed(f"{command[0]}: {error}") from None
-    if done.returncode:
-        raise Failed(f"{command[0]}: {done.stderr.strip()}")
-    return done.stdout.strip()
+    return commands.output_of(command, 60, Failed).strip()

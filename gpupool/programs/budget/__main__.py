@@ -1,10 +1,11 @@
 """`python3 -m budget UNIT [OPTIONS]`: the command budget. UNIT is what an hour of billing is called."""
 
 import json
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+
+from gpupool.node import screen
 
 from . import options
 from .shares import Share, SharesError, above, ask, read
@@ -55,13 +56,4 @@ def _cells(row: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 
 if __name__ == "__main__":
-    try:
-        status = main(sys.argv[1:])
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # the reader has enough; Python would complain when it closes the pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 0
-    except KeyboardInterrupt:
-        status = 130
-    sys.exit(status)
+    screen.run(main)

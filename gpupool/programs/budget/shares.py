@@ -1,10 +1,12 @@
 """What slurmctld counts for accounts and users, from `sshare --json`. Amounts are in seconds of billing."""
 
 import json
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+
+from gpupool.node import commands
+from gpupool.node.screen import plain
 
 # seconds that sshare may take
 PATIENCE = 30
@@ -33,19 +35,7 @@ class Share:
 
 def ask() -> str:
     """Return what sshare says of all accounts and users; SharesError where it fails or is slow."""
-    command = ["sshare", "--all", "--json"]
-    try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, check=False
-        )
-    except subprocess.TimeoutExpired as slow:
-        raise SharesError(f"sshare: no answer within {PATIENCE} s") from slow
-    except OSError as wrong:
-        raise SharesError(f"sshare: {wrong.strerror}") from wrong
-    if done.returncode:
-        last = (done.stderr or done.stdout).strip().splitlines()
-        raise SharesError(last[-1] if last else f"sshare: exit code {done.returncode}")
-    return done.stdout
+    return commands.output_of(["sshare", "--all", "--json"], PATIENCE, SharesError)
 
 
 def read(text: str) -> list[Share]:
@@ -75,9 +65,9 @@ def _share(entry: dict[str, Any]) -> Share:
     is_user = "USER" in entry["type"]
     limit = _billing(entry["tres"]["group_minutes"])
     return Share(
-        account=_plain(entry["parent"] if is_user else entry["name"]),
-        user=_plain(entry["name"]) if is_user else "",
-        parent="" if is_user else _plain(entry["parent"]),
+        account=plain(entry["parent"] if is_user else entry["name"]),
+        user=plain(entry["name"]) if is_user else "",
+        parent="" if is_user else plain(entry["parent"]),
         limit=limit["number"] * 60.0 if limit["set"] else None,
         used=float(_billing(entry["tres"]["usage"])),
         running=float(_billing(entry["tres"]["run_seconds"])["number"]),
@@ -86,8 +76,3 @@ def _share(entry: dict[str, Any]) -> Share:
 
 def _billing(amounts: list[dict[str, Any]]) -> Any:
     return next(amount["value"] for amount in amounts if amount["name"] == "billing")
-
-
-def _plain(name: object) -> str:
-    """Return a name that neither a terminal nor a line of fields takes for anything else."""
-    return "".join(sign if sign.isprintable() else "?" for sign in str(name))

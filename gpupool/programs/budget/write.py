@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+from gpupool.node import files
+
 from .shares import Share, SharesError, above, ask, read
 
 
@@ -28,16 +30,12 @@ def lines(shares: list[Share]) -> list[str]:
 
 def main(path: str) -> int:
     """Replace the file as a whole; 1 where sshare fails, and the file stays as it is."""
-    file = Path(path)
     try:
         text = "".join(f"{line}\n" for line in [int(time.time()), *lines(read(ask()))])
     except SharesError as why:
         print(f"gpupool-budgets: {why}", file=sys.stderr)
         return 1
-    new = file.with_suffix(".new")
-    new.write_text(text, encoding="utf-8")
-    new.chmod(0o644)
-    new.replace(file)
+    files.replace(Path(path), text)
     return 0
 
 

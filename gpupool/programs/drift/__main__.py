@@ -3,13 +3,14 @@
 NODE is what metrics call this controller. Exit code 1 if slurmctld does not answer; the metrics say so, too.
 """
 
-import os
-import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
+
+from gpupool.node import commands, files
+from gpupool.node.commands import CommandError
 
 from . import record, slurm
 from .state import SlurmState, state_of
@@ -23,15 +24,12 @@ def asked(text: str) -> SlurmState:
     answers: list[str] = []
     for arguments in (("show", "config"), ("-a", "show", "partition"), ("show", "node")):
         try:
-            command = ["scontrol", *arguments]
-            done = subprocess.run(
-                command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=True
-            )
-        except subprocess.TimeoutExpired:
-            return SlurmState(text, trouble="no answer in time")
-        except subprocess.CalledProcessError as error:
-            return SlurmState(text, trouble=(error.stderr.strip() or "no answer").splitlines()[-1])
-        answers.append(done.stdout)
+            result = commands.run(["scontrol", *arguments], _SECONDS)
+        except CommandError as error:
+            return SlurmState(text, trouble=error.reason)
+        if result.code:
+            return SlurmState(text, trouble=result.reason)
+        answers.append(result.output)
     return state_of(text, *answers)
 
 
@@ -53,16 +51,6 @@ def metrics(node: str, nodes: Sequence[str], differences: Collection[tuple[str, 
     return "\n".join([*lines, f"{name}_time_seconds {now:.0f}"]) + "\n"
 
 
-def put(file: Path, text: str) -> None:
-    """Replace a file whole; its folder may be another user's."""
-    new = file.with_name(f".{file.name}.{os.getpid()}")
-    new.unlink(missing_ok=True)
-    handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644)
-    with os.fdopen(handle, "w", encoding="utf-8") as out:
-        out.write(text)
-    new.replace(file)
-
-
 def main(node: str, conf: str, file: str) -> int:
     """Look once."""
     state = asked(Path(conf).read_text(encoding="utf-8"))
@@ -77,7 +65,7 @@ def main(node: str, conf: str, file: str) -> int:
         for difference in slurm.differences(node, state.text, state, {name: name for name in names}):
             differences.append((difference.node, difference.kind))
             print(f"{difference.node}: {difference.what}: slurm.conf {difference.file}, live {difference.live}")
-    put(Path(file), metrics(node, names, differences, not state.trouble, time.time()))
+    files.replace(Path(file), metrics(node, names, differences, not state.trouble, time.time()))
     return 1 if state.trouble else 0
 
 

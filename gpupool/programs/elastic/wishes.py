@@ -5,6 +5,8 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from gpupool.node import files
+
 _KEPT = ".kept.json"
 
 
@@ -59,6 +61,4 @@ class Wishes:
 
     def keep(self, progress: dict[str, Progress]) -> None:
         """Write it down, whole or not at all."""
-        new = self.folder / f"{_KEPT}.new"
-        new.write_text(json.dumps({node: asdict(each) for node, each in progress.items()}))
-        new.replace(self.folder / _KEPT)
+        files.replace(self.folder / _KEPT, json.dumps({node: asdict(step) for node, step in progress.items()}))

@@ -1,12 +1,13 @@
 """`python3 -m gpu_usage SETTINGS [OPTIONS]`: the command gpu_usage."""
 
 import json
-import os
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from gpupool.node import screen
 
 from . import count, jobs, options, shared, table
 from .count import Row, Settings
@@ -84,13 +85,4 @@ def _plain(row: Row, by: str = "") -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    try:
-        status = main(sys.argv[1:])
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # whoever read it has enough; Python would complain when it closes the pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 0
-    except KeyboardInterrupt:
-        status = 130
-    sys.exit(status)
+    screen.run(main)

@@ -1,11 +1,12 @@
 """The GPUs of jobs, from `squeue --json`."""
 
 import os
-import subprocess
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gpupool.node import commands
+from gpupool.node.screen import plain
 from gpupool.slurm import tres
 from gpupool.slurm.jobs import Entry, entries
 
@@ -45,25 +46,7 @@ def ask() -> str:
     # a user's own settings must not filter it, and the tasks of a long array must not be cut off
     env = {key: value for key, value in os.environ.items() if not key.startswith("SQUEUE_")}
     env["SLURM_BITSTR_LEN"] = "0"
-    try:
-        done = subprocess.run(
-            ["squeue", "--json"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=PATIENCE,
-            check=False,
-            env=env,
-        )
-    except subprocess.TimeoutExpired as slow:
-        raise QueueError(f"squeue: no answer within {PATIENCE} s") from slow
-    except OSError as gone:
-        raise QueueError(f"squeue: {gone.strerror}") from gone
-    if done.returncode:
-        last = (done.stderr or done.stdout).strip().splitlines()
-        raise QueueError(last[-1] if last else f"squeue: exit code {done.returncode}")
-    return done.stdout
+    return commands.output_of(["squeue", "--json"], PATIENCE, QueueError, env)
 
 
 def read(text: str) -> list[Job]:
@@ -95,16 +78,11 @@ def _job(entry: Entry) -> Iterable[Job]:
     if untyped := whole - sum(gpus.values()):
         gpus[ANY] = max(0, untyped)
     yield Job(
-        user=_plain(entry.text("user_name")),
-        account=_plain(entry.text("account")),
-        group=_plain(entry.text("group_name")),
-        partition=_plain(entry.text("partition")).partition(",")[0],
+        user=plain(entry.text("user_name")),
+        account=plain(entry.text("account")),
+        group=plain(entry.text("group_name")),
+        partition=plain(entry.text("partition")).partition(",")[0],
         running=running,
         gpus=gpus,
         cpus=int(amounts.get("cpu", 0)) * times,
     )
-
-
-def _plain(text: object) -> str:
-    """Return a name that a terminal takes for nothing else."""
-    return "".join(sign if sign.isprintable() else "?" for sign in str(text))

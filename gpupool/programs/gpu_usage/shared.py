@@ -11,6 +11,8 @@ import socket
 import time
 from pathlib import Path
 
+from gpupool.node import files
+
 from . import jobs
 from .jobs import Job, QueueError
 
@@ -47,10 +49,7 @@ class Service:
         lasts = max(FRESH, TIMES * (time.monotonic() - began))
         self._until = time.monotonic() + lasts
         if self._answer == "ok":
-            new = self._file.with_suffix(".new")
-            new.write_text(json.dumps({"at": time.time(), "lasts": lasts, "jobs": queue}), encoding="utf-8")
-            new.chmod(0o644)
-            new.replace(self._file)
+            files.replace(self._file, json.dumps({"at": time.time(), "lasts": lasts, "jobs": queue}))
         return self._answer
 
     def run(self, listening: socket.socket, idle: float = IDLE) -> None:

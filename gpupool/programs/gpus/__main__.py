@@ -4,11 +4,13 @@ The line is a reason for Slurm to keep the node out of service. Exit code 0, or 
 """
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from gpupool.node import commands
+from gpupool.node.commands import CommandError
 
 from . import answers
 from .declared import differences
@@ -55,14 +57,12 @@ def faults(gpus: Mapping[str, Mapping[str, Any]], proc: Path) -> Iterator[str]:
 def _ask(*command: str) -> tuple[str, str]:
     """Return what a command prints, and why it failed in its own words."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=False)
-    except FileNotFoundError:
-        return "", "not installed"
-    except subprocess.TimeoutExpired:
-        return "", f"no answer within {_PATIENCE} s"
-    text = f"{done.stdout}{done.stderr}"
+        result = commands.run(command, _PATIENCE)
+    except CommandError as error:
+        return "", error.reason
+    text = f"{result.output}{result.errors}"
     lines = [line for line in text.splitlines() if line.strip()]
-    return text, (lines[0] if lines else f"ended with {done.returncode}") if done.returncode else ""
+    return text, (lines[0] if lines else result.reason) if result.code else ""
 
 
 if __name__ == "__main__":

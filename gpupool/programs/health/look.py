@@ -3,9 +3,11 @@
 import os
 import re
 import stat
-import subprocess
 import time
 from pathlib import Path
+
+from gpupool.node import commands
+from gpupool.node.commands import CommandError
 
 from .bounded import Bounded
 
@@ -57,7 +59,7 @@ def clock() -> list[str]:
     """Return whether the clock is not synchronised, as the kernel knows it from chrony or systemd-timesyncd."""
     command = ["timedatectl", "show", "--property=NTPSynchronized", "--value"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=5)
-    except (OSError, subprocess.TimeoutExpired):
+        result = commands.run(command, seconds=5)
+    except CommandError:
         return []
-    return ["the clock is not synchronised"] if done.stdout.strip() == "no" else []
+    return ["the clock is not synchronised"] if result.output.strip() == "no" else []

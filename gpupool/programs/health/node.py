@@ -1,8 +1,8 @@
 """This node in Slurm: its state and reason, and the change that a look at the node leads to."""
 
-import subprocess
 from dataclasses import dataclass
 
+from gpupool.node import commands
 from gpupool.slurm import nodes
 from gpupool.slurm.nodes import NodeState
 
@@ -59,12 +59,4 @@ def update(name: str, step: Step) -> None:
 
 
 def _scontrol(*arguments: str) -> str:
-    try:
-        done = subprocess.run(
-            ["scontrol", *arguments], capture_output=True, text=True, errors="replace", check=False, timeout=_PATIENCE
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise NoAnswerError(f"scontrol {arguments[0]}: {error}") from None
-    if done.returncode:
-        raise NoAnswerError(f"scontrol {arguments[0]}: {done.stderr.strip() or f'exit code {done.returncode}'}")
-    return done.stdout
+    return commands.output_of(["scontrol", *arguments], _PATIENCE, NoAnswerError)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpupool.node.screen import plain
+
 PROC = Path("/proc")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _UIDS = re.compile(rb"^Uid:\s+(\d+)", re.MULTILINE)
@@ -57,7 +59,7 @@ def read(pid: int) -> Process | None:
         int(others[17]) / _TICKS,  # field 22 of proc(5)'s stat
         int(uid[1]),
         # whoever runs a program chooses its name: no line feeds and the like in a log
-        "".join(sign if sign.isprintable() else "?" for sign in name.decode(errors="replace")),
+        plain(name.decode(errors="replace")),
         tuple(line.split(":", 2)[2] for line in groups if line.count(":") >= 2),
         exe,
         tuple(word.decode(errors="replace") for word in command),

@@ -1,11 +1,12 @@
 """Since when each process has been seen where it should not be; kept from run to run, until the node is booted."""
 
 import json
-import os
 import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+
+from gpupool.node import files
 
 from .processes import Process
 
@@ -27,6 +28,4 @@ def since(place: Path, processes: Iterable[Process], new: float) -> dict[str, fl
 def keep(place: Path, first: dict[str, float]) -> None:
     """Write it down for the next run."""
     place.parent.mkdir(mode=0o700, exist_ok=True)
-    new = place.with_name(f".{place.name}.{os.getpid()}")
-    new.write_text(json.dumps(first))
-    new.replace(place)
+    files.replace(place, json.dumps(first))

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpupool.node import files
+
 from . import tree
 
 
@@ -69,9 +71,8 @@ def owner_of(uid: int) -> str:
 def write(folder: Path, space: str, top: str, strays: list[Stray], now: float) -> Path:
     """Write the list of one space, whole or not at all, and give its path."""
     folder.mkdir(parents=True, exist_ok=True)
-    path, new = folder / f"{space}.txt", folder / f".{space}.txt.gpupool-new"
+    path = folder / f"{space}.txt"
     moment = time.strftime("%Y-%m-%d %H:%M", time.localtime(now))
     head = f"Updated: {moment}\n{top}: {len(strays)} that do not belong\n"
-    new.write_text(head + "".join(f"{it.line}\n" for it in strays))
-    new.replace(path)
+    files.replace(path, head + "".join(f"{stray.line}\n" for stray in strays))
     return path

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from gpupool.node import files
+
 from . import note, tree
 from .audit import owner_of
 from .count import Left
@@ -34,10 +36,7 @@ def report(top: str, levels: int, file: str, left: Iterable[Left] = ()) -> Itera
 def keep(folder: Path, top: str, left: Iterable[Left]) -> None:
     """Write down which directories of a tree a count has left out, whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = _of(folder, top)
-    new = path.with_name(f".{path.name}.gpupool-new")
-    new.write_text("".join(f"{line(**asdict(it))}\n" for it in left))
-    new.replace(path)
+    files.replace(_of(folder, top), "".join(f"{line(**asdict(directory))}\n" for directory in left))
 
 
 def kept(folder: Path, top: str) -> list[Left]:

@@ -5,9 +5,11 @@ import errno
 import os
 import resource
 import stat
-import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
+
+from gpupool.node import commands
+from gpupool.node.commands import CommandError
 
 #: Seconds that a file system has to answer; a server that is away would let us wait for ever.
 PATIENCE = 20
@@ -135,10 +137,9 @@ def path_of(fd: int) -> str:
 def answers(path: str) -> bool:
     """Return whether the file system of a path answers; asked in a process that can be killed."""
     try:
-        asked = subprocess.run(["stat", "-f", "--", path], capture_output=True, timeout=PATIENCE, check=False)
-    except subprocess.TimeoutExpired:
+        return commands.run(["stat", "-f", "--", path], PATIENCE).code == 0
+    except CommandError:
         return False
-    return asked.returncode == 0
 
 
 def allow_depth() -> None:

@@ -89,7 +89,7 @@ def run(tmp_path: Path, to: Path, dump: str) -> subprocess.CompletedProcess[str]
     settings = tmp_path / "backup.json"
     settings.write_text(json.dumps({**compiled.settings(cluster, cluster.nodes["ctl"]), "kinds": ["database"]}))
     path = f"{programs(tmp_path / 'bin', dump)}:{os.environ['PATH']}"
-    environment = {"PATH": path, "PYTHONPATH": str(ROOT / "gpupool" / "programs")}
+    environment = {"PATH": path, "PYTHONPATH": f"{ROOT / 'gpupool' / 'programs'}:{ROOT}"}
     command = [sys.executable, "-P", "-B", "-m", "backup", "make", str(settings)]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 

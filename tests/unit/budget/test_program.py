@@ -57,7 +57,7 @@ class Node:
         (folder / "bin" / "sshare").chmod(0o755)
         self.env = {
             "PATH": f"{folder}/bin:{os.environ['PATH']}",
-            "PYTHONPATH": str(ROOT / "gpupool" / "programs"),
+            "PYTHONPATH": f"{ROOT / 'gpupool' / 'programs'}:{ROOT}",
             "FOLDER": str(folder),
         }
         self.has(SHARES)
@@ -139,7 +139,7 @@ def test_a_controller_that_is_away_is_named(node: Node) -> None:
     done = node.run("budget", "UA")
     assert (done.returncode, done.stderr) == (
         1,
-        "budget: cannot read the budgets: Unable to contact slurm controller\n",
+        "budget: cannot read the budgets: sshare --all --json: Unable to contact slurm controller\n",
     )
 
 

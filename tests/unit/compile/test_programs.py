@@ -5,8 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from shipped import ship
 
-from gpupool.compile.programs import HOME, program
+from gpupool.compile.programs import program
 
 PROGRAMS = sorted(path.name for path in (Path(__file__).parents[3] / "gpupool" / "programs").iterdir() if path.is_dir())
 IMPORT_ALL = """
@@ -14,28 +15,20 @@ import importlib, pathlib, sys
 for file in sorted(pathlib.Path(sys.argv[1]).glob("*/*.py")):
     if file.parent.name != "gpupool" and file.stem != "cloud":  # Libcloud's
         importlib.import_module(f"{file.parent.name}.{file.stem}")
-print(*sorted(name for name in sys.modules if name.startswith("gpupool.slurm.")))
+print(*sorted(name for name in sys.modules if name.startswith("gpupool.")))
 """
-
-
-def shipped(name: str, folder: Path) -> None:
-    for file in program(name):
-        path = folder / Path(file.path).relative_to(HOME)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(file.text)
 
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if not name.startswith("_")])
 def test_a_program_has_all_that_it_imports_and_no_more(name: str, tmp_path: Path) -> None:
-    shipped(name, tmp_path)
+    ship(name, tmp_path)
     done = subprocess.run(
         [sys.executable, "-S", "-P", "-B", "-c", IMPORT_ALL, str(tmp_path)],
         env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    modules = {f"gpupool.slurm.{path.stem}" for path in tmp_path.glob("gpupool/slurm/*.py")} - {
-        "gpupool.slurm.__init__"
-    }
+    files = [path.relative_to(tmp_path).with_suffix("") for path in tmp_path.glob("gpupool/*/*.py")]
+    modules = {".".join(path.parts).removesuffix(".__init__") for path in files}
     assert set(done.stdout.split()) == modules
 
 

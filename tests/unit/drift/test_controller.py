@@ -3,7 +3,8 @@
 import hashlib
 from pathlib import Path
 
-from gpupool.programs.drift.__main__ import metrics, put
+from gpupool.node import files
+from gpupool.programs.drift.__main__ import metrics
 from gpupool.programs.drift.record import changed
 
 
@@ -58,7 +59,7 @@ def test_a_file_of_metrics_is_replaced_whole_and_no_link_in_its_folder_is_follow
     other = tmp_path / "other"
     other.write_text("stays")
     file.symlink_to(other)
-    put(file, "new\n")
+    files.replace(file, "new\n")
     assert (file.read_text(), file.is_symlink(), other.read_text()) == ("new\n", False, "stays")
     assert file.stat().st_mode & 0o777 == 0o644
     assert sorted(it.name for it in tmp_path.iterdir()) == ["other", "x.prom"]

@@ -87,8 +87,9 @@ class Controller:
     def command(self, *arguments: str) -> tuple[list[str], dict[str, str]]:
         path = self.folder / "elastic.json"
         path.write_text(json.dumps(self.settings))
-        programs = Path(__file__).parents[3] / "gpupool" / "programs"
-        env = {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "PYTHONPATH": f"{programs}:{self.folder}"}
+        root = Path(__file__).parents[3]
+        modules = f"{root / 'gpupool' / 'programs'}:{root}:{self.folder}"
+        env = {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "PYTHONPATH": modules}
         return [sys.executable, "-P", "-B", "-m", "elastic", *arguments, str(path)], {**env, "FOLDER": str(self.folder)}
 
     def check(self) -> tuple[int, str]:

@@ -40,7 +40,7 @@ class Head:
         (folder / "bin" / "squeue").chmod(0o755)
         self.env = {
             "PATH": f"{folder}/bin:{os.environ['PATH']}",
-            "PYTHONPATH": str(ROOT / "gpupool" / "programs"),
+            "PYTHONPATH": f"{ROOT / 'gpupool' / 'programs'}:{ROOT}",
             "FOLDER": str(folder),
             "LC_ALL": "C.UTF-8",
         }
@@ -146,7 +146,7 @@ def test_a_controller_that_is_away_is_said_plainly_and_not_asked_by_each(served:
     (served.folder / "down").touch()
     for _ in range(3):
         done = served.run("-l")
-        why = "slurm_load_jobs error: Unable to contact slurm controller"
+        why = "squeue --json: slurm_load_jobs error: Unable to contact slurm controller"
         assert (done.returncode, done.stdout) == (1, "")
         assert done.stderr == f"gpu_usage: cannot read the queue: {why}\n"
     assert len(served.asked) == 1
@@ -156,7 +156,7 @@ def test_a_squeue_that_fails_with_no_output_is_said_by_its_exit_code(served: Hea
     (served.folder / "killed").touch()
     done = served.run("-l")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "gpu_usage: cannot read the queue: squeue: exit code 137\n"
+    assert done.stderr == "gpu_usage: cannot read the queue: squeue --json: exit code 137\n"
 
 
 def test_who_holds_connections_and_says_much_stops_nobody(served: Head) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from shipped import ship
 
 from gpupool.nvidia.names import pattern
 from gpupool.programs.gpus import __main__ as program
@@ -45,7 +46,7 @@ def check(tmp_path: Path) -> Check:
         version.write_text(module)
         done = subprocess.run(
             ["/usr/bin/env", "python3", "-P", "-B", "-m", "gpus", tmp_path / "gpus.json", tmp_path / "proc"],
-            env={"PYTHONPATH": str(PROGRAMS), "PATH": f"{tmp_path}:{os.environ['PATH']}"},
+            env={"PYTHONPATH": f"{PROGRAMS}:{PROGRAMS.parents[1]}", "PATH": f"{tmp_path}:{os.environ['PATH']}"},
             capture_output=True,
             text=True,
             check=False,
@@ -93,9 +94,10 @@ def test_no_driver_is_a_reason(check: Check, module: str) -> None:
     assert check("", module=module) == (1, "gpupool: no NVIDIA driver is loaded\n")
 
 
-def test_it_needs_nothing_but_the_standard_library() -> None:
+def test_it_needs_nothing_but_the_standard_library(tmp_path: Path) -> None:
+    ship("gpus", tmp_path)
     done = subprocess.run(
-        ["python3", "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(PROGRAMS)!r}); import gpus.__main__"],
+        ["python3", "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import gpus.__main__"],
         capture_output=True,
         text=True,
         check=False,

@@ -3,13 +3,13 @@
 import fcntl
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from inventories import INVENTORY, STORED, changed
+from shipped import ship
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
@@ -174,7 +174,7 @@ def test_the_program_as_slurmd_runs_it(tmp_path: Path, slurm: Slurm) -> None:
     """It ends well when Slurm does not answer: slurmd would wait for it with its start."""
     (slurm.node.parent / "bin" / "scontrol").write_text("#!/bin/sh\nexit 1\n")
     home = tmp_path / "lib"
-    shutil.copytree(Path(program.__file__).parent, home / "health")
+    ship("health", home)
     main = home / "health" / "__main__.py"
     main.write_text(main.read_text().replace(str(Path("/run/gpupool/health")), str(tmp_path / "state")))
     settings = tmp_path / "settings.json"

@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 GPUPOOL = ROOT / "gpupool"
 SLURM = GPUPOOL / "slurm"
+NODE = GPUPOOL / "node"
 LINKS = {path for path in GPUPOOL.iterdir() if path.is_symlink()}
 MODULES = sorted(path for path in GPUPOOL.rglob("*.py") if not LINKS & {*path.parents})
 #: Where ClusterShell has a use that Slurm's notation has not: selectors of the inventory, and ranges with steps.
@@ -36,14 +37,14 @@ def is_allowed(module: str, *more: str) -> bool:
     return top in sys.stdlib_module_names or module == "gpupool.slurm" or module.startswith(("gpupool.slurm.", *more))
 
 
-@pytest.mark.parametrize("module", sorted(SLURM.rglob("*.py")), ids=name)
+@pytest.mark.parametrize("module", sorted([*SLURM.rglob("*.py"), *NODE.rglob("*.py")]), ids=name)
 def test_the_ground_floor_stands_on_the_standard_library(module: Path) -> None:
-    assert [other for other in imported(module) if not is_allowed(other)] == []
+    assert [other for other in imported(module) if not is_allowed(other, f"gpupool.{module.parent.name}")] == []
 
 
 @pytest.mark.parametrize("module", sorted((GPUPOOL / "programs").rglob("*.py")), ids=name)
 def test_a_program_of_a_node_imports_the_standard_library_and_the_ground_floor(module: Path) -> None:
-    more = ("libcloud",) if module.parent.name == "elastic" else ()
+    more = ("gpupool.node", *(("libcloud",) if module.parent.name == "elastic" else ()))
     assert [other for other in imported(module) if not is_allowed(other, *more)] == []
 
 

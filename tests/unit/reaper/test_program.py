@@ -65,7 +65,7 @@ def reap(folder: Path, processes: dict[str, tuple[Any, ...]], *runs: str, **chan
     settings = {kind: {**values, **changed} for kind, values in SETTINGS.items()}
     (folder / "reaper.json").write_text(json.dumps(settings))
     program = (
-        f"import sys, runpy; sys.path.insert(0, {str(ROOT / 'gpupool/programs')!r}); "
+        f"import sys, runpy; sys.path[:0] = [{str(ROOT / 'gpupool/programs')!r}, {str(ROOT)!r}]; "
         "runpy.run_module('reaper', run_name='__main__', alter_sys=False)"
     )
     asked = {

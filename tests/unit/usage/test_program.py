@@ -4,7 +4,6 @@ import errno
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from shipped import ship
 
 from gpupool.compile.template import fill
 from gpupool.programs.usage import __main__ as program
@@ -20,9 +20,9 @@ from gpupool.programs.usage import count, note, report, tree
 
 FILE = "disk-usage.txt"
 ROOT = Path(__file__).parents[3]
-#: As on a node: nothing of gpupool but this folder, and nothing but the standard library.
+#: As on a node: nothing of gpupool but programs and what they share, and nothing but the standard library.
 START = (
-    f"import sys, runpy; sys.path.insert(0, {str(ROOT / 'gpupool/programs')!r}); "
+    f"import sys, runpy; sys.path[:0] = [{str(ROOT / 'gpupool/programs')!r}, {str(ROOT)!r}]; "
     "runpy.run_module('usage', run_name='__main__', alter_sys=False)"
 )
 #: The same where few files may be open at once.
@@ -193,7 +193,7 @@ def test_the_purge_runs_no_file_of_the_directory_one_stands_in(space: Path, tmp_
     for name in ("usage", "json", "argparse", "os", "encodings"):
         (space / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
     home, settings = tmp_path / "lib", tmp_path / "usage.json"
-    shutil.copytree(ROOT / "gpupool/programs/usage", home / "usage")
+    ship("usage", home)
     settings.write_text(json.dumps({"file": FILE, "count": [], "purge": [], "audit": []}))
     command = tmp_path / "gpupool-purge"
     command.write_text(fill("usage-purge", home=home, settings=settings))

@@ -1,0 +1,1 @@
+"""Shared parts of the programs on nodes: commands and their answers, files that are replaced, the end of a command."""
