@@ -1,9 +1,11 @@
 """What every layer does: it notes what its tests took and that none was lost, gives no example of hypothesis a bound in
-seconds, names its containers otherwise than those of a demo, and loads no engine beside xdist.
+seconds, names its containers otherwise than those of a demo, and loads no engine beside xdist. Layers without
+containers see no testbed of whoever runs them.
 """
 
 import os
 import sys
+from pathlib import Path
 
 import all_ran
 import pytest
@@ -14,6 +16,15 @@ os.environ.setdefault("GPUPOOL_TESTBED_PREFIX", "gpupool-test")
 # hypothesis' own is 200 ms an example
 settings.register_profile("no bound", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.load_profile("no bound")
+
+_WITHOUT_CONTAINERS = {"engine", "facts", "fuzz", "operations", "roles", "unit", "wheel"}
+
+
+@pytest.fixture(autouse=True)
+def _no_testbeds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A testbed of an inventory of this repository would be what commands work on."""
+    if request.path.relative_to(Path(__file__).parent).parts[0] in _WITHOUT_CONTAINERS:
+        monkeypatch.setenv("XDG_STATE_HOME", "/dev/null/none")
 
 
 def pytest_configure(config: pytest.Config) -> None:

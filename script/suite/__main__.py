@@ -3,7 +3,6 @@
 import argparse
 import json
 import os
-import shutil
 import signal
 import sys
 import tempfile
@@ -36,13 +35,31 @@ def main() -> int:
     # Both end it in order; and what it starts does not ignore Ctrl-C where this was begun in the background.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
-    with ExitStack() as held:
-        if any(layer.docker for layer in layers):
-            held.enter_context(leftovers.only_run())
-            if gone := leftovers.remove(testbeds=not os.environ.get("GPUPOOL_TEST_KEEP")):
+    docker, keep = any(layer.docker for layer in layers), bool(os.environ.get("GPUPOOL_TEST_KEEP"))
+    try:
+        with ExitStack() as held:
+            if docker:
+                held.enter_context(leftovers.only_run())
+            if gone := leftovers.remove(testbeds=not keep) if docker else leftovers.remove_local():
                 say(f"removed what a run that was cut off had left: {', '.join(gone)}")
-            os.environ[leftovers.MARK] = leftovers.prefix()
-        return _run(layers)
+            if docker:
+                os.environ[leftovers.MARK] = leftovers.prefix()
+            try:
+                return _run(layers)
+            except KeyboardInterrupt:
+                _tidy(docker=docker, keep=keep)
+                return 130
+    except KeyboardInterrupt:
+        say("stopped. The next run removes what is left of this one; so does script/test --clean, images included")
+        return 130
+
+
+def _tidy(*, docker: bool, keep: bool) -> None:
+    """Remove what stopped layers have left; a KeyboardInterrupt as it comes."""
+    if docker:
+        say("removing what the stopped tests have left; another Ctrl-C leaves it to the next run")
+        leftovers.remove(testbeds=not keep)
+    say("stopped, and nothing is left" if not keep else "stopped; GPUPOOL_TEST_KEEP keeps its testbeds")
 
 
 def _asked() -> argparse.Namespace:
@@ -78,14 +95,15 @@ def _run(layers: Sequence[Layer]) -> int:
     try:
         run.until_done()
     except KeyboardInterrupt:
-        return 130
+        leftovers.remove_run(temporary)
+        raise
     took = report.times(works, times, run.seconds, (busy() - before) / max(run.seconds, 0.01))
     (BUILD / "test-times.json").write_text(json.dumps(took, indent=1) + "\n")
     say("\n" + report.table(took))
     if failed := [name for name, work in works.items() if work.code]:
         say(f"failed: {' '.join(failed)}")
         return 1
-    shutil.rmtree(temporary, ignore_errors=True)
+    leftovers.remove_run(temporary)
     say(f"all is well: {' '.join(works)} in {run.seconds:.0f} s")
     return 0
 

@@ -1,7 +1,8 @@
 """What a run of tests that was cut off has left: found by its marks, and removed by the next run.
 
 All of it carries a name of the tests': processes in their environment, containers, networks and volumes in a label,
-testbeds in their state, temporary files in their folder. What a demo or a person made carries another and stays.
+testbeds in their state, temporary files in a folder of their run, with its process in the name. What a demo or a person
+made carries another name and stays.
 """
 
 import fcntl
@@ -9,7 +10,7 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -20,7 +21,6 @@ from gpupool.testbed import docker, dockerd, image, lifecycle, spec, state
 from gpupool.testbed.vm import image as vm_image
 
 MARK = "GPUPOOL_TEST_RUN"  # in the environment of every process of a run: the prefix of its containers
-_TEMPORARY = "gpupool-test."
 
 
 def prefix() -> str:
@@ -48,14 +48,29 @@ def only_run() -> Iterator[None]:
 
 def new_temporary() -> Path:
     """Return a new folder for all temporary files of a run: a short name, since sockets lie in it."""
-    folder = Path(tempfile.mkdtemp(prefix=f"{_TEMPORARY}{os.getpid()}-", dir="/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix=f"{prefix()}.{os.getpid()}-", dir="/tmp"))
     folder.chmod(0o755)  # apt's own user has to get through
     return folder
 
 
+def remove_run(temporary: Path) -> None:
+    """Remove the folder for temporary files of a run, and end the processes that still use it."""
+    for _ in _end_processes(lambda environment: environment.get("TMPDIR") == str(temporary)):
+        pass
+    shutil.rmtree(temporary, ignore_errors=True)
+
+
+def remove_local() -> list[str]:
+    """Remove the processes and temporary files of dead runs, and return their names. Needs no lock."""
+    return [*_processes_of_dead_runs(), *_folders()]
+
+
 def remove(*, testbeds: bool = True) -> list[str]:
-    """Remove what dead runs have left, and return the names of it; `testbeds` that were kept on purpose may stay."""
-    gone = [*_processes(), *_folders()]
+    """Remove what dead runs have left, and return the names of it; `testbeds` that were kept on purpose may stay.
+
+    The lock of `only_run` is held.
+    """
+    gone = [*_marked_processes(), *remove_local()]
     if _docker_answers():
         gone += image.remove_abandoned()
         if testbeds:
@@ -91,11 +106,20 @@ def _is_ours(name: str) -> bool:
     return name == prefix() or name.startswith(f"{prefix()}-")
 
 
-def _processes() -> Iterator[str]:
-    mark = f"{MARK}={prefix()}".encode()
+def _marked_processes() -> Iterator[str]:
+    yield from _end_processes(lambda environment: environment.get(MARK) == prefix())
+
+
+def _processes_of_dead_runs() -> Iterator[str]:
+    yield from _end_processes(lambda environment: _is_of_a_dead_run(Path(environment.get("TMPDIR", "/"))))
+
+
+def _end_processes(is_left: Callable[[Mapping[str, str]], bool]) -> Iterator[str]:
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if mark not in (folder / "environ").read_bytes().split(b"\0") or int(folder.name) == os.getpid():
+            entries = (folder / "environ").read_text(errors="replace").split("\0")
+            environment = dict(entry.split("=", 1) for entry in entries if "=" in entry)
+            if int(folder.name) == os.getpid() or not is_left(environment):
                 continue
             name = (folder / "comm").read_text().strip()
             os.kill(int(folder.name), signal.SIGKILL)
@@ -103,11 +127,17 @@ def _processes() -> Iterator[str]:
 
 
 def _folders() -> Iterator[str]:
-    for folder in Path("/tmp").glob(f"{_TEMPORARY}*"):
-        owner = folder.name.removeprefix(_TEMPORARY).partition("-")[0]
-        if not Path("/proc", owner).exists():
+    for folder in Path("/tmp").glob(f"{prefix()}.*"):
+        if _is_of_a_dead_run(folder):
             shutil.rmtree(folder, ignore_errors=True)
             yield str(folder)
+
+
+def _is_of_a_dead_run(temporary: Path) -> bool:
+    """Whether this is the folder for temporary files of a run whose process is gone."""
+    whose, _, rest = temporary.name.rpartition(".")
+    owner = rest.partition("-")[0]
+    return (temporary.parent, whose) == (Path("/tmp"), prefix()) and not Path("/proc", owner).exists()
 
 
 def _twins() -> Iterator[str]:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -73,6 +74,13 @@ class Work:
         """Send a signal to all that it has started."""
         if self.process and self.process.poll() is None:
             os.killpg(self.process.pid, number)
+
+    def kill(self) -> None:
+        """End it and all processes of its group, whether it has ended itself or not."""
+        if self.process:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
 
     def _next(self) -> None:
         command = self._left.pop(0)
@@ -225,15 +233,16 @@ class Run:
             say(f"== {name}: {'ok' if work.code == 0 else 'FAILED'} after {work.seconds:.0f} s")
 
     def _stop(self, everything: Sequence[Work]) -> None:
-        """End what runs: tests tidy up at Ctrl-C. A second one ends it at once."""
+        """End what runs, with all that it has started: tests tidy up at Ctrl-C. A second one ends it at once."""
         running = [work for work in everything if work.runs]
-        say(f"stopping: {', '.join(work.name for work in running) or 'nothing runs'}")
         try:
+            say(f"stopping: {', '.join(work.name for work in running) or 'nothing runs'}")
             for work in running:
                 work.stop(signal.SIGINT)
             for work in running:
                 if work.process:
                     work.process.wait()
         except KeyboardInterrupt:
-            for work in running:
-                work.stop(signal.SIGKILL)
+            say("ending them at once")
+        for work in running:
+            work.kill()

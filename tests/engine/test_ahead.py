@@ -19,6 +19,7 @@ from gpupool.engine.drive import NodeHost, Report, run
 from gpupool.facts import service as service_facts
 from gpupool.facts.files import Paths
 from gpupool.facts.look import Look
+from gpupool.facts.record import RECORD
 from gpupool.facts.script import Question, ask
 from gpupool.facts.service import Unit
 from gpupool.operations import files, service
@@ -37,13 +38,14 @@ done
 
 @pytest.fixture(autouse=True)
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """This machine with a systemctl that says of every unit that it runs, and a folder of stamps."""
+    """This machine with a systemctl that shows every unit as running, a folder of stamps and a record of files."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/systemctl").write_text(SYSTEMCTL)
     (tmp_path / "bin/systemctl").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
     (tmp_path / "stamps").mkdir()
     monkeypatch.setattr(service_facts, "STAMPS", str(tmp_path / "stamps"))
+    monkeypatch.setattr(files, "_PRELUDE", files._PRELUDE.replace(RECORD, f"{tmp_path}/record"))
     return tmp_path
 
 
@@ -114,6 +116,7 @@ def test_after_a_change_operations_look_again(node: Path) -> None:
         "second",
     ]
     assert Path(second.path).read_text() == second.text
+    assert [line.split("\t")[0] for line in (node / "record").read_text().splitlines()] == [first.path, second.path]
 
 
 def test_a_plan_knows_of_what_was_asked_ahead_what_the_run_itself_will_change(node: Path) -> None:

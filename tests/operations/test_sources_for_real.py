@@ -35,8 +35,8 @@ def gpg(home: Path, *arguments: str, text: str = "") -> str:
 
 @contextmanager
 def gpg_home() -> Iterator[Path]:
-    """A folder for gpg: the path of its agent's socket may have 107 characters."""
-    with tempfile.TemporaryDirectory(dir="/tmp", prefix="gpupool-") as folder:
+    """A folder for gpg, not in tmp_path: the path of its agent's socket may have 107 characters."""
+    with tempfile.TemporaryDirectory(prefix="gpg-") as folder:
         yield Path(folder)
         subprocess.run(["gpgconf", "--homedir", folder, "--kill", "all"], check=False)
 

@@ -131,3 +131,12 @@ def test_how_the_admin_logs_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_nodes_that_are_not_managed_are_left_alone() -> None:
     target = find_target(INVENTORY / "aau-ai-cloud", "nodes")
     assert [node.name for node in target.nodes] == ["ai-pilot", "nv-ai-01", "nv-ai-03"]
+
+
+def test_tests_of_this_layer_see_no_testbed_of_whoever_runs_them(
+    states: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    stand(states)
+    assert find_target(INVENTORY / "skynet").testbed
+    monkeypatch.undo()
+    assert find_target(INVENTORY / "skynet").testbed is None

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -144,20 +143,18 @@ def prefix(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[str]:
 
 
 def test_what_a_run_that_was_killed_left_running_is_ended_and_nobody_elses(prefix: str) -> None:
-    sleep = ["sh", "-c", "sleep infinity & wait"]
-    ours = subprocess.Popen(sleep, env={**os.environ, leftovers.MARK: prefix}, start_new_session=True)
-    others = subprocess.Popen(sleep, env={**os.environ, leftovers.MARK: f"{prefix}-other"}, start_new_session=True)
+    sleep = ["sleep", "infinity"]  # with no child: that could be found while its parent has no environment yet
+    ours = subprocess.Popen(sleep, env={**os.environ, leftovers.MARK: prefix})
+    others = subprocess.Popen(sleep, env={**os.environ, leftovers.MARK: f"{prefix}-other"})
     try:
         gone = until(leftovers.remove, "what is left is found")
-        assert f"process {ours.pid} (sh)" in gone
+        assert f"process {ours.pid} (sleep)" in gone
         assert ours.wait() == -signal.SIGKILL
         assert others.poll() is None
     finally:
-        os.killpg(others.pid, signal.SIGKILL)
-        others.wait()
-        # the shell may have begun its sleep behind the back of the look that has ended it
-        with suppress(ProcessLookupError):
-            os.killpg(ours.pid, signal.SIGKILL)
+        for process in (ours, others):
+            process.kill()
+            process.wait()
 
 
 def test_two_runs_do_not_share_containers_and_the_dead_hold_nothing(prefix: str) -> None:

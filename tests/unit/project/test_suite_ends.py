@@ -1,0 +1,153 @@
+"""How a run of `script/test` ends that is stopped or killed: nothing is left, or the next run removes it and passes."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pace import until
+from suite.leftovers import MARK
+
+ROOT = Path(__file__).parents[3]
+PREFIX = f"gpupool-unit-{os.getpid()}"
+
+#: `script/test` with one layer of other commands; in the place of Docker is a folder with a file for each container.
+PROGRAM = """
+import sys
+import time
+from pathlib import Path
+from suite import __main__ as program, leftovers
+from suite.layers import Layer
+from suite.run import Work
+
+build, layer, docker, *command = sys.argv[1:]
+containers = Path(build, "containers")
+
+def testbeds():
+    while (containers.parent / "slow").exists():
+        time.sleep(0.05)
+    for file in sorted(containers.iterdir()):
+        file.unlink()
+        yield file.name
+
+leftovers._docker_answers = lambda: True
+leftovers.image.remove_abandoned = lambda: []
+leftovers._twins, leftovers._testbeds = lambda: [], testbeds
+program.preparations = lambda layers, logs: {"docker": Work("docker", [["true"]], 1, None, {})}
+program.BUILD = Path(build)
+program.LAYERS = (Layer(layer, (tuple(command),), 1, ("docker",) if docker == "docker" else ()),)
+sys.argv[1:] = [layer]
+sys.exit(program.main())
+"""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Runs of `script/test` with one layer. Nothing but the folder is shared with the run that this test is part of."""
+
+    folder: Path
+
+    def start(self, layer: str, *command: str, docker: bool = False) -> "subprocess.Popen[str]":
+        """Start a run of this layer."""
+        words = [str(self.folder), layer, "docker" if docker else "alone", *command]
+        environment = {name: value for name, value in os.environ.items() if name not in (MARK, "TMPDIR")}
+        environment |= {
+            "GPUPOOL_TESTBED_PREFIX": PREFIX,
+            "PYTHONPATH": f"{ROOT}:{ROOT}/script",
+            "XDG_CACHE_HOME": str(self.folder / "cache"),
+        }
+        return subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, *words], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True
+        )
+
+    def left(self, run: "subprocess.Popen[str]") -> list[str]:
+        """Return the temporary files of a run, and the processes that have them."""
+        files = list(Path("/tmp").glob(f"{PREFIX}.{run.pid}-*"))
+        return [*map(str, files), *processes(f"TMPDIR=/tmp/{PREFIX}.{run.pid}-")]
+
+
+def processes(mark: str) -> Iterator[str]:
+    """Give the processes whose environment holds a text."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if mark in (folder / "environ").read_text(errors="replace"):
+                yield f"{folder.name} ({(folder / 'comm').read_text().strip()})"
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Suite:
+    (tmp_path / "containers").mkdir()
+    return Suite(tmp_path)
+
+
+def waits(folder: Path, ends: str = "exit 1") -> tuple[str, ...]:
+    """A layer that makes a container, starts a process in a session of its own, and waits."""
+    text = f"trap '{ends}' INT; touch {folder}/containers/ours; setsid sleep infinity & touch {folder}/begun; "
+    return ("sh", "-c", f"{text}while :; do sleep 0.1; done")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_stopped_leaves_nothing(suite: Suite, number: signal.Signals) -> None:
+    run = suite.start("testbed", *waits(suite.folder), docker=True)
+    until((suite.folder / "begun").exists, "the layer runs")
+    run.send_signal(number)
+    _, told = run.communicate()
+    assert run.returncode == 130
+    assert told.endswith("stopped, and nothing is left\n")
+    assert not list((suite.folder / "containers").iterdir())
+    assert suite.left(run) == []
+
+
+def test_a_second_ctrl_c_ends_tests_that_do_not_end_by_themselves(suite: Suite) -> None:
+    run = suite.start("testbed", *waits(suite.folder, "sleep infinity"), docker=True)
+    until((suite.folder / "begun").exists, "the layer runs")
+    assert run.stderr
+    run.send_signal(signal.SIGINT)
+    assert "stopping" in run.stderr.readline()
+    run.send_signal(signal.SIGINT)
+    lines = run.communicate()[1].splitlines()
+    assert run.returncode == 130
+    assert (lines[0], lines[-1]) == ("ending them at once", "stopped, and nothing is left")
+    assert suite.left(run) == []
+
+
+def test_a_removal_that_is_stopped_ends_with_the_command_that_removes_the_rest(suite: Suite) -> None:
+    run = suite.start("testbed", *waits(suite.folder), docker=True)
+    until((suite.folder / "begun").exists, "the layer runs")
+    (suite.folder / "slow").touch()
+    run.send_signal(signal.SIGINT)
+    assert run.stderr
+    until(lambda: "removing" in run.stderr.readline(), "it removes containers")
+    run.send_signal(signal.SIGINT)
+    _, told = run.communicate()
+    assert run.returncode == 130
+    assert "script/test --clean" in told.splitlines()[-1]
+    assert "Traceback" not in told
+
+
+#: A layer, and a test of it that has temporary files.
+SELECTIONS = {
+    "unit": "tests/unit/cli/test_commands.py::test_init_overwrites_nothing",
+    "operations": "tests/operations/test_trial.py::test_what_slurmctld_reads_and_costs_no_job_is_accepted",
+    "roles": "tests/roles/test_password.py::test_a_password_of_the_users_own_stays",
+    "wheel": "tests/wheel/test_wheel.py::test_the_source_distribution_holds_it_once",
+}
+
+
+@pytest.mark.parametrize("layer", SELECTIONS)
+def test_after_a_kill_the_next_run_of_a_layer_passes(suite: Suite, layer: str) -> None:
+    killed = suite.start(layer, "pytest", "-q", "-p", "no:cacheprovider", SELECTIONS[layer])
+    begun = f"{PREFIX}.{killed.pid}-*/{layer}/pytest-of-*/pytest-*/*"
+    until(lambda: list(Path("/tmp").glob(begun)), "a test runs")
+    killed.kill()
+    killed.communicate()
+    next_run = suite.start(layer, "pytest", "-q", "-p", "no:cacheprovider", SELECTIONS[layer])
+    _, told = next_run.communicate()
+    assert next_run.returncode == 0, told
+    assert "removed what a run that was cut off had left: " in told
+    assert suite.left(killed) == suite.left(next_run) == []
