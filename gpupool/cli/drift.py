@@ -44,7 +44,7 @@ def command(
             "drift": bool(seen.differences),
             "asleep": list(plan.asleep),
             "trouble": seen.trouble,
-            "differences": [it.as_dict() for it in seen.differences],
+            "differences": [difference.as_dict() for difference in seen.differences],
         })  # fmt: skip
     else:
         if seen.differences:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from gpupool.effect import Effect
 from gpupool.engine.report import Report
-from gpupool.wording import counted
+from gpupool.wording import changed, counted
 
 _FEW = 6  # nodes that a page names of each effect
 _LEAST = "no restart"
@@ -42,7 +42,13 @@ def markdown(report: Report, last: str) -> str:
     for change, names in report.grouped.items():
         told = f"{_text(', '.join(names) if len(names) <= _FEW else _nodes(names))}: {_text(change.operation)}"
         cost = "" if change.effect.what == "nothing" else f" ({_text(change.effect.what)})"
-        parts += [f"<details><summary>{told}{cost}</summary>", "", *_fenced(change.diff or "no diff"), "", "</details>"]
+        parts += [
+            f"<details><summary>{told}{cost}</summary>",
+            "",
+            *_fenced(changed(change) or "no diff"),
+            "",
+            "</details>",
+        ]
     return "\n".join(parts).rstrip() + "\n"
 
 

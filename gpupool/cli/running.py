@@ -10,7 +10,7 @@ from gpupool.errors import UsageError
 from gpupool.run.door import Door
 from gpupool.target import Target, find_target
 from gpupool.terminal import Screen, styled
-from gpupool.wording import counted, few
+from gpupool.wording import changed, counted, few
 
 MANY = 60
 
@@ -54,8 +54,8 @@ def _show_changes(console: Screen, report: Report, *, diffs: bool) -> None:
     for change, names in groups.items():
         cost = "" if change.effect.what == "nothing" else f"  [{change.effect.what}]"
         console.print(styled((few(names), "bold"), ": ", change.operation, (cost, "yellow")))
-        if diffs and change.diff:
-            _show_diff(console, change.diff.rstrip("\n"))
+        if diffs and (text := changed(change)):
+            _show_diff(console, text.rstrip("\n"))
 
 
 def _show_diff(console: Screen, text: str) -> None:
@@ -71,7 +71,7 @@ def _count_changes(console: Screen, report: Report) -> None:
     nodes: dict[str, dict[str, int]] = {}
     for name, host in report.hosts.items():
         for change in host.changes:
-            step = nodes.setdefault(change.operation.partition(" | ")[0], {})
+            step = nodes.setdefault(change.step.partition(" | ")[0], {})
             step[name] = step.get(name, 0) + 1
     for operation, counts in nodes.items():
         table.add_row(operation, few(counts), str(sum(counts.values())))

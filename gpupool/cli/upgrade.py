@@ -10,7 +10,7 @@ from gpupool.cli.verify import checked, show_failures
 from gpupool.cli.watch import Watch
 from gpupool.target import Target
 from gpupool.terminal import styled
-from gpupool.wording import counted, few
+from gpupool.wording import changed, counted, few
 
 if TYPE_CHECKING:
     from gpupool.cluster.model import Cluster
@@ -68,14 +68,12 @@ def command(
 
 def _show(cluster: "Cluster", ready: "Prepared", at_most: int) -> None:
     """Print what is replaced where, and in which order."""
-    from gpupool.upgrade.order import stages
+    from gpupool.upgrade.order import FETCH, stages
 
     for change, names in ready.report.grouped.items():
-        diff = " ".join((change.diff or "").split())
-        if not change.operation.startswith("Packages"):
-            stderr.print(
-                styled((few(names), "bold"), f": {change.operation.partition(' | ')[2]}{f': {diff}' if diff else ''}")
-            )
+        if change.step != FETCH:
+            words = " ".join((changed(change) or "").split())
+            stderr.print(styled((few(names), "bold"), f": {change.name}{f': {words}' if words else ''}"))
     stderr.print("in this order, while jobs run; no job is ended:")
     for stage in stages(cluster, ready.todo):
         some = few(node.name for node in stage.nodes)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpupool.cluster.model import Node
 from gpupool.compile import files_of
 from gpupool.compile.slurm.conf import SLURM_CONF
-from gpupool.drift import planned
+from gpupool.drift import rows
 from gpupool.engine.report import Report
 from gpupool.programs.drift import slurm
 from gpupool.programs.drift.difference import BROKEN, NONE, Difference
@@ -33,7 +33,7 @@ def drift(door: Door, plan: Report, names: Collection[str]) -> Drift:
     target = door.target
     trouble = dict(plan.failures)
     differences = {
-        name: list(planned.differences(name, host.changes)) for name, host in plan.hosts.items() if name in names
+        name: list(rows.differences(name, host.changes)) for name, host in plan.hosts.items() if name in names
     }
     states, devices = _live(door, {name for name in names if name not in trouble}, trouble)
     for node in target.nodes:
@@ -42,11 +42,11 @@ def drift(door: Door, plan: Report, names: Collection[str]) -> Drift:
     for name, state in states.items():
         if state.trouble:
             trouble[name] = f"slurmctld does not answer: {state.trouble}"
-        rows = _slurm(target, name, state)
-        # what the rows say key by key, the plan says as a file; a comment alone is in the plan's only
-        if any(row.inventory != row.file for row in rows) and name in differences:
+        of_slurm = _slurm(target, name, state)
+        # these rows compare key by key what the plan compares as a file; a comment alone is in the plan's only
+        if any(row.inventory != row.file for row in of_slurm) and name in differences:
             differences[name] = [row for row in differences[name] if row.what != SLURM_CONF]
-        for row in rows:
+        for row in of_slurm:
             if row.node in differences:
                 differences[row.node].append(row)
     ordered = (row for node in target.nodes for row in differences.get(node.name, ()))
@@ -56,7 +56,7 @@ def drift(door: Door, plan: Report, names: Collection[str]) -> Drift:
 def _slurm(target: Target, controller: str, state: "SlurmState") -> list[Difference]:
     node = target.cluster.nodes[controller]
     wanted = next(file.text for file in files_of(target.cluster, node, "slurm") if file.path == SLURM_CONF)
-    names = {it.slurm_name: it.name for it in target.cluster.having("compute")}
+    names = {node.slurm_name: node.name for node in target.cluster.having("compute")}
     return list(slurm.differences(controller, wanted, state, names))
 
 

@@ -4,20 +4,18 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from gpupool.change import Kind
 from gpupool.errors import GpupoolError
 from gpupool.programs.drift.difference import Difference
 from gpupool.whole import put
 
-#: Every kind of difference: one that is gone is told as 0.
-KINDS = (
-    *("accounting", "file", "hardware", "link", "mount", "other", "package", "service", "slurm", "state", "user"),
-    "zfs",
-)
+#: Every kind of difference: one that is gone has the count 0.
+KINDS = tuple(map(str, Kind))
 
 
 def text(differences: Sequence[Difference], nodes: Sequence[str], failed: Collection[str], now: float) -> str:
     """Return the metrics of a look at `nodes` that ended at `now` (Unix time); those that failed have no count."""
-    counts = Counter((it.node, it.kind) for it in differences)
+    counts = Counter((difference.node, difference.kind) for difference in differences)
     lines = ["# HELP gpupool_drift Differences from the inventory.", "# TYPE gpupool_drift gauge"]
     for node in nodes:
         if node not in failed:

@@ -15,8 +15,9 @@ import pyinfra
 from pyinfra.api import Host
 
 from gpupool import __version__
+from gpupool.change import Change
 from gpupool.engine.hosts import Track
-from gpupool.engine.report import Change, Origin
+from gpupool.engine.report import Origin
 from gpupool.engine.ssh import PoolSSH
 
 STOPPED = "stopped before it finished"

@@ -1,30 +1,30 @@
-"""What a run has changed on a host, or would: each operation's changes, thing by thing, and what they lead to."""
+"""What a run has changed on a host, or would: each operation's changes, with the step and the effect of each."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+from gpupool.change import Aspect, Change, Kind
 from gpupool.effect import NOTHING, Effect
 from gpupool.engine.hosts import Track
-from gpupool.engine.report import Change
 from gpupool.engine.state import PoolState
 from gpupool.operations import diffs
 
 
 def changes_of(state: PoolState, track: Track) -> tuple[tuple[Change, ...], tuple[Effect, ...]]:
     """Return a host's changes, and the effects of those that have to wait."""
-    changes: list[Change] = []
     effects = diffs.effects(track.host)
-    for name, item, diff in _changed(state, track):
-        changes.append(Change(f"{name} | {item}" if item else name, diff, effects.pop(item, NOTHING)))
-    return tuple(changes), tuple(effect for effect in effects.values() if effect.waits)
+    changes = tuple(replace(change, effect=effects.pop(change.name, NOTHING)) for change in _changed(state, track))
+    return changes, tuple(effect for effect in effects.values() if effect.waits)
 
 
-def _changed(state: PoolState, track: Track) -> Iterator[tuple[str, str, str | None]]:
+def _changed(state: PoolState, track: Track) -> Iterator[Change]:
     host, logged = track.host, track.heard.diffs
     for op_hash, data in state.ops[host].items():
         meta = data.operation_meta
         # What ran within an operation's function is part of that operation.
         if data.parent_op_hash is None and meta.is_complete() and meta.did_change():
-            name = state.name(host, op_hash)
-            # Our own operations say what they change, thing by thing; pyinfra's log a diff at most.
-            for item, diff in diffs.take(host, op_hash).items() or [("", "\n".join(logged.get(op_hash, ())) or None)]:
-                yield name, item, diff
+            step = state.name(host, op_hash)
+            # Our own operations record their changes; pyinfra's log a diff at most.
+            recorded = diffs.take(host, op_hash)
+            unknown = Change(Kind.OTHER, "", (Aspect(diff="\n".join(logged.get(op_hash, ()))),))
+            yield from (replace(change, step=step) for change in recorded or (unknown,))

@@ -22,6 +22,7 @@ from pyinfra.api.operations import run_host_op
 from pyinfra.api.state import MAX_PARALLEL, StateOperationHostData, StateStage
 from pyinfra.context import ctx_config, ctx_host
 
+from gpupool.change import Change
 from gpupool.effect import Effect
 from gpupool.engine.ambient import command_line, interruptible
 from gpupool.engine.audit import STOPPED, Audit
@@ -33,7 +34,7 @@ from gpupool.engine.hosts import Track, inventory_of
 from gpupool.engine.lock import LockError, NotRootError
 from gpupool.engine.progress import Progress, Silence
 from gpupool.engine.record import recording, unheard
-from gpupool.engine.report import Change, HostReport, NodeHost, Origin, Report
+from gpupool.engine.report import HostReport, NodeHost, Origin, Report
 from gpupool.engine.speed import faster
 from gpupool.engine.ssh import ANSWER_SECONDS, PoolSSH
 from gpupool.engine.state import PoolState
@@ -41,7 +42,7 @@ from gpupool.engine.wire import FACT, Freshness, Wire
 from gpupool.errors import GpupoolError
 from gpupool.operations import diffs
 
-__all__ = ["Change", "HostReport", "NodeHost", "Origin", "Report", "run"]
+__all__ = ["HostReport", "NodeHost", "Origin", "Report", "run"]
 
 PARALLEL = 200  # nodes at work at the same time
 # A handshake costs tens of milliseconds of this one thread: more at once would run into the nodes' timeouts.

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpupool.effect import NOTHING, Effect, together
+from gpupool.change import Change
+from gpupool.effect import Effect, together
 from gpupool.errors import GpupoolError
+from gpupool.wording import changed
 
 
 @dataclass(frozen=True)
@@ -36,23 +38,6 @@ class Origin:
 
 
 @dataclass(frozen=True)
-class Change:
-    """An operation that would change a node (plan) or has changed it (apply), with its diff where one is known.
-
-    `effect` is what it leads to, as the operation announced it.
-    """
-
-    operation: str
-    diff: str | None = None
-    effect: Effect = NOTHING
-
-    def as_dict(self) -> dict[str, Any]:
-        """The same as plain JSON types."""
-        effect = {"effect": self.effect.what, "jobs": list(self.effect.jobs)}
-        return {"operation": self.operation, "diff": self.diff, **effect}
-
-
-@dataclass(frozen=True)
 class HostReport:
     """How one node fared: `failure` is one line for people, `commands` were sent to it, `seconds` its own.
 
@@ -80,7 +65,7 @@ class HostReport:
             "effect": self.effect.what,
             "jobs": list(self.effect.jobs),
             "notes": list(self.notes),
-            "changes": [change.as_dict() for change in self.changes],
+            "changes": [{**change.as_dict(), "diff": changed(change)} for change in self.changes],
             "commands": self.commands,
             "seconds": round(self.seconds, 3),
         }

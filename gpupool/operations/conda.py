@@ -1,5 +1,6 @@
 """conda for all users: an installer that is checked before it runs, and an installation that is whole or not there."""
 
+from gpupool.change import ABSENT, Aspect, Kind
 from gpupool.facts.conda import Installation
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.work import Work
@@ -19,8 +20,10 @@ def installed(url: str, sha256: str, directory: str, link: str) -> Commands:
     for path, kind in ((link, state.link), (directory, state.directory)):
         if kind == "foreign":
             raise Refused(f"{path} already exists, and gpupool did not install it; move it away, or set another prefix")
-    work = Work()
+    work = Work(Kind.FILE)
     if state.directory != "installed":
-        began = ", which an earlier run began" if state.directory == "begun" else ""
-        work.do(directory, f"installed from {url}{began}", "install_conda", url, sha256, directory)
+        wanted, began = f"installed from {url}", state.directory == "begun"
+        note = f"{wanted}, which an earlier run began" if began else ""
+        differs = Aspect(wanted, "begun by an earlier run" if began else ABSENT, note=note)
+        work.do(directory, differs, "install_conda", url, sha256, directory)
     yield from work.carry_out(f"{directory}: installed", _PRELUDE)

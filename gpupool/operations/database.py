@@ -2,6 +2,7 @@
 
 import re
 
+from gpupool.change import ABSENT, PRESENT, Aspect, Kind
 from gpupool.facts.database import SocketDatabase
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.work import Work
@@ -16,15 +17,21 @@ def socket_user(database: str, owner: str) -> Commands:
         raise Refused(f"{wrong[0]!r} is not a valid name for a database or its user")
     state = look(SocketDatabase, "MariaDB's databases and users", database=database, owner=owner)
     who = f"'{owner}'@'localhost'"
-    statements: dict[str, str] = {}
+    work = Work(Kind.ACCOUNTING)
+    statements: list[str] = []
+
+    def execute(item: str, sql: str, wanted: str = PRESENT, actual: str = ABSENT) -> None:
+        statements.append(sql)
+        work.differs(item, Aspect(wanted, actual, note=sql))
+
     if not state.database:
-        statements[f"database {database}"] = f"create database if not exists {database}"
+        execute(f"database {database}", f"create database if not exists {database}")
     if not state.plugin:
-        statements[f"user {owner}"] = f"create user if not exists {who} identified via unix_socket"
+        execute(f"user {owner}", f"create user if not exists {who} identified via unix_socket")
     elif state.plugin != "unix_socket":
-        statements[f"user {owner}"] = f"alter user {who} identified via unix_socket"
+        sql = f"alter user {who} identified via unix_socket"
+        execute(f"user {owner}", sql, "identified via unix_socket", f"identified via {state.plugin}")
     if not state.granted:
-        statements[f"privileges of {owner}"] = f"grant all on {database}.* to {who}"
-    work = Work({what: f"{sql}\n" for what, sql in statements.items()})
-    work.run("mariadb", "-e", "; ".join(statements.values()))
+        execute(f"privileges of {owner}", f"grant all on {database}.* to {who}")
+    work.run("mariadb", "-e", "; ".join(statements))
     yield from work.carry_out(f"database {database}: as wanted")

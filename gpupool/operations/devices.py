@@ -1,5 +1,6 @@
 """Device files that systemd-tmpfiles makes at every boot: made now where they are missing."""
 
+from gpupool.change import ABSENT, Aspect, Kind
 from gpupool.facts.devices import Devices
 from gpupool.operations.frame import Commands, look, operation
 from gpupool.operations.work import Work
@@ -9,9 +10,10 @@ from gpupool.operations.work import Work
 def present(devices: dict[str, tuple[int, int]], conf: str) -> Commands:
     """Have these device files (path: major and minor), as the drop-in `conf` of tmpfiles.d says."""
     state = look(Devices, "the device files", paths=list(devices))
-    work = Work()
+    work = Work(Kind.HARDWARE)
     for path, (major, minor) in devices.items():
-        if state.get(path) != (major, minor):
-            work.changes[path] = f"character device {major}:{minor}\n"
+        if (now := state.get(path)) != (major, minor):
+            wanted = f"character device {major}:{minor}"
+            work.differs(path, Aspect(wanted, f"another device: {now[0]}:{now[1]}" if now else ABSENT, note=wanted))
     work.run("systemd-tmpfiles", "--create", conf)
     yield from work.carry_out(f"{len(devices)} devices: as wanted")

@@ -1,42 +1,64 @@
-"""What an operation is about to change, by name and with a diff: kept here for whoever shows the plan.
+"""What an operation is about to change, as values: kept here for whoever shows the plan.
 
 An operation records its changes before its first command. The driver takes them by the operation's hash, after
 the operation was prepared or executed on a host.
 """
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from gpupool.change import ABSENT, PRESENT, Aspect, Change
 from gpupool.effect import Effect, together
 from gpupool.operations.ambient import this_host
 
-_changes: WeakKeyDictionary[Any, dict[str | None, dict[str, str | None]]] = WeakKeyDictionary()
+_changes: WeakKeyDictionary[Any, dict[str | None, tuple[Change, ...]]] = WeakKeyDictionary()
 _effects: WeakKeyDictionary[Any, dict[str, dict[str, Effect]]] = WeakKeyDictionary()
 _notes: WeakKeyDictionary[Any, dict[str, None]] = WeakKeyDictionary()
+_NO_LINE = "no such line"
 
 
 def diff_of(current: str | None, wanted: str, path: str) -> str:
     """Return the unified diff that turns `current` (None: no such file) into `wanted`."""
-    before = [] if current is None else current.splitlines(keepends=True)
-    lines = difflib.unified_diff(
-        before, wanted.splitlines(keepends=True), "/dev/null" if current is None else path, path, n=2
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+        for line in _lines_of(current, wanted, path)
     )
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
-def record(changes: Mapping[str, str | None]) -> None:
-    """Remember what the current operation changes on the current host: name -> diff, None where there is none to show.
+def text_of(current: str | None, wanted: str, path: str) -> Aspect:
+    """Return how a file's text differs, with its diff; its values are the first line that differs on each side."""
+    diff = diff_of(current, wanted, path)
+    if current is None:
+        return Aspect(PRESENT, ABSENT, diff=diff)
+    lines = list(_lines_of(current, wanted, path))[2:]
+    new, old = ([line[1:].strip() for line in lines if line.startswith(sign)] for sign in "+-")
+    return Aspect(_first(new) or _NO_LINE, _first(old) or _NO_LINE, diff=diff)
+
+
+def _lines_of(current: str | None, wanted: str, path: str) -> Iterable[str]:
+    before = [] if current is None else current.splitlines(keepends=True)
+    after = wanted.splitlines(keepends=True)
+    return difflib.unified_diff(before, after, "/dev/null" if current is None else path, path, n=2)
+
+
+def _first(lines: list[str]) -> str:
+    filled = [line for line in lines if line]
+    return f"{filled[0]} (and {len(filled) - 1} more)" if len(filled) > 1 else "".join(filled)
+
+
+def record(changes: Iterable[Change]) -> None:
+    """Remember what the current operation changes on the current host.
 
     What the same operation recorded before on this host (while it was prepared) is replaced.
     """
     host = this_host()
-    _changes.setdefault(host, {})[host.current_op_hash] = dict(changes)
+    _changes.setdefault(host, {})[host.current_op_hash] = tuple(changes)
 
 
 def note(text: str) -> None:
-    """Remember what people are told of the current host besides changes; said twice, it is told once."""
+    """Remember a line about the current host, besides its changes, for people; the same line is kept once."""
     _notes.setdefault(this_host(), {})[text] = None
 
 
@@ -45,19 +67,18 @@ def notes(host: Any) -> tuple[str, ...]:
     return tuple(_notes.pop(host, {}))
 
 
-def take(host: Any, op_hash: str | None) -> dict[str, str | None]:
+def take(host: Any, op_hash: str | None) -> tuple[Change, ...]:
     """Hand over what the operation recorded on this host, and forget it; empty when it recorded nothing."""
-    return _changes.get(host, {}).pop(op_hash, {})
+    return _changes.get(host, {}).pop(op_hash, ())
 
 
 def costs(by: str, effects: Mapping[str, Effect]) -> None:
-    """Say what changes of the current host lead to, by their names; `by` is who says it, and replaces what it said."""
+    """Record the effects of changes of the current host, by their names; what `by` recorded before is replaced."""
     _effects.setdefault(this_host(), {})[by] = dict(effects)
 
 
 def effects(host: Any) -> dict[str, Effect]:
-    """Hand over what changes of a host lead to, by their names, and forget it."""
+    """Hand over the effects of a host's changes, by the changes' names, and forget them."""
     announced = _effects.pop(host, {}).values()
-    return {
-        name: together(it[name] for it in announced if name in it) for name in {name for it in announced for name in it}
-    }
+    names = {name for given in announced for name in given}
+    return {name: together(given[name] for given in announced if name in given) for name in names}

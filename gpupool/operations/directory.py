@@ -1,5 +1,6 @@
 """The client of a directory of people on a node: the name service and PAM ask sssd, and sssd has its password."""
 
+from gpupool.change import Aspect, Kind
 from gpupool.facts.directory import Client
 from gpupool.operations.ambient import this_host
 from gpupool.operations.frame import Commands, Refused, look, operation
@@ -13,12 +14,12 @@ _PRELUDE = shell_file(__package__, "directory.sh")
 def asked(password: str) -> Commands:
     """Have nsswitch.conf and PAM ask sssd, the second as Debian's pam-auth-update does; nothing else there changes."""
     state = look(Client, "nsswitch.conf and PAM", password=password)
-    work = Work()
+    work = Work(Kind.FILE)
     for database in ("passwd", "group"):
         if database not in state.nss:
-            work.do(f"/etc/nsswitch.conf: {database}", "sss is asked after files", "ask", database)
+            work.do(f"/etc/nsswitch.conf: {database}", Aspect("sss is asked after files"), "ask", database)
     if not state.pam:
-        work.do("/etc/pam.d/common-auth", "pam_sss is asked after pam_unix", "authenticate")
+        work.do("/etc/pam.d/common-auth", Aspect("pam_sss is asked after pam_unix"), "authenticate")
     yield from work.carry_out("nsswitch.conf and PAM: sssd is asked", _PRELUDE)
 
 

@@ -6,6 +6,7 @@ driver stays, and `settled` names it when all else is done.
 
 from collections.abc import Iterator
 
+from gpupool.change import ABSENT, PRESENT, Aspect, Kind
 from gpupool.effect import Effect
 from gpupool.facts.driver import Driver, DriverState
 from gpupool.operations import diffs, packages
@@ -29,11 +30,14 @@ def installed(driver: GpuDriver, node: str, patterns: list[str]) -> Commands:
     calls the node. Nothing is changed while jobs use the driver, or may begin to.
     """
     state = _look(driver, node, patterns)
-    late, work = _differs(driver, state), Work()
+    late, work = _differs(driver, state), Work(Kind.PACKAGE)
     beside = [package for package in driver.beside if package not in state.installed]
     if late and _waits_for(state):
         late, beside = {}, []  # `settled` says so
-    work.changes |= late | dict.fromkeys(beside)
+    for package, differs in late.items():
+        work.differs(package, differs)
+    for package in beside:
+        work.differs(package)
     diffs.costs("driver", dict.fromkeys(late, Effect("another GPU driver")))
     if late or beside:
         work.lines += packages.FIRST
@@ -46,7 +50,8 @@ def installed(driver: GpuDriver, node: str, patterns: list[str]) -> Commands:
         work.run("get", *beside)
     unheld = [] if _differs(driver, state) else _unheld(driver, state)
     if unheld:
-        work.changes["hold"] = f"{', '.join(unheld)}\n"
+        names = ", ".join(unheld)
+        work.differs("hold", Aspect(f"held: {names}", f"not held: {names}", note=names))
     if late or beside or unheld:
         work.run("hold", *patterns)
     if late:
@@ -82,12 +87,12 @@ def _look(driver: GpuDriver, node: str, patterns: list[str]) -> DriverState:
     return look(Driver, "the GPU driver", node=node, packages=list(dict.fromkeys(names)))
 
 
-def _differs(driver: GpuDriver, state: DriverState) -> dict[str, str | None]:
+def _differs(driver: GpuDriver, state: DriverState) -> dict[str, Aspect]:
     """Return by package what is to be changed."""
     return dict(_changes(driver, state))
 
 
-def _changes(driver: GpuDriver, state: DriverState) -> Iterator[tuple[str, str | None]]:
+def _changes(driver: GpuDriver, state: DriverState) -> Iterator[tuple[str, Aspect]]:
     versions = {state.installed.get(name) for name in driver.held}
     # packages of one version are not all packed as often: one of them has exactly this one
     exact = driver.version is None or driver.version in versions
@@ -95,10 +100,10 @@ def _changes(driver: GpuDriver, state: DriverState) -> Iterator[tuple[str, str |
         now = state.installed.get(name)
         if now is None or not now.startswith(driver.prefix) or not exact:
             wanted = driver.version or f"{driver.prefix}*"
-            yield name, f"{now} becomes {wanted}\n" if now else f"{wanted}\n"
+            yield name, Aspect(wanted, now or ABSENT)
     for name in driver.instead:
         if name in state.installed:
-            yield name, "will be removed: of another driver\n"
+            yield name, Aspect(ABSENT, PRESENT, note="will be removed: of another driver")
 
 
 def _unheld(driver: GpuDriver, state: DriverState) -> list[str]:

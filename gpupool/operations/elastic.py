@@ -1,5 +1,6 @@
 """What Slurm knows of nodes that sleep: that one is on, and the digest of what each shall be, in its `Extra`."""
 
+from gpupool.change import Aspect, Kind
 from gpupool.facts.elastic import OwnState, Stamps
 from gpupool.operations.frame import Commands, look, operation
 from gpupool.operations.work import Work
@@ -11,19 +12,21 @@ def joined(node: str) -> Commands:
 
     It does not hear a slurmd that starts while the node is being switched off, and then takes it for off.
     """
-    work = Work()
+    work = Work(Kind.SERVICE)
     if "POWERED_DOWN" in look(OwnState, "the node's state from slurmctld", node=node):
-        work.do("restart slurmd.service", "slurmctld takes the node for off", "systemctl", "restart", "slurmd")
+        differs = Aspect("on in Slurm", "off in Slurm", note="slurmctld takes the node for off")
+        work.differs("slurmd.service", differs, act="restart")
+        work.run("systemctl", "restart", "slurmd")
     yield from work.carry_out("slurmctld knows that the node is on")
 
 
 @operation
 def stamped(stamps: dict[str, str]) -> Commands:
     """Have slurmctld keep a digest for each node, by the node's name in Slurm."""
-    work = Work()
+    work = Work(Kind.OTHER)
     now = look(Stamps, "the nodes from slurmctld")
     for node, digest in stamps.items():
         if now.get(node) != digest:
-            diff = f"{now.get(node) or 'none'} becomes {digest}"
-            work.do(f"{node}: what it shall be", diff, "scontrol", "update", f"NodeName={node}", f"Extra={digest}")
+            differs = Aspect(digest, now.get(node) or "none")
+            work.do(f"{node}: what it shall be", differs, "scontrol", "update", f"NodeName={node}", f"Extra={digest}")
     yield from work.carry_out("stamps of nodes that sleep: as wanted", "set -e")

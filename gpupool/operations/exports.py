@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from gpupool.change import ABSENT, Aspect, Kind
 from gpupool.facts.exports import Exports, ExportsState
 from gpupool.operations.frame import Commands, look, operation
 from gpupool.operations.work import Work
@@ -26,13 +27,13 @@ def exported(wanted: list[Export], file: str) -> Commands:
     Exports that other files name stay as they are; what no file names any more is withdrawn, be it given by hand.
     Clients that go on having theirs notice nothing.
     """
-    work = Work()
-    for path, message in _differences(wanted, file, look(Exports, "the exports")):
-        work.changes[path] = f"{work.changes.get(path) or ''}{message}\n"
+    work = Work(Kind.OTHER)
+    for path, differs in _differences(wanted, file, look(Exports, "the exports")):
+        work.differs(path, differs)
     yield from work.carry_out(f"{len(wanted)} exports: as wanted", _PRELUDE)
 
 
-def _differences(wanted: list[Export], file: str, state: ExportsState) -> Iterator[tuple[str, str]]:
+def _differences(wanted: list[Export], file: str, state: ExportsState) -> Iterator[tuple[str, Aspect]]:
     ours = {entry.path: entry for entry in wanted}
     others = {
         (path, client)
@@ -45,13 +46,14 @@ def _differences(wanted: list[Export], file: str, state: ExportsState) -> Iterat
         active = state.active.get(entry.path, {})
         for client in entry.clients:
             if client not in active:
-                yield entry.path, f"exported to {client} ({','.join(entry.options)})"
+                yield entry.path, Aspect(f"exported to {client} ({','.join(entry.options)})")
             elif lacking := [it for it in entry.options if not _has(active[client], it)]:
-                yield entry.path, f"{client} gets {','.join(lacking)}"
+                yield entry.path, Aspect(f"{client} gets {','.join(lacking)}")
     for path, clients in state.active.items():
         for client in clients:
             if (path, client) not in others and (path not in ours or client not in ours[path].clients):
-                yield path, f"no longer exported to {client}"
+                now = f"exported to {client}"
+                yield path, Aspect(ABSENT, now, note=f"no longer {now}")
 
 
 def _has(active: frozenset[str], option: str) -> bool:

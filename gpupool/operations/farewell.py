@@ -4,6 +4,7 @@ import shlex
 
 from pyinfra.api.command import StringCommand
 
+from gpupool.change import ABSENT, PRESENT, Aspect, Change, Kind
 from gpupool.facts.files import Paths
 from gpupool.facts.service import UnitFiles
 from gpupool.operations import diffs
@@ -23,7 +24,12 @@ def daemons(units: list[str], secrets: list[str]) -> Commands:
     if not on and not known:
         this_host().noop("no daemon of the cluster starts here")
         return
-    diffs.record({**dict.fromkeys(on, "will be stopped\n"), **dict.fromkeys(known, "will be removed\n")})
+    stops = (Aspect("stopped", "starts at boot", note="will be stopped"),)
+    goes = (Aspect(ABSENT, PRESENT, note="will be removed"),)
+    diffs.record([
+        *(Change(Kind.SERVICE, unit, stops) for unit in on),
+        *(Change(Kind.FILE, path, goes) for path in known),
+    ])  # fmt: skip
     lines = [shlex.join(["systemctl", "disable", "--quiet", "--now", "--", *on])] if on else []
     lines += [shlex.join(["rm", "-f", "--", *known])] if known else []
     yield StringCommand(" && ".join(lines))

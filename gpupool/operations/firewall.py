@@ -2,6 +2,7 @@
 
 import ipaddress
 
+from gpupool.change import Aspect, Kind
 from gpupool.facts.firewall import Caller, Emptied
 from gpupool.operations.ambient import this_host
 from gpupool.operations.frame import Commands, Refused, look, operation
@@ -23,9 +24,16 @@ def keeps_us(ssh_from: list[str], ssh_never: list[str]) -> None:
 @operation
 def loaded(table: str, unit: str) -> Commands:
     """Have an active unit load its table of family inet again where it is gone: another program emptied the rules."""
-    work = Work()
+    work = Work(Kind.OTHER)
     if look(Emptied, f"the table {table} of nftables", table=table, unit=unit):
-        work.do(f"table inet {table}", "is not loaded", "systemctl", "restart", "--", unit)
+        work.do(
+            f"table inet {table}",
+            Aspect("loaded", "not loaded", note="is not loaded"),
+            "systemctl",
+            "restart",
+            "--",
+            unit,
+        )
     yield from work.carry_out(f"table inet {table}: loaded")
 
 

@@ -2,6 +2,7 @@
 
 import shlex
 
+from gpupool.change import Aspect, Kind
 from gpupool.facts.directory import Members
 from gpupool.facts.homes import Homes, HomeState
 from gpupool.operations.ambient import this_host
@@ -56,7 +57,7 @@ def have(homes: list[Folder], skeleton: dict[str, str] | None = None) -> Command
         whose = ", ".join(f"{home.path} belongs to uid {state[home.path].uid}, not {home.uid}" for home in strangers)
         raise Refused(f"{whose}; change its owner by hand")
     texts = skeleton or {}
-    work = Work(texts=list(texts.values()))
+    work = Work(Kind.FILE, texts=list(texts.values()))
     for home in homes:
         _compare(home, state.get(home.path), work)
     files = [f"file {shlex.quote(name)} {len(text.encode())}" for name, text in texts.items()]
@@ -66,10 +67,12 @@ def have(homes: list[Folder], skeleton: dict[str, str] | None = None) -> Command
 def _compare(home: Folder, now: HomeState | None, work: Work) -> None:
     owner = (str(home.uid), str(home.gid))
     if now is None:
-        work.do(home.path, f"created for uid {home.uid}", "home", home.path, *owner, home.mode)
+        differs = Aspect(f"uid {home.uid}", note=f"created for uid {home.uid}")
+        work.do(home.path, differs, "home", home.path, *owner, home.mode)
     has = () if now is None else now.keys
     missing = [key for key in home.keys if has is not None and key.strip() not in has]
     for key in missing:
         work.run("allow", home.path, *owner, key.strip())
     if missing and now is not None:
-        work.changes[f"{home.path}/.ssh/authorized_keys"] = f"{len(missing)} keys added\n"
+        differs = Aspect(f"{len(home.keys)} keys", f"{len(missing)} less", note=f"{len(missing)} keys added")
+        work.differs(f"{home.path}/.ssh/authorized_keys", differs)

@@ -12,6 +12,7 @@ from pyinfra.api.facts import get_fact
 from pyinfra.api.host import Host
 from pyinfra.api.state import State
 
+from gpupool.change import ABSENT, PRESENT, Aspect, Change, Kind
 from gpupool.facts.munge import KEY, KeyState, MungeKey
 from gpupool.operations import diffs, upcoming
 from gpupool.operations.ambient import executing, run_state, this_host
@@ -45,7 +46,9 @@ def key(source: str | None = None) -> Commands:
     if fit and (wanted is None or wanted.sha256 in ("", now.sha256)):
         yield from _rights(now, trouble)
         return
-    diffs.record({KEY: "created here\n" if source is None else f"copied from {source}\n"})
+    how = "created here" if source is None else f"copied from {source}"
+    differs = Aspect(PRESENT if source is None else f"that of {source}", "another key" if fit else ABSENT, note=how)
+    diffs.record([Change(Kind.FILE, KEY, (differs,))])
     upcoming.announce(KEY, upcoming.UNKNOWN if wanted is None or not wanted.sha256 else wanted.sha256)
     if source is None:
         make = f"umask 077; rm -f {KEY}.*gpupool-new; mungekey --create --keyfile={_NEW} --bits=8192 && {_PLACE}"
@@ -65,7 +68,8 @@ def _rights(now: KeyState, trouble: str | None) -> Commands:
     if (now.owner, now.group, now.mode) == ("munge", "munge", "0400"):
         this_host().noop("munge key: as wanted" + (f" (not compared: the source {trouble})" if trouble else ""))
         return
-    diffs.record({KEY: f"{now.owner}:{now.group} {now.mode} becomes munge:munge 0400\n"})
+    differs = Aspect("munge:munge 0400", f"{now.owner}:{now.group} {now.mode}")
+    diffs.record([Change(Kind.FILE, KEY, (differs,))])
     yield StringCommand(f"chown munge:munge {KEY} && chmod 0400 {KEY}")
 
 

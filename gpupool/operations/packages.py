@@ -1,6 +1,7 @@
 """Debian packages: one apt-get for all that is missing, and no service starts because of it."""
 
 from gpupool import unix
+from gpupool.change import ABSENT, PRESENT, Aspect, Kind
 from gpupool.facts.packages import LOCK, POLICY_MARK, FetchedPackage, Packages
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.work import Work
@@ -13,6 +14,9 @@ APT = values(mark=POLICY_MARK, lock=LOCK) + shell_file(__package__, "packages.sh
 _PRELUDE = APT
 #: What comes before packages are changed: what an earlier run has left is known only now, under the lock.
 FIRST = ("fresh || update || :", '[ -z "$(dpkg --audit)" ] || mend')
+
+#: What dpkg was left in the middle of.
+INTERRUPTED = Aspect("complete", "interrupted", note="an earlier installation was interrupted")
 
 
 @operation
@@ -29,16 +33,18 @@ def installed(packages: list[str], versions: dict[str, str] | None = None) -> Co
     state = look(Packages, "the installed packages", packages=sorted(set(packages)))
     versions = versions or {}
     missing = []
-    work = Work()
+    work = Work(Kind.PACKAGE)
     for package in dict.fromkeys(packages):
         now, version = state.installed.get(package), versions.get(package)
         if now is None or (version and now != version):
             missing.append(f"{package}={version}" if version else package)
-            work.changes[package] = f"version {now} becomes {version}\n" if now else None
+            note = f"version {now} becomes {version}"
+            work.differs(package, Aspect(version, now, note=note) if version and now else Aspect())
     if state.unfinished:
-        work.changes["dpkg --configure -a"] = "an earlier installation was interrupted\n"
+        work.differs("dpkg --configure -a", INTERRUPTED)
     if state.leftover:
-        work.changes["/usr/sbin/policy-rc.d"] = "will be removed: left by a run that was killed\n"
+        killed = Aspect(ABSENT, PRESENT, note="will be removed: left by a run that was killed")
+        work.differs("/usr/sbin/policy-rc.d", killed)
     if state.unfinished or missing:
         work.lines += FIRST
     if missing:
@@ -54,9 +60,10 @@ def fetched(package: str, url: str, sha256: str) -> Commands:
     and came from the file with this sha256.
     """
     state = look(FetchedPackage, f"the package {package}", package=package, folder=FETCHED)
-    work = Work()
+    work = Work(Kind.PACKAGE)
     if not (state.installed and state.sha256 == sha256):
-        work.changes[package] = f"from {url}\n"
+        now = "from another file" if state.installed else ABSENT
+        work.differs(package, Aspect(f"from {url}", now, note=f"from {url}"))
         work.lines = ['[ -z "$(dpkg --audit)" ] || mend']
         work.run("fetch", package, url, sha256, FETCHED)
     yield from work.carry_out(f"package {package}: installed", _PRELUDE)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from pyinfra.api.command import StringCommand
 
+from gpupool.change import Aspect, Change, Kind
 from gpupool.facts.passwords import Password
 from gpupool.operations import diffs
 from gpupool.operations.ambient import this_host
@@ -30,7 +31,8 @@ def first(user: str, password: Secret, reset: bool = False) -> Commands:
     if state == "own" and not reset:
         this_host().noop(f"{user} has a password")
         return
-    diffs.record({f"password of {user}": "has to be changed at the first login\n"})
+    differs = Aspect("has to be changed at the first login", state, note="has to be changed at the first login")
+    diffs.record([Change(Kind.USER, f"password of {user}", (differs,))])
     # one that nobody has to change would be better known to nobody: without the second step it is locked
     script = 'chpasswd && { chage -d 0 -- "$user" || { usermod -L -- "$user"; exit 1; }; }'
     yield StringCommand(f"{values(user=user)}{script}", _stdin=f"{user}:{password.text}\n")

@@ -6,6 +6,7 @@ from typing import Any
 from pyinfra.api.command import StringCommand
 from pyinfra.context import ctx_state
 
+from gpupool.change import Aspect, Change, Kind
 from gpupool.facts.backups import RESTORED, Backups
 from gpupool.facts.service import Unit
 from gpupool.operations import diffs
@@ -36,7 +37,8 @@ def database(program: str, backup: str = "", aside: bool = False) -> Commands:
             f"the accounting database has {state.jobs} jobs, and nothing was changed: use --aside to keep it as "
             "slurm_acct_db_aside_TIME and replace it"
         )
-    diffs.record({f"accounting database from {path}": f"{state.jobs} jobs now\n"})
+    differs = Aspect("the backup", f"{state.jobs} jobs", note=f"{state.jobs} jobs now")
+    diffs.record([Change(Kind.ACCOUNTING, f"accounting database from {path}", (differs,))])
     yield StringCommand(f"{values(file=path, jobs='' if aside else '0', mark=RESTORED)}{_PRELUDE}")
 
 
@@ -51,7 +53,8 @@ def read_again(after: str) -> Commands:
     if unit.active != "active":
         this_host().noop("slurmctld does not run here")
         return
-    diffs.record({"restart slurmctld.service": "its accounts are those of the backup\n"})
+    differs = Aspect("accounts of the backup", "former accounts", note="its accounts are those of the backup")
+    diffs.record([Change(Kind.SERVICE, "slurmctld.service", (differs,), "restart")])
     yield StringCommand("systemctl restart slurmctld.service")
 
 

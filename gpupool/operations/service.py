@@ -17,7 +17,9 @@ InvocationID, so the same rule serves it.
 import re
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
+from gpupool.change import Aspect, Kind
 from gpupool.effect import Effect
 from gpupool.facts.service import Unit, UnitFiles, UnitState
 from gpupool.operations import diffs, upcoming
@@ -34,6 +36,9 @@ _UP = ("active", "reloading", "refreshing")
 _ENABLED = ("enabled", "enabled-runtime", "static", "alias", "indirect", "generated", "linked")
 
 _PRELUDE = KEEPING + shell_file(__package__, "service.sh")
+
+_AT_BOOT = Aspect("starts at boot", "does not start at boot")
+_RUNS = Aspect("runs", "stopped")
 
 
 #: Has settings of slices and of logind hold at once. systemd reads those of a slice that runs, but gives them to the
@@ -90,21 +95,21 @@ def bring_up(
     if slurm and (read := [path for path in changed if path not in because]) and state.active in _UP:
         costs = weighed(state, unit, read, slurm)
         changed = {
-            path: f"{why} ({costs[path][1]})" if path in costs else why
+            path: replace(why, keys=costs[path][1]) if path in costs else why
             for path, why in changed.items()
             if path in because or costs[path][0] != NOTHING
         }
         daemon = unit.partition(".")[0]
         because |= {path: changed[path] for path, (effect, _) in costs.items() if daemon in effect.split()}
     act = "start" if state.active not in _UP else "restart" if because else "reload" if changed else ""
-    work = Work()
+    work = Work(Kind.SERVICE)
     if state.need_daemon_reload:
-        work.changes["daemon-reload"] = f"the unit file of {unit} changed\n"
+        work.differs("daemon-reload", Aspect("read", "not read", note=f"the unit file of {unit} changed"))
     if enabled is not None and (state.enabled in _ENABLED) != enabled and state.enabled != "transient":
         verb = "enable" if enabled else "disable"
         # it has systemd read all its units again
         work.lines.append(f'systemctl --quiet {verb} -- "$unit" || say "cannot be {verb}d"')
-        work.changes[f"{verb} {unit}"] = None
+        work.differs(unit, _AT_BOOT if enabled else Aspect(_AT_BOOT.actual, _AT_BOOT.wanted), act=verb)
     elif (
         state.need_daemon_reload
         or (act == "start" and state.load == "not-found")
@@ -135,7 +140,7 @@ def bring_up(
             *(["note"] if paths else []),
         ]
         reasons = changed if act == "reload" else because if act == "restart" else {}
-        work.changes[f"{act} {unit}"] = "".join(f"{path}: {why}\n" for path, why in reasons.items()) or None
+        work.differs(unit, *([_unread(path, why) for path, why in reasons.items()] or [_RUNS]), act=act)
         word = reload_command[-1] if act == "reload" and reload_command else f"{act} {unit.removesuffix('.service')}"
         diffs.costs(unit, dict.fromkeys([f"{act} {unit}", *changed], Effect(word)))
     yield from work.carry_out(f"{unit}: runs as wanted", f"unit={shlex.quote(unit)}\n{_PRELUDE.strip()}")
@@ -162,29 +167,49 @@ def at_boot(units: list[str]) -> Commands:
     if masked := [unit for unit in units if states.get(unit, "").startswith("masked")]:
         raise Refused(f"{', '.join(masked)}: masked; unless this is intended: systemctl unmask {shlex.join(masked)}")
     late = [unit for unit in units if states.get(unit) not in _ENABLED]
-    work = Work({f"enable {unit}": None for unit in late})
+    work = Work(Kind.SERVICE)
+    for unit in late:
+        work.differs(unit, _AT_BOOT, act="enable")
     # in one command: each makes systemd read all its units again
     work.run("systemctl", "--quiet", "enable", "--", *late)
     yield from work.carry_out(f"{', '.join(units)}: start at boot")
 
 
-def stale(state: UnitState, coming: Mapping[str, str]) -> dict[str, str]:
+@dataclass(frozen=True)
+class Unread:
+    """Why a unit has not read a file: this run will change it (`coming`), or it has changed `since` the unit did.
+
+    `keys` are the names of the keys that differ, for people.
+    """
+
+    coming: bool = False
+    since: str = ""
+    keys: str = ""
+
+
+def stale(state: UnitState, coming: Mapping[str, str]) -> dict[str, Unread]:
     """Return the watched files that the running unit has not read, each with the reason; `coming`: path -> sha256."""
     reasons = {path: _why(state, path, coming.get(path)) for path in state.files}
     return {path: why for path, why in reasons.items() if why}
 
 
-def _why(state: UnitState, path: str, coming: str | None) -> str:
+def _unread(path: str, why: Unread) -> Aspect:
+    keys = f" ({why.keys})" if why.keys else ""
+    note = f"{path}: {'will change' if why.coming else why.since}{keys}"
+    return Aspect(f"runs with {path}", f"runs with an older {path}", note=note, follows=why.coming)
+
+
+def _why(state: UnitState, path: str, coming: str | None) -> Unread | None:
     now, noted = state.files[path], state.stamp_sums.get(path)
     will_change = coming is not None and coming != now.sha256
     if noted is not None and state.stamp_invocation == state.invocation:
         # what somebody changed by hand since, and this run puts back, the unit has never read
         if noted == (coming if will_change else now.sha256):
-            return ""
-        return "will change" if will_change else f"changed since {_short(noted)}"
+            return None
+        return Unread(coming=True) if will_change else Unread(since=f"changed since {_short(noted)}")
     if will_change:
-        return "will change"
-    return "written after the unit started" if now.written > state.started else ""
+        return Unread(coming=True)
+    return Unread(since="written after the unit started") if now.written > state.started else None
 
 
 def _short(sha256: str) -> str:

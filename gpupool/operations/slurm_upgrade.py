@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from pyinfra.api.command import StringCommand
 
+from gpupool.change import ABSENT, PRESENT, Aspect, Kind
 from gpupool.facts.slurm_packages import FOLDER, Slurm, SlurmPackages
 from gpupool.operations import packages, slurm_version
 from gpupool.operations.ambient import executing, this_host
@@ -30,12 +31,13 @@ def fetched(release: str, takes_over_from: list[str], needed: list[str], way_bac
         this_host().noop(f"Slurm {release}, or none yet")
         return
     _refuse(state, release, takes_over_from, needed)
-    work = Work()
+    work = Work(Kind.PACKAGE)
     if not state.fetched:
-        work.changes["files for it"] = "".join(f"{it}\n" for it in _exact(state))
+        work.differs("files for it", *map(Aspect, _exact(state)))
         work.run("fetch_new", *_exact(state))
     if way_back and state.back:
-        work.changes["files for a rollback"] = "".join(f"{it}={now}\n" for it, now in state.back.items())
+        former = (Aspect(f"{name}={version}") for name, version in state.back.items())
+        work.differs("files for a rollback", *former)
         work.run("fetch_old", *(f"{name}={version}" for name, version in state.back.items()))
     yield from work.carry_out("all files are at hand", _PRELUDE)
 
@@ -47,19 +49,23 @@ def installed(release: str, units: list[str], start: list[str], backup: str = ""
     `backup` is the program that makes a backup, once slurmdbd has stopped. Units in `start` that do not run, or run
     with a program that has been replaced, start again. What is not in `start` is left to others.
     """
-    state, work = _state(release), Work()
+    state, work = _state(release), Work(Kind.PACKAGE)
     idle = [unit for unit in units if (it := state.daemons.get(unit)) is None or it.active not in _UP or it.outdated]
     if state.wanted:
         if executing() and not state.fetched:
             raise Refused("package files have disappeared since they were fetched; run it again")
-        work.changes |= {name: f"{old} becomes {new}\n" for name, (old, new) in state.replaced.items()}
-        work.changes |= {name: f"{new}, which it depends on\n" for name, new in state.added.items()}
-        work.changes |= {name: f"{old} will be removed\n" for name, (old, _) in state.removed.items()}
-        # a step that was cut off while dpkg was at work
-        work.changes = work.changes or {"dpkg --configure -a": "an earlier installation was interrupted\n"}
+        for name, (old, new) in state.replaced.items():
+            work.differs(name, Aspect(new, old))
+        for name, new in state.added.items():
+            work.differs(name, Aspect(new, note=f"{new}, which it depends on"))
+        for name, (old, _) in state.removed.items():
+            work.differs(name, Aspect(ABSENT, old, note=f"{old} will be removed"))
+        if not work.changes:  # a step that was cut off while dpkg was at work
+            work.differs("dpkg --configure -a", packages.INTERRUPTED)
         work.run("upgrade", release, " ".join(units), " ".join(start), backup, *_exact(state))
     elif idle:
-        work.changes = {f"start {unit}": None for unit in idle}
+        for unit in idle:
+            work.differs(unit, act="start", kind=Kind.SERVICE)
         work.lines = [
             f"systemctl stop {shlex.join(idle)}",
             f"start {shlex.join(unit for unit in idle if unit in start)}",
@@ -79,11 +85,11 @@ def answering() -> Commands:
 @operation
 def taken_back(release: str, units: list[str], start: list[str]) -> Commands:
     """Take the node's Slurm back from a release to the packages that were there before; its `units` stop."""
-    state, work = _state(release), Work()
+    state, work = _state(release), Work(Kind.PACKAGE)
     if release not in state.releases.values():
         this_host().noop(f"no package of Slurm {release} is installed")
         return
-    work.changes["Slurm"] = "back to the former release\n"
+    work.differs("Slurm", Aspect("the former release", release, note="back to the former release"))
     work.run("go_back", " ".join(units), " ".join(start))
     yield from work.carry_out("", _PRELUDE)
 
@@ -94,8 +100,8 @@ def tidied() -> Commands:
     if not look(Slurm, "the packages of Slurm", release="").kept:
         this_host().noop("no files of a step to another release")
         return
-    work = Work()
-    work.do("files of the upgrade", "will be removed", "rm", "-rf", "--", FOLDER)
+    work = Work(Kind.PACKAGE)
+    work.do("files of the upgrade", Aspect(ABSENT, PRESENT, note="will be removed"), "rm", "-rf", "--", FOLDER)
     yield from work.carry_out("")
 
 

@@ -2,6 +2,7 @@
 
 import shlex
 
+from gpupool.change import Aspect, Kind
 from gpupool.facts.components import Archive, Components
 from gpupool.facts.sources import ABSENT, STAMP, Sources
 from gpupool.operations import files, packages, upcoming
@@ -26,9 +27,10 @@ def refreshed(paths: list[str]) -> Commands:
     coming = {} if executing() else upcoming.announced()
     sums = {path: coming.get(path, state.now.get(path, ABSENT)) for path in paths}
     late = [path for path, sha256 in sums.items() if sha256 not in (ABSENT, state.read.get(path))]
-    work = Work()
+    work = Work(Kind.PACKAGE)
     if late:
-        work.changes["apt-get update"] = "".join(f"{path}: new, or changed since apt read it\n" for path in late)
+        unread = (Aspect("read", "not read", path, note="new, or changed since apt read it") for path in late)
+        work.differs("apt-get update", *unread)
         work.lines.append("fresh || update || :")
         work.lines += [shlex.join(["refresh", path]) for path in paths if path.endswith(".sources")]
         work.run("note", *paths)

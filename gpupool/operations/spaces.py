@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 
+from gpupool.change import ABSENT, Aspect, Kind
 from gpupool.facts.spaces import Folders, FolderState
 from gpupool.operations.disk import DISK
 from gpupool.operations.frame import Commands, Refused, look, operation
@@ -27,7 +28,7 @@ def tops(wanted: list[Space]) -> Commands:
     if wrong := [path for path, entry in state.items() if entry.kind != "directory"]:
         message = ", ".join(f"{path} is a {state[path].kind}" for path in wrong)
         raise Refused(f"{message}, in the place of a directory; move it away")
-    work = Work()
+    work = Work(Kind.FILE)
     for top in wanted:
         _compare(top, state.get(top.path), work)
     yield from work.carry_out(f"{len(wanted)} tops of spaces: as wanted", _PRELUDE, at_once=_LINES)
@@ -40,11 +41,12 @@ def folders(wanted: list[Folder]) -> Commands:
     Who may write to the place may have been there first: that is a matter for `verify`, not for a run to stop at.
     """
     state = _look([folder.path for folder in wanted])
-    work = Work()
+    work = Work(Kind.FILE)
     for folder in wanted:
         if folder.path not in state:
             owner = (str(folder.uid), str(folder.gid))
-            work.do(folder.path, f"created for uid {folder.uid}", "own", folder.path, *owner, folder.mode.zfill(4))
+            differs = Aspect(f"uid {folder.uid}", note=f"created for uid {folder.uid}")
+            work.do(folder.path, differs, "own", folder.path, *owner, folder.mode.zfill(4))
     yield from work.carry_out(f"{len(wanted)} folders are there", _PRELUDE, at_once=_LINES)
 
 
@@ -60,19 +62,22 @@ def _look(paths: list[str]) -> dict[str, FolderState]:
 
 
 def _compare(top: Space, now: FolderState | None, work: Work) -> None:
-    notes: list[str] = []
+    differs: list[Aspect] = []
     before = None if now is None else (now.uid, now.gid, now.mode)
     mode = top.mode.zfill(4)
     if before != (0, top.gid, mode):
         work.run("top", top.path, str(top.gid), mode)
-        was = "created as" if now is None else f"{now.uid}:{now.gid} {now.mode} becomes"
-        notes.append(f"{was} 0:{top.gid} {mode}\n")
+        wanted = f"0:{top.gid} {mode}"
+        actual, note = (ABSENT, f"created as {wanted}") if now is None else (f"{now.uid}:{now.gid} {now.mode}", "")
+        differs.append(Aspect(wanted, actual, note=note))
     has = () if now is None else now.groups
     if more := [gid for gid in top.groups if gid not in has]:
         work.run("allow", top.path, *map(str, more))
-        notes.append(f"groups {', '.join(map(str, more))} may write\n")
+        may = f"groups {', '.join(map(str, more))} may write"
+        differs.append(Aspect(may))
     if less := [gid for gid in has if gid not in top.groups]:
         work.run("forget", top.path, *map(str, less))
-        notes.append(f"groups {', '.join(map(str, less))} may no longer write\n")
-    if notes:
-        work.changes[top.path] = "".join(notes)
+        gids = ", ".join(map(str, less))
+        differs.append(Aspect(ABSENT, f"groups {gids} may write", note=f"groups {gids} may no longer write"))
+    if differs:
+        work.differs(top.path, *differs)

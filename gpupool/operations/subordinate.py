@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
+from gpupool.change import Aspect, Kind
 from gpupool.facts.subordinate import Range, Subordinate
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.work import Work
@@ -24,7 +25,7 @@ def numbers(users: list[str]) -> Commands:
     state = look(Subordinate, "/etc/subuid and /etc/subgid")
     enough = [{it.owner for it in ranges if it.count >= COUNT} for ranges in (state.users, state.groups)]
     free = _free([*state.users, *state.groups], state.taken)
-    work = Work()
+    work = Work(Kind.USER)
     for user in users:
         files = zip(("--add-subuids", "--add-subgids"), enough, strict=True)
         options = [option for option, owners in files if user not in owners]
@@ -35,7 +36,7 @@ def numbers(users: list[str]) -> Commands:
             raise Refused("no numbers are left above those in /etc/subuid and /etc/subgid")
         span = f"{first}-{first + COUNT - 1}"
         arguments = [word for option in options for word in (option, span)]
-        work.do(f"numbers of {user}", span, "usermod", *arguments, "--", user)
+        work.do(f"numbers of {user}", Aspect(span), "usermod", *arguments, "--", user)
     yield from work.carry_out(f"{len(users)} users: have numbers", "set -e", at_once=_AT_ONCE)
 
 

@@ -4,6 +4,7 @@ import shlex
 from datetime import date
 
 from gpupool import unix
+from gpupool.change import ABSENT, PRESENT, Aspect, Kind
 from gpupool.facts.users import ENDS, Accounts, AccountState
 from gpupool.operations.ambient import this_host
 from gpupool.operations.frame import Commands, Refused, look, operation
@@ -23,7 +24,7 @@ def groups(wanted: dict[str, int]) -> Commands:
         this_host().noop("no groups wanted")
         return
     state = look(Accounts, "the groups", users=[], groups=[*wanted, *map(str, wanted.values())])
-    work = Work()
+    work = Work(Kind.USER)
     for name, gid in wanted.items():
         taken = next((other for other, group in state.groups.items() if group.gid == gid and other != name), None)
         if name in state.groups and state.groups[name].gid != gid:
@@ -34,7 +35,7 @@ def groups(wanted: dict[str, int]) -> Commands:
         elif name not in state.groups and taken:
             work.obstacles.append(f"group {name}: gid {gid} belongs to group {taken} here")
         elif name not in state.groups:
-            work.do(f"group {name}", f"gid {gid}", "groupadd", "-g", str(gid), "--", name)
+            work.do(f"group {name}", Aspect(f"gid {gid}"), "groupadd", "-g", str(gid), "--", name)
     yield from work.carry_out(f"{len(wanted)} groups: as wanted", "set -e", at_once=_CHUNK)
 
 
@@ -55,7 +56,7 @@ def users(wanted: list[User], managed_groups: list[str] | None = None) -> Comman
     asked = list(dict.fromkeys([name for user in wanted for name in (user.group, *user.groups)] + managed))
     keys = [key for user in wanted for key in (user.name, str(user.uid))]
     state = look(Accounts, "the users", users=keys, groups=asked)
-    work = Work()
+    work = Work(Kind.USER)
     for user in wanted:
         _compare(user, state, managed, work)
     _compare_ends(wanted, state, work)
@@ -76,7 +77,7 @@ def _compare(user: User, state: AccountState, managed: list[str], work: Work) ->
         # useradd takes an @ for a slip of the hand
         odd = ["--badname"] if "@" in user.name else []
         command = ("useradd", *odd, "-M", "-N", "-l", *options, "--", user.name)
-        work.do(f"user {user.name}", f"uid {user.uid}, group {user.group}", *command)
+        work.do(f"user {user.name}", Aspect(f"uid {user.uid}, group {user.group}"), *command)
     elif now.uid != user.uid:
         work.obstacles.append(
             f"user {user.name} has uid {now.uid} here, wanted {user.uid}: files would change hands, so change it by "
@@ -85,25 +86,26 @@ def _compare(user: User, state: AccountState, managed: list[str], work: Work) ->
     else:
         primary = next((group for group, entry in state.groups.items() if entry.gid == now.gid), str(now.gid))
         pairs = {
-            "-g": (primary, user.group),
-            "-d": (now.home, user.home),
-            "-s": (now.shell, user.shell),
-            "-c": (now.comment, user.comment),
+            "-g": ("group", primary, user.group),
+            "-d": ("home", now.home, user.home),
+            "-s": ("shell", now.shell, user.shell),
+            "-c": ("comment", now.comment, user.comment),
         }
-        different = {option: pair for option, pair in pairs.items() if pair[0] != pair[1]}
+        different = {option: pair for option, pair in pairs.items() if pair[1] != pair[2]}
         if different:
-            options = [word for option, (_, after) in different.items() for word in (option, after)]
+            options = [word for option, (_, _, after) in different.items() for word in (option, after)]
             work.run("usermod", *options, "--", user.name)
-            work.changes[f"user {user.name}"] = "".join(
-                f"{b or '(none)'} becomes {a or '(none)'}\n" for b, a in different.values()
+            differs = (
+                Aspect(wanted or "(none)", before or "(none)", name) for name, before, wanted in different.values()
             )
+            work.differs(f"user {user.name}", *differs)
     for group in user.groups:
         if group not in member and group != user.group:
             work.lines.append(f"gpasswd -a {name} {shlex.quote(group)} >/dev/null")
-            work.changes[f"user {user.name} in group {group}"] = None
+            work.differs(f"user {user.name} in group {group}")
     for group in sorted(member & set(managed) - {user.group, *user.groups}):
         work.lines.append(f"gpasswd -d {name} {shlex.quote(group)} >/dev/null")
-        work.changes[f"user {user.name} no longer in group {group}"] = None
+        work.differs(f"user {user.name} in group {group}", Aspect(ABSENT, PRESENT))
 
 
 def _compare_ends(wanted: list[User], state: AccountState, work: Work) -> None:
@@ -116,9 +118,13 @@ def _compare_ends(wanted: list[User], state: AccountState, work: Work) -> None:
         access = f"access of user {user.name}"
         if goal is None:
             if now is not None and now == ours:
-                work.do(access, "no end any more", "usermod", "-e", "", "--", user.name)
+                work.do(
+                    access, Aspect("no end", "an end", note="no end any more"), "usermod", "-e", "", "--", user.name
+                )
         elif now is None or now > goal or (now == ours and now != goal):
-            work.do(access, f"until the day before {user.ends}", "usermod", "-e", user.ends, "--", user.name)
+            until = f"until the day before {user.ends}"
+            differs = Aspect(until, "no end" if now is None else "another end", note=until)
+            work.do(access, differs, "usermod", "-e", user.ends, "--", user.name)
             kept[user.name] = goal
         elif now == ours:
             kept[user.name] = goal
@@ -126,7 +132,7 @@ def _compare_ends(wanted: list[User], state: AccountState, work: Work) -> None:
         text = "".join(f"{name}:{day}\n" for name, day in kept.items())
         work.run("mkdir", "-p", "-m", "0755", ENDS.rpartition("/")[0])
         work.lines.append(f"printf %s {shlex.quote(text)} > {ENDS}.new && mv {ENDS}.new {ENDS}")
-        work.changes.setdefault("record of ends of access", None)
+        work.differs("record of ends of access")
 
 
 def _wrong(wanted: list[User]) -> str | None:

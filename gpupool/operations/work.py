@@ -2,11 +2,12 @@
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyinfra.api.command import StringCommand
 
+from gpupool.change import Aspect, Change, Kind
 from gpupool.operations import diffs
 from gpupool.operations.ambient import this_host
 from gpupool.operations.frame import Commands, Refused
@@ -14,25 +15,34 @@ from gpupool.operations.frame import Commands, Refused
 
 @dataclass
 class Work:
-    """Named changes with their diffs (None: none to show), lines of the script, and texts for its standard input.
+    """Changes of one kind by their names, lines of the script, and texts for its standard input.
 
     `obstacles` are reasons to do nothing at all. `stays`: what is left as it is, by name, and why; the operation says
     it where it fits.
     """
 
-    changes: dict[str, str | None] = field(default_factory=dict)
+    kind: Kind
+    changes: dict[str, Change] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
     obstacles: list[str] = field(default_factory=list)
     stays: dict[str, str] = field(default_factory=dict)
 
-    def do(self, what: str, message: str | None, *command: str) -> None:
-        """Have a command run, told as a change of `what`."""
-        self.changes[what] = None if message is None else f"{message}\n"
+    def differs(
+        self, item: str, *aspects: Aspect, act: str = "", refused: bool = False, kind: Kind | None = None
+    ) -> None:
+        """Add a change of an item, or more properties to the one that it has already."""
+        new = Change(kind or self.kind, item, aspects or (Aspect(),), act, refused)
+        known = self.changes.get(new.name)
+        self.changes[new.name] = replace(known, aspects=known.aspects + new.aspects) if known else new
+
+    def do(self, item: str, differs: Aspect, *command: str) -> None:
+        """Have a command run, which changes a property of the item."""
+        self.differs(item, differs)
         self.run(*command)
 
     def run(self, *command: str) -> None:
-        """Have a command run; it is told by changes of other names."""
+        """Have a command run that belongs to other changes."""
         self.lines.append(shlex.join(command))
 
     def carry_out(
@@ -44,7 +54,7 @@ class Work:
         """
         if self.obstacles:
             raise Refused("; ".join(self.obstacles))
-        diffs.record(self.changes)
+        diffs.record(self.changes.values())
         if not self.changes:
             this_host().noop(nothing_to_do)
             return

@@ -8,6 +8,8 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.errors import UsageError
 from gpupool.slurm.releases import has
 
+#: Steps that bring files for the upgrade, and remove them afterwards.
+FETCH, TIDY = "Packages", "Afterwards"
 Kind = Literal["slurmdbd", "backup controllers", "the first controller", "compute nodes", "the others"]
 
 

@@ -3,17 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from gpupool.change import Change
 from gpupool.cluster.model import Cluster
-from gpupool.engine.report import Change, Report
+from gpupool.engine.report import Report
 from gpupool.errors import GpupoolError
 from gpupool.remote.controller import Controller
 from gpupool.run.door import Door
 from gpupool.upgrade import steps
+from gpupool.upgrade.order import TIDY
 from gpupool.upgrade.rollback import Rollback
 from gpupool.wording import counted, few
 
 _LOST = "cannot be reached"
-_LEFT_OVER = "Afterwards"
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,7 @@ def prepare(controller: Controller, door: Door) -> Prepared:
         raise GpupoolError(f"an earlier upgrade was killed during its rollback\n{rollback.run()}")
     report = door.deploy(steps.look, {node.name for node in door.target.nodes if node.runs_slurm}, execute=False)
     lost = _lost(door.target.cluster, report)
-    work = {
-        name: [change for change in host.changes if not change.operation.startswith(_LEFT_OVER)]
-        for name, host in report.hosts.items()
-    }
+    work = {name: [change for change in host.changes if change.step != TIDY] for name, host in report.hosts.items()}
     if report.changed:
         _ensure_no_other_changes(door, rollback.former(), work)
     todo = tuple(name for name, changes in work.items() if changes)

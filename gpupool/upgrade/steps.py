@@ -9,7 +9,7 @@ from gpupool.operations import files, restore, service, slurm_upgrade
 from gpupool.operations.together import barrier
 from gpupool.roles import database as roles_database
 from gpupool.slurm.releases import takes_over_from
-from gpupool.upgrade.order import daemons
+from gpupool.upgrade.order import FETCH, TIDY, daemons
 
 
 def look() -> None:
@@ -17,7 +17,7 @@ def look() -> None:
     cluster, node = here()
     _fetch(cluster, node)
     _install(cluster, node)
-    slurm_upgrade.tidied(name="Afterwards")
+    slurm_upgrade.tidied(name=TIDY)
 
 
 def fetch() -> None:
@@ -56,19 +56,19 @@ def back(former: Cluster, backup: str) -> None:
         service.running(name="Slurm node daemon", unit="slurmd")
     if "sackd" in own:
         service.running(name="Slurm client daemon", unit="sackd")
-    slurm_upgrade.tidied(name="Afterwards")
+    slurm_upgrade.tidied(name=TIDY)
 
 
 def tidy() -> None:
     """Remove the files of the upgrade, when all is over."""
     barrier(name="All is over")
-    slurm_upgrade.tidied(name="Afterwards")
+    slurm_upgrade.tidied(name=TIDY)
 
 
 def _fetch(cluster: Cluster, node: Node) -> None:
     own = cluster.slurm.version
     slurm_upgrade.fetched(
-        name="Packages",
+        name=FETCH,
         release=own,
         takes_over_from=list(takes_over_from(own)),
         needed=list(packages_for(cluster, node)),

@@ -24,6 +24,7 @@ from gpupool.facts.script import Question, ask
 from gpupool.facts.service import Unit
 from gpupool.operations import files, service
 from gpupool.wanted import File
+from gpupool.wording import changed
 
 SYSTEMCTL = """#!/bin/sh
 echo "$*" >>"$0.log"
@@ -129,7 +130,7 @@ def test_a_plan_knows_of_what_was_asked_ahead_what_the_run_itself_will_change(no
         service.running(name="daemon", unit="a.service", restart_if=[wanted.path])
         service.running(name="other daemon", unit="b.service", restart_if=[others[0].path])
 
-    changes = {change.operation: change.diff for change in on_this_machine(deploy).hosts["here"].changes}
+    changes = {change.operation: changed(change) for change in on_this_machine(deploy).hosts["here"].changes}
     assert list(changes) == [f"file | {wanted.path}", "daemon | restart a.service"]
     assert "-as it was\n+as wanted\n" in str(changes[f"file | {wanted.path}"])
 

@@ -19,6 +19,7 @@ from pyinfra.operations import server
 
 from gpupool.engine.drive import NodeHost, Report, run
 from gpupool.errors import GpupoolError
+from gpupool.wording import changed
 
 INSTANT = {"fake_delay": 0, "fake_delay_jitter": 0}
 
@@ -319,7 +320,7 @@ def shows_diff(secret: str) -> Any:
 def test_the_diff_of_an_operation_is_in_the_report_and_no_argument_in_the_log(tmp_path: Path, execute: bool) -> None:
     log = tmp_path / "log"
     report = run([fake("a")], lambda: shows_diff(secret="hunter2"), execute=execute, origin=ORIGIN, log=log)
-    assert report.hosts["a"].changes[0].diff == "-old\n+new"
+    assert changed(report.hosts["a"].changes[0]) == "-old\n+new"
     assert "+new" in log.read_text()
     assert "hunter2" not in log.read_text()
     assert log.stat().st_mode & 0o777 == 0o600

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from changing import words
 from pyinfra.context import ctx_host, ctx_state
 from pyinfra_testing.util import FakeState
 
@@ -25,7 +26,7 @@ def test_a_first_plan_tells_each_thing_once() -> None:
     with ctx_state.use(state), ctx_host.use(host):
         for limits in (False, True):
             list(entities._inner(wanted=WANTED, limits=limits))
-            told.append(diffs.take(host, None))
+            told.append(words(diffs.take(host, None)))
     names, rest = told
     assert names == {
         "slurmdbd": "does not answer (sacctmgr: error: no answer): shown as if it were empty\n",
@@ -50,4 +51,4 @@ def test_a_later_plan_reads_slurmdbd_again() -> None:
     with ctx_state.use(state), ctx_host.use(host):
         for limits in (False, True, True):
             list(entities._inner(wanted=WANTED, limits=limits))
-        assert "account plain" in diffs.take(host, None)
+        assert "account plain" in words(diffs.take(host, None))

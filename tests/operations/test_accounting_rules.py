@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from gpupool.change import Aspect
 from gpupool.facts.accounting import empty
 from gpupool.operations.accounting import difference, held, normal
 from gpupool.operations.accounting.removal import left
-from gpupool.operations.accounting.steps import Step, told
+from gpupool.operations.accounting.steps import Step, properties
 from gpupool.slurm.keys.limits import QOS_FIELDS, parse
 from tests.operations.slurmdbd import Slurmdbd
 
@@ -183,7 +184,7 @@ def test_a_coordinator_loses_one_account_and_the_others_are_not_touched() -> Non
 
     reconcile(slurmdbd, goal(["ada"]))
     (only,) = difference(slurmdbd.entities(), goal([]))
-    assert only.changes == (("coordinator ada", "removed from lb"),)
+    assert [(item, each.note) for item, (each,) in only.changes] == [("coordinator ada", "removed from lb")]
 
 
 def test_what_is_not_said_is_left_alone_unless_it_is_to_be_exact() -> None:
@@ -225,9 +226,10 @@ def test_a_new_users_limits_are_loaded_by_the_names_that_a_dump_has(limit: str, 
 
 
 def test_all_that_happens_to_one_is_told_under_its_name() -> None:
-    changes = (("QoS qa", "added"),), (("QoS qa", "Priority: 1\nb"),), (("QoS qb", ""),)
+    added, priority, limit = Aspect(note="added"), Aspect("1", "0", "Priority"), Aspect("9", "none", "MaxWall")
+    changes = (("QoS qa", (added,)),), (("QoS qa", (priority, limit)),), (("QoS qb", (Aspect(),)),)
     steps = [Step((), (), (), each) for each in changes]
-    assert told(steps) == {"QoS qa": "added\nPriority: 1\nb\n", "QoS qb": None}
+    assert properties(steps) == {"QoS qa": [added, priority, limit], "QoS qb": [Aspect()]}
 
 
 def test_a_thousand_users_are_a_handful_of_commands() -> None:

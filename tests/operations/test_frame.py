@@ -4,11 +4,13 @@ from inspect import signature
 from typing import Any
 
 import pytest
+from changing import words
 from pyinfra.api.command import StringCommand
 from pyinfra.api.exceptions import OperationError
 from pyinfra.context import ctx_host, ctx_state
 from pyinfra_testing.util import FakeHost, FakeState
 
+from gpupool.change import Aspect, Change, Kind
 from gpupool.facts.homes import Homes
 from gpupool.facts.mounts import Alive
 from gpupool.operations import diffs
@@ -68,22 +70,25 @@ def work_on_a_host(work: Work, **options: Any) -> tuple[list[str], dict[str, str
     host = SilentHost(state, "n1", {}, {})
     with ctx_state.use(state), ctx_host.use(host):
         scripts = [command.get_raw_value() for command in work.carry_out("all as wanted", **options)]
-        return scripts, diffs.take(host, None), host.noop_description
+        return scripts, words(diffs.take(host, None)), host.noop_description
+
+
+A = {"a": Change(Kind.OTHER, "a")}
 
 
 def test_work_is_one_script_or_several_of_so_many_lines() -> None:
-    work = Work()
+    work = Work(Kind.OTHER)
     for name in "abc":
-        work.do(name, "made", "make", name)
+        work.do(name, Aspect("made"), "make", name)
     told = dict.fromkeys("abc", "made\n")
     assert work_on_a_host(work, prelude="set -e\n", end=["end"]) == (
         ["set -e\nmake a\nmake b\nmake c\nend"], told, None,
     )  # fmt: skip
     assert work_on_a_host(work, at_once=2) == (["make a\nmake b", "make c"], told, None)
-    assert work_on_a_host(Work({"a": None}), prelude="exportfs -r") == (["exportfs -r"], {"a": None}, None)
+    assert work_on_a_host(Work(Kind.OTHER, A), prelude="exportfs -r") == (["exportfs -r"], {"a": None}, None)
 
 
 def test_no_work_says_so_and_obstacles_stop_all_of_it() -> None:
-    assert work_on_a_host(Work(lines=["of no change"])) == ([], {}, "all as wanted")
+    assert work_on_a_host(Work(Kind.OTHER, lines=["of no change"])) == ([], {}, "all as wanted")
     with pytest.raises(Refused, match=r"^the first; the second$"):
-        work_on_a_host(Work({"a": None}, ["make a"], obstacles=["the first", "the second"]))
+        work_on_a_host(Work(Kind.OTHER, A, ["make a"], obstacles=["the first", "the second"]))

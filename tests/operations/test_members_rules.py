@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from changing import words
 from pyinfra.context import ctx_host, ctx_state
 from pyinfra_testing.util import FakeState
 
@@ -106,7 +107,7 @@ def test_apply_does_all_else_and_then_says_what_is_away() -> None:
     wanted = {"cluster": "gp", "qos": {}, "accounts": {"red": {}, "blue": {}, "all": {}}, "users": {}}
     with ctx_state.use(fake), ctx_host.use(host):
         commands = [str(it) for it in entities._inner(wanted=wanted, roster=ROSTER)]
-        told = diffs.take(host, None)
+        told = words(diffs.take(host, None))
     assert len(commands) == 2
     assert "users of red, from group lab-red: the directory cannot be asked (sssd does not run)" in commands[1]
     assert "account red" in told

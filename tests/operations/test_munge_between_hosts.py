@@ -10,6 +10,7 @@ from pyinfra.api import deploy
 from gpupool.engine.drive import NodeHost, Report, run
 from gpupool.facts.script import END
 from gpupool.operations import munge
+from gpupool.wording import changed
 
 SOURCE = "@fake/source"  # as pyinfra calls a fake host
 KEY, OTHER = "a" * 64, "b" * 64
@@ -48,7 +49,7 @@ def ran(source: NodeHost, other: NodeHost, execute: bool = True) -> Report:
 def test_the_key_is_copied_where_it_differs(there: NodeHost, here: NodeHost, copied: bool, execute: bool) -> None:
     report = ran(there, here, execute)
     assert not report.failures
-    diffs = [change.diff for change in report.hosts["n1"].changes]
+    diffs = [changed(change) for change in report.hosts["n1"].changes]
     assert diffs == (["copied from @fake/source\n"] if copied else [])
 
 

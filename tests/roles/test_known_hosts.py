@@ -16,6 +16,7 @@ from gpupool.engine.drive import Report, run
 from gpupool.engine.here import here
 from gpupool.facts.host_keys import KNOWN, known_in
 from gpupool.roles import ssh
+from gpupool.wording import changed
 
 NODES = ["login1", "control", "files", "a40-01", "rtx-01"]
 
@@ -49,7 +50,7 @@ def test_a_plan_shows_the_keys(cluster: Cluster) -> None:
     assert not report.failures
     assert not any(told.commands for told in empty_nodes.TOLD.values())
     for host in report.hosts.values():
-        (diff,) = (change.diff or "" for change in host.changes if change.operation == f"Known hosts | {KNOWN}")
+        (diff,) = (changed(change) or "" for change in host.changes if change.operation == f"Known hosts | {KNOWN}")
         for name, names in names_of_nodes(cluster).items():
             assert f"+{names} {host_key(name)}\n" in diff
 

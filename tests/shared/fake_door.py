@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from gpupool.engine.report import Change, HostReport, Report
+from changing import change_of
+
+from gpupool.engine.report import HostReport, Report
 from gpupool.errors import GpupoolError
 from gpupool.run.door import SITE, Door, Steps
 from gpupool.run.observer import Observer
@@ -68,7 +70,7 @@ class FakeDoor(Door):
 
     def _host(self, what: str, name: str) -> HostReport:
         why = self.failures.get((what, name))
-        changes = tuple(Change(text) for text in self.changes.get((what, name), ()))
+        changes = tuple(change_of(text) for text in self.changes.get((what, name), ()))
         return HostReport(why is None, why, changes, 0 if name in self.unreached else 1, 0.0)
 
 

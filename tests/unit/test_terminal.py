@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from changing import change_of
 from hypothesis import given
 from hypothesis import strategies as some
 from inventories import SMALL
@@ -17,7 +18,7 @@ from gpupool.cli import running, storage
 from gpupool.cli.screen import stderr, stdout
 from gpupool.engine.explain import one_line
 from gpupool.engine.progress import shown as progress_on
-from gpupool.engine.report import Change, HostReport, Report
+from gpupool.engine.report import HostReport, Report
 from gpupool.run.usage import Uncounted, UsageReport, Used
 from gpupool.terminal import Screen, plain, styled
 from gpupool.verify.run import Outcome
@@ -49,7 +50,7 @@ def test_a_tables_cells_are_no_markup() -> None:
 
 
 def report_of(why: str) -> Report:
-    change = Change(f"Files | {why}", f"+{why}\n")
+    change = change_of(f"Files | {why}", f"+{why}\n")
     return Report({"a40-01": HostReport(ok=False, failure=why, changes=(change,), commands=1, seconds=1.0)}, 1.0)
 
 

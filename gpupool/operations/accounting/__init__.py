@@ -15,12 +15,13 @@ from weakref import WeakKeyDictionary
 
 from pyinfra.api.command import StringCommand
 
+from gpupool.change import ABSENT, PRESENT, Aspect, Change, Kind
 from gpupool.facts.accounting import Accounting, AccountingState, ask_text, read
 from gpupool.facts.directory import Members, MembersState
 from gpupool.operations import diffs
 from gpupool.operations.accounting.difference import difference
 from gpupool.operations.accounting.removal import held, left
-from gpupool.operations.accounting.steps import Step, script, told
+from gpupool.operations.accounting.steps import Step, properties, script
 from gpupool.operations.accounting.wanted import normal, tres_of
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.frame import Commands, Refused, look, operation
@@ -76,14 +77,12 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, ro
     if not executing():
         now, silent = _plan(now, clean, silent, limits)
     steps, stays = difference(now, clean), held(now, clean)
-    trouble_told = {"slurmdbd": f"does not answer ({silent}): shown as if it were empty\n"} if silent else {}
+    empty = [Aspect("answers", "does not", note=f"does not answer ({silent}): shown as if it were empty")]
     odd = people(asked, roster)[1] if asked and roster else {}
-    diffs.record(
-        trouble_told
-        | told(steps)
-        | {f"{what} cannot be removed yet": f"{why}\n" for what, why in stays.items()}
-        | {what: f"{why}\n" for what, why in unsure.items()}
-    )
+    later = {f"{item} cannot be removed yet": [Aspect(ABSENT, PRESENT, note=why)] for item, why in stays.items()}
+    unknown_members = {item: [Aspect("as in the directory", "as it is", note=why)] for item, why in unsure.items()}
+    differs = ({"slurmdbd": empty} if silent else {}) | properties(steps) | later | unknown_members
+    diffs.record(Change(Kind.ACCOUNTING, item, tuple(each)) for item, each in differs.items())
     if odd:
         named = "; ".join(f"{name!r}: {why}" for name, why in list(odd.items())[:_SHOWN])
         more = f"; and {len(odd) - _SHOWN} more" if len(odd) > _SHOWN else ""

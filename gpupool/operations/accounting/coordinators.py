@@ -7,6 +7,7 @@ one is it sure that the account itself names it; nothing can be taken from an ac
 from collections.abc import Mapping
 from typing import Any
 
+from gpupool.change import ABSENT, Aspect
 from gpupool.operations.accounting.steps import Step, joined, step
 
 
@@ -42,7 +43,8 @@ def coordinators(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step
     takes = [
         step(
             ("delete", "coordinator", "where", f"account={','.join(names)}", "name={}"),
-            user, (), f"coordinator {user}", f"removed from {', '.join(names)}",
+            user, (), f"coordinator {user}",
+            Aspect(ABSENT, f"coordinator of {', '.join(names)}", note=f"removed from {', '.join(names)}"),
         )
         for user, names in sorted(gone.items())
     ]  # fmt: skip
@@ -56,7 +58,8 @@ def coordinators(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step
 
 
 def _add(name: str, user: str) -> Step:
-    return step(("add", "coordinator", f"account={name}", "names={}"), user, (), f"coordinator {user}", f"of {name}")
+    command = ("add", "coordinator", f"account={name}", "names={}")
+    return step(command, user, (), f"coordinator {user}", Aspect(f"of {name}"))
 
 
 def _moves(name: str, now: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:

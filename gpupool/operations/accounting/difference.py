@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gpupool.change import Aspect
 from gpupool.operations.accounting.coordinators import coordinators
 from gpupool.operations.accounting.removal import removals
 from gpupool.operations.accounting.steps import Step, joined, step
@@ -17,6 +18,8 @@ _LOAD = {
     "MaxTRES": "MaxTRESPerJob", "MaxTRESPerNode": "MaxTRESPerNode", "MaxTRESMins": "MaxTRESMinsPerJob",
     "QOS": "QOS", "DefaultQOS": "DefaultQOS",
 }  # fmt: skip
+
+_ADDED = Aspect(note="added")
 
 
 def difference(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
@@ -41,12 +44,12 @@ def _qos(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
     later: list[Step] = []
     for qos, values in wanted["qos"].items():
         current = now["qos"].get(qos)
-        settings, says = _settings(values if current is not None else _without(values, _LATER), current)
+        settings, differs = _settings(values if current is not None else _without(values, _LATER), current)
         if current is None:
-            new.append(step(("add", "qos", "{}"), qos, settings, f"QoS {qos}", *(says or ["added"])))
-            settings, says = _settings({name: values[name] for name in _LATER if name in values}, None)
+            new.append(step(("add", "qos", "{}"), qos, settings, f"QoS {qos}", *(differs or [_ADDED])))
+            settings, differs = _settings({name: values[name] for name in _LATER if name in values}, None)
         if settings:
-            later.append(step(("modify", "qos", "where", "name={}", "set"), qos, settings, f"QoS {qos}", *says))
+            later.append(step(("modify", "qos", "where", "name={}", "set"), qos, settings, f"QoS {qos}", *differs))
     return [*joined(new), *joined(later)]
 
 
@@ -57,22 +60,24 @@ def _accounts(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
         values = _without(wanted["accounts"][account], ("parent", "coordinators"))
         parent = wanted["accounts"][account]["parent"]
         current = now["accounts"].get(account)
-        settings, says = _settings(values, current)
+        settings, differs = _settings(values, current)
         if current is None:
             add = ("add", "account", "{}", cluster, f"parent={parent}")
-            steps.append(step(add, account, settings, f"account {account}", f"added below {parent}", *says))
+            below = Aspect(note=f"added below {parent}")
+            steps.append(step(add, account, settings, f"account {account}", below, *differs))
             continue
         if current["parent"] != parent and not wanted["names"]:
-            settings, says = [f"parent={parent}", *settings], [f"parent: {current['parent']} becomes {parent}", *says]
+            settings = [f"parent={parent}", *settings]
+            differs = [Aspect(parent, current["parent"], "parent"), *differs]
         if settings:
             modify = ("modify", "account", "where", "name={}", cluster, "set")
-            steps.append(step(modify, account, settings, f"account {account}", *says))
+            steps.append(step(modify, account, settings, f"account {account}", *differs))
     return joined(steps)
 
 
 def _users(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
     cluster = f"cluster={wanted['cluster']}"
-    added: dict[str, list[tuple[str, tuple[str, str]]]] = {}
+    added: dict[str, list[tuple[str, tuple[str, tuple[Aspect, ...]]]]] = {}
     modified: list[Step] = []
     last: list[Step] = []
     for user, given in wanted["users"].items():
@@ -85,26 +90,26 @@ def _users(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
             association = f"user {user} in account {account}"
             if before is None:
                 loaded = {name: value for name, value in goal.items() if name in _LOAD}
-                _, says = _settings(loaded, None)
+                _, differs = _settings(loaded, None)
                 options = [] if known else [f"DefaultAccount='{given['default_account']}'"]
                 options += [f"{_LOAD[name]}='{text}'" for name, text in _pairs(loaded, None)]
                 line = ":".join([f"User - '{user}'", *options])
-                added.setdefault(account, []).append((line, (association, "\n".join(says or ["added"]))))
+                added.setdefault(account, []).append((line, (association, tuple(differs or [_ADDED]))))
                 goal = _without(goal, tuple(_LOAD))
-            settings, says = _settings(goal, before)
+            settings, differs = _settings(goal, before)
             if settings:
-                modified.append(step((*modify, f"account={account}", "set"), user, settings, association, *says))
+                modified.append(step((*modify, f"account={account}", "set"), user, settings, association, *differs))
         default = given["default_account"]
         if known and current["default_account"] != default:
-            says = [f"default account: {current['default_account'] or 'none'} becomes {default}"]
-            last.append(step((*modify, "set"), user, [f"DefaultAccount={default}"], f"user {user}", *says))
+            default_differs = Aspect(default, current["default_account"] or "none", "default account")
+            last.append(step((*modify, "set"), user, [f"DefaultAccount={default}"], f"user {user}", default_differs))
         level = given.get("AdminLevel")
         if level is not None and level != current.get("AdminLevel", "None"):
             last.append(step((*modify, "set"), user, [f"AdminLevel={level}"], f"user {user} as {level}"))
     return [*_load(wanted["cluster"], added), *joined(modified), *joined(last)]
 
 
-def _load(cluster: str, added: Mapping[str, list[tuple[str, tuple[str, str]]]]) -> Iterator[Step]:
+def _load(cluster: str, added: Mapping[str, list[tuple[str, tuple[str, tuple[Aspect, ...]]]]]) -> Iterator[Step]:
     """Add all associations of users in one go: one commit of slurmdbd, whatever their number."""
     if not added:
         return
@@ -115,14 +120,14 @@ def _load(cluster: str, added: Mapping[str, list[tuple[str, tuple[str, str]]]]) 
     yield Step(("load", "/dev/stdin"), (), (), changes, "\n".join(lines))
 
 
-def _settings(wanted: Mapping[str, Value], now: Mapping[str, Value] | None) -> tuple[list[str], list[str]]:
+def _settings(wanted: Mapping[str, Value], now: Mapping[str, Value] | None) -> tuple[list[str], list[Aspect]]:
     settings = [f"{SET_AS.get(name, name)}={text}" for name, text in _pairs(wanted, now)]
-    says = []
+    differs = []
     for name, value in wanted.items():
         before = now.get(name) if now is not None else parse(name, None)
         if before != value:
-            says.append(f"{name}: {_shown(name, before)} becomes {_shown(name, value)}")
-    return settings, says
+            differs.append(Aspect(_shown(name, value), _shown(name, before), name))
+    return settings, differs
 
 
 def _pairs(wanted: Mapping[str, Value], now: Mapping[str, Value] | None) -> Iterator[tuple[str, str]]:

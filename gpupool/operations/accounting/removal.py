@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gpupool.change import ABSENT, PRESENT, Aspect
 from gpupool.operations.accounting.steps import Step, joined, step
 
-_WHY = "not in the inventory"
+_REMOVED = Aspect(ABSENT, PRESENT, note="removed: not in the inventory")
 _SILENT = "slurmctld does not answer, so it is unknown which of them have jobs"
 
 
@@ -33,19 +34,19 @@ def removals(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
             command = ["delete", "user", "where", "name={}", cluster, f"account={account}"]
             if partition:
                 association = f"user {user} in account {account}, partition {partition}"
-                ranks[0].append(step([*command, f"partition={partition}"], user, (), association, f"removed: {_WHY}"))
+                ranks[0].append(step([*command, f"partition={partition}"], user, (), association, _REMOVED))
             else:
                 own = now["users"][user]["default_account"] == account
                 association = f"user {user} in account {account}"
-                ranks[2 if own else 1].append(step(command, user, (), association, f"removed: {_WHY}"))
+                ranks[2 if own else 1].append(step(command, user, (), association, _REMOVED))
     depths: dict[int, list[Step]] = {}
     for account, depth in _children_first(now["accounts"]):
         if stays.accounts.get(account, "") is None:
             where = (cluster,) if account in now["elsewhere"] else ()
             command = ["delete", "account", "where", "name={}", *where]
-            depths.setdefault(depth, []).append(step(command, account, (), f"account {account}", f"removed: {_WHY}"))
+            depths.setdefault(depth, []).append(step(command, account, (), f"account {account}", _REMOVED))
     qos = [
-        step(("delete", "qos", "where", "name={}"), name, (), f"QoS {name}", f"removed: {_WHY}")
+        step(("delete", "qos", "where", "name={}"), name, (), f"QoS {name}", _REMOVED)
         for name, why in stays.qos.items()
         if why is None
     ]

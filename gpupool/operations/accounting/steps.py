@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpupool.change import Aspect
+
 # names in one command, and their characters: an argument may have 128 KiB, and a removal takes 0.1 s a name
 _MANY, _LONG = 500, 60_000
 _END = "gpupool-end-of-load"
@@ -19,7 +21,7 @@ class Step:
     arguments: tuple[str, ...]
     names: tuple[str, ...]
     settings: tuple[str, ...]
-    changes: tuple[tuple[str, str], ...]
+    changes: tuple[tuple[str, tuple[Aspect, ...]], ...]
     text: str = ""
 
     def command(self) -> str:
@@ -29,9 +31,9 @@ class Step:
         return f"{line} <<'{_END}'\n{self.text}\n{_END}" if self.text else f"{line} </dev/null"
 
 
-def step(arguments: Sequence[str], name: str, settings: Sequence[str], what: str, *says: str) -> Step:
-    """Make the command for one name; `says` are the lines that tell what happens to `what`."""
-    return Step(tuple(arguments), (name,), tuple(settings), ((what, "\n".join(says)),))
+def step(arguments: Sequence[str], name: str, settings: Sequence[str], item: str, *differs: Aspect) -> Step:
+    """Make the command for one name, and for the properties of an item that it changes."""
+    return Step(tuple(arguments), (name,), tuple(settings), ((item, differs or (Aspect(),)),))
 
 
 def joined(steps: Sequence[Step]) -> list[Step]:
@@ -61,13 +63,13 @@ def script(steps: Sequence[Step]) -> str:
     return "\n".join([run, *(f"run {each.command()}" for each in steps)]) + "\n"
 
 
-def told(steps: Sequence[Step]) -> dict[str, str | None]:
-    """Return what the steps change, by name: the lines that say how, None where there is nothing to say."""
-    changes: dict[str, str] = {}
+def properties(steps: Sequence[Step]) -> dict[str, list[Aspect]]:
+    """Return which properties the steps change, by item."""
+    changes: dict[str, list[Aspect]] = {}
     for each in steps:
-        for name, how in each.changes:
-            changes[name] = changes.get(name, "") + (f"{how}\n" if how else "")
-    return {name: how or None for name, how in changes.items()}
+        for item, differs in each.changes:
+            changes.setdefault(item, []).extend(differs)
+    return changes
 
 
 def _short(group: Sequence[Step]) -> list[list[Step]]:

@@ -11,6 +11,7 @@ import re
 import shlex
 from dataclasses import dataclass, field
 
+from gpupool.change import ABSENT, Aspect, Kind
 from gpupool.facts.files import Paths, PathState
 from gpupool.operations import daemon_checks, diffs, upcoming
 from gpupool.operations.ambient import this_host
@@ -55,7 +56,7 @@ def put(
         return
     sums = {file.path: sha256_of(file.text) for file in files}
     current = look(Paths, f"{paths[0]} and related files", paths=paths, shown=sums)
-    work = _FileWork()
+    work = _FileWork(Kind.FILE)
     for directory in directories:
         work.directory(directory, current.get(directory.path))
     for file in files:
@@ -80,7 +81,7 @@ class _FileWork(Work):
         """Compare a directory with what is there."""
         if now is None:
             self.stages.append(_call("folder", entry.path, f"{entry.owner}:{entry.group}", entry.mode))
-            self.changes[entry.path] = None
+            self.differs(entry.path)
         elif now.kind != "directory":
             raise Refused(f"{entry.path}: a {now.kind} is in the place of a directory; move it away")
         else:
@@ -102,9 +103,9 @@ class _FileWork(Work):
         self.entries.append(_call("remember", entry.path, sha256))
         self.places.append(_call("place", entry.path))
         if now is not None and now.kind == "link":
-            self.changes[entry.path] = f"a link to {now.target} becomes a file\n"
+            self.differs(entry.path, Aspect("a file", f"a link to {now.target}"))
         else:
-            self.changes[entry.path] = diffs.diff_of(now.text or "" if now else None, entry.text, entry.path)
+            self.differs(entry.path, diffs.text_of(now.text or "" if now else None, entry.text, entry.path))
 
     def link(self, path: str, target: str, now: PathState | None) -> None:
         """Compare a symbolic link with what is there."""
@@ -113,7 +114,7 @@ class _FileWork(Work):
         if now is None or now.target != target:
             self.entries.append(_call("remember", path, f"-> {target}"))
             self.places.append(_call("link", path, target))
-            self.changes[path] = f"link to {target}" + (f", now to {now.target}\n" if now else "\n")
+            self.differs(path, Aspect(target, now.target or ABSENT if now else ABSENT), kind=Kind.LINK)
 
     def close(self, check: list[str] | None, path: str, read_by: str | None = None) -> None:
         """Put the lines in their order: all is staged, tried and recorded before anything is placed."""
@@ -131,7 +132,7 @@ class _FileWork(Work):
             before, after = (
                 f"{owner}:{group} {mode}" for owner, group, mode in ((now.owner, now.group, now.mode), wanted)
             )
-            self.changes[entry.path] = f"{before} becomes {after}\n"
+            self.differs(entry.path, Aspect(after, before))
 
 
 def _check(check: list[str], path: str) -> str:

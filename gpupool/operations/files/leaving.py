@@ -4,6 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
+from gpupool.change import ABSENT, PRESENT, Aspect, Kind
 from gpupool.facts.record import RECORD, Entry, Unwanted
 from gpupool.operations import upcoming
 from gpupool.operations.ambient import executing
@@ -45,15 +46,18 @@ def left(wanted: list[str]) -> Commands:
 
 
 def _remove(entries: Sequence[Entry], kept: Mapping[str, str] | None = None) -> Commands:
-    work = Work()
+    work = Work(Kind.FILE)
     gone = [entry.path for entry in entries if not entry.now]
     ours = [entry.path for entry in entries if entry.now and entry.untouched]
     ours.sort(key=lambda path: not path.endswith(".timer"))  # a timer would start its service again
     for path in (*ours, *gone):
         upcoming.announce(path, upcoming.ABSENT)
-    work.changes |= dict.fromkeys(ours, "no longer in the inventory: will be removed\n")
-    work.changes |= dict.fromkeys(gone, "no longer in the inventory, and already removed\n")
-    work.changes |= {f"{path} (refused)": f"{why}\n" for path, why in (kept or {}).items()}
+    for path in ours:
+        work.differs(path, Aspect(ABSENT, PRESENT))
+    for path in gone:
+        work.differs(path, Aspect(ABSENT, ABSENT))
+    for path, why in (kept or {}).items():
+        work.differs(path, Aspect(ABSENT, PRESENT, note=why), refused=True)
     if ours or gone:
         work.lines += _removal(ours)
         for path in (*ours, *gone):

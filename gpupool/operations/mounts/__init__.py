@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from gpupool.change import Aspect, Change, Kind
 from gpupool.effect import Effect
 from gpupool.facts.mounts import Alive, Mounted, Mounts, MountState, as_in_mountinfo
 from gpupool.operations import diffs
@@ -39,7 +40,9 @@ def mounted(mounts: list[Mount]) -> Commands:
         this_host().noop("no mounts wanted")
         return
     state = look(Mounts, "the mounts", units=_units(mounts))
-    work = _MountWork(state=state, obstacles=[why for mount in mounts if (why := _in_the_way(mount, state))])
+    work = _MountWork(
+        Kind.MOUNT, state=state, obstacles=[why for mount in mounts if (why := _in_the_way(mount, state))]
+    )
     for mount in mounts:
         work.add(mount)
     work.close()
@@ -67,7 +70,7 @@ def answering(mounts: list[Mount]) -> Commands:
     all else is done: a server that is away holds nothing else up. It changes nothing itself.
     """
     trouble = _trouble(mounts) if mounts else {}
-    diffs.record({path: f"{why}\n" for path, why in trouble.items()})
+    diffs.record(Change(Kind.MOUNT, path, (Aspect("answers", "does not", note=why),)) for path, why in trouble.items())
     if not trouble:
         this_host().noop(f"{len(mounts)} mounts answer")
         return
@@ -111,7 +114,7 @@ class _MountWork(Work):
 
     def add(self, mount: Mount) -> None:
         """Compare one mount with what is there."""
-        notes = [note for unit in mount.units for note in self._unit(mount, unit)]
+        differs = [each for unit in mount.units for each in self._unit(mount, unit)]
         name, now = _name(mount.units[0]), self.state.at(mount.path)
         down = "" if mount.source.startswith("/") else f" (is {mount.source.partition(':')[0]} up?)"
         values = (name, mount.path, mount.source, str(mount.patience), down)
@@ -119,26 +122,34 @@ class _MountWork(Work):
             watch = _name(mount.units[1])
             if self.state.units[watch].active != "active":
                 self.after.append(shlex.join(["arm", watch, mount.path]))
-                notes.append(f"mount {mount.source} at first access\n")
+                differs.append(
+                    Aspect(
+                        f"mount {mount.source} at first access",
+                        "not mounted at first access",
+                        note=f"mount {mount.source} at first access",
+                    )
+                )
         elif now is None:
             check = shlex.join(["there", name, mount.path, as_in_mountinfo(mount.path)])
             self.after.append(f"{shlex.join(['bring', *values])} && {check}")
-            notes.append(f"mount {mount.source}\n")
+            differs.append(Aspect(f"mount {mount.source}"))
         elif late := fixed(mount.options, now):
             self.lifts.append(shlex.join(["lift", name, mount.path]))
             self.after.append(shlex.join(["anew", *values]))
-            notes.append(f"mounted again with {','.join(late)}, unless in use\n")
+            again = f"mounted again with {','.join(late)}, unless in use"
+            differs.append(Aspect(f"with {','.join(late)}", f"without {','.join(late)}", note=again))
             self.effects[mount.path] = Effect("mount again where unused")
         elif late := remountable(mount.options, now):
             # what is to go must be said: newer mount commands change nothing else
             options = ",".join(dict.fromkeys([*mount.options.split(","), *late]))
             self.after.append(shlex.join(["again", name, mount.path, options, str(mount.patience)]))
-            notes.append(f"remounted with {','.join(late)}\n")
+            again = f"remounted with {','.join(late)}"
+            differs.append(Aspect(f"with {','.join(late)}", f"without {','.join(late)}", note=again))
             self.effects[mount.path] = Effect("remount")
-        if notes:
-            self.changes[mount.path] = "".join(notes)
+        if differs:
+            self.differs(mount.path, *differs)
 
-    def _unit(self, mount: Mount, file: File) -> Iterator[str]:
+    def _unit(self, mount: Mount, file: File) -> Iterator[Aspect]:
         name, text = _name(file), file.text
         unit, quoted = self.state.units[name], shlex.quote(name)
         if unit.text != text:
@@ -147,12 +158,13 @@ class _MountWork(Work):
             self.stages.append(f"unit {quoted} {len(text.encode())} {sha256}")
             self.entries.append(shlex.join(["remember", file.path, sha256]))
             self.before.append(f"place {quoted}")
-            yield diffs.diff_of(unit.text or None, text, file.path)
+            yield diffs.text_of(unit.text or None, text, file.path)
         # what is mounted when somebody looks is not enabled itself: a boot would wait for it
         wanted = not (mount.automount and name.endswith(".mount"))
         if wanted != (unit.enabled in ("enabled", "enabled-runtime")):
             self.boot["enable" if wanted else "disable"].append(name)
-            yield f"{name}: {'from' if wanted else 'no longer from'} boot on\n"
+            on, off = "from boot on", "no longer from boot on"
+            yield Aspect(on, "not at boot", name, on) if wanted else Aspect("not at boot", on, name, off)
 
     def close(self) -> None:
         """Have systemd read what changed, before anything is started, and put the lines in their order."""
@@ -160,7 +172,7 @@ class _MountWork(Work):
         if self.before or stale:
             self.before.append("systemctl daemon-reload")
             if not self.changes:
-                self.changes["daemon-reload"] = "a mount unit changed on disk\n"
+                self.differs("daemon-reload", Aspect("read", "not read", note="a mount unit changed on disk"))
         for verb, names in self.boot.items():
             if names:
                 # in one command: each makes systemd read all its units again

@@ -5,6 +5,7 @@ Without pyinfra the same is done by `ask_text` and `read` (gpupool.facts.reserva
 
 from pyinfra.api.command import StringCommand
 
+from gpupool.change import Aspect, Change, Kind
 from gpupool.facts.reservations import Reservations, ask_text, read
 from gpupool.operations import diffs
 from gpupool.operations.ambient import executing, this_host
@@ -29,8 +30,9 @@ def reserved(wanted: list[Reservation]) -> Commands:
     if state.trouble and executing():
         raise Refused(f"cannot ask slurmctld for its reservations: {state.trouble}")
     todo = difference(state, wanted)
-    silent = {"slurmctld": f"does not answer ({state.trouble}): shown as if it had no reservations\n"}
-    diffs.record({**(silent if state.trouble else {}), **todo.changes})
+    silent = f"does not answer ({state.trouble}): shown as if it had no reservations"
+    unknown = Change(Kind.OTHER, "slurmctld", (Aspect("answers", "does not", note=silent),))
+    diffs.record([*([unknown] if state.trouble else []), *todo.changes.values()])
     if todo.over:
         diffs.note(f"reservations that have ended, and can be removed from the inventory: {', '.join(todo.over)}")
     if not todo.lines and not todo.strange:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from gpupool.change import ABSENT, Aspect, Change, Kind
 from gpupool.facts.reservations import RECORD, Live, ReservationsState
 from gpupool.shell import shell_file, values
 from gpupool.slurm import times
@@ -22,19 +23,20 @@ _SATURDAY = 5
 
 @dataclass
 class Difference:
-    """What is to be done: changes as they are told, by name, and the lines of a script that brings them about.
+    """What is to be done: changes by name, and the lines of a script that makes them.
 
     `strange` are those of others that have the name of a wanted one; `over` those that will not come again.
     """
 
-    changes: dict[str, str] = field(default_factory=dict)
+    changes: dict[str, Change] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     strange: list[str] = field(default_factory=list)
     over: list[str] = field(default_factory=list)
 
-    def do(self, name: str, told: str, *command: str) -> None:
-        """Have a line of the script run, told as a change of the reservation."""
-        self.changes[f"reservation {name}"] = f"{told}\n"
+    def do(self, name: str, differs: Aspect, *command: str) -> None:
+        """Have a line of the script run, which changes a property of the reservation."""
+        change = Change(Kind.OTHER, f"reservation {name}", (differs,))
+        self.changes[change.name] = change
         self.lines.append(shlex.join(command))
 
     def script(self) -> str:
@@ -49,9 +51,11 @@ def difference(state: ReservationsState, wanted: Sequence[Reservation]) -> Diffe
     names = {one.name for one in wanted}
     for name in state.made:
         if name not in names and name in state.live:
-            todo.do(name, "removed: it is not in the inventory", "remove", name)
+            removed = Aspect(ABSENT, "made by gpupool", note="removed: it is not in the inventory")
+            todo.do(name, removed, "remove", name)
         elif name not in names:
-            todo.do(name, "no longer managed: it has ended, and is not in the inventory", "keep", name, "")
+            note = "no longer managed: it has ended, and is not in the inventory"
+            todo.do(name, Aspect(ABSENT, "ended", note=note), "keep", name, "")
     for one in wanted:
         _one(todo, state, one, now)
     return todo
@@ -65,18 +69,22 @@ def _one(todo: Difference, state: ReservationsState, one: Reservation, now: date
     elif live is None:
         # one that has begun and is gone was ended by somebody, or by free_after
         if one.every or start > now or ours != one.start:
-            todo.do(one.name, _told(one), "make", one.name, one.start, *_time(one, now), *_fields(one), *_flags(one))
+            fields = (*_fields(one), *_flags(one))
+            todo.do(one.name, Aspect(note=_told(one)), "make", one.name, one.start, *_time(one, now), *fields)
     elif differs := _differs(live, one, now):
         if ours is None:
             todo.strange.append(one.name)
             return
         if (update := _update(live, one, now, differs)) is not None:
-            todo.do(one.name, f"changed: {', '.join(differs)}", "change", one.name, one.start, *update)
+            changed = Aspect(f"other {', '.join(differs)}", "as it is", note=f"changed: {', '.join(differs)}")
+            todo.do(one.name, changed, "change", one.name, one.start, *update)
         else:
             update = (*_time(one, now), *_fields(one), *_flags(one))
-            todo.do(one.name, f"replaced: {', '.join(differs)}", "replace", one.name, one.start, *update)
+            replaced = Aspect(f"other {', '.join(differs)}", "as it is", note=f"replaced: {', '.join(differs)}")
+            todo.do(one.name, replaced, "replace", one.name, one.start, *update)
     elif ours != one.start:
-        todo.do(one.name, "already as the inventory says, and managed from now on", "keep", one.name, one.start)
+        note = "already as the inventory says, and managed from now on"
+        todo.do(one.name, Aspect("managed", "not managed", note=note), "keep", one.name, one.start)
 
 
 def next_start(one: Reservation, now: datetime) -> datetime:

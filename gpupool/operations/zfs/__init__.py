@@ -6,6 +6,7 @@ and which command a person would run. A pool is only made on disks on which noth
 
 from typing import TypeVar
 
+from gpupool.change import Aspect, Change, Kind
 from gpupool.facts.zfs import Datasets, DatasetsState, Pools
 from gpupool.facts.zfs_disks import PoolsState
 from gpupool.operations import diffs
@@ -52,7 +53,10 @@ def report_refused(pools: list[Pool], datasets: list[Dataset]) -> Commands:
     It changes nothing, and is to be called last, when all else is done. Each refusal says what a person would run.
     """
     stays = work_on_pools(pools, _pools(pools)).stays | work_on_datasets(datasets, _datasets(datasets)).stays
-    diffs.record({f"{what} (refused)": f"{why}\n" for what, why in stays.items()})
+    diffs.record(
+        Change(Kind.ZFS, item, (Aspect("as in the inventory", "as it is", note=why),), refused=True)
+        for item, why in stays.items()
+    )
     if not stays:
         this_host().noop("ZFS: nothing refused")
         return

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from gpupool.change import ABSENT, Aspect, Kind
 from gpupool.facts.zfs import DatasetsState, Use
 from gpupool.facts.zfs_disks import Property
 from gpupool.operations.work import Work
@@ -25,7 +26,7 @@ Properties = Mapping[str, Property]
 
 def work_on_datasets(wanted: Sequence[Dataset], state: DatasetsState) -> Work:
     """Say what makes the datasets that are there those that are wanted; `wanted` has parents first."""
-    work = Work()
+    work = Work(Kind.ZFS)
     entries = {entry.name: entry for entry in wanted}
     for entry in wanted:
         now = state.datasets.get(entry.name)
@@ -104,7 +105,7 @@ def _create(entry: Dataset, entries: Mapping[str, Dataset], state: DatasetsState
     options = [word for name, value in properties.items() for word in ("-o", f"{name}={value}")]
     at = f" at {entry.mountpoint}" if entry.mountpoint else ""
     told_so = f"created{at}" + (f": {', '.join(shown)}" if shown else "")
-    work.do(entry.name, told_so, "zfs", "create", "-p", *options, entry.name)
+    work.do(entry.name, Aspect(note=told_so), "zfs", "create", "-p", *options, entry.name)
     for share, given in _given(entry):
         _set_many(entry.name, [f"{share}@{number}={amount}" for number, amount in given.items()], work)
 
@@ -126,7 +127,7 @@ def _place(entry: Dataset, now: Properties, state: DatasetsState, work: Work) ->
                 f"{at} is not empty ({lies}); move that away, then: zfs mount {entry.name}"
             )
         else:
-            work.do(f"{entry.name} mounted", f"at {at}", "zfs", "mount", entry.name)
+            work.do(f"{entry.name} mounted", Aspect(f"at {at}"), "zfs", "mount", entry.name)
 
 
 def _bring(entry: Dataset, now: Properties, above: Mapping[str, str], work: Work) -> None:
@@ -139,17 +140,15 @@ def _bring(entry: Dataset, now: Properties, above: Mapping[str, str], work: Work
         if current.value == value and not moves:
             continue
         setting = f"{entry.name} {name}"
-        message = (
-            f"{told(name, value)}, set on the dataset itself"
-            if moves
-            else f"{told(name, current.value)} becomes {told(name, value)}"
-        )
+        wanted, actual = told(name, value), told(name, current.value)
+        message = f"{wanted}, set on the dataset itself" if moves else f"{actual} becomes {wanted}"
         if why := _too_small(name, value, now):
             work.stays[setting] = why
         elif name in FIXED:
             work.stays[setting] = f"{message}: this can only be set when a dataset is created"
         else:
-            work.do(setting, message, "zfs", "set", f"{name}={value}", entry.name)
+            differs = Aspect(wanted, actual, note=message)
+            work.do(setting, differs, "zfs", "set", f"{name}={value}", entry.name)
 
 
 def _follow(entry: Dataset, now: Properties, above: Mapping[str, str], work: Work) -> None:
@@ -157,8 +156,8 @@ def _follow(entry: Dataset, now: Properties, above: Mapping[str, str], work: Wor
     for name, value in above.items():
         current = now.get(name, Property(value, ""))
         if name not in plain_properties(entry) and current.value != value and current.source in ("local", "received"):
-            message = f"{told(name, current.value)} becomes {told(name, value)}, inherited"
-            work.do(f"{entry.name} {name}", message, "zfs", "inherit", name, entry.name)
+            wanted, actual = f"{told(name, value)}, inherited", told(name, current.value)
+            work.do(f"{entry.name} {name}", Aspect(wanted, actual), "zfs", "inherit", name, entry.name)
 
 
 def _take_back(entry: Dataset, now: Properties, above: Mapping[str, str], work: Work) -> None:
@@ -167,12 +166,13 @@ def _take_back(entry: Dataset, now: Properties, above: Mapping[str, str], work: 
     for name in _own(now, OURS).split(","):
         if name in kept or not (value := _own(now, name)):
             continue
-        message = f"{told(name, value)} is reset: no longer in the inventory"
+        actual = told(name, value)
+        reset = Aspect(ABSENT, actual, note=f"{actual} is reset: no longer in the inventory")
         if name in _OWN - {"canmount"}:
             if value not in ("0", "none"):
-                work.do(f"{entry.name} {name}", message, "zfs", "set", f"{name}=none", entry.name)
+                work.do(f"{entry.name} {name}", reset, "zfs", "set", f"{name}=none", entry.name)
         else:
-            work.do(f"{entry.name} {name}", message, "zfs", "inherit", name, entry.name)
+            work.do(f"{entry.name} {name}", reset, "zfs", "inherit", name, entry.name)
 
 
 def _too_small(name: str, value: str, now: Properties) -> str | None:
@@ -212,7 +212,7 @@ def work_on_quotas(entry: Dataset, state: DatasetsState, work: Work) -> None:
                     f"writes would fail at once. If this is intended: zfs set {share}@{number}={amount} {entry.name}"
                 )
                 continue
-            work.changes[name] = f"{_shown(share, quota)} becomes {_shown(share, amount)}\n"
+            work.differs(name, Aspect(_shown(share, amount), _shown(share, quota)))
             settings.append(f"{share}@{number}={amount}")
         _set_many(entry.name, settings, work)
 
@@ -239,9 +239,11 @@ def _ours(entry: Dataset) -> str:
 def _marks(entry: Dataset, now: Properties, work: Work) -> None:
     """Last: a run that is killed before sees again what it has to take back."""
     if _own(now, MARK) != "1":
-        work.do(f"{entry.name} {MARK}", "it already exists: taken over", "zfs", "set", f"{MARK}=1", entry.name)
+        work.do(
+            f"{entry.name} {MARK}", Aspect(note="it already exists: taken over"), "zfs", "set", f"{MARK}=1", entry.name
+        )
     before, after = _own(now, OURS), _ours(entry)
     if before != after:
-        message = f"{before or 'nothing'} becomes {after or 'nothing'}"
+        differs = Aspect(after or "nothing", before or "nothing")
         command = ("set", f"{OURS}={after}") if after else ("inherit", OURS)
-        work.do(f"{entry.name} {OURS}", message, "zfs", *command, entry.name)
+        work.do(f"{entry.name} {OURS}", differs, "zfs", *command, entry.name)

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from posixpath import dirname
 
+from gpupool.change import Aspect, Kind
 from gpupool.facts.zfs_disks import DiskState, Group, PoolsState, PoolState
 from gpupool.operations.work import Work
 from gpupool.operations.zfs.values import MARK, create_arguments, plain_properties, shown_groups
@@ -14,7 +15,7 @@ _DESTROYED = "2"
 
 def work_on_pools(wanted: Sequence[Pool], state: PoolsState) -> Work:
     """Say what makes the pools that are there those that are wanted; nothing is ever taken out of one."""
-    work = Work()
+    work = Work(Kind.ZFS)
     for entry in wanted:
         if entry.name in state.pools:
             _set(entry, state.pools[entry.name], work)
@@ -33,7 +34,7 @@ def work_on_pools(wanted: Sequence[Pool], state: PoolsState) -> Work:
             where = [word for place in places for word in ("-d", place)]
             work.do(
                 f"pool {entry.name}",
-                f"imported from {', '.join(entry.disks)}",
+                Aspect("imported", "not imported", note=f"imported from {', '.join(entry.disks)}"),
                 "patiently",
                 "zpool",
                 "import",
@@ -53,7 +54,7 @@ def _create(entry: Pool, work: Work) -> None:
     if entry.properties:
         message += f" with {', '.join(f'{name}={value}' for name, value in plain_properties(entry).items())}"
     create = ["zpool", "create", *options, *place, "-O", f"{MARK}=1", entry.name, *layout]
-    work.do(f"pool {entry.name}", message, "patiently", *create)
+    work.do(f"pool {entry.name}", Aspect(note=message), "patiently", *create)
 
 
 def _set(entry: Pool, now: PoolState, work: Work) -> None:
@@ -61,7 +62,7 @@ def _set(entry: Pool, now: PoolState, work: Work) -> None:
         current = now.properties[name].value if name in now.properties else "unknown"
         if current != value:
             setting = f"pool {entry.name} {name}"
-            work.do(setting, f"{current} becomes {value}", "zpool", "set", f"{name}={value}", entry.name)
+            work.do(setting, Aspect(value, current), "zpool", "set", f"{name}={value}", entry.name)
 
 
 def _compare(entry: Pool, now: PoolState, state: PoolsState, work: Work) -> None:

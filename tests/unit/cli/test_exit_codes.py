@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from changing import change_of
 from forked import command as gpupool_alone
 
 from gpupool.cli import apply, plan
-from gpupool.engine.report import Change, HostReport, Report
+from gpupool.engine.report import HostReport, Report
 
 EXAMPLE = Path(__file__).parents[3] / "inventory" / "example"
 
@@ -66,7 +67,7 @@ def test_errors_in_the_inventory_are_2(gpupool: Callable[..., Any], command: str
     assert gpupool(*command.split(), Path(__file__).parents[1] / "cluster" / "broken" / "typo_key").code == 2
 
 
-CHANGES = (Change("Files | /etc/hosts"),)
+CHANGES = (change_of("Files | /etc/hosts"),)
 RIGHT, OTHER = HostReport(True, None, (), 9, 1.0), HostReport(True, None, CHANGES, 9, 1.0)
 REFUSED = HostReport(False, "Slurm configuration: refused, jobs would end: 7", CHANGES, 9, 1.0)
 

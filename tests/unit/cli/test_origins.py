@@ -14,13 +14,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from changing import change_of
 from fake_controller import FakeController
 from inventories import SMALL, copied
 
 from gpupool.cli import upgrade as cli_upgrade
 from gpupool.cluster import load as cluster_load
 from gpupool.cluster.text import Text
-from gpupool.engine.report import Change, HostReport, NodeHost, Origin, Report
+from gpupool.engine.report import HostReport, NodeHost, Origin, Report
 from gpupool.facts.hardware import Machine
 from gpupool.joining import host_key, prepare
 from gpupool.remote import controller as remote
@@ -64,7 +65,7 @@ class Engine:
         if execute and steps == SITE and self.slurm:
             known = hosts[0].data["cluster"].nodes
             self.slurm.nodes = {name: node for name, node in self.slurm.nodes.items() if name in known}
-        change = Change("Step | change")
+        change = change_of("Step | change")
         names = [host.name for host in hosts if limit is None or host.name in limit]
         return Report({name: HostReport(True, None, (change,), 1, 0.0) for name in names}, 0.0)
 

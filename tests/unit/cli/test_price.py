@@ -1,13 +1,16 @@
 """What a plan says of its costs: on one screen, as JSON, and as a page for a pull request."""
 
+from changing import change_of
+
+from gpupool.change import Change
 from gpupool.cli.price import jobs, markdown, summary
 from gpupool.effect import NOTHING, Effect, together
-from gpupool.engine.report import Change, HostReport, Report
+from gpupool.engine.report import HostReport, Report
 
 DIFF = "-MaxTime=1\n+MaxTime=2 ```\n"
 RECONFIGURE, RESTART = Effect("reconfigure"), Effect("restart slurmd")
-FILE = Change("Slurm configuration | /etc/slurm/slurm.conf", DIFF, RECONFIGURE)
-HOSTS = Change("Base | /etc/hosts", "+10.0.0.9 new\n")
+FILE = change_of("Slurm configuration | /etc/slurm/slurm.conf", DIFF, RECONFIGURE)
+HOSTS = change_of("Base | /etc/hosts", "+10.0.0.9 new\n")
 
 
 def host(*changes: Change, waits: tuple[Effect, ...] = (), failure: str | None = None) -> HostReport:
@@ -17,7 +20,7 @@ def host(*changes: Change, waits: tuple[Effect, ...] = (), failure: str | None =
 REPORT = Report(
     {
         "ctl": host(FILE, HOSTS),
-        "a1": host(HOSTS, Change("slurmd | restart slurmd.service", None, RESTART)),
+        "a1": host(HOSTS, change_of("slurmd | restart slurmd.service", "", RESTART)),
         "a2": host(HOSTS),
         "a3": host(HOSTS),
         "a4": host(waits=(Effect("drain", ("33 of u-kira1", "34 of u-kira1")),), failure="GPU driver stays"),
@@ -44,7 +47,8 @@ def test_a_program_reads_the_same() -> None:
     }  # fmt: skip
     assert hosts["a4"]["jobs"] == ["33 of u-kira1", "34 of u-kira1"]
     assert hosts["ctl"]["changes"][0] == {
-        "operation": FILE.operation, "diff": DIFF, "effect": "reconfigure", "jobs": []
+        "operation": FILE.operation, "diff": DIFF, "effect": "reconfigure", "jobs": [],
+        "kind": "file", "item": "/etc/slurm/slurm.conf", "wanted": "present", "actual": "absent", "refused": False,
     }  # fmt: skip
 
 
@@ -62,7 +66,7 @@ def test_a_page_has_the_summary_as_a_table_and_diffs_that_stay_in_their_fences()
 
 
 def test_what_a_node_names_is_no_markup_of_the_page() -> None:
-    page = markdown(Report({"a1": host(Change("Files | /srv/<b>x</b>`y`"))}, 1.0), "1 node")
+    page = markdown(Report({"a1": host(change_of("Files | /srv/<b>x</b>`y`"))}, 1.0), "1 node")
     assert "\\<b\\>x\\</b\\>\\`y\\`" in page
 
 

@@ -5,12 +5,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from changing import change_of
 
 from gpupool.cli import apply, plan
 from gpupool.cli.running import applied, planned
-from gpupool.engine.report import Change, HostReport, Report
+from gpupool.engine.report import HostReport, Report
 
-CHANGES = (Change("Files | /etc/hosts"), Change("Units | start ssh.service"))
+CHANGES = (change_of("Files | /etc/hosts"), change_of("Units | start ssh.service"))
 RIGHT, OTHER = HostReport(True, None, (), 9, 1.0), HostReport(True, None, CHANGES, 9, 1.0)
 AWAY = HostReport(False, "cannot be reached: no answer", (), 0, 1.0)
 BROKEN = HostReport(False, "Accounts: slurmdbd refuses it", (), 12, 1.0)

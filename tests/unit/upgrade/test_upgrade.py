@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from changing import change_of
 from inventories import INVENTORY, SMALL, changed
 
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Node
-from gpupool.engine.report import Change, HostReport, Report
+from gpupool.engine.report import HostReport, Report
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.run.door import Door
 from gpupool.slurm.nodes import read
@@ -18,7 +19,7 @@ from gpupool.upgrade import prepare
 from gpupool.upgrade.order import batches, daemons, ensure_upgradable, stages
 
 CLUSTER = load(SMALL)
-WORK = {name: [Change("Slurm | slurmd")] for name in CLUSTER.nodes}
+WORK = {name: [change_of("Slurm | slurmd")] for name in CLUSTER.nodes}
 
 
 def test_slurmdbd_comes_first_then_controllers_then_nodes_then_heads() -> None:
@@ -96,7 +97,7 @@ def test_other_changes_on_a_controller_are_refused_until_the_upgrade_has_begun_t
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     waits = Report(
-        {"ctl": HostReport(True, None, (Change("Slurm configuration | /etc/slurm/slurm.conf"),), 1, 0.0)}, 0.0
+        {"ctl": HostReport(True, None, (change_of("Slurm configuration | /etc/slurm/slurm.conf"),), 1, 0.0)}, 0.0
     )
     message = refused(waits, monkeypatch).splitlines()
     assert message[0] == "ctl: Slurm configuration | /etc/slurm/slurm.conf"

@@ -1,0 +1,100 @@
+"""A change of a node as a value: what it is about, what is wanted of it and what is there now.
+
+Operations make these values, the engine adds the step and the effect, and whoever shows them makes the words
+(`gpupool.wording`). No code reads a note.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from gpupool.effect import NOTHING, Effect
+
+PRESENT, ABSENT = "present", "absent"
+
+
+class Kind(StrEnum):
+    """What a change is about; a label of a metric, too."""
+
+    ACCOUNTING = "accounting"
+    FILE = "file"
+    HARDWARE = "hardware"
+    LINK = "link"
+    MOUNT = "mount"
+    OTHER = "other"
+    PACKAGE = "package"
+    SERVICE = "service"
+    SLURM = "slurm"
+    STATE = "state"
+    USER = "user"
+    ZFS = "zfs"
+
+
+@dataclass(frozen=True)
+class Aspect:
+    """One property of an item, wanted and actual: `PRESENT` and `ABSENT`, or a value. Without a name: the item itself.
+
+    `note` is shown in place of the two values, `diff` is the unified diff of a text. `follows`: it differs only because
+    of another change in the same plan.
+    """
+
+    wanted: str = PRESENT
+    actual: str = ABSENT
+    name: str = ""
+    note: str = ""
+    diff: str = ""
+    follows: bool = False
+
+
+@dataclass(frozen=True)
+class Change:
+    """One item of a node that differs from what is wanted, by its properties.
+
+    `act` is the verb where the item itself stays as it is ("restart"). `refused`: gpupool will not make this change.
+    `step` is the operation ("Role | Operation"), `effect` what the change leads to.
+    """
+
+    kind: Kind
+    item: str
+    aspects: tuple[Aspect, ...] = (Aspect(),)
+    act: str = ""
+    refused: bool = False
+    step: str = ""
+    effect: Effect = NOTHING
+
+    @property
+    def name(self) -> str:
+        """The item as it is listed: "restart munge.service"."""
+        return f"{self.act} {self.item}".lstrip() + (" (refused)" if self.refused else "")
+
+    @property
+    def operation(self) -> str:
+        """The step and the item: "Munge | Services | restart munge.service"."""
+        return " | ".join(part for part in (self.step, self.name) if part)
+
+    @property
+    def wanted(self) -> str:
+        """What is wanted of all its properties."""
+        return ", ".join(dict.fromkeys(_pair(each.name, each.wanted) for each in self.aspects))
+
+    @property
+    def actual(self) -> str:
+        """What is there of all its properties."""
+        return ", ".join(dict.fromkeys(_pair(each.name, each.actual) for each in self.aspects))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain JSON types, without words."""
+        return {
+            "operation": self.operation,
+            "kind": str(self.kind),
+            "item": self.item,
+            "wanted": self.wanted,
+            "actual": self.actual,
+            "refused": self.refused,
+            "effect": self.effect.what,
+            "jobs": list(self.effect.jobs),
+        }
+
+
+def _pair(name: str, value: str) -> str:
+    return f"{name}={value}" if name else value

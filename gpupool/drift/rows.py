@@ -1,0 +1,37 @@
+"""A plan's changes as differences in three columns: the inventory's, the file's and the live system's."""
+
+from collections.abc import Iterator, Sequence
+
+from gpupool.change import ABSENT, PRESENT, Aspect, Change, Kind
+from gpupool.programs.drift.difference import NONE, PUT_BACK, Difference
+
+_REFUSED = "until a person changes it: apply refuses to"
+#: What `PRESENT` and `ABSENT` mean of a package, for people.
+_INSTALLED = {PRESENT: "installed", ABSENT: "not installed"}
+
+
+def differences(node: str, changes: Sequence[Change]) -> Iterator[Difference]:
+    """Return the differences of a node; several changes of one unit are one.
+
+    What only follows from another change (a restart because of a file that will change) is none.
+    """
+    units: dict[str, list[Aspect]] = {}
+    for change in changes:
+        if change.kind is Kind.SERVICE:
+            units.setdefault(change.item, []).extend(aspect for aspect in change.aspects if not aspect.follows)
+        else:
+            yield _row(node, change)
+    for unit, aspects in units.items():
+        if aspects:
+            yield _row(node, Change(Kind.SERVICE, unit, tuple(aspects)))
+
+
+def _row(node: str, change: Change) -> Difference:
+    wanted, actual = change.wanted, change.actual
+    if change.kind is Kind.PACKAGE:
+        wanted, actual = _INSTALLED.get(wanted, wanted), _INSTALLED.get(actual, actual)
+    if change.kind is Kind.LINK:
+        wanted, actual = (text if text == ABSENT else f"-> {text}" for text in (wanted, actual))
+    file, live = (actual, NONE) if change.kind in (Kind.FILE, Kind.LINK) else (NONE, actual)
+    then = _REFUSED if change.refused else PUT_BACK
+    return Difference(node, str(change.kind), change.item or change.step, wanted, file, live, then)
