@@ -32,6 +32,7 @@ from gpupool.cluster.checks import (
     priority,
     reservations,
     room,
+    selectors,
     singularity,
     site_mounts,
     spaces,
@@ -53,7 +54,7 @@ def _in(room: ModuleType) -> tuple[Check, ...]:
     return tuple(getattr(room, name) for name in vars(room) if name.startswith("ensure_"))
 
 
-NAMES = _in(names)
+NAMES = (*_in(selectors), *_in(names))
 _OTHERS = (
     hardware,
     gpus,

@@ -1,6 +1,5 @@
 """GPU drivers: each branch carries the GPUs of its nodes, reaches the CUDA that is promised, and can be had."""
 
-import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -73,7 +72,7 @@ def _unknown(site: Site) -> Iterator[Complaint]:
                 message = f"branch {driver.branch} is newer than the tables of this gpupool, which end with {newest}"
                 yield Complaint(driver.at("driver_branch"), f"{message}: nothing is checked of it", severity="warning")
             else:
-                near = difflib.get_close_matches(driver.branch, branches(), n=1, cutoff=0.3)
+                near = misspelt(driver.branch, branches())
                 hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(branches())}"
                 yield Complaint(driver.at("driver_branch"), f"unknown driver branch {driver.branch}", hint)
         if driver.version and driver.branch and driver.version.partition(".")[0] != driver.branch:

@@ -1,17 +1,12 @@
 """Who is in which account: memberships, their number, and the unix groups that partitions let in."""
 
-import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import date
 
+from gpupool.cluster.checks.names import unknown
 from gpupool.cluster.complaints import Complaint, Path
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.resolve.stakes import Stakes, rights
-
-
-def _unknown(path: Path, what: str, name: str, known: Iterable[str], otherwise: str | None = None) -> Complaint:
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return Complaint(path, f"there is no {what} {name!r}", f"did you mean {near[0]}?" if near else otherwise)
 
 
 def ensure_memberships_are_known(site: Site) -> Iterator[Complaint]:
@@ -21,7 +16,7 @@ def ensure_memberships_are_known(site: Site) -> Iterator[Complaint]:
         for number, name in enumerate(user.accounts):
             path: Path = ("users", index, "accounts", number)
             if name not in site.account_names:
-                yield _unknown(path, "account", name, site.account_names)
+                yield unknown(path, "account", name, site.account_names)
             elif name in shared and name != user.account:
                 yield Complaint(path, f"all users are members of {name}", "remove it", "warning")
             elif name in user.accounts[:number]:
@@ -31,7 +26,7 @@ def ensure_memberships_are_known(site: Site) -> Iterator[Complaint]:
             path = ("accounts", index, "qos", number)
             qos = site.inventory.qos.get(name)
             if qos is None:
-                yield _unknown(path, "QoS", name, site.inventory.qos)
+                yield unknown(path, "QoS", name, site.inventory.qos)
             elif qos.everybody and not qos.default_for:
                 yield Complaint(path, f"all users have {name}", f"set `everybody: false` in qos.{name}", "warning")
 
@@ -88,7 +83,7 @@ def ensure_groups_of_partitions_are_known(site: Site) -> Iterator[Complaint]:
                 yield Complaint(where, f"the account {name} has no group", "give it a gid, or use allow_accounts")
             else:
                 hint = "name it in access.other_groups if a directory or the system has it"
-                yield _unknown(where, "group", name, known, hint)
+                yield unknown(where, "group", name, known, hint)
         if not partition.allow_groups or set(partition.allow_groups) & {*others, "people"}:
             continue
         # `{account}` names one account each time

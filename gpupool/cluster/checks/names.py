@@ -31,72 +31,13 @@ _TAKEN = frozenset(
 )
 
 
-def unknown(path: Path, what: str, name: str, known: Iterable[str]) -> Complaint:
-    """Return what is said of a name that nothing has: `what` is the kind of thing that it should name."""
+def unknown(path: Path, what: str, name: str, known: Iterable[str], hint: str | None = None) -> Complaint:
+    """Return the complaint about a name that does not exist: `what` is the kind of thing that it should name.
+
+    The hint is the nearest name; `hint` where none is near.
+    """
     near = misspelt(name, known)
-    return Complaint(path, f"there is no {what} {name!r}", f"did you mean {near[0]}?" if near else None)
-
-
-def ensure_selectors_name_nodes(site: Site) -> Iterator[Complaint]:
-    """Selectors parse, and name roles, GPU types and nodes that are there."""
-    for path, selector in selectors(site) if site.node_table.whole else ():
-        table = site.node_table.unnamed if path[0] == "groups" else site.node_table
-        try:
-            chosen = table.select(selector)
-        except ValueError as error:
-            yield Complaint(path, str(error))
-            continue
-        if not chosen:
-            yield Complaint(path, f"{selector!r} selects no nodes", severity="warning")
-
-
-def selectors(site: Site) -> Iterator[tuple[Path, str]]:
-    """Return every selector of the inventory with its path."""
-    inventory = site.inventory
-    for name, group in inventory.groups.items():
-        yield ("groups", name), group
-    for index, account in enumerate(inventory.accounts):
-        if isinstance(account.owns, str):
-            yield ("accounts", index, "owns"), account.owns
-    for index, partition in enumerate(inventory.partitions):
-        yield ("partitions", index, "nodes"), partition.nodes
-    for index, reservation in enumerate(inventory.reservations):
-        if reservation.nodes:
-            yield ("reservations", index, "nodes"), reservation.nodes
-    for index, tool in enumerate(inventory.tools):
-        yield ("tools", index, "where"), tool.where
-    for index, timer in enumerate(inventory.timers):
-        yield ("timers", index, "where"), timer.where
-    for index, local in enumerate(inventory.storage.local):
-        yield ("storage", "local", index, "where"), local.where
-    for key, pool in inventory.storage.pools.items():
-        if pool.where:
-            yield ("storage", "pools", key, "where"), pool.where
-    for index, image in enumerate(inventory.software.images):
-        if image.where:
-            yield ("software", "images", index, "where"), image.where
-    for index, override in enumerate(inventory.software.cuda.overrides if inventory.software.cuda else ()):
-        yield ("software", "cuda", "overrides", index, "where"), override.where
-    for key, export in inventory.storage.exports.items():
-        if export.mount_on:
-            yield ("storage", "exports", key, "mount_on"), export.mount_on
-    conda = inventory.software.conda
-    holders: list[tuple[Path, object]] = [
-        (("storage", "mount_on"), inventory.storage),
-        (("storage", "links_on"), inventory.storage),
-        (("software", "cuda", "where"), inventory.software.cuda),
-        (("software", "docker", "where"), inventory.software.docker),
-        (("software", "singularity", "where"), inventory.software.singularity),
-        (("software", "modules", "where"), inventory.software.modules),
-        (("software", "conda", "installer", "where"), conda.installer if conda else None),
-        (("environment", "accept_env", "where"), inventory.environment.accept_env),
-        (("policies", "dev_ports", "where"), inventory.policies.dev_ports),
-        (("policies", "vscode_kill"), inventory.policies),
-        (("testbed", "nodes"), inventory.testbed),
-    ]
-    for path, holder in holders:
-        if selector := getattr(holder, str(path[-1]), None):
-            yield path, selector
+    return Complaint(path, f"there is no {what} {name!r}", f"did you mean {near[0]}?" if near else hint)
 
 
 def ensure_machines_are_known(site: Site) -> Iterator[Complaint]:

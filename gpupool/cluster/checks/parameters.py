@@ -1,11 +1,11 @@
 """What an inventory says in Slurm's own words: keys that its Slurm knows, each once, and none that gpupool sets."""
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 
 from gpupool.cluster.attachments import SLURM
 from gpupool.cluster.complaints import Complaint, Path
+from gpupool.cluster.near import misspelt
 from gpupool.cluster.resolve.site import Site
 from gpupool.cluster.schema import Inventory
 from gpupool.slurm.keys.limits import parse
@@ -22,7 +22,6 @@ _FILES = {
     "qos": "a QoS",
     "association": "an account",
 }
-_NEAR = 0.8
 # as Slurm's parse_value.c reads them; it takes a leading 0 for an octal number
 _VALUES = {
     "number": (re.compile(r"(0|[1-9][0-9]*)k?|unlimited|infinite", re.IGNORECASE), "must be a whole number"),
@@ -162,9 +161,8 @@ def _unknown(here: Path, table: str, name: str, key: Key | None, version: str) -
         knowing = [release for release in SUPPORTED if key.known_in(release)]
         span = f"until {knowing[-1]}" if number(knowing[-1]) < number(version) else f"from {knowing[0]} on"
         return Complaint(here, f"Slurm {version} does not know {key.name}: it exists {span}", "remove it")
-    known = {low: it.name for low, it in keys(table).items() if it.known_in(version)}
-    near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=_NEAR)
-    hint = f"did you mean {' or '.join(known[it] for it in near)}?" if near else None
+    near = misspelt(name, [key.name for key in keys(table).values() if key.known_in(version)])
+    hint = f"did you mean {near[0]}?" if near else None
     return Complaint(here, f"Slurm {version} knows no such key of {_FILES[table]}", hint)
 
 

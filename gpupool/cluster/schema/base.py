@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -96,7 +97,14 @@ def _text_of_a_user(text: str) -> str:
 TextOfUser = Annotated[str, Field(strict=True, min_length=1), AfterValidator(_text_of_a_user)]
 PathOfUser = Annotated[str, Field(strict=True), AfterValidator(_of_a_user)]
 Mode = Annotated[str, spelt(r"^[0-7]{4}$", 'a mode has four digits of 0 to 7, in quotes: "0750"')]
-Nodes = Annotated[
+
+
+@dataclass(frozen=True)
+class Selector:
+    """Marks a text that selects nodes: its check finds it by this mark."""
+
+
+NodeNames = Annotated[
     str,
     Field(
         strict=True,
@@ -108,6 +116,8 @@ Nodes = Annotated[
     ),
     AfterValidator(one_line),
 ]
+#: Text that selects nodes of the inventory; NodeNames of the same form names new ones.
+Nodes = Annotated[NodeNames, Selector()]
 
 
 class Entry(BaseModel):

@@ -12,7 +12,7 @@ from gpupool.cluster.schema.base import (
     Fact,
     Flag,
     Name,
-    Nodes,
+    NodeNames,
     PlainPath,
     Several,
     VariableName,
@@ -196,7 +196,7 @@ class Cloud(Fact):
 class NodeEntry(Fact):
     """One node, or a range of identical nodes."""
 
-    name: Nodes
+    name: NodeNames
     address: Address | None = None
     domain: Domain | None = Field(None, description="Only if it differs from the cluster's.")
     roles: tuple[Role, ...] = Field(min_length=1)

@@ -7,14 +7,13 @@ from typing import Any
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.programs import HOME, program
 from gpupool.compile.slurm.names import PROGRAMS, SPOOL
+from gpupool.compile.system import driver
 from gpupool.compile.system.storage import used_for
 from gpupool.compile.template import fill
 from gpupool.wanted import File
 
 PROGRAM = f"{PROGRAMS}/health"
 SETTINGS = "/etc/gpupool/health.json"
-#: Looks at a node's GPUs through their driver, where there is one; prints what is wrong.
-GPUS = "/usr/libexec/gpupool/gpus"
 
 
 def wanted(cluster: Cluster) -> bool:
@@ -48,7 +47,7 @@ def settings(cluster: Cluster, node: Node) -> dict[str, Any]:
         "node": node.slurm_name,
     }
     if "gpus" in checks and (count := len({minor for it in node.devices if not it.is_guess for minor in it.minors})):
-        data["gpus"] = {"count": count, "program": GPUS}
+        data["gpus"] = {"count": count, "program": driver.CHECK}
     if "mounts" in checks:
         data["mounts"] = [mount.path for mount in used_for(cluster, node)]
     if health and "disk" in checks:
