@@ -1,46 +1,102 @@
-"""What machines of the inventories get, as one text each, so that a review sees what a change does to them.
+"""What machines of the inventories get, one file for each path, so that a review sees what a change does to them.
 
-`script/golden.py` writes them. The programs that gpupool ships to nodes and the static part of the submit plugin are
-left out: they are files of this repository. So are all but the first few files that differ from node to node, such as
-host names.
+`script/golden.py` writes `INVENTORY/ROLE/PATH`, `INVENTORY/accounting.cfg` and `INVENTORY/files.tsv`: role, path, owner,
+mode and nodes of each file. Where nodes get different texts for a path, the folder is `ROLE@NODE`, by the first node of
+each text. The programs that gpupool ships to nodes and the static part of the submit plugin are left out: they are files
+of this repository. So are all but the first few texts of a path that differ from node to node, such as host names, and
+what two inventories show in full and others repeat.
 """
 
 import re
+import shutil
 import subprocess
 import sys
-from collections import Counter
+from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 
 from gpupool.compile.slurm.submit import static
+from gpupool.slurm.hostlists import expand
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / "tests/unit/project/golden"
 INVENTORIES = sorted(path.parent.name for path in (ROOT / "inventory").glob("*/inventory.py"))
+INDEX = "files.tsv"
+#: All their files are kept; of other inventories those of Slurm, and those whose path these have not.
+_IN_FULL = ("example", "skynet")
 _OF_A_PATH = 3
+_HEADER = re.compile(r"==> (?P<nodes>\S+?):(?P<path>/.*) \((?P<owner>\S+) (?P<mode>\d+), role (?P<role>\S+)\) <==\n")
 
 
-def kept(inventory: str) -> Path:
-    """Return the file that holds what `gpupool render` printed for an inventory."""
-    return KEPT / f"{inventory}.txt"
+@dataclass(frozen=True)
+class _File:
+    """One text that nodes get at a path."""
+
+    role: str
+    path: str
+    owner: str
+    mode: str
+    nodes: str
+    text: str
+
+    @property
+    def row(self) -> str:
+        """Return the line of the index."""
+        return "\t".join((self.role, self.path, self.owner, self.mode, self.nodes)) + "\n"
 
 
-def shortened(printed: str) -> str:
-    """Return what `gpupool render` printed, without files of this repository and all but the first files of a path."""
+def shown(inventory: str, printed: str) -> dict[str, str]:
+    """Return the text of each file that is kept of an inventory, by its path below KEPT/INVENTORY.
+
+    `printed` is what `gpupool render` prints. KEPT has the inventories that are kept in full.
+    """
     # sizes of programs change with every change of a program
-    files = re.split(r"(?m)^(?===> )", printed.partition("==> programs of gpupool")[0])
-    seen: Counter[str] = Counter()
-    short = []
+    blocks = re.split(r"(?m)^(?===> )", printed.partition("==> programs of gpupool")[0])
+    files = [_file(block) for block in blocks if _HEADER.match(block)]
+    if inventory not in _IN_FULL:
+        elsewhere = _paths_in_full()
+        files = [file for file in files if file.path.startswith("/etc/slurm/") or file.path not in elsewhere]
+    texts = {"accounting.cfg": block.partition("\n")[2] for block in blocks if block.startswith("==> slurmdbd")}
+    by_path: dict[tuple[str, str], list[_File]] = defaultdict(list)
     for file in files:
-        path = file.partition(" (")[0].rpartition(":")[2]
-        seen[path] += 1
-        if seen[path] <= _OF_A_PATH:
-            short.append(file.replace(static(), "-- templates/job_submit/*.lua\n"))
-    return "".join(short)
+        by_path[file.role, file.path].append(file)
+    for (role, path), variants in by_path.items():
+        for file in variants[:_OF_A_PATH]:
+            folder = role if len(variants) == 1 else f"{role}@{expand(file.nodes)[0]}"
+            texts[f"{folder}{path}"] = file.text
+    texts[INDEX] = "".join(file.row for variants in by_path.values() for file in variants[:_OF_A_PATH])
+    return texts
+
+
+def kept(inventory: str) -> dict[str, str]:
+    """Return the text of each file that the repository keeps of an inventory, by its path below KEPT/INVENTORY."""
+    top = KEPT / inventory
+    return {
+        str(path.relative_to(top)): path.read_bytes().decode() for path in sorted(top.rglob("*")) if path.is_file()
+    }
+
+
+def _file(block: str) -> _File:
+    header = _HEADER.match(block)
+    assert header
+    text = block[header.end() :].removesuffix("\n").replace(static(), "-- templates/job_submit/*.lua\n")
+    return _File(header["role"], header["path"], header["owner"], header["mode"], header["nodes"], text)
+
+
+def _paths_in_full() -> set[str]:
+    return {line.split("\t")[1] for name in _IN_FULL for line in (KEPT / name / INDEX).read_text().splitlines()}
+
+
+def _write(inventory: str) -> None:
+    command = [sys.executable, "-m", "gpupool", "render", f"inventory/{inventory}"]
+    printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    shutil.rmtree(KEPT / inventory, ignore_errors=True)
+    for name, text in shown(inventory, printed).items():
+        path = KEPT / inventory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode())
 
 
 if __name__ == "__main__":
-    KEPT.mkdir(exist_ok=True)
-    for name in INVENTORIES:
-        command = [sys.executable, "-m", "gpupool", "render", f"inventory/{name}"]
-        printed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-        kept(name).write_text(shortened(printed), encoding="utf-8")
+    for each in sorted(INVENTORIES, key=lambda name: name not in _IN_FULL):
+        _write(each)

@@ -1,0 +1,11 @@
+-- Written by gpupool from the inventory of arandu; changes made here are undone by the next apply.
+-- slurmctld calls it for every job, at its submission and at every change.
+
+local site = {
+  fitting = { { ["name"] = "arandu" }, { ["name"] = "devwork" } },
+  refuse_spread = true,
+  memory_per_cpu = 2048,
+  no_mail = true,
+}
+
+-- templates/job_submit/*.lua

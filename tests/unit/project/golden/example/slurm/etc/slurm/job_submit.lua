@@ -1,0 +1,20 @@
+-- Written by gpupool from the inventory of example; changes made here are undone by the next apply.
+-- slurmctld calls it for every job, at its submission and at every change.
+
+local site = {
+  export_fix = true,
+  refuse_spread = true,
+  preemptable_partitions = { ["overcap"] = true },
+  memory_per_cpu = 1024,
+  most_memory = {
+    ["GPU"] = { ["mib"] = 32768, ["words"] = "32G", ["option"] = "--mem-per-gpu" },
+    ["CPU"] = { ["mib"] = 1024, ["words"] = "1G", ["option"] = "--mem-per-cpu" }
+  },
+  recommended_cpus = { ["default"] = 8, ["a40"] = 16 },
+  claimed = { ["debug"] = true, ["short"] = true, ["vision-lab"] = true, ["robotics-lab"] = true, ["overcap"] = true },
+  step_down = 22000,
+  default_queue = "short",
+  no_mail = true,
+}
+
+-- templates/job_submit/*.lua

@@ -1,0 +1,37 @@
+-- Written by gpupool from the inventory of skynet; changes made here are undone by the next apply.
+-- slurmctld calls it for every job, at its submission and at every change.
+
+local site = {
+  export_fix = true,
+  accounts = {
+    ["root"] = true, ["essa-lab"] = true, ["hays-lab"] = true, ["kira-lab"] = true, ["hoffman-lab"] = true,
+    ["nlprx-lab"] = true, ["ha-lab"] = true, ["ei-lab"] = true, ["rail-lab"] = true, ["rehg-lab"] = true,
+    ["tail-lab"] = true, ["rl2-lab"] = true, ["ravichandar-lab"] = true, ["wu-lab"] = true, ["cvmlp-lab"] = true,
+    ["overcap"] = true
+  },
+  refuse_spread = true,
+  preemptable_partitions = { ["user-overcap"] = true, ["overcap"] = true },
+  replaced = {
+    ["cvmlp-lab"] = {
+      ["normal"] = "cvmlp-user-limits", ["short"] = "cvmlp-user-limits", ["long"] = "cvmlp-user-limits"
+    }
+  },
+  memory_per_cpu = 1024,
+  most_memory = {
+    ["GPU"] = { ["mib"] = 45056, ["words"] = "44G", ["option"] = "--mem-per-gpu" },
+    ["CPU"] = { ["mib"] = 4096, ["words"] = "4G", ["option"] = "--mem-per-cpu" }
+  },
+  recommended_cpus = { ["default"] = 7, ["a40"] = 15 },
+  claimed = {
+    ["debug"] = true, ["short"] = true, ["long"] = true, ["essa-lab"] = true, ["hays-lab"] = true, ["kira-lab"] = true,
+    ["hoffman-lab"] = true, ["nlprx-lab"] = true, ["ha-lab"] = true, ["ei-lab"] = true, ["rail-lab"] = true,
+    ["rehg-lab"] = true, ["tail-lab"] = true, ["rl2-lab"] = true, ["ravichandar-lab"] = true, ["wu-lab"] = true,
+    ["cvmlp-lab"] = true, ["user-overcap"] = true, ["overcap"] = true
+  },
+  step_down = 22000,
+  walls = { ["short"] = 2880, ["long"] = 10080, ["debug"] = 240 },
+  default_queue = "short",
+  no_mail = true,
+}
+
+-- templates/job_submit/*.lua
