@@ -1,10 +1,10 @@
 """What machines of the inventories get, one file for each path, so that a review sees what a change does to them.
 
-`script/golden.py` writes `INVENTORY/ROLE/PATH`, `INVENTORY/accounting.cfg` and `INVENTORY/files.tsv`: role, path, owner,
-mode and nodes of each file. Where nodes get different texts for a path, the folder is `ROLE@NODE`, by the first node of
-each text. The programs that gpupool ships to nodes and the static part of the submit plugin are left out: they are files
-of this repository. So are all but the first few texts of a path that differ from node to node, such as host names, and
-what two inventories show in full and others repeat.
+`script/golden.py` writes `INVENTORY/ROLE/PATH`, `INVENTORY/accounting.cfg` and `INVENTORY/files.tsv`: role, path,
+owner, mode and nodes of each file. Where nodes get different texts for a path, the folder is `ROLE@NODE`, by the first
+node of each text. The programs that gpupool ships to nodes and the static part of the submit plugin are left out: they
+are files of this repository. So are all but the first few texts of a path that differ from node to node, such as host
+names, and what two inventories show in full and others repeat.
 """
 
 import re
@@ -56,14 +56,16 @@ def shown(inventory: str, printed: str) -> dict[str, str]:
     if inventory not in _IN_FULL:
         elsewhere = _paths_in_full()
         files = [file for file in files if file.path.startswith("/etc/slurm/") or file.path not in elsewhere]
-    texts = {"accounting.cfg": block.partition("\n")[2] for block in blocks if block.startswith("==> slurmdbd")}
+    (accounting,) = (block.partition("\n")[2] for block in blocks if block.startswith("==> slurmdbd"))
+    texts = {"accounting.cfg": accounting}
     by_path: dict[tuple[str, str], list[_File]] = defaultdict(list)
     for file in files:
         by_path[file.role, file.path].append(file)
     for (role, path), variants in by_path.items():
         for file in variants[:_OF_A_PATH]:
             folder = role if len(variants) == 1 else f"{role}@{expand(file.nodes)[0]}"
-            texts[f"{folder}{path}"] = file.text
+            # systemd's name of a mount may have \x2d in it, which git quotes
+            texts[f"{folder}{path}".replace("\\x2d", "-")] = file.text
     texts[INDEX] = "".join(file.row for variants in by_path.values() for file in variants[:_OF_A_PATH])
     return texts
 
@@ -71,9 +73,7 @@ def shown(inventory: str, printed: str) -> dict[str, str]:
 def kept(inventory: str) -> dict[str, str]:
     """Return the text of each file that the repository keeps of an inventory, by its path below KEPT/INVENTORY."""
     top = KEPT / inventory
-    return {
-        str(path.relative_to(top)): path.read_bytes().decode() for path in sorted(top.rglob("*")) if path.is_file()
-    }
+    return {str(path.relative_to(top)): path.read_bytes().decode() for path in sorted(top.rglob("*")) if path.is_file()}
 
 
 def _file(block: str) -> _File:
