@@ -88,7 +88,7 @@ def _partition(cluster: Cluster, site: Site, places: Mapping[Path, Place], name:
     gpus = sum(cluster.nodes[it].gpu_count for it in partition.nodes)
     cpus = sum(cluster.nodes[it].cpus for it in partition.nodes)
     yield Value("has", f"{len(partition.nodes)} nodes, {gpus} GPUs, {cpus} CPUs", _nearest((*path, "nodes"), places))
-    admitted = [it for it in cluster.accounts if _admitted(cluster, name, it)]
+    admitted = [account for account in cluster.accounts if cluster.admits(partition, account)]
     key = next((it for it in ("allow_accounts", "deny_accounts") if (*path, it) in places), None)
     yield Value("accounts", _list(admitted), _nearest((*path, key), places) if key else None)
 
@@ -116,16 +116,9 @@ def _account(cluster: Cluster, site: Site, places: Mapping[Path, Place], name: s
     yield Value("members", str(len(members)), places.get((*path, "members")))
     for at_path, partition in site.partitions():
         for each, _ in site.partition_names(partition):
-            if name in cluster.accounts and _admitted(cluster, each, name):
+            if name in cluster.accounts and cluster.admits(cluster.partitions[each], name):
                 key = "allow_accounts" if partition.allow_accounts else "name"
                 yield Value("partition", each, _nearest((*at_path, key), places))
-
-
-def _admitted(cluster: Cluster, partition: str, account: str) -> bool:
-    entry, line = cluster.partitions[partition], cluster.line_of(account)
-    if entry.allow_accounts:
-        return not line.isdisjoint(entry.allow_accounts)
-    return line.isdisjoint(entry.deny_accounts)
 
 
 def _cap(account: Account, path: Path, places: Mapping[Path, Place]) -> Iterator[Value]:

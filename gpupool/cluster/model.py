@@ -15,6 +15,7 @@ from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
 from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Timer, Tool
 from gpupool.cluster.schema.storage import Storage
 from gpupool.cluster.schema.testbed import Testbed
+from gpupool.slurm.partitions import admits
 from gpupool.slurm.releases import has
 from gpupool.unix import within
 
@@ -312,6 +313,10 @@ class Cluster:
         if partition.assigned and partition.name not in user.partitions:
             return False
         return not partition.allow_groups or not {*partition.allow_groups}.isdisjoint(self.groups_of(user))
+
+    def admits(self, partition: Partition, account: str) -> bool:
+        """Return whether jobs of an account may run in a partition, whoever submits them."""
+        return admits(self.line_of(account), partition.allow_accounts, partition.deny_accounts)
 
     @property
     def name(self) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from gpupool.cluster.model import Account, Cluster, Node, Partition
+from gpupool.cluster.model import Account, Cluster, Node
 
 GPUS = "GPUs"
 
@@ -143,14 +143,7 @@ def _nodes(cluster: Cluster, account: Account) -> list[Node]:
     chosen = {
         node
         for partition in cluster.partitions.values()
-        if not partition.preemptable and any(_admits(cluster, partition, name) for name in names)
+        if not partition.preemptable and any(cluster.admits(partition, name) for name in names)
         for node in partition.nodes
     }
     return [node for node in cluster.having("compute") if node.name in chosen]
-
-
-def _admits(cluster: Cluster, partition: Partition, account: str) -> bool:
-    line = cluster.line_of(account)
-    return (not partition.allow_accounts or not line.isdisjoint(partition.allow_accounts)) and line.isdisjoint(
-        partition.deny_accounts
-    )

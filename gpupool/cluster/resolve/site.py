@@ -11,6 +11,7 @@ from gpupool.cluster.resolve.pools import Placed, pools_on
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.labs import Account, Partition
 from gpupool.cluster.schema.machines import Hardware, NodeEntry
+from gpupool.slurm.partitions import admits
 from gpupool.slurm.releases import has
 
 
@@ -159,12 +160,13 @@ class Site:
 
     def admits(self, partition: Partition, account: str) -> bool:
         """Return whether an account may submit to a partition."""
-        if partition.allow_accounts:
-            named = {name.replace("{account}", it) for name in partition.allow_accounts for it in self._each(partition)}
-            if partition.allow_lab_accounts:
-                named |= {lab.name for lab in self.accounts_of_kind("lab")}
-            return not named.isdisjoint(self._line(account))
-        return self._line(account).isdisjoint(partition.deny_accounts)
+        each = self._each(partition)
+        allowed = {name.replace("{account}", other) for name in partition.allow_accounts for other in each}
+        if partition.allow_accounts and partition.allow_lab_accounts:
+            allowed |= {lab.name for lab in self.accounts_of_kind("lab")}
+        if partition.allow_accounts and not allowed:
+            return False  # for each of no accounts: the partition does not exist
+        return admits(self._line(account), allowed, partition.deny_accounts)
 
     def admitted(self, partition: Partition) -> list[Account]:
         """Return the accounts that may submit to a partition, in inventory order."""

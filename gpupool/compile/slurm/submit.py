@@ -158,9 +158,10 @@ def _fitting(cluster: Cluster) -> Iterator[dict[str, Any]]:
         # never send a job to a preemptable partition that it did not ask for
         if not partition.preemptable:
             admits: dict[str, Any] = {"name": partition.name}
-            for key, names in (("only", partition.allow_accounts), ("never", partition.deny_accounts)):
-                if names:
-                    admits[key] = _names(_with_those_below(cluster, names))
+            if partition.allow_accounts:
+                admits["only"] = _names(_with_those_below(cluster, partition.allow_accounts))
+            elif partition.deny_accounts:
+                admits["never"] = _names(_with_those_below(cluster, partition.deny_accounts))
             if partition.assigned or partition.allow_groups:
                 admits["users"] = _names(
                     user.name for user in cluster.users.values() if cluster.let_in(partition, user)
