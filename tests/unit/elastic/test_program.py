@@ -128,7 +128,7 @@ def test_a_node_is_switched_on_and_off_as_slurmctld_wishes(controller: Controlle
     assert controller.told == []
 
 
-def test_one_that_the_cloud_does_not_start_is_marked_with_its_words(controller: Controller) -> None:
+def test_a_node_that_the_cloud_does_not_start_is_marked_with_the_reason(controller: Controller) -> None:
     with controller.running() as journal:
         controller.slurm(broken="MIXED+CLOUD+POWERING_UP")
         controller.wish("on", "broken")
