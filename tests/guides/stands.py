@@ -1,4 +1,4 @@
-"""What holds of every cluster that was deployed: nothing is left to change, a change by hand is put back, verify."""
+"""What holds of every cluster that was deployed: nothing is left to change, and all checks of verify pass."""
 
 from tests.testbed.cluster import Testbed, gpupool
 
@@ -6,12 +6,23 @@ from tests.testbed.cluster import Testbed, gpupool
 class Stands:
     """Tests of a cluster that is the fixture `testbed` of whoever has them."""
 
+    def test_nothing_is_left_to_change(self, testbed: Testbed) -> None:
+        assert testbed.plan() == (0, {})
+
+    def test_verify_holds(self, testbed: Testbed) -> None:
+        done = gpupool("verify", testbed.inventory, "--on", "testbed")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "all pass" in done.stdout
+
+
+class PutsBack(Stands):
+    """One cluster is enough to see that: what is put back on SkyNet, tests/testbed shows."""
+
     def test_a_change_by_hand_is_named_and_put_back(self, testbed: Testbed) -> None:
         database, head = (
             next(node.name for node in testbed.target.nodes if node.has(role)) for role in ("database", "head")
         )
         account = next(iter(testbed.cluster.accounts))
-        assert testbed.plan() == (0, {})
         testbed.out(database, f"sacctmgr -iQ add user mallory account={account}")
         testbed.out(head, "echo 10.6.6.6 mallory >> /etc/hosts")
         named: dict[str, list[str]] = {head: ["Names | /etc/hosts"]}
@@ -19,8 +30,3 @@ class Stands:
         assert testbed.plan() == (3, named)
         assert testbed.apply().returncode == 0
         assert testbed.plan() == (0, {})
-
-    def test_verify_holds(self, testbed: Testbed) -> None:
-        done = gpupool("verify", testbed.inventory, "--on", "testbed")
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert "all pass" in done.stdout

@@ -137,7 +137,9 @@ def test_an_option_needs_two_plain_dashes(idle: Testbed, head: Terminal) -> None
 def test_a_batch_job_in_overcap_names_partition_and_account(idle: Testbed, head: Terminal) -> None:
     partition, account = "#SBATCH --partition=overcap\n", "#SBATCH --account=overcap\n"
     idle.out(HEAD, "cat > job.sh", ME, f"#!/bin/bash\n{partition}true\n")
-    assert "Invalid account or account/partition combination" in head.type("sbatch -o /dev/null job.sh")
+    for other in ("", f"-A {LAB}", "-p short -A overcap"):
+        refusal = head.type(f"sbatch -o /dev/null {other} job.sh")
+        assert "Invalid account or account/partition combination" in refusal, other
     idle.out(HEAD, "cat > job.sh", ME, f"#!/bin/bash\n{partition}{account}true\n")
     ended = idle.wait_for(submitted(head.type("sbatch -o /dev/null job.sh")), "COMPLETED")
     assert (ended["Partition"], ended["Account"]) == ("overcap", "overcap")
@@ -258,10 +260,15 @@ REQUESTS = {
     "--constraint=rtx_6000": "clippy",
     "--constraint=a40": "a40-01",
     "-p short,user-overcap": r"\S+",
+    # what the guide has in jobs alone
+    "--gpus-per-node=rtx_6000:1": "clippy",
+    "--gpus a40:1 --cpus-per-task 15": "a40-01",
 }
 
 
-@pytest.mark.promise("SKY-130", "SKY-136", "SKY-137", "SKY-139", "SKY-144", "SKY-150")
+@pytest.mark.promise(
+    *("SKY-104", "SKY-130", "SKY-136", "SKY-137", "SKY-138", "SKY-139", "SKY-144", "SKY-150", "SKY-184", "SKY-188")
+)
 def test_a_job_lands_where_its_options_say(head: Terminal) -> None:
     for options, node in REQUESTS.items():
         assert re.search(rf"(?m)^at {node}$", head.type(f"srun {options} sh -c 'echo at $(hostname)'")), options
@@ -287,7 +294,7 @@ def test_a_job_in_tmux_outlives_the_connection(idle: Testbed, head: Terminal) ->
         idle.run(HEAD, "tmux kill-session -t test", ME)
 
 
-@pytest.mark.promise("SKY-151")
+@pytest.mark.promise("SKY-004", "SKY-151")
 def test_nodes_and_their_gpus(head: Terminal) -> None:
     shown = head.type('sinfo -o "%f %N"')
     for row in ("2080_ti rtx2080ti-01", "a40 a40-01", "rtx_6000 clippy", r"titan_x titanx-01,vicki"):

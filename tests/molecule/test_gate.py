@@ -19,6 +19,8 @@ if "up" in sys.argv:
 elif "apply" in sys.argv:
     print({answer!r})
     sys.exit({code})
+elif "verify" in sys.argv:
+    sys.exit({code})
 """
 
 
@@ -54,3 +56,8 @@ def test_an_apply_that_fails_stops_the_scenario(tmp_path: Path, answer: str) -> 
     assert done.returncode != 0
     assert "Idempotence" not in said
     assert "non-zero return code" in said, said
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_check_that_does_not_hold_fails_the_scenario(tmp_path: Path, code: int) -> None:
+    assert bool(molecule(tmp_path, "", code, "verify").returncode) == bool(code)

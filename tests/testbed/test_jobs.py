@@ -59,28 +59,6 @@ def test_cpus_a_gpu_fit_eight_times(idle: Testbed) -> None:
         assert idle.wait_for(job, "RUNNING")["NumNodes"] == "1"
 
 
-@pytest.mark.promise("SKY-104", "SKY-136", "SKY-137", "SKY-138", "SKY-150", "SKY-184", "SKY-188")
-@pytest.mark.parametrize(
-    ("request_", "nodes"),
-    [
-        ('--gpus-per-node="rtx_6000:1"', {"clippy"}),
-        ("--gpus a40:1 --cpus-per-task 15", {"a40-01"}),
-        ("--gres gpu:1", {"clippy", "a40-01", "rtx2080ti-01", "titanx-01", "vicki"}),
-        ("--constraint=2080_ti --gpus-per-node=2", {"rtx2080ti-01"}),
-        ('--constraint="2080_ti|rtx_6000" --gpus-per-node=1', {"rtx2080ti-01", "clippy"}),
-        ("--gres=gpu:titan_x:2", {"titanx-01", "vicki"}),
-    ],
-)
-def test_every_form_of_asking_for_gpus_lands_on_the_right_type(idle: Testbed, request_: str, nodes: set[str]) -> None:
-    assert idle.out("sky1", f"srun {request_} hostname", "u-kira1") in nodes
-
-
-@pytest.mark.promise("SKY-151", "SKY-004")
-def test_sinfo_shows_which_nodes_have_which_gpus(idle: Testbed) -> None:
-    lines = idle.out("sky1", 'sinfo -h -o "%f %N"', "u-kira1").splitlines()
-    assert sorted(lines) == ["2080_ti rtx2080ti-01", "a40 a40-01", "rtx_6000 clippy", "titan_x titanx-01,vicki"]
-
-
 @pytest.mark.promise("SKY-006", "SKY-007", "SKY-101")
 def test_both_heads_submit_and_run_no_jobs(idle: Testbed) -> None:
     for head in ("sky1", "sky2"):

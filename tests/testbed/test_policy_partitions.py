@@ -57,11 +57,3 @@ def test_debug_goes_before_short_and_short_before_long(idle: Testbed) -> None:
     assert long in idle.out("marvin", states).split()
     idle.out("marvin", f"scancel {' '.join(short)}")
     idle.wait_for(long, "RUNNING")
-
-
-@pytest.mark.promise("SKY-205")
-def test_partition_and_account_must_both_be_overcap(idle: Testbed) -> None:
-    for words in ("-p overcap -A kira-lab", "-p overcap", "-p short -A overcap"):
-        refused = idle.run("sky1", f"sbatch {words} --gres=gpu:1 --wrap true", "u-kira1")
-        assert "Invalid account or account/partition combination" in refused.stderr, words
-    idle.wait_for(idle.submit("u-kira1", "-p overcap -A overcap --gres=gpu:1"), "RUNNING")

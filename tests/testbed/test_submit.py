@@ -4,18 +4,6 @@ import pytest
 
 from tests.testbed.cluster import Testbed
 
-STEP = """#!/bin/sh
-srun sh -c 'echo "lr=$lr gamma=$gamma $(command -v ls)"'
-"""
-
-
-@pytest.mark.promise("SKY-106")
-def test_exported_variables_reach_a_step_that_still_finds_its_programs(idle: Testbed) -> None:
-    idle.out("sky1", "cat > step.sh", "u-kira1", STEP)
-    job = idle.out("sky1", "sbatch --parsable -o step.out --export=lr=1e-4,gamma=1 step.sh", "u-kira1")
-    idle.wait_for(job, "COMPLETED")
-    assert idle.out("sky1", "cat step.out", "u-kira1") == "lr=1e-4 gamma=1 /usr/bin/ls"
-
 
 @pytest.mark.promise("SKY-142")
 def test_too_many_cpus_for_a_gpu_are_warned_of(idle: Testbed) -> None:
