@@ -61,7 +61,7 @@ def medians(commands: Mapping[str, tuple[Sequence[str], Mapping[str, str]]]) -> 
             if number:  # the first round fills caches
                 taken[name].append(found)
     return {
-        name: Cost(statistics.median(it.cpu for it in costs), statistics.median(it.memory for it in costs))
+        name: Cost(statistics.median(cost.cpu for cost in costs), statistics.median(cost.memory for cost in costs))
         for name, costs in taken.items()
     }
 
@@ -88,7 +88,7 @@ def start(out: Console, inventory: Path) -> None:
 def peer(out: Console, inventory: Path, on: str) -> None:
     """Print a no-op of one compute node by both; pyinfra gets the state that gpupool brought about."""
     target = find_target(inventory, on)
-    node = next(it for it in target.nodes if it.has("compute"))
+    node = next(node for node in target.nodes if node.has("compute"))
     apply = [GPUPOOL, "apply", str(inventory), "--on", on, "--limit", node.name, "--yes"]
     with tempfile.TemporaryDirectory(prefix="gpupool-bench-") as folder:
         state = work(target, node, Path(folder))
@@ -101,7 +101,7 @@ def peer(out: Console, inventory: Path, on: str) -> None:
             "gpupool apply": (apply, {}),
             "gpupool plan": ([GPUPOOL, "plan", *apply[2:-1]], {}),
         })  # fmt: skip
-    counts = ", ".join(f"{len(it)} {kind}" for kind, it in state.items() if isinstance(it, list))
+    counts = ", ".join(f"{len(rows)} {kind}" for kind, rows in state.items() if isinstance(rows, list))
     out.print(f"\n[bold]a no-op of {node.name}[/]: {counts}", _table(costs, "pyinfra"), sep="\n")
     if costs["gpupool apply"].cpu >= costs["pyinfra"].cpu:
         sys.exit("gpupool takes more CPU than stock pyinfra for one node")
@@ -121,7 +121,10 @@ def work(target: Target, node: Node, folder: Path) -> dict[str, object]:
         "links": list(links_for(cluster, node).items()),
         "packages": list(packages_for(cluster, node)),
         "groups": list(groups_for(cluster).items()),
-        "users": [[it.name, it.uid, it.group, list(it.groups), it.home, it.shell] for it in people_for(cluster, node)],
+        "users": [
+            [person.name, person.uid, person.group, list(person.groups), person.home, person.shell]
+            for person in people_for(cluster, node)
+        ],
         "services": [*SERVICES, *timers],
     }
     ssh = {key: value for key, value in target.data(node).items() if key.startswith("ssh_")}
@@ -143,7 +146,7 @@ def ensure_no_op(command: Sequence[str], count: Sequence[str]) -> None:
 def _table(costs: Mapping[str, Cost], beside: str, *, memory: bool = True) -> Table:
     table = Table("", "CPU s", "ratio", *(["MiB", "ratio"] if memory else []), box=None, header_style="bold")
     other = costs[beside]
-    for name, it in costs.items():
-        more = [f"{it.memory:.0f}", f"{it.memory / other.memory:.2f}"] if memory else []
-        table.add_row(name, f"{it.cpu:.2f}", f"{it.cpu / other.cpu:.2f}", *more)
+    for name, cost in costs.items():
+        more = [f"{cost.memory:.0f}", f"{cost.memory / other.memory:.2f}"] if memory else []
+        table.add_row(name, f"{cost.cpu:.2f}", f"{cost.cpu / other.cpu:.2f}", *more)
     return table

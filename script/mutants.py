@@ -131,8 +131,10 @@ class Copy:
             result = self._tried(tests_of(self.folder, mutant.file), seconds)
         finally:
             self._write(path, before)
-        it = mutant.mutation
-        return Verdict(mutant.file, it.line, it.kind, it.before, it.after, result, time.monotonic() - began)
+        mutation = mutant.mutation
+        return Verdict(
+            mutant.file, mutation.line, mutation.kind, mutation.before, mutation.after, result, time.monotonic() - began
+        )
 
     def _write(self, path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
@@ -196,17 +198,17 @@ def main() -> None:
     mutants = drawn(ROOT, asked.folders, asked.seed, asked.count)
     if asked.list:
         for mutant in mutants:
-            it = mutant.mutation
-            print(f"{mutant.file}:{it.line}: {it.kind}: {it.before!r} -> {it.after!r}")
+            mutation = mutant.mutation
+            print(f"{mutant.file}:{mutation.line}: {mutation.kind}: {mutation.before!r} -> {mutation.after!r}")
         return
     verdicts = []
     for verdict in judged(mutants, asked.jobs, asked.seconds):
         verdicts.append(verdict)
         line = f"{verdict.result:8} {verdict.seconds:5.1f} s  {verdict.file}:{verdict.line}: {verdict.kind}: "
         print(f"{line}{verdict.before!r} -> {verdict.after!r}", file=sys.stderr, flush=True)
-    noticed = sum(not it.survived for it in verdicts)
+    noticed = sum(not verdict.survived for verdict in verdicts)
     if asked.json:
-        found = {"seed": asked.seed, "noticed": noticed, "mutants": [asdict(it) for it in verdicts]}
+        found = {"seed": asked.seed, "noticed": noticed, "mutants": [asdict(verdict) for verdict in verdicts]}
         print(json.dumps(found, indent=1))
     else:
         print(f"seed {asked.seed}: {noticed} of {len(verdicts)} mutants noticed")

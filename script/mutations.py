@@ -72,7 +72,7 @@ class _Finder(ast.NodeVisitor):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         """Look at the body, and at defaults; types are left out."""
         self._body(node.body)
-        for default in (*node.args.defaults, *(it for it in node.args.kw_defaults if it)):
+        for default in (*node.args.defaults, *(given for given in node.args.kw_defaults if given)):
             self.visit(default)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
@@ -173,7 +173,7 @@ class _Finder(ast.NodeVisitor):
 
     def visit_Assign(self, node: ast.Assign) -> None:
         """Leave out an assignment to an attribute or a key."""
-        if any(isinstance(it, (ast.Attribute, ast.Subscript)) for it in node.targets):
+        if any(isinstance(target, (ast.Attribute, ast.Subscript)) for target in node.targets):
             self._put("statement", node, "pass")
         self.visit(node.value)
 
@@ -221,7 +221,7 @@ class _Finder(ast.NodeVisitor):
             return
         brackets = {ast.List: "[]", ast.Tuple: "()", ast.Set: "{}"}[type(node)]
         for number in range(len(node.elts) if len(node.elts) > 1 else 0):
-            left = [self._text(it) for it in (*node.elts[:number], *node.elts[number + 1 :])]
+            left = [self._text(element) for element in (*node.elts[:number], *node.elts[number + 1 :])]
             comma = "," if isinstance(node, ast.Tuple) and len(left) == 1 else ""
             self._put("element", node, f"{brackets[0]}{', '.join(left)}{comma}{brackets[1]}")
         self.generic_visit(node)

@@ -103,34 +103,36 @@ def marked() -> dict[str, list[Shown]]:
 
 def page(every: list[Promise], tests: dict[str, list[Shown]], reasons: dict[str, str]) -> str:
     """Return the page. SystemExit for a mark that names no promise, and where a promise or a reason is out of date."""
-    if unknown := sorted({*tests, *reasons} - {it.id for it in every}):
+    if unknown := sorted({*tests, *reasons} - {promise.id for promise in every}):
         sys.exit(f"no such promise: {', '.join(unknown)}")
-    live = [it for it in tests if any(not test.paper for test in tests[it])]
+    live = [name for name in tests if any(not test.paper for test in tests[name])]
     if stale := sorted(set(reasons) & set(live)):
         sys.exit(f"shown on live daemons, and yet in {NOT_YET.name}: {', '.join(stale)}")
-    wanted = {it.id for it in every if it.how.startswith("yes") and _is_policy(it)}
+    wanted = {promise.id for promise in every if promise.how.startswith("yes") and _is_policy(promise)}
     if silent := sorted(wanted - set(live) - set(reasons)):
         sys.exit(f"without a live test and without a reason in {NOT_YET.name}: {', '.join(silent)}")
-    out = sum(it.how == "out" for it in every)
-    beyond = sum(it.how in ("VM", "GPU") for it in every)
-    half = [it.id for it in every if it.id in tests and _is_half(it, tests[it.id])]
+    out = sum(promise.how == "out" for promise in every)
+    beyond = sum(promise.how in ("VM", "GPU") for promise in every)
+    half = [promise.id for promise in every if promise.id in tests and _is_half(promise, tests[promise.id])]
     counts = {"held": len(tests), "live": len(live), "half": len(half), "paper": len(tests) - len(live) - len(half)}
     text = HEAD.format(total=len(every), out=out, beyond=beyond, **counts)
     text += "| cluster | promises | with a test | on a testbed | on the inventory only |\n|---|---|---|---|---|\n"
     for short, name in CLUSTERS.items():
-        own = [it.id for it in every if it.id.startswith(short)]
+        own = [promise.id for promise in every if promise.id.startswith(short)]
         shown = [len(set(own) & set(some)) for some in (tests, live, half)]
         text += f"| {name} | {len(own)} | {' | '.join(map(str, shown))} |\n"
     for short, name in CLUSTERS.items():
-        text += f"\n## {name}\n" + _cluster([it for it in every if it.id.startswith(short)], tests, reasons)
+        text += f"\n## {name}\n" + _cluster(
+            [promise for promise in every if promise.id.startswith(short)], tests, reasons
+        )
     return text
 
 
 def _cluster(every: list[Promise], tests: dict[str, list[Shown]], reasons: dict[str, str]) -> str:
     text = ""
-    for section in dict.fromkeys(it.section for it in every):
-        own = [it for it in every if it.section == section]
-        held = [it for it in own if it.id in tests]
+    for section in dict.fromkeys(promise.section for promise in every):
+        own = [promise for promise in every if promise.section == section]
+        held = [promise for promise in own if promise.id in tests]
         text += f"\n### {section}: {len(held)} of {len(own)}\n\n"
         if held:
             text += "| number | promise | shown by |\n|---|---|---|\n"
@@ -138,9 +140,11 @@ def _cluster(every: list[Promise], tests: dict[str, list[Shown]], reasons: dict[
             cell = promise.text.replace("|", "\\|")
             half = " ◦" if _is_half(promise, tests[promise.id]) else ""
             text += f"| {promise.id}{half} | {cell} | {', '.join(_link(test) for test in tests[promise.id])} |\n"
-        if rest := [f"{it.id}{_why(it)}" for it in own if it.id not in tests]:
+        if rest := [f"{promise.id}{_why(promise)}" for promise in own if promise.id not in tests]:
             text += ("\n" if held else "") + f"Without a test: {', '.join(rest)}.\n"
-        if why := [f"- {it.id}, not on a testbed: {reasons[it.id]}." for it in own if it.id in reasons]:
+        if why := [
+            f"- {promise.id}, not on a testbed: {reasons[promise.id]}." for promise in own if promise.id in reasons
+        ]:
             text += "\n" + "\n".join(why) + "\n"
     return text
 

@@ -28,7 +28,7 @@ def main() -> int:
             for name in leftovers.remove_all():
                 say(f"removed {name}")
         return 0
-    layers = [layer for layer in LAYERS if layer.name in (asked.layers or [it.name for it in LAYERS])]
+    layers = [layer for layer in LAYERS if layer.name in (asked.layers or [known.name for known in LAYERS])]
     if asked.changed:
         layers, message = changed.only(layers, asked.since)
         say(message)

@@ -28,7 +28,9 @@ DATA = ("inventory/", "templates/")
 _PROGRAMS = ("gpupool/programs/arbiter/", "gpupool/programs/usage/")
 _SKYNETS_GUIDE = ("tests/guides/test_skynet.py", "tests/guides/terminal.py")
 _DEPLOY = ("gpupool.cli.testbed", "gpupool.cli.apply", "gpupool.cli.plan", "gpupool.cli.verify", "deploys.site")
-_UPKEEP = tuple(f"gpupool.cli.{it}" for it in ("drift", "log", "maintain", "onboard", "restore", "retire", "upgrade"))
+_UPKEEP = tuple(
+    f"gpupool.cli.{command}" for command in ("drift", "log", "maintain", "onboard", "restore", "retire", "upgrade")
+)
 _LUA = (".luacheckrc", "templates/job_submit/", "inventory/example/")
 #: What a layer runs in processes of its own, so that its tests need not import it; and the files that it reads.
 STARTS: Mapping[str, tuple[str, ...]] = {
@@ -65,7 +67,10 @@ def only(layers: Sequence[Layer], since: str) -> tuple[list[Layer], str]:
     """Return what of these layers a change since a commit can touch, and one line that says so."""
     files = _files(since)
     selected = touched(layers, files)
-    names = [f"{it.name} ({_count(it)})" if it.tests and len(_chosen(it)) > 1 else it.name for it in selected]
+    names = [
+        f"{layer.name} ({_count(layer)})" if layer.tests and len(_chosen(layer)) > 1 else layer.name
+        for layer in selected
+    ]
     count = f"{len(files)} file{'' if len(files) == 1 else 's'}"
     return selected, f"changed since {since}: {count}. Runs: {' '.join(names) or 'nothing'}"
 

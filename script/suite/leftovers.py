@@ -149,7 +149,7 @@ def _twins() -> Iterator[str]:
 
 
 def _testbeds() -> Iterator[str]:
-    known = {it.id: it.prefix for it in state.every()}
+    known = {testbed.id: testbed.prefix for testbed in state.every()}
     names = {name for name, whose in known.items() if _is_ours(whose)}
     names |= {name for name in docker.labels(spec.LABEL) if _is_ours(name) and name not in known}
     for name in sorted(names):

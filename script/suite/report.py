@@ -48,7 +48,7 @@ def table(known: Mapping[str, Any]) -> str:
         (name, f"{layer['seconds']:.0f}", str(layer["tests"] or ""), "" if layer["ok"] else "FAILED")
         for name, layer in known["layers"].items()
     ]
-    slow = [(it["test"], f"{it['seconds']:.0f}") for it in known["tests"][:MOST]]
+    slow = [(test["test"], f"{test['seconds']:.0f}") for test in known["tests"][:MOST]]
     fixtures = [(name, f"{took:.0f}") for name, took in list(known["fixtures"].items())[:MOST] if took >= 1]
     parts = [_columns(rows)]
     parts += [_columns([("slowest tests", "seconds"), *slow])] if slow else []

@@ -198,7 +198,7 @@ class Run:
                 # docker itself first, and alone
                 if before and before[0].ended is None:
                     return
-                if sum(it.runs for it in before) >= PREPARE_AT_ONCE:
+                if sum(other.runs for other in before) >= PREPARE_AT_ONCE:
                     return
                 work.begin(self.seconds)
 
