@@ -16,7 +16,7 @@ _bound = storage._stand_in
 
 
 def driver_for(cluster: Cluster, node: Node) -> GpuDriver | None:
-    declared = (it.branch for it in drivers(cluster.software, cluster.select) if node.name in it.nodes)
+    declared = (driver.branch for driver in drivers(cluster.software, cluster.select) if node.name in driver.nodes)
     branch = os.environ.get("STANDIN_DRIVER") or next(declared, None)
     return GpuDriver(branch, None, ("nvidia-standin",)) if node.gpus and branch else None
 

@@ -22,27 +22,27 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
     backup = f"slurm: {{backup: {{to: {TO}, keep: 2}}}}\nscheduler:"
     inventory = copied(SMALL, tmp_path_factory.mktemp("backup") / "small", ("scheduler:", backup))
     try:
-        it = up(inventory, NETWORK)
+        testbed = up(inventory, NETWORK)
         for script in ("srun true", "exit 3", "srun true"):
-            it.submit("ann", "-p all -G 1", script)
-        it.wait_for(it.submit("ann", "-p all -G 2", "sleep 3600"), "RUNNING")
+            testbed.submit("ann", "-p all -G 1", script)
+        testbed.wait_for(testbed.submit("ann", "-p all -G 2", "sleep 3600"), "RUNNING")
         ended = f"sacct -anXP {ENDED} | wc -l"
-        until(lambda: it.out(HEAD, ended) == "3", "three jobs are known to have ended")
+        until(lambda: testbed.out(HEAD, ended) == "3", "three jobs are known to have ended")
         # slurmctld has written down all of them by then
-        it.out(HEAD, "sleep 10; systemctl start gpupool-backup")
-        yield it
+        testbed.out(HEAD, "sleep 10; systemctl start gpupool-backup")
+        yield testbed
     finally:
         gpupool("testbed", "down", inventory)
 
 
 def backups(testbed: Testbed, kind: str) -> list[str]:
     listed = json.loads(testbed.out(HEAD, "gpupool-backup list"))
-    return [it["path"] for it in listed[kind]["backups"]]
+    return [backup["path"] for backup in listed[kind]["backups"]]
 
 
 def verify(testbed: Testbed) -> list[str]:
     done = gpupool("verify", testbed.inventory, "--on", "testbed", "--limit", HEAD, "--json")
-    return [it["why"] for it in json.loads(done.stdout)["checks"] if not it["ok"]]
+    return [check["why"] for check in json.loads(done.stdout)["checks"] if not check["ok"]]
 
 
 def restore(testbed: Testbed, *arguments: str) -> tuple[int, str]:

@@ -57,11 +57,11 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
     inventory.mkdir()
     (inventory / "inventory.yml").write_text(INVENTORY)
     try:
-        it = up(inventory, NETWORK)
+        testbed = up(inventory, NETWORK)
         script = (Path(__file__).parent / "standin_driver.sh").read_text()
-        for node in it.cluster.having("compute"):
-            it.out(node.name, f"bash -s {'busy' if node.name == BUSY else 'free'}", text=script)
-        yield it
+        for node in testbed.cluster.having("compute"):
+            testbed.out(node.name, f"bash -s {'busy' if node.name == BUSY else 'free'}", text=script)
+        yield testbed
     finally:
         gpupool("testbed", "down", inventory)
 
@@ -207,12 +207,12 @@ def test_a_driver_is_rolled_over_nodes_two_at_a_time_and_goes_on_after_kills(tes
     assert most == 2
     assert testbed.out(HEAD, f"sacct -n -X -j {job} -o State").strip() == "COMPLETED", "no job was ended"
     report = json.loads(said)
-    phases = {name: it["phase"] for name, it in report["nodes"].items()}
+    phases = {name: node["phase"] for name, node in report["nodes"].items()}
     nothing = "nothing to do"  # an earlier run has done it
     assert phases == {"gpu-1": nothing, "gpu-2": "done", "gpu-3": nothing, "gpu-4": "left alone"}, errors
     assert again.returncode == 1, "one node was not maintained"
     assert report["nodes"]["gpu-4"]["why"] == "drained by others: disk is replaced"
-    assert [(it["lab"], it["may_lack"]) for it in report["labs"]] == [("red", 4), ("blue", 4)]
+    assert [(lab["lab"], lab["may_lack"]) for lab in report["labs"]] == [("red", 4), ("blue", 4)]
     assert {name: driver(testbed, name) for name in phases} == {
         "gpu-1": "560.1", "gpu-2": "560.1", "gpu-3": "560.1", "gpu-4": "550.1"
     }  # fmt: skip

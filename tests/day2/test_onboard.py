@@ -81,10 +81,10 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
         hosts = Path(up.state.known_hosts)
         known = [line for line in hosts.read_text().splitlines() if line.split(",")[0] not in ADDRESSES]
         hosts.write_text("".join(f"{line}\n" for line in known))
-        it = Testbed(inventory, find_target(inventory, "testbed"))
-        done = it.apply()
+        testbed = Testbed(inventory, find_target(inventory, "testbed"))
+        done = testbed.apply()
         assert done.returncode == 0, done.stdout + done.stderr
-        yield it
+        yield testbed
     finally:
         gpupool("testbed", "down", inventory)
 

@@ -80,18 +80,20 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
     done = gpupool("testbed", "up", inventory, "--network", NETWORK)
     assert done.returncode == 0, done.stderr
     try:
-        it = Testbed(inventory, find_target(inventory, "testbed"))
+        testbed = Testbed(inventory, find_target(inventory, "testbed"))
         script = (Path(__file__).parent / "standin_driver.sh").read_text()
-        for node in it.cluster.having("compute"):
-            it.out(node.name, "bash -s free", text=script)
+        for node in testbed.cluster.having("compute"):
+            testbed.out(node.name, "bash -s free", text=script)
         copied(inventory, inventory, WITHOUT_3)
-        it = Testbed(inventory, find_target(inventory, "testbed"))
-        done = apply(it)
+        testbed = Testbed(inventory, find_target(inventory, "testbed"))
+        done = apply(testbed)
         assert done.returncode == 0, done.stdout + done.stderr
         job = "sbatch --uid ann -D /mnt/plain -o /dev/null -p all -w gpu-1 -n 1 --mem 1G --wrap 'sleep 3000'"
-        it.out(HEAD, f"for n in $(seq {WITH_GPU}); do {job} --gpus 1; done; for n in $(seq {WITHOUT}); do {job}; done")
-        until(lambda: running(it) == JOBS, "jobs run", lambda: it.out(HEAD, "squeue"))
-        yield it
+        testbed.out(
+            HEAD, f"for n in $(seq {WITH_GPU}); do {job} --gpus 1; done; for n in $(seq {WITHOUT}); do {job}; done"
+        )
+        until(lambda: running(testbed) == JOBS, "jobs run", lambda: testbed.out(HEAD, "squeue"))
+        yield testbed
     finally:
         gpupool("testbed", "down", inventory)
 
@@ -146,7 +148,7 @@ def invocations(testbed: Testbed) -> dict[str, str]:
 def test_applied_all_at_once_no_daemon_restarts_and_no_job_dies(testbed: Testbed) -> None:
     before = invocations(testbed)
     later = ("node removed", "driver pin")
-    copied(testbed.inventory, testbed.inventory, *(it for kind, (it, _) in KINDS.items() if kind not in later))
+    copied(testbed.inventory, testbed.inventory, *(slips for kind, (slips, _) in KINDS.items() if kind not in later))
     done = apply(testbed)
     assert done.returncode == 0, done.stdout + done.stderr
     assert invocations(testbed) == before, "no daemon restarted"
@@ -196,8 +198,8 @@ def seconds_away(testbed: Testbed, daemon: str, cursor: str) -> float:
     """Return how long a daemon was away after `cursor`, by the journal: from being told of a new file to working."""
     lines = testbed.out(HEAD, f"journalctl -u {daemon} -o json --after-cursor='{cursor}'").splitlines()
     rows = [(int(line["__MONOTONIC_TIMESTAMP"]), str(line["MESSAGE"])) for line in map(json.loads, lines)]
-    told = next(at for at, text in rows if any(it in text for it in TOLD))
-    return (max(at for at, text in rows if any(it in text for it in WORKS)) - told) / 1e6
+    told = next(at for at, text in rows if any(word in text for word in TOLD))
+    return (max(at for at, text in rows if any(word in text for word in WORKS)) - told) / 1e6
 
 
 #: A folder that is not there: the trial of slurm.conf cannot see it, slurmctld dies of it.

@@ -69,12 +69,12 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
     done = gpupool("testbed", "up", inventory, "--network", NETWORK)
     assert done.returncode == 0, done.stderr
     try:
-        it = Testbed(inventory, find_target(inventory, "testbed"))
+        testbed = Testbed(inventory, find_target(inventory, "testbed"))
         with pytest.MonkeyPatch.context() as by:
             by.setenv("LOGNAME", "ann")
-            done = it.apply()
+            done = testbed.apply()
         assert done.returncode == 0, done.stdout + done.stderr
-        yield it
+        yield testbed
     finally:
         gpupool("testbed", "down", inventory)
 
@@ -148,11 +148,13 @@ def test_a_killed_apply_and_the_one_of_another_user_are_in_the_log_with_their_co
     (again, cut, whole) = runs(testbed)
     assert again == first
     assert set(first) == {CTL, SERVER, NODE}
-    assert all(it["who"].startswith("ann@") and it["commit"] != second for it in first.values())
+    assert all(finding["who"].startswith("ann@") and finding["commit"] != second for finding in first.values())
     assert cut[NODE]["ended"] == ""
     assert not cut[NODE]["under_way"]
-    assert {it["commit"] for it in (cut[NODE], *whole.values())} == {second}
-    assert all(it["who"].startswith("bob@") and it["ended"] and not it["failure"] for it in whole.values())
+    assert {finding["commit"] for finding in (cut[NODE], *whole.values())} == {second}
+    assert all(
+        finding["who"].startswith("bob@") and finding["ended"] and not finding["failure"] for finding in whole.values()
+    )
     done = gpupool("log", testbed.inventory, "--on", "testbed", "--limit", NODE)
     assert f"not ended: {NODE}" in done.stdout
     assert second[:10] in done.stdout

@@ -48,15 +48,15 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
     inventory.mkdir()
     (inventory / "inventory.yml").write_text(INVENTORY)
     try:
-        it = up(inventory, NETWORK)
-        it.submit("ann", "-w gpu-1 -G 1", "sleep 36000")
-        it.submit("ann", "-w gpu-2 -G 1", "while :; do srun true; sleep 5; done")
+        testbed = up(inventory, NETWORK)
+        testbed.submit("ann", "-w gpu-1 -G 1", "sleep 36000")
+        testbed.submit("ann", "-w gpu-2 -G 1", "while :; do srun true; sleep 5; done")
         for script in ("srun true", "exit 3"):
-            it.submit("ann", "-G 1", script)
-        until(lambda: it.out(HEAD, f"{ENDED} -s completed,failed | wc -l") == "2", "two jobs have ended")
+            testbed.submit("ann", "-G 1", script)
+        until(lambda: testbed.out(HEAD, f"{ENDED} -s completed,failed | wc -l") == "2", "two jobs have ended")
         # slurmdbd knows of their end before slurmctld has forgotten them
-        until(lambda: it.out(HEAD, "squeue -h -a -o %T | sort -u") == "RUNNING", "no job completes any more")
-        yield it
+        until(lambda: testbed.out(HEAD, "squeue -h -a -o %T | sort -u") == "RUNNING", "no job completes any more")
+        yield testbed
     finally:
         gpupool("testbed", "down", inventory)
 

@@ -16,14 +16,14 @@ NETWORK = "10.97.0.0/16"
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     """An applied testbed of the inventory that `gpupool init` writes."""
     place = tmp_path_factory.mktemp("wheel")
-    it = install(build(place).wheel, sys.executable, place, GPUPOOL_TESTBED_PREFIX=PREFIX)
-    it.good("gpupool", "init", "my-site")
+    installed = install(build(place).wheel, sys.executable, place, GPUPOOL_TESTBED_PREFIX=PREFIX)
+    installed.good("gpupool", "init", "my-site")
     try:
-        it.good("gpupool", "testbed", "up", "my-site", "--network", NETWORK)
-        it.good("gpupool", "apply", "my-site", "--on", "testbed", "--yes")
-        yield it
+        installed.good("gpupool", "testbed", "up", "my-site", "--network", NETWORK)
+        installed.good("gpupool", "apply", "my-site", "--on", "testbed", "--yes")
+        yield installed
     finally:
-        gone = it.run("gpupool", "testbed", "down", "my-site")
+        gone = installed.run("gpupool", "testbed", "down", "my-site")
     assert gone.returncode == 0, gone.stderr
 
 
@@ -64,4 +64,4 @@ def test_plain_pyinfra_works_on_the_same_deploy(site: Installed) -> None:
     )
     plan = json.loads(said)["plan"]
     assert len(plan) > 20
-    assert [it["name"] for it in plan if it["hosts_with_change"] or it["hosts_with_conditional_change"]] == []
+    assert [step["name"] for step in plan if step["hosts_with_change"] or step["hosts_with_conditional_change"]] == []

@@ -82,7 +82,7 @@ def test_what_was_cut_short_harms_no_later_line(nodes: dict[str, Server]) -> Non
     log(nodes["n1"]).write_text('{"run":"cut sho')
     go(nodes, n1="true")
     state = Applies().read(["free", *log(nodes["n1"]).read_text().splitlines()])
-    assert (state.damaged, [it.changes for it in state.runs]) == (1, [("work",)])
+    assert (state.damaged, [run.changes for run in state.runs]) == (1, [("work",)])
 
 
 def test_a_large_log_is_kept_once_and_begun_anew(nodes: dict[str, Server]) -> None:

@@ -22,17 +22,17 @@ from gpupool.target import Target
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A node that the admin's ~/.ssh/config leads to."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    with serving(tmp_path / "node") as it:
+    with serving(tmp_path / "node") as served:
         options = {
-            "Port": it.port,
-            "IdentityFile": it.data["ssh_key"],
-            "UserKnownHostsFile": it.data["ssh_known_hosts_file"],
+            "Port": served.port,
+            "IdentityFile": served.data["ssh_key"],
+            "UserKnownHostsFile": served.data["ssh_known_hosts_file"],
         }
         (tmp_path / ".ssh").mkdir()
         lines = ["Host 127.0.0.1", *(f"  {name} {value}" for name, value in options.items())]
         (tmp_path / ".ssh" / "config").write_text("\n".join(lines) + "\n")
         (tmp_path / ".ssh" / "config").chmod(0o600)
-        yield it
+        yield served
 
 
 def work() -> None:
@@ -42,7 +42,7 @@ def work() -> None:
 def door(inventory: Path) -> Door:
     """Return a door to the controller of the small inventory alone, which is a server in this process."""
     cluster = load(SMALL)
-    nodes = {name: replace(it, address="127.0.0.1", managed=name == "ctl") for name, it in cluster.nodes.items()}
+    nodes = {name: replace(node, address="127.0.0.1", managed=name == "ctl") for name, node in cluster.nodes.items()}
     return Door(Target(replace(cluster, nodes=nodes), None, {}, inventory), "restore")
 
 

@@ -26,10 +26,11 @@ class Site:
         """Return why a run on the node fails."""
         hosts = {"node": self.node, "outer": self.jumps[0], "inner": self.jumps[1]}
         known = self.folder / "known"
-        known.write_text("".join(Path(it.data["ssh_known_hosts_file"]).read_text() for it in hosts.values()))
+        known.write_text("".join(Path(host.data["ssh_known_hosts_file"]).read_text() for host in hosts.values()))
         lines = [
-            f"Host {name}\n HostName {LOCAL}\n Port {it.port}\n User {it.user}\n IdentityFile {it.data['ssh_key']}"
-            for name, it in hosts.items()
+            f"Host {name}\n HostName {LOCAL}\n Port {host.port}\n User {host.user}\n"
+            f" IdentityFile {host.data['ssh_key']}"
+            for name, host in hosts.items()
         ]
         lines += ["Host node", *self.options, "Host *", f"UserKnownHostsFile {known}", "BatchMode yes"]
         (self.folder / "config").write_text("\n".join(lines) + "\n")

@@ -105,7 +105,7 @@ def fields(annotation: Any, name: str, value: Any = STEP, path: tuple[str | int,
     elif origin is dict:
         if any(True for _ in fields(arguments[0], name)):
             yield from (
-                [Spot(f"{name} (keys)", (*path, it), True, it) for it in value]
+                [Spot(f"{name} (keys)", (*path, key), True, key) for key in value]
                 if there
                 else [Spot(f"{name} (keys)", (), True, "")]
             )
@@ -138,13 +138,13 @@ def compiled(data: dict[str, Any]) -> dict[tuple[str, str], File] | None:
     inventory, complaints = validated(data)
     if inventory is None:
         assert complaints
-        assert all(str(it.message).isprintable() for it in complaints)
+        assert all(str(complaint.message).isprintable() for complaint in complaints)
         return None
     node_table, complaints = expand_all(inventory)
     site = Site(inventory, node_table, {"certificates/ca.pem": CERTIFICATE})
     complaints = complaints + checks.complaints(site, checks.CHECKS if node_table.whole else checks.NAMES)
-    if any(it.severity == "error" for it in complaints):
-        assert all(it.message.isprintable() for it in complaints)
+    if any(complaint.severity == "error" for complaint in complaints):
+        assert all(complaint.message.isprintable() for complaint in complaints)
         return None
     cluster = build(site)
     found = {(file.path, file.text): file for node in cluster.nodes.values() for file in files_for(cluster, node)}
@@ -190,7 +190,7 @@ def read_all(files: dict[tuple[str, str], File], paths: set[str], folder: Path) 
             return re.sub(r"\\x([0-9a-f]{2})", lambda sign: chr(int(sign[1], 16)), line)
         return line.replace("%%", "%") if path.endswith("sssd.conf") else line
 
-    lines = ((it.path, line) for it in files.values() if it.path in paths for line in parsed(it, folder))
+    lines = ((file.path, line) for file in files.values() if file.path in paths for line in parsed(file, folder))
     return sorted(plain(path, f"{path} {line}") for path, line in lines)
 
 
@@ -215,7 +215,7 @@ NAMES = sorted({spot.field for spot in fields(Inventory, "")} - FREE - BY_QOS)
 def test_a_value_stays_a_value(
     field: str, data: dict[str, Any], tmp_path: Path, original: dict[tuple[str, str], File]
 ) -> None:
-    spots = {it.word: it for it in fields(Inventory, "", data) if it.field == field}
+    spots = {spot.word: spot for spot in fields(Inventory, "", data) if spot.field == field}
     for spot in list(spots.values())[: 1 if field.endswith(SELECTORS) else 2]:
         _tried(spot, partial(with_word, data, spot), original, tmp_path)
         if renamed(data, spot.word, "x") != with_word(data, spot, "x"):
@@ -227,7 +227,7 @@ def test_a_qos_that_is_preempted_stays_a_name(tmp_path: Path) -> None:
     guests["qos"] = {"normal": {"default": True, "preempts": ["guest"]}, "guest": {"preemptable": True}}
     original = compiled(guests)
     assert original is not None
-    (spot,) = (it for it in fields(Inventory, "", guests) if it.field in BY_QOS)
+    (spot,) = (spot for spot in fields(Inventory, "", guests) if spot.field in BY_QOS)
     for change in (partial(with_word, guests, spot), partial(renamed, guests, spot.word)):
         _tried(spot, change, original, tmp_path)
 
@@ -243,7 +243,7 @@ def _tried(spot: Spot, change: Callable[[str], Any], original: dict[tuple[str, s
     """Try all tails of a word."""
     old = spot.word
 
-    same = next((it for it in PLAIN if compiled(change(old + it))), None)
+    same = next((plain for plain in PLAIN if compiled(change(old + plain))), None)
     harmless = compiled(change(old + same)) if same else None
     if harmless and harmless.keys() == original.keys():
         return  # it is written nowhere

@@ -19,7 +19,7 @@ REFUSED = r"Account projeto has (\S+) UA left of its budget of (\S+) UA, and thi
 def table(dumont: Testbed, account: str = PROJECT, user: str = "") -> dict[str, float]:
     """Return what `budget` says of an account, in UA."""
     rows = json.loads(dumont.out(LOGIN, "budget --json", ME))["budgets"]
-    row = next(it for it in rows if (it["account"], it["user"]) == (account, user))
+    row = next(row for row in rows if (row["account"], row["user"]) == (account, user))
     return {key: row[key] / HOUR for key in ("limit", "used", "running", "left")}
 
 
@@ -172,8 +172,8 @@ def test_a_coordinator_divides_the_budget_and_cannot_raise_it(ten: Testbed) -> N
 def table_used(dumont: Testbed, user: str) -> float:
     """Return what a user of the project has used, in UA."""
     shares = json.loads(dumont.out(CONTROLLER, "sshare --all --json"))["shares"]["shares"]
-    usage = next(it for it in shares if (it["name"], it["parent"]) == (user, PROJECT))["tres"]["usage"]
-    return float(next(it["value"] for it in usage if it["name"] == "billing")) / HOUR
+    usage = next(share for share in shares if (share["name"], share["parent"]) == (user, PROJECT))["tres"]["usage"]
+    return float(next(tres["value"] for tres in usage if tres["name"] == "billing")) / HOUR
 
 
 @pytest.mark.promise("SDU-027")

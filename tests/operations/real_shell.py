@@ -27,11 +27,14 @@ def do(operation: Any, *args: Any, **kwargs: Any) -> list[subprocess.CompletedPr
         commands = list(operation._inner(*args, **kwargs))
     return [
         subprocess.run(
-            ["sh", "-c", it.get_raw_value()], input=it.connector_arguments.get("_stdin", ""), capture_output=True,
-            text=True, check=False,
+            ["sh", "-c", command.get_raw_value()],
+            input=command.connector_arguments.get("_stdin", ""),
+            capture_output=True,
+            text=True,
+            check=False,
         )
-        for it in commands
-    ]  # fmt: skip
+        for command in commands
+    ]
 
 
 def twice(operation: Any, *args: Any, **kwargs: Any) -> None:

@@ -59,7 +59,9 @@ def test_it_belongs_to_root_and_its_home_is_no_users(place: Place) -> None:
     other = Place(place.installer.parent, place.installer.read_text() + more)
     twice(conda.installed, **other.wanted)
     entries = [other.directory, *other.directory.rglob("*")]
-    assert {(it.stat().st_uid, it.stat().st_gid, it.stat().st_mode & 0o022) for it in entries} == {(0, 0, 0)}
+    assert {(entry.stat().st_uid, entry.stat().st_gid, entry.stat().st_mode & 0o022) for entry in entries} == {
+        (0, 0, 0)
+    }
     assert (other.directory / "home").read_text().strip() == f"{other.begun}/home"
 
 

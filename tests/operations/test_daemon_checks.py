@@ -138,7 +138,7 @@ def test_systemd_says_what_it_cannot_read(etc: Path, unit: str, good: str, bad: 
 def test_before_a_daemon_is_there_its_file_is_accepted(
     etc: Path, monkeypatch: pytest.MonkeyPatch, path: str, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(daemon_checks, "_CHECKS", [("not-there", *it[1:]) for it in daemon_checks._CHECKS])
+    monkeypatch.setattr(daemon_checks, "_CHECKS", [("not-there", *check[1:]) for check in daemon_checks._CHECKS])
     assert tried(etc, path, 'no_such nosuch "') == (0, "")
 
 

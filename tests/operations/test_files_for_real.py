@@ -41,7 +41,9 @@ def scripts(operation: Any = put, **entries: Any) -> list[tuple[str, str]]:
     state = FakeState()
     with ctx_state.use(state), ctx_host.use(LocalHost(state, "here", {}, {})):
         commands = list(operation._inner(**entries))
-    return [(with_record(it.get_raw_value()), it.connector_arguments.get("_stdin", "")) for it in commands]
+    return [
+        (with_record(command.get_raw_value()), command.connector_arguments.get("_stdin", "")) for command in commands
+    ]
 
 
 def with_record(script: str) -> str:
@@ -85,7 +87,7 @@ def test_a_file_that_is_a_mount_point_is_written_and_not_replaced(
     number = hosts.stat().st_ino
     apply(files=[File(str(hosts), "after\n", **ME), File(f"{tmp_path}/other", "text\n", **ME)])
     assert (hosts.read_text(), hosts.stat().st_ino) == ("after\n", number)
-    assert {it.name for it in tmp_path.iterdir()} == {"bin", "hosts", "other"}
+    assert {path.name for path in tmp_path.iterdir()} == {"bin", "hosts", "other"}
 
 
 def test_second_time_there_is_nothing_to_do(tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ OLD, NEW = "ssh-ed25519 AAAA old", "ssh-ed25519 BBBB new"
 def home_of(place: Path, name: str, uid: int) -> Path:
     """Make a home with an empty .ssh, all of it its owner's."""
     (place / name / ".ssh").mkdir(parents=True)
-    for it in (place / name, place / name / ".ssh"):
-        os.chown(it, uid, LAB)
+    for folder in (place / name, place / name / ".ssh"):
+        os.chown(folder, uid, LAB)
     return place / name
 
 
@@ -87,7 +87,7 @@ def test_what_is_no_plain_file_is_its_owners_and_stands_in_nobodys_way(
 ) -> None:
     put(place / "anne" / ".ssh" / "authorized_keys")
     found = fact_here(Homes, paths=[f"{place}/{name}" for name in ("anne", "bob", "carl")])
-    assert {path.rpartition("/")[2]: (it.uid, it.keys) for path, it in found.items()} == {
+    assert {path.rpartition("/")[2]: (entry.uid, entry.keys) for path, entry in found.items()} == {
         "anne": (ANNE, None),
         "bob": (BOB, (OLD, "")),
     }
@@ -118,7 +118,7 @@ def test_a_key_gets_a_line_of_its_own_and_all_else_stays(place: Path, has: bytes
         return
     twice(homes.present, wanted(place, NEW))
     assert keys.read_bytes() == has + (b"\n" if has and not has.endswith(b"\n") else b"") + f"{NEW}\n".encode()
-    assert sorted(it.name for it in keys.parent.iterdir()) == ["authorized_keys"]
+    assert sorted(path.name for path in keys.parent.iterdir()) == ["authorized_keys"]
     assert keys.lstat().st_uid == ANNE
 
 

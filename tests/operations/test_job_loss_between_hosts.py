@@ -19,7 +19,7 @@ JOBS, NOT_CHANGED = "Slurm would end 1 job", "everything else is not changed"
 
 def node(name: str, *groups: str) -> NodeHost:
     # a fake host believes every command: these two are refusals, the other look is at what only control has
-    responses: dict[str, Any] = {it: {"success": False, "stderr": it} for it in (JOBS, NOT_CHANGED)}
+    responses: dict[str, Any] = {reason: {"success": False, "stderr": reason} for reason in (JOBS, NOT_CHANGED)}
     responses |= {"squeue": [*QUEUE, END], "timeout": [END]}
     return NodeHost(name, groups, {"fake_delay": 0, "fake_delay_jitter": 0, "fake_responses": responses}, "fake")
 

@@ -81,7 +81,7 @@ def test_too_many_at_once_are_not_removed() -> None:
 def test_a_name_that_is_no_user_name_is_named_and_left_out(name: str) -> None:
     found = state([name, "bob"])
     fit, odd = people(found, ROSTER)
-    assert [it.name for it in fit] == ["bob"]
+    assert [member.name for member in fit] == ["bob"]
     assert odd == {name: "not a valid user name"}
 
 
@@ -92,7 +92,7 @@ def test_who_has_no_number_within_the_range_or_one_of_the_nodes_is_no_user() -> 
         {"same": 1001, "games": 30002},
     )
     fit, odd = people(found, ROSTER)
-    assert [it.name for it in fit] == ["fine"]
+    assert [member.name for member in fit] == ["fine"]
     assert odd["low"] == odd["ghost"]
     assert "within 30000-39999" in odd["low"]
     assert odd["same"] == "the node has a user same of its own with uid 1001"
@@ -106,7 +106,7 @@ def test_apply_does_all_else_and_then_says_what_is_away() -> None:
     host = AnsweringHost(fake, "n1", facts, {})
     wanted = {"cluster": "gp", "qos": {}, "accounts": {"red": {}, "blue": {}, "all": {}}, "users": {}}
     with ctx_state.use(fake), ctx_host.use(host):
-        commands = [str(it) for it in entities._inner(wanted=wanted, roster=ROSTER)]
+        commands = [str(command) for command in entities._inner(wanted=wanted, roster=ROSTER)]
         told = words(diffs.take(host, None))
     assert len(commands) == 2
     assert "users of red, from group lab-red: the directory cannot be asked (sssd does not run)" in commands[1]

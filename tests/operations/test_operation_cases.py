@@ -75,7 +75,9 @@ def arguments(operation: Any, data: dict[str, Any]) -> tuple[list[Any], dict[str
     args, kwargs = coerce_operation_arguments(operation, data.get("args", []), data.get("kwargs", {}))
     if "roster" in kwargs:
         kwargs["roster"] = Roster(**data["kwargs"]["roster"])
-    kwargs = {name: [whole(it) for it in value] if isinstance(value, list) else value for name, value in kwargs.items()}
+    kwargs = {
+        name: [whole(item) for item in value] if isinstance(value, list) else value for name, value in kwargs.items()
+    }
     return args, kwargs
 
 
@@ -138,7 +140,11 @@ def test_every_operation_has_a_case_in_which_nothing_is_to_be_done() -> None:
     there = set()
     for found in iter_modules(operations.__path__):
         module = import_module(f"gpupool.operations.{found.name}")
-        own = (name for name, it in vars(module).items() if hasattr(it, "_inner") and it.__module__ == module.__name__)
+        own = (
+            name
+            for name, value in vars(module).items()
+            if hasattr(value, "_inner") and value.__module__ == module.__name__
+        )
         there |= {f"{found.name}.{name}" for name in own}
     quiet = {case.parent.name for case in CASES if yaml.safe_load(case.read_text()).get("commands") == []}
     assert there - quiet == WITHOUT_CASES

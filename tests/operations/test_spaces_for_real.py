@@ -28,8 +28,8 @@ def place(tmp_path: Path) -> Path:
 
 def shown(path: Path) -> tuple[int, int, str]:
     """Owner, group and mode."""
-    it = path.lstat()
-    return it.st_uid, it.st_gid, f"{it.st_mode & 0o7777:04o}"
+    stat = path.lstat()
+    return stat.st_uid, stat.st_gid, f"{stat.st_mode & 0o7777:04o}"
 
 
 @pytest.mark.promise("SKY-090", "SKY-055")
@@ -123,5 +123,5 @@ def test_a_home_is_whole_and_its_owners_and_parents_can_be_walked_through(place:
 def test_many_homes_come_in_several_commands(place: Path) -> None:
     wanted = [Folder(f"{place}/home/u{number}", 54100 + number, LAB) for number in range(230)]
     done = do(homes.present, wanted, skeleton={".bashrc": "x\n"})
-    assert [it.returncode for it in done] == [0, 0, 0]
+    assert [run.returncode for run in done] == [0, 0, 0]
     assert all((Path(home.path) / ".bashrc").read_text() == "x\n" for home in wanted)

@@ -55,7 +55,7 @@ def machines(draw: some.DrawFn) -> Zfs:
 
 
 def carry_out(zfs: Zfs, wanted: list[nouns.Dataset]) -> None:
-    work = work_on_datasets(wanted, zfs.state({it.name for it in wanted}))
+    work = work_on_datasets(wanted, zfs.state({dataset.name for dataset in wanted}))
     assert not work.obstacles
     assert bool(work.lines) == bool(work.changes)
     for line in work.lines:
@@ -66,14 +66,14 @@ def carry_out(zfs: Zfs, wanted: list[nouns.Dataset]) -> None:
 def test_a_second_run_has_nothing_to_do_and_loses_nothing(zfs: Zfs, wanted: list[nouns.Dataset]) -> None:
     before = deepcopy(zfs.datasets)
     carry_out(zfs, wanted)
-    after = work_on_datasets(wanted, zfs.state({it.name for it in wanted}))
+    after = work_on_datasets(wanted, zfs.state({dataset.name for dataset in wanted}))
     assert (after.lines, after.changes) == ([], {})
     assert set(before) <= set(zfs.datasets), "a dataset went away"
-    for name, it in zfs.datasets.items():
+    for name, dataset in zfs.datasets.items():
         for key in ("quota", "refquota"):
-            assert not 0 < int(it.local.get(key, 0)) < it.used
-        frozen = {uid for uid, quota in it.quotas.items() if 0 < quota < it.uses.get(uid, 0)}
-        assert all(before[name].quotas.get(uid) == it.quotas[uid] for uid in frozen), "somebody was frozen by us"
+            assert not 0 < int(dataset.local.get(key, 0)) < dataset.used
+        frozen = {uid for uid, quota in dataset.quotas.items() if 0 < quota < dataset.uses.get(uid, 0)}
+        assert all(before[name].quotas.get(uid) == dataset.quotas[uid] for uid in frozen), "somebody was frozen by us"
 
 
 @given(machines(), entries_wanted(), entries_wanted())
@@ -83,17 +83,17 @@ def test_what_was_wanted_and_is_no_more_leaves_no_trace(
     names = {entry.name for entry in second}
     first = [entry for entry in first if entry.name in names]
     by_way, straight = deepcopy(zfs), zfs
-    for it in (*by_way.datasets.values(), *straight.datasets.values()):
-        for what in (it.local, it.quotas, it.uses):
+    for dataset in (*by_way.datasets.values(), *straight.datasets.values()):
+        for what in (dataset.local, dataset.quotas, dataset.uses):
             what.clear()
-        it.used = 0
+        dataset.used = 0
     carry_out(by_way, first)
     carry_out(by_way, second)
     carry_out(straight, second)
     shown, expected = by_way.state(names).datasets, straight.state(names).datasets
     for name in expected:
-        assert {key: it.value for key, it in shown[name].items()} == {
-            key: it.value for key, it in expected[name].items()
+        assert {key: setting.value for key, setting in shown[name].items()} == {
+            key: setting.value for key, setting in expected[name].items()
         }
 
 
@@ -168,7 +168,9 @@ def test_pools_are_read_as_zpool_prints_them(pools: dict[str, list[tuple[str, li
     lines += [f"S\t{line}" for name, layout in pools.items() for line in shown_by_zpool(name, layout)]
     state = Pools().process([*lines, END])
     assert state
-    assert {name: [(it.kind, list(it.disks)) for it in pool.groups] for name, pool in state.pools.items()} == pools
+    assert {
+        name: [(group.kind, list(group.disks)) for group in pool.groups] for name, pool in state.pools.items()
+    } == pools
     assert all(pool.state == "ONLINE" for pool in state.pools.values())
 
 
@@ -178,7 +180,7 @@ option = some.sampled_from(["rw", "ro", "root_squash", "crossmnt", "mountpoint=/
 
 @given(word.map("/{}".format), some.dictionaries(word, some.frozensets(option), min_size=1))
 def test_exports_are_read_as_they_are_written(path: str, clients: dict[str, frozenset[str]]) -> None:
-    line = " ".join([path, *(f"{client}({','.join(sorted(it))})" for client, it in clients.items())])
+    line = " ".join([path, *(f"{client}({','.join(sorted(options))})" for client, options in clients.items())])
     assert list(entries(line)) == [(path, client, options) for client, options in clients.items()]
     assert list(entries(f"# {line}")) == []
     state = Exports().process([f"A\t{line}", f"F\t/etc/exports\t{line}", END])

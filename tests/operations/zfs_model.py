@@ -32,21 +32,24 @@ class Zfs:
     def state(self, named: Collection[str]) -> DatasetsState:
         """What the fact would read: all properties of those that are named, of the others what is glanced at."""
         found = DatasetsState({})
-        for name, it in self.datasets.items():
+        for name, dataset in self.datasets.items():
             rows = {key: self._effective(name, key, default) for key, default in INHERITED.items()}
             rows |= {
-                key: Property(it.local.get(key, value), "local" if key in it.local else "default")
+                key: Property(dataset.local.get(key, value), "local" if key in dataset.local else "default")
                 for key, value in OWN.items()
             }
-            rows |= {key: Property(value, "local") for key, value in it.local.items() if ":" in key}
+            rows |= {key: Property(value, "local") for key, value in dataset.local.items() if ":" in key}
             rows["type"] = Property("filesystem", "-")
-            rows["mounted"] = Property("yes" if it.mounted else "no", "-")
+            rows["mounted"] = Property("yes" if dataset.mounted else "no", "-")
             rows["canmount"] = Property("on", "default")
             rows["mountpoint"] = Property(self._place(name), "default")
-            rows["used"] = rows["referenced"] = Property(str(it.used), "-")
+            rows["used"] = rows["referenced"] = Property(str(dataset.used), "-")
             found.datasets[name] = {key: row for key, row in rows.items() if name in named or key in GLANCE}
-            found.places[self._place(name)] = "mounted" if it.mounted else ""
-            found.users[name] = {uid: Use(it.uses.get(uid, 0), it.quotas.get(uid, 0)) for uid in {*it.uses, *it.quotas}}
+            found.places[self._place(name)] = "mounted" if dataset.mounted else ""
+            found.users[name] = {
+                uid: Use(dataset.uses.get(uid, 0), dataset.quotas.get(uid, 0))
+                for uid in {*dataset.uses, *dataset.quotas}
+            }
         return found
 
     def run(self, line: str) -> None:

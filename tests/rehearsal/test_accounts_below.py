@@ -22,6 +22,6 @@ def test_what_is_said_of_an_account_holds_for_those_below(
 ) -> None:
     cluster = of_version(changed(SMALL, tmp_path, *SAID), version)
     with Twin.start(cluster, compiled(cluster), version) as twin:
-        ours, theirs = twin.submit([Ask("bob", ("-p", it, "--mem=10M")) for it in ("ours", "theirs")])
+        ours, theirs = twin.submit([Ask("bob", ("-p", partition, "--mem=10M")) for partition in ("ours", "theirs")])
     assert isinstance(ours, Refusal) is not holds_below, ours
     assert isinstance(theirs, Refusal) is holds_below, theirs

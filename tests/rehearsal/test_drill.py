@@ -45,14 +45,14 @@ def copies(cluster: Cluster, told: dict[str, str], tmp_path_factory: pytest.Temp
         twin.submit([Ask("ann", (*options, "--hold"))])
         done = f"sacct -nXj {first} -o State | grep -q COMPLETED"
         twin.do(f"n=0; until {done}; do n=$((n+1)); [ $n -lt 600 ] || exit 1; sleep 0.5; done", "the first job")
-        told |= {it: twin.do(it, it).out for it in (SACCT, QUEUE, ACCOUNTS)}
+        told |= {command: twin.do(command, command).out for command in (SACCT, QUEUE, ACCOUNTS)}
         # what slurmctld writes every five minutes only, and 26.05 does not start without, it writes at its end
         twin.do(f"scontrol shutdown slurmctld; until [ -e {STATE}/assoc_usage ]; do sleep 0.2; done", "slurmctld's end")
         twin.do(MAKE, "backup")
         listed = json.loads(twin.do(f"PYTHONPATH=/usr/local/lib/gpupool python3 -m backup list {SETTINGS}", "list").out)
         found = {}
-        for kind, it in listed.items():
-            path = it["backups"][0]["path"]
+        for kind, backups in listed.items():
+            path = backups["backups"][0]["path"]
             found[kind] = folder / Path(path).name
             with found[kind].open("wb") as file:
                 subprocess.run(["docker", "exec", twin.name, "cat", path], stdout=file, check=True)

@@ -33,10 +33,10 @@ def test_each_account_has_as_much_and_no_more(twin: Twin) -> None:
     twin.submit([*(Ask("ann", job) for _ in range(5)), *(Ask("bob", job) for _ in range(5))])
 
     def running() -> list[str]:
-        return sorted(it.user for it in twin.jobs() if it.state == "RUNNING")
+        return sorted(job.user for job in twin.jobs() if job.state == "RUNNING")
 
     def reasons() -> set[str]:
-        return {it.reason for it in twin.jobs() if it.state == "PENDING"}
+        return {job.reason for job in twin.jobs() if job.state == "PENDING"}
 
     def settled() -> bool:
         return len(running()) >= 8 and reasons() == {"MaxGRESPerAccount"}

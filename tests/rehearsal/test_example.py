@@ -16,4 +16,4 @@ def test_every_promise_of_the_example_is_kept(version: Supported) -> None:
     assert not outcomes(rehearsal, "broken"), told(rehearsal)
     assert outcomes(rehearsal, "not made") == NOT_MADE | set(cannot(version)), told(rehearsal)
     assert sum(rehearsal.moments[-1].owned.values()) <= 8
-    assert {it.promise for it in rehearsal.moments} >= outcomes(rehearsal, "kept") - {"lab-partitions", "speed"}
+    assert {moment.promise for moment in rehearsal.moments} >= outcomes(rehearsal, "kept") - {"lab-partitions", "speed"}

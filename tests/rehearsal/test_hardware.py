@@ -79,7 +79,7 @@ def test_slurmd_finds_the_gpus_that_the_inventory_says(twin: Twin, node: str, gr
 
 def test_a_slice_is_handed_out_as_a_gpu(twin: Twin) -> None:
     twin.clear()
-    user = next(it for it in twin.cluster.users.values())
+    user = next(user for user in twin.cluster.users.values())
     asks = ("--gres=gpu:h100_1g.10gb:1,scratch:100", "--mem=1G", "--array=1-4", "-p", "red")
     twin.submit([Ask(user.name, asks)])
     until(
@@ -91,7 +91,7 @@ def test_a_slice_is_handed_out_as_a_gpu(twin: Twin) -> None:
 
 def test_a_job_of_one_cpu_has_a_whole_core(twin: Twin) -> None:
     twin.clear()
-    user = next(it for it in twin.cluster.users.values())
+    user = next(user for user in twin.cluster.users.values())
     twin.submit([Ask(user.name, ("-c", "1", "--mem=1G", "-p", "red"))])
     jobs = until(
         lambda: jobs if (jobs := twin.jobs()) and jobs[0].state == "RUNNING" else None,

@@ -173,7 +173,7 @@ def test_no_user_keeps_a_node(idle: Twin) -> None:
 
 def _outcomes(twin: Twin) -> dict[str, str]:
     done = rehearse(twin, twin.cluster, only={"least", "walls"})
-    return {it.promise: it.outcome for it in done.findings}
+    return {finding.promise: finding.outcome for finding in done.findings}
 
 
 def test_a_rehearsal_finds_the_least_and_the_times_kept(idle: Twin) -> None:

@@ -40,7 +40,7 @@ def idle(twin: Twin) -> None:
 
 def _until(twin: Twin, states: set[tuple[str, str, str]]) -> list[Job]:
     def now() -> set[tuple[str, str, str]]:
-        return {(it.account, it.state, "" if it.state == "RUNNING" else it.reason) for it in twin.jobs()}
+        return {(job.account, job.state, "" if job.state == "RUNNING" else job.reason) for job in twin.jobs()}
 
     return until(lambda: twin.jobs() if now() == states else None, "the jobs are so", lambda: str(twin.jobs()))
 
@@ -66,7 +66,7 @@ def test_a_labs_cap_holds_for_a_member_whose_default_account_is_another(twin: Tw
 def test_a_partition_for_a_group_takes_its_members_by_further_accounts_and_no_others(twin: Twin) -> None:
     plain = ("--gres=gpu:1", "--mem=1G", "--time=10", "--partition=short", "--hold")
     answers = twin.submit([Ask(name, plain) for name in ("u-vision1", "u-robotics1", "u-robotics2")])
-    assert [isinstance(it, Refusal) for it in answers] == [False, False, True]
+    assert [isinstance(answer, Refusal) for answer in answers] == [False, False, True]
     assert "group" in str(answers[2])
 
 
@@ -74,4 +74,4 @@ def test_who_has_no_access_any_more_submits_in_no_account(twin: Twin) -> None:
     plain = ("--gres=gpu:1", "--mem=1G", "--time=10", "--hold")
     asks = [Ask("u-robotics3", (*plain, f"--account={name}")) for name in ("robotics-lab", "vision-lab", "overcap")]
     asks[2] = Ask("u-robotics3", (*plain, "--account=overcap", "--partition=overcap"))
-    assert all(isinstance(it, Refusal) for it in twin.submit(asks))
+    assert all(isinstance(answer, Refusal) for answer in twin.submit(asks))

@@ -36,7 +36,7 @@ def smaller(cluster: Cluster, each: int) -> Cluster:
     """Return a cluster with `each` of the nodes that are like others: of the same model, in the same partitions."""
     owned = {name for account in cluster.accounts.values() for name in account.nodes}
     places = {
-        name: tuple(it for it, partition in cluster.partitions.items() if name in partition.nodes)
+        name: tuple(label for label, partition in cluster.partitions.items() if name in partition.nodes)
         for name in cluster.nodes
     }
     alike: dict[tuple[object, ...], list[str]] = {}
@@ -46,10 +46,12 @@ def smaller(cluster: Cluster, each: int) -> Cluster:
     kept = {name for names in alike.values() for name in names[:each]} | owned
     nodes = {name: node for name, node in cluster.nodes.items() if name in kept or not node.has("compute")}
     partitions = {
-        name: replace(partition, nodes=tuple(it for it in partition.nodes if it in nodes))
+        name: replace(partition, nodes=tuple(member for member in partition.nodes if member in nodes))
         for name, partition in cluster.partitions.items()
     }
-    mounts = tuple(replace(it, nodes=tuple(name for name in it.nodes if name in nodes)) for it in cluster.mounts)
+    mounts = tuple(
+        replace(mount, nodes=tuple(name for name in mount.nodes if name in nodes)) for mount in cluster.mounts
+    )
     return replace(cluster, nodes=nodes, partitions=partitions, mounts=mounts)
 
 
@@ -71,16 +73,18 @@ def gres(node: Node) -> str:
 def test_every_node_is_idle_with_its_gpus(twin: Twin) -> None:
     shown = twin.run("scontrol -o show node").out.splitlines()
     nodes = [dict(word.split("=", 1) for word in line.split() if "=" in word) for line in shown]
-    wanted = {it.slurm_name: ("IDLE", str(it.cpus), gres(it)) for it in twin.cluster.having("compute")}
+    wanted = {node.slurm_name: ("IDLE", str(node.cpus), gres(node)) for node in twin.cluster.having("compute")}
     # gpu:a40:8(S:0): slurmctld adds the sockets, where it knows them
-    seen = {it["NodeName"]: (it["State"], it["CPUTot"], re.sub(r"\(S:[^)]*\)", "", it["Gres"])) for it in nodes}
+    seen = {
+        node["NodeName"]: (node["State"], node["CPUTot"], re.sub(r"\(S:[^)]*\)", "", node["Gres"])) for node in nodes
+    }
     assert seen == wanted
 
 
 @pytest.mark.parametrize("twin", FOLDERS, indirect=True)
 def test_every_partition_is_up_with_its_nodes(twin: Twin) -> None:
     shown = (line.split() for line in twin.run("sinfo -h -o '%R %a %T %D'").out.splitlines())
-    wanted = {name: ("up", "idle", str(len(it.nodes))) for name, it in twin.cluster.partitions.items()}
+    wanted = {name: ("up", "idle", str(len(partition.nodes))) for name, partition in twin.cluster.partitions.items()}
     assert {name: (up, state, nodes) for name, up, state, nodes in shown} == wanted
 
 
@@ -88,7 +92,7 @@ def test_every_partition_is_up_with_its_nodes(twin: Twin) -> None:
 def test_labs_get_what_they_own(twin: Twin, request: pytest.FixtureRequest) -> None:
     twin.clear()
     extra = promises(OTHERS / request.node.callspec.params["twin"], twin.cluster)
-    chosen = {it.key for it in (*PROMISES, *extra)} - {"timeout"}
+    chosen = {promise.key for promise in (*PROMISES, *extra)} - {"timeout"}
     rehearsal = rehearse(twin, twin.cluster, only=chosen, extra=extra)
     assert not outcomes(rehearsal, "broken"), told(rehearsal)
     assert "owned" in outcomes(rehearsal, "kept"), told(rehearsal)

@@ -24,7 +24,10 @@ def line(partition: str, change: Callable[[str], str]) -> Fault:
     """Return the fault that changes a partition's line."""
     begins = f"PartitionName={partition} "
     return in_file(
-        CONF, lambda text: "".join(change(it) if it.startswith(begins) else it for it in text.splitlines(keepends=True))
+        CONF,
+        lambda text: "".join(
+            change(line) if line.startswith(begins) else line for line in text.splitlines(keepends=True)
+        ),
     )
 
 

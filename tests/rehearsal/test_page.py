@@ -64,8 +64,10 @@ def _asked(log: Path) -> set[str]:
 
     What a browser asks of its maker (updates, the time) has no page as its origin, and goes nowhere here.
     """
-    asks = [it.get("params") or {} for it in json.loads(log.read_text())["events"]]
-    return {it["url"] for it in asks if it.get("initiator", _BROWSER) != _BROWSER and not it["url"].startswith("file:")}
+    asks = [event.get("params") or {} for event in json.loads(log.read_text())["events"]]
+    return {
+        ask["url"] for ask in asks if ask.get("initiator", _BROWSER) != _BROWSER and not ask["url"].startswith("file:")
+    }
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 3200), (500, 4200)])

@@ -73,7 +73,9 @@ def _ended(twin: Twin, number: str) -> str:
 
 def test_each_partition_does_with_its_jobs_what_it_says(by_partition: Twin) -> None:
     by_partition.clear()
-    again, gone = (_running(by_partition, "-A", "pot", "-p", it, "-w", "gpu-1", "-G4") for it in ("again", "gone"))
+    again, gone = (
+        _running(by_partition, "-A", "pot", "-p", partition, "-w", "gpu-1", "-G4") for partition in ("again", "gone")
+    )
     _running(by_partition, "-p", "all", "-w", "gpu-1", "-G8")
     assert _runs_again_later(by_partition, again)
     assert _ended(by_partition, gone) == "PREEMPTED"
@@ -105,7 +107,7 @@ def test_a_qos_preempts_those_that_it_names_and_no_others(by_qos: Twin) -> None:
         return job is not None and job.state == "PENDING" and job.reason in ("Resources", "Priority")
 
     until(waits, "the patient job waits for GPUs", lambda: str(by_qos.jobs()))
-    assert all(_runs(by_qos, it) for it in (again, gone, other))
+    assert all(_runs(by_qos, job) for job in (again, gone, other))
     _running(by_qos, "-p", "all", "-w", "gpu-1", "-G8")
     assert _runs_again_later(by_qos, again)
     assert _ended(by_qos, gone) == "PREEMPTED"

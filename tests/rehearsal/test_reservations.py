@@ -161,7 +161,7 @@ def test_gpus_are_reserved_where_slurm_can(twin: Twin, own: list[Reservation]) -
 
 def test_nodes_with_jobs_on_them_are_refused_with_what_to_do(twin: Twin, own: list[Reservation]) -> None:
     [job] = twin.submit([Ask("bea", ("--mem=10M", "-p", "all", "-N2", "--time=1-0"), HOLD)])
-    until(lambda: [it for it in twin.jobs() if it.array == job and it.state == "RUNNING"], "it runs")
+    until(lambda: [task for task in twin.jobs() if task.array == job and task.state == "RUNNING"], "it runs")
     soon = replace(own[0], start=now_from(twin, 1), every="", flags=())
     done = twin.run(difference(state(twin), [soon, *own[1:]]).script())
     assert done.code
@@ -169,4 +169,4 @@ def test_nodes_with_jobs_on_them_are_refused_with_what_to_do(twin: Twin, own: li
     assert "ignore_jobs: true" in done.err
     assert set(state(twin).live) == {"power-works"}, "the others are made"
     reconcile(twin, [replace(soon, flags=("IGNORE_JOBS",))])
-    assert [it.state for it in twin.jobs() if it.array == job] == ["RUNNING"]
+    assert [task.state for task in twin.jobs() if task.array == job] == ["RUNNING"]

@@ -62,10 +62,10 @@ def test_it_reaches_no_network(twin: Twin) -> None:
 
 
 def test_an_array_runs_up_to_its_labs_cap(idle: Twin) -> None:
-    lab = next(it for it in idle.cluster.accounts.values() if it.kind == "lab")
+    lab = next(account for account in idle.cluster.accounts.values() if account.kind == "lab")
     cap = lab.limits.group.gpu
     assert cap
-    user = next(it.name for it in idle.cluster.users.values() if it.account == lab.name)
+    user = next(user.name for user in idle.cluster.users.values() if user.account == lab.name)
     [number] = idle.submit([Ask(user, ("--gres=gpu:1", "--mem=1G", f"--array=1-{cap + 3}"))])
     jobs = _until(idle, lambda jobs: _states(jobs) == {"RUNNING": cap, "PENDING": 3})
     assert {job.reason for job in jobs if job.state == "PENDING"} == {"AssocGrpGRES"}

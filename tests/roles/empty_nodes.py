@@ -171,11 +171,11 @@ def staged(node: str) -> list[tuple[str, str, str, str]]:
     """Path, owner, mode and sha256 of every file that was put on a node, in order."""
     found: list[tuple[str, str, str, str]] = []
     for text in TOLD[node].commands if node in TOLD else []:
-        for it in _STAGED.finditer(text):
-            found.append((it["path"], it["owner"], it["mode"], it["sha256"]))
-        for it in _UNIT.finditer(text):
-            (name,) = shlex.split(it["name"])
-            found.append((f"/etc/systemd/system/{name}", "root:root", "0644", it["sha256"]))
+        for match in _STAGED.finditer(text):
+            found.append((match["path"], match["owner"], match["mode"], match["sha256"]))
+        for match in _UNIT.finditer(text):
+            (name,) = shlex.split(match["name"])
+            found.append((f"/etc/systemd/system/{name}", "root:root", "0644", match["sha256"]))
     return found
 
 

@@ -24,7 +24,9 @@ INVENTORIES = sorted(path.parent for path in (Path(__file__).parents[2] / "inven
 def test_the_release_of_every_package_of_slurm_is_looked_at_before_the_first_change(inventory: Path) -> None:
     cluster = load(inventory)
     wanted = {package for node in cluster.nodes.values() for package in packages_for(cluster, node)}
-    assert set(slurm_version.PACKAGES) >= {it for it in wanted if it.startswith("slurm") or it == "sackd"}
+    assert set(slurm_version.PACKAGES) >= {
+        package for package in wanted if package.startswith("slurm") or package == "sackd"
+    }
 
 
 @pytest.mark.parametrize("kind", ["machines", "testbed-v1", "testbed-v2"])
@@ -38,5 +40,5 @@ def test_all_nodes_come_through(inventory: Path, kind: str) -> None:
     assert not report.failures
     assert list(report.hosts) == [node.name for node in target.nodes]
     for node in target.nodes:
-        put = {it[0] for it in empty_nodes.staged(node.name)}
+        put = {row[0] for row in empty_nodes.staged(node.name)}
         assert put == {KNOWN, *(file.path for file in files_for(cluster, node)), *([STAMP] if node.elastic else [])}

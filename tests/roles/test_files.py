@@ -26,7 +26,10 @@ def rendered(node: str) -> list[tuple[str, str, str, str]]:
 
 
 def as_staged(put: list[File]) -> list[tuple[str, str, str, str]]:
-    return [(it.path, f"{it.owner}:{it.group}", it.mode, hashlib.sha256(it.text.encode()).hexdigest()) for it in put]
+    return [
+        (file.path, f"{file.owner}:{file.group}", file.mode, hashlib.sha256(file.text.encode()).hexdigest())
+        for file in put
+    ]
 
 
 @pytest.mark.parametrize(

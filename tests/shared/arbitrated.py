@@ -70,7 +70,7 @@ def waits(name: str, **other: object) -> Job:
 
 def capped(queue: Iterable[Job], cap: float, account: str = "a") -> Limits:
     """Return the limits of a lab whose cap is this, and what its jobs use."""
-    used = sum(it.amount("gres/gpu") for it in queue if it.account == account)
+    used = sum(job.amount("gres/gpu") for job in queue if job.account == account)
     return Limits({account: Limit({"gres/gpu": cap}, {"gres/gpu": used})}, {account: "root"}, {})
 
 

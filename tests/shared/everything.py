@@ -30,9 +30,11 @@ def everything(folder: Path) -> dict[str, Any]:
             partition["nodes"] = "@compute!rtx-02"
         if "for_each" in partition:
             partition["for_each"] = "project"
-    climate = next(it for it in data["accounts"] if it["name"] == "climate")
+    climate = next(account for account in data["accounts"] if account["name"] == "climate")
     climate.setdefault("limits", {}).setdefault("group", {})["gpu"] = 0
-    uncapped = [it["name"] for it in data["accounts"] if it["kind"] != "lab" or it["name"] == "node-lab"]
+    uncapped = [
+        account["name"] for account in data["accounts"] if account["kind"] != "lab" or account["name"] == "node-lab"
+    ]
     for partition in data["partitions"]:
         if "allow_accounts" not in partition:
             partition |= {"deny_accounts": uncapped, "lift": ["per_user"], "tier": 80}

@@ -67,7 +67,7 @@ class Clock:
         self._sleeps += 1
         assert self._sleeps < 5000, "waits forever"
         end = self.now + seconds
-        while due := sorted((it for it in self._due if it[0] <= end), key=lambda due: due[0]):
+        while due := sorted((event for event in self._due if event[0] <= end), key=lambda due: due[0]):
             self._due.remove(due[0])
             self.now = max(self.now, due[0][0])
             due[0][1]()
@@ -145,9 +145,11 @@ class FakeController(Controller):
                 return Answer(f"{self.slurm.nodes[name].booted} {self.needs.get(node, '')}\n", "", 0)
             case ["accept", *_]:
                 clock = f"clock {self.clock.time() + self.ahead.get(node, 0.0)}\n"
-                return Answer(clock + "".join(f"problem {it}\n" for it in self.problems.get(node, ())), "", 0)
+                return Answer(clock + "".join(f"problem {problem}\n" for problem in self.problems.get(node, ())), "", 0)
             case ["network", *addresses]:
-                return Answer("".join(f"{it} {self.links.get(node, 'eno1 10000')}\n" for it in addresses), "", 0)
+                return Answer(
+                    "".join(f"{address} {self.links.get(node, 'eno1 10000')}\n" for address in addresses), "", 0
+                )
             case ["announce", path]:
                 self.files[node, path] = stdin
                 return Answer("", "", 0)

@@ -112,10 +112,10 @@ class FakeSlurm:
         for node in self.nodes.values():
             node.unheard = False
             reserved = any(node.name in nodes for nodes, _ in self.reservations.values())
-            node.flags = [it for it in node.flags if it not in ("MAINTENANCE", "RESERVED")]
+            node.flags = [flag for flag in node.flags if flag not in ("MAINTENANCE", "RESERVED")]
             node.flags += ["MAINTENANCE", "RESERVED"] if reserved and "DRAIN" not in node.flags else []
             if "REBOOT_REQUESTED" in node.flags:
-                node.flags = ["DOWN", *(it for it in node.flags if it != "REBOOT_REQUESTED"), "REBOOT_ISSUED"]
+                node.flags = ["DOWN", *(flag for flag in node.flags if flag != "REBOOT_REQUESTED"), "REBOOT_ISSUED"]
                 node.reason, node.by = f"{node.reason} : reboot issued", "slurm"
                 self._later(_BOOT_SECONDS, lambda node=node: self._boot(node))  # type: ignore[misc]
 
@@ -134,7 +134,7 @@ class FakeSlurm:
         """Return what a command answers."""
         if self.away:
             return self._without(command)
-        match [it for it in command if command[0] == "squeue" or it not in ("env", "TZ=UTC", "-o")]:
+        match [word for word in command if command[0] == "squeue" or word not in ("env", "TZ=UTC", "-o")]:
             case ["scontrol", "show", "config"]:
                 return Answer(self.config, "", 0)
             case ["scontrol", "show", "node", *names]:
@@ -226,11 +226,11 @@ class FakeSlurm:
             return self._recorded["scontrol update nodename=gpu-1 state=drain"]
         if state in ("drain", "down"):
             node.flags = [*dict.fromkeys((*node.flags, state.upper()))]
-            node.flags = [it for it in node.flags if it not in ("MAINTENANCE", "RESERVED")]
+            node.flags = [flag for flag in node.flags if flag not in ("MAINTENANCE", "RESERVED")]
             node.reason, node.by = values["reason"], "root"
         elif state == "undrain":
             node.unheard = node.unheard or "DRAIN" in node.flags
-            node.flags, node.reason = [it for it in node.flags if it != "DRAIN"], ""
+            node.flags, node.reason = [flag for flag in node.flags if flag != "DRAIN"], ""
         else:
             raise AssertionError(f"the fake slurmctld does not know state={state}")
         return _FINE
@@ -314,7 +314,7 @@ class FakeSlurm:
             free = free and node.name in self.reservations[reservation][0]
         has = re.search(r":(\d+)\b", node.gres)
         if not free or int(gpus[1] if gpus else 0) > int(has[1] if has else 0):
-            return next(it for it in self._answers if "Requested node configuration" in it.err)
+            return next(answer for answer in self._answers if "Requested node configuration" in answer.err)
         if node.test:
             return Answer(f"{node.test}\n", f"srun: error: {node.name}: task 0: Exited with exit code 1\n", 1)
         return _FINE

@@ -33,7 +33,7 @@ class Run:
         self.prepared = self.prepare(selector, **wishes)
         hold: Any = self.hold
         Maintenance(self.fake, self.door, hold, self.notes, self.prepared, self._wishes(**wishes)).run()
-        return {name: (it.phase, it.why) for name, it in self.prepared.progress.items()}
+        return {name: (progress.phase, progress.why) for name, progress in self.prepared.progress.items()}
 
     def _wishes(
         self, at_most: int = 1, per_lab: int | None = None, reboot: bool = False, patience: float | None = None
@@ -44,5 +44,5 @@ class Run:
         return [nodes for what, nodes in self.door.runs if what == "apply"]
 
     def left_behind(self) -> tuple[object, ...]:
-        reasons = [it.reason for it in self.slurm.nodes.values() if it.reason]
+        reasons = [node.reason for node in self.slurm.nodes.values() if node.reason]
         return (self.slurm.reservations, self.slurm.partitions, reasons, [*filter(None, self.fake.files.values())])

@@ -127,7 +127,7 @@ def _shell(text: str, folder: Path) -> Iterator[str]:
         for word in output.split("\0"):
             if word and not re.match("(PATH|PWD|SHLVL|OLDPWD|_|BASH_FUNC_.*)=", word):
                 yield f"{who} {word}"
-    yield from ["left " + it.name for it in folder.iterdir() if it.name not in ("file", "sbash", "srun")]
+    yield from ["left " + path.name for path in folder.iterdir() if path.name not in ("file", "sbash", "srun")]
 
 
 def _task_prolog(text: str, folder: Path) -> Iterator[str]:
@@ -137,7 +137,7 @@ def _task_prolog(text: str, folder: Path) -> Iterator[str]:
     for who in _PEOPLE.split():
         output = _run(["bash", "-c", f'{_IDENTITY}; . "$0"', file], folder, WHO=who, SLURM_JOB_ID="7", LC_ALL="C.UTF-8")
         yield from (f"{who} {line}" for line in output.split("\n"))
-    yield from ["left " + it.name for it in folder.iterdir() if it.name != "file"]
+    yield from ["left " + path.name for path in folder.iterdir() if path.name != "file"]
 
 
 def _sbash(text: str, folder: Path) -> Iterator[str]:
@@ -147,4 +147,4 @@ def _sbash(text: str, folder: Path) -> Iterator[str]:
     for number, arguments in enumerate(([], ["--help"], ["-G", "0"])):
         for line in _run([file, *arguments], folder).splitlines():
             yield f"{number} {line}"
-    yield from ["left " + it.name for it in folder.iterdir() if it.name not in ("file", "sbash", "srun")]
+    yield from ["left " + path.name for path in folder.iterdir() if path.name not in ("file", "sbash", "srun")]

@@ -31,19 +31,21 @@ def tried(
     wanted = compiled(cluster)
     faulty = fault(wanted) if fault else wanted
     assert fault is None or faulty != wanted
-    chosen = set(only) or {it.key for it in (*PROMISES, *extra)} - set(without)
+    chosen = set(only) or {promise.key for promise in (*PROMISES, *extra)} - set(without)
     with Twin.start(cluster, faulty, version) as twin:
         return rehearse(twin, cluster, only=chosen, extra=extra)
 
 
 def outcomes(rehearsal: Rehearsal, *which: str) -> set[str]:
     """Return the promises that came out so."""
-    return {it.promise for it in rehearsal.findings if it.outcome in which}
+    return {finding.promise for finding in rehearsal.findings if finding.outcome in which}
 
 
 def told(rehearsal: Rehearsal) -> str:
     """Return every finding on a line, for whoever reads why a test failed."""
-    return "\n".join(f"{it.promise}: {it.outcome}: {it.tried}: {it.happened}" for it in rehearsal.findings)
+    return "\n".join(
+        f"{finding.promise}: {finding.outcome}: {finding.tried}: {finding.happened}" for finding in rehearsal.findings
+    )
 
 
 def in_file(path: str, change: Callable[[str], str]) -> Fault:

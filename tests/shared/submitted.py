@@ -125,7 +125,11 @@ class Plugin:
 
     def _table(self, fields: Mapping[str, Any]) -> Any:
         numbers = (int, float)
-        values = {name: float(it) if isinstance(it, numbers) else it for name, it in fields.items() if it is not None}
+        values = {
+            name: float(value) if isinstance(value, numbers) else value
+            for name, value in fields.items()
+            if value is not None
+        }
         return self.lua.table_from(values)
 
 

@@ -39,7 +39,9 @@ def test_plan_names_a_missing_link_and_nothing_else_and_apply_mends_it(skynet: T
     done = skynet.apply("--json")
     assert done.returncode == 0
     hosts = json.loads(done.stdout)["hosts"]
-    made = {name: [it["operation"] for it in host["changes"]] for name, host in hosts.items() if host["changes"]}
+    made = {
+        name: [change["operation"] for change in host["changes"]] for name, host in hosts.items() if host["changes"]
+    }
     assert made == {"clippy": ["Links | /srv/share4"]}
     assert skynet.out("clippy", "readlink /srv/share4") == "/coc/pskynet4"
     assert daemons(skynet) == before

@@ -78,17 +78,17 @@ def testbed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
     done = gpupool("testbed", "up", inventory, "--network", NETWORK)
     assert done.returncode == 0, done.stderr
     try:
-        it = Testbed(inventory, find_target(inventory, "testbed"))
+        testbed = Testbed(inventory, find_target(inventory, "testbed"))
         script = (Path(__file__).parent / "directory.sh").read_text()
-        it.out(HEAD, "cat > /root/directory.sh", text=script)
-        it.out(HEAD, f"sh /root/directory.sh {FOLDER} ctl.small.example", text=BASE + "".join(ENTRIES))
-        certificate.write_text(it.out(HEAD, f"cat {FOLDER}/ca.pem") + "\n")
+        testbed.out(HEAD, "cat > /root/directory.sh", text=script)
+        testbed.out(HEAD, f"sh /root/directory.sh {FOLDER} ctl.small.example", text=BASE + "".join(ENTRIES))
+        certificate.write_text(testbed.out(HEAD, f"cat {FOLDER}/ca.pem") + "\n")
         for node in (HEAD, NODE):
             line = "[domain/directory]\nldap_default_authtok = of-the-reader\n"
-            it.out(node, f"umask 077; mkdir -p /etc/sssd/conf.d; cat > {PASSWORD_FILE}", text=line)
-        done = it.apply()
+            testbed.out(node, f"umask 077; mkdir -p /etc/sssd/conf.d; cat > {PASSWORD_FILE}", text=line)
+        done = testbed.apply()
         assert done.returncode == 0, done.stdout + done.stderr
-        yield it
+        yield testbed
     finally:
         gpupool("testbed", "down", inventory)
 

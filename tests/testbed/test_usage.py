@@ -69,9 +69,9 @@ def test_the_report_lists_large_directories_with_their_owners_largest_first(spac
     done = gpupool("storage", "report", space.inventory, "--on", "testbed", "--over", "0.0G", "--json")
     assert done.returncode == 0, done.stderr + done.stdout
     said = json.loads(done.stdout)
-    sizes = [it["kib"] for it in said["directories"]]
+    sizes = [directory["kib"] for directory in said["directories"]]
     assert sizes == sorted(sizes, reverse=True)
-    mine = next(it for it in said["directories"] if it["path"] == f"/coc/pskynet1/{USER}")
+    mine = next(directory for directory in said["directories"] if directory["path"] == f"/coc/pskynet1/{USER}")
     assert (mine["node"], mine["owner"], mine["account"]) == ("multivac", USER, "hays-lab")
     assert mine["kib"] == kib(space, f"{SHARE}/{USER}")
     done = gpupool("storage", "report", space.inventory, "--on", "testbed", "--over", "10T")
@@ -88,7 +88,7 @@ def test_what_a_person_has_under_its_name_stays_and_is_named(space: Testbed) -> 
     assert space.out("sky1", f"cat {SHARE}/{USER}/disk-usage.txt", USER) == "mine"
     done = gpupool("storage", "report", space.inventory, "--on", "testbed", "--json")
     assert done.returncode == 0, done.stderr + done.stdout
-    left = {it["path"]: it["why"] for it in json.loads(done.stdout)["not_written"]}
+    left = {entry["path"]: entry["why"] for entry in json.loads(done.stdout)["not_written"]}
     form = "disk-usage.txt is not written: disk-usage.txt is {} of another owner"
     assert left[f"/coc/pskynet1/{USER}"] == form.format("a file")
     assert left[f"/coc/pskynet1/{OTHER}"] == form.format("a directory")
@@ -144,7 +144,7 @@ def test_old_files_are_listed_one_night_and_gone_the_next(changed: Changed) -> N
     assert testbed.out("sky1", f"ls {folder}", USER).split() == ["copied", "new"]
     assert testbed.out("sky1", "ls ~/precious", USER)
     log = testbed.out("multivac", "cat /var/log/gpupool/purge-*.log")
-    assert sorted(it.rpartition("\t")[2] for it in log.splitlines() if "\tremove " in it) == gone
+    assert sorted(line.rpartition("\t")[2] for line in log.splitlines() if "\tremove " in line) == gone
     testbed.out("multivac", f"rm -rf /export/scratch/{USER}")
     # the inventory says no more of it
     testbed = changed("storage.yml", after, before)

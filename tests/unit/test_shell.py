@@ -25,13 +25,18 @@ SHELL = re.compile(r"^\s*(set|export|echo|printf|cat|rm|mkdir|mv|cp) |; (do|then
 def texts(source: str) -> Iterator[tuple[int, str]]:
     """Return line and text of each string in a program but docstrings, with {} for what an f-string puts in."""
     nodes = list(ast.walk(ast.parse(source)))
-    parts = {id(it) for node in nodes if isinstance(node, ast.JoinedStr) for it in ast.walk(node) if it is not node}
+    parts = {
+        id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in ast.walk(node) if part is not node
+    }
     alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     for node in nodes:
         if id(node) in parts | alone:
             continue
         if isinstance(node, ast.JoinedStr):
-            yield node.lineno, "".join(str(it.value) if isinstance(it, ast.Constant) else "{}" for it in node.values)
+            yield (
+                node.lineno,
+                "".join(str(piece.value) if isinstance(piece, ast.Constant) else "{}" for piece in node.values),
+            )
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.lineno, node.value
 
@@ -72,7 +77,7 @@ def test_each_script_begins_with_what_it_does_and_is_good_shell(path: Path) -> N
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT / "gpupool")))
 def test_each_script_is_sent_by_a_module_beside_it(path: Path) -> None:
-    assert any(f'"{path.name}"' in it.read_text(encoding="utf-8") for it in path.parent.glob("*.py"))
+    assert any(f'"{path.name}"' in module.read_text(encoding="utf-8") for module in path.parent.glob("*.py"))
 
 
 @pytest.mark.skipif(not SHELLCHECK, reason="shellcheck is missing: apt-get install shellcheck")
@@ -86,7 +91,7 @@ def test_shell_that_is_made_from_templates_is_good_shell(tmp_path: Path) -> None
                 if re.match(r"#!/bin/(ba)?sh\n", text):
                     (tmp_path / f"{folder.name}-{Path(file.path).name}").write_text(text)
     made = sorted(tmp_path.iterdir())
-    assert {it.name.rpartition("-")[2] for it in made} >= {"sbash", "purge", "health", "spaces.sh"}
+    assert {file.name.rpartition("-")[2] for file in made} >= {"sbash", "purge", "health", "spaces.sh"}
     # a user's own .bashrc is not here
     done = subprocess.run([SHELLCHECK, "-e", "SC2016,SC1090", *made], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")

@@ -34,7 +34,7 @@ def test_a_mirror_of_two_disks_holds_the_datasets_of_the_inventory(stores: Store
         ["tank/red", str(512 * MIB), "/tank/red", "yes"],
     ]
     for name in ("tank", "tank/red"):
-        assert [stores.zfs(it, name) for it in ("compression", "atime", "acltype")] == ["lz4", "off", "posix"]
+        assert [stores.zfs(key, name) for key in ("compression", "atime", "acltype")] == ["lz4", "off", "posix"]
     assert stores.out(SERVER, "findmnt -no OPTIONS /tank/red | tr , '\\n' | grep xattr") == "xattr"
     assert stores.zfs("userquota@20001", "tank/home") == str(64 * MIB)
 

@@ -81,9 +81,9 @@ def test_neither_holds_tests_caches_or_anything_at_top_level(built: Built) -> No
         sources = archive.getnames()
     names = zipfile.ZipFile(built.wheel).namelist()
     assert not [
-        it for it in [*sources, *names] if re.search(r"(^|/)(tests|molecule|__pycache__|\.venv)(/|$)|\.pyc$", it)
+        path for path in [*sources, *names] if re.search(r"(^|/)(tests|molecule|__pycache__|\.venv)(/|$)|\.pyc$", path)
     ]
-    assert {re.sub(r"^gpupool-[^/]*\.dist-info$", "dist-info", it.split("/")[0]) for it in names} == {
+    assert {re.sub(r"^gpupool-[^/]*\.dist-info$", "dist-info", path.split("/")[0]) for path in names} == {
         "gpupool",
         "dist-info",
     }

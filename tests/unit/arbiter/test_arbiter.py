@@ -82,16 +82,16 @@ def test_the_youngest_that_free_enough_leave_and_no_more(version: str) -> None:
     queue, known, nodes = recorded(version)
     chosen = evicted(unmarked(queue), known, nodes)
     array = next(job for job in queue if job.reason == "JobArrayTaskLimit").name.partition("_")[0]
-    assert {it.act for it in chosen} == {"signal"}
-    assert sorted(it.job.name for it in chosen) == [f"{array}_1", f"{array}_2", f"{array}_3"]
-    assert {it.mark and it.mark.at for it in chosen} == {NOW + 61}
+    assert {decision.act for decision in chosen} == {"signal"}
+    assert sorted(decision.job.name for decision in chosen) == [f"{array}_1", f"{array}_2", f"{array}_3"]
+    assert {decision.mark and decision.mark.at for decision in chosen} == {NOW + 61}
 
 
 @each_version
 def test_what_was_signalled_already_counts_as_leaving(version: str) -> None:
     """The recorded job of two GPUs has a mark of this run: one more GPU is all that is missing."""
     queue, known, nodes = recorded(version)
-    assert sum(it.job.amount("gres/gpu") for it in evicted(queue, known, nodes)) == 1
+    assert sum(decision.job.amount("gres/gpu") for decision in evicted(queue, known, nodes)) == 1
 
 
 @each_version
@@ -198,8 +198,8 @@ def test_grace_times_end_whatever_is_wrong_with_who_waits(monkeypatch: pytest.Mo
     monkeypatch.setattr(service, "ask", ask)
     with pytest.raises(UnsureError, match="the limits"):
         service.Arbiter(Settings(labmates=("user-overcap",), grace={"user-overcap": 60}, tier={})).cycle()
-    (job,) = [it for it in jobs.read(json.dumps(squeue)) if it.preempted]
-    (ended,) = [it for it in asked if job.name in it.split()]
+    (job,) = [read for read in jobs.read(json.dumps(squeue)) if read.preempted]
+    (ended,) = [command for command in asked if job.name in command.split()]
     noted = f"scontrol update JobId={job.name} AdminComment=[gpupool: preempted by Slurm, run 0]"
     assert asked.index(noted) < asked.index(ended), "slurmdbd keeps the comment that a run has as it ends"
 
@@ -249,7 +249,7 @@ def test_a_cycle_asks_notes_signals_and_logs(
     waits = [job.name for job in queue if job.pending and job.reason == "AssocGrpGRES"]
     whys = [f"is signalled: job {name} of u-cvmlp2 waits on the limit of cvmlp-lab (AssocGrpGRES)" for name in waits]
     assert [line.split(" in user-overcap ")[0].split(" of ")[0] for line in sorted(lines)] == [
-        f"job {it}" for it in tasks
+        f"job {task}" for task in tasks
     ]
     assert {line.split(" in user-overcap ")[1] for line in lines} <= set(whys)
 

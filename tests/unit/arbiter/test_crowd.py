@@ -40,7 +40,7 @@ def signalled(
     nodes = nodes or [node(10, 10)]
     queue = [BEGUN, *queue] if begun else queue
     pool = Room(nodes, filter(decide.leaving, queue), RULES.grace)
-    waiting = {it.name for it in queue} if known is None else set()
+    waiting = {job.name for job in queue} if known is None else set()
     names: dict[str, list[str]] = {}
     for decision in crowd.evictions(queue, capped(queue, cap), pool, RULES, NOW, waiting, recent):
         assert decision.act == "signal"
@@ -145,7 +145,7 @@ def test_room_that_was_of_no_use_is_not_made_again_at_once() -> None:
 
 
 def test_nobody_is_told_twice() -> None:
-    told = [dataclasses.replace(it, comment=str(Mark(NOW + 50, 0, "20"))) for it in BORROWERS]
+    told = [dataclasses.replace(borrower, comment=str(Mark(NOW + 50, 0, "20"))) for borrower in BORROWERS]
     assert signalled([*told, owner("20", tasks=9)]) == {}
     assert not crowd.begun([BEGUN, *told, owner("20")], RULES)
 

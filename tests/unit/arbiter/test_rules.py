@@ -20,18 +20,18 @@ FULL = [job("1", start=NOW - 300), job("2", start=NOW - 200, gpus=2), job("3", s
 @pytest.mark.promise("SKY-126", "SKY-129")
 def test_a_labmate_gets_the_place_of_the_youngest() -> None:
     queue = [*FULL, waits("9")]
-    assert [it.job.name for it in evicted(queue, capped(queue, 4), [node(8, 4)])] == ["3"]
+    assert [decision.job.name for decision in evicted(queue, capped(queue, 4), [node(8, 4)])] == ["3"]
 
 
 @pytest.mark.parametrize("kind", ["GRES", "CpuLimit", "MemLimit", "NodeLimit", "Billing", "JobsLimit"])
 def test_whichever_limit_of_its_lab_a_job_waits_for(kind: str) -> None:
     queue = [*FULL, waits("9", reason=f"AssocGrp{kind}")]
-    assert [it.job.name for it in evicted(queue, capped(queue, 4), [node(8, 4)])] == ["3"]
+    assert [decision.job.name for decision in evicted(queue, capped(queue, 4), [node(8, 4)])] == ["3"]
 
 
 def test_a_younger_job_stays_where_an_older_one_is_enough_alone() -> None:
     queue = [*FULL, waits("9", gpus=2)]
-    assert [it.job.name for it in evicted(queue, capped(queue, 4), [node(8, 4)])] == ["2"]
+    assert [decision.job.name for decision in evicted(queue, capped(queue, 4), [node(8, 4)])] == ["2"]
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,9 @@ def test_nobody_leaves_for_a_job_that_waits_for_something_else(why: dict[str, ob
 @pytest.mark.parametrize("features", ["[rack1*2&rack2]", "a40&quiet|big", "(a40)", "a40*1", "!a40", "a40&", "\n"])
 def test_a_constraint_that_is_not_read_keeps_nobody_elses_job_waiting(features: str) -> None:
     queue = [*FULL, waits("8", features=features, priority=9000), waits("9", user="u3")]
-    assert [it.mark and it.mark.waiting for it in evicted(queue, capped(queue, 4), [node(8, 4)])] == ["9"]
+    assert [decision.mark and decision.mark.waiting for decision in evicted(queue, capped(queue, 4), [node(8, 4)])] == [
+        "9"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +123,7 @@ def test_of_two_that_wait_the_one_that_slurm_starts_first_gets_the_place(first: 
     """The one of the higher priority, and of the same the older one, whatever order squeue prints them in."""
     queue = [FULL[2], waits("10"), waits("100" if first else "9", **first)]
     leaves = evicted(queue, capped(queue, 1), [node(8, 1)])
-    assert [it.mark and it.mark.waiting for it in leaves] == ["100" if first else "9"]
+    assert [decision.mark and decision.mark.waiting for decision in leaves] == ["100" if first else "9"]
 
 
 def test_an_account_that_a_coordinator_added_keeps_nobody_elses_job_waiting() -> None:
@@ -129,7 +131,7 @@ def test_an_account_that_a_coordinator_added_keeps_nobody_elses_job_waiting() ->
     queue = [*FULL, waits("8", account="b", priority=9000), job("7", account="b"), waits("9")]
     lab, sub = capped(queue, 4), capped(queue, 1, "b")
     known = Limits({**lab.accounts, **sub.accounts}, {"a": "root", "b": "not-known"}, {})
-    assert [it.mark and it.mark.waiting for it in evicted(queue, known, [node(8, 4)])] == ["9"]
+    assert [decision.mark and decision.mark.waiting for decision in evicted(queue, known, [node(8, 4)])] == ["9"]
 
 
 def test_nobody_leaves_where_the_pool_has_no_room() -> None:
@@ -144,24 +146,26 @@ def test_nobody_leaves_where_the_pool_has_no_room() -> None:
 def test_overcap_jobs_make_room_since_slurm_preempts_them() -> None:
     borrowed = job("b1", account="overcap", partitions=("overcap",), nodes="n2", gpus=8)
     queue = [*FULL, waits("9", gpus=2), borrowed]
-    assert [it.job.name for it in evicted(queue, capped(queue, 4), [node(8, 8, "n2")])] == ["2"]
+    assert [decision.job.name for decision in evicted(queue, capped(queue, 4), [node(8, 8, "n2")])] == ["2"]
 
 
 def test_jobs_that_free_enough_but_not_alone_all_go_or_none() -> None:
     queue = [*FULL, waits("9", gpus=4)]
-    assert sorted(it.job.name for it in evicted(queue, capped(queue, 4), [node(8, 4)])) == ["1", "2", "3"]
+    assert sorted(decision.job.name for decision in evicted(queue, capped(queue, 4), [node(8, 4)])) == ["1", "2", "3"]
     assert evicted([*queue[:2], queue[3]], capped(queue[:3], 4), [node(8, 4)]) == []
 
 
 def test_a_waiting_array_gets_room_for_as_many_tasks_as_may_run_by_as_few_as_possible() -> None:
     queue = [*FULL, waits("9", tasks=2)]
-    assert [it.job.name for it in evicted(queue, capped(queue, 4), [node(8, 4)])] == ["2"]
+    assert [decision.job.name for decision in evicted(queue, capped(queue, 4), [node(8, 4)])] == ["2"]
 
 
 def test_without_a_grace_time_jobs_end_at_once() -> None:
     queue = [*FULL, waits("9")]
     rules = dataclasses.replace(RULES, grace={"user-overcap": 0})
-    assert [(it.act, it.job.name) for it in evicted(queue, capped(queue, 4), [node(8, 4)], rules)] == [("end", "3")]
+    assert [
+        (decision.act, decision.job.name) for decision in evicted(queue, capped(queue, 4), [node(8, 4)], rules)
+    ] == [("end", "3")]
 
 
 def test_nobody_else_leaves_while_the_first_are_in_their_grace_time() -> None:
@@ -178,7 +182,7 @@ def test_nobody_else_leaves_at_once_when_the_room_was_of_no_use() -> None:
     later = decide.evictions(
         queue, capped(queue, 4), Room([node(8, 4)], queue, RULES.grace), RULES, NOW - 20 + decide.SETTLE
     )
-    assert [it.job.name for it in later] == ["4"]
+    assert [decision.job.name for decision in later] == ["4"]
 
 
 def test_a_grace_time_ends_to_the_second_and_never_before() -> None:
@@ -186,7 +190,9 @@ def test_a_grace_time_ends_to_the_second_and_never_before() -> None:
     # Slurm says NOW - 60 for what was NOW - 59.01
     assert decide.overdue([preempted], RULES, NOW + 0.9) == []
     assert decide.deadline([preempted], RULES) == NOW + 1
-    assert [(it.act, it.job.name) for it in decide.overdue([preempted], RULES, NOW + 1)] == [("end", "5")]
+    assert [(decision.act, decision.job.name) for decision in decide.overdue([preempted], RULES, NOW + 1)] == [
+        ("end", "5")
+    ]
 
 
 def test_a_job_that_slurm_gives_no_time_ends_at_once_and_an_end_before_the_preemption_is_none() -> None:
@@ -207,10 +213,10 @@ def test_only_jobs_that_were_preempted_or_signalled_end() -> None:
 
 def test_a_signalled_job_is_spared_when_nobody_waits_for_it_any_more() -> None:
     marked = job("3", comment=f"of an admin {Mark(NOW, 0, '9')}")
-    assert [it.act for it in decide.overdue([marked, waits("9")], RULES, NOW)] == ["end"]
-    assert [it.act for it in decide.overdue([marked, waits("9_4")], RULES, NOW)] == ["end"]
+    assert [decision.act for decision in decide.overdue([marked, waits("9")], RULES, NOW)] == ["end"]
+    assert [decision.act for decision in decide.overdue([marked, waits("9_4")], RULES, NOW)] == ["end"]
     spared = decide.overdue([marked, job("9", partitions=("short",))], RULES, NOW)
-    assert [it.act for it in spared] == ["spare"]
+    assert [decision.act for decision in spared] == ["spare"]
     assert act.notes(spared) == [(["scontrol", "update", "JobId=3", "AdminComment=of an admin"], spared)]
 
 
@@ -229,7 +235,7 @@ def leaves(victim: Job, waiting: str = "9") -> decide.Decision:
 def test_by_qos_a_grace_time_is_that_of_the_qos() -> None:
     rules = decide.Settings(qos_grace={"guest": 60}, tier=RULES.tier)
     guest, other = (job(name, qos=qos, preempted=NOW - 59, end=NOW) for name, qos in (("5", "guest"), ("6", "normal")))
-    assert [it.job.name for it in decide.overdue([guest, other], rules, NOW + 1)] == ["5"]
+    assert [decision.job.name for decision in decide.overdue([guest, other], rules, NOW + 1)] == ["5"]
     # the partition says nothing then, and no more leave than Slurm tells
     assert not crowd.begun([guest, job("7", qos="guest")], rules)
 
@@ -348,12 +354,12 @@ def queues(draw: st.DrawFn) -> list[Job]:
 def test_whatever_waits_only_its_own_labs_preemptable_jobs_leave_and_none_too_many(queue: list[Job], cap: int) -> None:
     known = [capped(queue, cap, account) for account in ("a", "b", "overcap")]
     lab = Limits(
-        {name: limit for it in known for name, limit in it.accounts.items()},
+        {name: limit for limits in known for name, limit in limits.accounts.items()},
         {"a": "root", "b": "root", "overcap": ""},
         {},
     )
     chosen = evicted(queue, lab, [node(16, 0)])
-    assert len({it.job.name for it in chosen}) == len(chosen)
+    assert len({decision.job.name for decision in chosen}) == len(chosen)
     for decision in chosen:
         assert decision.mark
         assert decision.job.running
@@ -364,14 +370,16 @@ def test_whatever_waits_only_its_own_labs_preemptable_jobs_leave_and_none_too_ma
         assert waiting.pending
         assert waiting.reason == "AssocGrpGRES"
     for account in lab.accounts:
-        gone = [it.job for it in chosen if it.job.account == account]
-        served = {it.mark.waiting for it in chosen if it.mark and it.job.account == account}
+        gone = [decision.job for decision in chosen if decision.job.account == account]
+        served = {decision.mark.waiting for decision in chosen if decision.mark and decision.job.account == account}
         asked = sum(other.asks["gres/gpu"] for other in queue if other.name in served)
         over = lab.accounts[account].used["gres/gpu"] + asked - cap
-        freed = sum(it.amount("gres/gpu") for it in gone)
+        freed = sum(job.amount("gres/gpu") for job in gone)
         # enough for those they left for, and with any one of them still there it would not have been
-        leaving = [it for it in queue if it.account == account and it.preempted and it.partitions == ("user-overcap",)]
-        already = sum(it.amount("gres/gpu") for it in leaving)
+        leaving = [
+            job for job in queue if job.account == account and job.preempted and job.partitions == ("user-overcap",)
+        ]
+        already = sum(job.amount("gres/gpu") for job in leaving)
         if gone:
             assert freed + already >= over
     if chosen:
@@ -382,7 +390,7 @@ def test_whatever_waits_only_its_own_labs_preemptable_jobs_leave_and_none_too_ma
 def test_without_any_one_of_those_that_leave_it_would_not_be_enough(sizes: list[int], wanted: int) -> None:
     queue = [job(str(n), gpus=size, start=NOW - n - 1) for n, size in enumerate(sizes)]
     queue.append(waits("99", gpus=wanted))
-    freed = [it.job.amount("gres/gpu") for it in evicted(queue, capped(queue, sum(sizes)), [node(400, 0)])]
+    freed = [decision.job.amount("gres/gpu") for decision in evicted(queue, capped(queue, sum(sizes)), [node(400, 0)])]
     if wanted > sum(sizes):
         assert freed == []
     else:

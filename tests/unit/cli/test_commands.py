@@ -225,17 +225,19 @@ def test_the_schema_refuses_what_check_refuses(old: str, new: str, tmp_path: Pat
 def test_every_key_of_the_schema_has_a_type(schema: dict[str, Any]) -> None:
     def told(of: Any) -> bool:
         words = {"type", "enum", "const", "$ref"}
-        return bool(words & set(of)) or any(told(it) for key in ("anyOf", "allOf", "oneOf") for it in of.get(key, []))
+        return bool(words & set(of)) or any(
+            told(part) for key in ("anyOf", "allOf", "oneOf") for part in of.get(key, [])
+        )
 
-    keys = [(f"{name}.{key}", of) for name, it in _models(schema) for key, of in it.get("properties", {}).items()]
+    keys = [(f"{name}.{key}", of) for name, model in _models(schema) for key, of in model.get("properties", {}).items()]
     assert len(keys) > 200
     assert [name for name, of in keys if not told(of)] == []
-    assert [name for name, it in _models(schema) if it.get("additionalProperties") is not False] == []
+    assert [name for name, model in _models(schema) if model.get("additionalProperties") is not False] == []
 
 
 def _models(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "Inventory", schema
-    yield from ((name, it) for name, it in schema["$defs"].items() if it["type"] == "object")
+    yield from ((name, model) for name, model in schema["$defs"].items() if model["type"] == "object")
 
 
 def test_init_writes_an_inventory_that_holds(gpupool: Callable[..., Any], tmp_path: Path) -> None:

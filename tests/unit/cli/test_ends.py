@@ -55,7 +55,7 @@ def test_a_place_where_nothing_can_be_written(
 ) -> None:
     file = tmp_path / "file"
     file.touch()
-    done = gpupool(*(str(it).format(file=file) for it in arguments))
+    done = gpupool(*(str(argument).format(file=file) for argument in arguments))
     assert (done.code, done.err.splitlines()[-1]) == (1, message.format(file=file))
 
 

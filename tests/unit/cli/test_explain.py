@@ -10,7 +10,7 @@ from inventories import INVENTORY, SMALL
 
 def values(done: Any) -> dict[str, tuple[str, int | None]]:
     (one,) = json.loads(done.out)
-    return {it["key"]: (it["value"], it["line"]) for it in one["values"]}
+    return {entry["key"]: (entry["value"], entry["line"]) for entry in one["values"]}
 
 
 def test_a_node_has_its_entry_its_hardware_and_what_slurm_is_told(gpupool: Callable[..., Any]) -> None:
@@ -40,11 +40,11 @@ def test_what_becomes_of_preempted_jobs_comes_from_the_cluster_or_the_qos(gpupoo
 
 def test_a_name_of_an_account_and_a_partition_is_both(gpupool: Callable[..., Any]) -> None:
     said = gpupool("explain", SMALL, "red")
-    assert (said.code, [it for it in said.out.splitlines() if not it.startswith(" ")]) == (
+    assert (said.code, [line for line in said.out.splitlines() if not line.startswith(" ")]) == (
         0,
         ["partition red", "account red"],
     )
-    assert any("cap" in it and "10 GPUs" in it and "inventory.yml:11)" in it for it in said.out.splitlines())
+    assert any("cap" in line and "10 GPUs" in line and "inventory.yml:11)" in line for line in said.out.splitlines())
 
 
 def test_one_key_is_one_line(gpupool: Callable[..., Any]) -> None:

@@ -42,7 +42,7 @@ def test_nodes_are_summed_up_by_what_it_costs_and_the_dearest_comes_first() -> N
 
 def test_a_program_reads_the_same() -> None:
     hosts = REPORT.as_dict()["hosts"]
-    assert {name: it["effect"] for name, it in hosts.items()} == {
+    assert {name: host["effect"] for name, host in hosts.items()} == {
         "ctl": "reconfigure", "a1": "restart slurmd", "a2": "nothing", "a3": "nothing", "a4": "drain", "a5": "nothing"
     }  # fmt: skip
     assert hosts["a4"]["jobs"] == ["33 of u-kira1", "34 of u-kira1"]

@@ -88,20 +88,20 @@ def test_json_is_all_that_a_program_reads(stage: Stage, gpupool: Callable[..., A
     assert told["slurm"] == "24.11"
     assert told["counts"]["broken"] == 1
     assert sum(told["caps"].values()) == told["gpus"] == 284
-    assert {"ProctrackType", "AuthInfo"} <= {it["key"] for it in told["differences"]}
+    assert {"ProctrackType", "AuthInfo"} <= {difference["key"] for difference in told["differences"]}
 
 
 def test_the_report_is_two_files(stage: Stage, gpupool: Callable[..., Any], tmp_path: Path) -> None:
     folder = tmp_path / "a" / "report"
     done = gpupool("rehearse", SKYNET, "--report", folder)
     assert done.code == 0
-    assert sorted(it.name for it in folder.iterdir()) == ["index.html", "rehearsal.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["index.html", "rehearsal.json"]
     assert 'data-lab="kira-lab"' in (folder / "index.html").read_text()
     assert len(json.loads((folder / "rehearsal.json").read_text())["moments"]) > 100
     assert f"the report is {folder}/index.html" in done.err
     (folder / "mine.txt").write_text("stays")
     assert gpupool("rehearse", SKYNET, "--report", folder).code == 0
-    assert sorted(it.name for it in folder.iterdir()) == ["index.html", "mine.txt", "rehearsal.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["index.html", "mine.txt", "rehearsal.json"]
 
 
 def test_a_report_that_cannot_be_written_is_said_before_anything_starts(
@@ -171,7 +171,7 @@ def test_another_slurm_and_some_promises_only(stage: Stage, gpupool: Callable[..
 
 def test_a_sites_own_promises_go_along(stage: Stage, gpupool: Callable[..., Any]) -> None:
     assert gpupool("rehearse", ROOT / "inventory" / "example").code == 0
-    assert [it.key for it in stage.asked["extra"]] == ["debug-goes-first"]
+    assert [promise.key for promise in stage.asked["extra"]] == ["debug-goes-first"]
 
 
 @pytest.mark.parametrize(

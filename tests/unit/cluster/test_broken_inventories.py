@@ -32,7 +32,7 @@ def check(tmp_path: Path) -> Callable[[str], list[str]]:
 
     def run(text: str) -> list[str]:
         (tmp_path / "inventory.yml").write_text(text)
-        return [str(it).removeprefix(f"{tmp_path}/") for it in examine(tmp_path).complaints]
+        return [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).complaints]
 
     return run
 
@@ -115,21 +115,21 @@ def test_every_slip_is_complained_of(slip: dict[str, Any], check: Callable[[str]
     for change in filter(None, (slip, slip.get("also"))):
         assert change["old"] in whole
         whole = whole.replace(change["old"], change["new"], 1)
-    said = [re.sub(r"^\S+:\d+: ", "", it) for it in check(whole)]
+    said = [re.sub(r"^\S+:\d+: ", "", complaint) for complaint in check(whole)]
     assert len(said) == len(slip["says"]), said
     for line, beginning in zip(sorted(said), sorted(slip["says"]), strict=True):
         assert line.startswith(beginning), line
 
 
 def test_every_check_has_a_slip() -> None:
-    assert {it.__name__ for it in CHECKS} == set(SLIPS) - {"shape"}
+    assert {check.__name__ for check in CHECKS} == set(SLIPS) - {"shape"}
 
 
 def test_all_complaints_come_at_once(check: Callable[[str], list[str]]) -> None:
     """A typo, a wrong type, an address twice and an account that is not there: one look says all four."""
     text = SMALL.replace("max_time: 4h", "max_tme: 4h").replace("gpu_slots: 8", "gpu_slots: many")
     said = check(text.replace("10.90.1.1", "10.90.2.2").replace("account: red}", "account: rde}"))
-    assert [it.partition(": ")[0] + " " + it.split(": ")[2] for it in said] == [
+    assert [line.partition(": ")[0] + " " + line.split(": ")[2] for line in said] == [
         "inventory.yml:6 hardware.box.gpu_slots",
         "inventory.yml:9 nodes[1].address",
         "inventory.yml:14 users[0].account",
@@ -178,7 +178,7 @@ def test_a_private_key_is_not_repeated(check: Callable[[str], list[str]]) -> Non
 def test_one_bad_file_does_not_hide_the_others(tmp_path: Path) -> None:
     (tmp_path / "a.yml").write_text("accounts: [\n")
     (tmp_path / "b.yml").write_text(SMALL.replace("tier: 10", "teir: 10").partition("accounts:")[0] + "nodez: 1\n")
-    said = [str(it).removeprefix(f"{tmp_path}/") for it in examine(tmp_path).complaints]
+    said = [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).complaints]
     assert said[0].startswith("a.yml:2: error: not YAML")
     assert said[1:] == ["b.yml:10: error: nodez: unknown key (did you mean nodes?)"]
 
@@ -186,7 +186,7 @@ def test_one_bad_file_does_not_hide_the_others(tmp_path: Path) -> None:
 def test_keys_of_two_files_that_both_say_them(tmp_path: Path) -> None:
     (tmp_path / "a.yml").write_text(SMALL)
     (tmp_path / "b.yaml").write_text("\nqos: {}\n")
-    said = [str(it).removeprefix(f"{tmp_path}/") for it in examine(tmp_path).complaints]
+    said = [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).complaints]
     assert said == [f"b.yaml:2: error: qos: is defined twice; first at {tmp_path}/a.yml:15 (keep one)"]
 
 
@@ -194,7 +194,7 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "a.yml").mkdir()
     (tmp_path / "b.yml").write_bytes(b"name: \xff\n")
     (tmp_path / "c.yml").write_text("- a list\n")
-    said = [str(it).removeprefix(f"{tmp_path}/") for it in examine(tmp_path).complaints]
+    said = [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).complaints]
     assert said[0].startswith("a.yml:1: error: cannot be read: ")
     assert said[1].startswith("b.yml:1: error: not UTF-8 text")
     assert said[2].startswith("c.yml:1: error: an inventory file is a mapping")

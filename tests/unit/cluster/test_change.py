@@ -34,7 +34,7 @@ def skynet_with(tmp_path: Path) -> Callable[[str], Any]:
 
 
 def _said(loaded: Any) -> list[str]:
-    return [re.sub(r"[^ ]*/", "", str(it)) for it in loaded.errors]
+    return [re.sub(r"[^ ]*/", "", str(error)) for error in loaded.errors]
 
 
 def test_a_new_lab_on_a_new_node() -> None:
@@ -55,8 +55,8 @@ def test_a_different_cap_leaves_the_rest_of_the_lab(skynet_with: Callable[[str],
     cap = limits.group.model_copy(update={"gpu": 2})
     assert after["wu-lab"].limits.group.gpu == cap.gpu
     assert replace(after["wu-lab"], limits=limits) == before["wu-lab"]
-    assert {name: it for name, it in after.items() if name not in ("wu-lab", "tail-lab")} == {
-        name: it for name, it in before.items() if name not in ("wu-lab", "tail-lab")
+    assert {name: account for name, account in after.items() if name not in ("wu-lab", "tail-lab")} == {
+        name: account for name, account in before.items() if name not in ("wu-lab", "tail-lab")
     }
 
 
@@ -214,7 +214,9 @@ def test_a_change_on_nothing_is_itself(folder: Path, new: dict[str, Any]) -> Non
     laid = lay(Text(), change)
     alone = read(change)
     if laid.located:
-        assert all("needs a name" in str(it) or "is defined twice" in str(it) for it in laid.located)
+        assert all(
+            "needs a name" in str(complaint) or "is defined twice" in str(complaint) for complaint in laid.located
+        )
     else:
         assert (laid.data, laid.places) == (alone.data, alone.places)
 
@@ -244,4 +246,4 @@ def test_the_own_promise_of_the_page_can_be_tried(tmp_path: Path) -> None:
     (own,) = (block for block in _blocks() if block.startswith("name:"))
     (tmp_path / "rehearsal").mkdir()
     (tmp_path / "rehearsal" / "own.yml").write_text(own)
-    assert [it.key for it in promises(tmp_path, load(ROOT / "inventory" / "example"))] == ["two-quick-ones"]
+    assert [promise.key for promise in promises(tmp_path, load(ROOT / "inventory" / "example"))] == ["two-quick-ones"]

@@ -14,7 +14,7 @@ GIB = st.integers(1, 80)
 
 
 def complaints(folder: Path, *changes: tuple[str, str]) -> list[str]:
-    return [str(it) for it in examine(copied(SMALL, folder, *changes)).complaints]
+    return [str(complaint) for complaint in examine(copied(SMALL, folder, *changes)).complaints]
 
 
 @pytest.mark.promise("SKY-036")
@@ -43,8 +43,8 @@ def test_no_mix_of_jobs_takes_the_last_gpu(
         for used, others in itertools.product(range(gpus), range(max(free, 0) + 1))
     )
     # one more reason to complain is a CPU of a job without GPUs that by default gets too much
-    of_cpus = [it for it in said if "per_cpu: 64 x" in it]
-    nobody_waits = [it for it in said if "all CPUs of all nodes are reserved" not in it and it not in of_cpus]
+    of_cpus = [line for line in said if "per_cpu: 64 x" in line]
+    nobody_waits = [line for line in said if "all CPUs of all nodes are reserved" not in line and line not in of_cpus]
     if not nobody_waits:
         assert fits
     if fits and each_gpu >= default:

@@ -19,7 +19,7 @@ def complaints(tmp_path: Path) -> Callable[[str | bytes], list[str]]:
 
     def run(text: str | bytes) -> list[str]:
         (tmp_path / "x.yml").write_bytes(text if isinstance(text, bytes) else text.encode())
-        return [str(it).removeprefix(f"{tmp_path}/") for it in examine(tmp_path).complaints]
+        return [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).complaints]
 
     return run
 
@@ -27,7 +27,7 @@ def complaints(tmp_path: Path) -> Callable[[str | bytes], list[str]]:
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.yml")
     (tmp_path / "b.yml").symlink_to("/dev/zero")
-    lines = [str(it).removeprefix(f"{tmp_path}/") for it in examine(tmp_path).complaints]
+    lines = [str(complaint).removeprefix(f"{tmp_path}/") for complaint in examine(tmp_path).complaints]
     assert lines == [f"{name}.yml:1: error: cannot be read: a device or a pipe, not a file" for name in "ab"]
     assert len(examine(tmp_path / "a.yml").errors) == 1
 
@@ -102,7 +102,7 @@ def test_a_complaint_is_one_line_that_a_terminal_only_prints(
 def test_a_file_name_does_not_break_the_line(tmp_path: Path) -> None:
     (tmp_path / "a\nb\x1b.yml").write_text("x: 1\n")
     (tmp_path / os.fsdecode(b"c\xff.yml")).write_text("y: 1\n")
-    lines = [str(it) for it in examine(tmp_path).complaints]
+    lines = [str(complaint) for complaint in examine(tmp_path).complaints]
     assert lines
     assert all(line.isprintable() for line in lines)
 
@@ -163,7 +163,7 @@ def test_a_merge_key_takes_what_is_not_said(tmp_path: Path) -> None:
 
 def test_what_is_wrong_in_it_is_said_where_it_stands(complaints: Callable[[str], list[str]]) -> None:
     lines = complaints(MERGED.replace('nodes: "@compute"', 'nodes: "@computer"', 1))
-    assert [it.partition(": ")[0] for it in lines] == ["x.yml:20", "x.yml:20"]
+    assert [line.partition(": ")[0] for line in lines] == ["x.yml:20", "x.yml:20"]
 
 
 @pytest.mark.parametrize("value", ["3", "[3]", "[{tier: 1}, x]"])

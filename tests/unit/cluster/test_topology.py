@@ -17,7 +17,7 @@ def complaints(folder: Path, plugin: str, text: str | None) -> list[str]:
     file = folder / "inventory.yml"
     said = f"slurm: {{parameters: {{topologyplugin: {plugin}}}}}\nscheduler:" if plugin else "scheduler:"
     file.write_text(file.read_text().replace("scheduler:", said, 1))
-    return [str(it).partition("slurm.parameters: ")[2] for it in examine(folder).complaints]
+    return [str(complaint).partition("slurm.parameters: ")[2] for complaint in examine(folder).complaints]
 
 
 @pytest.mark.parametrize("plugin", ["topology/tree", "topology/block"])

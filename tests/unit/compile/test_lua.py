@@ -21,7 +21,7 @@ def read(text: str, lua: Any) -> Any:
             return value
         pairs = dict(value.items())
         return (
-            [back(it) for it in pairs.values()]
+            [back(value) for value in pairs.values()]
             if all(isinstance(key, int) for key in pairs)
             else {key: back(entry) for key, entry in pairs.items()}
         )

@@ -47,9 +47,9 @@ def test_a_user_space_by_first_letters_is_the_same_on_disk_and_at_login(tmp_path
     space = ('path: "/mnt/scratch/{account}/{user}"', f'env: SCRATCH, path: "{path}"')
     cluster = changed(STORED, tmp_path, space)
     server = cluster.nodes["fs2"]
-    assert "/zfs/fast/red/a/ann" in {it.path for it in folders_for(cluster, server)}
-    assert "/zfs/fast/red" in {it.path for it in tops_for(cluster, server)}
-    (script,) = (it.text for it in files_for(cluster, cluster.nodes["ctl"]) if it.path == VARIABLES)
+    assert "/zfs/fast/red/a/ann" in {folder.path for folder in folders_for(cluster, server)}
+    assert "/zfs/fast/red" in {top.path for top in tops_for(cluster, server)}
+    (script,) = (file.text for file in files_for(cluster, cluster.nodes["ctl"]) if file.path == VARIABLES)
     said = subprocess.run(
         [
             "sh",

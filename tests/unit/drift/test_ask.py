@@ -23,7 +23,7 @@ ALL = [f"/dev/nvidia{number}" for number in range(8)]
     ],
 )
 def test_gpus_are_counted_by_their_device_files(there: list[str], live: list[str]) -> None:
-    assert [it.live for it in _hardware(NODE, [], there)] == live
+    assert [difference.live for difference in _hardware(NODE, [], there)] == live
 
 
 def test_what_the_plan_says_of_stand_ins_is_said_once() -> None:

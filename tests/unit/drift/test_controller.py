@@ -62,4 +62,4 @@ def test_a_file_of_metrics_is_replaced_whole_and_no_link_in_its_folder_is_follow
     files.replace(file, "new\n")
     assert (file.read_text(), file.is_symlink(), other.read_text()) == ("new\n", False, "stays")
     assert file.stat().st_mode & 0o777 == 0o644
-    assert sorted(it.name for it in tmp_path.iterdir()) == ["other", "x.prom"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "x.prom"]

@@ -34,7 +34,8 @@ def state(
 
 def rows(live: SlurmState, wanted: str = CONF) -> list[tuple[str, ...]]:
     return [
-        (it.node, it.what, it.inventory, it.file, it.live, it.then) for it in differences("ctl", wanted, live, CLEAN)
+        (difference.node, difference.what, difference.inventory, difference.file, difference.live, difference.then)
+        for difference in differences("ctl", wanted, live, CLEAN)
     ]
 
 

@@ -162,7 +162,7 @@ def test_a_restart_goes_on_where_it_was() -> None:
     cluster = Cluster(limit=1)
     cluster.wish("on", "a", "b")
     cluster.look()
-    before = {name: Progress(**vars(it)) for name, it in cluster.progress.items()}
+    before = {name: Progress(**vars(progress)) for name, progress in cluster.progress.items()}
     cluster.progress = before
     assert cluster.acts() == []
 

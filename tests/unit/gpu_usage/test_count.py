@@ -41,7 +41,7 @@ def row(rows: list[Row], name: str) -> Row:
 @pytest.mark.promise("SKY-113")
 def test_users_of_every_version(version: str) -> None:
     rows = count.by_user(recorded(version), skynet())
-    assert [(it.name, it.lab, it.running, it.pending, it.overcap, it.cpus) for it in rows] == [
+    assert [(row.name, row.lab, row.running, row.pending, row.overcap, row.cpus) for row in rows] == [
         ("u-cvmlp1", "cvmlp-lab", 6, 1, 1, 5),
         ("u-cvmlp2", "cvmlp-lab", 0, 5, 0, 0),
     ]
@@ -52,7 +52,7 @@ def test_users_of_every_version(version: str) -> None:
 def test_labs_of_every_version(version: str) -> None:
     """A line for each lab with its cap; borrowed GPUs are with the lab of their user, and leave its cap alone."""
     rows = count.by_lab(recorded(version), skynet())
-    assert sum(it.cap or 0 for it in rows) == 284
+    assert sum(row.cap or 0 for row in rows) == 284
     assert len(rows) == 14
     lab = row(rows, "cvmlp-lab")
     assert (lab.running, lab.pending, lab.cap, lab.left, lab.overcap, lab.types) == (6, 6, 64, 59, 1, {"titan_x": 6})
@@ -62,7 +62,7 @@ def test_labs_of_every_version(version: str) -> None:
 def test_partitions_of_every_version(version: str) -> None:
     """The job of two partitions counts for the first."""
     rows = count.by_partition(recorded(version), skynet())
-    assert [(it.name, it.running, it.pending) for it in rows] == [
+    assert [(row.name, row.running, row.pending) for row in rows] == [
         ("short", 0, 3),
         ("cvmlp-lab", 0, 2),
         ("user-overcap", 5, 1),
@@ -86,7 +86,7 @@ def test_the_users_of_one_lab(version: str) -> None:
 def test_a_department_has_what_its_groups_have() -> None:
     queue = [Job("a", name, "people", "short", True, {"a40": 1}, 1) for name in ("dept.a", "dept.b", "dept")]
     rows = count.by_lab(queue, POOL)
-    shown = [(it.name, it.depth, it.running, it.left) for it in rows if it.name.startswith("dept")]
+    shown = [(row.name, row.depth, row.running, row.left) for row in rows if row.name.startswith("dept")]
     assert shown == [("dept", 0, 3, 0), ("dept.a", 1, 1, None), ("dept.b", 1, 1, 0)]
 
 
@@ -95,7 +95,7 @@ def test_a_department_has_what_its_groups_have() -> None:
 )
 def test_pending_tasks_of_an_array_all_count(text: str, tasks: int) -> None:
     queue = json.loads((RECORDED / "26.05" / "squeue.json").read_text())
-    entry = next(it for it in queue["jobs"] if it["job_state"] == ["PENDING"])
+    entry = next(job for job in queue["jobs"] if job["job_state"] == ["PENDING"])
     entry |= {"array_task_string": text, "tres_req_str": "cpu=2,gres/gpu=2"}
     (read,) = jobs.read(json.dumps({"jobs": [entry]}))
     assert (read.gpus, read.cpus) == ({"any": 2 * tasks}, 2 * tasks)
@@ -143,20 +143,20 @@ _ENTRIES = some.lists(
 def entries(drawn: list[dict[str, Any]], version: str) -> str:
     """Return a queue as that version prints it."""
     queue = []
-    for it in drawn:
-        count_all = sum(it["typed"].values()) + it["untyped"]
-        typed = "".join(f",gres/gpu:{kind}={n}" for kind, n in it["typed"].items())
-        tres = f"cpu={it['cpus']},mem=30G,node=1,billing=1" + (f",gres/gpu={count_all}{typed}" if count_all else "")
-        runs = it["state"] in ("RUNNING", "SUSPENDED")
-        waits = it["tasks"] is not None and it["state"] == "PENDING"
+    for job in drawn:
+        count_all = sum(job["typed"].values()) + job["untyped"]
+        typed = "".join(f",gres/gpu:{kind}={n}" for kind, n in job["typed"].items())
+        tres = f"cpu={job['cpus']},mem=30G,node=1,billing=1" + (f",gres/gpu={count_all}{typed}" if count_all else "")
+        runs = job["state"] in ("RUNNING", "SUSPENDED")
+        waits = job["tasks"] is not None and job["state"] == "PENDING"
         queue.append(
             {
-                **{key: it[key] for key in ("user_name", "group_name", "account", "partition")},
-                "job_state": it["state"] if version == "22.05" else [it["state"]],
+                **{key: job[key] for key in ("user_name", "group_name", "account", "partition")},
+                "job_state": job["state"] if version == "22.05" else [job["state"]],
                 "tres_req_str": tres,
                 "tres_alloc_str": tres if runs else "",
                 "array_task_id": number(None, version),
-                "array_task_string": f"3-{it['tasks'] + 2}%4" if waits else "",
+                "array_task_string": f"3-{job['tasks'] + 2}%4" if waits else "",
             }
         )
     return json.dumps({"jobs": queue})
@@ -186,13 +186,13 @@ def test_all_sums_are_those_of_a_second_reckoning(drawn: list[dict[str, Any]], v
     everything = count.total(queue, POOL)
     assert {key: getattr(everything, key) for key in wanted} == wanted
     for by, made in (("user", count.by_user), ("partition", count.by_partition), ("lab", count.by_lab)):
-        rows = [it for it in made(queue, POOL) if not it.depth]
+        rows = [row for row in made(queue, POOL) if not row.depth]
         for key, sum_of_all in wanted.items():
-            assert sum(getattr(it, key) for it in rows) == sum_of_all
-        for it in rows:
-            assert sum(it.types.values()) == it.running
-            if it.cap is not None:
-                assert it.left == max(0, it.cap - (it.running - it.overcap))
+            assert sum(getattr(row, key) for row in rows) == sum_of_all
+        for row in rows:
+            assert sum(row.types.values()) == row.running
+            if row.cap is not None:
+                assert row.left == max(0, row.cap - (row.running - row.overcap))
         head, *lines, last = table.lines(rows, everything, by, ["a40", "v100", "any"], table.Look())
         column = head.split().index("RUNNING")
         assert int(last.split()[column]) == sum(int(line.split()[column]) for line in lines) == wanted["running"]

@@ -11,7 +11,7 @@ FOLDERS = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))
 
 def cluster_of(folder: str) -> Cluster:
     loaded = examine(INVENTORY / folder)
-    assert [str(it) for it in loaded.errors] == []
+    assert [str(error) for error in loaded.errors] == []
     assert loaded.cluster is not None
     return loaded.cluster
 

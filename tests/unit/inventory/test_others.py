@@ -21,7 +21,7 @@ FOLDERS = sorted(path.name for path in OTHERS.iterdir())
 @cache
 def cluster_of(folder: str) -> Cluster:
     loaded = examine(OTHERS / folder)
-    assert [str(it) for it in loaded.errors] == []
+    assert [str(error) for error in loaded.errors] == []
     assert loaded.cluster is not None
     return loaded.cluster
 
@@ -33,7 +33,7 @@ def text_of(folder: str) -> str:
 def one_node_of_each_kind(cluster: Cluster) -> list[str]:
     """Return the first node of each set of roles, hardware and GPUs."""
     nodes = reversed(cluster.nodes.values())
-    kinds = {(it.roles, it.cpus, it.memory, tuple(it.gpus.items())): it.name for it in nodes}
+    kinds = {(node.roles, node.cpus, node.memory, tuple(node.gpus.items())): node.name for node in nodes}
     return list(kinds.values())
 
 
@@ -77,8 +77,8 @@ def test_names_the_public_guide(folder: str) -> None:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_names_no_person(folder: str) -> None:
     users = read(OTHERS / folder).data.get("users", [])
-    assert [it["name"] for it in users if not re.fullmatch(r"u-[a-z-]+[0-9]+", it["name"])] == []
-    assert [it["name"] for it in users if {"full_name", "keys"} & set(it)] == []
+    assert [user["name"] for user in users if not re.fullmatch(r"u-[a-z-]+[0-9]+", user["name"])] == []
+    assert [user["name"] for user in users if {"full_name", "keys"} & set(user)] == []
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

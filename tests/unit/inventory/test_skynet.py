@@ -208,8 +208,8 @@ def test_minivac_exports_nothing(inventory: Inventory) -> None:
     server = entry(inventory, "minivac")
     assert server.capacity == parse_size("360T")
     assert all(export.server != "minivac" for export in inventory.storage.exports.values())
-    said = [it for it in examine(SKYNET).complaints if "minivac" in it.complaint.message]
-    assert [it.complaint.severity for it in said] == ["warning"]
+    said = [complaint for complaint in examine(SKYNET).complaints if "minivac" in complaint.complaint.message]
+    assert [complaint.complaint.severity for complaint in said] == ["warning"]
 
 
 @pytest.mark.promise("SKY-017", "SKY-018", "SKY-019", "SKY-020", "SKY-024", "SKY-197")
@@ -284,7 +284,7 @@ def test_qos(inventory: Inventory, cluster: Cluster) -> None:
     assert (limits.gpu, limits.cpu) == (16, 112)
     special = {user.account for user in cluster.users.values() if cluster.qos_of(user.account) == "cvmlp-user-limits"}
     assert special == {"cvmlp-lab"}
-    assert [it.name for it in cluster.partitions.values() if it.lift_per_user] == ["user-overcap"]
+    assert [partition.name for partition in cluster.partitions.values() if partition.lift_per_user] == ["user-overcap"]
 
 
 @pytest.mark.parametrize(
@@ -382,6 +382,6 @@ def test_what_is_inferred_says_so(inventory: Inventory) -> None:
 def test_testbed_has_one_of_each_kind(cluster: Cluster) -> None:
     nodes = [cluster.nodes[name] for name in cluster.testbed_nodes]
     assert {role for node in nodes for role in node.roles} == {
-        role for it in cluster.nodes.values() for role in it.roles
+        role for node in cluster.nodes.values() for role in node.roles
     }
     assert {gpu for node in nodes for gpu in node.gpus} == {"titan_x", "2080_ti", "rtx_6000", "a40"}

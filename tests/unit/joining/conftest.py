@@ -14,16 +14,16 @@ from gpupool.operations import ambient
 
 @pytest.fixture
 def site(fake: FakeController, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
-    it = Site(fake, tmp_path)
-    monkeypatch.setattr(host_key, "scan", lambda nodes, name: (it.key,))
+    made = Site(fake, tmp_path)
+    monkeypatch.setattr(host_key, "scan", lambda nodes, name: (made.key,))
 
     class Host:
         @property
         def name(self) -> str:
-            return it.door.looked_at[-1]
+            return made.door.looked_at[-1]
 
         def get_fact(self, fact: object) -> Machine | None:
-            return it.machines.get(self.name, BOX)
+            return made.machines.get(self.name, BOX)
 
     monkeypatch.setattr(ambient, "this_host", Host)
 
@@ -32,17 +32,17 @@ def site(fake: FakeController, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             if "ctl" in names:
                 fake.slurm.add(node)
 
-    it.door.effects["apply"] = known
-    return it
+    made.door.effects["apply"] = known
+    return made
 
 
 @pytest.fixture
 def wide(fake: FakeController, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     """With a node more than labs own."""
     changes = ("gpu-[1-2]", "gpu-[1-3]"), ("10.90.2.[1-2]", "10.90.2.[1-3]")
-    it = Site(fake, tmp_path, *changes)
-    fake.slurm.add(it.target.cluster.nodes[NEW])
-    it.door.effects["apply"] = lambda names: [fake.slurm.nodes.pop(NEW, None) for name in names if name == "ctl"]  # type: ignore[assignment,return-value]
-    here = SimpleNamespace(here=lambda: (it.target.cluster, it.target.cluster.nodes[NEW]))
+    made = Site(fake, tmp_path, *changes)
+    fake.slurm.add(made.target.cluster.nodes[NEW])
+    made.door.effects["apply"] = lambda names: [fake.slurm.nodes.pop(NEW, None) for name in names if name == "ctl"]  # type: ignore[assignment,return-value]
+    here = SimpleNamespace(here=lambda: (made.target.cluster, made.target.cluster.nodes[NEW]))
     monkeypatch.setattr("gpupool.engine.here.here", here.here)
-    return it
+    return made

@@ -90,7 +90,7 @@ def test_a_command_that_was_killed_while_it_wrote_is_finished_by_the_next(
     with pytest.raises(BadInventoryError):
         load(site)
     assert {*NEW} <= {*written.opened(site).addresses}
-    assert sorted(it.suffix for it in site.iterdir()) == [".yml"] * len(list(site.glob("*.yml")))
+    assert sorted(path.suffix for path in site.iterdir()) == [".yml"] * len(list(site.glob("*.yml")))
 
 
 def test_a_file_that_was_changed_meanwhile_is_not_overwritten(site: Path) -> None:

@@ -56,22 +56,22 @@ COMMANDS = {
 
 def test_all_commands_are_found() -> None:
     assert {"gpupool check", "gpupool testbed up"} <= set(COMMANDS)
-    assert "limit" in [it.name for it in COMMANDS["gpupool plan"].params if isinstance(it, TyperOption)]
+    assert "limit" in [param.name for param in COMMANDS["gpupool plan"].params if isinstance(param, TyperOption)]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_and_option_is_written_about(name: str) -> None:
     if name != "gpupool":
         assert f"{name} " in TEXT or f"`{name}`" in TEXT, f"{name} is in no document"
-    options = [it for it in COMMANDS[name].params if isinstance(it, TyperOption) and not it.hidden]
-    missing = [it.opts[0] for it in options if not any(re.search(rf"{opt}\b", TEXT) for opt in it.opts)]
+    options = [param for param in COMMANDS[name].params if isinstance(param, TyperOption) and not param.hidden]
+    missing = [option.opts[0] for option in options if not any(re.search(rf"{opt}\b", TEXT) for opt in option.opts)]
     assert not missing, f"{name}: no document says {', '.join(missing)}"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_and_option_has_help(name: str) -> None:
     assert COMMANDS[name].help or name == "gpupool testbed"
-    assert [it.name for it in COMMANDS[name].params if isinstance(it, TyperOption) and not it.help] == []
+    assert [param.name for param in COMMANDS[name].params if isinstance(param, TyperOption) and not param.help] == []
 
 
 # Roles
@@ -104,7 +104,7 @@ def _with_a_directory_and_backups(folder: Path) -> Cluster:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_the_page_of_a_role_lists_the_files_that_it_puts(role: str, clusters: list[Cluster]) -> None:
-    nodes = [(it, node) for it in clusters for node in it.nodes.values()] if role in FILES else []
+    nodes = [(cluster, node) for cluster in clusters for node in cluster.nodes.values()] if role in FILES else []
     files = [file for cluster, node in nodes for file in files_of(cluster, node, role)]
     page = (DOCS / "roles" / f"{role}.md").read_text()
     listed = re.findall(r"^\| `(/[^`]+)` \| (\w+), (\d{4}) \|", page, flags=re.MULTILINE)
@@ -196,7 +196,9 @@ def test_tests_that_documents_name_are_there() -> None:
         for name in re.findall(r"^def (test_\w+)", path.read_text(), flags=re.MULTILINE)
     }
     named = re.findall(r"`(test_\w+)(…?)`", TEXT)
-    missing = [name for name, more in named if not any(it.startswith(name) if more else it == name for it in there)]
+    missing = [
+        name for name, more in named if not any(test.startswith(name) if more else test == name for test in there)
+    ]
     assert missing == []
 
 
@@ -255,7 +257,7 @@ def test_text_becomes_files_without_pyinfra_and_without_sockets() -> None:
 
 def test_facts_and_operations_know_no_cluster() -> None:
     files = [path for name in ("facts", "operations") for path in (ROOT / "gpupool" / name).rglob("*.py")]
-    assert [it.name for it in files if re.search(r"gpupool\.(cluster|compile)\b", it.read_text())] == []
+    assert [file.name for file in files if re.search(r"gpupool\.(cluster|compile)\b", file.read_text())] == []
 
 
 # What the README shows

@@ -49,10 +49,14 @@ def test_a_program_of_a_node_imports_the_standard_library_and_the_ground_floor(m
 
 
 def test_one_module_reads_and_writes_host_lists() -> None:
-    assert [name(it) for it in MODULES if any(other.startswith("ClusterShell") for other in imported(it))] == [
-        name(SELECTORS)
+    assert [
+        name(module) for module in MODULES if any(other.startswith("ClusterShell") for other in imported(module))
+    ] == [name(SELECTORS)]
+    padded = [
+        name(module)
+        for module in MODULES
+        if any(map(is_padded, ast.walk(ast.parse(module.read_text(encoding="utf-8")))))
     ]
-    padded = [name(it) for it in MODULES if any(map(is_padded, ast.walk(ast.parse(it.read_text(encoding="utf-8")))))]
     assert padded == [name(SELECTORS), name(SLURM / "hostlists.py")]
 
 
@@ -62,9 +66,11 @@ def is_padded(node: ast.AST) -> bool:
 
 
 def test_one_module_writes_durations() -> None:
-    assert [name(it) for it in MODULES if any(map(is_clock, ast.walk(ast.parse(it.read_text(encoding="utf-8")))))] == [
-        name(SLURM / "times.py")
-    ]
+    assert [
+        name(module)
+        for module in MODULES
+        if any(map(is_clock, ast.walk(ast.parse(module.read_text(encoding="utf-8")))))
+    ] == [name(SLURM / "times.py")]
 
 
 def is_clock(node: ast.AST) -> bool:
@@ -92,9 +98,9 @@ def patterns(module: Path) -> Iterator[str]:
 
 
 def test_each_kind_of_record_has_one_reader() -> None:
-    readers = [it for it in MODULES if any(KEYS.search(text) for text in patterns(it))]
-    assert [name(it) for it in readers if not any(it.is_relative_to(place) for place in CONF)] == []
-    heads = [re.findall(r'records\.read\(answer, "(\w+)"', it.read_text(encoding="utf-8")) for it in MODULES]
+    readers = [module for module in MODULES if any(KEYS.search(text) for text in patterns(module))]
+    assert [name(reader) for reader in readers if not any(reader.is_relative_to(place) for place in CONF)] == []
+    heads = [re.findall(r'records\.read\(answer, "(\w+)"', module.read_text(encoding="utf-8")) for module in MODULES]
     assert sorted(head for found in heads for head in found) == [
         "NodeName",
         "PartitionName",

@@ -26,9 +26,9 @@ def shown() -> list[tuple[str, str, str]]:
 def can_be_said(command: str, name: str) -> bool:
     """Return whether a word of the inventory says a key, or `parameters` take it."""
     table = TABLES[command]
-    whole = [it for it in own(table).get(name, ()) if not it.option]
+    whole = [entry for entry in own(table).get(name, ()) if not entry.option]
     known = name in keys(table) and keys(table)[name].known_in("24.11")
-    return any(it.word for it in whole) or (known and all(it.when for it in whole))
+    return any(entry.word for entry in whole) or (known and all(entry.when for entry in whole))
 
 
 def reasons() -> dict[tuple[str, str], str]:
@@ -63,6 +63,6 @@ def test_the_page_lists_exactly_what_cannot_be_said() -> None:
 def test_the_page_has_the_reasons_that_check_gives() -> None:
     page = reasons()
     for command, key, name in shown():
-        for it in own(TABLES[command]).get(name, ()):
-            if (command, key) in page and not it.option and not it.when:
-                assert page[command, key] == it.why
+        for entry in own(TABLES[command]).get(name, ()):
+            if (command, key) in page and not entry.option and not entry.when:
+                assert page[command, key] == entry.why

@@ -32,7 +32,7 @@ def test_the_largest():
 
 
 def test_each_kind_of_place_is_changed_and_messages_are_left_alone() -> None:
-    found = {(it.kind, it.before.strip(), it.after.strip()) for it in mutations(CODE)}
+    found = {(mutation.kind, mutation.before.strip(), mutation.after.strip()) for mutation in mutations(CODE)}
     assert ("comparison", ">=", ">") in found
     assert ("comparison", "<", "<=") in found
     assert ("constant", "3", "4") in found
@@ -55,8 +55,8 @@ def test_a_seed_draws_the_same_mutants_again_in_turn_from_the_kinds() -> None:
     first = drawn(ROOT, ["gpupool/joining"], 7, 12)
     assert first == drawn(ROOT, ["gpupool/joining"], 7, 12)
     assert first != drawn(ROOT, ["gpupool/joining"], 8, 12)
-    assert [it.mutation.kind for it in first[:6]] == [*KINDS]
-    assert len({(it.file, it.mutation.line) for it in first}) == 12
+    assert [mutant.mutation.kind for mutant in first[:6]] == [*KINDS]
+    assert len({(mutant.file, mutant.mutation.line) for mutant in first}) == 12
 
 
 def test_tests_are_those_of_the_folder_and_those_that_name_the_module() -> None:
@@ -77,7 +77,7 @@ def test_a_survivor_is_told_from_a_mutant_that_is_noticed_and_the_copy_is_as_bef
         (folder / name).write_text(text)
     file = "gpupool/small/most.py"
     before = (folder / file).read_text()
-    by_text = {it.before.strip(): Mutant(file, it) for it in mutations(before)}
+    by_text = {mutation.before.strip(): Mutant(file, mutation) for mutation in mutations(before)}
     copy = Copy(folder)
     assert copy.verdict(by_text["<"], 60).result == "survived"
     assert copy.verdict(by_text["return max(found) if len(found) < LIMIT else None"], 60).result == "noticed"

@@ -18,16 +18,16 @@ def bounds(text: str) -> Iterator[int]:
     """Return the lines in which something is waited for, or is to have taken, no longer than a number of seconds."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") not in ENTRIES:
-            values = [it.value for it in node.keywords if it.arg in ("timeout", "deadline")]
+            values = [keyword.value for keyword in node.keywords if keyword.arg in ("timeout", "deadline")]
             # process.wait(60), thread.join(5)
             waits = isinstance(node.func, ast.Attribute) and node.func.attr in ("wait", "join")
-            if any(_is_number(it) for it in (*values, *(node.args if waits else ()))):
+            if any(_is_number(value) for value in (*values, *(node.args if waits else ()))):
                 yield node.lineno
         elif isinstance(node, ast.Constant) and _SHORT.search(str(node.value)):
             yield node.lineno
-        elif isinstance(node, ast.Compare) and any(_reads_the_clock(it) for it in ast.walk(node.left)):
+        elif isinstance(node, ast.Compare) and any(_reads_the_clock(part) for part in ast.walk(node.left)):
             below = zip(node.ops, node.comparators, strict=True)
-            if any(isinstance(op, ast.Lt | ast.LtE) and _is_number(it) for op, it in below):
+            if any(isinstance(op, ast.Lt | ast.LtE) and _is_number(number) for op, number in below):
                 yield node.lineno
 
 

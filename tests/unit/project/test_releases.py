@@ -60,7 +60,7 @@ def test_the_ground_floor_imports_itself_and_the_standard_library_only() -> None
     wrong = []
     for path in modules("gpupool/slurm"):
         for node in ast.walk(ast.parse(path.read_text())):
-            names = [it.name for it in node.names] if isinstance(node, ast.Import) else []
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             wrong += [
                 f"{path.relative_to(ROOT)}: {name}"

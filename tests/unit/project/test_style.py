@@ -31,7 +31,9 @@ def items(cell: str) -> list[str]:
 
 GLOSSARY = [word for row in rows(DOCS / "concepts.md", "Words") for word in items(row[0])]
 FORBIDDEN = [phrase for row in rows(DOCS / "STYLE.md", "Phrases we do not use") for phrase in items(row[0])]
-_PHRASES = re.compile(r"\b(?:" + "|".join(r"\s+".join(map(re.escape, it.split())) for it in FORBIDDEN) + r")\b", re.I)
+_PHRASES = re.compile(
+    r"\b(?:" + "|".join(r"\s+".join(map(re.escape, phrase.split())) for phrase in FORBIDDEN) + r")\b", re.I
+)
 
 
 def forbidden(text: str) -> list[str]:
@@ -45,7 +47,7 @@ def messages(module: Path) -> Iterator[tuple[int, str]]:
     tree = ast.parse(module.read_text(encoding="utf-8"))
     shown = module.parent.name in ("cli", "schema")  # there, docstrings are the help and the JSON Schema
     bodies = [node.body[0] for node in ast.walk(tree) if getattr(node, "body", None) and isinstance(node.body, list)]
-    docstrings = {id(it.value) for it in bodies if isinstance(it, ast.Expr) and not shown}
+    docstrings = {id(statement.value) for statement in bodies if isinstance(statement, ast.Expr) and not shown}
     for node in ast.walk(tree):
         if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or id(node) in docstrings:
             continue

@@ -22,7 +22,7 @@ def names(*files: str) -> list[str]:
 
 
 def chosen(layer: str, *files: str) -> list[str]:
-    (selected,) = [it for it in touched(LAYERS, files) if it.name == layer]
+    (selected,) = [found for found in touched(LAYERS, files) if found.name == layer]
     return [word for word in selected.commands[0] if word.startswith("tests/")]
 
 

@@ -24,7 +24,10 @@ def shell(text: str) -> tuple[tuple[str, ...], ...]:
 
 
 def run_of(place: Path, *layers: Layer, prepare: dict[str, str] | None = None, idle: Idle | None = None) -> Run:
-    works = {it.name: layer_work(it, place / f"{it.name}.log", place / f"{it.name}.json", place) for it in layers}
+    works = {
+        layer.name: layer_work(layer, place / f"{layer.name}.log", place / f"{layer.name}.json", place)
+        for layer in layers
+    }
     made = {
         name: Work(name, shell(text), 1, place / f"prepare-{name}", os.environ)
         for name, text in (prepare or {}).items()
@@ -122,7 +125,7 @@ def test_the_report_adds_up_what_tests_and_their_fixtures_took(tmp_path: Path) -
         subprocess.run(command, env=env, cwd=tmp_path, check=True, capture_output=True)
         work = Work("unit", (), 1, None, {}, began=1.0, ended=3.0)
         known = report.times({"unit": work}, tmp_path, 2.5, 1.25)
-        times = {it["test"].rpartition("::")[2]: it["seconds"] for it in known["tests"]}
+        times = {test["test"].rpartition("::")[2]: test["seconds"] for test in known["tests"]}
         assert times["test_a"] >= 0.4
         assert times["test_b"] >= 0.2
         assert known["fixtures"]["unit: one"] >= 0.3

@@ -58,11 +58,11 @@ def test_the_table_names_every_difference(name: str, version: Supported) -> None
 
 def test_policy_is_not_in_the_table() -> None:
     _, table = _made("skynet")
-    named = {it.key for it in table if it.file == CONF}
+    named = {row.key for row in table if row.file == CONF}
     assert not named & {*POLICY, *(f"PartitionName {key}" for key in PARTITION)}
-    assert {it for it in named if it.startswith("PartitionName")} == {"PartitionName GraceTime"}
+    assert {name for name in named if name.startswith("PartitionName")} == {"PartitionName GraceTime"}
     # a file that is not in the table at all is production's own
-    assert not any(it.file.endswith(("job_submit.lua", "gres.conf")) for it in table)
+    assert not any(row.file.endswith(("job_submit.lua", "gres.conf")) for row in table)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_difference_that_nobody_named_is_found(old: str, new: str) -> None:
     twin = applied(production.files, table)
     assert old in twin[CONF]
     lines = unnamed(production.files, {**twin, CONF: twin[CONF].replace(old, new)}, table)
-    assert any(old.split("=")[0] in it for it in lines)
+    assert any(old.split("=")[0] in line for line in lines)
 
 
 def test_a_line_or_a_file_too_much_or_too_few_is_found() -> None:
@@ -169,7 +169,9 @@ def test_grace_times_of_qos_are_as_short() -> None:
 
 def test_a_short_grace_time_is_not_made_longer() -> None:
     cluster = _cluster("skynet")
-    partitions = {name: replace(it, grace=min(it.grace, 2)) for name, it in cluster.partitions.items()}
+    partitions = {
+        name: replace(partition, grace=min(partition.grace, 2)) for name, partition in cluster.partitions.items()
+    }
     cluster = replace(cluster, partitions=partitions)
     twin = applied(compiled(cluster).files, differences(place_of(cluster, "24.11")))
     assert "GraceTime=2" in twin[CONF]
@@ -181,7 +183,7 @@ _values = st.text("abc019/,.()", min_size=1, max_size=8)
 
 @given(st.lists(st.tuples(_names, _values), max_size=8), _names, _values)
 def test_changing_a_key_leaves_every_other_line(pairs: list[tuple[str, str]], key: str, value: str) -> None:
-    text = "".join(f"{name}={it}\n" for name, it in pairs)
+    text = "".join(f"{name}={value}\n" for name, value in pairs)
     twin, seen = changed(text, key, None, lambda *_: value)
     assert seen == any(name.lower() == key.lower() for name, _ in pairs)
     assert masked(twin, {(key, None)}) == masked(text, {(key, None)})
@@ -190,7 +192,7 @@ def test_changing_a_key_leaves_every_other_line(pairs: list[tuple[str, str]], ke
 
 @given(st.lists(st.lists(st.tuples(_names, _values), min_size=1, max_size=4), max_size=4), _names, _values)
 def test_changing_a_word_leaves_every_other_word(lines: list[list[tuple[str, str]]], key: str, value: str) -> None:
-    text = "".join("NodeName=n " + " ".join(f"{name}={it}" for name, it in words) + "\n" for words in lines)
+    text = "".join("NodeName=n " + " ".join(f"{name}={value}" for name, value in words) + "\n" for words in lines)
     twin, _ = changed(text, "NodeName", key, lambda *_: value)
     assert masked(twin, {("NodeName", key)}) == masked(text, {("NodeName", key)})
     assert all(f" {key}={value}" in line for line in twin.splitlines())

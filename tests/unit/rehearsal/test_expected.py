@@ -49,7 +49,7 @@ def test_what_is_expected_does_not_come_from_the_compiler(file: Path) -> None:
     for node in ast.walk(ast.parse(file.read_text())):
         modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
         if isinstance(node, ast.Import):
-            modules = [it.name for it in node.names]
+            modules = [alias.name for alias in node.names]
         for module in modules:
             assert not module.startswith(("gpupool.compile", "gpupool.rehearsal.twin.compiled")), module
 
@@ -97,9 +97,9 @@ def test_labs_go_by_their_own_partitions_and_by_the_common_one() -> None:
 
 
 def test_who_gives_way_goes_by_tier() -> None:
-    assert [it.name for it in SKYNET.givers] == ["overcap", "user-overcap"]
-    assert [(it.partition.name, it.account) for it in SKYNET.loans] == [("overcap", "overcap")]
-    assert [it.name for it in SKYNET.lab_loans("wu-lab")] == ["user-overcap"]
+    assert [partition.name for partition in SKYNET.givers] == ["overcap", "user-overcap"]
+    assert [(loan.partition.name, loan.account) for loan in SKYNET.loans] == [("overcap", "overcap")]
+    assert [partition.name for partition in SKYNET.lab_loans("wu-lab")] == ["user-overcap"]
     assert not EXAMPLE.lab_loans("vision-lab")
 
 

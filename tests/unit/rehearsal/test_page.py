@@ -58,7 +58,7 @@ def html(request: pytest.FixtureRequest) -> str:
 def test_it_asks_the_network_for_nothing(html: str) -> None:
     parsed = _Page(html)
     for key in ("src", "srcset", "href", "xlink:href", "action", "data", "poster", "background"):
-        assert [it for it in parsed.all(key) if not it.startswith(("#", "data:,"))] == [], key
+        assert [address for address in parsed.all(key) if not address.startswith(("#", "data:,"))] == [], key
     assert not re.search(r"https?:|url\(|@import|\bfetch\b|XMLHttpRequest|import\(|//[a-z0-9-]+\.[a-z]", html)
     assert "default-src 'none'" in " ".join(parsed.all("content"))
     assert not {tag for tag, _ in parsed.elements} & {"iframe", "object", "embed", "audio", "video", "img"}
@@ -70,13 +70,13 @@ def test_every_lab_has_a_row_with_a_title_and_words(html: str) -> None:
     drawings = [attrs for tag, attrs in parsed.elements if tag == "svg" and attrs.get("role") == "img"]
     ids = set(parsed.all("id"))
     assert len(drawings) == len(CAPS) + 1  # and the pool
-    assert all(set((it["aria-labelledby"] or "").split()) <= ids for it in drawings)
+    assert all(set((drawing["aria-labelledby"] or "").split()) <= ids for drawing in drawings)
     assert len(parsed.all("id")) == len(ids)
 
 
 def test_every_link_of_the_page_leads_somewhere(html: str) -> None:
     parsed = _Page(html)
-    assert {it[1:] for it in parsed.all("href") if it.startswith("#")} <= set(parsed.all("id"))
+    assert {link[1:] for link in parsed.all("href") if link.startswith("#")} <= set(parsed.all("id"))
 
 
 def test_every_promise_is_told_in_words() -> None:
@@ -167,7 +167,7 @@ def test_the_verdict_in_words(kept: int, broken: int, void: int, headline: str) 
 
 
 def test_durations_in_words() -> None:
-    assert [words_for(it) for it in (0.2, 59.4, 59.6, 192)] == ["0 s", "59 s", "1 min 0 s", "3 min 12 s"]
+    assert [words_for(seconds) for seconds in (0.2, 59.4, 59.6, 192)] == ["0 s", "59 s", "1 min 0 s", "3 min 12 s"]
 
 
 # Thinning
@@ -183,7 +183,7 @@ def test_thinning_loses_no_peak_and_keeps_the_order(points: list[Point], most: i
     kept = thinned(points, most)
     assert len(kept) <= most + 5
     assert set(kept) <= set(points)
-    assert [it.at for it in kept] == sorted({it.at for it in kept})
+    assert [point.at for point in kept] == sorted({point.at for point in kept})
     for drawn in (attrgetter("owned"), attrgetter("held"), attrgetter("evicted")):
         assert max(map(drawn, kept)) == max(map(drawn, points))
     assert kept[-1][1:] == points[-1][1:]
@@ -198,14 +198,16 @@ def test_what_is_over_a_cap_is_drawn_whatever_is_thinned(points: list[Point]) ->
 
 @given(_points, st.integers(1, 64))
 def test_shapes_stay_inside_their_drawing(points: list[Point], cap: int) -> None:
-    moments = [Moment(it.at, "p", {"a": it.owned}, {"a": it.borrowed}, {"a": it.evicted}, 0) for it in points]
+    moments = [
+        Moment(point.at, "p", {"a": point.owned}, {"a": point.borrowed}, {"a": point.evicted}, 0) for point in points
+    ]
     (row,) = timeline.lab_rows(moments, {"a": cap})
     for shape in (row.owned, row.held, row.over, row.evicted):
-        across = [float(it) for it in re.findall(r"H([\d.]+)", shape)]
-        down = [float(it) for it in re.findall(r"V([\d.]+)", shape)]
+        across = [float(number) for number in re.findall(r"H([\d.]+)", shape)]
+        down = [float(number) for number in re.findall(r"V([\d.]+)", shape)]
         assert across == sorted(across)
-        assert all(0 <= it <= timeline.WIDTH for it in across)
-        assert all(0 <= it <= timeline.UP + timeline.DOWN for it in down)
+        assert all(0 <= number <= timeline.WIDTH for number in across)
+        assert all(0 <= number <= timeline.UP + timeline.DOWN for number in down)
     assert row.top >= max(cap, row.most.owned)
 
 

@@ -37,7 +37,7 @@ class Site:
         """Write the admin's ~/.ssh/config: `text`, and then the two jumps."""
         known = self.home / ".ssh" / "known_hosts"
         servers = (self.ctl, self.gate, self.inner)
-        known.write_text("".join(Path(it.data["ssh_known_hosts_file"]).read_text() for it in servers))
+        known.write_text("".join(Path(server.data["ssh_known_hosts_file"]).read_text() for server in servers))
         hosts = "".join(
             f"Host {name}\n  HostName {LOCAL}\n  Port {server.port}\n  User {server.user}\n"
             f"  IdentityFile {server.data['ssh_key']}\n{more}"
@@ -108,13 +108,14 @@ def test_commands_at_the_same_time_reach_each_its_own_node(site: Site, tmp_path:
         ports = {"ctl": site.ctl, "gpu-1": second}
         site.configure(
             "".join(
-                f"Match originalhost {name}\n  Port {it.port}\n  User {it.user}\n  IdentityFile {it.data['ssh_key']}\n"
-                f"  UserKnownHostsFile {it.data['ssh_known_hosts_file']}\n"
-                for name, it in ports.items()
+                f"Match originalhost {name}\n  Port {server.port}\n  User {server.user}\n"
+                f"  IdentityFile {server.data['ssh_key']}\n"
+                f"  UserKnownHostsFile {server.data['ssh_known_hosts_file']}\n"
+                for name, server in ports.items()
             )
         )
-        for name, it in ports.items():
-            it.before = f"export NODE={name};"
+        for name, server in ports.items():
+            server.before = f"export NODE={name};"
         with Nodes.of(site.target) as nodes, ThreadPoolExecutor(4) as pool:
             names = [*ports] * 4
             assert list(pool.map(lambda name: nodes.on(name, "sh", "-c", "echo $NODE").strip(), names)) == names
@@ -208,9 +209,10 @@ def two_controllers(site: Site, tmp_path: Path) -> Iterator[Controller]:
     with serving(tmp_path / "second") as second:
         site.configure(
             "".join(
-                f"Match originalhost {name}\n  Port {it.port}\n  User {it.user}\n  IdentityFile {it.data['ssh_key']}\n"
-                f"  UserKnownHostsFile {it.data['ssh_known_hosts_file']}\n"
-                for name, it in (("ctl", site.ctl), ("gpu-1", second))
+                f"Match originalhost {name}\n  Port {server.port}\n  User {server.user}\n"
+                f"  IdentityFile {server.data['ssh_key']}\n"
+                f"  UserKnownHostsFile {server.data['ssh_known_hosts_file']}\n"
+                for name, server in (("ctl", site.ctl), ("gpu-1", second))
             )
         )
         with Controller.of(replace(site.target, cluster=replace(cluster, nodes=cluster.nodes | roles))) as controller:

@@ -49,7 +49,7 @@ def test_a_reservation_is_read(answer: str) -> None:
 def test_the_comment_that_a_real_slurmctld_shows_imitates_nothing(version: str, form: str) -> None:
     """It holds nodes, and users on a line of their own; 22.05 has no comments of reservations."""
     found = reservations.read((HOSTILE / f"{version}.reservation.{form}.txt").read_bytes())
-    assert [(it.name, it.nodes, it.users, it.duration) for it in found.values()] == [
+    assert [(entry.name, entry.nodes, entry.users, entry.duration) for entry in found.values()] == [
         ("course", ("gpu-2",), ("root",), 7200)
     ]
 

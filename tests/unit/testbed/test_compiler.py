@@ -40,7 +40,7 @@ def built(kernel: Path) -> Callable[..., bytes]:
     def build(text: str, name: str, *, by: str = "", more: tuple[str, ...] = ()) -> bytes:
         source, target = kernel / f"{name}.c", kernel / f"{name}.o"
         source.write_text(text)
-        given = [word for it in BY_ITSELF for word in ("-include", f"{kernel}/include/linux/{it}")]
+        given = [word for header in BY_ITSELF for word in ("-include", f"{kernel}/include/linux/{header}")]
         names = [f'-DKBUILD_MODNAME="{name}"', f"-D__KBUILD_MODNAME=kmod_{name}"]
         command = [by or f"{kernel}/bin/gcc", f"-Wp,-MMD,{kernel}/{name}.d", f"-I{kernel}/include", *given, "-O2"]
         environment = {**os.environ, "GPUPOOL_PRECOMPILED": f"{kernel}/precompiled"}

@@ -62,8 +62,8 @@ def test_names_stay(folder: str) -> None:
     assert set(twin.partitions) <= set(cluster.partitions)
     assert all(twin.partitions[name].nodes for name in twin.partitions)
     assert (twin.qos, twin.users.keys()) == (cluster.qos, cluster.users.keys())
-    assert {name: it.tier for name, it in twin.partitions.items()}.items() <= {
-        name: it.tier for name, it in cluster.partitions.items()
+    assert {name: partition.tier for name, partition in twin.partitions.items()}.items() <= {
+        name: partition.tier for name, partition in cluster.partitions.items()
     }.items()
     assert twin.drivers.testbed
     assert not cluster.drivers.testbed
@@ -71,7 +71,7 @@ def test_names_stay(folder: str) -> None:
 
 def test_skynets_caps_are_reached_by_its_pool(skynet: Cluster) -> None:
     twin = stand_in(skynet, cgroup="v1")
-    caps = [it["GrpTRES"]["gres/gpu"] for it in entities(twin)["accounts"].values() if it["GrpTRES"]]
+    caps = [account["GrpTRES"]["gres/gpu"] for account in entities(twin)["accounts"].values() if account["GrpTRES"]]
     assert sum(caps) == twin.total_gpus
     assert min(caps) >= 1
     assert set(twin.partitions) == set(skynet.partitions)
@@ -88,7 +88,9 @@ def test_what_is_quicker_there(skynet: Cluster) -> None:
 
 def test_a_qos_has_a_shorter_grace_time_there() -> None:
     savio = load(INVENTORY / "others" / "savio")
-    long = replace(savio, qos={name: it.model_copy(update={"grace": 600}) for name, it in savio.qos.items()})
+    long = replace(
+        savio, qos={name: settings.model_copy(update={"grace": 600}) for name, settings in savio.qos.items()}
+    )
     for cluster, grace in ((savio, None), (long, 8)):
         assert stand_in(cluster, cgroup="v1").qos["savio_lowprio"].grace == grace
 
@@ -135,7 +137,7 @@ def test_containers(skynet: Cluster) -> None:
     twin = stand_in(skynet, cgroup="v1")
     spec = spec_of(twin, prefix="gp-x")
     assert (spec.name, spec.prefix, spec.network, spec.suite) == ("skynet", "gp-x", "10.66.0.0/16", "trixie")
-    by_name = {it.name: it for it in spec.containers}
+    by_name = {container.name: container for container in spec.containers}
     assert list(by_name) == list(twin.nodes)
     assert by_name["sky1"].hostname == "sky1.cc.gatech.edu"
     assert by_name["a40-01"].gpus == 8
@@ -144,10 +146,10 @@ def test_containers(skynet: Cluster) -> None:
 
 
 def test_homes_and_slurms_state_outlive_a_power_cut(skynet: Cluster) -> None:
-    volumes = {it.key: it for it in spec_of(stand_in(skynet, cgroup="v1")).volumes}
+    volumes = {volume.key: volume for volume in spec_of(stand_in(skynet, cgroup="v1")).volumes}
     assert skynet.storage.home.export is not None
     state = next(mount.export for mount in skynet.mounts if mount.holds(skynet.slurm.state))
-    assert {key for key, it in volumes.items() if it.kind == "disk"} == {skynet.storage.home.export, state}
+    assert {key for key, volume in volumes.items() if volume.kind == "disk"} == {skynet.storage.home.export, state}
     assert (volumes["pskynet1"].source, volumes["pskynet1"].size) == ("multivac.cc.gatech.edu:/pskynet1", "50T")
 
 

@@ -83,11 +83,14 @@ def test_qemu_starts_with_its_disks_and_the_strings_for_systemd(
     said = (tmp_path / "machine" / "said-by-qemu-system-x86_64").read_text().splitlines()
     assert said[4:] == arguments()[2:]
     assert FILES.machine
-    assert [it.stat().st_size >> 20 for it in sorted((tmp_path / "machine").glob("disk-*.img"))] == [
+    assert [path.stat().st_size >> 20 for path in sorted((tmp_path / "machine").glob("disk-*.img"))] == [
         *FILES.machine.disks
     ]
-    strings = [it.read_text() for it in sorted((tmp_path / "machine").glob("string-*"))]
-    assert [it.partition("=")[0].partition(":")[2] for it in strings] == ["ssh.authorized_keys.root", "tmpfiles.extra"]
+    strings = [path.read_text() for path in sorted((tmp_path / "machine").glob("string-*"))]
+    assert [string.partition("=")[0].partition(":")[2] for string in strings] == [
+        "ssh.authorized_keys.root",
+        "tmpfiles.extra",
+    ]
 
 
 def test_a_machine_reboots_in_place() -> None:
@@ -163,7 +166,7 @@ def test_selectors_choose_machines(stores: Cluster) -> None:
 
 def test_machines_mount_for_real_and_containers_go_without(stores: Cluster) -> None:
     both = stand_in(stores, cgroup="v1", machines=("fs1", "node01"))
-    assert {it.export: it.nodes for it in both.mounts} == dict.fromkeys(
+    assert {mount.export: mount.nodes for mount in both.mounts} == dict.fromkeys(
         ("pskynet1", "flash1", "home", "scratch"), ("node01",)
     )
     assert both.drivers.real_storage("fs1", "node01")

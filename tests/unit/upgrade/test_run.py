@@ -26,7 +26,7 @@ def test_all_stages_come_in_slurms_order_and_the_files_go_when_all_is_over(run: 
         "scontrol update nodename=gpu-1 state=drain 'reason=gpupool: upgrade: Slurm 26.05; running jobs continue'",
         "scontrol update nodename=gpu-1 state=undrain",
     ]
-    assert all(not it.flags and it.version == "26.05.5" for it in run.slurm.nodes.values())
+    assert all(not node.flags and node.version == "26.05.5" for node in run.slurm.nodes.values())
     assert ("ctl", "slurmctld 26.05.5 answers") in run.notes.steps
     assert ("gpu-2", "slurmd 26.05 is registered") in run.notes.steps
     assert run.door.runs[1] == ("plan", ("ctl",))

@@ -88,7 +88,7 @@ def test_a_node_that_does_not_register_with_the_new_slurmd_stays_drained(
 def test_a_node_that_registers_late_is_waited_for(run: Run) -> None:
     run.door.effects["change"] = lambda names: run.fake.clock.after(100, lambda: run._changed(names))
     run()
-    assert not any(it.flags for it in run.slurm.nodes.values())
+    assert not any(node.flags for node in run.slurm.nodes.values())
 
 
 def test_a_node_that_slurmctld_has_forgotten_is_named(run: Run) -> None:
@@ -106,7 +106,7 @@ def test_a_node_that_an_earlier_run_has_drained_is_given_back_though_it_is_upgra
     run()
     assert ("change", ("gpu-2",)) in run.steps()
     assert ("change", ("gpu-1",)) not in run.steps()
-    assert not any(it.drained for it in states(run.fake, run.fake.target.cluster.having("compute")).values())
+    assert not any(state.drained for state in states(run.fake, run.fake.target.cluster.having("compute")).values())
 
 
 def test_a_drain_of_others_stays(run: Run) -> None:

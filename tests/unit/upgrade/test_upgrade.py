@@ -26,7 +26,7 @@ def test_slurmdbd_comes_first_then_controllers_then_nodes_then_heads() -> None:
     """The backup controller of SkyNet is a compute node, too: its slurmd may not be newer than slurmctld."""
     cluster = load(INVENTORY / "skynet")
     chosen = ["sky1", "a40-01", "vicki", "marvin"]
-    found = [(it.kind, [node.name for node in it.nodes]) for it in stages(cluster, chosen)]
+    found = [(stage.kind, [node.name for node in stage.nodes]) for stage in stages(cluster, chosen)]
     assert found == [
         ("slurmdbd", ["marvin"]),
         ("backup controllers", ["vicki"]),
@@ -34,7 +34,7 @@ def test_slurmdbd_comes_first_then_controllers_then_nodes_then_heads() -> None:
         ("the others", ["sky1"]),
     ]
     apart = replace(cluster, nodes={name: _apart(node) for name, node in cluster.nodes.items()})
-    found = [(it.kind, [node.name for node in it.nodes]) for it in stages(apart, [*chosen, "sky2"])]
+    found = [(stage.kind, [node.name for node in stage.nodes]) for stage in stages(apart, [*chosen, "sky2"])]
     assert found[:3] == [
         ("slurmdbd", ["sky2"]),
         ("backup controllers", ["vicki"]),
@@ -49,7 +49,7 @@ def _apart(node: Node) -> Node:
 
 
 def test_what_is_on_the_node_of_the_database_changes_with_it() -> None:
-    assert [(it.kind, len(it.nodes)) for it in stages(CLUSTER, CLUSTER.nodes)] == [
+    assert [(stage.kind, len(stage.nodes)) for stage in stages(CLUSTER, CLUSTER.nodes)] == [
         ("slurmdbd", 1),
         ("compute nodes", 2),
     ]

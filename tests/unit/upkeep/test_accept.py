@@ -32,7 +32,7 @@ def ready(fake: FakeController) -> FakeController:
 
 def accepted(fake: FakeController, *nodes: Node, work: str = "maintain") -> dict[str, tuple[str, ...]]:
     chosen = nodes or tuple(fake.target.cluster.having("compute"))
-    return {name: it.problems for name, it in accept(fake, chosen, work, NAME).items()}
+    return {name: result.problems for name, result in accept(fake, chosen, work, NAME).items()}
 
 
 def test_a_sound_node_is_resumed_and_runs_a_job_on_all_its_gpus(ready: FakeController) -> None:
@@ -48,7 +48,7 @@ def test_a_sound_node_is_resumed_and_runs_a_job_on_all_its_gpus(ready: FakeContr
         "--gres=gpu:a40:8 python3 -I - cuda 8 /dev/nvidia0 "
     )
     assert {*jobs} == {"gpu-1", "gpu-2"}
-    assert not any(it.drained for it in states(ready, ready.target.cluster.having("compute")).values())
+    assert not any(state.drained for state in states(ready, ready.target.cluster.having("compute")).values())
 
 
 def test_a_node_is_resumed_before_its_test_job_and_looked_at_before_that(ready: FakeController) -> None:
@@ -151,7 +151,8 @@ def test_without_gpus_the_job_only_starts_and_without_a_reservation_it_asks_for_
 def test_where_every_qos_has_limits_root_has_its_own(ready: FakeController) -> None:
     cluster = ready.target.cluster
     limited = {
-        name: it.model_copy(update={"limits": Limits(per_user=Amounts(jobs=1))}) for name, it in cluster.qos.items()
+        name: settings.model_copy(update={"limits": Limits(per_user=Amounts(jobs=1))})
+        for name, settings in cluster.qos.items()
     }
     ready.target = replace(ready.target, cluster=replace(cluster, qos=limited))
     accepted(ready)

@@ -34,7 +34,7 @@ def test_a_drain_of_others_keeps_its_reason_and_is_not_given_back(fake: FakeCont
     }
     assert resume(fake, nodes(fake), "maintain").done == ()
     assert fake.acts() == []
-    assert {it.reason for it in fake.slurm.nodes.values()} == {"disk is replaced", "gpupool: upgrade: Slurm 26.05"}
+    assert {node.reason for node in fake.slurm.nodes.values()} == {"disk is replaced", "gpupool: upgrade: Slurm 26.05"}
 
 
 def test_a_drain_that_a_person_took_over_is_theirs(fake: FakeController) -> None:

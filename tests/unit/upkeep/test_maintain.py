@@ -23,7 +23,9 @@ def test_nodes_are_changed_one_by_one_and_nothing_is_left_behind(run: Run) -> No
     assert run.applied() == [(ONE,), (TWO,)]
     assert run.left_behind() == ({}, {}, [], [])
     texts = [text for _, text in run.fake.asked]
-    assert texts.index(f"announce {PATH}") < next(n for n, it in enumerate(texts) if it.startswith("scontrol update"))
+    assert texts.index(f"announce {PATH}") < next(
+        n for n, text in enumerate(texts) if text.startswith("scontrol update")
+    )
     order = [text for text in run.fake.acts() if "partition" not in text or "srun" in text]
     assert [" ".join(text.split()[:3]) for text in order[:4]] == [
         f"scontrol create reservationname={NAME}",
@@ -51,7 +53,7 @@ def test_a_head_without_a_message_is_warned_of_and_stops_nothing(run: Run) -> No
 
 def test_the_first_node_goes_alone_though_more_may_be_out(run: Run, four: Callable[[], Run]) -> None:
     wide = four()
-    assert {it for it, _ in wide(at_most=3).values()} == {"done"}
+    assert {phase for phase, _ in wide(at_most=3).values()} == {"done"}
     assert wide.applied() == [("gpu-1",), ("gpu-2", "gpu-3", "gpu-4")]
 
 

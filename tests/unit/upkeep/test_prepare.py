@@ -66,7 +66,7 @@ def test_what_has_nothing_to_do_is_neither_drained_nor_counted(run: Run) -> None
 def test_why_a_node_waits_is_said(run: Run) -> None:
     run.door.changes.pop(("plan", TWO))
     run.fake.needs[TWO] = "kernel 6.12 is installed, 6.1 runs"
-    assert {name: it.why for name, it in run.prepare().progress.items()} == {
+    assert {name: progress.why for name, progress in run.prepare().progress.items()} == {
         ONE: "2 changes",
         TWO: "kernel 6.12 is installed, 6.1 runs",
     }

@@ -55,7 +55,7 @@ def test_no_more_than_allowed_are_ever_out(
 @given(pools(), st.sets(st.sampled_from(NAMES)), st.sets(st.sampled_from(NAMES)))
 def test_more_nodes_out_never_cost_a_lab_less(shares: tuple[Share, ...], some: set[str], others: set[str]) -> None:
     fewer, more = losses(shares, some), losses(shares, some | others)
-    owned = {it.account: it.owned for it in shares}
+    owned = {share.account: share.owned for share in shares}
     assert all(0 <= fewer[name] <= more[name] <= owned[name] for name in fewer)
 
 
@@ -67,7 +67,7 @@ def test_failed_nodes_keep_their_places() -> None:
 def test_a_lab_that_owns_all_gpus_of_a_pool_lacks_those_of_a_node_that_is_out() -> None:
     cluster = load(SMALL)
     shares = shares_of(cluster)
-    assert [(it.account, it.owned, dict(it.at)) for it in shares] == [
+    assert [(share.account, share.owned, dict(share.at)) for share in shares] == [
         ("red", 10, {"gpu-1": 8, "gpu-2": 8}),
         ("blue", 6, {"gpu-1": 8, "gpu-2": 8}),
     ]
@@ -110,8 +110,8 @@ def test_shares_are_of_the_unit_that_an_account_owns(tmp_path: Path) -> None:
         ("contributed_gpus: 10}", "owns: {cpu: 64}}"),
         ("contributed_gpus: 6}", "owns: {cpu: 32}}"),
     )
-    shares = {it.account: it for it in shares_of(cluster)}
-    assert {(it.unit, it.owned) for it in shares.values()} == {("CPUs", 64), ("CPUs", 32)}
+    shares = {share.account: share for share in shares_of(cluster)}
+    assert {(share.unit, share.owned) for share in shares.values()} == {("CPUs", 64), ("CPUs", 32)}
     assert shares["red"].at == {name: cluster.nodes[name].job_cpus for name in ("gpu-1", "gpu-2")}
     assert losses([*shares.values()], ["gpu-1"]) == {"red": 32, "blue": 32}
 
@@ -125,7 +125,7 @@ def test_a_lab_whose_nodes_have_no_gpus_owns_nodes(tmp_path: Path) -> None:
         ('nodes: "@compute"\n    max_time: 2d', 'nodes: "gpu-[1-2]"\n    max_time: 2d\n    allow_accounts: [blue]'),
         ('nodes: "@compute"\n    max_time: 4h', 'nodes: "cpu-1"\n    max_time: 4h'),
     )  # fmt: skip
-    shares = {it.account: it for it in shares_of(cluster)}
+    shares = {share.account: share for share in shares_of(cluster)}
     assert (shares["red"].unit, shares["red"].owned, shares["red"].whole, shares["red"].lab) == ("nodes", 1, True, True)
     assert losses([*shares.values()], ["cpu-1"]) == {"red": 1, "blue": 0}
     assert too_much(Bounds(1, 0), [*shares.values()], ["cpu-1"]) == {}

@@ -26,14 +26,14 @@ def space(tmp_path: Path) -> Path:
 def test_all_but_members_own_directories_is_listed(space: Path) -> None:
     members = {"u-one": ME, "u-two": ME + 1, "u-three": ME, "u-four": ME, "u-absent": ME}
     strays = audit.audit(str(space), members, frozenset({"disk-usage.txt"}))
-    assert [(it.kind, it.name, it.why) for it in strays] == [
+    assert [(stray.kind, stray.name, stray.why) for stray in strays] == [
         ("file", "core\n", "no member's name"),
         ("directory", "datasets", "no member's name"),
         ("link", "u-four", "no directory"),
         ("file", "u-three", "no directory"),
         ("directory", "u-two", "not u-two's own"),
     ]
-    assert all(it.owner == audit.owner_of(ME) for it in strays)
+    assert all(stray.owner == audit.owner_of(ME) for stray in strays)
 
 
 @pytest.mark.promise("SKY-090")
@@ -48,7 +48,7 @@ def test_the_list_is_written_whole_with_a_line_for_each(space: Path, tmp_path: P
         ["directory", "datasets"],
         ["file", "disk-usage.txt"],
     ]
-    assert [it.name for it in path.parent.iterdir()] == ["share.txt"]
+    assert [file.name for file in path.parent.iterdir()] == ["share.txt"]
 
 
 def test_a_space_where_all_belongs_says_so(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ def run(top: Path, levels: int = 1) -> tuple[bool, list[str]]:
     """Count; tell whether the unit would be content, and what it said of those that got no file."""
     lines: list[str] = []
     counted = count.count(str(top), levels, FILE, time.time(), lines.append)
-    assert lines == [f"{'/'.join(filter(None, (str(top), it.path)))}: {it.why}" for it in counted.left]
+    assert lines == [f"{'/'.join(filter(None, (str(top), entry.path)))}: {entry.why}" for entry in counted.left]
     return counted.well, lines
 
 
@@ -84,9 +84,9 @@ def test_each_level_down_to_people_says_what_du_says(space: Path) -> None:
     """A file with names in two people's directories counts in both, and once in what holds both."""
     outer = space.parent
     assert run(outer, levels=2) == (True, [])
-    for folder in (space, *(it for it in space.iterdir() if it.is_dir())):
+    for folder in (space, *(path for path in space.iterdir() if path.is_dir())):
         assert told(folder) == du(folder)
-    apart = sum(told(it) for it in space.iterdir() if it.is_dir())
+    apart = sum(told(path) for path in space.iterdir() if path.is_dir())
     assert told(space) < apart + du(space / "u-one" / "deep")
 
 
@@ -214,7 +214,7 @@ def test_what_people_have_under_its_name_stays_and_fails_nothing(
     )
     after = own.lstat()
     assert (after.st_ino, after.st_mode, after.st_mtime_ns) == (before.st_ino, before.st_mode, before.st_mtime_ns)
-    assert {FILE, note.leftover(FILE)} & {it.name for it in (space / "u-one").iterdir()} == {name}
+    assert {FILE, note.leftover(FILE)} & {path.name for path in (space / "u-one").iterdir()} == {name}
     # all others get theirs, and the directory above counts it as du does
     assert run(space.parent, levels=2)[0]
     for folder in (space, space / "u-two"):

@@ -18,7 +18,7 @@ from gpupool.testbed.overlay import stand_in
 
 
 def counted(cluster: Cluster) -> dict[str, list[str]]:
-    paths = {name: [it.seen for it in jobs_for(cluster, node).count] for name, node in cluster.nodes.items()}
+    paths = {name: [tree.seen for tree in jobs_for(cluster, node).count] for name, node in cluster.nodes.items()}
     return {name: seen for name, seen in paths.items() if seen}
 
 
@@ -54,7 +54,7 @@ def test_the_count_is_weekly_and_waits_for_everybody_else(skynet: Cluster) -> No
 
 @pytest.mark.promise("SKY-090")
 def test_the_audit_knows_the_members_of_all_labs_that_share_a_space(skynet: Cluster) -> None:
-    (shared,) = [it for it in jobs_for(skynet, skynet.nodes["galactic-ac"]).audit if it.name == "pskynet4"]
+    (shared,) = [tree for tree in jobs_for(skynet, skynet.nodes["galactic-ac"]).audit if tree.name == "pskynet4"]
     labs = {"kira-lab", "hoffman-lab"}
     members = {user.name: user.uid for user in skynet.users.values() if labs & {user.account, *user.accounts}}
     assert shared.owners == members
@@ -148,7 +148,7 @@ def test_where_no_head_mounts_it_either_the_first_node_that_does_looks_after_it(
 
     cluster = changed("example", tmp_path, unmanaged)
     first, *others = cluster.having("compute")
-    assert [it.seen for it in jobs_for(cluster, first).count] == ["/mnt/projects", "/mnt/scratch"]
+    assert [tree.seen for tree in jobs_for(cluster, first).count] == ["/mnt/projects", "/mnt/scratch"]
     assert others
     assert not any(jobs_for(cluster, node).count for node in others)
 

@@ -39,7 +39,7 @@ def test_the_human_figure_is_numfmts(sizes: list[int]) -> None:
         ["numfmt", "--from-unit=1024", "--to=iec", "--format=%.1f"],
         input="\n".join(map(str, sizes)), capture_output=True, text=True, check=True, env={"LC_ALL": "C"},
     )  # fmt: skip
-    wanted = [f"{it}K" if it[-1].isdigit() else it for it in printed.stdout.split()]
+    wanted = [f"{word}K" if word[-1].isdigit() else word for word in printed.stdout.split()]
     assert [note.human(size) for size in sizes] == wanted
 
 

@@ -52,7 +52,7 @@ def test_the_report_gives_what_the_files_say(space: Path) -> None:
     count.count(str(space), 1, FILE, time.time(), print)
     (space / "u-new").mkdir()
     *lines, last = [json.loads(line) for line in report.report(str(space), 1, FILE)]
-    assert [(it["path"], it["kib"]) for it in lines] == [(n, told(space / n)) for n in ("u-one", "u-two")]
+    assert [(line["path"], line["kib"]) for line in lines] == [(n, told(space / n)) for n in ("u-one", "u-two")]
     assert last == {"top": str(space), "missing": 1}
 
 
@@ -69,13 +69,13 @@ def test_the_report_names_whom_the_last_count_left_out(space: Path, tmp_path: Pa
     left = report.kept(tmp_path / "state" / "usage", str(space))
     assert left == counted.left
     lines = [json.loads(line) for line in report.report(str(space), 1, FILE, left)]
-    whys = {it["path"]: it["why"] for it in lines if "why" in it}
+    whys = {line["path"]: line["why"] for line in lines if "why" in line}
     assert whys == {
         "u-one": f"{FILE} is not written: {FILE} is a directory of another owner",
         r"new\x0aline": f"{FILE} is not written: {FILE} is a link of another owner",
     }
-    assert {it["owner"] for it in lines if "why" in it} == {(space / "u-one").owner()}
-    assert [it["path"] for it in lines if "kib" in it] == ["u-two"]
+    assert {line["owner"] for line in lines if "why" in line} == {(space / "u-one").owner()}
+    assert [line["path"] for line in lines if "kib" in line] == ["u-two"]
     assert lines[-1] == {"top": str(space), "missing": 1}
     assert report.kept(tmp_path / "state" / "usage", "/somewhere/else") == []
 

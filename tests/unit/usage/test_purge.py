@@ -63,7 +63,9 @@ def test_a_dry_run_lists_what_would_go_and_removes_nothing(scratch: Path) -> Non
     assert names(scratch) == before
     done, log = run(scratch)
     assert dry == done
-    assert [it.replace("would remove", "remove").split("\t")[1:] for it in listed] == [it.split("\t")[1:] for it in log]
+    assert [line.replace("would remove", "remove").split("\t")[1:] for line in listed] == [
+        line.split("\t")[1:] for line in log
+    ]
 
 
 @pytest.mark.parametrize(
@@ -184,8 +186,8 @@ def test_names_cannot_write_lines_of_the_log(scratch: Path) -> None:
     (scratch / "u-one" / bad).write_text("x")
     (scratch / "u-one" / os.fsdecode(b"\xff")).symlink_to("y")
     _, log = run(scratch)
-    assert all(line.isprintable() for it in log for line in it.split("\t"))
-    (line,) = [it for it in log if "passwd" in it]
+    assert all(line.isprintable() for row in log for line in row.split("\t"))
+    (line,) = [line for line in log if "passwd" in line]
     assert line.count("\t") == 5
     assert line.endswith(r"/u-one/x\x0a2026-01-01T00:00:00+0000\x09remove file\x09passwd\x1b[2J\x5c")
 
@@ -256,10 +258,10 @@ def test_nothing_outside_the_tree_and_nothing_spared_ever_goes(
     except tree.NoWayError:
         assert inside
     gone = before - names(root)
-    assert not [it for it in gone if not it.startswith(f"{top}/")]
-    assert not [it for it in gone if any(within(it, place) for place in kept)]
+    assert not [path for path in gone if not path.startswith(f"{top}/")]
+    assert not [path for path in gone if any(within(path, place) for place in kept)]
     if not inside:
-        stays = [it for it in before if it.startswith(f"{top}/") and any(within(it, place) for place in kept)]
+        stays = [path for path in before if path.startswith(f"{top}/") and any(within(path, place) for place in kept)]
         assert {path for path in names(root) if path.startswith(f"{top}/") and path.endswith("/file")} == {
             path for path in stays if path.endswith("/file")
         }
@@ -418,4 +420,4 @@ def test_logs_of_more_than_a_year_go(tmp_path: Path) -> None:
     log = purge.log_of(tmp_path, time.mktime((2026, 1, 15, 3, 0, 0, 0, 0, -1)))
     assert log.name == "purge-2026-01.log"
     kept = [f"purge-2025-{month:02}.log" for month in range(1, 13)]
-    assert sorted(it.name for it in tmp_path.iterdir()) == ["other.log", *kept]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other.log", *kept]

@@ -64,7 +64,7 @@ def test_its_command_lists_what_will_go(scratch: Path) -> None:
 def test_it_goes_when_there_is_nothing_to_tell(scratch: Path) -> None:
     run(scratch, 54)
     run(scratch, 61)
-    assert sorted(it.name for it in (scratch / "ann").iterdir()) == []
+    assert sorted(path.name for path in (scratch / "ann").iterdir()) == []
 
 
 def test_the_first_run_which_only_lists_warns_of_all_of_it(scratch: Path) -> None:
@@ -109,7 +109,7 @@ def test_log_in_shells_show_it_where_a_variable_names_the_directory(scratch: Pat
     warned = ("not_updated_for: 60d}", "not_updated_for: 60d, warn_before: 7d}")
     for name, changes, times in (("without", [(plain, named)], 0), ("with", [(plain, named), warned], 1)):
         cluster = changed(STORED, tmp_path / name, *changes)
-        (text,) = (it.text for it in spaces.files(cluster, cluster.nodes["ctl"]))
+        (text,) = (file.text for file in spaces.files(cluster, cluster.nodes["ctl"]))
         assert text.count(soon.FILE) == times
     run(scratch, 54)
     shown = text[text.index("case $- in *i*)", text.index("send a terminal no codes")) :]
@@ -135,6 +135,6 @@ def test_nodes_are_told_only_of_rules_that_warn(tmp_path: Path) -> None:
     warned = ("not_updated_for: 60d}", "not_updated_for: 60d, warn_before: 7d}")
     for name, changes, expected in (("without", [], None), ("with", [warned], 7 * DAY)):
         cluster = changed(STORED, tmp_path / name, *changes)
-        (text,) = (it.text for it in usage.files(cluster, cluster.nodes["fs2"]) if it.path == usage.SETTINGS)
+        (text,) = (file.text for file in usage.files(cluster, cluster.nodes["fs2"]) if file.path == usage.SETTINGS)
         (rule,) = json.loads(text)["purge"]
         assert rule.get("warn") == expected

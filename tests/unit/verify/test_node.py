@@ -32,7 +32,7 @@ def known(*names: str) -> None:
 
 
 def test_a_node_that_does_not_know_another_ones_host_key_is_told_which() -> None:
-    here = [it.name for it in EXAMPLE.nodes.values() if it.managed and it.address]
+    here = [node.name for node in EXAMPLE.nodes.values() if node.managed and node.address]
     known(*here)
     with pytest.raises(AssertionError, match=rf"no host key in /etc/ssh/ssh_known_hosts of: {here[1]}, {here[2]}\n"):
         known(here[0], *here[3:])

@@ -116,6 +116,6 @@ def test_all_checks_of_a_node_that_hangs_fail_and_the_others_are_made(node: Serv
     config.write_text(f"Match originalhost {first}\n  ProxyCommand sleep 1000\n{config.read_text()}")
     outcomes: list[Outcome] = []
     assert run(target, {first, other}, outcomes.append) == outcomes
-    assert {it.why for it in outcomes if it.node == first} == {"cannot be reached: no answer in 3 s"}
-    assert len([it for it in outcomes if it.node == other]) > 1
-    assert not any("reached" in it.why for it in outcomes if it.node == other)
+    assert {outcome.why for outcome in outcomes if outcome.node == first} == {"cannot be reached: no answer in 3 s"}
+    assert len([outcome for outcome in outcomes if outcome.node == other]) > 1
+    assert not any("reached" in outcome.why for outcome in outcomes if outcome.node == other)

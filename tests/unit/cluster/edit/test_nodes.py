@@ -33,11 +33,15 @@ def entries(draw: st.DrawFn, indent: str) -> str:
     if draw(st.booleans()):
         lines = [f"{indent}- {{name: {name}, roles: [compute]}}{draw(st.sampled_from(['', '  # why', ' ']))}"]
     else:
-        lines = [f"{indent}- name: {name}", *(f"{indent}  {it}" for it in draw(comments)), f"{indent}  roles:"]
+        lines = [
+            f"{indent}- name: {name}",
+            *(f"{indent}  {comment}" for comment in draw(comments)),
+            f"{indent}  roles:",
+        ]
         lines += [f"{indent}    - compute"] if draw(st.booleans()) else [f"{indent}    [compute]  # one"]
         if draw(st.booleans()):
             lines += [f"{indent}  model: |", f"{indent}    some words", f"{indent}    # no comment"]
-    lines += [f"{indent}{draw(st.sampled_from(['', '    ']))}{it}" for it in draw(comments)]
+    lines += [f"{indent}{draw(st.sampled_from(['', '    ']))}{comment}" for comment in draw(comments)]
     return "\n".join([*lines, *([""] if draw(st.booleans()) else [])])
 
 
@@ -140,10 +144,10 @@ def test_hardware_is_added_below_the_others() -> None:
 
 def test_every_key_of_the_language_that_selects_nodes_is_known() -> None:
     def selects(value: dict[str, Any]) -> bool:
-        return any("ClusterShell" in str(it.get("description")) for it in (value, *value.get("anyOf", ())))
+        return any("ClusterShell" in str(form.get("description")) for form in (value, *value.get("anyOf", ())))
 
     schema = Inventory.model_json_schema()
-    fields = [it for model in (schema, *schema["$defs"].values()) for it in model.get("properties", {}).items()]
+    fields = [field for model in (schema, *schema["$defs"].values()) for field in model.get("properties", {}).items()]
     assert {key for key, value in fields if selects(value)} - {"name"} <= SELECTORS
 
 

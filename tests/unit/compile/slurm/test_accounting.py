@@ -37,9 +37,9 @@ def test_a_labs_cap_is_what_it_contributed_of_any_type(skynet: Cluster) -> None:
 
 @pytest.mark.promise("SKY-116")
 def test_a_labs_share_of_cpus_goes_with_its_cap(skynet: Cluster) -> None:
-    for name, it in skynet.accounts.items():
-        if it.kind == "lab":
-            gpus = it.limits.group.gpu or 0
+    for name, account in skynet.accounts.items():
+        if account.kind == "lab":
+            gpus = account.limits.group.gpu or 0
             wanted = {"cpu": 16 * gpus, "gres/gpu": gpus}
             assert entities(skynet)["accounts"][name]["GrpTRES"] == wanted
 
@@ -86,10 +86,10 @@ def test_a_grant_ends_after_its_day() -> None:
 
     assert qos(grant.until) == sorted({*user.qos, grant.qos})
     assert qos(grant.until + timedelta(days=1)) == sorted(user.qos)
-    others = [it for it in cluster.users.values() if not it.grants]
+    others = [user for user in cluster.users.values() if not user.grants]
     assert all(
-        grant.qos not in entities(cluster, grant.until)["users"][it.name]["accounts"][it.account]["qos"]
-        for it in others
+        grant.qos not in entities(cluster, grant.until)["users"][other.name]["accounts"][other.account]["qos"]
+        for other in others
     )
 
 
@@ -98,13 +98,13 @@ def test_a_labs_admin_manages_its_members_and_no_others(skynet: Cluster) -> None
     accounts = entities(skynet)["accounts"]
     assert accounts["kira-lab"]["coordinators"] == ["u-kira2"]
     assert accounts["overcap"]["coordinators"] == []
-    assert sum(len(it["coordinators"]) for it in accounts.values()) == 14
+    assert sum(len(account["coordinators"]) for account in accounts.values()) == 14
 
 
 @pytest.mark.promise("SKY-124", "SKY-153", "SKY-154", "SKY-155")
 def test_qos_have_walls_and_an_order(skynet: Cluster) -> None:
     qos = entities(skynet)["qos"]
-    walls = {name: it.get("MaxWall") for name, it in qos.items() if not name.startswith("partition-")}
+    walls = {name: fields.get("MaxWall") for name, fields in qos.items() if not name.startswith("partition-")}
     assert walls == {
         "normal": None,
         "short": "2-00:00:00",
@@ -124,13 +124,15 @@ def test_limits_of_cvmlp_are_each_users_and_user_overcap_lifts_them(skynet: Clus
     assert wanted["users"]["u-cvmlp1"]["accounts"]["overcap"]["default_qos"] == "normal"
     assert wanted["qos"]["partition-user-overcap"]["MaxTRESPU"] == {"cpu": UNBOUNDED, "gres/gpu": UNBOUNDED}
     # a group limit in a QoS would hide the labs' caps
-    assert all(not it["GrpTRES"] for it in wanted["qos"].values())
+    assert all(not fields["GrpTRES"] for fields in wanted["qos"].values())
 
 
 @pytest.mark.promise("SKY-153")
 def test_debug_has_its_limit_whatever_qos_a_job_names(skynet: Cluster) -> None:
     assert said(entities(skynet)["qos"]["partition-debug"])["MaxTRESPU"] == {"gres/gpu": 5}
-    assert {it.name: partition_qos(it) for it in skynet.partitions.values() if partition_qos(it)} == {
+    assert {
+        partition.name: partition_qos(partition) for partition in skynet.partitions.values() if partition_qos(partition)
+    } == {
         "debug": "partition-debug",
         "user-overcap": "partition-user-overcap",
     }
@@ -234,10 +236,13 @@ def test_a_qos_of_an_account_of_everybody_is_everybodys_there_and_nowhere_else(t
 
 
 def test_a_qos_may_let_jobs_over_its_limits_wait(tmp_path: Path) -> None:
-    flags = {name: it["Flags"] for name, it in entities(changed(SMALL, tmp_path / "a", PATIENT))["qos"].items()}
+    flags = {name: fields["Flags"] for name, fields in entities(changed(SMALL, tmp_path / "a", PATIENT))["qos"].items()}
     assert flags == {"normal": ["DenyOnLimit"], "patient": []}
     everywhere = changed(SMALL, tmp_path / "b", PATIENT, ("scheduler: {", "scheduler: {over_limit: wait, "))
-    assert {name: it["Flags"] for name, it in entities(everywhere)["qos"].items()} == {"normal": [], "patient": []}
+    assert {name: fields["Flags"] for name, fields in entities(everywhere)["qos"].items()} == {
+        "normal": [],
+        "patient": [],
+    }
 
 
 PATIENT = ("{default: true}", "{default: true}\n  patient: {over_limit: wait}")
@@ -251,7 +256,7 @@ def test_a_partition_cannot_raise_the_number_of_submitted_jobs(tmp_path: Path) -
     """Its QoS's limit takes the place of the one of the job's QoS."""
     more = ("tier: 10", "tier: 10\n    limits: {per_user: {submitted: 70}}")
     cluster = changed(SMALL, tmp_path, more, ("scheduler: {", "scheduler: {max_submitted_jobs: 50, "))
-    assert {name: it["MaxSubmitPU"] for name, it in entities(cluster)["qos"].items()} == {
+    assert {name: fields["MaxSubmitPU"] for name, fields in entities(cluster)["qos"].items()} == {
         "normal": 50,
         "partition-red": 50,
     }

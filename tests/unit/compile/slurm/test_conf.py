@@ -335,12 +335,12 @@ def of_version(tmp_path: Path, version: str) -> Cluster:
 def test_versions_differ_where_they_must(tmp_path: Path) -> None:
     """22.05 has no rate limit for requests, keeps no CPUs for GPUs, and finds its cgroup version itself."""
     old, middle, new = (of_version(tmp_path, version) for version in VERSIONS)
-    for it in (middle, new):
-        assert settings(slurm_conf(it))["SlurmctldParameters"] == (
+    for cluster in (middle, new):
+        assert settings(slurm_conf(cluster))["SlurmctldParameters"] == (
             "enable_configless,rl_enable,rl_bucket_size=30,rl_refill_rate=2"
         )
-        assert "CgroupPlugin=cgroup/v2\n" in cgroup_conf(it)
-        assert "SystemdTimeout=60000\n" in cgroup_conf(it)
+        assert "CgroupPlugin=cgroup/v2\n" in cgroup_conf(cluster)
+        assert "SystemdTimeout=60000\n" in cgroup_conf(cluster)
     assert settings(slurm_conf(old))["SlurmctldParameters"] == "enable_configless"
     assert "CgroupPlugin=autodetect\n" in cgroup_conf(old)
     assert "SystemdTimeout" not in cgroup_conf(old), "22.05 ends with a key that it does not know"
@@ -394,11 +394,11 @@ def test_a_cluster_without_a_fence_says_so() -> None:
 def test_no_file_has_a_hole(folder: str) -> None:
     cluster = load(INVENTORY / folder)
     twin = stand_in(cluster, cgroup="v2")
-    for it in (cluster, twin):
-        for node in it.nodes.values():
-            paths = [file.path for file in files_for(it, node)]
+    for either in (cluster, twin):
+        for node in either.nodes.values():
+            paths = [file.path for file in files_for(either, node)]
             assert len(paths) == len(set(paths))
-            for file in files_for(it, node):
+            for file in files_for(either, node):
                 assert file.text.endswith("\n")
                 is_program = file.path.endswith((".lua", ".nft", ".asc")) or file.text.startswith("#!")
                 if file.path.startswith("/etc/") and not is_program:

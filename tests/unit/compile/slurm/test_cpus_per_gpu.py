@@ -18,9 +18,9 @@ def test_slurm_gives_them_by_default(tmp_path: Path) -> None:
     instead = {"name: long, nodes": "name: long, default_cpus_per_gpu: 4, nodes"}
     lines = slurm_conf(pool(tmp_path, "default_cpus_per_gpu: 6", instead=instead)).splitlines()
     assert "DefCpuPerGPU=6" in lines
-    (long,) = [it for it in lines if it.startswith("PartitionName=long ")]
+    (long,) = [line for line in lines if line.startswith("PartitionName=long ")]
     assert " DefCpuPerGPU=4 " in long
-    assert sum("DefCpuPerGPU" in it for it in lines) == 2
+    assert sum("DefCpuPerGPU" in line for line in lines) == 2
     assert "DefCpuPerGPU" not in slurm_conf(pool(tmp_path))
 
 

@@ -21,7 +21,7 @@ Run = Callable[[str], int]
 def node(tmp_path: Path) -> Path:
     """A node in a folder that was applied to as `aa11`."""
     cluster = load(INVENTORY / "gcp-slurm")
-    text = next(it.text for it in files_of(cluster, cluster.nodes[NODE], "elastic") if it.path == CHECK)
+    text = next(file.text for file in files_of(cluster, cluster.nodes[NODE], "elastic") if file.path == CHECK)
     for path, name in ((STAMP, "stamp"), (APPLY_LOCK, "lock"), ("/var/spool/slurmd/conf-cache/slurm.conf", "conf")):
         assert path in text
         text = text.replace(path, str(tmp_path / name))

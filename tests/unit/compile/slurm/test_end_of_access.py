@@ -22,8 +22,8 @@ def small(folder: Path, until: date = LAST) -> Cluster:
 @pytest.mark.parametrize(("day", "most"), [(LAST, None), (LAST + timedelta(days=1), 0)])
 def test_from_the_next_day_on_no_association_may_submit(tmp_path: Path, day: date, most: int | None) -> None:
     ann = entities(small(tmp_path), day)["users"]["ann"]["accounts"]
-    assert {name: it.get("GrpSubmit") for name, it in ann.items()} == {"red": most, "blue": most}
-    assert {it["MaxSubmit"] for it in ann.values()} == {50}
+    assert {name: fields.get("GrpSubmit") for name, fields in ann.items()} == {"red": most, "blue": most}
+    assert {fields["MaxSubmit"] for fields in ann.values()} == {50}
 
 
 def test_the_associations_stay_so_that_jobs_and_their_record_do(tmp_path: Path) -> None:

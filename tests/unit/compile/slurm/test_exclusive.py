@@ -24,7 +24,7 @@ def lua(request: pytest.FixtureRequest) -> ModuleType:
 
 def test_slurm_gives_them(tmp_path: Path) -> None:
     conf = slurm_conf(pool(tmp_path, instead=WHOLE))
-    assert [" OverSubscribe=EXCLUSIVE " in it for it in conf.splitlines() if it.startswith("PartitionName")] == [
+    assert [" OverSubscribe=EXCLUSIVE " in line for line in conf.splitlines() if line.startswith("PartitionName")] == [
         *(False, True, False, False, False),
     ]
 
@@ -91,4 +91,7 @@ def test_where_all_nodes_are_given_whole_no_job_has_neighbours(tmp_path: Path) -
         bare = bare.replace(old, new)
     for text, complaints in ((bare, 2), (bare.replace("max_time:", "exclusive: job\n    max_time:"), 0)):
         (tmp_path / "inventory.yml").write_text(text)
-        assert len([it for it in map(str, examine(tmp_path).complaints) if ": info: " not in it]) == complaints
+        assert (
+            len([complaint for complaint in map(str, examine(tmp_path).complaints) if ": info: " not in complaint])
+            == complaints
+        )

@@ -26,7 +26,7 @@ SLICE = "h100_1g.10gb: {models: [H100], mig: {of: h100, profile: 1g.10gb}"
 
 def inventory(folder: Path, types: str, gpus: str) -> Cluster:
     """Return the small cluster with other GPUs."""
-    few = [(f"contributed_gpus: {it}", "contributed_gpus: 1") for it in (10, 6)]
+    few = [(f"contributed_gpus: {count}", "contributed_gpus: 1") for count in (10, 6)]
     cluster = changed(SMALL, folder, (PLAIN, ""), (TYPE, types), (GPUS, gpus), *few)
     assert not examine(folder).errors
     return cluster
@@ -52,12 +52,15 @@ def test_slices_are_found_by_nvml(tmp_path: Path) -> None:
 
 
 def test_a_slice_whose_files_are_named_has_them_all(tmp_path: Path) -> None:
-    files = [f"/dev/nvidia0,/dev/nvidia-caps/nvidia-cap{it},/dev/nvidia-caps/nvidia-cap{it + 1}" for it in (21, 30)]
+    files = [
+        f"/dev/nvidia0,/dev/nvidia-caps/nvidia-cap{number},/dev/nvidia-caps/nvidia-cap{number + 1}"
+        for number in (21, 30)
+    ]
     cluster = inventory(
         tmp_path, f"h100: {{models: [H100]}}\n  {SLICE}}}",
         f"gpus: {{h100_1g.10gb: 2}}, devices: {{h100_1g.10gb: ['{files[0]}', '{files[1]}']}}",
     )  # fmt: skip
-    assert lines(cluster) == [f"NodeName=gpu-[1-2] Name=gpu Type=h100_1g.10gb MultipleFiles={it}" for it in files]
+    assert lines(cluster) == [f"NodeName=gpu-[1-2] Name=gpu Type=h100_1g.10gb MultipleFiles={file}" for file in files]
     assert cluster.nodes["gpu-1"].nvidia_minors == [0]
 
 
@@ -71,7 +74,7 @@ def test_a_testbed_names_files_that_stand_in_for_what_nvml_finds(tmp_path: Path)
     assert [line.count("=/dev/nvidia2,") for line in said] == [0] * 8 + [1, 1]
     made = fake_devices(twin, twin.nodes["gpu-1"])
     assert len(made) == len(set(made.values())) == 3 + 2 * 9
-    assert set(",".join(it.rpartition("=")[2] for it in said).split(",")) == made.keys()
+    assert set(",".join(line.rpartition("=")[2] for line in said).split(",")) == made.keys()
 
 
 def test_a_testbed_allows_each_device_file_that_stands_in(tmp_path: Path) -> None:
@@ -82,7 +85,7 @@ def test_a_testbed_allows_each_device_file_that_stands_in(tmp_path: Path) -> Non
     )):  # fmt: skip
         twin = stand_in(inventory(tmp_path / str(number), types, gpus), cgroup="v2")
         spec = spec_of(twin)
-        box = next(it for it in spec.containers if it.name == "gpu-1")
+        box = next(container for container in spec.containers if container.name == "gpu-1")
         words = create(spec, box, image="x", cgroups="v2", nameservers=(), public_key="")
         for minor in fake_devices(twin, twin.nodes["gpu-1"]).values():
             assert f"c 195:{minor} rwm" in words
@@ -145,7 +148,9 @@ def test_a_rehearsal_names_files_in_the_place_of_what_slurmd_would_find(tmp_path
     assert said.count("Type=h100_1g.10gb MultipleFiles=/dev/nvidia1,/dev/nvidia-caps/nvidia-cap") == 7
     assert unnamed(production.files, twin, table) == []
     made = tree(cluster, {}, place)
-    for path in {it for line in said.splitlines() if "iles=" in line for it in line.partition("iles=")[2].split(",")}:
+    for path in {
+        word for line in said.splitlines() if "iles=" in line for word in line.partition("iles=")[2].split(",")
+    }:
         assert f"mknod -m 666 {path} c 195 " in made
     assert "mkdir -p /dev/nvidia-caps\n" in made
 

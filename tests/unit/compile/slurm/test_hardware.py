@@ -21,7 +21,7 @@ SCHEDULER = "scheduler: {"
 
 def node_line(cluster: Cluster) -> dict[str, str]:
     """Return the words of the first node's line."""
-    line = next(it for it in slurm_conf(cluster).splitlines() if it.startswith("NodeName="))
+    line = next(line for line in slurm_conf(cluster).splitlines() if line.startswith("NodeName="))
     return dict(word.split("=", 1) for word in line.split())
 
 
@@ -72,7 +72,7 @@ def test_measured_memory_is_told_as_it_is(tmp_path: Path) -> None:
 def test_slurm_is_asked_about_jobs_by_all_cpus_of_a_node(tmp_path: Path) -> None:
     """They are what slurmctld counts, those that no job gets among them."""
     cluster = changed(SMALL, tmp_path, (BOX, f"{CORES}, cores_kept: 2"))
-    assert {it.cpus for it in compute_nodes(cluster)} == {64}
+    assert {compute_node.cpus for compute_node in compute_nodes(cluster)} == {64}
 
 
 def test_what_no_job_gets_is_in_no_sum(tmp_path: Path) -> None:

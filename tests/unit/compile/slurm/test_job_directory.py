@@ -40,8 +40,8 @@ class Node:
         (self.proc / "1" / "cmdline").write_text("init")
         cluster = inventory(folder / "inventory", "path: /local/own, min_free: 0M")
         self.texts = {
-            it.path: it.text.replace("/local/own", str(self.top))
-            for it in files_of(cluster, cluster.nodes["gpu-1"], "jobs")
+            file.path: file.text.replace("/local/own", str(self.top))
+            for file in files_of(cluster, cluster.nodes["gpu-1"], "jobs")
         }
 
     def run(self, program: str, job: int, uid: int = ANN, user: bool = False) -> str:
@@ -133,14 +133,14 @@ def test_a_full_disk_gives_no_directory_and_drains_nothing(node: Node) -> None:
 def test_what_a_boot_has_ended_goes_and_what_runs_stays(node: Node) -> None:
     node.run(jobs.PROLOG, 7)
     node.run(jobs.PROLOG, 8)
-    assert {it.name for it in node.top.iterdir()} == {"7", "8"}
+    assert {path.name for path in node.top.iterdir()} == {"7", "8"}
     node.boots()
     node.run(jobs.PROLOG, 9)
-    assert "9" in {it.name for it in node.top.iterdir()}
-    assert not {"7", "8"} & {it.name for it in node.top.iterdir()}
+    assert "9" in {path.name for path in node.top.iterdir()}
+    assert not {"7", "8"} & {path.name for path in node.top.iterdir()}
     node.run(jobs.PROLOG, 10)
     node.run(jobs.EPILOG, 9)
-    assert {it.name for it in node.top.iterdir()} == {"10"}
+    assert {path.name for path in node.top.iterdir()} == {"10"}
 
 
 @needs_root
@@ -151,7 +151,7 @@ def test_a_directory_whose_epilog_never_ran_goes_with_the_next_but_none_of_a_liv
     # as if ten minutes had passed
     node.texts[jobs.EPILOG] = node.texts[jobs.EPILOG].replace("-cmin +10", "-cmin -10")
     node.run(jobs.EPILOG, 9)
-    assert {it.name for it in node.top.iterdir()} == {"8"}
+    assert {path.name for path in node.top.iterdir()} == {"8"}
 
 
 @needs_root
@@ -168,10 +168,12 @@ def test_slurm_conf_names_the_programs_and_the_disk_is_looked_at(tmp_path: Path)
     for key, program in (("Prolog", jobs.PROLOG), ("Epilog", jobs.EPILOG), ("TaskProlog", jobs.TASK_PROLOG)):
         assert f"{key}={program}\n" in text
     gpu = cluster.nodes["gpu-1"]
-    assert [(it.path, it.owner, it.mode) for it in jobs.directories(cluster, gpu)] == [("/local/own", "root", "0711")]
+    assert [(directory.path, directory.owner, directory.mode) for directory in jobs.directories(cluster, gpu)] == [
+        ("/local/own", "root", "0711")
+    ]
     assert jobs.directories(cluster, cluster.controllers[0]) == []
     assert "/local/own" in settings(cluster, gpu)["disk"]["paths"]
-    programs = {it.path: it.text for it in files_of(cluster, gpu, "jobs")}
+    programs = {file.path: file.text for file in files_of(cluster, gpu, "jobs")}
     assert "-ge 2048 ]" in programs[jobs.PROLOG]
     assert "export SCRATCHDIR=/local/own/" in programs[jobs.TASK_PROLOG]
     for text in programs.values():

@@ -86,27 +86,27 @@ def cluster_with(account: Limits, qos: Limits, partition: Limits) -> Cluster:
 def asked(on: str, where: str, limits: Limits) -> Iterator[Fact]:
     """Return every limit of a block: the entity, Slurm's field, what it limits, how much."""
     for kind in (*KINDS, *OF_ONE[on]):
-        it = getattr(limits, kind)
+        limit = getattr(limits, kind)
         at = "user ann in red" if on == "account" and kind.startswith("per_user") else where
         tres, jobs, submitted, wall = FIELDS[on, kind]
-        named: list[tuple[str, Any]] = [(NAMES[key], getattr(it, key)) for key in TRES]
-        named += [(f"gres/gpu:{gpu}", count) for gpu, count in it.gpus.items()]
+        named: list[tuple[str, Any]] = [(NAMES[key], getattr(limit, key)) for key in TRES]
+        named += [(f"gres/gpu:{gpu}", count) for gpu, count in limit.gpus.items()]
         yield from ((at, tres or "", name, count) for name, count in named if count is not None)
-        if it.jobs is not None:
-            yield (at, jobs or "", "", it.jobs)
-        if it.submitted is not None:
-            yield (at, submitted or "", "", it.submitted)
-        if it.wall is not None:
-            yield (at, wall or "", "", it.wall // 60)
+        if limit.jobs is not None:
+            yield (at, jobs or "", "", limit.jobs)
+        if limit.submitted is not None:
+            yield (at, submitted or "", "", limit.submitted)
+        if limit.wall is not None:
+            yield (at, wall or "", "", limit.wall // 60)
 
 
 def found(wanted: dict[str, Any]) -> Iterator[Fact]:
     """Return every limit that slurmdbd would get."""
     clean = normal(wanted)
-    owners = [(f"qos {name}", it) for name, it in clean["qos"].items()]
-    owners += [(f"account {name}", it) for name, it in clean["accounts"].items()]
-    for user, it in clean["users"].items():
-        owners += [(f"user {user} in {name}", values) for name, values in it["accounts"].items()]
+    owners = [(f"qos {name}", fields) for name, fields in clean["qos"].items()]
+    owners += [(f"account {name}", fields) for name, fields in clean["accounts"].items()]
+    for user, fields in clean["users"].items():
+        owners += [(f"user {user} in {name}", values) for name, values in fields["accounts"].items()]
     for where, values in owners:
         for field, value in values.items():
             if isinstance(value, dict):
@@ -135,7 +135,7 @@ NONE = Limits()
 @given(limits=LIMITS)
 def test_a_limit_that_is_taken_out_is_named_to_be_taken_away(limits: Limits) -> None:
     """A field that once held a limit has one value afterwards, which says that there is none."""
-    before, after = (normal(entities(cluster_with(it, it, NONE))) for it in (limits, NONE))
+    before, after = (normal(entities(cluster_with(limit, limit, NONE))) for limit in (limits, NONE))
     for kind in ("qos", "accounts"):
         for name, values in before[kind].items():
             if name in after[kind]:

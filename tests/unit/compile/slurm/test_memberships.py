@@ -31,7 +31,7 @@ def test_a_user_has_an_association_in_each_account_and_one_default(tmp_path: Pat
 
 def test_the_cap_of_each_lab_stays_what_it_contributed(tmp_path: Path) -> None:
     accounts = entities(small(tmp_path, BOTH))["accounts"]
-    assert {name: it["GrpTRES"]["gres/gpu"] for name, it in accounts.items()} == {"red": 10, "blue": 6}
+    assert {name: fields["GrpTRES"]["gres/gpu"] for name, fields in accounts.items()} == {"red": 10, "blue": 6}
 
 
 def test_the_default_account_may_be_named_among_the_others(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_user_without_a_group_of_the_default_account_is_in_people_first(tmp_pa
 
 def test_groups_of_a_partition_are_slurms_own_key(tmp_path: Path) -> None:
     cluster = small(tmp_path, ("allow_accounts: [red]", "allow_groups: [red]"))
-    (line,) = (it for it in slurm_conf(cluster).splitlines() if it.startswith("PartitionName=red "))
+    (line,) = (line for line in slurm_conf(cluster).splitlines() if line.startswith("PartitionName=red "))
     assert " AllowGroups=red " in line
     assert "AllowAccounts" not in line
 
@@ -129,5 +129,5 @@ def test_a_guest_with_a_limit_of_their_own_claims_for_one_lab(tmp_path: Path) ->
 
 def test_the_job_above_a_users_limit_is_tried_in_another_account(tmp_path: Path) -> None:
     limited = ("  normal: {default: true}", "  normal: {default: true, limits: {per_user: {gpu: 4}}}")
-    first = next(it for it in cases(Expected(small(tmp_path, BOTH, limited))) if "GPU" in it.text)
+    first = next(case for case in cases(Expected(small(tmp_path, BOTH, limited))) if "GPU" in case.text)
     assert ({wish.account for wish in first.fill}, first.above.account) == ({"red"}, "blue")

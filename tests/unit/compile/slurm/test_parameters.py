@@ -21,7 +21,7 @@ from gpupool.rehearsal.twin.compiled import of_version
 from gpupool.slurm.keys.tables import keys
 from gpupool.slurm.releases import RELEASES
 
-ALL = sorted(it.parent.name for it in INVENTORY.glob("*/inventory.py"))
+ALL = sorted(path.parent.name for path in INVENTORY.glob("*/inventory.py"))
 
 
 def test_a_key_that_is_written_too_stands_once_with_the_value_of_the_inventory(tmp_path: Path) -> None:

@@ -81,7 +81,10 @@ def test_a_qos_preempts_those_that_it_names(by_qos: Cluster) -> None:
 
 
 def test_a_partition_of_preemptable_qos_is_preemptable(by_qos: Cluster) -> None:
-    shown = {name: (it.preemptable, it.grace, it.action) for name, it in by_qos.partitions.items()}
+    shown = {
+        name: (partition.preemptable, partition.grace, partition.action)
+        for name, partition in by_qos.partitions.items()
+    }
     assert shown == {
         "all": (False, 0, "requeue"),
         "red": (False, 0, "requeue"),

@@ -44,4 +44,4 @@ def test_slurms_own_names_of_nodes_are_meant(tmp_path: Path) -> None:
 
 def test_a_testbed_has_those_of_its_nodes(tmp_path: Path) -> None:
     cluster = stand_in(changed(SMALL, tmp_path, ("scheduler: {", SAID)), cgroup="v2")
-    assert [(it.name, it.nodes) for it in reservations(cluster)] == [("works", "gpu-1")]
+    assert [(reservation.name, reservation.nodes) for reservation in reservations(cluster)] == [("works", "gpu-1")]

@@ -51,15 +51,15 @@ def test_every_entity_is_there_with_all_that_is_said_of_it(name: str) -> None:
     assert found.pop(("Cluster", wanted["cluster"], "")) == {}
     for qos, fields in wanted["qos"].items():
         assert sorted(found.pop(("QOS", qos, "")).values()) == words(fields)
-    leads = {(user, account) for account, it in wanted["accounts"].items() for user in it["coordinators"]}
+    leads = {(user, account) for account, fields in wanted["accounts"].items() for user in fields["coordinators"]}
     for account, fields in wanted["accounts"].items():
         own = {key: value for key, value in fields.items() if key not in ("parent", "coordinators")}
         assert sorted(found.pop(("Account", account, fields["parent"])).values()) == words(own)
     for user, fields in wanted["users"].items():
         for account, limits in fields["accounts"].items():
             row = found.pop(("User", user, account))
-            assert {(user, it) for it in row.pop("Coordinator", "").split(",") if it} == {
-                it for it in leads if it[0] == user
+            assert {(user, word) for word in row.pop("Coordinator", "").split(",") if word} == {
+                lead for lead in leads if lead[0] == user
             }
             assert row.pop("DefaultAccount") == fields["default_account"]
             assert sorted(row.values()) == words(limits)

@@ -113,7 +113,7 @@ def test_what_slurm_could_not_have_is_named_with_its_line(tmp_path: Path) -> Non
     folder = with_files(tmp_path / "site", files)
     (tmp_path / "secret").write_text("x\n")
     (folder / "slurm" / "topology.conf").symlink_to(tmp_path / "secret")
-    said = [str(it).removeprefix(f"{folder}/slurm/") for it in examine(folder).complaints]
+    said = [str(complaint).removeprefix(f"{folder}/slurm/") for complaint in examine(folder).complaints]
     assert [line.split(" (")[0] for line in said] == [
         "epilog-b:1: error: contains '\\r'",
         "job_submit.lua:1: error: its last line does not end",
@@ -127,8 +127,8 @@ def test_what_slurm_could_not_have_is_named_with_its_line(tmp_path: Path) -> Non
 def test_a_topology_names_compute_nodes(tmp_path: Path) -> None:
     wanted = ("scheduler:", "slurm: {parameters: {TopologyPlugin: topology/tree}}\nscheduler:")
     folder = with_files(tmp_path / "a", {"topology.conf": "SwitchName=a Nodes=gpu-[1-3]\n"}, wanted)
-    assert [it.complaint.message for it in examine(folder).errors] == [
+    assert [error.complaint.message for error in examine(folder).errors] == [
         "slurm/topology.conf:1: 'gpu-3' is not a compute node"
     ]
     unused = with_files(tmp_path / "b", {"topology.conf": "SwitchName=a Nodes=gpu-[1-2]\n"})
-    assert [it.complaint.message for it in examine(unused).errors] == ["slurm/topology.conf has no effect"]
+    assert [error.complaint.message for error in examine(unused).errors] == ["slurm/topology.conf has no effect"]

@@ -34,7 +34,7 @@ NOTHING = {
 def test_nothing_asked_is_no_plugin(tmp_path: Path) -> None:
     cluster = pool(tmp_path, instead=NOTHING)
     assert (wanted(cluster), job_submit_lua(cluster)) == (False, None)
-    assert not [it for node in cluster.nodes.values() for it in files_for(cluster, node) if "submit" in it.path]
+    assert not [file for node in cluster.nodes.values() for file in files_for(cluster, node) if "submit" in file.path]
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_each_rule_works_alone(
 @pytest.mark.parametrize("luas", LUAS)
 def test_every_inventory_has_a_plugin_that_loads(name: str, luas: ModuleType) -> None:
     cluster = load(ROOT / "inventory" / name)
-    on = {node.name for node in cluster.nodes.values() for it in files_for(cluster, node) if "submit" in it.path}
+    on = {node.name for node in cluster.nodes.values() for file in files_for(cluster, node) if "submit" in file.path}
     assert on == ({node.name for node in cluster.controllers} if wanted(cluster) else set())
     if text := job_submit_lua(cluster):
         made = Plugin(text, luas)

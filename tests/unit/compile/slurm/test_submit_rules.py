@@ -343,7 +343,9 @@ def test_no_request_makes_a_rule_fail(everything: Plugin, asked: dict[str, Any],
 
 @settings(max_examples=100)
 @given(
-    typed=st.sampled_from([it for it in WITH_TYPE if any("gpu:" in word and ":0" not in word for word in it.values())]),
+    typed=st.sampled_from(
+        [request for request in WITH_TYPE if any("gpu:" in word and ":0" not in word for word in request.values())]
+    ),
     rest=st.fixed_dictionaries(
         {"cpus_per_task": st.integers(1, 7), "partition": st.sampled_from(sorted(PARTITIONS))},
         optional={"features": st.just("a40"), "account": st.just("overcap"), "time_limit": st.integers(1, 240)},

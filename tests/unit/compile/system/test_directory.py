@@ -30,7 +30,7 @@ def cluster(tmp_path: Path) -> Cluster:
 
 
 def settings(cluster: Cluster, node: str = "ctl") -> dict[str, str]:
-    text = next(it.text for it in files_of(cluster, cluster.nodes[node], "directory") if it.path == SETTINGS)
+    text = next(file.text for file in files_of(cluster, cluster.nodes[node], "directory") if file.path == SETTINGS)
     pairs = (line.split(" = ", 1) for line in text.splitlines() if " = " in line)
     return dict(pair for pair in pairs if len(pair) == 2)
 
@@ -95,12 +95,14 @@ def test_a_member_gets_what_a_listed_user_of_the_account_has(cluster: Cluster) -
 
 def test_slurms_daemons_wait_for_the_names_of_users(cluster: Cluster) -> None:
     for role, node in (("controller", "ctl"), ("compute", "gpu-1")):
-        texts = [it.text for it in files_of(cluster, cluster.nodes[node], role) if it.path.endswith("d/gpupool.conf")]
+        texts = [
+            file.text for file in files_of(cluster, cluster.nodes[node], role) if file.path.endswith("d/gpupool.conf")
+        ]
         assert any("After=munge.service sssd.service\n" in text for text in texts), role
 
 
 def test_keys_of_users_of_the_node_are_not_asked_for(cluster: Cluster, tmp_path: Path) -> None:
-    files = {it.path: it for it in files_of(cluster, cluster.nodes["ctl"], "directory")}
+    files = {file.path: file for file in files_of(cluster, cluster.nodes["ctl"], "directory")}
     program = tmp_path / "keys"
     program.write_text(files[KEYS].text)
     asked = tmp_path / "sss_ssh_authorizedkeys"

@@ -33,23 +33,23 @@ def test_who_mounts_is_let_in_and_nobody_else(folder: str) -> None:
     cluster = load(INVENTORY / folder)
     for mount in cluster.mounts:
         server = cluster.nodes[mount.server]
-        given = [it for it in exports_for(cluster, server) if it.path == mount.path]
+        given = [export for export in exports_for(cluster, server) if export.path == mount.path]
         addresses = {cluster.nodes[name].address for name in mount.nodes}
         if mount.fs == "ceph":
             assert given == []
         elif None in addresses:  # they have none before they are started
-            assert [it.clients for it in given] == [(cluster.entry.network,)]
+            assert [export.clients for export in given] == [(cluster.entry.network,)]
         else:
-            assert [set(it.clients) for it in given] == [addresses]
+            assert [set(export.clients) for export in given] == [addresses]
             assert server.address not in given[0].clients
-        assert all("root_squash" in it.options for it in given)
+        assert all("root_squash" in export.options for export in given)
     texts = [exports_file(cluster, node).text for node in cluster.nodes.values()]
     assert not any("*" in text for text in texts)
 
 
 def test_root_keeps_its_rights_only_where_that_is_said(tmp_path: Path) -> None:
     cluster = changed(STORED, tmp_path, ("squash: all", "squash: none"))
-    squashing = {it.path: it.options[3] for it in exports_for(cluster, cluster.nodes["fs1"])}
+    squashing = {export.path: export.options[3] for export in exports_for(cluster, cluster.nodes["fs1"])}
     assert squashing == {
         "/export/blue": "root_squash",
         "/export/plain": "no_root_squash",
@@ -74,25 +74,25 @@ def test_servers_and_clients_speak_the_same(
     text = nfs_conf(cluster, cluster.nodes["fs1"]).text
     assert f"\nvers3={three}\nvers4={four}\n" in text
     mounts = mounts_for(cluster, cluster.nodes["gpu-1"])
-    assert {(it.fstype, re.findall(r"vers=([\d.]+)", it.options)[0]) for it in mounts} == {(fstype, asked)}
+    assert {(mount.fstype, re.findall(r"vers=([\d.]+)", mount.options)[0]) for mount in mounts} == {(fstype, asked)}
 
 
 def test_an_exports_own_options_come_after_ours(stored: Cluster) -> None:
-    options = {it.path: it.options for it in mounts_for(stored, stored.nodes["gpu-1"])}
+    options = {mount.path: mount.options for mount in mounts_for(stored, stored.nodes["gpu-1"])}
     assert options["/home"] == "_netdev,hard,noatime,vers=4.2,nconnect=4,nosuid"
     assert options["/mnt/red"] == "_netdev,hard,noatime,vers=4.2"
 
 
 def test_mounts_are_made_when_somebody_looks_but_for_slurmctlds_state() -> None:
     skynet = load(INVENTORY / "skynet")
-    mounts = {it.path: it for it in mounts_for(skynet, skynet.nodes["marvin"])}
+    mounts = {mount.path: mount for mount in mounts_for(skynet, skynet.nodes["marvin"])}
     state = mounts.pop("/var/spool/slurm-state")
     # its unit waits for this mount, and systemd would not try a second time
     assert (state.automount, state.timeout) == (False, 0)
     assert "hard" in state.options.split(",")
     assert "retry=10080" in state.options.split(",")
     assert mounts
-    assert {(it.automount, it.timeout) for it in mounts.values()} == {(True, 30)}
+    assert {(mount.automount, mount.timeout) for mount in mounts.values()} == {(True, 30)}
 
 
 def test_slurmctlds_state_is_beside_no_lab() -> None:
@@ -107,7 +107,9 @@ def test_a_testbed_exports_nothing_but_from_machines_to_machines() -> None:
     files, login = twin.nodes["files"], twin.nodes["login1"]
     assert exports_for(twin, files) == []
     real = replace(twin, drivers=replace(twin.drivers, machines=frozenset(["files", "a40-01"])))
-    assert {client for it in exports_for(real, files) for client in it.clients} == {real.nodes["a40-01"].address}
+    assert {client for export in exports_for(real, files) for client in export.clients} == {
+        real.nodes["a40-01"].address
+    }
     assert stand_ins_for(real, files) == []
-    assert {it.fstype for it in mounts_for(real, real.nodes["a40-01"])} == {"nfs4"}
-    assert {it.fstype for it in mounts_for(real, login)} == {"none"}
+    assert {mount.fstype for mount in mounts_for(real, real.nodes["a40-01"])} == {"nfs4"}
+    assert {mount.fstype for mount in mounts_for(real, login)} == {"none"}

@@ -50,7 +50,7 @@ def test_people_are_the_same_everywhere(folder: str) -> None:
     cluster = load(INVENTORY / folder)
     groups = groups_for(cluster)
     seen = {
-        tuple((it.name, it.uid, it.group) for it in people_for(cluster, node))
+        tuple((person.name, person.uid, person.group) for person in people_for(cluster, node))
         for node in cluster.nodes.values()
         if node.managed
     }
@@ -60,8 +60,10 @@ def test_people_are_the_same_everywhere(folder: str) -> None:
 
 
 def test_homes_are_where_they_are_mounted(skynet: Cluster) -> None:
-    assert {it.home for it in people_for(skynet, skynet.nodes["sky1"])} == {f"/nethome/{name}" for name in skynet.users}
-    assert {it.home for it in people_for(skynet, skynet.nodes["multivac"])} == {
+    assert {person.home for person in people_for(skynet, skynet.nodes["sky1"])} == {
+        f"/nethome/{name}" for name in skynet.users
+    }
+    assert {person.home for person in people_for(skynet, skynet.nodes["multivac"])} == {
         f"/home/{name}" for name in skynet.users
     }
 

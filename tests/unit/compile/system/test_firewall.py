@@ -72,16 +72,16 @@ def test_no_node_ever_refuses_ssh_from_where_admins_are(data: some.DataObject) -
     cluster = data.draw(clusters())
     node = data.draw(some.sampled_from(list(cluster.nodes.values())))
     own = rules(cluster, node)
-    admins = [IPv4Network(it) for it in cluster.access.admin.networks]
-    gateways = [IPv4Address(it.address) for it in cluster.having("gateway") if it.address]
+    admins = [IPv4Network(network) for network in cluster.access.admin.networks]
+    gateways = [IPv4Address(node.address) for node in cluster.having("gateway") if node.address]
     address = data.draw(any_of([IPv4Network(cluster.entry.network), *admins]))
-    if any(address in it for it in admins) or address not in gateways:
+    if any(address in network for network in admins) or address not in gateways:
         for port in (22, cluster.access.admin.port):
             assert own.lets_in(address, port)
-    for it in (address, data.draw(any_of([IPv4Network("0.0.0.0/0")]))):
+    for source in (address, data.draw(any_of([IPv4Network("0.0.0.0/0")]))):
         # the role refuses to put what would keep its own connection out
         nets = [str(net) for net in own.ssh_from], [str(net) for net in own.ssh_never]
-        assert admits(*nets, str(it)) == own.lets_in(it, 22)
+        assert admits(*nets, str(source)) == own.lets_in(source, 22)
 
 
 @given(some.data())
@@ -107,7 +107,7 @@ def test_nobody_elses_tables_are_named(cluster: Cluster) -> None:
 
 
 def skynet(name: str) -> tuple[Cluster, Node]:
-    cluster = next(it for it in CLUSTERS if it.name == "skynet")
+    cluster = next(cluster for cluster in CLUSTERS if cluster.name == "skynet")
     return cluster, cluster.nodes[name]
 
 
@@ -123,7 +123,7 @@ def test_ports_of_users_are_open_inside_and_closed_outside() -> None:
 
 @pytest.mark.promise("AAU-013")
 def test_from_outside_through_the_gateway_only_and_to_the_front_end_only() -> None:
-    cluster = next(it for it in CLUSTERS if it.name == "aicloud")
+    cluster = next(cluster for cluster in CLUSTERS if cluster.name == "aicloud")
     gateway = IPv4Address(cluster.having("gateway")[0].address or "")
     for name, through in (("ai-pilot", True), ("nv-ai-01", False)):
         own = rules(cluster, cluster.nodes[name])
@@ -133,7 +133,7 @@ def test_from_outside_through_the_gateway_only_and_to_the_front_end_only() -> No
 
 def test_a_vpn_that_only_the_site_knows_is_the_sites_to_let_in() -> None:
     for name in ("arandu", "sdumont"):
-        cluster = next(it for it in CLUSTERS if it.name == name)
+        cluster = next(cluster for cluster in CLUSTERS if cluster.name == name)
         assert not any(rules(cluster, node).limited for node in cluster.nodes.values())
 
 
@@ -160,7 +160,7 @@ def limited() -> Iterator[tuple[str, Rules, str]]:
 
 
 @pytest.mark.skipif(not _namespaces(), reason="needs root, nft and network namespaces")
-@pytest.mark.parametrize(("name", "own", "text"), [pytest.param(*it, id=it[0]) for it in limited()])
+@pytest.mark.parametrize(("name", "own", "text"), [pytest.param(*case, id=case[0]) for case in limited()])
 def test_the_kernel_lets_in_whom_the_rules_do(name: str, own: Rules, text: str, tmp_path: Path) -> None:
     """A connection that was there before the table stays; other tables stay; loading it again changes nothing."""
     table = tmp_path / "firewall.nft"

@@ -67,7 +67,7 @@ def test_an_image_is_fetched_once_and_all_may_read_it(images: Images) -> None:
     assert done.stdout == f"fetched {file} from docker://site/a:1\n"
     assert file.read_text() == "image of docker://site/a:1\n"
     assert file.stat().st_mode & 0o777 == 0o644
-    assert [it.name for it in file.parent.iterdir()] == ["a.sif"], "nothing is left beside it"
+    assert [path.name for path in file.parent.iterdir()] == ["a.sif"], "nothing is left beside it"
     assert f"cache={file}." in images.told[0], "what is downloaded is on the same disk"
     file.write_text("an admin's own")
     assert images.run(row).stdout == ""
@@ -80,7 +80,7 @@ def test_what_cannot_be_fetched_is_named_and_leaves_nothing(images: Images) -> N
     done = images.run(("singularity", "docker://site/broken", str(bad)), ("singularity", "docker://site/a", str(good)))
     assert done.returncode == 1
     assert done.stderr == f"{bad}: not fetched from docker://site/broken\n"
-    assert [it.name for it in good.parent.iterdir()] == ["good.sif"]
+    assert [path.name for path in good.parent.iterdir()] == ["good.sif"]
 
 
 def test_no_file_is_put_where_users_could_lead_it_elsewhere(images: Images) -> None:
@@ -91,7 +91,9 @@ def test_no_file_is_put_where_users_could_lead_it_elsewhere(images: Images) -> N
     open_to_all.mkdir()
     open_to_all.chmod(0o777)
     (images.folder / "link").symlink_to(theirs)
-    rows = [("singularity", "docker://a", str(images.folder / it / "a.sif")) for it in ("theirs", "open", "link")]
+    rows = [
+        ("singularity", "docker://a", str(images.folder / folder / "a.sif")) for folder in ("theirs", "open", "link")
+    ]
     done = images.run(*rows)
     assert done.returncode == 1
     assert done.stderr.splitlines() == [f"{file}: users could change where it is put" for _, _, file in rows]
@@ -110,7 +112,7 @@ def test_dockers_images_are_pulled_where_they_are_missing(images: Images) -> Non
 
 
 def fetchers(cluster: Cluster) -> dict[str, list[str]]:
-    return {name: [it.source for it in images_for(cluster, node)] for name, node in cluster.nodes.items()}
+    return {name: [image.source for image in images_for(cluster, node)] for name, node in cluster.nodes.items()}
 
 
 @pytest.mark.promise("AAU-042", "AAU-043")

@@ -53,8 +53,8 @@ def test_nothing_of_a_boot_waits_for_a_server() -> None:
 @pytest.mark.promise("AAU-053")
 def test_ceph_is_mounted_at_first_access_too() -> None:
     cluster = load(INVENTORY / "aau-ai-cloud")
-    mounts = [it for node in cluster.nodes.values() for it in mounts_for(cluster, node) if it.fstype == "ceph"]
-    assert {(it.path, it.automount) for it in mounts} == {("/user", True)}
+    mounts = [mount for node in cluster.nodes.values() for mount in mounts_for(cluster, node) if mount.fstype == "ceph"]
+    assert {(mount.path, mount.automount) for mount in mounts} == {("/user", True)}
 
 
 def test_log_ins_do_not_wait_for_homes_at_boot() -> None:

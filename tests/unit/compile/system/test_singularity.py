@@ -73,7 +73,7 @@ def test_one_package_is_taken_from_another_repository(suite: str, other: bool, p
     assert PACKAGE in packages_for(cluster, cluster.nodes["a40-01"])
     assert PIN not in files(cluster, "clippy", "repositories")
     testbed = spec_of(stand_in(cluster, cgroup="v2"))
-    (box,) = (it for it in testbed.containers if it.name == "a40-01")
+    (box,) = (container for container in testbed.containers if container.name == "a40-01")
     assert box.nests
     assert PACKAGE not in box.packages, "an image is made of the distribution's packages"
 

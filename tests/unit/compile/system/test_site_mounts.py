@@ -35,16 +35,22 @@ def cluster(tmp_path: Path) -> Cluster:
 def test_nodes_have_no_unit_of_it(cluster: Cluster) -> None:
     node = cluster.nodes["gpu-1"]
     assert not [file.path for file in files_for(cluster, node) if "home" in file.path and "systemd" in file.path]
-    assert {it.path for it in mounts_for(cluster, node)}.isdisjoint({"/home", "/weka"})
+    assert {mount.path for mount in mounts_for(cluster, node)}.isdisjoint({"/home", "/weka"})
 
 
 def test_it_is_looked_for_by_its_kind_as_the_kernel_says_it(cluster: Cluster) -> None:
     node = cluster.nodes["gpu-1"]
-    assert [(it.path, it.fstype, it.units) for it in theirs_for(cluster, node)] == [
+    assert [(mount.path, mount.fstype, mount.units) for mount in theirs_for(cluster, node)] == [
         ("/weka", "wekafs", ()),
         ("/home", "lustre", ()),
     ]
-    assert [it.path for it in used_for(cluster, node)] == ["/mnt/red", "/weka", "/home", "/mnt/scratch", "/mnt/plain"]
+    assert [mount.path for mount in used_for(cluster, node)] == [
+        "/mnt/red",
+        "/weka",
+        "/home",
+        "/mnt/scratch",
+        "/mnt/plain",
+    ]
 
 
 def test_a_node_without_it_is_drained(cluster: Cluster) -> None:
@@ -57,13 +63,13 @@ def test_links_of_labs_lead_to_it(cluster: Cluster) -> None:
 
 def test_homes_are_made_by_the_node_that_is_named_and_only_where_it_is_mounted(cluster: Cluster) -> None:
     ctl = cluster.nodes["ctl"]
-    assert {it.path for it in homes_for(cluster, ctl)} == {"/home/ann", "/home/bob"}
-    assert [it.path for it in needed_for(cluster, ctl)] == ["/home"]
+    assert {home.path for home in homes_for(cluster, ctl)} == {"/home/ann", "/home/bob"}
+    assert [mount.path for mount in needed_for(cluster, ctl)] == ["/home"]
     for name in ("gpu-1", "gpu-2"):
         assert homes_for(cluster, cluster.nodes[name]) == []
         assert needed_for(cluster, cluster.nodes[name]) == []
     # nobody is named for the other: those who look after it make the lab's directory
-    assert [it.path for node in cluster.nodes.values() for it in tops_for(cluster, node) if "weka" in it.path] == []
+    assert [top.path for node in cluster.nodes.values() for top in tops_for(cluster, node) if "weka" in top.path] == []
 
 
 def test_it_is_no_export_of_that_node(cluster: Cluster) -> None:
@@ -74,18 +80,18 @@ def test_it_is_no_export_of_that_node(cluster: Cluster) -> None:
 
 
 def test_the_first_head_that_has_it_works_on_it_by_night(cluster: Cluster) -> None:
-    found = {it.export: worker(cluster, it) for it in cluster.mounts if it.by_site}
+    found = {mount.export: worker(cluster, mount) for mount in cluster.mounts if mount.by_site}
     assert found == {"blue": ("ctl", "/weka"), "homes": ("ctl", "/home")}
 
 
 def test_a_testbed_has_it_from_outside_and_somebody_who_makes_directories(tmp_path: Path) -> None:
     cluster = changed(STORED, tmp_path / "two", (HOMES, LUSTRE), (SPACE, WEKA), TESTBED)
     twin = stand_in(cluster, cgroup="v2")
-    volumes = {it.name: it.volumes for it in spec_of(twin).containers}
+    volumes = {container.name: container.volumes for container in spec_of(twin).containers}
     assert volumes["gpu-1"]["blue"] == "/weka"
     assert volumes["gpu-1"]["homes"] == "/home"
     gpu = twin.nodes["gpu-1"]
     # what stands for it is of another kind
-    assert [(it.path, it.fstype) for it in theirs_for(twin, gpu)] == [("/weka", ""), ("/home", "")]
-    assert [it.path for it in tops_for(twin, twin.nodes["ctl"]) if it.path == "/weka"] == ["/weka"]
+    assert [(mount.path, mount.fstype) for mount in theirs_for(twin, gpu)] == [("/weka", ""), ("/home", "")]
+    assert [top.path for top in tops_for(twin, twin.nodes["ctl"]) if top.path == "/weka"] == ["/weka"]
     assert folders_for(twin, gpu) == folders_for(cluster, cluster.nodes["gpu-1"])

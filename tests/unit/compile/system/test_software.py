@@ -44,9 +44,9 @@ def test_santos_dumont_has_the_modules_of_its_guide(dumont: Cluster) -> None:
             ("prepend_path", "CPATH", "/opt/sdumont/cudnn/8.2_cuda-11.1/include"),
             ("setenv", "CUDNN_HOME", "/opt/sdumont/cudnn/8.2_cuda-11.1"),
         ]
-        assert {f"{modules.MODULES}/{it}.lua" for it in ("gcc/7.4", "python/3.9.1", "deepl/deeplearn-py3.7")} < set(
-            files
-        )
+        assert {
+            f"{modules.MODULES}/{module}.lua" for module in ("gcc/7.4", "python/3.9.1", "deepl/deeplearn-py3.7")
+        } < set(files)
         assert "lmod" in packages_for(dumont, dumont.nodes[name])
     assert not files_of(dumont, dumont.nodes["sdumont-fs"], "modules")
 
@@ -116,7 +116,7 @@ def test_one_line_is_for_all_nodes_with_a_version_too(skynet: Cluster) -> None:
     for node in cluster.nodes.values():
         assert {"git", "jq"} <= set(packages_for(cluster, node))
         assert versions_for(cluster, node) == {"jq": "1.7.1-6"}
-        file = {it.path: it.text for it in files_for(cluster, node)}["/etc/apt/preferences.d/gpupool-packages"]
+        file = {file.path: file.text for file in files_for(cluster, node)}["/etc/apt/preferences.d/gpupool-packages"]
         assert file.endswith("\nPackage: jq\nPin: version 1.7.1-6\nPin-Priority: 1001\n")
         assert ("tmux" in packages_for(cluster, node)) == node.has("head")
 

@@ -35,7 +35,7 @@ def test_a_labs_own_export_is_the_labs(skynet: Cluster) -> None:
 
 @pytest.mark.promise("SKY-056", "SKY-062", "SKY-090")
 def test_a_shared_export_is_no_labs_and_each_may_write(skynet: Cluster) -> None:
-    top = next(it for it in tops_for(skynet, skynet.nodes["multivac"]) if it.path == "/pskynet1")
+    top = next(top for top in tops_for(skynet, skynet.nodes["multivac"]) if top.path == "/pskynet1")
     assert (top.gid, top.mode) == (0, "1775")
     assert set(top.groups) == {gid(skynet, "cvmlp-lab"), gid(skynet, "hays-lab")}
     assert "acl" in packages_for(skynet, skynet.nodes["multivac"])
@@ -56,7 +56,7 @@ def test_a_testbed_without_the_server_has_somebody_for_its_tops(skynet: Cluster)
     twin = stand_in(skynet, cgroup="v2")
     makers = {top.path: name for name, node in twin.nodes.items() for top in tops_for(twin, node)}
     assert "hflash1" not in twin.nodes
-    assert makers["/coc/flash9"] == next(it for it in twin.mounts if it.export == "flash9").nodes[0]
+    assert makers["/coc/flash9"] == next(mount for mount in twin.mounts if mount.export == "flash9").nodes[0]
     assert makers["/pskynet1"] == "multivac"
     in_use = {export for spaces in twin.storage.spaces.values() for export in spaces.values()}
     assert len(makers) == len([mount for mount in twin.mounts if mount.export in in_use or mount.mode])
@@ -65,7 +65,7 @@ def test_a_testbed_without_the_server_has_somebody_for_its_tops(skynet: Cluster)
 def test_each_member_has_a_place_of_the_own_name_in_each_space(skynet: Cluster) -> None:
     places = members_for(skynet, skynet.nodes["multivac"])
     shared = {path.rpartition("/")[2] for path in places if path.startswith("/pskynet1/")}
-    assert shared == {it.name for it in skynet.users.values() if it.account in ("cvmlp-lab", "hays-lab")}
+    assert shared == {user.name for user in skynet.users.values() if user.account in ("cvmlp-lab", "hays-lab")}
     assert places["/pskynet1/u-hays1"] == skynet.users["u-hays1"].uid
     assert members_for(skynet, skynet.nodes["sky1"]) == {}
 
@@ -73,7 +73,7 @@ def test_each_member_has_a_place_of_the_own_name_in_each_space(skynet: Cluster) 
 @pytest.mark.promise("SKY-053", "SKY-054", "SKY-093")
 def test_homes_are_made_on_their_server_and_local_ones_on_fileservers(skynet: Cluster) -> None:
     user = next(iter(skynet.users.values()))
-    paths = {name: {it.path for it in homes_for(skynet, node)} for name, node in skynet.nodes.items()}
+    paths = {name: {home.path for home in homes_for(skynet, node)} for name, node in skynet.nodes.items()}
     assert {f"/export/nethome/{user.name}", f"/home/{user.name}"} <= paths["multivac"]
     assert f"/home/{user.name}" in paths["microvac"]
     assert f"/export/nethome/{user.name}" not in paths["microvac"]
@@ -111,13 +111,13 @@ def test_who_does_not_mount_the_homes_has_local_ones_where_people_always_work(sk
     node = replace(skynet.nodes["sky1"], name="other", roles=(role,))
     closed = skynet.access.model_copy(update={"controller_ssh": "admins", "fileserver_ssh": "admins"})
     homes = homes_for(replace(skynet, access=closed), node)
-    assert {it.path for it in homes} == {f"/home/{name}" for name in skynet.users}
+    assert {home.path for home in homes} == {f"/home/{name}" for name in skynet.users}
 
 
 def test_a_directory_is_made_in_the_innermost_export_that_holds_it(tmp_path: Path) -> None:
     plain = 'plain: {server: fs1, path: /export/plain, mount_on: "gpu-1", squash: all}'
     cluster = changed(STORED, tmp_path, (plain, "inner: {server: fs2, path: /export/inner, at: /mnt/scratch/red}"))
-    folders = {it.path for it in folders_for(cluster, cluster.nodes["fs2"])}
+    folders = {folder.path for folder in folders_for(cluster, cluster.nodes["fs2"])}
     assert folders == {"/export/inner/ann", "/zfs/fast/blue/bob"}
 
 
@@ -126,9 +126,9 @@ def test_an_account_has_a_part_only_where_the_last_directory_above_the_users_is_
     path: str, tmp_path: Path, stored: Cluster
 ) -> None:
     cluster = changed(STORED, tmp_path, ("/mnt/scratch/{account}/{user}", path))
-    assert [it for it in tops_for(cluster, cluster.nodes["fs2"]) if it.path.startswith("/zfs/fast")] == []
-    paths = {it.path for it in tops_for(stored, stored.nodes["fs2"])}
-    assert {it for it in paths if it.startswith("/zfs/fast")} == {"/zfs/fast/red", "/zfs/fast/blue"}
+    assert [top for top in tops_for(cluster, cluster.nodes["fs2"]) if top.path.startswith("/zfs/fast")] == []
+    paths = {top.path for top in tops_for(stored, stored.nodes["fs2"])}
+    assert {path for path in paths if path.startswith("/zfs/fast")} == {"/zfs/fast/red", "/zfs/fast/blue"}
 
 
 def test_homes_that_are_not_shared_are_on_every_node_where_people_work() -> None:
@@ -137,25 +137,25 @@ def test_homes_that_are_not_shared_are_on_every_node_where_people_work() -> None
     alone = replace(cluster, storage=cluster.storage.model_copy(update={"home": home}))
     user = next(iter(alone.users.values()))
     for node in alone.having("head", "compute"):
-        assert user.home in {it.path for it in homes_for(alone, node)}
+        assert user.home in {home.path for home in homes_for(alone, node)}
 
 
 @pytest.mark.promise("ARA-011")
 def test_everybody_finds_a_folder_in_a_directory_of_the_nodes_own() -> None:
     cluster = load(INVENTORIES / "arandu")
     for node in cluster.having("compute"):
-        assert {it.path for it in folders_for(cluster, node)} == {f"/output/{name}" for name in cluster.users}
+        assert {folder.path for folder in folders_for(cluster, node)} == {f"/output/{name}" for name in cluster.users}
 
 
 @pytest.mark.promise("SDU-006", "SDU-007")
 def test_a_project_has_a_folder_and_each_of_its_people_one_in_it(sdumont: Cluster) -> None:
     server = sdumont.nodes["sdumont-fs"]
-    tops = {it.path: it for it in tops_for(sdumont, server)}
+    tops = {top.path: top for top in tops_for(sdumont, server)}
     assert tops["/scratch/projeto"] == Space("/scratch/projeto", 5001, "3770")
     assert "/prj/premiumproj" in tops
-    folders = {it.path: it for it in folders_for(sdumont, server)}
+    folders = {folder.path: folder for folder in folders_for(sdumont, server)}
     assert folders["/scratch/projeto/usuario1"] == Folder("/scratch/projeto/usuario1", 20001, 5001, "2750")
     # the home is made as a home: from the skeleton, and only its owner's
     assert "/prj/projeto/usuario1" not in folders
-    homes = {it.path: it for it in homes_for(sdumont, server)}
+    homes = {home.path: home for home in homes_for(sdumont, server)}
     assert homes["/prj/projeto/usuario1"].mode == sdumont.storage.home.mode

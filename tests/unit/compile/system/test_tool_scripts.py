@@ -66,7 +66,7 @@ def test_every_tool_has_a_page_for_man_and_help(page: manual.Page, tmp_path: Pat
 
 @pytest.mark.parametrize("name", ["getUtilByJobId.sh", "vscode-launch.sh"])
 def test_help_lists_the_options(name: str, skynet: Cluster, aau: Cluster, tmp_path: Path) -> None:
-    texts = {**files(skynet, "sky1"), **files(aau, next(it.name for it in aau.having("head")))}
+    texts = {**files(skynet, "sky1"), **files(aau, next(node.name for node in aau.having("head")))}
     done = run(tmp_path, str(program(tmp_path, name, texts[f"/usr/local/bin/{name}"])), "--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"usage: {name} ")
@@ -148,7 +148,7 @@ def test_the_job_that_vscode_gets(launch: Path, tmp_path: Path) -> None:
     assert key.stat().st_mode & 0o077 == 0
     assert "--gpus=2" in run(tmp_path, str(launch), "--gpus=2", SKY_VSC_LAUNCH=options).stdout.splitlines()
     assert key.read_text() == first, "known_hosts of the user's machine holds"
-    assert sorted(it.name for it in key.parent.iterdir()) == ["authorized_keys", "gpupool-vscode"]
+    assert sorted(path.name for path in key.parent.iterdir()) == ["authorized_keys", "gpupool-vscode"]
 
 
 @pytest.mark.parametrize("salloc", ["lives", "is killed"])
@@ -264,7 +264,9 @@ def test_what_slurm_hides_is_in_no_file(tmp_path: Path, hidden: str, empty: list
     cluster = changed(INVENTORY / "skynet", tmp_path, ("scheduler:", new))
     values = settings(cluster)
     lists = ("caps", "parents", "lending", "partitions", "types")
-    assert [key for key in lists if not values[key] and key != "parents"] == [it for it in empty if it != "parents"]
+    assert [key for key in lists if not values[key] and key != "parents"] == [
+        name for name in empty if name != "parents"
+    ]
     assert values["private"] == (hidden == "jobs")
     units = [path for path in files(cluster, "sky1") if path.startswith(UNITS)]
     assert bool(units) == (hidden != "jobs"), "no answer is shared that Slurm would not give to all"

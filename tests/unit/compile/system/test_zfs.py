@@ -22,7 +22,7 @@ GIB, TIB = 2**30, 2**40
 
 
 def datasets(cluster: Cluster, node: str) -> dict[str, Dataset]:
-    return {it.name: it for it in datasets_for(cluster, cluster.nodes[node])}
+    return {dataset.name: dataset for dataset in datasets_for(cluster, cluster.nodes[node])}
 
 
 def test_a_pool_is_what_zpool_create_takes(stored: Cluster) -> None:
@@ -100,8 +100,10 @@ def test_each_home_has_its_quota() -> None:
     cluster = load(INVENTORY / "skynet")
     homes = datasets(cluster, "multivac")["nethome"]
     assert homes.user_quotas == {str(user.uid): 30 * GIB for user in cluster.users.values()}
-    others = [it for node in cluster.nodes for it in datasets(cluster, node).values() if it.name != "nethome"]
-    assert {tuple(it.user_quotas) for it in others} == {()}
+    others = [
+        dataset for node in cluster.nodes for dataset in datasets(cluster, node).values() if dataset.name != "nethome"
+    ]
+    assert {tuple(other.user_quotas) for other in others} == {()}
 
 
 def test_accounts_share_a_quota_by_their_tier(stored: Cluster) -> None:
@@ -135,7 +137,9 @@ def test_what_somebody_elses_server_keeps_is_neither_set_nor_complained_of(tmp_p
     loaded = examine(copied(STORED, tmp_path / "one", (old, new)))
     assert loaded.complaints == []
     assert loaded.cluster
-    assert {tuple(it.user_quotas) for node in ("fs1", "fs2") for it in datasets(loaded.cluster, node).values()} == {()}
+    assert {
+        tuple(dataset.user_quotas) for node in ("fs1", "fs2") for dataset in datasets(loaded.cluster, node).values()
+    } == {()}
 
 
 @pytest.mark.promise("AAU-016")
@@ -153,10 +157,10 @@ def test_accounts_of_a_tier_without_a_quota_have_none(tmp_path: Path) -> None:
 
 @pytest.mark.promise("SKY-089")
 def test_a_node_has_local_datasets_on_its_own_pool(stored: Cluster) -> None:
-    assert [it.mountpoint for it in datasets(stored, "gpu-2").values()] == ["/zfs/local", "/zfs/local/own"]
+    assert [dataset.mountpoint for dataset in datasets(stored, "gpu-2").values()] == ["/zfs/local", "/zfs/local/own"]
     assert datasets(stored, "gpu-2")["local/own"].properties == {"quota": str(3 * TIB)}
     skynet = load(INVENTORY / "skynet")
-    assert "/zfs/testshare" in [it.mountpoint for it in datasets(skynet, "clippy").values()]
+    assert "/zfs/testshare" in [dataset.mountpoint for dataset in datasets(skynet, "clippy").values()]
 
 
 def test_nodes_without_pools_have_nothing(stored: Cluster) -> None:

@@ -17,7 +17,7 @@ PartitionName=all Nodes=gpu-[1-2] MaxTime=10
 
 def said(old: str, new: str, version: str = "24.11", text: str = OLD, file: str = "slurm.conf") -> dict[str, str]:
     assert old in text
-    return {str(place): it for place, it in changed(file, text, text.replace(old, new), version).items()}
+    return {str(place): effect for place, effect in changed(file, text, text.replace(old, new), version).items()}
 
 
 @pytest.mark.parametrize("version", SUPPORTED)
