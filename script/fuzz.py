@@ -193,7 +193,7 @@ def faults(folder: Path) -> list[str]:
     wrong = [f"exit code {code}"] if code != (2 if loaded.errors else 0) else []
     wrong += ["a traceback"] if "Traceback" in output.getvalue() else []
     place = re.compile(rf"{re.escape(str(folder))}(/[^/]+)?:[0-9]+: .")
-    lines = [str(it) for it in loaded.complaints]
+    lines = [str(complaint) for complaint in loaded.complaints]
     wrong += [f"not at a line of a file: {line[:300]}" for line in lines if not place.match(line)]
     wrong += [f"more than a line, or signs: {line[:300]!r}" for line in lines if not line.isprintable()]
     return wrong + [f"{len(line)} characters: {line[:300]}" for line in lines if len(line) > 2000]

@@ -138,7 +138,8 @@ def _outcome(answer: Answer) -> str:
 def _usage(cluster: Cluster) -> str:
     """Return a file of budgets: some accounts have little left."""
     lines = (
-        f"{it.lower()}\t\t{it}\t360000\t{90000 * (number % 5)}\t14400" for number, it in enumerate(cluster.accounts)
+        f"{account.lower()}\t\t{account}\t360000\t{90000 * (number % 5)}\t14400"
+        for number, account in enumerate(cluster.accounts)
     )
     return "\n".join((str(int(time.time())), *lines)) + "\n"
 

@@ -68,7 +68,7 @@ class Made:
                 self.gpus[gpu] = self.gpus.get(gpu, 0) + count * node.pop("_many", 1)
             node.pop("_many", None)
         self.accounts = self._accounts()
-        names = [it["name"] for it in self.accounts]
+        names = [account["name"] for account in self.accounts]
         self.qos = self._qos(names)
         self.partitions = self._partitions(names)
         if len(self.qos) > 1 and self._chance(0.3):
@@ -153,7 +153,10 @@ class Made:
             width = self.pick.choice([0, 0, 2, 3])
             name = f"{self.pick.choice('abxyz')}{row}{self.pick.choice(['-', 'n'])}"
             spans = f"[{1:0{width}}-{many:0{width}}]" if many > 1 else self.pick.choice(["1", "x"])
-            gpus = {it: self.pick.randint(1, 8) for it in self.pick.sample(sorted(self.types), min(2, len(self.types)))}
+            gpus = {
+                model: self.pick.randint(1, 8)
+                for model in self.pick.sample(sorted(self.types), min(2, len(self.types)))
+            }
             # those that slurmd finds itself are alone on their nodes, or with slices of the same
             gpus = dict(list(gpus.items())[: self.pick.choice([0, 1, 1, 1, 2])])
             node = {
@@ -178,7 +181,7 @@ class Made:
     def _accounts(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
         left = dict(self.gpus)
-        own_nodes = [it["name"] for it in self.nodes[1:]]
+        own_nodes = [node["name"] for node in self.nodes[1:]]
         for name in self.pick.sample(_NAMES, self.pick.randint(1, 5)):
             kind = self.pick.choice(_KINDS)
             account: dict[str, Any] = {"name": name, "kind": kind, "gid": 5001 + len(found)}
@@ -198,7 +201,7 @@ class Made:
                     account["contributed_gpus"] = self.pick.randint(0, most)
             elif self._chance(0.5):
                 account["limits"] = {"group": {"gpu": 0}}
-            parents = [it["name"] for it in found if it["kind"] != "lab"]
+            parents = [account["name"] for account in found if account["kind"] != "lab"]
             found.append(
                 account
                 | self._some(
@@ -257,8 +260,8 @@ class Made:
 
     def _partitions(self, accounts: list[str]) -> list[dict[str, Any]]:
         found = []
-        labs = [it["name"] for it in self.accounts if it["kind"] == "lab"]
-        rows = [it["name"] for it in self.nodes[1:]]
+        labs = [account["name"] for account in self.accounts if account["kind"] == "lab"]
+        rows = [node["name"] for node in self.nodes[1:]]
         for index in range(self.pick.randint(1, 4)):
             preemptable = index > 0 and self._chance(0.5)
             nodes = self.pick.choice(["@compute", "@compute", *rows, ",".join(rows)])
@@ -317,7 +320,7 @@ class Made:
 
     def _scheduler(self) -> dict[str, Any]:
         memory = self.pick.choice([{"per_gpu": "4G", "per_cpu": "500M"}, {"per_cpu": "500M"}, {"per_node": "4G"}, {}])
-        types = any("owns" in it and isinstance(it["owns"], dict) for it in self.accounts)
+        types = any("owns" in account and isinstance(account["owns"], dict) for account in self.accounts)
         return {
             "default_partition": self.pick.choice([self.partitions[0]["name"], "none", "fit"]),
             **({"default_memory": memory} if memory else {}),
@@ -352,8 +355,8 @@ class Made:
 
     def _parameters(self, table: str, most: int) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        taken = {low for low, rows in own(table).items() if any(not it.option and not it.when for it in rows)}
-        names = [it for low, it in keys(table).items() if it.known_in("24.11") and low not in taken | _NOT]
+        taken = {low for low, rows in own(table).items() if any(not row.option and not row.when for row in rows)}
+        names = [key for low, key in keys(table).items() if key.known_in("24.11") and low not in taken | _NOT]
         for key in self.pick.sample(names, self.pick.randint(1, most)):
             if key.value == "number":
                 found[key.name] = self.pick.choice([0, 1, 2, 10, 100, 3600])

@@ -50,24 +50,27 @@ class Slurm:
     def complaints(self, cluster: Cluster) -> list[str]:
         """Return what slurmctld and slurmd have against a cluster's files."""
         files = {
-            it.path.removeprefix(SLURM): it.text
-            for it in files_for(cluster, cluster.controllers[0])
-            if it.path.startswith(SLURM) and "/" not in it.path.removeprefix(SLURM)
+            file.path.removeprefix(SLURM): file.text
+            for file in files_for(cluster, cluster.controllers[0])
+            if file.path.startswith(SLURM) and "/" not in file.path.removeprefix(SLURM)
         }
         # a slurmd in a container has neither GPUs to find nor control groups, and few CPUs
         table = differences(place_of(cluster, cluster.slurm.version))
-        of_slurmd = applied({f"{SLURM}{it}": files[it] for it in ("slurm.conf", "gres.conf", "cgroup.conf")}, table)
+        of_slurmd = applied(
+            {f"{SLURM}{name}": files[name] for name in ("slurm.conf", "gres.conf", "cgroup.conf")}, table
+        )
         texts = {f"{name}.new": text for name, text in files.items()}
         texts |= {path.replace(SLURM, "of-slurmd/"): text for path, text in of_slurmd.items()}
         kinds = {
-            (it.devices, str(it.hardware), tuple(it.gres.items())): it.slurm_name for it in cluster.having("compute")
+            (node.devices, str(node.hardware), tuple(node.gres.items())): node.slurm_name
+            for node in cluster.having("compute")
         }
         devices = stand_in_files([device for node in cluster.nodes.values() for device in node.devices])
         script = ["rm -rf /tmp/case; mkdir -p /tmp/case/of-slurmd; cd /tmp/case"]
         script += [f"cat > {name} <<'END_OF_FILE'\n{text}\nEND_OF_FILE" for name, text in texts.items()]
         given = values(nodes=" ".join(kinds.values()), devices=" ".join(devices))
         said = self._run("\n".join([*script, given + _SCRIPT]))
-        strange = [f"sacctmgr: {it} is no TRES of the cluster" for it in _strange(cluster, files["slurm.conf"])]
+        strange = [f"sacctmgr: {tres} is no TRES of the cluster" for tres in _strange(cluster, files["slurm.conf"])]
         # the trial runs no program of ours, so that none of them is in its slurm.conf
         without = "NULL SuspendProgram" if "\nSuspendProgram=" in files["slurm.conf"] else "\n"
         lines = [line for line in said.splitlines() if without not in line]

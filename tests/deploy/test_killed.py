@@ -38,8 +38,8 @@ def example() -> Iterator[Testbed]:
 def contents(testbed: Testbed, node: Node) -> dict[str, str | None]:
     """Return what stands on a node in each file that gpupool writes there, None where there is none."""
     paths = [file.path for file in files_for(testbed.cluster, node)]
-    script = "import json, pathlib, sys; read = lambda it: it.read_text() if it.is_file() else None; "
-    script += "print(json.dumps({it: read(pathlib.Path(it)) for it in sys.argv[1:]}))"
+    script = "import json, pathlib, sys; read = lambda path: path.read_text() if path.is_file() else None; "
+    script += "print(json.dumps({name: read(pathlib.Path(name)) for name in sys.argv[1:]}))"
     found: dict[str, str | None] = json.loads(testbed.out(node.name, shlex.join(["python3", "-c", script, *paths])))
     return found
 
