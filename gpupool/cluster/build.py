@@ -1,6 +1,6 @@
 """A checked inventory to a Cluster: ranges, patterns and defaults written out."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from gpupool.cluster import model
 from gpupool.cluster.gpu_devices import Device, devices_of
@@ -179,68 +179,47 @@ def _partitions(site: Site) -> Iterator[model.Partition]:
 
 
 def _partition(site: Site, entry: Partition, name: str, account: str) -> model.Partition:
-    labs = [lab.name for lab in site.accounts_of_kind("lab")] if entry.allow_lab_accounts else []
-    guests = [site.inventory.qos[it] for it in entry.qos] if site.is_preempted(entry) and not entry.preemptable else []
-    actions = [entry.preempt_action, *(it.preempt_action for it in guests)]
+    inventory = site.inventory
+    accounts = [allowed.replace("{account}", account) for allowed in entry.allow_accounts]
+    if entry.allow_lab_accounts:
+        accounts += [lab.name for lab in site.accounts_of_kind("lab")]
+    preempted = site.is_preempted(entry)
+    # by its QoS, where it is not by its tier
+    guests = [inventory.qos[qos] for qos in entry.qos] if preempted and not entry.preemptable else []
+    actions = [entry.preempt_action, *(qos.preempt_action for qos in guests), inventory.preemption.action]
     return model.Partition(
-        name=name,
+        entry,
+        name,
         nodes=site.node_table.select(entry.nodes),
-        max_time=entry.max_time,
-        default_time=default_time(entry, site.inventory.scheduler),
-        max_nodes=entry.max_nodes,
-        tier=entry.tier,
-        default=site.inventory.scheduler.default_partition == name,
-        preemptable=site.is_preempted(entry),
-        grace=max((it.grace or 0 for it in guests), default=entry.grace or 0),
-        allow_accounts=tuple(
-            dict.fromkeys([*(it.replace("{account}", account) for it in entry.allow_accounts), *labs])
-        ),
-        deny_accounts=tuple(it.replace("{account}", account) for it in entry.deny_accounts),
-        allow_groups=entry.allow_groups,
-        allow_qos=entry.qos,
+        default_time=default_time(entry, inventory.scheduler),
+        default=inventory.scheduler.default_partition == name,
+        preemptable=preempted,
+        action=next(action for action in actions if action),
+        grace=max((qos.grace or 0 for qos in guests), default=entry.grace or 0),
+        allow_accounts=tuple(dict.fromkeys(accounts)),
+        deny_accounts=tuple(denied.replace("{account}", account) for denied in entry.deny_accounts),
         limits=with_least(entry),
-        lift_per_user="per_user" in entry.lift,
-        billing=entry.billing,
-        assigned=entry.users == "assigned",
-        parameters=entry.parameters,
         without_gpu=entry.without_gpu.replace("{account}", account) if entry.without_gpu else None,
-        action=next((it for it in actions if it), site.inventory.preemption.action),
-        default_cpus_per_gpu=entry.default_cpus_per_gpu,
-        default_qos=entry.default_qos,
-        priority=entry.priority,
-        exclusive=entry.exclusive,
     )
 
 
 def _mounts(site: Site, servers: Mapping[str, model.Node]) -> Iterator[model.Mount]:
-    storage = site.inventory.storage
+    storage, select = site.inventory.storage, site.node_table.select
     for key, export in storage.exports.items():
-        selector = export.mount_on or storage.mount_on
-        if export.enabled and export.mounted_by == "site" and selector:
-            yield _of_site(site, key, site.node_table.select(selector))
-        if not export.enabled or export.server is None or export.path is None or selector is None:
+        selector, place = export.mount_on or storage.mount_on, at(site, key)
+        if not export.enabled or selector is None:
             continue
-        nodes = tuple(name for name in site.node_table.select(selector) if name != export.server)
-        source = f"{servers[export.server].fqdn}:{export.path}"
-        pools = pools_on(storage, export.server, site.node_table.select)
-        yield model.Mount(
-            key,
-            export.server,
-            export.path,
-            source,
-            at(site, key),
-            export.size,
-            export.fs,
-            nodes,
-            dataset=dataset_of(export, pools) if export.fs == "zfs" else None,
-            squash=export.squash,
-            options=export.options,
-            mode=export.mode,
-        )
-
-
-def _of_site(site: Site, key: str, nodes: Iterable[str]) -> model.Mount:
-    """Return what others mount: the node that makes directories on it finds it where all do."""
-    export, place = site.inventory.storage.exports[key], at(site, key)
-    maker, kind = export.made_on or "", export.fs
-    return model.Mount(key, maker, place, kind, place, export.size, kind, tuple(nodes), mode=export.mode, by_site=True)
+        if export.mounted_by == "site":
+            # the node that makes directories on it finds it where all do
+            yield model.Mount(export, key, export.made_on or "", place, export.fs, place, select(selector), None)
+        elif export.server is not None and export.path is not None:
+            yield model.Mount(
+                export,
+                key,
+                export.server,
+                export.path,
+                source=f"{servers[export.server].fqdn}:{export.path}",
+                at=place,
+                nodes=tuple(name for name in select(selector) if name != export.server),
+                dataset=dataset_of(export, pools_on(storage, export.server, select)) if export.fs == "zfs" else None,
+            )

@@ -7,13 +7,14 @@ from functools import cached_property
 from typing import Literal
 
 from gpupool.cluster.gpu_devices import Device, minors
+from gpupool.cluster.schema import labs
 from gpupool.cluster.schema.directory import Directory
-from gpupool.cluster.schema.labs import Grant, Limits, PreemptAction, Prices, Qos
+from gpupool.cluster.schema.labs import Grant, Limits, PreemptAction, Qos
 from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType, Hardware
 from gpupool.cluster.schema.reservations import Reservation
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
 from gpupool.cluster.schema.software import Access, Environment, Policies, Software, Timer, Tool
-from gpupool.cluster.schema.storage import Storage
+from gpupool.cluster.schema.storage import Export, Storage
 from gpupool.cluster.schema.testbed import Testbed
 from gpupool.slurm.partitions import admits
 from gpupool.slurm.releases import has
@@ -143,61 +144,49 @@ class User:
 
 @dataclass(frozen=True)
 class Partition:
-    """A partition with its nodes by name. Times are in seconds. `assigned`: for users who list it.
+    """A partition; what the inventory resolves is here, and `entry` has all else as it is written. Seconds for times.
 
-    `default_time` is None where jobs without --time get all of `max_time`; `without_gpu` is `refuse`, or where jobs
-    without GPUs go; `default_cpus_per_gpu` and `default_qos` are None where those of the cluster hold. `preemptable`:
-    by its tier, or by each QoS that it allows; `action` and `grace` are theirs then.
+    `nodes` are names. `default_time` is None where jobs without --time get all of `max_time`; `without_gpu` is
+    `refuse`, or the partition where jobs without GPUs go. `preemptable` is by its tier, or by each QoS that it allows,
+    and `action` and `grace` are then those of the QoS.
     """
 
+    entry: labs.Partition
     name: str
     nodes: tuple[str, ...]
-    max_time: int | None
     default_time: int | None
-    max_nodes: int | None
-    tier: int
     default: bool
     preemptable: bool
+    action: PreemptAction | Literal["suspend"]
     grace: int
     allow_accounts: tuple[str, ...]
     deny_accounts: tuple[str, ...]
-    allow_groups: tuple[str, ...]
-    allow_qos: tuple[str, ...]
     limits: Limits
-    lift_per_user: bool
-    billing: Prices
-    assigned: bool
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    without_gpu: str | None = None
-    action: PreemptAction | Literal["suspend"] = "requeue"
-    default_cpus_per_gpu: int | None = None
-    default_qos: str | None = None
-    priority: int = 0
-    exclusive: Literal["job", "user"] | None = None
+    without_gpu: str | None
 
 
 @dataclass(frozen=True)
 class Mount:
-    """An export as a node mounts it: `source` is `server:path` with the server's full name; size in MiB.
+    """An export as a node mounts it; what the inventory resolves is here, and `entry` has all else as it is written.
 
-    `dataset` is what zfs calls it; None where it lies on no declared pool. `options` are the clients', besides ours.
-    `mode` is its top's, where no lab's space says it; None leaves it as it is. One that is `by_site` others mount:
-    its `server` is a node that makes directories on it, or nobody, and `source` what kind of file system it is.
+    `export` is its key, `path` is the server's and `at` the client's; `source` is `server:path` with the server's full
+    name, or the kind of file system where others mount it. `server` is then a node that makes directories on it, or
+    empty. `dataset` is the name in ZFS; None where it is on no declared pool.
     """
 
+    entry: Export
     export: str
     server: str
     path: str
     source: str
     at: str
-    size: int | None
-    fs: str
     nodes: tuple[str, ...]
-    dataset: str | None = None
-    squash: Literal["root", "none", "all"] = "root"
-    options: tuple[str, ...] = ()
-    mode: str | None = None
-    by_site: bool = False
+    dataset: str | None
+
+    @property
+    def by_site(self) -> bool:
+        """Whether others mount it."""
+        return self.entry.mounted_by == "site"
 
     @cached_property
     def clients(self) -> frozenset[str]:
@@ -310,9 +299,10 @@ class Cluster:
 
     def let_in(self, partition: Partition, user: User) -> bool:
         """Return whether `users` and `allow_groups` of a partition let a user submit; who is not known is not."""
-        if partition.assigned and partition.name not in user.partitions:
+        entry = partition.entry
+        if entry.is_assigned and partition.name not in user.partitions:
             return False
-        return not partition.allow_groups or not {*partition.allow_groups}.isdisjoint(self.groups_of(user))
+        return not entry.allow_groups or not {*entry.allow_groups}.isdisjoint(self.groups_of(user))
 
     def admits(self, partition: Partition, account: str) -> bool:
         """Return whether jobs of an account may run in a partition, whoever submits them."""

@@ -77,13 +77,15 @@ class Expected:
     def owners(self) -> tuple[Partition, ...]:
         """Partitions whose jobs nobody can evict, the highest tier first."""
         return tuple(
-            sorted((it for it in self._partitions if not it.preemptable), key=lambda partition: -partition.tier)
+            sorted((it for it in self._partitions if not it.preemptable), key=lambda partition: -partition.entry.tier)
         )
 
     @cached_property
     def givers(self) -> tuple[Partition, ...]:
         """Preemptable partitions, lowest tier first."""
-        return tuple(sorted((it for it in self._partitions if it.preemptable), key=lambda partition: partition.tier))
+        return tuple(
+            sorted((it for it in self._partitions if it.preemptable), key=lambda partition: partition.entry.tier)
+        )
 
     @property
     def _partitions(self) -> tuple[Partition, ...]:
@@ -113,7 +115,7 @@ class Expected:
         ]
         if not account.nodes:
             # it is claimed GPU by GPU
-            open_to = [it for it in open_to if not it.exclusive]
+            open_to = [it for it in open_to if not it.entry.exclusive]
         return self.cluster.partitions[self._home(account, open_to, turn)] if open_to else None
 
     def _own(self, account: str) -> list[User]:
@@ -143,7 +145,7 @@ class Expected:
             types = {gpu: number for gpu, number in account.owns.items() if gpu in self.cluster.gpu_types and number}
             open_to = [it for it in self.owners if self.admits(it, account.name)]
             partitions = {name: it.name for it in reversed(open_to) for name in nodes if name in it.nodes}
-            parted = [home, *(partition for partition in open_to if not partition.exclusive)]
+            parted = [home, *(partition for partition in open_to if not partition.entry.exclusive)]
             places = {
                 gpu: next((partition.name for partition in parted if gpu in self.types_in(partition.name)), home.name)
                 for gpu in types
@@ -175,12 +177,12 @@ class Expected:
             for partition in self.givers
             for account in spare
             # what is suspended gives its GPUs and its memory to nobody
-            if partition.action != "suspend" and self.admits(partition, account.name) and not partition.exclusive
+            if partition.action != "suspend" and self.admits(partition, account.name) and not partition.entry.exclusive
         )
 
     def lab_loans(self, account: str) -> tuple[Partition, ...]:
         """Return the preemptable partitions that a lab's own account may use, GPU by GPU."""
-        return tuple(it for it in self.givers if self.admits(it, account) and not it.exclusive)
+        return tuple(it for it in self.givers if self.admits(it, account) and not it.entry.exclusive)
 
     def admits(self, partition: Partition, account: str) -> bool:
         """Return whether jobs of the account may run in the partition."""
@@ -208,7 +210,7 @@ class Expected:
 
     def default_qos(self, partition: Partition, account: str) -> str | None:
         """Return the QoS of a job that names none; None where the inventory has no QoS."""
-        return self.cluster.qos_of(account) or partition.default_qos or self.cluster.default_qos
+        return self.cluster.qos_of(account) or partition.entry.default_qos or self.cluster.default_qos
 
     def priority(self, partition: Partition, qos: str | None) -> float:
         """Return by how much a job with a QoS goes before others of its tier there."""
@@ -216,14 +218,14 @@ class Expected:
         mine = of_qos[qos].priority if qos and qos in of_qos else 0
         kinds = (
             (weights.qos, mine, max((it.priority for it in of_qos.values()), default=0)),
-            (weights.partition, partition.priority, max(it.priority for it in self._partitions)),
+            (weights.partition, partition.entry.priority, max(it.entry.priority for it in self._partitions)),
         )
         return sum(weight * own / most for weight, own, most in kinds if most)
 
     def room(self, user: User, partition: Partition, account: str, qos: str | None = None) -> Room:
         """Return what a user may hold there: the partition's limit or else the QoS', the account's, one account's."""
         name = qos or self.default_qos(partition, account)
-        entry = self.cluster.qos.get(name) if name and not partition.lift_per_user else None
+        entry = self.cluster.qos.get(name) if name and not partition.entry.lifts_per_user else None
         of_qos = entry.limits.per_user if entry else Amounts()
         of_account = self.cluster.accounts[account].limits.per_user
 
@@ -247,7 +249,7 @@ class Expected:
             self.cluster.accounts[account].limits.per_job.wall,
         ]
         first = next((it for it in asked if it is not None), None)  # Slurm takes the nearest to the job
-        return min((it for it in (partition.max_time, first) if it is not None), default=None)
+        return min((it for it in (partition.entry.max_time, first) if it is not None), default=None)
 
     def unasked(self, partition: Partition, qos: str | None, account: str) -> int | None:
         """Return the time of a job without --time there, in seconds; None without an end."""
@@ -262,7 +264,7 @@ class Expected:
     def qos_for(self, user: User, partition: Partition, account: str) -> tuple[str, ...]:
         """Return the QoS that the user may ask for in the partition, for a job of the account."""
         today = date.today()
-        return tuple(it for it in user.qos_on(today, account) if not partition.allow_qos or it in partition.allow_qos)
+        return tuple(it for it in user.qos_on(today, account) if not partition.entry.qos or it in partition.entry.qos)
 
     @cached_property
     def cpus_per_gpu(self) -> Mapping[str, int]:
@@ -276,7 +278,7 @@ class Expected:
 
     def unasked_cpus(self, partition: str, gpus: int) -> int:
         """Return the CPUs of a job of one task that requests none."""
-        own = self.cluster.partitions[partition].default_cpus_per_gpu
+        own = self.cluster.partitions[partition].entry.default_cpus_per_gpu
         return max(1, gpus * (own or self.cluster.scheduler.default_cpus_per_gpu or 1))
 
     @property

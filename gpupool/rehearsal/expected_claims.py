@@ -181,7 +181,7 @@ def hand_out(expected: Expected, lab: Lab, pieces: Iterable[Piece], before: Iter
     """
     partition = expected.cluster.partitions[lab.partition]
     left = {user: _Left(expected.room(user, partition, lab.name)) for user in lab.members}
-    lifted = [it for it in expected.lab_loans(lab.name) if it.lift_per_user]
+    lifted = [it for it in expected.lab_loans(lab.name) if it.entry.lifts_per_user]
     for piece in before:
         any(left[user].take(piece, expected.unasked_cpus(lab.partition, piece.gpus)) for user in lab.members)
     counts: Counter[tuple[User, str, bool, Piece]] = Counter()
@@ -208,7 +208,7 @@ def one_more(expected: Expected, lab: Lab) -> Wish:
 
     It asks for next to no memory: nothing but the cap shall be in its way.
     """
-    lifted = [it for it in expected.lab_loans(lab.name) if it.lift_per_user]
+    lifted = [it for it in expected.lab_loans(lab.name) if it.entry.lifts_per_user]
     partition = expected.cluster.partitions[lab.partition]
     held = Counter({user.name: 0 for user in lab.members})
     for wish in single(expected, lab):

@@ -252,4 +252,4 @@ def _volume(cluster: Cluster, mount: Mount) -> Volume:
     keep = mount.export == cluster.storage.home.export or mount.holds(cluster.slurm.state)
     if keep:
         return Volume(mount.export, kind="disk")
-    return Volume(mount.export, mount.source, format_size(mount.size) if mount.size else None, "tmpfs")
+    return Volume(mount.export, mount.source, format_size(mount.entry.size) if mount.entry.size else None, "tmpfs")

@@ -37,7 +37,7 @@ def test_storage_is_mounted(cluster: Cluster, node: Node, host: Host) -> None:
 
 def test_df_names_server_and_export(cluster: Cluster, node: Node, host: Host) -> None:
     ours = [it for it in cluster.mounts if node.name in it.nodes and not it.by_site]
-    wanted = {it.at: it.source for it in ours if it.size and it.at.count("/") > 1}
+    wanted = {it.at: it.source for it in ours if it.entry.size and it.at.count("/") > 1}
     mounts = [mount_of(line) for line in host.check_output("cat /proc/self/mountinfo").splitlines()]
     sources = {mount.path: mount.source for mount in mounts if mount.fstype != "autofs"}
     wrong = [f"{path} is {sources.get(path)}" for path, source in wanted.items() if sources.get(path) != source]

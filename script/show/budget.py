@@ -14,7 +14,7 @@ def show(cluster: Cluster, shell: Shell) -> None:
     """Have a job charged a whole node, and another refused."""
     account = cluster.accounts[cluster.users[shell.user].account]
     title(f"A job costs what its queue costs, and {account.name} has a budget")
-    longest = max(cluster.partitions.values(), key=lambda partition: partition.max_time or 0)
+    longest = max(cluster.partitions.values(), key=lambda partition: partition.entry.max_time or 0)
     before = _used(shell, account.name)
     shell.type(f"srun -p {longest.name} --exclusive -N 1 -n 1 -t 5 sleep 60", says="one task, charged a whole node")
     until(lambda: _used(shell, account.name) != before, "Slurm has charged the job")

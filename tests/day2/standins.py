@@ -24,7 +24,7 @@ def driver_for(cluster: Cluster, node: Node) -> GpuDriver | None:
 def in_memory(cluster: Cluster, mount: Mount, path: str) -> wanted.Mount:
     if path != mount.at:
         return _bound(cluster, mount, path)
-    return wanted.Mount(path, mount.source, "tmpfs", ",".join(("noatime", *mount.options)))
+    return wanted.Mount(path, mount.source, "tmpfs", ",".join(("noatime", *mount.entry.options)))
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ def most_by_qos(site: Site, partition: Partition, key: str) -> Iterator[tuple[st
     """Yield (QoS, amount) of each usable QoS that bounds how much of a resource one job can have in a partition."""
     for name in usable_qos(site, partition):
         limits = site.inventory.qos[name].limits
-        kinds = ("group", "per_job") if "per_user" in partition.lift else MOST
+        kinds = ("group", "per_job") if partition.lifts_per_user else MOST
         mosts = [most for kind in kinds if (most := getattr(getattr(limits, kind), key)) is not None]
         if mosts:
             yield name, min(mosts)

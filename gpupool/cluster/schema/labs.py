@@ -259,3 +259,13 @@ class Partition(Fact):
     def allows_qos(self, name: str) -> bool:
         """Return whether jobs may have a QoS here."""
         return not self.qos or name in self.qos
+
+    @property
+    def lifts_per_user(self) -> bool:
+        """Whether limits per user of a job's QoS do not apply here."""
+        return "per_user" in self.lift
+
+    @property
+    def is_assigned(self) -> bool:
+        """Whether only users whose entry lists the partition may submit."""
+        return self.users == "assigned"

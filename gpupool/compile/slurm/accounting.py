@@ -65,7 +65,7 @@ def partition_qos(partition: Partition) -> str | None:
     """Return the name of the QoS that carries a partition's own limits, in lower case as Slurm has it; None without."""
     limits = {**_limits(partition.limits), **_of_a_qos(partition.limits)}
     limited = any(value not in (None, {}) for value in limits.values())
-    return f"partition-{partition.name.lower()}" if limited or partition.lift_per_user else None
+    return f"partition-{partition.name.lower()}" if limited or partition.entry.lifts_per_user else None
 
 
 def _qos_of(cluster: Cluster, user: User, day: date, account: str) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def _qos(cluster: Cluster) -> dict[str, dict[str, Any]]:
             if partition.limits.per_user.submitted is not None:
                 # it takes the place of the job's QoS's
                 by_name[own]["MaxSubmitPU"] = _most_submitted(cluster, partition.limits)
-            if partition.lift_per_user:
+            if partition.entry.lifts_per_user:
                 by_name[own]["MaxTRESPU"] = {"cpu": UNBOUNDED, "gres/gpu": UNBOUNDED}
     # a job that alone is above a limit could never start: it is refused, and does not wait for ever
     flags = {name: _flags(cluster, name, fields.get("Flags", ())) for name, fields in by_name.items()}

@@ -36,7 +36,7 @@ def settings(cluster: Cluster) -> dict[str, Any] | None:
         "labmates": [name for name in wanted.partitions if name in preemptable] if wanted and on else [],
         "grace": preemptable if on else {},
         "qos_grace": {name: it.grace or 0 for name, it in guests.items()} if on else {},
-        "tier": {name: it.tier for name, it in cluster.partitions.items()},
+        "tier": {name: it.entry.tier for name, it in cluster.partitions.items()},
         "partition_qos": {name: qos for name, it in cluster.partitions.items() if (qos := partition_qos(it))},
         "parents": {name: it.parent for name, it in cluster.accounts.items() if it.parent != "root"},
         "action": default,

@@ -29,7 +29,7 @@ def default_time(cluster: Cluster, partition: Partition) -> int | None:
     if partition.default_time is not None:
         return minutes(partition.default_time)
     # with a budget a job without --time would have no price, and never start
-    return minutes(partition.max_time) if partition.max_time and has_budgets(cluster) else None
+    return minutes(partition.entry.max_time) if partition.entry.max_time and has_budgets(cluster) else None
 
 
 def tells_budgets(cluster: Cluster, node: Node) -> bool:
@@ -48,12 +48,12 @@ def prices(cluster: Cluster) -> dict[str, dict[str, Any]]:
     return {
         partition.name: {
             # without prices Slurm charges CPUs
-            "price": partition.billing.plain if partition.billing.has_prices else {"cpu": 1},
+            "price": partition.entry.billing.plain if partition.entry.billing.has_prices else {"cpu": 1},
             "cpu": max(cluster.nodes[name].job_cpus for name in partition.nodes),
             "gpu": max(cluster.nodes[name].gpu_count for name in partition.nodes),
             "mem": max(cluster.nodes[name].job_memory for name in partition.nodes),
             **_by_type(cluster, partition),
-            **({"exclusive": True} if partition.exclusive == "job" else {}),
+            **({"exclusive": True} if partition.entry.exclusive == "job" else {}),
         }
         for partition in cluster.partitions.values()
         if partition.nodes
@@ -62,7 +62,7 @@ def prices(cluster: Cluster) -> dict[str, dict[str, Any]]:
 
 def _by_type(cluster: Cluster, partition: Partition) -> dict[str, Any]:
     """Return the prices of GPUs by type, and the most that those of one node cost together; nothing without any."""
-    prices = partition.billing.gpus
+    prices = partition.entry.billing.gpus
     nodes = (cluster.nodes[name].gpus for name in partition.nodes)
     whole = max(sum(prices.get(gpu, 0) * count for gpu, count in gpus.items()) for gpus in nodes)
     return {"gpus": prices, "whole": whole} if prices else {}

@@ -177,11 +177,12 @@ def _partition_lines(cluster: Cluster) -> Iterator[str]:
         yield _partition_line(cluster, partition, hostlists[partition.nodes], factors.get(partition.name))
 
 
-def _partition_line(cluster: Cluster, entry: Partition, hostlist: str, factor: int | None) -> str:
-    parts = [f"PartitionName={entry.name}", f"Nodes={hostlist}"]
-    parts.append(f"Default={'YES' if entry.default else 'NO'}")
+def _partition_line(cluster: Cluster, partition: Partition, hostlist: str, factor: int | None) -> str:
+    entry = partition.entry
+    parts = [f"PartitionName={partition.name}", f"Nodes={hostlist}"]
+    parts.append(f"Default={'YES' if partition.default else 'NO'}")
     parts.append(f"MaxTime={minutes(entry.max_time) if entry.max_time else 'UNLIMITED'}")
-    if default := budgets.default_time(cluster, entry):
+    if default := budgets.default_time(cluster, partition):
         parts.append(f"DefaultTime={default}")
     if entry.max_nodes:
         parts.append(f"MaxNodes={entry.max_nodes}")
@@ -189,20 +190,20 @@ def _partition_line(cluster: Cluster, entry: Partition, hostlist: str, factor: i
     if factor is not None:
         parts.append(f"PriorityJobFactor={factor}")
     if cluster.preempts and not cluster.preempts_by_qos:
-        parts += _preemption(entry)
+        parts += _preemption(partition)
     if entry.exclusive:
         parts.append("OverSubscribe=EXCLUSIVE" if entry.exclusive == "job" else "ExclusiveUser=YES")
     if entry.default_cpus_per_gpu:
         parts.append(f"DefCpuPerGPU={entry.default_cpus_per_gpu}")
-    if entry.allow_accounts:
-        parts.append("AllowAccounts=" + ",".join(entry.allow_accounts))
-    if entry.deny_accounts:
-        parts.append("DenyAccounts=" + ",".join(entry.deny_accounts))
+    if partition.allow_accounts:
+        parts.append("AllowAccounts=" + ",".join(partition.allow_accounts))
+    if partition.deny_accounts:
+        parts.append("DenyAccounts=" + ",".join(partition.deny_accounts))
     if entry.allow_groups:
         parts.append("AllowGroups=" + ",".join(entry.allow_groups))
-    if entry.allow_qos:
-        parts.append("AllowQos=" + ",".join(entry.allow_qos))
-    if qos := partition_qos(entry):
+    if entry.qos:
+        parts.append("AllowQos=" + ",".join(entry.qos))
+    if qos := partition_qos(partition):
         parts.append(f"QOS={qos}")
     if entry.billing.has_prices:
         prices = {_BILLING[key]: price for key, price in entry.billing.plain.items()}

@@ -5,7 +5,7 @@ from gpupool.cluster.model import Cluster
 
 def by_default(cluster: Cluster) -> dict[str, int]:
     """Return the CPUs of each GPU of jobs that request none, by partition; none of those where it is one a task."""
-    own = {name: it.default_cpus_per_gpu for name, it in cluster.partitions.items()}
+    own = {name: it.entry.default_cpus_per_gpu for name, it in cluster.partitions.items()}
     given = ((name, each or cluster.scheduler.default_cpus_per_gpu) for name, each in own.items())
     return {name: each for name, each in given if each}
 

@@ -30,10 +30,10 @@ def partition_factors(cluster: Cluster) -> dict[str, int]:
     Slurm divides it by the highest. What every job has by its partition is in it, too.
     """
     everys, most = _everys(cluster), _of_partitions(cluster)
-    highest = max((it.priority for it in cluster.partitions.values()), default=0)
+    highest = max((it.entry.priority for it in cluster.partitions.values()), default=0)
     if not most:
         return {}
-    shares = {name: everys + most * it.priority / highest for name, it in cluster.partitions.items()}
+    shares = {name: everys + most * it.entry.priority / highest for name, it in cluster.partitions.items()}
     return {name: round(_MOST_FACTOR * share / (everys + most)) for name, share in shares.items()}
 
 
@@ -57,7 +57,7 @@ def _everys(cluster: Cluster) -> int:
 
 def _of_partitions(cluster: Cluster) -> int:
     """Return by how much the partition with the highest priority stands above one without."""
-    has = any(it.priority for it in cluster.partitions.values())
+    has = any(it.entry.priority for it in cluster.partitions.values())
     return cluster.scheduler.priority_weights.partition if has else 0
 
 

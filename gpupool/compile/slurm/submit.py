@@ -74,7 +74,9 @@ def _of_rules(cluster: Cluster) -> dict[str, Any]:
         "fitting": list(_fitting(cluster)) if scheduler.default_partition == "fit" else [],
         "partition_names": list(partitions) if names_partitions else [],
         "without_gpu": {name: partition.without_gpu for name, partition in partitions.items() if partition.without_gpu},
-        "assigned": {name: _assigned(cluster, name) for name, partition in partitions.items() if partition.assigned},
+        "assigned": {
+            name: _assigned(cluster, name) for name, partition in partitions.items() if partition.entry.is_assigned
+        },
         "refused_folders": [folder.rstrip("/") for folder in scheduler.refuse_submit_from],
         "accounts": _names(name.lower() for name in ("root", *cluster.accounts))
         if replaced and cluster.slurm.exact_accounting
@@ -84,7 +86,7 @@ def _of_rules(cluster: Cluster) -> dict[str, Any]:
         "preemptable_qos": _names(name for name, qos in cluster.qos.items() if qos.preemptable),
         "gpu_types": list(cluster.gpu_types) if scheduler.untyped_gpus == "refuse" else [],
         "partition_qos": {
-            name: partition.default_qos for name, partition in partitions.items() if partition.default_qos
+            name: partition.entry.default_qos for name, partition in partitions.items() if partition.entry.default_qos
         },
         "replaced": replaced,
         "timed": timed(cluster),
@@ -137,7 +139,7 @@ def _names(names: Iterable[str]) -> dict[str, bool]:
 
 
 def _exclusive(cluster: Cluster) -> dict[str, bool]:
-    return _names(name for name, partition in cluster.partitions.items() if partition.exclusive == "job")
+    return _names(name for name, partition in cluster.partitions.items() if partition.entry.exclusive == "job")
 
 
 def _user_partitions(cluster: Cluster) -> dict[str, str]:
@@ -162,7 +164,7 @@ def _fitting(cluster: Cluster) -> Iterator[dict[str, Any]]:
                 admits["only"] = _names(_with_those_below(cluster, partition.allow_accounts))
             elif partition.deny_accounts:
                 admits["never"] = _names(_with_those_below(cluster, partition.deny_accounts))
-            if partition.assigned or partition.allow_groups:
+            if partition.entry.is_assigned or partition.entry.allow_groups:
                 admits["users"] = _names(
                     user.name for user in cluster.users.values() if cluster.let_in(partition, user)
                 )

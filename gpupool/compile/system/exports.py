@@ -25,7 +25,7 @@ def exports_for(cluster: Cluster, node: Node) -> list[Export]:
     exports = (
         Export(mount.path, _clients(cluster, mount), _options(mount))
         for mount in cluster.mounts
-        if mount.server == node.name and mount.fs != "ceph" and not mount.by_site
+        if mount.server == node.name and mount.entry.fs != "ceph" and not mount.by_site
     )
     return sorted((it for it in exports if it.clients), key=lambda export: export.path)
 
@@ -57,6 +57,6 @@ def _clients(cluster: Cluster, mount: Mount) -> tuple[str, ...]:
 
 
 def _options(mount: Mount) -> tuple[str, ...]:
-    options = ("rw", "sync", "no_subtree_check", _SQUASH[mount.squash], "crossmnt")
+    options = ("rw", "sync", "no_subtree_check", _SQUASH[mount.entry.squash], "crossmnt")
     # nothing is given away before the dataset is there: clients would write below it
     return (*options, "mountpoint") if mount.dataset else options

@@ -23,8 +23,8 @@ def tops_for(cluster: Cluster, node: Node) -> list[Space]:
         accounts = [name for name, spaces in cluster.storage.spaces.items() if mount.export in spaces.values()]
         if accounts:
             tops[path] = _top(cluster, path, accounts)
-        elif mount.mode:
-            tops[path] = Space(path, 0, mount.mode)
+        elif mount.entry.mode:
+            tops[path] = Space(path, 0, mount.entry.mode)
     for path, account in _parts(cluster, node):
         tops.setdefault(path, Space(path, _gid(cluster, account), "3770"))
     return list(tops.values())

@@ -37,7 +37,10 @@ def theirs_for(cluster: Cluster, node: Node) -> list[wanted.Mount]:
     contained = cluster.drivers.contained(node.name)
     return [
         wanted.Mount(
-            mount.at, f"the site's {mount.export}", "" if contained else _KERNELS.get(mount.fs, mount.fs), options=""
+            mount.at,
+            f"the site's {mount.export}",
+            "" if contained else _KERNELS.get(mount.entry.fs, mount.entry.fs),
+            options="",
         )
         for mount in cluster.mounts
         if mount.by_site and node.name in mount.clients
@@ -69,17 +72,17 @@ def _stand_in(cluster: Cluster, mount: Mount, path: str) -> wanted.Mount:
 
 
 def _network(cluster: Cluster, mount: Mount) -> wanted.Mount:
-    if mount.fs == "ceph":
-        options = ("_netdev", "noatime", *mount.options)
+    if mount.entry.fs == "ceph":
+        options = ("_netdev", "noatime", *mount.entry.options)
         return wanted.Mount(mount.at, mount.source, "ceph", ",".join(options), automount=True)
     # hard: a server that is away makes programs wait, it does not make them lose data
     fstype, version = ("nfs4", "4.2") if 4 in cluster.storage.nfs_versions else ("nfs", "3")
     options = ("_netdev", "hard", "noatime", f"vers={version}")
     if mount.holds(cluster.slurm.state):
         # slurmctld's unit needs it, and no unit of systemd tries a mount twice: so mount.nfs itself does, for a week
-        options = (*options, "retry=10080", *mount.options)
+        options = (*options, "retry=10080", *mount.entry.options)
         return wanted.Mount(mount.at, mount.source, fstype, ",".join(options), automount=False, timeout=0)
-    return wanted.Mount(mount.at, mount.source, fstype, ",".join((*options, *mount.options)), automount=True)
+    return wanted.Mount(mount.at, mount.source, fstype, ",".join((*options, *mount.entry.options)), automount=True)
 
 
 def links_for(cluster: Cluster, node: Node) -> dict[str, str]:

@@ -16,7 +16,7 @@ def _spills(expected: Expected) -> Iterator[tuple[Lab, User, int, Partition]]:
         for user in lab.members:
             room = expected.room(user, expected.cluster.partitions[lab.partition], lab.name)
             for lent in expected.lab_loans(lab.name):
-                if lent.lift_per_user and room.gpu and room.gpu + _BEYOND <= lab.cap:
+                if lent.entry.lifts_per_user and room.gpu and room.gpu + _BEYOND <= lab.cap:
                     yield lab, user, room.gpu, lent
 
 

@@ -38,7 +38,7 @@ def cases(expected: Expected) -> Iterator[Case]:
     seen: Counter[tuple[str, str]] = Counter()
     busy: set[tuple[str, str]] = set()  # another limit of the same QoS would be in the way
     cpus = 0  # that other cases hold
-    for partition in (it for it in expected.owners if not it.exclusive):
+    for partition in (it for it in expected.owners if not it.entry.exclusive):
         for user, account in expected.people(partition):
             for qos in (None, *expected.qos_for(user, partition, account)):
                 name = qos or expected.default_qos(partition, account)

@@ -17,13 +17,13 @@ def _ranks(expected: Expected, lab: Lab) -> Iterator[tuple[tuple[int, float], st
     open_to = [it for it in expected.owners if expected.may(user, it, lab.name)]
     for partition in open_to:
         default = expected.default_qos(partition, lab.name)
-        yield (partition.tier, expected.priority(partition, default)), partition.name, None
+        yield (partition.entry.tier, expected.priority(partition, default)), partition.name, None
     home = expected.cluster.partitions[lab.partition]
     mine = (*user.qos, *user.account_qos[lab.name])
     replaced = {it for name in mine for it in expected.cluster.qos[name].replaces}
     for name in expected.qos_for(user, home, lab.name):
         if name not in replaced and not expected.cluster.qos[name].preemptable:
-            yield (home.tier, expected.priority(home, name)), home.name, name
+            yield (home.entry.tier, expected.priority(home, name)), home.name, name
 
 
 def _queue(expected: Expected, lab: Lab, node: Node) -> list[tuple[str, str | None]]:

@@ -112,7 +112,7 @@ def _lender(expected: Expected) -> Wish | None:
     """Return a few jobs of a lab that give way too, but after those that everybody may have."""
     first = expected.loans[0].partition
     for lab in sorted(expected.labs, key=lambda lab: lab.cap):
-        higher = [it for it in expected.lab_loans(lab.name) if it.tier > first.tier]
+        higher = [it for it in expected.lab_loans(lab.name) if it.entry.tier > first.entry.tier]
         if higher and len(expected.labs) > 1:
             wish = evenly(expected)[lab.name][0]
             return replace(wish, partition=higher[-1].name, owned=False)

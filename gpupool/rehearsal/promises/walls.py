@@ -36,8 +36,8 @@ def _cases(expected: Expected) -> Iterator[_Case]:
     """Return each partition with its default, and each QoS in one of the partitions that are alike."""
     seen: list[object] = []
     for partition in (*expected.owners, *expected.givers):
-        times = (partition.max_time, partition.default_time)
-        alike = (times, partition.limits, partition.allow_qos, partition.default_qos, partition.preemptable)
+        times = (partition.entry.max_time, partition.default_time)
+        alike = (times, partition.limits, partition.entry.qos, partition.entry.default_qos, partition.preemptable)
         others = () if alike in seen else tuple(expected.cluster.qos)
         seen.append(alike)
         for qos in (None, *others):
@@ -76,7 +76,7 @@ def _try(stage: Stage) -> Verdict:
     for number, wish in plain.wishes.items():
         case = at[_key(wish)]
         partition = stage.expected.cluster.partitions[wish.partition]
-        limit = _seconds(limits.get(number, ""), partition.default_time or partition.max_time)
+        limit = _seconds(limits.get(number, ""), partition.default_time or partition.entry.max_time)
         if limit != case.unasked:
             wrong.append(f"{_where(case)} ends after {limits.get(number)}, not {format_duration(case.unasked)}")
     _, scene = stage.until(lambda scene: all(_stopped(job) for job in scene.of(over)), stage.patience(len(over.wishes)))

@@ -158,7 +158,7 @@ def test_a_merge_key_takes_what_is_not_said(tmp_path: Path) -> None:
     cluster = examine(tmp_path).cluster
     assert cluster is not None
     red, every = cluster.partitions["red"], cluster.partitions["all"]
-    assert (red.nodes, red.max_time, red.tier) == (every.nodes, 4 * 3600, 10)
+    assert (red.nodes, red.entry.max_time, red.entry.tier) == (every.nodes, 4 * 3600, 10)
 
 
 def test_what_is_wrong_in_it_is_said_where_it_stands(complaints: Callable[[str], list[str]]) -> None:

@@ -54,7 +54,7 @@ def test_aau_ai_cloud() -> None:
     assert cluster.users["u1@student.aau.dk"].qos == ("normal", "short")
     assert cluster.users["u1@student.aau.dk"].home == "/user/student.aau.dk/u1"
     assert cluster.scheduler.default_memory.per_node == 10000
-    assert [(mount.at, mount.fs) for mount in cluster.mounts] == [("/user", "ceph")]
+    assert [(mount.at, mount.entry.fs) for mount in cluster.mounts] == [("/user", "ceph")]
     assert [node.name for node in cluster.nodes.values() if not node.managed] == ["nv-ai-02", "sshgw", "storage"]
 
 
@@ -93,7 +93,7 @@ def test_santos_dumont() -> None:
     assert ("sdumont4000", 40, 8) in nodes_with(cluster, "v100")
     assert cluster.partitions["gdl"].nodes == ("sdumont4000",)
     assert 60 * 1024 < cluster.nodes["sdumont3000"].memory < 64 * 1024, "64 GB, less what the system keeps"
-    assert {name: partition.billing.cpu for name, partition in cluster.partitions.items()} == {
+    assert {name: partition.entry.billing.cpu for name, partition in cluster.partitions.items()} == {
         **dict.fromkeys(QUEUES, 1.5),
         "gdl": 2.0,
     }
@@ -119,5 +119,5 @@ QUEUES = {
 def test_queues_of_santos_dumont(name: str, row: tuple[int, int, int]) -> None:
     cluster = cluster_of("santos-dumont")
     partition = cluster.partitions[name]
-    assert ((partition.max_time or 0) // 60, partition.max_nodes, len(partition.nodes)) == row
+    assert ((partition.entry.max_time or 0) // 60, partition.entry.max_nodes, len(partition.nodes)) == row
     assert not partition.default

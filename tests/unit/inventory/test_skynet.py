@@ -270,7 +270,7 @@ def test_who_may_submit_where(cluster: Cluster, name: str) -> None:
 )
 def test_tiers_and_times(cluster: Cluster, name: str, tier: int, hours: int, preemptable: bool) -> None:
     partition = cluster.partitions[name]
-    assert (partition.tier, partition.max_time, partition.preemptable) == (tier, hours * 3600, preemptable)
+    assert (partition.entry.tier, partition.entry.max_time, partition.preemptable) == (tier, hours * 3600, preemptable)
 
 
 @pytest.mark.promise("SKY-103", "SKY-153", "SKY-158", "SKY-208", "SKY-209")
@@ -284,7 +284,7 @@ def test_qos(inventory: Inventory, cluster: Cluster) -> None:
     assert (limits.gpu, limits.cpu) == (16, 112)
     special = {user.account for user in cluster.users.values() if cluster.qos_of(user.account) == "cvmlp-user-limits"}
     assert special == {"cvmlp-lab"}
-    assert [partition.name for partition in cluster.partitions.values() if partition.lift_per_user] == ["user-overcap"]
+    assert [partition.name for partition in cluster.partitions.values() if partition.entry.lifts_per_user] == ["user-overcap"]
 
 
 @pytest.mark.parametrize(
@@ -315,7 +315,7 @@ def test_there_are_no_other_spaces(inventory: Inventory) -> None:
 def test_mounts(cluster: Cluster, source: str, at: str, terabytes: int) -> None:
     mount = next(mount for mount in cluster.mounts if mount.at == at)
     assert mount.source == source
-    assert mount.size == pytest.approx(parse_size(f"{terabytes}T"), rel=0.05)
+    assert mount.entry.size == pytest.approx(parse_size(f"{terabytes}T"), rel=0.05)
     users = {node.name for node in cluster.having("head", "compute", "controller", "backup-controller", "web")}
     assert set(mount.nodes) == users
 

@@ -54,7 +54,7 @@ def test_the_pilot_is_two_nodes_with_a_default_partition_and_qos() -> None:
     assert [name for name, qos in cluster.qos.items() if qos.default] == ["normal"]
     sources = {node.name: node.src for node in inventory.nodes if "compute" in node.roles}
     assert sources == {"nv-ai-01": "L11 external", "nv-ai-03": "L11 L120"}
-    assert [mount.fs for mount in cluster.mounts if mount.at == "/user"] == ["ceph"]
+    assert [mount.entry.fs for mount in cluster.mounts if mount.at == "/user"] == ["ceph"]
     assert [node.name for node in cluster.nodes.values() if "tmux" in packages_for(cluster, node)] == ["ai-pilot"]
 
 

@@ -189,7 +189,9 @@ def test_nobody_is_asked_for_more_than_the_own_limit(pieces: list[tuple[int, int
 
 def test_a_lab_whose_people_have_limits_and_no_other_place_falls_short() -> None:
     cluster = SKYNET.cluster
-    closed = replace(cluster.partitions["user-overcap"], deny_accounts=("overcap", "cvmlp-lab"), lift_per_user=False)
+    overcap = cluster.partitions["user-overcap"]
+    entry = overcap.entry.model_copy(update={"lift": ()})
+    closed = replace(overcap, entry=entry, deny_accounts=("overcap", "cvmlp-lab"))
     expected = Expected(replace(cluster, partitions={**cluster.partitions, "user-overcap": closed}))
     assert reach(singles(expected)["cvmlp-lab"]) == 32
 

@@ -62,8 +62,8 @@ def test_names_stay(folder: str) -> None:
     assert set(twin.partitions) <= set(cluster.partitions)
     assert all(twin.partitions[name].nodes for name in twin.partitions)
     assert (twin.qos, twin.users.keys()) == (cluster.qos, cluster.users.keys())
-    assert {name: partition.tier for name, partition in twin.partitions.items()}.items() <= {
-        name: partition.tier for name, partition in cluster.partitions.items()
+    assert {name: partition.entry.tier for name, partition in twin.partitions.items()}.items() <= {
+        name: partition.entry.tier for name, partition in cluster.partitions.items()
     }.items()
     assert twin.drivers.testbed
     assert not cluster.drivers.testbed
@@ -83,7 +83,7 @@ def test_what_is_quicker_there(skynet: Cluster) -> None:
     assert twin.partitions["overcap"].grace == skynet.testbed.grace < skynet.partitions["overcap"].grace
     assert twin.preemption.requeue_delay == skynet.testbed.requeue_delay
     assert twin.slurm.controller_timeout == skynet.testbed.controller_timeout
-    assert twin.partitions["overcap"].max_time == skynet.partitions["overcap"].max_time
+    assert twin.partitions["overcap"].entry.max_time == skynet.partitions["overcap"].entry.max_time
 
 
 def test_a_qos_has_a_shorter_grace_time_there() -> None:

@@ -35,7 +35,7 @@ def test_who_mounts_is_let_in_and_nobody_else(folder: str) -> None:
         server = cluster.nodes[mount.server]
         given = [export for export in exports_for(cluster, server) if export.path == mount.path]
         addresses = {cluster.nodes[name].address for name in mount.nodes}
-        if mount.fs == "ceph":
+        if mount.entry.fs == "ceph":
             assert given == []
         elif None in addresses:  # they have none before they are started
             assert [export.clients for export in given] == [(cluster.entry.network,)]

@@ -59,7 +59,7 @@ def test_a_testbed_without_the_server_has_somebody_for_its_tops(skynet: Cluster)
     assert makers["/coc/flash9"] == next(mount for mount in twin.mounts if mount.export == "flash9").nodes[0]
     assert makers["/pskynet1"] == "multivac"
     in_use = {export for spaces in twin.storage.spaces.values() for export in spaces.values()}
-    assert len(makers) == len([mount for mount in twin.mounts if mount.export in in_use or mount.mode])
+    assert len(makers) == len([mount for mount in twin.mounts if mount.export in in_use or mount.entry.mode])
 
 
 def test_each_member_has_a_place_of_the_own_name_in_each_space(skynet: Cluster) -> None:

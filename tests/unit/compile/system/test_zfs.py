@@ -88,7 +88,9 @@ def test_what_is_not_said_is_left_alone(stored: Cluster) -> None:
 def test_the_size_of_a_zfs_export_is_its_quota() -> None:
     cluster = load(INVENTORY / "skynet")
     found = {dataset.mountpoint: dataset for node in cluster.nodes.values() for dataset in datasets_for(cluster, node)}
-    exports = [(mount.path, mount.size) for mount in cluster.mounts if mount.fs == "zfs" and mount.size]
+    exports = [
+        (mount.path, mount.entry.size) for mount in cluster.mounts if mount.entry.fs == "zfs" and mount.entry.size
+    ]
     assert len(exports) == 12
     assert {path: found[path].properties["quota"] for path, _ in exports} == {
         path: str(size * 2**20) for path, size in exports

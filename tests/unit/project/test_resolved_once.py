@@ -1,0 +1,42 @@
+"""A value that the inventory resolves is read from the Cluster, and never as it is written."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+GPUPOOL = ROOT / "gpupool"
+CLUSTER = GPUPOOL / "cluster"
+LINKS = {path for path in GPUPOOL.iterdir() if path.is_symlink()}
+MODULES = sorted(
+    path
+    for folder in (GPUPOOL, ROOT / "roles", ROOT / "deploys")
+    for path in folder.rglob("*.py")
+    if not {CLUSTER, *LINKS} & {*path.parents}
+)
+#: What a partition, a mount, an account or a user of the Cluster has in another form than its entry.
+RESOLVED = {
+    *("nodes", "default_time", "preemptable", "preempt_action", "grace", "allow_accounts", "allow_lab_accounts"),
+    *("deny_accounts", "limits", "without_gpu"),
+    *("at", "mount_on", "server", "path", "dataset", "made_on", "mounted_by", "enabled"),
+}
+
+
+def raw(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the line and the name of each resolved value that is read from an entry: `partition.entry.limits`."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(attr=name, value=ast.Attribute(attr="entry")) if name in RESOLVED:
+                yield node.lineno, name
+
+
+def test_an_entrys_value_is_seen() -> None:
+    assert list(raw(ast.parse("a = partition.entry.limits.group"))) == [(1, "limits")]
+    assert list(raw(ast.parse("a = partition.entry.tier, partition.limits"))) == []
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_module_reads_what_is_resolved_as_it_is_written(module: Path) -> None:
+    assert list(raw(ast.parse(module.read_text(encoding="utf-8")))) == []
