@@ -30,7 +30,7 @@ def command(inventory: Inventory, change: With = None, as_json: Json = False) ->
             nodes, gpus = len(cluster.nodes), cluster.total_gpus
             cpus = sum(node.cpus for node in cluster.having("compute"))
             size = f"{nodes} nodes, {len(cluster.having('compute'))} of them compute: {gpus} GPUs, {cpus} CPUs"
-            labs = sum(account.kind == "lab" for account in cluster.accounts.values())
+            labs = sum(account.entry.kind == "lab" for account in cluster.accounts.values())
             stdout.print(f"{cluster.name}: {size}; {labs} labs, {len(cluster.partitions)} partitions")
     if errors:
         raise SystemExit(2)

@@ -105,70 +105,48 @@ def node_parameters(hardware: Mapping[str, str], own: Mapping[str, str]) -> Mapp
     return {**{key: value for key, value in hardware.items() if key.lower() not in keys}, **own}
 
 
-def _account(account: Account, site: Site) -> model.Account:
-    limits, owned = account.limits, frozenset[str]()
-    if account.kind == "lab":
-        owner = next(it for it in site.ownership.owners if it.name == account.name)
+def _account(entry: Account, site: Site) -> model.Account:
+    inventory, name = site.inventory, entry.name
+    limits, owned = entry.limits, frozenset[str]()
+    if entry.kind == "lab":
+        owner = next(owner for owner in site.ownership.owners if owner.name == name)
         limits = limits.model_copy(update={"group": site.ownership.limits(owner)})
         owned = owner.nodes
     return model.Account(
-        name=account.name,
-        kind=account.kind,
-        qos=account.qos,
-        exact=account.exact and site.inventory.slurm.exact_accounting,
-        gid=account.gid,
-        parent=account.parent or "root",
+        entry,
+        name,
+        parent=entry.parent or "root",
         limits=limits,
-        budget=account.budget,
-        everybody=account.members == "all",
-        fairshare=account.fairshare,
-        coordinators=tuple(
-            user.name for user in site.inventory.users if user.coordinator and user.account == account.name
-        ),
-        tier=account.tier or "standard",
-        members_from=account.members_from,
-        parameters=account.parameters,
-        nodes=tuple(name for name in site.node_table.by_name if name in owned),
-        owns=account.owns if isinstance(account.owns, dict) else {},
+        exact=entry.exact and inventory.slurm.exact_accounting,
+        tier=entry.tier or "standard",
+        coordinators=tuple(user.name for user in inventory.users if user.coordinator and user.account == name),
+        nodes=tuple(node for node in site.node_table.by_name if node in owned),
+        owns=entry.owns if isinstance(entry.owns, dict) else {},
     )
 
 
-def _user(user: User, site: Site) -> model.User:
+def _user(entry: User, site: Site) -> model.User:
     inventory, defaults = site.inventory, site.own_qos
-    own = tuple(dict.fromkeys((user.account, *user.accounts)))
     by_name = {account.name: account for account in inventory.accounts}
-    accounts = dict.fromkeys((*own, *(it.name for it in inventory.accounts if it.members == "all")))
-    everybodys = [name for name, qos in inventory.qos.items() if qos.everybody and not qos.default_for]
+    own = tuple(dict.fromkeys((entry.account, *entry.accounts)))
+    everybodys = (account.name for account in inventory.accounts if account.is_everybodys)
+    accounts = tuple(dict.fromkeys((*own, *everybodys)))
+    qos = [name for name, qos in inventory.qos.items() if qos.everybody and not qos.default_for]
+
+    def of_account(name: str) -> tuple[str, ...]:
+        # what a user has at home is good on borrowed nodes, too
+        homes = (name,) if name in own else (name, entry.account)
+        return tuple(dict.fromkeys([*(defaults[home] for home in homes if home in defaults), *by_name[name].qos]))
+
     return model.User(
-        name=user.name,
-        uid=user.uid,
-        account=user.account,
-        gid=by_name[user.account].gid,
+        entry,
+        entry.name,
+        gid=by_name[entry.account].gid,
         own_accounts=own,
-        accounts=tuple(accounts),
-        qos=tuple(dict.fromkeys([*everybodys, *user.qos])),
-        account_qos={
-            name: tuple(
-                dict.fromkeys(
-                    [
-                        *([defaults[name]] if name in defaults else []),
-                        # what a user has at home is good on borrowed nodes, too
-                        *([defaults[user.account]] if name not in own and user.account in defaults else []),
-                        *by_name[name].qos,
-                    ]
-                )
-            )
-            for name in accounts
-        },
-        grants=user.grants,
-        partitions=user.partitions,
-        default_partition=user.default_partition,
-        full_name=user.full_name or "",
-        shell=user.shell,
-        keys=user.keys,
-        home=of_user(inventory.storage.home.path, user.name, user.account),
-        first_password=user.first_password is not None,
-        until=user.until,
+        accounts=accounts,
+        qos=tuple(dict.fromkeys([*qos, *entry.qos])),
+        account_qos={name: of_account(name) for name in accounts},
+        home=of_user(inventory.storage.home.path, entry.name, entry.account),
     )
 
 

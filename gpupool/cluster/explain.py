@@ -123,7 +123,7 @@ def _account(cluster: Cluster, site: Site, places: Mapping[Path, Place], name: s
 
 def _cap(account: Account, path: Path, places: Mapping[Path, Place]) -> Iterator[Value]:
     """Yield what a lab may use in all: its cap, and its share of CPUs and memory."""
-    if account.kind != "lab":
+    if account.entry.kind != "lab":
         return
     yield Value("cap", f"{account.limits.group.gpu} GPUs", _nearest((*path, "contributed_gpus"), places))
     for key, shown in (("cpu", str), ("mem", format_size)):

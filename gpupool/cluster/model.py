@@ -9,7 +9,7 @@ from typing import Literal
 from gpupool.cluster.gpu_devices import Device, minors
 from gpupool.cluster.schema import labs
 from gpupool.cluster.schema.directory import Directory
-from gpupool.cluster.schema.labs import Grant, Limits, PreemptAction, Qos
+from gpupool.cluster.schema.labs import Limits, PreemptAction, Qos
 from gpupool.cluster.schema.machines import Cloud, ClusterEntry, Gpu, GpuType, Hardware
 from gpupool.cluster.schema.reservations import Reservation
 from gpupool.cluster.schema.scheduling import Preemption, Scheduler, Slurm
@@ -80,65 +80,59 @@ class Node:
 
 @dataclass(frozen=True)
 class Account:
-    """A Slurm account with all its limits, a lab's cap among them.
+    """A Slurm account; what the inventory resolves is here, and `entry` has all else as it is written.
 
-    `nodes` are those that it owns, by name; `owns` is how much it owns of a GPU type, or of `cpu`.
+    `limits` are all of its limits, a lab's cap among them. `exact` is False where another system keeps the account in
+    slurmdbd, too. `coordinators` are users. `nodes` are those that it owns, by name; `owns` is how much it owns of a
+    GPU type, or of `cpu`.
     """
 
+    entry: labs.Account
     name: str
-    kind: str
-    gid: int | None
     parent: str
     limits: Limits
-    budget: int | None
-    everybody: bool
-    fairshare: int | None
+    exact: bool
+    tier: Literal["standard", "premium"]
     coordinators: tuple[str, ...]
-    qos: tuple[str, ...] = ()
-    exact: bool = True
-    tier: Literal["standard", "premium"] = "standard"
-    members_from: str | None = None
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    nodes: tuple[str, ...] = ()
-    owns: Mapping[str, int] = field(default_factory=dict)
+    nodes: tuple[str, ...]
+    owns: Mapping[str, int]
 
 
 @dataclass(frozen=True)
 class User:
-    """A person, with every account and QoS.
+    """A person with every account and QoS; what the inventory resolves is here, and `entry` has all else.
 
-    `accounts` are all that jobs may be on, `own_accounts` those of the user's entry, both with the default one first.
-    `qos` are good in each of them, `account_qos` in one.
-    `partitions` are those of `users: assigned` that are theirs, `default_partition` where jobs go that name none.
-    `grants` are further QoS, each until a day; `until` is the last day of all access. `first_password`: an admin
-    creates one, and the user has to change it.
+    `gid` is that of the default account's group; None where it has none. `accounts` are all that jobs may be on,
+    `own_accounts` those of the user's entry, both with the default one first. `qos` are good in each of them,
+    `account_qos` in one. `home` is a path.
     """
 
+    entry: labs.User
     name: str
-    uid: int
-    account: str
     gid: int | None
     own_accounts: tuple[str, ...]
     accounts: tuple[str, ...]
     qos: tuple[str, ...]
     account_qos: Mapping[str, tuple[str, ...]] = field(hash=False)
-    grants: tuple[Grant, ...]
-    partitions: tuple[str, ...]
-    default_partition: str | None
-    full_name: str
-    shell: str
-    keys: tuple[str, ...]
     home: str
-    first_password: bool
-    until: date | None = None
+
+    @property
+    def uid(self) -> int:
+        """The number by which every node knows the user."""
+        return self.entry.uid
+
+    @property
+    def account(self) -> str:
+        """The account of jobs that name none."""
+        return self.entry.account
 
     def ended_on(self, day: date) -> bool:
-        """Return whether the user has no access any more on a day."""
-        return self.until is not None and day > self.until
+        """Return whether the user's access is over."""
+        return self.entry.until is not None and day > self.entry.until
 
     def qos_on(self, day: date, account: str) -> tuple[str, ...]:
         """Return the QoS that the user has on a day for jobs of an account, granted ones among them."""
-        granted = (grant.qos for grant in self.grants if day <= grant.until)
+        granted = (grant.qos for grant in self.entry.grants if day <= grant.until)
         return tuple(dict.fromkeys((*self.qos, *self.account_qos[account], *granted)))
 
 
@@ -295,12 +289,12 @@ class Cluster:
 
     def groups_of(self, user: User) -> tuple[str, ...]:
         """Return the unix groups of a user that the inventory makes, the primary one first."""
-        return (*(() if user.gid else ("people",)), *(it for it in user.own_accounts if self.accounts[it].gid))
+        return (*(() if user.gid else ("people",)), *(it for it in user.own_accounts if self.accounts[it].entry.gid))
 
     def let_in(self, partition: Partition, user: User) -> bool:
         """Return whether `users` and `allow_groups` of a partition let a user submit; who is not known is not."""
         entry = partition.entry
-        if entry.is_assigned and partition.name not in user.partitions:
+        if entry.is_assigned and partition.name not in user.entry.partitions:
             return False
         return not entry.allow_groups or not {*entry.allow_groups}.isdisjoint(self.groups_of(user))
 

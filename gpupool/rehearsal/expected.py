@@ -171,7 +171,7 @@ class Expected:
     @cached_property
     def loans(self) -> tuple[Loan, ...]:
         """Partitions and accounts where all users may use single idle GPUs, lowest tier first."""
-        spare = [it for it in self.cluster.accounts.values() if it.everybody and it.limits.group.gpu is None]
+        spare = [it for it in self.cluster.accounts.values() if it.entry.is_everybodys and it.limits.group.gpu is None]
         return tuple(
             Loan(partition, account.name)
             for partition in self.givers

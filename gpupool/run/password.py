@@ -34,7 +34,7 @@ def ensure_first_password(cluster: Cluster, user: str) -> None:
     known = cluster.users.get(user)
     if known is None:
         raise UsageError(f"there is no user {user!r} in the inventory")
-    if not known.first_password:
+    if not known.entry.first_password:
         raise UsageError(f"{user} has no first password in the inventory: set first_password: must_change")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Literal
 
-from gpupool.cluster.model import Account, Cluster, Drivers, Mount, Node
+from gpupool.cluster.model import Account, Cluster, Drivers, Mount, Node, User
 from gpupool.cluster.schema.machines import Cloud
 from gpupool.cluster.schema.scheduling import LabShare
 from gpupool.cluster.schema.software import Software
@@ -66,7 +66,7 @@ def stand_in(
         entry=cluster.entry.model_copy(update={"network": network or overlay.network or cluster.entry.network}),
         nodes=nodes,
         accounts=_scaled(cluster, pool),
-        users={name: replace(user, keys=(*user.keys, *keys)) for name, user in cluster.users.items()},
+        users={name: _let_in(user, keys) for name, user in cluster.users.items()},
         partitions={
             name: replace(
                 partition,
@@ -97,6 +97,11 @@ def stand_in(
             cpus="real" if true_cpus else "claimed",
         ),
     )
+
+
+def _let_in(user: User, keys: Collection[str]) -> User:
+    """Return a user who has further SSH keys."""
+    return replace(user, entry=user.entry.model_copy(update={"keys": (*user.entry.keys, *keys)}))
 
 
 def _joined(mount: Mount, nodes: Mapping[str, Node], machines: Collection[str]) -> Mount:
@@ -166,7 +171,9 @@ def moved(address: str, own: str, network: str) -> str:
 
 def _scaled(cluster: Cluster, pool: int) -> dict[str, Account]:
     accounts = cluster.accounts
-    caps = {name: it.limits.group.gpu for name, it in accounts.items() if it.kind == "lab" and it.limits.group.gpu}
+    caps = {
+        name: it.limits.group.gpu for name, it in accounts.items() if it.entry.kind == "lab" and it.limits.group.gpu
+    }
     shares = shared_out(caps, pool, cluster.total_gpus)
     return {
         name: _with_cap(account, shares[name], cluster.scheduler.lab_share) if name in shares else account

@@ -108,7 +108,7 @@ def most_taken(owned: tuple[int, ...], links: tuple[tuple[int, ...], ...], room:
 
 def _shares(cluster: Cluster) -> Iterator[Share]:
     for account in cluster.accounts.values():
-        lab = account.kind == "lab"
+        lab = account.entry.kind == "lab"
         gpus = cluster.owned_gpus(account)
         if account.nodes:
             nodes = [cluster.nodes[name] for name in account.nodes if name in cluster.nodes]

@@ -62,7 +62,7 @@ def test_it_reaches_no_network(twin: Twin) -> None:
 
 
 def test_an_array_runs_up_to_its_labs_cap(idle: Twin) -> None:
-    lab = next(account for account in idle.cluster.accounts.values() if account.kind == "lab")
+    lab = next(account for account in idle.cluster.accounts.values() if account.entry.kind == "lab")
     cap = lab.limits.group.gpu
     assert cap
     user = next(user.name for user in idle.cluster.users.values() if user.account == lab.name)

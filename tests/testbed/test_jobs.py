@@ -167,7 +167,7 @@ def test_the_usage_utilities_find_each_labs_cap(idle: Testbed) -> None:
     lines = idle.out("sky1", "sacctmgr -nop show assoc format=account,user,grptres", "u-kira1").splitlines()
     caps = {line.split("|")[0]: line.split("|")[2] for line in lines if line.split("|")[1] == ""}
     for account in idle.cluster.accounts.values():
-        if account.kind == "lab":
+        if account.entry.kind == "lab":
             group = account.limits.group
             assert group.cpu
             assert caps[account.name] == f"cpu={group.cpu},gres/gpu={group.gpu}"

@@ -23,7 +23,7 @@ def test_every_lab_gets_every_type_of_gpu(idle: Testbed) -> None:
         idle.submit(user, f"-p {lab} --gpus={kind}:1", "true"): (lab, kind)
         for lab, user in users.items()
         for kind in kinds
-        if idle.cluster.accounts[lab].kind == "lab"
+        if idle.cluster.accounts[lab].entry.kind == "lab"
     }
     assert len(asked) == 14 * 4
     until(lambda: not idle.out("marvin", "squeue -h"), "all jobs have ended")

@@ -60,7 +60,7 @@ def test_the_testbed_while_it_stands(states: Path) -> None:
     assert (target.cluster.drivers.gpu, target.cluster.drivers.cgroup) == ("fake", "v1")
     assert target.ssh["ssh_key"] == str(place / "id_ed25519")
     assert target.ssh["ssh_known_hosts_file"] == str(place / "known_hosts")
-    assert all("ssh-ed25519 AAAA testbed" in user.keys for user in target.cluster.users.values())
+    assert all("ssh-ed25519 AAAA testbed" in user.entry.keys for user in target.cluster.users.values())
     data = target.data(target.nodes[0])
     assert data["ssh_hostname"] == target.nodes[0].address
     assert (data["cluster"], data["node"]) == (target.cluster, target.nodes[0])

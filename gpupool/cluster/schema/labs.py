@@ -134,6 +134,11 @@ class Account(Fact):
         description="Further limits of the account, as sacctmgr calls them: MaxJobs.",
     )
 
+    @property
+    def is_everybodys(self) -> bool:
+        """Whether every user of the cluster is a member."""
+        return self.members == "all"
+
 
 class Grant(Fact):
     """A QoS granted until a date."""

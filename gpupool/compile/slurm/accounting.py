@@ -25,8 +25,8 @@ def entities(cluster: Cluster, today: date | None = None) -> dict[str, Any]:
                 "coordinators": [name for name in account.coordinators if not cluster.users[name].ended_on(day)],
                 **_limits(account.limits),
                 **_budget(account),
-                **({"Fairshare": account.fairshare} if account.fairshare is not None else {}),
-                **in_sacctmgrs_words("association", account.parameters),
+                **({"Fairshare": account.entry.fairshare} if account.entry.fairshare is not None else {}),
+                **in_sacctmgrs_words("association", account.entry.parameters),
             }
             for account in cluster.accounts.values()
         },
@@ -140,9 +140,9 @@ def _without_empty(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def _budget(account: Account) -> dict[str, Any]:
-    if account.budget is None:
+    if account.entry.budget is None:
         return {}
-    return {"GrpTRESMins": {**_tres(account.limits.group_minutes), "billing": account.budget * 60}}
+    return {"GrpTRESMins": {**_tres(account.limits.group_minutes), "billing": account.entry.budget * 60}}
 
 
 def _less_exact(cluster: Cluster, wanted: dict[str, Any]) -> dict[str, Any]:
@@ -174,7 +174,7 @@ def _less_exact(cluster: Cluster, wanted: dict[str, Any]) -> dict[str, Any]:
 
 
 def _most(user: User, values: dict[str, Any]) -> dict[str, Any]:
-    return {"GrpSubmit": values.get("GrpSubmit")} if user.until else {}
+    return {"GrpSubmit": values.get("GrpSubmit")} if user.entry.until else {}
 
 
 def _wall(seconds: int | None) -> str | None:

@@ -21,7 +21,7 @@ SERVICE, TIMER = f"{UNITS}/gpupool-budgets.service", f"{UNITS}/gpupool-budgets.t
 
 def has_budgets(cluster: Cluster) -> bool:
     """Return whether an account has a budget: then usage never decays, and every job has a time limit."""
-    return any(account.budget is not None for account in cluster.accounts.values())
+    return any(account.entry.budget is not None for account in cluster.accounts.values())
 
 
 def default_time(cluster: Cluster, partition: Partition) -> int | None:

@@ -64,5 +64,5 @@ def _of_partitions(cluster: Cluster) -> int:
 def _two_kinds(cluster: Cluster) -> bool:
     # only if the inventory gives GPU jobs and CPU-only jobs different default memory
     default = cluster.scheduler.default_memory
-    labs = any(account.kind == "lab" for account in cluster.accounts.values())
+    labs = any(account.entry.kind == "lab" for account in cluster.accounts.values())
     return labs and cluster.total_gpus > 0 and default.per_gpu is not None and default.per_cpu is not None

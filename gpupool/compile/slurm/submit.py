@@ -66,7 +66,7 @@ def _of_rules(cluster: Cluster) -> dict[str, Any]:
     # slurm.conf takes one kind of default memory only, and there it is the one for each GPU
     default = scheduler.default_memory
     replaced = _replaced(cluster)
-    labs = any(account.kind == "lab" for account in cluster.accounts.values())
+    labs = any(account.entry.kind == "lab" for account in cluster.accounts.values())
     names_partitions = scheduler.default_partition == "per_user" or _is_none_set(cluster)
     return {
         "export_fix": scheduler.export_fix,
@@ -143,7 +143,7 @@ def _exclusive(cluster: Cluster) -> dict[str, bool]:
 
 
 def _user_partitions(cluster: Cluster) -> dict[str, str]:
-    return {user.name: user.default_partition for user in cluster.users.values() if user.default_partition}
+    return {user.name: user.entry.default_partition for user in cluster.users.values() if user.entry.default_partition}
 
 
 def _gpus(cluster: Cluster, partition: Partition) -> int:
@@ -181,7 +181,7 @@ def _with_those_below(cluster: Cluster, names: Sequence[str]) -> list[str]:
 
 
 def _assigned(cluster: Cluster, partition: str) -> dict[str, bool]:
-    return _names(user.name for user in cluster.users.values() if partition in user.partitions)
+    return _names(user.name for user in cluster.users.values() if partition in user.entry.partitions)
 
 
 def _replaced(cluster: Cluster) -> dict[str, dict[str, str]]:

@@ -38,7 +38,7 @@ def _walls(cluster: Cluster) -> bool:
 
 
 def _counts(account: Account) -> bool:
-    return _minutes(account.limits, account.parameters)
+    return _minutes(account.limits, account.entry.parameters)
 
 
 def _minutes(limits: Limits, parameters: Any) -> bool:

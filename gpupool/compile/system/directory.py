@@ -50,7 +50,7 @@ def groups_for(cluster: Cluster) -> list[str]:
     """Return the groups of the directory whose members may log in, in the order of the accounts."""
     if cluster.directory is None:
         return []
-    return list(dict.fromkeys(it.members_from for it in cluster.accounts.values() if it.members_from))
+    return list(dict.fromkeys(it.entry.members_from for it in cluster.accounts.values() if it.entry.members_from))
 
 
 def home_for(cluster: Cluster, node: Node) -> str:
@@ -67,4 +67,4 @@ def packages(cluster: Cluster) -> frozenset[str]:
 
 def _own_groups(cluster: Cluster) -> Iterator[str]:
     # a group of the account's own number may have the directory's name: then both are one
-    yield from (it.name for it in cluster.accounts.values() if it.gid and it.name not in groups_for(cluster))
+    yield from (it.name for it in cluster.accounts.values() if it.entry.gid and it.name not in groups_for(cluster))

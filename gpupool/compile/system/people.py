@@ -10,7 +10,7 @@ from gpupool.wanted import User
 
 def groups_for(cluster: Cluster) -> dict[str, int]:
     """Return every unix group: one for each account with a gid, and `people` for users of accounts without."""
-    groups = {account.name: account.gid for account in cluster.accounts.values() if account.gid}
+    groups = {account.name: account.entry.gid for account in cluster.accounts.values() if account.entry.gid}
     if any(user.gid is None for user in cluster.users.values()):
         groups["people"] = PEOPLE_GID
     return groups
@@ -27,9 +27,9 @@ def people_for(cluster: Cluster, node: Node) -> list[User]:
             group=user.account if user.gid else "people",
             groups=(*cluster.groups_of(user)[1:], *((docker.GROUP,) if docker.is_member(cluster, node, user) else ())),
             home=user.home if has_homes else f"/home/{user.name}",
-            shell=user.shell,
-            comment=user.full_name,
-            ends=(user.until + timedelta(days=1)).isoformat() if user.until else "",
+            shell=user.entry.shell,
+            comment=user.entry.full_name or "",
+            ends=(user.entry.until + timedelta(days=1)).isoformat() if user.entry.until else "",
         )
         for user in cluster.users.values()
     ]
@@ -37,5 +37,5 @@ def people_for(cluster: Cluster, node: Node) -> list[User]:
 
 def managed_groups(cluster: Cluster) -> list[str]:
     """Return the groups that users of the inventory are taken out of where it does not say that they are members."""
-    accounts = [name for name, account in cluster.accounts.items() if account.gid]
+    accounts = [name for name, account in cluster.accounts.items() if account.entry.gid]
     return [*accounts, *([docker.GROUP] if cluster.software.docker else [])]

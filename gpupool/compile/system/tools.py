@@ -69,7 +69,7 @@ def settings(cluster: Cluster) -> dict[str, Any]:
         "private": is_private(cluster),
         "caps": {name: cluster.owned_gpus(it) for name, it in accounts.items()},
         "parents": {name: it.parent for name, it in accounts.items() if it.parent != "root"},
-        "lending": [name for name, it in accounts.items() if it.kind == "shared" and it.limits.group.gpu is None],
+        "lending": [name for name, it in accounts.items() if it.entry.kind == "shared" and it.limits.group.gpu is None],
         "partitions": [] if hidden & {"partitions", "all"} else list(cluster.partitions),
         "types": {name: count for name, count in types.items() if count},
     }

@@ -102,6 +102,6 @@ def _group_quotas(cluster: Cluster, export: str) -> dict[str, int]:
     for space in cluster.storage.user_spaces:
         if space.quota and mount.holds(space.path.partition("{")[0].rstrip("/")):
             for account in cluster.accounts.values():
-                if account.gid and account.tier in space.quota:
-                    quotas[str(account.gid)] = space.quota[account.tier] * _MIB
+                if account.entry.gid and account.tier in space.quota:
+                    quotas[str(account.entry.gid)] = space.quota[account.tier] * _MIB
     return quotas

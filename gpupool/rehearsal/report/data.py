@@ -69,7 +69,7 @@ class Rehearsed:
 
 def caps_of(cluster: Cluster) -> dict[str, int]:
     """Return the GPU cap of each lab, in the inventory's order."""
-    labs = [account for account in cluster.accounts.values() if account.kind == "lab"]
+    labs = [account for account in cluster.accounts.values() if account.entry.kind == "lab"]
     return {lab.name: cluster.owned_gpus(lab) or 0 for lab in labs}
 
 

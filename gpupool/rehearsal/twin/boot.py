@@ -70,7 +70,7 @@ def _addresses(cluster: Cluster, place: Place) -> Iterator[str]:
 def _people(cluster: Cluster) -> Iterator[str]:
     groups = groups_for(cluster)
     users = [
-        f"{user.name}:x:{user.uid}:{user.gid or groups['people']}::{user.home}:{user.shell}"
+        f"{user.name}:x:{user.uid}:{user.gid or groups['people']}::{user.home}:{user.entry.shell}"
         for user in cluster.users.values()
     ]
     lines = [

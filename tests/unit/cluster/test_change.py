@@ -54,7 +54,8 @@ def test_a_different_cap_leaves_the_rest_of_the_lab(skynet_with: Callable[[str],
     limits = before["wu-lab"].limits
     cap = limits.group.model_copy(update={"gpu": 2})
     assert after["wu-lab"].limits.group.gpu == cap.gpu
-    assert replace(after["wu-lab"], limits=limits) == before["wu-lab"]
+    entry = before["wu-lab"].entry.model_copy(update={"contributed_gpus": 2})
+    assert replace(after["wu-lab"], limits=limits) == replace(before["wu-lab"], entry=entry)
     assert {name: account for name, account in after.items() if name not in ("wu-lab", "tail-lab")} == {
         name: account for name, account in before.items() if name not in ("wu-lab", "tail-lab")
     }

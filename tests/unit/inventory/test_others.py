@@ -118,7 +118,7 @@ def test_classes_get_slices_and_groups_get_whole_gpus() -> None:
     assert rockfish.partitions["mig_class"].nodes == ("gpuz01",)
     assert dict(rockfish.nodes["gpuz01"].gpus) == {"a100_2g.20gb": 12}
     assert "AutoDetect=nvml" in gres_conf(rockfish)
-    assert {user.name for user in rockfish.users.values() if user.until} == {"u-class1", "u-class2"}
+    assert {user.name for user in rockfish.users.values() if user.entry.until} == {"u-class1", "u-class2"}
 
 
 def test_a_node_of_eight_amd_gpus_keeps_eight_of_its_cores() -> None:

@@ -19,7 +19,7 @@ MODULES = sorted(
 #: What a partition, a mount, an account or a user of the Cluster has in another form than its entry.
 RESOLVED = {
     *("nodes", "default_time", "preemptable", "preempt_action", "grace", "allow_accounts", "allow_lab_accounts"),
-    *("deny_accounts", "limits", "without_gpu"),
+    *("deny_accounts", "limits", "without_gpu", "parent", "exact", "owns", "contributed_gpus"),
     *("at", "mount_on", "server", "path", "dataset", "made_on", "mounted_by", "enabled"),
 }
 

@@ -97,7 +97,10 @@ def test_a_qos_has_a_shorter_grace_time_there() -> None:
 
 def test_users_get_the_testbeds_key_besides_theirs(skynet: Cluster) -> None:
     twin = stand_in(skynet, cgroup="v2", keys=("ssh-ed25519 AAAA here",))
-    assert all(user.keys == (*skynet.users[name].keys, "ssh-ed25519 AAAA here") for name, user in twin.users.items())
+    assert all(
+        user.entry.keys == (*skynet.users[name].entry.keys, "ssh-ed25519 AAAA here")
+        for name, user in twin.users.items()
+    )
 
 
 @pytest.mark.parametrize("network", ["10.166.0.0/16", "172.30.0.0/15"])

@@ -39,7 +39,7 @@ def test_a_node_that_does_not_know_another_ones_host_key_is_told_which() -> None
 
 
 def test_who_left_the_inventory_is_named_until_the_account_has_expired() -> None:
-    gid = next(account.gid for account in EXAMPLE.accounts.values() if account.gid)
+    gid = next(account.entry.gid for account in EXAMPLE.accounts.values() if account.entry.gid)
     passwd = "\n".join(
         [
             *(

@@ -26,7 +26,7 @@ def said(entity: dict[str, object]) -> dict[str, object]:
 @pytest.mark.promise("SKY-030", "SKY-031", "SKY-034", "SKY-035", "SKY-037")
 def test_a_labs_cap_is_what_it_contributed_of_any_type(skynet: Cluster) -> None:
     accounts = entities(skynet)["accounts"]
-    labs = [name for name, account in skynet.accounts.items() if account.kind == "lab"]
+    labs = [name for name, account in skynet.accounts.items() if account.entry.kind == "lab"]
     assert len(labs) == 14
     for lab in labs:
         assert not [tres for tres in accounts[lab]["GrpTRES"] if tres.startswith("gres/gpu:")]
@@ -38,7 +38,7 @@ def test_a_labs_cap_is_what_it_contributed_of_any_type(skynet: Cluster) -> None:
 @pytest.mark.promise("SKY-116")
 def test_a_labs_share_of_cpus_goes_with_its_cap(skynet: Cluster) -> None:
     for name, account in skynet.accounts.items():
-        if account.kind == "lab":
+        if account.entry.kind == "lab":
             gpus = account.limits.group.gpu or 0
             wanted = {"cpu": 16 * gpus, "gres/gpu": gpus}
             assert entities(skynet)["accounts"][name]["GrpTRES"] == wanted
@@ -77,8 +77,8 @@ def test_people_belong_to_their_lab(skynet: Cluster) -> None:
 @pytest.mark.promise("AAU-034")
 def test_a_grant_ends_after_its_day() -> None:
     cluster = load(INVENTORY / "aau-ai-cloud")
-    user = next(user for user in cluster.users.values() if user.grants)
-    (grant,) = user.grants
+    user = next(user for user in cluster.users.values() if user.entry.grants)
+    (grant,) = user.entry.grants
 
     def qos(day: date) -> list[str]:
         own: list[str] = entities(cluster, day)["users"][user.name]["accounts"][user.account]["qos"]
@@ -86,7 +86,7 @@ def test_a_grant_ends_after_its_day() -> None:
 
     assert qos(grant.until) == sorted({*user.qos, grant.qos})
     assert qos(grant.until + timedelta(days=1)) == sorted(user.qos)
-    others = [user for user in cluster.users.values() if not user.grants]
+    others = [user for user in cluster.users.values() if not user.entry.grants]
     assert all(
         grant.qos not in entities(cluster, grant.until)["users"][other.name]["accounts"][other.account]["qos"]
         for other in others

@@ -115,7 +115,7 @@ def test_both_ways_to_ask_for_a_queue_hold_at_once(skynet: Cluster) -> None:
 @pytest.mark.promise("SKY-102")
 def test_every_lab_has_a_partition_and_no_other_lab_may_use_it(skynet: Cluster) -> None:
     partitions = rows(slurm_conf(skynet), "PartitionName")
-    labs = [name for name, account in skynet.accounts.items() if account.kind == "lab"]
+    labs = [name for name, account in skynet.accounts.items() if account.entry.kind == "lab"]
     assert len(labs) == 14
     assert all(partitions[lab]["AllowAccounts"] == lab for lab in labs)
 

@@ -22,7 +22,7 @@ def sdumont() -> Cluster:
 
 
 def gid(cluster: Cluster, account: str) -> int:
-    number = cluster.accounts[account].gid
+    number = cluster.accounts[account].entry.gid
     assert number is not None
     return number
 
