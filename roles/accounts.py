@@ -4,13 +4,21 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm.accounting import entities
 from gpupool.compile.slurm.members import roster_for
 from gpupool.operations import accounting
+from gpupool.roles import where
 
 
+def applies(cluster: Cluster, node: Node) -> bool:
+    """On the node of slurmdbd."""
+    return node.has("database")
+
+
+@where(applies)
 def names(cluster: Cluster, node: Node) -> None:
     """Before slurmctld starts: it dies where a partition names a QoS that slurmdbd lacks."""
     accounting.entities(name="Account names", wanted=entities(cluster), limits=False)
 
 
+@where(applies)
 def limits(cluster: Cluster, node: Node) -> None:
     """After slurmctld has started once: only then does slurmdbd know what gres/gpu is."""
     accounting.entities(name="Account limits", wanted=entities(cluster), roster=roster_for(cluster))

@@ -4,8 +4,12 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.slurm.arbiter import UNIT
 from gpupool.operations import files, service
+from gpupool.roles import is_controller, where
+
+applies = is_controller
 
 
+@where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """On every controller: it acts only where slurmctld is the active one. A restart of it loses nothing."""
     own = files_of(cluster, node, "arbiter")

@@ -2,10 +2,17 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.compile.system.backup import TIMER, folder
+from gpupool.compile.system.backup import TIMER, folder, kinds
 from gpupool.operations import files, service
+from gpupool.roles import where
 
 
+def applies(cluster: Cluster, node: Node) -> bool:
+    """Where something is backed up."""
+    return bool(kinds(cluster, node))
+
+
+@where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """A program and its timer, and the directory that root alone reads."""
     place = folder(cluster)

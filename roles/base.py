@@ -9,6 +9,9 @@ from gpupool.compile.system.packages import packages_for, versions_for
 from gpupool.compile.system.repositories import COMPONENTS
 from gpupool.facts.host_keys import KNOWN
 from gpupool.operations import files, names, packages, service, slurm
+from gpupool.roles import everywhere
+
+applies = everywhere
 
 
 def apply(cluster: Cluster, node: Node) -> None:

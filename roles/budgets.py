@@ -2,10 +2,17 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.compile.slurm.budgets import TIMER
+from gpupool.compile.slurm.budgets import TIMER, tells_budgets
 from gpupool.operations import files, service
+from gpupool.roles import where
 
 
+def applies(cluster: Cluster, node: Node) -> bool:
+    """Where people or the submit plugin ask for budgets."""
+    return tells_budgets(cluster, node)
+
+
+@where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """The program wherever it is; the timer on every controller, so that a backup knows as soon as it takes over."""
     own = files_of(cluster, node, "budgets")

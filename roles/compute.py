@@ -5,8 +5,15 @@ from gpupool.compile import files_of
 from gpupool.compile.slurm.names import SLURMCTLD_PORT, servers
 from gpupool.compile.system.slurmd import FOLDERS_CONF
 from gpupool.operations import answers, files, service
+from gpupool.roles import where
 
 
+def applies(cluster: Cluster, node: Node) -> bool:
+    """On nodes that run jobs."""
+    return node.has("compute")
+
+
+@where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """Last of all daemons; a restart leaves running jobs alone."""
     own = files_of(cluster, node, "compute")

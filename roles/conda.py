@@ -4,8 +4,15 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.system.conda import directory, installer_for, links
 from gpupool.operations import conda, files
+from gpupool.roles import where
 
 
+def applies(cluster: Cluster, node: Node) -> bool:
+    """Where the inventory has an installer."""
+    return installer_for(cluster, node) is not None
+
+
+@where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """The link comes last: until then users have no conda, or the former one. What jobs use is never removed."""
     installer = installer_for(cluster, node)

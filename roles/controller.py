@@ -4,9 +4,13 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.slurm.reservations import reservations as wanted_reservations
 from gpupool.operations import files, reservations, service
+from gpupool.roles import is_controller, is_first_controller, where
 from gpupool.wanted import Directory
 
+applies = is_controller
 
+
+@where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """A changed slurm.conf is read by `scontrol reconfigure` where its keys allow that: running jobs notice nothing."""
     own = files_of(cluster, node, "controller")
@@ -26,6 +30,7 @@ def apply(cluster: Cluster, node: Node) -> None:
     )
 
 
+@where(is_first_controller)
 def reserve(cluster: Cluster, node: Node) -> None:
     """Once accounts and nodes are there: slurmctld takes no reservation of what it does not know."""
     reservations.reserved(name="Reservations", wanted=wanted_reservations(cluster))

@@ -4,8 +4,15 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.system.daemons import MARIADB_CONF, SLURMDBD_CONF
 from gpupool.operations import database, files, service
+from gpupool.roles import where
 
 
+def applies(cluster: Cluster, node: Node) -> bool:
+    """On the node of slurmdbd."""
+    return node.has("database")
+
+
+@where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """MariaDB, then slurmdbd."""
     own = files_of(cluster, node, "database")

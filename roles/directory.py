@@ -7,8 +7,20 @@ from gpupool.compile.system.directory import PASSWORD
 from gpupool.compile.system.spaces import members_homes, skeleton
 from gpupool.operations import directory, files, service
 from gpupool.operations import homes as of_people
+from gpupool.roles import where
 
 
+def applies(cluster: Cluster, node: Node) -> bool:
+    """On all nodes of a cluster whose users come from a directory."""
+    return cluster.directory is not None
+
+
+def has_homes(cluster: Cluster, node: Node) -> bool:
+    """Where homes of members are created."""
+    return bool(members_homes(cluster, node))
+
+
+@where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """After the users of the inventory have their numbers, and before any daemon wants to know a user's."""
     own = files_of(cluster, node, "directory")
@@ -17,12 +29,14 @@ def apply(cluster: Cluster, node: Node) -> None:
     service.running(name="Directory's client", unit="sssd", restart_if=[*(file.path for file in own), PASSWORD])
 
 
+@where(applies)
 def look(cluster: Cluster, node: Node) -> None:
     """At the end: without the password sssd knows nobody, and an admin puts it there."""
     if cluster.directory and cluster.directory.bind_dn:
         directory.has_password(name="Password of the directory", path=PASSWORD, dn=cluster.directory.bind_dn)
 
 
+@where(has_homes)
 def homes(cluster: Cluster, node: Node) -> None:
     """At the end: a home whose place has another owner stops what comes after it on this node."""
     roster = roster_for(cluster)

@@ -2,12 +2,19 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.compile.system.docker import DROP_IN, GPUS_DROP_IN, PURGE_TIMER, SETTINGS
+from gpupool.compile.system.docker import DROP_IN, GPUS_DROP_IN, PURGE_TIMER, SETTINGS, docker_on
 from gpupool.operations import docker, files, service
+from gpupool.roles import where
 
 _READ = [SETTINGS, DROP_IN, GPUS_DROP_IN]
 
 
+def applies(cluster: Cluster, node: Node) -> bool:
+    """Where the inventory has Docker."""
+    return docker_on(cluster, node) is not None
+
+
+@where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """The daemon with its settings, and the timer that removes old containers."""
     own = files_of(cluster, node, "docker")
@@ -18,6 +25,7 @@ def apply(cluster: Cluster, node: Node) -> None:
         service.timer(name="Docker purge timer", path=PURGE_TIMER)
 
 
+@where(applies)
 def look(cluster: Cluster, node: Node) -> None:
     """When all else is done: a daemon that could not be restarted because of containers is named."""
     docker.up_to_date(name="Docker is up to date", restart_if=_READ)

@@ -6,8 +6,15 @@ from gpupool.compile.system.driver import DEVICES_UNIT, driver_for
 from gpupool.compile.system.driver_packages import PATTERNS
 from gpupool.compile.system.repositories import COMPONENTS
 from gpupool.operations import driver, files, service, sources
+from gpupool.roles import where
 
 
+def applies(cluster: Cluster, node: Node) -> bool:
+    """On nodes with GPUs."""
+    return bool(node.gpus)
+
+
+@where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """Pins come before the packages, device files before slurmd. A driver that jobs use stays as it is."""
     own = files_of(cluster, node, "driver")
@@ -22,6 +29,7 @@ def apply(cluster: Cluster, node: Node) -> None:
         service.at_boot(name="GPU devices at boot", units=[DEVICES_UNIT.rpartition("/")[2]])
 
 
+@where(applies)
 def look(cluster: Cluster, node: Node) -> None:
     """Last: a driver that waits for a drain or a reboot is named, when all else is done."""
     wanted = driver_for(cluster, node)

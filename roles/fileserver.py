@@ -5,6 +5,7 @@ from gpupool.compile.system import exports as nfs
 from gpupool.compile.system.fileserver import HEALTH, SCRUB, SNAPSHOTS, timers
 from gpupool.compile.system.zfs import datasets_for, pools_for
 from gpupool.operations import exports, files, service, zfs
+from gpupool.roles import where
 from gpupool.unix import UNITS
 
 # Debian enables them when ZFS comes; golden images and careful admins disable what has nothing to do yet.
@@ -17,6 +18,22 @@ _POOLS_AT_BOOT = [
 ]
 
 
+def applies(cluster: Cluster, node: Node) -> bool:
+    """On servers, and on nodes with pools of their own."""
+    return has_pools(cluster, node) or gives(cluster, node)
+
+
+def has_pools(cluster: Cluster, node: Node) -> bool:
+    """On nodes with ZFS pools."""
+    return bool(pools_for(cluster, node))
+
+
+def gives(cluster: Cluster, node: Node) -> bool:
+    """On servers, those without exports too: one that has none any more gives nothing away."""
+    return node.has("fileserver") or bool(nfs.exports_for(cluster, node))
+
+
+@where(has_pools)
 def disks(cluster: Cluster, node: Node) -> None:
     """Before anything is written to an export: what is written first would lie below the dataset."""
     pools = pools_for(cluster, node)
@@ -30,6 +47,7 @@ def disks(cluster: Cluster, node: Node) -> None:
     service.timer(name="Health", path=f"{UNITS}/{HEALTH}.timer")
 
 
+@where(gives)
 def give(cluster: Cluster, node: Node) -> None:
     """After the directories are there: exports, and nfsd. A server that has none any more gives nothing away."""
     own = list(nfs.files(cluster, node))
@@ -39,6 +57,7 @@ def give(cluster: Cluster, node: Node) -> None:
         service.running(name="NFS server", unit="nfs-server", restart_if=[nfs.NFS_CONF])
 
 
+@where(has_pools)
 def keep(cluster: Cluster, node: Node) -> None:
     """Last: what has to stay as it is fails here, when all else is done."""
     zfs.report_refused(name="What ZFS keeps", pools=pools_for(cluster, node), datasets=datasets_for(cluster, node))

@@ -4,8 +4,15 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.system.firewall import RULES, TABLE, UNIT, rules
 from gpupool.operations import files, firewall, service
+from gpupool.roles import where
 
 
+def applies(cluster: Cluster, node: Node) -> bool:
+    """Where anything is refused."""
+    return bool(rules(cluster, node).limited)
+
+
+@where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """Refused, and nothing changes, where the table would keep out the very connection that brings it."""
     wanted = rules(cluster, node)

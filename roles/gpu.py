@@ -4,8 +4,15 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.system.devices import CONF, MAJOR, ROOT_SLICE, USER_SLICE, fake_devices, fences_sessions
 from gpupool.operations import devices, files, service
+from gpupool.roles import where
 
 
+def applies(cluster: Cluster, node: Node) -> bool:
+    """On nodes with GPUs."""
+    return bool(node.gpus)
+
+
+@where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """On a testbed there is no driver to make the device files."""
     own = files_of(cluster, node, "gpu")

@@ -4,9 +4,16 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.slurm.names import SLURMCTLD_PORT, servers
 from gpupool.operations import answers, files, service
+from gpupool.roles import where
 from gpupool.slurm.releases import has
 
 
+def applies(cluster: Cluster, node: Node) -> bool:
+    """On nodes where people log in."""
+    return node.has("head")
+
+
+@where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """sackd keeps the configuration fresh where Slurm has it; older ones get slurm.conf as a file."""
     own = files_of(cluster, node, "head")

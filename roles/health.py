@@ -3,8 +3,15 @@
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.operations import files
+from gpupool.roles import where
 
 
+def applies(cluster: Cluster, node: Node) -> bool:
+    """On nodes that run jobs."""
+    return node.has("compute")
+
+
+@where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """Before slurm.conf names the program. slurmd runs it anew each time, so nothing is restarted for it."""
     if own := files_of(cluster, node, "health"):

@@ -2,10 +2,17 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.compile.system.images import LIST, PROGRAM, SERVICE, TIMER
+from gpupool.compile.system.images import LIST, PROGRAM, SERVICE, TIMER, images_for
 from gpupool.operations import files, service
+from gpupool.roles import where
 
 
+def applies(cluster: Cluster, node: Node) -> bool:
+    """Where the inventory has images."""
+    return bool(images_for(cluster, node))
+
+
+@where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """A timer that starts the fetching at once and beside all else: an apply does not wait for gigabytes."""
     own = files_of(cluster, node, "images")

@@ -4,8 +4,15 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.slurm.jobs import directories, watched
 from gpupool.operations import files, service
+from gpupool.roles import where
 
 
+def applies(cluster: Cluster, node: Node) -> bool:
+    """On nodes that run jobs."""
+    return node.has("compute")
+
+
+@where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """Before slurm.conf names the programs: without its prolog a node would be drained. slurmd reads none of it."""
     if tops := directories(cluster, node):

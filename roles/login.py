@@ -3,6 +3,9 @@
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.operations import files
+from gpupool.roles import everywhere
+
+applies = everywhere
 
 
 def apply(cluster: Cluster, node: Node) -> None:

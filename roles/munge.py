@@ -3,14 +3,27 @@
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.operations import files, munge, service
+from gpupool.roles import is_first_controller, where
 
 
+def applies(cluster: Cluster, node: Node) -> bool:
+    """On all nodes with a part of Slurm."""
+    return node.runs_slurm
+
+
+def takes(cluster: Cluster, node: Node) -> bool:
+    """On all of these but the first controller."""
+    return applies(cluster, node) and not is_first_controller(cluster, node)
+
+
+@where(is_first_controller)
 def make(cluster: Cluster, node: Node) -> None:
     """On the controller: make the key, unless there is one."""
     munge.key(name="Munge key")
     _run(cluster, node)
 
 
+@where(takes)
 def share(cluster: Cluster, node: Node) -> None:
     """On everybody else: have the controller's."""
     munge.key(name="Munge key", source=cluster.controllers[0].name)

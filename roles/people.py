@@ -3,6 +3,9 @@
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.system.people import groups_for, managed_groups, people_for
 from gpupool.operations import users
+from gpupool.roles import everywhere
+
+applies = everywhere
 
 
 def apply(cluster: Cluster, node: Node) -> None:

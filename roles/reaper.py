@@ -4,8 +4,15 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.system.reaper import kinds, units_of
 from gpupool.operations import files, service
+from gpupool.roles import where
 
 
+def applies(cluster: Cluster, node: Node) -> bool:
+    """Where the inventory has something to end."""
+    return bool(kinds(cluster, node))
+
+
+@where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """A program and its timers; a run reads its settings itself."""
     files.put(name="Reaper", files=files_of(cluster, node, "reaper"))

@@ -4,6 +4,9 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.system.sessions import watched
 from gpupool.operations import files, service
+from gpupool.roles import everywhere
+
+applies = everywhere
 
 
 def apply(cluster: Cluster, node: Node) -> None:

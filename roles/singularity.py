@@ -2,10 +2,17 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.compile.system.singularity import PACKAGE, builders_for, fetched_for
+from gpupool.compile.system.singularity import PACKAGE, builders_for, fetched_for, singularity_on
 from gpupool.operations import files, packages, subordinate
+from gpupool.roles import where
 
 
+def applies(cluster: Cluster, node: Node) -> bool:
+    """Where the inventory has Singularity."""
+    return singularity_on(cluster, node) is not None
+
+
+@where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """The package, if no repository has it; its settings; numbers for those who build images."""
     if file := fetched_for(cluster, node):

@@ -2,18 +2,26 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.compile.slurm.conf import compute_nodes
+from gpupool.compile.slurm.conf import compute_nodes, has_files
 from gpupool.compile.slurm.jobs import TMP_CONF
 from gpupool.operations import files, slurm, slurm_version, trial
+from gpupool.roles import where
 from gpupool.slurm.releases import takes_over_from
 
 
+def applies(cluster: Cluster, node: Node) -> bool:
+    """On all nodes with a part of Slurm."""
+    return node.runs_slurm
+
+
+@where(applies)
 def version(cluster: Cluster, node: Node) -> None:
     """Before anything: a node with a Slurm of another release is left as it is."""
     own = cluster.slurm.version
     slurm_version.refuse_another(name="Slurm version", version=own, takes_over_from=list(takes_over_from(own)))
 
 
+@where(has_files)
 def keep(cluster: Cluster, node: Node) -> None:
     """First of all, on the nodes that hold the configuration: a change that would end jobs is refused."""
     slurm.refuse_job_loss(
@@ -25,6 +33,7 @@ def keep(cluster: Cluster, node: Node) -> None:
     )
 
 
+@where(has_files)
 def apply(cluster: Cluster, node: Node) -> None:
     """Before any daemon is told to read it: all controllers have the same files when the first one reads them.
 

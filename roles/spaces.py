@@ -5,6 +5,9 @@ from gpupool.compile import files_of
 from gpupool.compile.system.spaces import folders_for, homes_for, skeleton, tops_for
 from gpupool.compile.system.storage import needed_for
 from gpupool.operations import files, homes, mounts, spaces
+from gpupool.roles import everywhere
+
+applies = everywhere
 
 
 def apply(cluster: Cluster, node: Node) -> None:

@@ -1,10 +1,27 @@
 """The cluster's storage: directories behind exports on the servers, mounts and /srv links on those who use them."""
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.system.storage import exported_for, links_for, local_for, mounts_for, stand_ins_for, used_for
+from gpupool.compile.system.storage import (
+    exported_for,
+    links_for,
+    local_for,
+    mounts_for,
+    served_by,
+    stand_ins_for,
+    used_for,
+)
 from gpupool.operations import files, mounts
+from gpupool.roles import everywhere, where
+
+applies = everywhere
 
 
+def serves(cluster: Cluster, node: Node) -> bool:
+    """On servers of mounts."""
+    return bool(served_by(cluster, node))
+
+
+@where(serves)
 def serve(cluster: Cluster, node: Node) -> None:
     """On the server, when its disks are there: the directories behind the exports; those of spaces have their own."""
     if stand_ins := stand_ins_for(cluster, node):

@@ -5,8 +5,15 @@ from gpupool.compile import files_of
 from gpupool.compile.programs import HOME
 from gpupool.compile.system.tools import SERVICE_UNIT, SOCKET_UNIT, shares_queue
 from gpupool.operations import files, service
+from gpupool.roles import where
 
 
+def applies(cluster: Cluster, node: Node) -> bool:
+    """Where the inventory has any of them."""
+    return any(files_of(cluster, node, "tools"))
+
+
+@where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """Those that the inventory has here. The queue's socket waits; its service runs while somebody asks."""
     own = files_of(cluster, node, "tools")

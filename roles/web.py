@@ -2,10 +2,17 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.compile.system.web import CONF
+from gpupool.compile.system.web import CONF, has_wiki
 from gpupool.operations import files, service
+from gpupool.roles import where
 
 
+def applies(cluster: Cluster, node: Node) -> bool:
+    """On web servers of a cluster that has pages."""
+    return node.has("web") and has_wiki(cluster, node)
+
+
+@where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
     """Pages are read anew for each visitor; only settings are worth a reload, which interrupts no answer."""
     files.put(name="Pages", files=files_of(cluster, node, "web"))

@@ -20,7 +20,7 @@ from pyinfra.api.facts import get_fact
 
 from gpupool.engine.drive import Report, run
 from gpupool.operations import munge, slurm
-from gpupool.roles import gpu, storage
+from gpupool.roles import gpu, storage, where
 from gpupool.run.door import SITE
 from gpupool.target import Target
 from gpupool.wanted import File
@@ -121,7 +121,7 @@ def test_a_role_that_raises_stops_its_own_nodes_only(monkeypatch: pytest.MonkeyP
     def broken(*_: object) -> None:
         raise RuntimeError("no such card")
 
-    monkeypatch.setattr(gpu, "apply", broken)
+    monkeypatch.setattr(gpu, "apply", where(gpu.applies)(broken))
     report = apply(empty_nodes.testbed("example"))
     assert set(report.failures) == {"a40-01", "rtx-01"}
     assert all("no such card" in why for why in report.failures.values())
@@ -185,7 +185,7 @@ def test_a_fileserver_that_fails_keeps_nobody_from_the_next_stages(monkeypatch: 
     def broken(*_: object) -> None:
         raise RuntimeError("no disks")
 
-    monkeypatch.setattr(storage, "serve", broken)
+    monkeypatch.setattr(storage, "serve", where(storage.serves)(broken))
     ran = Ran()
     report = apply(empty_nodes.testbed("example"), ran)
     assert list(report.failures) == ["files"]
