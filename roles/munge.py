@@ -33,4 +33,6 @@ def share(cluster: Cluster, node: Node) -> None:
 def _run(cluster: Cluster, node: Node) -> None:
     own = files_of(cluster, node, "munge")
     files.put(name="Munge unit", files=own)
-    service.running(name="Munge daemon", unit="munge", restart_if=["/etc/munge/munge.key", *(it.path for it in own)])
+    service.running(
+        name="Munge daemon", unit="munge", restart_if=["/etc/munge/munge.key", *(file.path for file in own)]
+    )

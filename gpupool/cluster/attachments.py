@@ -16,7 +16,7 @@ def attachments(inventory: Path) -> tuple[dict[str, str], list[Located]]:
     """Return the files by `folder/name`, and a complaint for each that cannot be read. A single YAML file has none."""
     files: dict[str, str] = {}
     located: list[Located] = []
-    for folder in (inventory / it for it in (EXAMPLES, WIKI, SLURM, CERTIFICATES)):
+    for folder in (inventory / place for place in (EXAMPLES, WIKI, SLURM, CERTIFICATES)):
         entries = sorted(folder.iterdir()) if folder.is_dir() else []
         if len(entries) > _MOST:
             located.append(_complaint(folder, f"{len(entries)} files: the maximum is {_MOST}"))

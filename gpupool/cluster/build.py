@@ -1,6 +1,7 @@
 """A checked inventory to a Cluster: ranges, patterns and defaults written out."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 
 from gpupool.cluster import model
 from gpupool.cluster.gpu_devices import Device, devices_of
@@ -22,38 +23,23 @@ def build(site: Site) -> model.Cluster:
     storage = inventory.storage
     links_on = storage.links_on or storage.mount_on
     nodes = {node.name: node for node in _nodes(site)}
+    sections = {section.name: getattr(inventory, section.name) for section in fields(model.Sections)}
     return model.Cluster(
+        **sections,
         entry=inventory.cluster,
         nodes=nodes,
         accounts={account.name: _account(account, site) for account in inventory.accounts},
         users={user.name: _user(user, site) for user in inventory.users},
-        directory=inventory.directory,
         newcomers={
             account.name: _user(User(name="newcomer", uid=60000, account=account.name), site)
             for account in inventory.accounts
             if account.members_from and inventory.directory
         },
-        qos=inventory.qos,
         partitions={partition.name: partition for partition in _partitions(site)},
-        reservations=inventory.reservations,
         mounts=tuple(_mounts(site, nodes)),
         links={**storage.links, **space_links(site)},
         links_on=frozenset(site.node_table.select(links_on) if links_on else ()),
-        gpu=inventory.gpu,
-        cloud=inventory.cloud,
-        slurm=inventory.slurm,
-        scheduler=inventory.scheduler,
-        preemption=inventory.preemption,
-        storage=storage,
-        software=inventory.software,
-        environment=inventory.environment,
-        tools=inventory.tools,
-        timers=inventory.timers,
-        examples=inventory.examples,
         attached=site.attached,
-        access=inventory.access,
-        policies=inventory.policies,
-        testbed=inventory.testbed,
         testbed_nodes=site.node_table.select(inventory.testbed.nodes) if inventory.testbed else (),
         drivers=model.Drivers(gpu=inventory.gpu.driver, storage=storage.driver),
         _gpu_types=inventory.gpu_types,

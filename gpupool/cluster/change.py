@@ -9,19 +9,19 @@ from gpupool.cluster.node_table import expand
 from gpupool.cluster.text import Text, read
 
 
-def lay(text: Text, change: FilePath) -> Text:
+def merge(text: Text, change: FilePath) -> Text:
     """Return the inventory's text with a change laid over it; complaints about the change are among `located`.
 
     Mappings merge by key, lists of named entries by name; any other value takes the place of the old one. An entry
     that says `remove: true` is taken out.
     """
     new = read(change)
-    over = _Over(text, new, Place(str(change), 1))
-    data = over.mapping(text.data, new.data, (), (), ())
-    return Text(data, over.places, [*text.located, *new.located, *over.located])
+    merged = _Merge(text, new, Place(str(change), 1))
+    data = merged.mapping(text.data, new.data, (), (), ())
+    return Text(data, merged.places, [*text.located, *new.located, *merged.located])
 
 
-class _Over:
+class _Merge:
     """One laying; `places` and `located` grow while it goes on."""
 
     def __init__(self, old: Text, new: Text, fallback: Place) -> None:

@@ -81,4 +81,4 @@ class BadInventoryError(InventoryError):
 
     def __init__(self, located: list[Located]) -> None:
         self.located = located
-        super().__init__("\n".join(str(it) for it in located))
+        super().__init__("\n".join(str(line) for line in located))

@@ -85,34 +85,36 @@ def _partition(cluster: Cluster, site: Site, places: Mapping[Path, Place], name:
         yield Value("preemptable", "by its QoS", _nearest((*path, "qos"), places))
     elif partition.preemptable and entry.preempt_action is None:
         yield Value("preempt_action", partition.action, _nearest(("preemption", "action"), places))
-    gpus = sum(cluster.nodes[it].gpu_count for it in partition.nodes)
-    cpus = sum(cluster.nodes[it].cpus for it in partition.nodes)
+    gpus = sum(cluster.nodes[node].gpu_count for node in partition.nodes)
+    cpus = sum(cluster.nodes[node].cpus for node in partition.nodes)
     yield Value("has", f"{len(partition.nodes)} nodes, {gpus} GPUs, {cpus} CPUs", _nearest((*path, "nodes"), places))
     admitted = [account for account in cluster.accounts if cluster.admits(partition, account)]
-    key = next((it for it in ("allow_accounts", "deny_accounts") if (*path, it) in places), None)
+    key = next((key for key in ("allow_accounts", "deny_accounts") if (*path, key) in places), None)
     yield Value("accounts", _list(admitted), _nearest((*path, key), places) if key else None)
 
 
 def _account(cluster: Cluster, site: Site, places: Mapping[Path, Place], name: str) -> Iterator[Value]:
     account = cluster.accounts[name]
-    index, entry = next((index, it) for index, it in enumerate(site.inventory.accounts) if it.name == name)
+    index, entry = next(
+        (index, account) for index, account in enumerate(site.inventory.accounts) if account.name == name
+    )
     path: Path = ("accounts", index)
     yield from _entry(entry, path, places, {})
     yield from _cap(account, path, places)
     if own := cluster.qos_of(name):
         yield Value("default QoS", own, _nearest(("qos", own, "default_for"), places))
-    elif default := next((it for it, qos in cluster.qos.items() if qos.default), None):
+    elif default := next((other for other, qos in cluster.qos.items() if qos.default), None):
         yield Value("default QoS", default, _nearest(("qos", default, "default"), places))
     above = account.parent
     while above in cluster.accounts:
-        at = next(index for index, it in enumerate(site.inventory.accounts) if it.name == above)
+        at = next(index for index, account in enumerate(site.inventory.accounts) if account.name == above)
         for value in _entry(
             site.inventory.accounts[at].limits, ("accounts", at, "limits"), places, {}, f"{above}.limits."
         ):
             if value.place is not None:
                 yield value
         above = cluster.accounts[above].parent
-    members = [it for it in cluster.users.values() if name in it.accounts]
+    members = [user for user in cluster.users.values() if name in user.accounts]
     yield Value("members", str(len(members)), places.get((*path, "members")))
     for at_path, partition in site.partitions():
         for each, _ in site.partition_names(partition):

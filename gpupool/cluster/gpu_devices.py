@@ -50,7 +50,7 @@ def devices_of(types: Mapping[str, GpuType], entry: NodeEntry) -> tuple[Device, 
         elif kind.mig:
             files = _slices(free["nvidia"], cap, count, int(kind.mig.profile[0]))
             cap += 2 * count
-            free["nvidia"] += len({it[0] for it in files})
+            free["nvidia"] += len({file[0] for file in files})
         else:
             pattern = "/dev/nvidia{}" if kind.vendor == "nvidia" else "/dev/dri/renderD{}"
             files = [(pattern.format(free[kind.vendor] + n),) for n in range(count)]

@@ -10,7 +10,7 @@ from typing import Any
 from gpupool.cluster import checks
 from gpupool.cluster.attachments import attachments
 from gpupool.cluster.build import build
-from gpupool.cluster.change import lay
+from gpupool.cluster.change import merge
 from gpupool.cluster.complaints import BadInventoryError, Complaint, Located, Place, locate
 from gpupool.cluster.complaints import Path as Step
 from gpupool.cluster.model import Cluster
@@ -38,7 +38,7 @@ class Loaded:
     @property
     def errors(self) -> list[Located]:
         """Those that keep a Cluster from being."""
-        return [it for it in self.complaints if it.complaint.severity == "error"]
+        return [located for located in self.complaints if located.complaint.severity == "error"]
 
 
 @contextmanager
@@ -66,13 +66,13 @@ def examine(inventory: Path, change: Path | None = None, instead: Mapping[Path, 
     if not text.data and not text.located:
         return _refused(here, "no inventory here: no *.yml file with any content", "see `gpupool init`")
     if change is not None:
-        text = lay(text, change)
+        text = merge(text, change)
     attached, unread = attachments(inventory)
     text.located += unread
     shape, complaints = validated(text.data)
     if text.located:
         # what a file that cannot be read would have said is not missing
-        complaints = [it for it in complaints if it.path[1:] or it.message != MISSING]
+        complaints = [complaint for complaint in complaints if complaint.path[1:] or complaint.message != MISSING]
         located = [*text.located, *locate([*complaints, *_names_apart(text.data, complaints)], text.places, here)]
         return Loaded(None, sorted(located, key=lambda one: (one.place.file, one.place.line)), partial=True)
     if shape is None:
@@ -92,11 +92,11 @@ def _names_apart(data: dict[str, Any], complaints: list[Complaint]) -> Iterator[
     What was complained of is left out; where nothing holds without it, there is nothing more to say. Sums and policies
     wait: half an inventory would have them all wrong.
     """
-    shape, _ = validated(without(data, [it.path for it in complaints]))
+    shape, _ = validated(without(data, [before.path for before in complaints]))
     if shape is None:
         return
     node_table, of_nodes = expand_all(shape)
-    spoken_of = {it.path[:2] for it in complaints}
+    spoken_of = {before.path[:2] for before in complaints}
     for complaint in (*of_nodes, *checks.complaints(Site(shape, node_table), checks.NAMES)):
         if complaint.path[:2] not in spoken_of:
             yield complaint

@@ -223,7 +223,33 @@ class Drivers:
 
 
 @dataclass(frozen=True, eq=False)
-class Cluster:
+class Sections:
+    """Sections of the inventory that the Cluster has as they are written, by the inventory's own keys.
+
+    A key in them that the Cluster resolves, such as `storage.exports`, is read from the Cluster's own fields instead.
+    """
+
+    directory: Directory | None
+    qos: Mapping[str, Qos]
+    reservations: tuple[Reservation, ...]
+    gpu: Gpu
+    cloud: Cloud | None
+    slurm: Slurm
+    scheduler: Scheduler
+    preemption: Preemption
+    storage: Storage
+    software: Software
+    environment: Environment
+    tools: tuple[Tool, ...]
+    timers: tuple[Timer, ...]
+    examples: tuple[str, ...]
+    access: Access
+    policies: Policies
+    testbed: Testbed | None
+
+
+@dataclass(frozen=True, eq=False)
+class Cluster(Sections):
     """One cluster, whole. Mappings keep the order of the inventory; `attached` are its files that are not YAML.
 
     `newcomers` are users by account, one for each whose members come from the directory: what any of them would have,
@@ -236,29 +262,12 @@ class Cluster:
     nodes: Mapping[str, Node]
     accounts: Mapping[str, Account]
     users: Mapping[str, User]
-    directory: Directory | None
     newcomers: Mapping[str, User]
-    qos: Mapping[str, Qos]
     partitions: Mapping[str, Partition]
-    reservations: tuple[Reservation, ...]
     mounts: tuple[Mount, ...]
     links: Mapping[str, str]
     links_on: frozenset[str]
-    gpu: Gpu
-    cloud: Cloud | None
-    slurm: Slurm
-    scheduler: Scheduler
-    preemption: Preemption
-    storage: Storage
-    software: Software
-    environment: Environment
-    tools: tuple[Tool, ...]
-    timers: tuple[Timer, ...]
-    examples: tuple[str, ...]
     attached: Mapping[str, str]
-    access: Access
-    policies: Policies
-    testbed: Testbed | None
     testbed_nodes: tuple[str, ...]
     drivers: Drivers
     _gpu_types: Mapping[str, GpuType] = field(repr=False)
@@ -289,7 +298,10 @@ class Cluster:
 
     def groups_of(self, user: User) -> tuple[str, ...]:
         """Return the unix groups of a user that the inventory makes, the primary one first."""
-        return (*(() if user.gid else ("people",)), *(it for it in user.own_accounts if self.accounts[it].entry.gid))
+        return (
+            *(() if user.gid else ("people",)),
+            *(account for account in user.own_accounts if self.accounts[account].entry.gid),
+        )
 
     def let_in(self, partition: Partition, user: User) -> bool:
         """Return whether `users` and `allow_groups` of a partition let a user submit; who is not known is not."""

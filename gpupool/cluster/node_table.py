@@ -85,7 +85,7 @@ def _bounded(text: str) -> None:
 def _count(bracket: str) -> int:
     """Return how many numbers stand in brackets: `1-50,60` are 51."""
     ranges = (_RANGE.search(part) for part in bracket.split(","))
-    return sum(max(1, int(it[2]) - int(it[1]) + 1) if it else 1 for it in ranges)
+    return sum(max(1, int(part[2]) - int(part[1]) + 1) if part else 1 for part in ranges)
 
 
 @dataclass(frozen=True)

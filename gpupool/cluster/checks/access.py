@@ -38,7 +38,9 @@ def ensure_a_first_password_can_be_used(site: Site) -> Iterator[Complaint]:
 
 def ensure_users_may_use_their_partitions(site: Site) -> Iterator[Complaint]:
     """A partition of a user is one that users are assigned to, and the default one of them is the user's."""
-    assigned = {name: it.users == "assigned" for _, it in site.partitions() for name, _ in site.partition_names(it)}
+    assigned = {
+        name: entry.users == "assigned" for _, entry in site.partitions() for name, _ in site.partition_names(entry)
+    }
     for index, user in enumerate(site.inventory.users):
         for number, name in enumerate(user.partitions):
             if not assigned.get(name, True):

@@ -12,9 +12,9 @@ def ensure_somebody_has_the_qos_of_partitions(site: Site) -> Iterator[Complaint]
     inventory = site.inventory
     had = {name for user in inventory.users for name in (*user.qos, *(grant.qos for grant in user.grants))}
     accounts = {name for user in inventory.users for name in (user.account, *user.accounts)} | {
-        it.name for it in inventory.accounts if it.members == "all"
+        account.name for account in inventory.accounts if account.members == "all"
     }
-    had |= {name for it in inventory.accounts if it.name in accounts for name in it.qos}
+    had |= {name for account in inventory.accounts if account.name in accounts for name in account.qos}
     for name, qos in inventory.qos.items():
         if (qos.everybody and not qos.default_for) or accounts & set(qos.default_for):
             had.add(name)

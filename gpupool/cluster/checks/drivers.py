@@ -151,7 +151,10 @@ def _promises(site: Site) -> Iterator[Complaint]:
     for driver in _drivers(site):
         if driver.promised and driver.cuda and version(driver.promised) > version(driver.cuda):
             message = f"CUDA {driver.promised} is promised, but branch {driver.branch} supports {driver.cuda}"
-            later = next((it.name for it in branches().values() if version(it.cuda) >= version(driver.promised)), None)
+            later = next(
+                (branch.name for branch in branches().values() if version(branch.cuda) >= version(driver.promised)),
+                None,
+            )
             hint = f"promise {driver.cuda}, or use branch {later} or later" if later else f"promise {driver.cuda}"
             yield Complaint(driver.at("cuda"), message, hint)
         if usable := driver.promised or driver.cuda:
@@ -193,7 +196,7 @@ def _not_shipped(site: Site) -> Iterator[Complaint]:
             hint = "use one of these, or name a repository that has it: software.repositories and repository"
             yield Complaint(driver.at("driver_branch"), message, hint)
         elif driver.module == "open" and not branch.open:
-            first = next(it.name for it in branches().values() if it.open)
+            first = next(offered.name for offered in branches().values() if offered.open)
             message = f"branch {branch.name} has no open kernel module: {first} is the first that has"
             yield Complaint(driver.at("module"), message, "use proprietary, or a later branch")
         elif driver.module == "open" and driver.repository is None and packages and packages.open is None:

@@ -35,9 +35,9 @@ def ensure_labs_keep_what_they_own_beside_it(site: Site) -> Iterator[Complaint]:
             if not place.qos or not theirs or name in place.qos
         ]
         narrow = {place.name for place in lasting if _below(place.limits.per_account, owner)}
-        slow = {name for name, it in theirs.items() if _below(it.limits.per_account, owner)}
+        slow = {name for name, qos in theirs.items() if _below(qos.limits.per_account, owner)}
         if ways and all(place.name in narrow or name in slow for place, name in ways):
-            where = " and ".join([*sorted(narrow), *(f"QoS {it}" for it in sorted(slow))])
+            where = " and ".join([*sorted(narrow), *(f"QoS {qos}" for qos in sorted(slow))])
             message = f"limits.per_account of {where} keeps {owner.name} from what it owns"
             hint = "remove it from one of its partitions, and from a QoS that it may use there"
             yield Complaint(("accounts", owner.index), message, hint)
@@ -49,4 +49,4 @@ def _below(limit: Amounts, owner: Owner) -> bool:
     gpus = limit.gpu is not None and (whole or limit.gpu < owner.gpus)
     types = any(whole or owner.number or count < owner.types.get(gpu, 0) for gpu, count in limit.gpus.items())
     cpus = limit.cpu is not None and (owner.cpus is None or limit.cpu < owner.cpus)
-    return gpus or types or cpus or any(it is not None for it in (limit.mem, limit.nodes, limit.billing))
+    return gpus or types or cpus or any(amount is not None for amount in (limit.mem, limit.nodes, limit.billing))

@@ -46,7 +46,7 @@ def ensure_labs_find_whole_nodes(site: Site) -> Iterator[Complaint]:
     stakes = Stakes.of(site)
     for owner in site.ownership.owners if stakes.certain else ():
         lasting = stakes.lasting(owner.name)
-        if not lasting or any(it.exclusive != "job" for it in lasting):
+        if not lasting or any(partition.exclusive != "job" for partition in lasting):
             continue  # it has a partition for parts of nodes
         for resource in rights(owner):
             if resource != CPUS:
@@ -58,12 +58,13 @@ def _whole(site: Site, owner: Owner, resource: str, nodes: Nodes, lasting: list[
     sizes = sorted({stakes.amount(frozenset((node,)), resource) for node in nodes})
     if len(sizes) > 1 or (sizes and own % sizes[0]):
         of = "" if resource == ANY else f"{resource} "
+        partitions = listed([partition.name for partition in lasting])
         message = (
-            f"{owner.name} may not get the {own} {of}GPUs it owns: its jobs in {listed([it.name for it in lasting])} "
+            f"{owner.name} may not get the {own} {of}GPUs it owns: its jobs in {partitions} "
             f"take whole nodes of {' or '.join(map(str, sizes))}"
         )
         yield Complaint(("accounts", owner.index), message, "open a partition without exclusive to it", "warning")
-    beside = [it.name for it in _parted(site, owner) if site.nodes_of(it.nodes) & nodes]
+    beside = [shared.name for shared in _parted(site, owner) if site.nodes_of(shared.nodes) & nodes]
     if beside and sizes[-1] > 1:
         message = f"jobs on parts of nodes in {listed(beside)} may keep {owner.name} from whole nodes"
         hint = "set exclusive: job there, too, or open a partition without exclusive to it"
@@ -73,8 +74,8 @@ def _whole(site: Site, owner: Owner, resource: str, nodes: Nodes, lasting: list[
 def _parted(site: Site, owner: Owner) -> Iterator[Partition]:
     """Yield the partitions where jobs of other accounts have parts of nodes for good."""
     stakes = Stakes.of(site)
-    others = [it.name for it in site.inventory.accounts if not stakes.belongs(it, owner.name)]
+    others = [account.name for account in site.inventory.accounts if not stakes.belongs(account, owner.name)]
     for _, partition in site.partitions():
         shared = partition.exclusive is None and not site.is_preempted(partition)
-        if shared and any(site.admits(partition, it) for it in others):
+        if shared and any(site.admits(partition, account) for account in others):
             yield partition

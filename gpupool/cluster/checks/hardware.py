@@ -13,7 +13,7 @@ def ensure_cores_add_up(site: Site) -> Iterator[Complaint]:
     for name, shape in site.inventory.hardware.items():
         path: Path = ("hardware", name)
         if shape.cores is None:
-            if key := next((it for it in ("sockets", "threads", "cores_kept") if getattr(shape, it)), None):
+            if key := next((field for field in ("sockets", "threads", "cores_kept") if getattr(shape, field)), None):
                 yield Complaint((*path, key), "needs the cores of each socket", "set cores")
             continue
         sockets, threads = shape.sockets or 1, shape.threads_per_core

@@ -13,7 +13,7 @@ def ensure_nobody_shares_a_directory(site: Site) -> Iterator[Complaint]:
     """A path of users names the user, and is another one for each."""
     storage = site.inventory.storage
     named: list[tuple[Path, str]] = [(("storage", "home", "path"), storage.home.path)]
-    named += [(("storage", "user_spaces", i, "path"), it.path) for i, it in enumerate(storage.user_spaces)]
+    named += [(("storage", "user_spaces", i, "path"), space.path) for i, space in enumerate(storage.user_spaces)]
     for path, pattern in named:
         if "{user}" not in pattern and "{id}" not in pattern:
             whose_too = "several users" if "[0]" in pattern else "all users"

@@ -24,7 +24,7 @@ def ensure_jobs_keep_the_variables_of_others(site: Site) -> Iterator[Complaint]:
     if own := inventory.environment.job_directory:
         here: Path = ("environment", "job_directory", "env")
         named.append((here, own.env))
-        if own.env in {*inventory.environment.job, *(it.env for it in inventory.storage.user_spaces)}:
+        if own.env in {*inventory.environment.job, *(space.env for space in inventory.storage.user_spaces)}:
             yield Complaint(here, f"{own.env} is already a variable of jobs", "use another name")
     for path, name in named:
         if name in _THE_SYSTEMS or name.startswith(_PREFIXES):
@@ -63,7 +63,7 @@ def ensure_a_tmp_of_a_jobs_own_can_be(site: Site) -> Iterator[Complaint]:
         yield Complaint(path, f"{top} cannot be used for this", "choose another directory, such as /local/jobs")
     elif key := export_of(site, top):
         yield Complaint(path, f"{top} is on export {key}, which other nodes have too", "choose a local directory")
-    elif local := next((it.path for it in inventory.storage.local if within(it.path, top)), None):
+    elif local := next((directory.path for directory in inventory.storage.local if within(directory.path, top)), None):
         yield Complaint(path, f"{top} contains {local} (storage.local)", "choose a directory below it")
 
 
@@ -78,7 +78,7 @@ def ensure_a_directory_of_a_jobs_own_can_be(site: Site) -> Iterator[Complaint]:
         yield Complaint(path, f"{top} cannot be used for this", hint)
     elif key := export_of(site, top):
         yield Complaint(path, f"{top} is on export {key}, which other nodes have too", "choose a local directory")
-    elif local := next((it.path for it in inventory.storage.local if within(it.path, top)), None):
+    elif local := next((directory.path for directory in inventory.storage.local if within(directory.path, top)), None):
         yield Complaint(path, f"{top} contains {local} (storage.local)", "choose a directory below it")
     elif tmp and (within(top, tmp) or within(tmp, top)):
         yield Complaint(path, f"{top} and {tmp} (private_tmp) overlap", hint)

@@ -23,7 +23,7 @@ def _all_limits(site: Site) -> Iterator[tuple[Path, Limits, frozenset[str]]]:
     for index, account in enumerate(site.inventory.accounts):
         yield ("accounts", index, "limits"), account.limits, everywhere
     for name, qos in site.inventory.qos.items():
-        places = frozenset(it.nodes for _, it in site.partitions() if not it.qos or name in it.qos)
+        places = frozenset(entry.nodes for _, entry in site.partitions() if not entry.qos or name in entry.qos)
         yield ("qos", name, "limits"), qos.limits, places or everywhere
     for path, partition in site.partitions():
         yield (*path, "limits"), partition.limits, frozenset({partition.nodes})
@@ -212,14 +212,26 @@ def ensure_limits_of_accounts_users_are_kept(site: Site) -> Iterator[Complaint]:
             and not entry.default_for
             and not entry.limits.per_user.model_fields_set
         )
-        places = [it for _, it in site.partitions() if any(site.admits(it, account) for account in qos.default_for)]
-        ways = [other for other in others if other not in qos.replaces and any(_both(it, name, other) for it in places)]
+        places = [
+            entry for _, entry in site.partitions() if any(site.admits(entry, account) for account in qos.default_for)
+        ]
+        ways = [
+            other
+            for other in others
+            if other not in qos.replaces and any(_both(place, name, other) for place in places)
+        ]
         if ways:
             message = f"users of {', '.join(qos.default_for)} can bypass these limits with --qos={ways[0]}"
             hint = f"set replaces: [{', '.join([*qos.replaces, *ways])}]"
             # a job would keep its partition, and have a QoS there that the partition refuses
             if shut := next(
-                (it.name for it in places for other in ways if it.qos and other in it.qos and name not in it.qos), None
+                (
+                    place.name
+                    for place in places
+                    for other in ways
+                    if place.qos and other in place.qos and name not in place.qos
+                ),
+                None,
             ):
                 hint = f"give {ways[0]} limits.per_user too: partition {shut} does not take {name} instead of it"
             yield Complaint(("qos", name, "limits", "per_user"), message, hint, "warning")
@@ -231,7 +243,7 @@ def _both(partition: Partition, one: str, other: str) -> bool:
 
 
 def _usable(partition: Partition, qos: Mapping[str, Qos]) -> Iterator[tuple[str, Qos]]:
-    return ((name, it) for name, it in qos.items() if not partition.qos or name in partition.qos)
+    return ((name, entry) for name, entry in qos.items() if not partition.qos or name in partition.qos)
 
 
 def _higher(one: Amounts, other: Amounts) -> Iterator[tuple[str, object, object]]:

@@ -51,11 +51,11 @@ def ensure_accounts_have_no_more_members(site: Site) -> Iterator[Complaint]:
 def ensure_accounts_of_another_system_pass_no_cap(site: Site) -> Iterator[Complaint]:
     """Where another system makes accounts and labs have caps, no partition of owners is open to whatever it makes."""
     stakes, whole = Stakes.of(site), not site.inventory.slurm.exact_accounting
-    claims = [(it, what) for it in site.ownership.owners for what in rights(it)] if stakes.certain else []
-    at_stake = frozenset(site.ownership.of_nodes).union(*(stakes.at_stake(it, what) for it, what in claims))
+    claims = [(owner, what) for owner in site.ownership.owners for what in rights(owner)] if stakes.certain else []
+    at_stake = frozenset(site.ownership.of_nodes).union(*(stakes.at_stake(owner, what) for owner, what in claims))
     kinds = {what for _, what in claims}
-    others = [it for it in site.inventory.accounts if not it.exact]
-    loose = next((it.name for it in others if not all(stakes.capped(it, what) for what in kinds)), None)
+    others = [account for account in site.inventory.accounts if not account.exact]
+    loose = next((account.name for account in others if not all(stakes.capped(account, what) for what in kinds)), None)
     for path, partition in site.partitions():
         if site.is_preempted(partition) or partition.allow_accounts or not site.nodes_of(partition.nodes) & at_stake:
             continue

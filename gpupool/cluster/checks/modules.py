@@ -23,7 +23,7 @@ def ensure_modules_can_be_loaded(site: Site) -> Iterator[Complaint]:
             yield Complaint((*path, "name"), f"{module.name} is defined twice", "keep one")
         if any(other.startswith(f"{module.name}/") for other in names):
             yield Complaint((*path, "name"), f"{module.name} is the name of several versions, too", "give it a version")
-        relative = [it for paths in module.prepend.values() for it in paths if not it.startswith("/")]
+        relative = [path for paths in module.prepend.values() for path in paths if not path.startswith("/")]
         if relative and not module.prefix:
             yield Complaint((*path, "prepend"), f"{relative[0]} is relative, and there is no prefix", "set `prefix`")
         if not module.prefix and any("{prefix}" in value for value in module.set.values()):
@@ -43,10 +43,12 @@ def ensure_conda_is_in_nobodys_way(site: Site) -> Iterator[Complaint]:
     storage, prefix = site.inventory.storage, conda.installer.prefix
     path: Path = ("software", "conda", "installer", "prefix")
     nodes = site.nodes_of(conda.installer.where)
-    tops = {it.path for it in storage.local} | {at(site, key) for key in storage.exports}
+    tops = {local.path for local in storage.local} | {at(site, key) for key in storage.exports}
     if is_the_systems(prefix, whole=True) or prefix in tops:
         yield Complaint(path, f"{prefix} is used for other things, too", "choose a directory below it")
-    elif within(prefix, fixed(storage.home.path)) or any(within(prefix, fixed(it.path)) for it in storage.user_spaces):
+    elif within(prefix, fixed(storage.home.path)) or any(
+        within(prefix, fixed(space.path)) for space in storage.user_spaces
+    ):
         yield Complaint(
             path, f"{prefix} is among directories of users", "choose one that is no user's, such as /opt/conda"
         )

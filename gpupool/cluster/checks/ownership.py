@@ -55,13 +55,13 @@ def ensure_what_is_owned_is_there(site: Site) -> Iterator[Complaint]:
 
 def ensure_caps_fit_the_pool(site: Site) -> Iterator[Complaint]:
     """What labs own of the GPUs that are on nodes without an owner adds up to these GPUs."""
-    sharing = [it for it in site.ownership.owners if it.shares]
+    sharing = [owner for owner in site.ownership.owners if owner.shares]
     if not sharing:
         return
-    compute = (it for it in site.node_table.nodes if "compute" in it.entry.roles)
-    gpus = sum(sum(it.entry.gpus.values()) for it in compute if it.name not in site.ownership.of_nodes)
-    caps = sum(it.gpus for it in sharing)
-    noun = "contributed_gpus" if all(it.number is not None for it in sharing) else "GPUs"
+    compute = (node for node in site.node_table.nodes if "compute" in node.entry.roles)
+    gpus = sum(sum(node.entry.gpus.values()) for node in compute if node.name not in site.ownership.of_nodes)
+    caps = sum(owner.gpus for owner in sharing)
+    noun = "contributed_gpus" if all(owner.number is not None for owner in sharing) else "GPUs"
     where = "nodes that no lab owns" if site.ownership.of_nodes else "compute nodes"
     if caps > gpus:
         message = f"the labs' {noun} add up to {caps}, but the {where} have {gpus} GPUs"
@@ -74,7 +74,7 @@ def ensure_caps_fit_the_pool(site: Site) -> Iterator[Complaint]:
 def ensure_caps_leave_each_lab_its_own(site: Site) -> Iterator[Complaint]:
     """All jobs that are not preempted leave each lab what it owns, whichever nodes they run on."""
     stakes, owners = Stakes.of(site), site.ownership.owners
-    if not stakes.certain or sum(it.gpus for it in owners) > stakes.amount(stakes.pool, ANY):
+    if not stakes.certain or sum(lab.gpus for lab in owners) > stakes.amount(stakes.pool, ANY):
         return  # complained of as a whole
     told: set[tuple[frozenset[str], str]] = set()
     for owner in owners:
@@ -116,7 +116,7 @@ def ensure_overcap_stays_preemptable(site: Site) -> Iterator[Complaint]:
         for owner, resource, at_stake in claims:
             if stakes.capped(account, resource) or stakes.belongs(account, owner.name):
                 continue
-            where = [it.name for it in stakes.lasting(account.name) if site.nodes_of(it.nodes) & at_stake]
+            where = [entry.name for entry in stakes.lasting(account.name) if site.nodes_of(entry.nodes) & at_stake]
             if where:
                 noun, key = ("CPUs", "cpu") if resource == CPUS else ("GPUs", "gpu")
                 message = (
@@ -141,10 +141,10 @@ def ensure_owned_nodes_run_their_owners_jobs(site: Site) -> Iterator[Complaint]:
             continue
         owned = sorted(site.nodes_of(partition.nodes) & of_nodes.keys())
         admitted = site.admitted(partition)
-        for lab in dict.fromkeys(of_nodes[it].name for it in owned):
-            strangers = [it.name for it in admitted if not stakes.belongs(it, lab)]
+        for lab in dict.fromkeys(of_nodes[node].name for node in owned):
+            strangers = [account.name for account in admitted if not stakes.belongs(account, lab)]
             if strangers:
-                nodes = listed([it for it in owned if of_nodes[it].name == lab])
+                nodes = listed([node for node in owned if of_nodes[node].name == lab])
                 message = f"jobs of {listed(strangers)} could hold {nodes} for good, which {lab} owns"
                 hint = f"allow {lab} alone, leave these nodes out, or set preemptable: true"
                 yield Complaint((*path, "nodes"), message, hint)

@@ -47,7 +47,7 @@ def ensure_parameters_can_be_set(site: Site) -> Iterator[Complaint]:
             first = seen.setdefault(same, name)
             if first != name:
                 yield Complaint(here, f"is defined twice: {first} is the same key", "keep one")
-            elif taken := next((it for it in own(table).get(name.lower(), ()) if _takes(it, value, holds)), None):
+            elif taken := next((key for key in own(table).get(name.lower(), ()) if _takes(key, value, holds)), None):
                 yield _kept(here, name, taken)
             elif key is None or not key.known_in(site.inventory.slurm.version):
                 yield _unknown(here, table, name, key, site.inventory.slurm.version)
@@ -125,7 +125,7 @@ def _holds(site: Site) -> set[str]:
         "reboot_only_idle": inventory.policies.reboot_only_idle,
         "health": bool(inventory.slurm.health and inventory.slurm.health.enabled),
         "budgets": any(account.budget is not None for account in inventory.accounts),
-        "memory": any(it is not None for it in (memory.per_gpu, memory.per_cpu, memory.per_node)),
+        "memory": any(size is not None for size in (memory.per_gpu, memory.per_cpu, memory.per_node)),
         "memory_per_gpu": memory.per_gpu is not None,
         "prolog_files": any(path.startswith(f"{SLURM}/prolog-") for path in site.attached),
         "epilog_files": any(path.startswith(f"{SLURM}/epilog-") for path in site.attached),
@@ -136,8 +136,8 @@ def _holds(site: Site) -> set[str]:
 
 def _actions(inventory: Inventory) -> set[str]:
     partitions, qos = inventory.partitions, inventory.qos.values()
-    own = [it.preempt_action for it in partitions if it.preemptable] + [
-        it.preempt_action for it in qos if it.preemptable
+    own = [partition.preempt_action for partition in partitions if partition.preemptable] + [
+        guest.preempt_action for guest in qos if guest.preemptable
     ]
     return {action or inventory.preemption.action for action in own}
 
@@ -189,7 +189,7 @@ def _of_limit(here: Path, key: Key, value: str, site: Site) -> Iterator[Complain
     names = read if isinstance(read, list) else []
     if key.value == "Flags":
         version = site.inventory.slurm.version
-        flags = {low: it.name for low, it in keys("qos_flag").items() if it.known_in(version)}
+        flags = {low: flag.name for low, flag in keys("qos_flag").items() if flag.known_in(version)}
         for name in names:
             if name.lower() not in flags:
                 yield Complaint(here, f"{name!r} is not a flag of a QoS", f"use {', '.join(flags.values())}")

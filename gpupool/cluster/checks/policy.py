@@ -62,10 +62,10 @@ def ensure_one_default(site: Site) -> Iterator[Complaint]:
 
 def ensure_owners_stand_above(site: Site) -> Iterator[Complaint]:
     """Every preemptable partition has a lower tier than every one on the same nodes that is not."""
-    owners = [partition for _, partition in site.partitions() if not site.is_preempted(partition)]
+    others = [partition for _, partition in site.partitions() if not site.is_preempted(partition)]
     for path, partition in site.partitions():
         here = site.nodes_of(partition.nodes) if partition.preemptable else frozenset()
-        above = [it.name for it in owners if it.tier <= partition.tier and site.nodes_of(it.nodes) & here]
+        above = [other.name for other in others if other.tier <= partition.tier and site.nodes_of(other.nodes) & here]
         if above:
             message = f"the preemptable {partition.name} has tier {partition.tier}, not below {', '.join(above)}"
             yield Complaint((*path, "tier"), message, "jobs there could not preempt its jobs: set a lower tier")
@@ -74,7 +74,7 @@ def ensure_owners_stand_above(site: Site) -> Iterator[Complaint]:
 def ensure_the_arbiter_spares_owners(site: Site) -> Iterator[Complaint]:
     """The arbiter ends jobs of preemptable partitions only."""
     arbiter = site.inventory.preemption.arbiter
-    giving_way = {name: it.preemptable for _, it in site.partitions() for name, _ in site.partition_names(it)}
+    giving_way = {name: entry.preemptable for _, entry in site.partitions() for name, _ in site.partition_names(entry)}
     for index, name in enumerate(arbiter.partitions if arbiter else ()):
         if not giving_way.get(name, True):
             path = ("preemption", "arbiter", "partitions", index)

@@ -37,7 +37,7 @@ def ensure_preemptable_qos_are_preempted(site: Site) -> Iterator[Complaint]:
                 message = f"{name} would be preempted by {other}, which it preempts: Slurm refuses that"
                 yield Complaint(path, message, "remove one of them")
     for name in guests:
-        if not any(name in it.preempts for it in qos.values()):
+        if not any(name in other.preempts for other in qos.values()):
             message = f"no QoS preempts {name}"
             yield Complaint(("qos", name, "preemptable"), message, f"set preempts: [{name}] in another, or remove it")
 
@@ -45,8 +45,8 @@ def ensure_preemptable_qos_are_preempted(site: Site) -> Iterator[Complaint]:
 def ensure_what_is_preempted_says_how(site: Site) -> Iterator[Complaint]:
     """A grace time and an action are of what is preemptable."""
     entries: list[tuple[Path, str, Qos | Partition]] = []
-    entries += [(("qos", name), name, it) for name, it in site.inventory.qos.items()]
-    entries += [(path, it.name, it) for path, it in site.partitions()]
+    entries += [(("qos", name), name, qos) for name, qos in site.inventory.qos.items()]
+    entries += [(path, partition.name, partition) for path, partition in site.partitions()]
     for path, name, entry in entries:
         for key in ("grace", "preempt_action"):
             if getattr(entry, key) is not None and not entry.preemptable:
@@ -71,7 +71,7 @@ def ensure_owners_preempt_guests(site: Site) -> Iterator[Complaint]:
             yield Complaint(("accounts", owner.index), message, hint)
         for partition in lasting:
             near = _guests_near(site, partition)
-            others = [it for it in partition.qos or qos if it in qos and it not in guests]
+            others = [other for other in partition.qos or qos if other in qos and other not in guests]
             waits = [(name, guest) for name in others for guest in near if guest not in qos[name].preempts]
             for name, guest in waits:
                 if (name, guest) not in told:
@@ -113,13 +113,13 @@ def ensure_suspended_jobs_are_in_no_owners_way(site: Site) -> Iterator[Complaint
         if partition.exclusive:
             message = "jobs that are suspended share their nodes with those that preempt them"
             yield Complaint((*path, "exclusive"), message, "remove it")
-        if over := next((it for it in partition.parameters if it.lower() == "oversubscribe"), None):
+        if over := next((key for key in partition.parameters if key.lower() == "oversubscribe"), None):
             message = "jobs that are suspended need FORCE:1, which gpupool sets"
             yield Complaint((*path, "parameters", over), message, "remove it")
 
 
 def _guests(site: Site) -> list[str]:
-    return [name for name, it in site.inventory.qos.items() if it.preemptable]
+    return [name for name, qos in site.inventory.qos.items() if qos.preemptable]
 
 
 def _below(site: Site, name: str) -> set[str]:
@@ -137,5 +137,5 @@ def _below(site: Site, name: str) -> set[str]:
 def _guests_near(site: Site, partition: Partition) -> list[str]:
     """Return the preemptable QoS whose jobs may be on nodes of a partition."""
     here = site.nodes_of(partition.nodes)
-    near = [it for _, it in site.partitions() if site.nodes_of(it.nodes) & here]
-    return [name for name in _guests(site) if any(not it.qos or name in it.qos for it in near)]
+    near = [entry for _, entry in site.partitions() if site.nodes_of(entry.nodes) & here]
+    return [name for name in _guests(site) if any(not entry.qos or name in entry.qos for entry in near)]

@@ -10,8 +10,8 @@ def ensure_priorities_count(site: Site) -> Iterator[Complaint]:
     """What partitions and QoS have a priority of has a weight, and what has a weight is there."""
     inventory, weights = site.inventory, site.inventory.scheduler.priority_weights
     here: Path = ("scheduler", "priority_weights")
-    of_partitions = next((path for path, it in site.partitions() if it.priority), None)
-    of_qos = next((("qos", name) for name, it in inventory.qos.items() if it.priority), None)
+    of_partitions = next((path for path, entry in site.partitions() if entry.priority), None)
+    of_qos = next((("qos", name) for name, qos in inventory.qos.items() if qos.priority), None)
     for key, path in (("partition", of_partitions), ("qos", of_qos)):
         if path and not getattr(weights, key):
             message = f"scheduler.priority_weights.{key} is 0: this has no effect"

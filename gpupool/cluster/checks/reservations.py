@@ -187,4 +187,4 @@ def _everybodys(site: Site) -> list[str]:
 
 
 def _partitions(site: Site) -> dict[str, Partition]:
-    return {name: it for _, it in site.partitions() for name, _ in site.partition_names(it)}
+    return {name: entry for _, entry in site.partitions() for name, _ in site.partition_names(entry)}

@@ -72,12 +72,12 @@ def ensure_spaces_of_users_are_somewhere(site: Site) -> Iterator[Complaint]:
     places = [at(site, key) for key, export in storage.exports.items() if export.enabled]
     places += [local.path for local in storage.local]
     links = {**storage.links, **space_links(site)}
-    named = [(("storage", "user_spaces", i, "path"), fixed(it.path)) for i, it in enumerate(storage.user_spaces)]
-    named += [(("storage", "purge", i, "path"), it.path) for i, it in enumerate(storage.purge)]
+    named = [(("storage", "user_spaces", i, "path"), fixed(space.path)) for i, space in enumerate(storage.user_spaces)]
+    named += [(("storage", "purge", i, "path"), rule.path) for i, rule in enumerate(storage.purge)]
     for path, top in named:
         if any(within(top, place) for place in places):
             continue
-        link = next((it for it in links if within(top, it)), None)
+        link = next((path for path in links if within(top, path)), None)
         near = misspelt(top, places)
         hint = f"did you mean {near[0]}?" if near else None
         if link:
@@ -111,9 +111,13 @@ def _purged_too(site: Site, path: str) -> Iterator[str]:
         host, lies = on_server(site, kept)
         if server == host and _reached(site, own, place, export_of(site, kept), lies):
             yield f"{label} ({kept if kept == lies else f'{kept}, which is {lies} on {host}'})"
-    local = [it for it in storage.local if within(place, it.path)] if own is None else []
+    local = [directory for directory in storage.local if within(place, directory.path)] if own is None else []
     for key, export in storage.exports.items():
-        here = server == export.server if own else any(export.server in site.nodes_of(it.where) for it in local)
+        here = (
+            server == export.server
+            if own
+            else any(export.server in site.nodes_of(directory.where) for directory in local)
+        )
         if key != own and here and export.path and _reached(site, own, place, key, export.path):
             yield f"export {key} ({export.path} on {export.server})"
 

@@ -54,8 +54,12 @@ def ensure_mounts_have_their_own_place(site: Site) -> Iterator[Complaint]:
 def ensure_exports_give_no_other_away(site: Site) -> Iterator[Complaint]:
     """Who mounts a directory sees what is mounted below it on the server: no more than it is given by itself."""
     storage = site.inventory.storage
-    exports = {key: it for key, it in storage.exports.items() if it.enabled and it.server and it.path}
-    nodes = {key: site.nodes_of(it.mount_on or storage.mount_on) - {it.server} for key, it in exports.items()}
+    exports = {
+        key: export for key, export in storage.exports.items() if export.enabled and export.server and export.path
+    }
+    nodes = {
+        key: site.nodes_of(export.mount_on or storage.mount_on) - {export.server} for key, export in exports.items()
+    }
     for key, inner in exports.items():
         for other, outer in exports.items():
             if (
@@ -135,7 +139,7 @@ def ensure_quotas_are_kept(site: Site) -> Iterator[Complaint]:
         yield Complaint(("storage", "home", "files"), "nothing enforces the number of files in homes", hint, "warning")
     for index, space in enumerate(storage.user_spaces):
         top = fixed(space.path)
-        export = next((it for key, it in storage.exports.items() if within(top, at(site, key))), None)
+        export = next((entry for key, entry in storage.exports.items() if within(top, at(site, key))), None)
         if space.quota and not _keeps_quotas(site, export):
             message = f"nothing enforces the quota of {top}"
             yield Complaint(("storage", "user_spaces", index, "quota"), message, hint, "warning")

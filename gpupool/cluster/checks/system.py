@@ -29,8 +29,8 @@ def ensure_the_system_keeps_its_places(site: Site) -> Iterator[Complaint]:
     for key, pool in storage.pools.items():
         path = ("storage", "pools", key)
         named.append(((*path, "at") if pool.at else path, pool.at or f"/{pool.name or key}", False))
-    named += [(("storage", "local", i, "path"), it.path, True) for i, it in enumerate(storage.local)]
-    named += [(("storage", "purge", i, "path"), it.path, True) for i, it in enumerate(storage.purge)]
+    named += [(("storage", "local", i, "path"), local.path, True) for i, local in enumerate(storage.local)]
+    named += [(("storage", "purge", i, "path"), rule.path, True) for i, rule in enumerate(storage.purge)]
     for path, place, whole in named:
         if is_the_systems(place, whole=whole):
             yield Complaint(
@@ -43,7 +43,9 @@ def ensure_slurms_state_is_its_own(site: Site) -> Iterator[Complaint]:
     state = site.inventory.slurm.state
     if "%" in state:
         yield Complaint(("slurm", "state"), f"{state} contains '%', which Slurm would replace", "rename it")
-    controllers = {it.name for it in site.node_table.nodes if {"controller", "backup-controller"} & {*it.entry.roles}}
+    controllers = {
+        node.name for node in site.node_table.nodes if {"controller", "backup-controller"} & {*node.entry.roles}
+    }
     for index, local in enumerate(site.inventory.storage.local):
         if within(local.path, state) and controllers & site.nodes_of(local.where):
             yield Complaint(

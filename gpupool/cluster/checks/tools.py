@@ -45,7 +45,7 @@ def ensure_sbash_can_use_its_options(site: Site) -> Iterator[Complaint]:
 
 def ensure_the_wiki_is_on_web_nodes(site: Site) -> Iterator[Complaint]:
     """Pages are served by nodes with the role web; there is something to serve only where they are."""
-    web = {it.name for it in site.node_table.nodes if "web" in it.entry.roles}
+    web = {node.name for node in site.node_table.nodes if "web" in node.entry.roles}
     for index, tool in enumerate(site.inventory.tools):
         others = sorted(site.nodes_of(tool.where) - web) if tool.name == "wiki" else []
         if others:

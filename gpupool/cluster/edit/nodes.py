@@ -22,7 +22,7 @@ Edit = tuple[int, int, str]  # from, to, and what comes there
 def flow(value: Any) -> str:
     """Return a value as YAML on one line, as people write it: quotes only where they are needed."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{flow(key)}: {flow(it)}" for key, it in value.items()) + "}"
+        return "{" + ", ".join(f"{flow(key)}: {flow(below)}" for key, below in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(flow, value)) + "]"
     if isinstance(value, str) and not (_PLAIN.fullmatch(value) and value.lower() not in _WORDS):
@@ -76,7 +76,7 @@ def without_mentions(text: str, name: str) -> str:
             if left != value.word:
                 edits.append((value.start, value.end, flow(left)))
         elif value.kind == "sequence" and path[-1:] == (_NAMES,):
-            edits += [_removed(text, value, i) for i, it in enumerate(value.parts) if it.word == name]
+            edits += [_removed(text, value, i) for i, part in enumerate(value.parts) if part.word == name]
     return _applied(text, edits)
 
 

@@ -26,7 +26,7 @@ def without(selector: str, name: str) -> str:
         raise ValueError(f"{selector!r} would select no node without {name}")
     if any(sign == "&" and not part for sign, part in kept):
         raise ValueError(f"{selector!r} would select no node without {name}")
-    kept = [it for it in kept if it[1]]
+    kept = [part for part in kept if part[1]]
     return kept[0][1] + "".join(f"{sign}{part}" for sign, part in kept[1:])
 
 
@@ -37,4 +37,4 @@ def _less(part: str, name: str) -> str:
         names = expand(part)
     except ValueError:
         return part
-    return fold([it for it in names if it != name]) if name in names else part
+    return fold([other for other in names if other != name]) if name in names else part

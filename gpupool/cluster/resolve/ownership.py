@@ -48,7 +48,7 @@ class Ownership:
     @cached_property
     def owners(self) -> tuple[Owner, ...]:
         """Every lab, in inventory order."""
-        labs = ((index, it) for index, it in enumerate(self._inventory.accounts) if it.kind == "lab")
+        labs = ((index, account) for index, account in enumerate(self._inventory.accounts) if account.kind == "lab")
         return tuple(self._owner(index, account) for index, account in labs)
 
     def _owner(self, index: int, account: Account) -> Owner:

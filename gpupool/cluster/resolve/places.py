@@ -17,7 +17,7 @@ def behind_links(site: Site, path: str) -> str:
     links = {**storage.links, **space_links(site)}
     now = path
     for _ in range(len(links) + 1):
-        link = max((it for it in links if within(now, it)), key=len, default=None)
+        link = max((path for path in links if within(now, path)), key=len, default=None)
         if link is None:
             return now
         now = f"{links[link]}{now[len(link) :]}"

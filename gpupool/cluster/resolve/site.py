@@ -73,8 +73,10 @@ class Site:
         for _, partition in self.partitions():
             (whole if partition.exclusive else parts).update(self.nodes_of(partition.nodes))
         by_name = self.node_table.by_name
-        alone = {self._kind(by_name[name].entry) for name in whole} - {self._kind(by_name[it].entry) for it in parts}
-        return [it for it in self.machines if self._kind(it[0]) not in alone]
+        alone = {self._kind(by_name[name].entry) for name in whole} - {
+            self._kind(by_name[name].entry) for name in parts
+        }
+        return [machine for machine in self.machines if self._kind(machine[0]) not in alone]
 
     @staticmethod
     def _kind(entry: NodeEntry) -> tuple[object, ...]:
@@ -89,7 +91,7 @@ class Site:
                 return None  # complained of elsewhere
             by_name = self.node_table.by_name
             whole = len(by_name) == len(self.node_table.nodes)  # else a node is defined twice
-            self._gpus[selectors] = sum(sum(by_name[it].entry.gpus.values()) for it in names) if whole else None
+            self._gpus[selectors] = sum(sum(by_name[name].entry.gpus.values()) for name in names) if whole else None
         return self._gpus[selectors]
 
     @cached_property
@@ -100,7 +102,7 @@ class Site:
     def with_gpus(self) -> frozenset[str]:
         """Names of the compute nodes that have GPUs."""
         nodes = self.node_table.nodes
-        return frozenset(it.name for it in nodes if "compute" in it.entry.roles and any(it.entry.gpus.values()))
+        return frozenset(node.name for node in nodes if "compute" in node.entry.roles and any(node.entry.gpus.values()))
 
     def pool(self, selectors: frozenset[str]) -> dict[str, int]:
         """Return what the nodes of any of these selectors have together, by the keys of a limit; memory is nominal."""
@@ -145,7 +147,7 @@ class Site:
         first: dict[tuple[str, ...], str] = {}
         for name in self.node_table.by_name if self.inventory.storage.pools else ():
             if pools := self.pools_on(name):
-                first.setdefault(tuple(it.key for it in pools), name)
+                first.setdefault(tuple(pool.key for pool in pools), name)
         return tuple(first.values())
 
     def pools_on(self, node: str) -> tuple[Placed, ...]:

@@ -50,22 +50,22 @@ class Stakes:
                 table.select(partition.nodes)
         except ValueError:
             return False
-        ends = all(self._chain(it)[-1].parent not in self._accounts for it in self._accounts.values())
+        ends = all(self._chain(account)[-1].parent not in self._accounts for account in self._accounts.values())
         return ends and len(table.by_name) == len(table.nodes)
 
     @cached_property
     def pool(self) -> Nodes:
         """Compute nodes that no lab owns."""
-        compute = (it.name for it in self.site.node_table.nodes if "compute" in it.entry.roles)
+        compute = (node.name for node in self.site.node_table.nodes if "compute" in node.entry.roles)
         return frozenset(compute) - self.site.ownership.of_nodes.keys()
 
     @cached_property
     def _accounts(self) -> dict[str, Account]:
-        return {it.name: it for it in self.site.inventory.accounts}
+        return {account.name: account for account in self.site.inventory.accounts}
 
     @cached_property
     def _owners(self) -> dict[str, Owner]:
-        return {it.name: it for it in self.site.ownership.owners}
+        return {owner.name: owner for owner in self.site.ownership.owners}
 
     @cached_property
     def _below(self) -> dict[str | None, list[Account]]:
@@ -78,12 +78,14 @@ class Stakes:
     def lasting(self, account: str) -> list[Partition]:
         """Return the partitions that admit an account and where its jobs are not preempted."""
         return [
-            it for _, it in self.site.partitions() if not self.site.is_preempted(it) and self.site.admits(it, account)
+            entry
+            for _, entry in self.site.partitions()
+            if not self.site.is_preempted(entry) and self.site.admits(entry, account)
         ]
 
     def reach(self, account: str) -> Nodes:
         """Return the nodes of these partitions."""
-        selectors = frozenset(it.nodes for it in self.lasting(account))
+        selectors = frozenset(partition.nodes for partition in self.lasting(account))
         if selectors not in self._reached:
             self._reached[selectors] = frozenset().union(*map(self.site.nodes_of, selectors))
         return self._reached[selectors]
@@ -130,11 +132,11 @@ class Stakes:
         amounts = (
             [group.cpu] if resource == CPUS else [group.gpu, *([] if resource == ANY else [group.gpus.get(resource)])]
         )
-        return min((it for it in amounts if it is not None), default=inf)
+        return min((amount for amount in amounts if amount is not None), default=inf)
 
     def _chain(self, account: Account) -> list[Account]:
         names = self.site.with_parents(account.name)
-        return [self._accounts[it] for it in names if it in self._accounts]
+        return [self._accounts[name] for name in names if name in self._accounts]
 
     def belongs(self, account: Account, lab: str) -> bool:
         """Return whether an account is a lab's, or below it."""
@@ -156,7 +158,7 @@ class Stakes:
         held = (inf if mine else 0) + sum(amount for amount, _ in below)
         limit, types = self.limit(account, resource), self._group(account).gpus
         if resource == ANY and types:
-            limit = min(limit, sum(min(types.get(it, inf), self.amount(reached, it)) for it in self._types))
+            limit = min(limit, sum(min(types.get(gpu, inf), self.amount(reached, gpu)) for gpu in self._types))
         return (held if limit == inf else min(held, limit, self.amount(reached, resource))), reached
 
     @property

@@ -11,8 +11,11 @@ _SYSTEMS = (
 _ROOMY = ("/usr/local", "/var/lib", "/var/local", "/var/opt", "/var/spool")
 # what Debian, its packages and gpupool have in these
 _TAKEN = (
-    *(f"/usr/local/{it}" for it in ("bin", "etc", "games", "include", "lib", "libexec", "man", "sbin", "share", "src")),
-    *(f"/var/lib/{it}" for it in ("apt", "dbus", "dpkg", "gpupool", "munge", "mysql", "nfs", "pam", "polkit-1")),
+    *(
+        f"/usr/local/{name}"
+        for name in ("bin", "etc", "games", "include", "lib", "libexec", "man", "sbin", "share", "src")
+    ),
+    *(f"/var/lib/{name}" for name in ("apt", "dbus", "dpkg", "gpupool", "munge", "mysql", "nfs", "pam", "polkit-1")),
     *("/var/lib/private", "/var/lib/systemd", "/var/lib/ucf", "/var/spool/cron", "/var/spool/mail"),
     "/var/spool/slurmd",
 )
@@ -25,7 +28,7 @@ def is_the_systems(path: str, *, whole: bool = False) -> bool:
 
     With `whole`, also whether it is a top directory such as /home or /srv, which cannot have one single use.
     """
-    if path == "/" or (whole and path in _SHARED) or any(within(path, it) for it in _TAKEN):
+    if path == "/" or (whole and path in _SHARED) or any(within(path, top) for top in _TAKEN):
         return True
-    inside = any(within(path, it) and path != it for it in _ROOMY)
-    return not inside and any(within(path, it) for it in _SYSTEMS)
+    inside = any(within(path, top) and path != top for top in _ROOMY)
+    return not inside and any(within(path, top) for top in _SYSTEMS)

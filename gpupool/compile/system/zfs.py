@@ -66,7 +66,7 @@ def _exports(cluster: Cluster, node: Node) -> Iterator[Dataset]:
     for mount in cluster.mounts:
         if mount.server != node.name or mount.dataset is None:
             continue
-        entry = cluster.storage.exports[mount.export]
+        entry = mount.entry
         properties = {**PROFILES.get(entry.profile or "", {}), **entry.properties}
         home, each = cluster.storage.home, entry.user_quota
         quota = home.quota if mount == shared else each and each.hard

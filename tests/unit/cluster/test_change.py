@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpupool.cluster.change import lay
+from gpupool.cluster.change import merge
 from gpupool.cluster.load import examine, load
 from gpupool.cluster.text import Text, read
 from gpupool.compile import files_for
@@ -154,7 +154,7 @@ def test_an_empty_change_changes_nothing(tmp_path: Path) -> None:
     for name, node in before.nodes.items():
         assert files_for(after, after.nodes[name]) == files_for(before, node)
     old = read(SKYNET)
-    new = lay(old, tmp_path / "empty.yml")
+    new = merge(old, tmp_path / "empty.yml")
     assert (new.data, new.places, new.located) == (old.data, old.places, old.located)
 
 
@@ -193,16 +193,16 @@ def _text(folder: Path, name: str, data: dict[str, Any]) -> Path:
 @given(_files, _files)
 def test_a_change_made_twice_is_made_once(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
     change = _text(folder, "new.yml", new)
-    once = lay(read(_text(folder, "old.yml", old)), change)
+    once = merge(read(_text(folder, "old.yml", old)), change)
     if not once.located:
-        twice = lay(once, change)
+        twice = merge(once, change)
         assert (twice.data, twice.places, twice.located) == (once.data, once.places, [])
 
 
 @given(_files, _files)
 def test_every_line_of_the_result_is_of_one_of_the_two(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
     change = _text(folder, "new.yml", new)
-    laid = lay(read(_text(folder, "old.yml", old)), change)
+    laid = merge(read(_text(folder, "old.yml", old)), change)
     assert set(laid.places) == set(_paths(laid.data))
     assert {key for key, place in laid.places.items() if place.file == str(change) and len(key) == 1} == {
         (key,) for key in new
@@ -212,7 +212,7 @@ def test_every_line_of_the_result_is_of_one_of_the_two(folder: Path, old: dict[s
 @given(_files)
 def test_a_change_on_nothing_is_itself(folder: Path, new: dict[str, Any]) -> None:
     change = _text(folder, "new.yml", new)
-    laid = lay(Text(), change)
+    laid = merge(Text(), change)
     alone = read(change)
     if laid.located:
         assert all(

@@ -22,19 +22,30 @@ RESOLVED = {
     *("deny_accounts", "limits", "without_gpu", "parent", "exact", "owns", "contributed_gpus"),
     *("at", "mount_on", "server", "path", "dataset", "made_on", "mounted_by", "enabled"),
 }
+#: Keys of sections that the Cluster has in another form.
+SECTIONS = {
+    *(("storage", key) for key in ("exports", "links", "links_on", "mount_on", "mount_root")),
+    *(("scheduler", "default_time"), ("testbed", "nodes")),
+}
 
 
 def raw(tree: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield the line and the name of each resolved value that is read from an entry: `partition.entry.limits`."""
+    """Yield the line and the name of each resolved value that is read as it is written: `partition.entry.limits`."""
     for node in ast.walk(tree):
         match node:
             case ast.Attribute(attr=name, value=ast.Attribute(attr="entry")) if name in RESOLVED:
                 yield node.lineno, name
+            case ast.Attribute(attr=name, value=ast.Attribute(attr=section, value=ast.Name(id="cluster"))):
+                if (section, name) in SECTIONS:
+                    yield node.lineno, name
 
 
 def test_an_entrys_value_is_seen() -> None:
     assert list(raw(ast.parse("a = partition.entry.limits.group"))) == [(1, "limits")]
-    assert list(raw(ast.parse("a = partition.entry.tier, partition.limits"))) == []
+    assert list(raw(ast.parse("a = cluster.storage.exports"))) == [(1, "exports")]
+    assert (
+        list(raw(ast.parse("a = partition.entry.tier, partition.limits, cluster.mounts, cluster.storage.home"))) == []
+    )
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
