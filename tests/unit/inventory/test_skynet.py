@@ -284,7 +284,9 @@ def test_qos(inventory: Inventory, cluster: Cluster) -> None:
     assert (limits.gpu, limits.cpu) == (16, 112)
     special = {user.account for user in cluster.users.values() if cluster.qos_of(user.account) == "cvmlp-user-limits"}
     assert special == {"cvmlp-lab"}
-    assert [partition.name for partition in cluster.partitions.values() if partition.entry.lifts_per_user] == ["user-overcap"]
+    assert [partition.name for partition in cluster.partitions.values() if partition.entry.lifts_per_user] == [
+        "user-overcap"
+    ]
 
 
 @pytest.mark.parametrize(
