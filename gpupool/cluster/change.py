@@ -36,7 +36,7 @@ class _Merge:
             here = (*at, key)
             if key not in new:
                 merged[key] = self._taken(self._old, old[key], (*was, key), here)
-            elif _goes(new[key]):
+            elif _is_removal(new[key]):
                 self._removal(new[key], (*via, key), key if key in old else None, list(old))
             else:
                 merged[key] = self._value(old.get(key), new[key], (*was, key), (*via, key), here)
@@ -46,7 +46,7 @@ class _Merge:
         self.places[at] = self._new.places.get(via, self._fallback)
         if isinstance(new, dict):
             return self.mapping(old if isinstance(old, dict) else {}, new, was, via, at)
-        if isinstance(new, list) and (_named(old) or _named(new) or any(_goes(entry) for entry in new)):
+        if isinstance(new, list) and (_named(old) or _named(new) or any(_is_removal(entry) for entry in new)):
             return self._entries(old if _named(old) else [], new, was, via, at)
         return self._taken(self._new, new, via, at)
 
@@ -69,10 +69,10 @@ class _Merge:
             here = (*at, len(merged))
             if change is None:
                 merged.append(self._taken(self._old, entry, (*was, index), here))
-            elif not _goes(new[change]):
+            elif not _is_removal(new[change]):
                 merged.append(self._value(entry, new[change], (*was, index), (*via, change), here))
         for name, change in changes.items():
-            if _goes(new[change]):
+            if _is_removal(new[change]):
                 self._removal(new[change], (*via, change), name if name in names else None, names)
             elif name not in names:
                 merged.append(self._value(None, new[change], (), (*via, change), (*at, len(merged))))
@@ -92,7 +92,7 @@ class _Merge:
             self.places[at] = place
         steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
         for step, below in steps:
-            if text is self._new and _goes(below):
+            if text is self._new and _is_removal(below):
                 self._removal(below, (*via, step), None, [])
             self._taken(text, below, (*via, step), (*at, step))
         return value
@@ -104,7 +104,7 @@ class _Merge:
         self.located.append(Located(self._place(via), Complaint(via, message, hint)))
 
 
-def _goes(entry: Any) -> bool:
+def _is_removal(entry: Any) -> bool:
     return isinstance(entry, dict) and entry.get("remove") is True
 
 

@@ -92,13 +92,13 @@ def _names_apart(data: dict[str, Any], complaints: list[Complaint]) -> Iterator[
     What was complained of is left out; where nothing holds without it, there is nothing more to say. Sums and policies
     wait: half an inventory would have them all wrong.
     """
-    shape, _ = validated(without(data, [before.path for before in complaints]))
+    shape, _ = validated(without(data, [other.path for other in complaints]))
     if shape is None:
         return
     node_table, of_nodes = expand_all(shape)
-    spoken_of = {before.path[:2] for before in complaints}
+    complained = {other.path[:2] for other in complaints}
     for complaint in (*of_nodes, *checks.complaints(Site(shape, node_table), checks.NAMES)):
-        if complaint.path[:2] not in spoken_of:
+        if complaint.path[:2] not in complained:
             yield complaint
 
 
