@@ -1,1 +1,1 @@
-"""What an admin runs: roles in their order."""
+"""Deploys that an admin runs: roles in their order."""

@@ -1,4 +1,4 @@
-"""What every node has: its name, everybody's addresses, the time zone, the time, packages."""
+"""Every node's name, the addresses of all nodes, the time zone, the time, packages."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_for, files_of, links_for
@@ -15,7 +15,7 @@ applies = everywhere
 
 
 def apply(cluster: Cluster, node: Node) -> None:
-    """What left the inventory goes first, then names: everything after them may need to find another node."""
+    """Remove the files that left the inventory, then set names: everything after them may need to find another node."""
     # slurmctld may still read Slurm's: they go when the new configuration was accepted
     files.removed(name="Removed files", wanted=paths(cluster, node), keep_below="/etc/slurm")
     own = files_of(cluster, node, "base")

@@ -14,7 +14,7 @@ def applies(cluster: Cluster, node: Node) -> bool:
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """The link comes last: until then users have no conda, or the former one. What jobs use is never removed."""
+    """The link comes last: until then users have the former conda, if any. A conda that jobs use is never removed."""
     installer = installer_for(cluster, node)
     if installer is None:
         return

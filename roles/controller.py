@@ -22,7 +22,7 @@ def apply(cluster: Cluster, node: Node) -> None:
         unit="slurmctld",
         restart_if=[file.path for file in own],
         reload_if=[file.path for file in files_of(cluster, node, "slurm")],
-        # the backup reads its own files again; the whole cluster is told once, by the first
+        # the backup reads its own files again; the first controller informs the whole cluster once
         reload_command=["scontrol", "reconfigure"] if first else ["systemctl", "reload", "slurmctld"],
         slurm=cluster.slurm.version,
         # going on after a reconfigure that failed it may write another ClusterID there, with which it never starts

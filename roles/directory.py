@@ -31,7 +31,7 @@ def apply(cluster: Cluster, node: Node) -> None:
 
 @where(applies)
 def look(cluster: Cluster, node: Node) -> None:
-    """At the end: without the password sssd knows nobody, and an admin puts it there."""
+    """At the end: without the password sssd knows no user, and an admin puts it there."""
     if cluster.directory and cluster.directory.bind_dn:
         directory.has_password(name="Password of the directory", path=PASSWORD, dn=cluster.directory.bind_dn)
 

@@ -1,4 +1,4 @@
-"""What a controller itself sees of drift, for those who watch the cluster by metrics."""
+"""The drift that a controller itself sees, as metrics."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of

@@ -61,5 +61,5 @@ def finish(cluster: Cluster, node: Node) -> None:
 
 @where(tells)
 def tell(cluster: Cluster, node: Node) -> None:
-    """On the first controller: Slurm keeps what each node shall be, also of those that are off."""
+    """On the first controller: Slurm keeps the state that each node shall have, nodes that are off included."""
     elastic.stamped(name="Elastic stamps", stamps=dict(stamps(cluster)))

@@ -19,7 +19,7 @@ _POOLS_AT_BOOT = [
 
 
 def applies(cluster: Cluster, node: Node) -> bool:
-    """On servers, and on nodes with pools of their own."""
+    """On servers, and on other nodes with pools."""
     return has_pools(cluster, node) or gives(cluster, node)
 
 
@@ -29,7 +29,7 @@ def has_pools(cluster: Cluster, node: Node) -> bool:
 
 
 def gives(cluster: Cluster, node: Node) -> bool:
-    """On servers, those without exports too: one that has none any more gives nothing away."""
+    """On servers, also without exports: a server whose last export is gone must stop exporting."""
     return node.has("fileserver") or bool(nfs.exports_for(cluster, node))
 
 

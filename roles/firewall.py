@@ -1,4 +1,4 @@
-"""nftables: what a node refuses from outside, in one table of our own; nobody else's rules are touched."""
+"""nftables: connections that a node refuses, in gpupool's own table; all other rules stay."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of

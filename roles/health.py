@@ -1,4 +1,4 @@
-"""What a compute node checks of itself: GPUs, mounts, disks, the clock."""
+"""A compute node's check of its GPUs, mounts, disks and clock."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of

@@ -1,4 +1,4 @@
-"""What a job finds on its node: variables, a /tmp of its own, /dev/shm without what others have left."""
+"""A job's surroundings on its node: variables, a private /tmp, /dev/shm without files of earlier jobs."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of

@@ -9,6 +9,6 @@ applies = everywhere
 
 
 def apply(cluster: Cluster, node: Node) -> None:
-    """Before any association in slurmdbd: one that is loaded while its user has no uid stays dead."""
+    """Before any association in slurmdbd: an association loaded while its user has no uid stays dead."""
     users.groups(name="Groups", wanted=groups_for(cluster))
     users.users(name="Users", wanted=people_for(cluster, node), managed_groups=managed_groups(cluster))

@@ -1,4 +1,4 @@
-"""What users' sessions may take: open files, and on heads a share of CPU, memory and processes."""
+"""Limits of users' sessions: open files, and on heads a share of CPU, memory and processes."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of

@@ -35,9 +35,9 @@ def keep(cluster: Cluster, node: Node) -> None:
 
 @where(has_files)
 def apply(cluster: Cluster, node: Node) -> None:
-    """Before any daemon is told to read it: all controllers have the same files when the first one reads them.
+    """Before any daemon reads it: all controllers have the same files when the first one reads them.
 
-    The first controller comes before the others: what it refuses, nobody gets.
+    The first controller comes before the others: if it refuses the files, no other node gets them.
     """
     wanted = files_of(cluster, node, "slurm")
     first = cluster.controllers[0]

@@ -15,7 +15,7 @@ def applies(cluster: Cluster, node: Node) -> bool:
 
 @where(applies)
 def apply(cluster: Cluster, node: Node) -> None:
-    """Those that the inventory has here. The queue's socket waits; its service runs while somebody asks."""
+    """The tools that the inventory has here. The queue's socket waits; its service runs while somebody asks."""
     own = files_of(cluster, node, "tools")
     files.put(name="Tools", files=own)
     if shares_queue(cluster, node):

@@ -16,7 +16,7 @@ MODULES = sorted(
     for path in folder.rglob("*.py")
     if not {CLUSTER, *LINKS} & {*path.parents}
 )
-#: What a partition, a mount, an account or a user of the Cluster has in another form than its entry.
+#: Values that a partition, a mount, an account or a user of the Cluster has in another form than its entry.
 RESOLVED = {
     *("nodes", "default_time", "preemptable", "preempt_action", "grace", "allow_accounts", "allow_lab_accounts"),
     *("deny_accounts", "limits", "without_gpu", "parent", "exact", "owns", "contributed_gpus"),
