@@ -95,7 +95,7 @@ def _unknown(names: list[str]) -> Iterator[str]:
 
 def _siblings(hardware: str | None, inventory: Inventory) -> tuple[str, dict[str, int] | None]:
     """Return the GPUs that all nodes of a hardware have, and one of these nodes; None where they differ."""
-    same = [it for it in inventory.nodes if hardware and it.hardware == hardware and "compute" in it.roles]
-    if not same or any(it.gpus != same[0].gpus for it in same):
+    same = [entry for entry in inventory.nodes if hardware and entry.hardware == hardware and "compute" in entry.roles]
+    if not same or any(entry.gpus != same[0].gpus for entry in same):
         return "", None
     return same[0].name, dict(same[0].gpus)

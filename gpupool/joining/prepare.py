@@ -131,7 +131,7 @@ def _pinned(target: Target, reached: Mapping[str, str], *, replace: bool, person
     prints = {name: {host_key.fingerprint(key): key for key in keys} for name, keys in strange.items()}
     agreed = person.accepts({name: [*its] for name, its in prints.items()}) if strange else ()
     # each key was read by a connection of its own: one that is right says nothing of another one
-    kept = {name: [key for it, key in its.items() if it in agreed] for name, its in prints.items()}
+    kept = {name: [key for machine, key in its.items() if machine in agreed] for name, its in prints.items()}
     if refused := [name for name, keys in kept.items() if not keys]:
         raise GpupoolError(f"{', '.join(refused)}: the host key was not accepted; nothing was changed")
     for name, keys in kept.items():

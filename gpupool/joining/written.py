@@ -91,7 +91,9 @@ def renewed(original: Original, addresses: Mapping[str, str], choices: Mapping[s
             continue
         old = original.data["nodes"][table[name].path[1]]
         new = {**old, "name": name, "address": addresses[name], "hardware": choice.hardware}
-        new = {**new, "gpus": choice.gpus} if choice.gpus else {key: it for key, it in new.items() if key != "gpus"}
+        new = (
+            {**new, "gpus": choice.gpus} if choice.gpus else {key: value for key, value in new.items() if key != "gpus"}
+        )
         made.edit("nodes", partial(text.without_node, name=name))
         made.edit("nodes", partial(text.with_node, entry=new))
         _with_hardware(made, choice)
@@ -116,7 +118,7 @@ def _entries(addresses: Mapping[str, str], choices: Mapping[str, Choice]) -> lis
 
 def _with_hardware(made: Draft, choice: Choice) -> None:
     name = choice.hardware or ""
-    if choice.new and not any((root := tree(it)) and root.get("hardware", name) for it in made.now.values()):
+    if choice.new and not any((root := tree(text)) and root.get("hardware", name) for text in made.now.values()):
         made.edit("hardware", partial(text.with_key, section="hardware", key=name, value=choice.new))
 
 

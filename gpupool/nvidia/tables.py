@@ -87,7 +87,7 @@ def architectures() -> Mapping[str, Architecture]:
             row["name"],
             row["first_cuda"],
             row.get("last_cuda"),
-            next(it.name for it in branches().values() if version(it.cuda) >= version(row["first_cuda"])),
+            next(branch.name for branch in branches().values() if version(branch.cuda) >= version(row["first_cuda"])),
             row.get("last_branch"),
             row.get("module"),
         )

@@ -22,7 +22,7 @@ class Lab:
 
 
 @dataclass(frozen=True)
-class Estate:
+class OwnedHardware:
     """What a lab with people owns otherwise: nodes, each with a partition for it; GPUs by type; logical CPUs.
 
     `places` says for each of the types in which partition its GPUs are claimed; `partition` is where CPUs are.
@@ -48,7 +48,7 @@ class Loan:
 
 
 @dataclass(frozen=True)
-class Room:
+class Allowance:
     """What one user may hold at once in a partition; None where nothing is said. `mem` in MiB."""
 
     gpu: int | None = None
@@ -77,14 +77,20 @@ class Expected:
     def owners(self) -> tuple[Partition, ...]:
         """Partitions whose jobs nobody can evict, the highest tier first."""
         return tuple(
-            sorted((it for it in self._partitions if not it.preemptable), key=lambda partition: -partition.entry.tier)
+            sorted(
+                (partition for partition in self._partitions if not partition.preemptable),
+                key=lambda partition: -partition.entry.tier,
+            )
         )
 
     @cached_property
-    def givers(self) -> tuple[Partition, ...]:
+    def preemptable(self) -> tuple[Partition, ...]:
         """Preemptable partitions, lowest tier first."""
         return tuple(
-            sorted((it for it in self._partitions if it.preemptable), key=lambda partition: partition.entry.tier)
+            sorted(
+                (partition for partition in self._partitions if partition.preemptable),
+                key=lambda partition: partition.entry.tier,
+            )
         )
 
     @property
@@ -100,7 +106,7 @@ class Expected:
         turn = 0
         for account in self.cluster.accounts.values():
             cap = account.limits.group.gpu
-            # GPUs of a type are an estate
+            # GPUs of a type are owned hardware
             if account.owns or not cap:
                 continue
             home = self._claims_in(account, turn)
@@ -111,11 +117,13 @@ class Expected:
     def _claims_in(self, account: Account, turn: int) -> Partition | None:
         """Return the partition where an account's people claim what is theirs; None where nobody may."""
         open_to = [
-            it for it in self.owners if any(self.may(user, it, account.name) for user in self._own(account.name))
+            partition
+            for partition in self.owners
+            if any(self.may(user, partition, account.name) for user in self._own(account.name))
         ]
         if not account.nodes:
             # it is claimed GPU by GPU
-            open_to = [it for it in open_to if not it.entry.exclusive]
+            open_to = [partition for partition in open_to if not partition.entry.exclusive]
         return self.cluster.partitions[self._home(account, open_to, turn)] if open_to else None
 
     def _own(self, account: str) -> list[User]:
@@ -128,14 +136,14 @@ class Expected:
         """
         here = [user for user in self._own(account) if self.may(user, home, account)]
         own = tuple(user for user in here if user.account == account)
-        return own or tuple(user for user in here if self.room(user, home, account) == Room())
+        return own or tuple(user for user in here if self.allowance(user, home, account) == Allowance())
 
     @cached_property
-    def estates(self) -> tuple[Estate, ...]:
+    def owned_hardware(self) -> tuple[OwnedHardware, ...]:
         """Labs with people that own nodes, GPUs of a type or CPUs."""
-        return tuple(self._estates())
+        return tuple(self._owned_hardware())
 
-    def _estates(self) -> Iterator[Estate]:
+    def _owned_hardware(self) -> Iterator[OwnedHardware]:
         for account in self.cluster.accounts.values():
             nodes = tuple(name for name in account.nodes if name in self.cluster.nodes)
             home = self._claims_in(account, 0) if nodes or any(account.owns.values()) else None
@@ -143,14 +151,16 @@ class Expected:
             if home is None or not members:
                 continue
             types = {gpu: number for gpu, number in account.owns.items() if gpu in self.cluster.gpu_types and number}
-            open_to = [it for it in self.owners if self.admits(it, account.name)]
-            partitions = {name: it.name for it in reversed(open_to) for name in nodes if name in it.nodes}
+            open_to = [partition for partition in self.owners if self.admits(partition, account.name)]
+            partitions = {
+                name: partition.name for partition in reversed(open_to) for name in nodes if name in partition.nodes
+            }
             parted = [home, *(partition for partition in open_to if not partition.entry.exclusive)]
             places = {
                 gpu: next((partition.name for partition in parted if gpu in self.types_in(partition.name)), home.name)
                 for gpu in types
             }
-            yield Estate(account.name, members, account.limits.group, nodes, partitions, types, places,
+            yield OwnedHardware(account.name, members, account.limits.group, nodes, partitions, types, places,
                          account.owns.get("cpu"), home.name)  # fmt: skip
 
     @cached_property
@@ -161,20 +171,28 @@ class Expected:
 
     def _home(self, account: Account, open_to: list[Partition], turn: int) -> str:
         # of the largest, none with a limit per user or account; every second lab has its own, others the common one
-        most = max(self.gpus_of(it) for it in open_to)
-        large = [it for it in open_to if self.gpus_of(it) == most]
-        free = [it for it in large if it.limits.per_user.gpu is None and it.limits.per_account.gpu is None] or large
-        own = [it for it in free if it.allow_accounts == (account.name,)]
-        default = [it for it in free if it.default]
+        most = max(self.gpus_of(partition) for partition in open_to)
+        large = [partition for partition in open_to if self.gpus_of(partition) == most]
+        free = [
+            partition
+            for partition in large
+            if partition.limits.per_user.gpu is None and partition.limits.per_account.gpu is None
+        ] or large
+        own = [partition for partition in free if partition.allow_accounts == (account.name,)]
+        default = [partition for partition in free if partition.default]
         return [*(default if turn % 2 else []), *own, *default, *free][0].name
 
     @cached_property
     def loans(self) -> tuple[Loan, ...]:
         """Partitions and accounts where all users may use single idle GPUs, lowest tier first."""
-        spare = [it for it in self.cluster.accounts.values() if it.entry.is_everybodys and it.limits.group.gpu is None]
+        spare = [
+            account
+            for account in self.cluster.accounts.values()
+            if account.entry.is_everybodys and account.limits.group.gpu is None
+        ]
         return tuple(
             Loan(partition, account.name)
-            for partition in self.givers
+            for partition in self.preemptable
             for account in spare
             # what is suspended gives its GPUs and its memory to nobody
             if partition.action != "suspend" and self.admits(partition, account.name) and not partition.entry.exclusive
@@ -182,7 +200,9 @@ class Expected:
 
     def lab_loans(self, account: str) -> tuple[Partition, ...]:
         """Return the preemptable partitions that a lab's own account may use, GPU by GPU."""
-        return tuple(it for it in self.givers if self.admits(it, account) and not it.entry.exclusive)
+        return tuple(
+            partition for partition in self.preemptable if self.admits(partition, account) and not partition.entry.exclusive
+        )
 
     def admits(self, partition: Partition, account: str) -> bool:
         """Return whether jobs of the account may run in the partition."""
@@ -200,7 +220,7 @@ class Expected:
     def people(self, partition: Partition) -> Iterator[tuple[User, str]]:
         """Return those who may submit to the partition, each with an account to do so."""
         for user in self.cluster.users.values():
-            account = next((it for it in user.accounts if self.may(user, partition, it)), None)
+            account = next((name for name in user.accounts if self.may(user, partition, name)), None)
             if account:
                 yield user, account
 
@@ -217,12 +237,12 @@ class Expected:
         weights, of_qos = self.cluster.scheduler.priority_weights, self.cluster.qos
         mine = of_qos[qos].priority if qos and qos in of_qos else 0
         kinds = (
-            (weights.qos, mine, max((it.priority for it in of_qos.values()), default=0)),
-            (weights.partition, partition.entry.priority, max(it.entry.priority for it in self._partitions)),
+            (weights.qos, mine, max((qos.priority for qos in of_qos.values()), default=0)),
+            (weights.partition, partition.entry.priority, max(other.entry.priority for other in self._partitions)),
         )
         return sum(weight * own / most for weight, own, most in kinds if most)
 
-    def room(self, user: User, partition: Partition, account: str, qos: str | None = None) -> Room:
+    def allowance(self, user: User, partition: Partition, account: str, qos: str | None = None) -> Allowance:
         """Return what a user may hold there: the partition's limit or else the QoS', the account's, one account's."""
         name = qos or self.default_qos(partition, account)
         entry = self.cluster.qos.get(name) if name and not partition.entry.lifts_per_user else None
@@ -233,11 +253,13 @@ class Expected:
             own = getattr(partition.limits.per_user, key)
             limits = [own if own is not None else getattr(of_qos, key), getattr(of_account, key)]
             limits += [
-                getattr(it.limits.per_account, key) for it in (partition, self.cluster.qos.get(name or "")) if it
+                getattr(holder.limits.per_account, key)
+                for holder in (partition, self.cluster.qos.get(name or ""))
+                if holder
             ]
-            return min((it for it in limits if it is not None), default=None)
+            return min((limit for limit in limits if limit is not None), default=None)
 
-        return Room(least("gpu"), least("cpu"), least("mem"), least("jobs"))
+        return Allowance(least("gpu"), least("cpu"), least("mem"), least("jobs"))
 
     def wall(self, partition: Partition, qos: str | None, account: str) -> int | None:
         """Return the longest that a job may run there, in seconds; None without an end."""
@@ -248,13 +270,13 @@ class Expected:
             of_qos.limits.per_job.wall if of_qos else None,
             self.cluster.accounts[account].limits.per_job.wall,
         ]
-        first = next((it for it in asked if it is not None), None)  # Slurm takes the nearest to the job
-        return min((it for it in (partition.entry.max_time, first) if it is not None), default=None)
+        first = next((limit for limit in asked if limit is not None), None)  # Slurm takes the nearest to the job
+        return min((limit for limit in (partition.entry.max_time, first) if limit is not None), default=None)
 
     def unasked(self, partition: Partition, qos: str | None, account: str) -> int | None:
         """Return the time of a job without --time there, in seconds; None without an end."""
         both = (partition.default_time, self.wall(partition, qos, account))
-        return min((it for it in both if it is not None), default=None)
+        return min((limit for limit in both if limit is not None), default=None)
 
     def least_gpus(self, partition: Partition, qos: str | None = None) -> int:
         """Return how many GPUs a job there must ask for, with a QoS or its user's default."""
@@ -264,7 +286,9 @@ class Expected:
     def qos_for(self, user: User, partition: Partition, account: str) -> tuple[str, ...]:
         """Return the QoS that the user may ask for in the partition, for a job of the account."""
         today = date.today()
-        return tuple(it for it in user.qos_on(today, account) if not partition.entry.qos or it in partition.entry.qos)
+        return tuple(
+            name for name in user.qos_on(today, account) if not partition.entry.qos or name in partition.entry.qos
+        )
 
     @cached_property
     def cpus_per_gpu(self) -> Mapping[str, int]:

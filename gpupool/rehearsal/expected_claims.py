@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from math import gcd
 
 from gpupool.cluster.model import User
-from gpupool.rehearsal.expected import Expected, Lab, Room
+from gpupool.rehearsal.expected import Allowance, Expected, Lab
 
 
 @dataclass(frozen=True)
-class Wish:
+class JobRequest:
     """`count` jobs alike of one user: `gpus` on one node each, `cpus` None for what Slurm gives by itself.
 
     `lab` is the user's, whatever account the jobs are on. `owned`: nobody can evict them.
@@ -50,13 +50,13 @@ class Piece:
     gpu_type: str | None = None
 
 
-def single(expected: Expected, lab: Lab, count: int | None = None) -> list[Wish]:
+def single(expected: Expected, lab: Lab, count: int | None = None) -> list[JobRequest]:
     """Return a lab's cap, or `count` GPUs, in jobs of one GPU with memory and CPUs as Slurm gives them."""
     kind = expected.type_in(lab.partition)
     return hand_out(expected, lab, [Piece(1, None, kind)] * (lab.cap if count is None else count))
 
 
-def singles(expected: Expected) -> dict[str, list[Wish]]:
+def singles(expected: Expected) -> dict[str, list[JobRequest]]:
     """Return every lab's cap in jobs of one GPU; each on a type where jobs must name one."""
     if not expected.typed:
         return {lab.name: single(expected, lab) for lab in expected.labs}
@@ -64,7 +64,7 @@ def singles(expected: Expected) -> dict[str, list[Wish]]:
     return {lab.name: hand_out(expected, lab, pieces[lab.name]) for lab in expected.labs}
 
 
-def evenly(expected: Expected) -> dict[str, list[Wish]]:
+def evenly(expected: Expected) -> dict[str, list[JobRequest]]:
     """Return every lab's cap in single jobs as large as fits every cap and every node without a rest."""
     sizes = [node.gpu_count for node in expected.shared if node.gpus] + [lab.cap for lab in expected.labs]
     size = gcd(*sizes)
@@ -72,13 +72,13 @@ def evenly(expected: Expected) -> dict[str, list[Wish]]:
     claims = {}
     for lab in expected.labs:
         pieces = typed[lab.name] if expected.typed else [Piece(size)] * (lab.cap // size)
-        wishes = hand_out(expected, lab, pieces)
+        requests = hand_out(expected, lab, pieces)
         # one by one: Slurm evicts for one task of an array at a time
-        claims[lab.name] = [replace(wish, count=1) for wish in wishes for _ in range(wish.count)]
+        claims[lab.name] = [replace(request, count=1) for request in requests for _ in range(request.count)]
     return claims
 
 
-def with_cpus(expected: Expected) -> dict[str, list[Wish]]:
+def with_cpus(expected: Expected) -> dict[str, list[JobRequest]]:
     """Return every lab's cap in jobs of one GPU with the CPUs that people are told to take for it."""
     supply = Counter(
         {Piece(1, expected.cpus_per_gpu.get(gpu) or None, gpu): count for gpu, count in _gpus(expected).items()}
@@ -87,7 +87,7 @@ def with_cpus(expected: Expected) -> dict[str, list[Wish]]:
     return {lab.name: hand_out(expected, lab, pieces[lab.name]) for lab in expected.labs}
 
 
-def whole_nodes(expected: Expected) -> tuple[dict[str, list[Wish]], dict[str, list[Wish]]]:
+def whole_nodes(expected: Expected) -> tuple[dict[str, list[JobRequest]], dict[str, list[JobRequest]]]:
     """Return every lab's cap in jobs for all GPUs of a node, with their CPUs; and the rest of the caps, for later."""
     supply: Counter[Piece] = Counter()
     for node in expected.shared:
@@ -97,10 +97,10 @@ def whole_nodes(expected: Expected) -> tuple[dict[str, list[Wish]], dict[str, li
     free = sorted(supply.elements(), key=lambda piece: piece.gpus)
     rest: dict[str, list[Piece]] = {}
     for lab in _choosiest_first(expected):
-        left, types = lab.cap - sum(it.gpus for it in first[lab.name]), expected.types_in(lab.partition)
+        left, types = lab.cap - sum(request.gpus for request in first[lab.name]), expected.types_in(lab.partition)
         rest[lab.name] = []
-        while left and (fits := [it for it in free if it.gpu_type in types]):
-            piece = next((it for it in fits if it.gpus >= left), fits[-1])
+        while left and (fits := [piece for piece in free if piece.gpu_type in types]):
+            piece = next((piece for piece in fits if piece.gpus >= left), fits[-1])
             gpus = min(left, piece.gpus)
             each = piece.cpus // piece.gpus if piece.cpus else 0
             rest[lab.name].append(Piece(gpus, each * gpus or None, piece.gpu_type))
@@ -145,7 +145,9 @@ def _take(lab: Lab, supply: Counter[Piece], left: int, types: Container[str | No
         if not available:
             return
         least = (available[0].cpus or 1) / available[0].gpus
-        fits = [it for it in available if share is None or (it.cpus or 1) + least * (left - it.gpus) <= share]
+        fits = [
+            piece for piece in available if share is None or (piece.cpus or 1) + least * (left - piece.gpus) <= share
+        ]
         piece = fits[-1] if fits else available[0]
         supply[piece] -= 1
         cpus = piece.cpus
@@ -161,64 +163,64 @@ def _take(lab: Lab, supply: Counter[Piece], left: int, types: Container[str | No
 class _Left:
     """What a user may still hold, as it is used up."""
 
-    room: Room
+    allowance: Allowance
     used: Counter[str] = field(default_factory=Counter)
 
     def take(self, piece: Piece, cpus: int) -> bool:
         wants = {"gpu": piece.gpus, "cpu": piece.cpus or cpus, "jobs": 1}
         for key, amount in wants.items():
-            limit = getattr(self.room, key)
+            limit = getattr(self.allowance, key)
             if limit is not None and self.used[key] + amount > limit:
                 return False
         self.used.update(wants)
         return True
 
 
-def hand_out(expected: Expected, lab: Lab, pieces: Iterable[Piece], before: Iterable[Piece] = ()) -> list[Wish]:
+def hand_out(expected: Expected, lab: Lab, pieces: Iterable[Piece], before: Iterable[Piece] = ()) -> list[JobRequest]:
     """Return the pieces to the lab's people as far as the limits of each go; what is over goes where these are lifted.
 
     `before` is what they hold already. What fits nowhere is left out: `reach` says how far a lab gets.
     """
     partition = expected.cluster.partitions[lab.partition]
-    left = {user: _Left(expected.room(user, partition, lab.name)) for user in lab.members}
-    lifted = [it for it in expected.lab_loans(lab.name) if it.entry.lifts_per_user]
+    left = {user: _Left(expected.allowance(user, partition, lab.name)) for user in lab.members}
+    lifted = [partition for partition in expected.lab_loans(lab.name) if partition.entry.lifts_per_user]
     for piece in before:
         any(left[user].take(piece, expected.unasked_cpus(lab.partition, piece.gpus)) for user in lab.members)
     counts: Counter[tuple[User, str, bool, Piece]] = Counter()
     for piece in pieces:
         cpus = expected.unasked_cpus(lab.partition, piece.gpus)
-        user = next((it for it in lab.members if left[it].take(piece, cpus)), None)
+        user = next((user for user in lab.members if left[user].take(piece, cpus)), None)
         if user:
             counts[user, lab.partition, True, piece] += 1
         elif lifted:
             counts[lab.members[0], lifted[-1].name, False, piece] += 1
     return [
-        Wish(lab.name, user.name, lab.name, where, count, piece.gpus, piece.cpus, piece.gpu_type, owned)
+        JobRequest(lab.name, user.name, lab.name, where, count, piece.gpus, piece.cpus, piece.gpu_type, owned)
         for (user, where, owned, piece), count in counts.items()
     ]
 
 
-def reach(wishes: Iterable[Wish]) -> int:
-    """GPUs that wishes add up to."""
-    return sum(it.gpus * it.count for it in wishes)
+def reach(requests: Iterable[JobRequest]) -> int:
+    """GPUs that requests add up to."""
+    return sum(request.gpus * request.count for request in requests)
 
 
-def one_more(expected: Expected, lab: Lab) -> Wish:
+def one_more(expected: Expected, lab: Lab) -> JobRequest:
     """Return the job of one GPU that a lab at its cap has no right to, where no limit of its own stops its user.
 
     It asks for next to no memory: nothing but the cap shall be in its way.
     """
-    lifted = [it for it in expected.lab_loans(lab.name) if it.entry.lifts_per_user]
+    lifted = [partition for partition in expected.lab_loans(lab.name) if partition.entry.lifts_per_user]
     partition = expected.cluster.partitions[lab.partition]
     held = Counter({user.name: 0 for user in lab.members})
-    for wish in single(expected, lab):
-        if wish.owned:
-            held[wish.user] += wish.gpus * wish.count
-    rooms = {user.name: expected.room(user, partition, lab.name).gpu for user in lab.members}
-    free = next((user for user, room in rooms.items() if room is None or held[user] < room), None)
+    for request in single(expected, lab):
+        if request.owned:
+            held[request.user] += request.gpus * request.count
+    gpu_limits = {user.name: expected.allowance(user, partition, lab.name).gpu for user in lab.members}
+    free = next((user for user, most in gpu_limits.items() if most is None or held[user] < most), None)
     where = lifted[-1].name if lifted and free is None else lab.partition
     user = free or lab.members[0].name
-    return Wish(
+    return JobRequest(
         lab.name,
         user,
         lab.name,

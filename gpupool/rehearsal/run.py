@@ -9,7 +9,7 @@ from gpupool.engine.progress import Progress, Silence
 from gpupool.errors import GpupoolError
 from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.finding import Finding, Moment
-from gpupool.rehearsal.promises import FIRST, REST
+from gpupool.rehearsal.promises import FIRST, LAST, MIDDLE
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken
 from gpupool.rehearsal.stage import Stage
 from gpupool.rehearsal.twin import Twin, cannot
@@ -27,7 +27,7 @@ class Rehearsal:
     @property
     def kept(self) -> bool:
         """Whether no promise was broken."""
-        return all(it.outcome != "broken" for it in self.findings)
+        return all(finding.outcome != "broken" for finding in self.findings)
 
 
 @dataclass
@@ -39,7 +39,7 @@ class _Run:
 
     def reason(self, promise: Promise) -> str | None:
         """Say why the promise is not made here."""
-        return promise.applies(self.stage.expected) or self.lacks.get(promise.key)
+        return promise.not_made_because(self.stage.expected) or self.lacks.get(promise.key)
 
     def begin(self, promise: Promise) -> None:
         if promise.begin and not self.reason(promise):
@@ -48,7 +48,7 @@ class _Run:
     def attempt(self, promise: Promise) -> None:
         self.progress.step(promise.key, promise.text)
         start = time.monotonic()
-        self.stage.trying = promise.key
+        self.stage.watch.trying = promise.key
         if reason := self.reason(promise):
             verdict = Verdict("nothing", reason, "not made")
         else:
@@ -86,15 +86,15 @@ def rehearse(
     run = _Run(stage, cannot(twin.version), progress)
 
     def wanted(promises: Sequence[Promise]) -> list[Promise]:
-        return [it for it in promises if not only or it.key in only]
+        return [promise for promise in promises if not only or promise.key in only]
 
     for promise in wanted(FIRST):
         run.attempt(promise)
-    for promise in wanted(REST):
+    for promise in wanted([*MIDDLE, *LAST]):
         run.begin(promise)
-    for promise in wanted([*REST[:-1], *extra, REST[-1]]):
+    for promise in wanted([*MIDDLE, *extra, *LAST]):
         run.attempt(promise)
-    return Rehearsal(run.findings, stage.moments, round(time.monotonic() - start, 1), twin.version)
+    return Rehearsal(run.findings, stage.watch.moments, round(time.monotonic() - start, 1), twin.version)
 
 
 def show(progress: Progress, finding: Finding) -> None:

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpupool.rehearsal.expected import Expected
-from gpupool.rehearsal.expected_claims import Wish
-from gpupool.rehearsal.finding import Moment
+from gpupool.rehearsal.expected_claims import JobRequest
 from gpupool.rehearsal.twin import Twin
-from gpupool.rehearsal.twin.jobs import HOLD, Ask, Job, Refusal
+from gpupool.rehearsal.twin.jobs import HOLD, RUNS, Ask, Job, Refusal
+from gpupool.rehearsal.watch import Watch
 
-RUNS = ("RUNNING", "CONFIGURING")
 CYCLE = 30  # seconds: slurmctld looks at time limits and at the end of grace times this often
 DELAY = 20  # seconds that the scheduler is given for what it does at once
 _LOOK = 0.4  # seconds between two looks
@@ -20,20 +19,20 @@ _SELDOM = 3.0  # seconds between two looks at what has not come for long
 
 @dataclass(frozen=True)
 class Sent:
-    """Jobs that were handed in: what each number was a wish for, and what sbatch refused, in its words."""
+    """Jobs that were handed in: what each number was a request for, and what sbatch refused, in its words."""
 
-    wishes: Mapping[str, Wish]
-    refused: Sequence[tuple[Wish, str]] = ()
+    requests: Mapping[str, JobRequest]
+    refused: Sequence[tuple[JobRequest, str]] = ()
     at: float = 0.0
 
     def __or__(self, other: "Sent") -> "Sent":
         """Return both together."""
-        return Sent({**self.wishes, **other.wishes}, (*self.refused, *other.refused), max(self.at, other.at))
+        return Sent({**self.requests, **other.requests}, (*self.refused, *other.refused), max(self.at, other.at))
 
     @property
     def gpus(self) -> int:
         """GPUs that were asked for."""
-        return sum(it.gpus * it.count for it in self.wishes.values())
+        return sum(request.gpus * request.count for request in self.requests.values())
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Scene:
 
     def of(self, sent: Sent) -> list[Job]:
         """Return those jobs that were sent together and have not ended."""
-        return [job for job in self.jobs if job.array in sent.wishes]
+        return [job for job in self.jobs if job.array in sent.requests]
 
     def running(self, sent: Sent) -> list[Job]:
         """Return those of them that run."""
@@ -69,26 +68,36 @@ class Scene:
 
 
 @dataclass
-class Stage:
-    """A twin with its promises: sends jobs, looks, waits, and remembers who held what.
+class Passed:
+    """Results and running jobs of earlier promises that later ones use.
 
-    `owned` has the first start of every job that nobody may evict; `disturbed` says which of them were all the same.
+    `waits` has the seconds that owners' jobs waited beyond the grace time; `reclaimed_each` is whether each lab has
+    reclaimed its cap. `borrowers` hold borrowed GPUs, `claims` the GPUs of labs, `timeout` runs into its time limit.
     """
 
-    twin: Twin
-    expected: Expected
-    trying: str = ""
-    moments: list[Moment] = field(default_factory=list)
-    owned: dict[str, float | None] = field(default_factory=dict)
-    disturbed: dict[str, str] = field(default_factory=dict)
-    spared: set[str] = field(default_factory=set)
-    lost: set[str] = field(default_factory=set)
     waits: list[float] = field(default_factory=list)
-    tried_each: bool = False
-    begun: dict[str, Sent] = field(default_factory=dict)
-    crowd: Sent | None = None
+    reclaimed_each: bool = False
+    borrowers: Sent | None = None
     claims: dict[str, Sent] = field(default_factory=dict)
-    began: float = field(default_factory=time.monotonic)
+    timeout: Sent | None = None
+
+    @property
+    def spared(self) -> set[str]:
+        """The numbers of jobs that run on while other promises are tried."""
+        return {*self.timeout.requests} if self.timeout else set()
+
+
+class Stage:
+    """A twin on which promises are tried: sends jobs, looks, and waits.
+
+    `watch` records each look; `passed` is what one promise leaves for the next.
+    """
+
+    def __init__(self, twin: Twin, expected: Expected) -> None:
+        self.twin = twin
+        self.expected = expected
+        self.watch = Watch(expected)
+        self.passed = Passed()
 
     @property
     def grace(self) -> int:
@@ -104,26 +113,25 @@ class Stage:
         """Seconds that so many jobs may take to start, after others had to go, or again after they went."""
         return DELAY + jobs / 6 + (self.grace + CYCLE) * evicts + (self.requeue + CYCLE) * again
 
-    def send(self, wishes: Iterable[Wish], body: str = HOLD) -> Sent:
+    def send(self, requests: Iterable[JobRequest], body: str = HOLD) -> Sent:
         """Hand in jobs; many alike as one array."""
-        wanted = [it for it in wishes if it.count]
+        wanted = [request for request in requests if request.count]
         asks = []
-        for wish in wanted:
-            array = (f"--array=1-{wish.count}",) if wish.count > 1 else ()
-            asks.append(Ask(wish.user, (*wish.options, *array), body))
+        for request in wanted:
+            array = (f"--array=1-{request.count}",) if request.count > 1 else ()
+            asks.append(Ask(request.user, (*request.options, *array), body))
         answers = self.twin.submit(asks) if asks else []
         pairs = list(zip(wanted, answers, strict=True))
         return Sent(
-            {answer: wish for wish, answer in pairs if isinstance(answer, str)},
-            [(wish, answer.message) for wish, answer in pairs if isinstance(answer, Refusal)],
+            {answer: request for request, answer in pairs if isinstance(answer, str)},
+            [(request, answer.message) for request, answer in pairs if isinstance(answer, Refusal)],
             time.time(),
         )
 
     def look(self) -> Scene:
         """Return all jobs as they are now, and remember the moment."""
         scene = Scene(self.twin.jobs())
-        self._watch(scene)
-        self.moments.append(self._moment(scene))
+        self.watch.record(scene.jobs)
         return scene
 
     def until(self, true: Callable[[Scene], bool], seconds: float) -> tuple[bool, Scene]:
@@ -154,56 +162,18 @@ class Stage:
 
     def cancel(self, *sents: Sent) -> None:
         """Cancel jobs, and return when they are gone."""
-        ids = [number for sent in sents for number in sent.wishes]
-        if not ids:
-            return
-        self.twin.run(f"scancel {' '.join(ids)}")
-        gone = Sent({number: wish for sent in sents for number, wish in sent.wishes.items()})
-        self.until(lambda scene: not scene.of(gone), self.patience(gone.gpus) + CYCLE)
+        self._cancel({number for sent in sents for number in sent.requests}, sum(sent.gpus for sent in sents))
 
     def empty(self) -> None:
         """Cancel all jobs but those that are spared."""
-        ids = {job.array for job in self.look().jobs} - self.spared
-        wish = Wish("", "", "", "")
-        self.cancel(Sent(dict.fromkeys(sorted(ids), wish)))
-        self.crowd, self.claims = None, {}
+        numbers = {job.array for job in self.look().jobs} - self.passed.spared
+        self._cancel(numbers, len(numbers))
+        self.passed.borrowers, self.passed.claims = None, {}
 
-    def _watch(self, scene: Scene) -> None:
-        owners = {it.name for it in self.expected.owners}
-        for job in scene.jobs:
-            if job.partition in owners and job.state in RUNS:
-                known = self.owned.setdefault(job.id, job.start)
-                if self.lost:
-                    self.owned[job.id] = job.start
-                elif known != job.start:
-                    self.disturbed[job.id] = f"{job.id} of {job.user} in {job.partition} was started again"
-            elif job.id in self.owned and job.state == "PENDING" and not self.lost:
-                self.disturbed[job.id] = f"{job.id} of {job.user} was preempted ({job.reason})"
-
-    def _moment(self, scene: Scene) -> Moment:
-        giving = {it.name for it in self.expected.givers}
-        owned: dict[str, int] = {}
-        borrowed: dict[str, int] = {}
-        evicted: dict[str, int] = {}
-        for job in scene.jobs:
-            user = self.expected.cluster.users.get(job.user)
-            lab = user.account if user and job.account not in user.own_accounts else job.account
-            if job.state == "PENDING" and job.restarts:
-                evicted[lab] = evicted.get(lab, 0) + job.gpus
-            elif job.state in RUNS:
-                held = borrowed if job.partition in giving else owned
-                held[lab] = held.get(lab, 0) + job.gpus
-        down = sum(self.expected.cluster.nodes[it].gpu_count for it in self.lost)
-        used = sum(owned.values()) + sum(borrowed.values())
-        return Moment(
-            round(time.monotonic() - self.began, 1),
-            self.trying,
-            {lab: gpus for lab, gpus in owned.items() if gpus},
-            {lab: gpus for lab, gpus in borrowed.items() if gpus},
-            {lab: gpus for lab, gpus in evicted.items() if gpus},
-            max(0, self.expected.pool - used - down),
-            down,
-        )
+    def _cancel(self, numbers: set[str], jobs: int) -> None:
+        if numbers:
+            self.twin.run(f"scancel {' '.join(sorted(numbers))}")
+            self.until(lambda scene: numbers.isdisjoint(job.array for job in scene.jobs), self.patience(jobs) + CYCLE)
 
 
 def percentile(values: Sequence[float], share: float) -> float:

@@ -29,7 +29,9 @@ def test_numbers_of_the_directory_are_nobodys_for_builds(cluster: Cluster, node:
     ids = cluster.directory.ids
     lines = [line.split(":") for line in host.run("cat /etc/subuid /etc/subgid").stdout.splitlines()]
     ranges = [
-        (it[0], int(it[1]), int(it[2])) for it in lines if len(it) == 3 and it[1].isdecimal() and it[2].isdecimal()
+        (field[0], int(field[1]), int(field[2]))
+        for field in lines
+        if len(field) == 3 and field[1].isdecimal() and field[2].isdecimal()
     ]
     users = sorted({user for user, first, count in ranges if first <= ids.last and ids.first < first + count})
     assert not users, f"in /etc/subuid or /etc/subgid numbers within {ids} belong to {', '.join(users[:5])}"

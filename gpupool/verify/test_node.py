@@ -19,7 +19,7 @@ def test_node_knows_its_own_name(node: Node, host: Host) -> None:
 
 
 def test_node_finds_all_others_by_name(cluster: Cluster, node: Node, host: Host) -> None:
-    wanted = {it.fqdn: it.address for it in cluster.nodes.values() if it.address}
+    wanted = {other.fqdn: other.address for other in cluster.nodes.values() if other.address}
     lines = host.check_output(f"getent hosts {' '.join(wanted)}")
     addresses = {name: line.split()[0] for line in lines.splitlines() for name in line.split()[1:]}
     wrong = [name for name, address in wanted.items() if addresses.get(name) != address]
@@ -27,7 +27,7 @@ def test_node_finds_all_others_by_name(cluster: Cluster, node: Node, host: Host)
 
 
 def test_host_keys_of_all_nodes_are_known(cluster: Cluster, node: Node, host: Host) -> None:
-    wanted = [it.name for it in cluster.nodes.values() if it.managed and it.address]
+    wanted = [other.name for other in cluster.nodes.values() if other.managed and other.address]
     known = known_in(host.run(f"cat {KNOWN}").stdout.splitlines())
     missing = [name for name in wanted if name not in known]
     assert not missing, f"no host key in {KNOWN} of: {', '.join(missing)}"

@@ -54,7 +54,7 @@ def test_caps_are_enforced(cluster: Cluster, node: Node, host: Host) -> None:
     lines = host.check_output("sacctmgr -nP show assoc user= format=account,grptres").splitlines()
     caps = {line.split("|")[0]: line.split("|")[1] for line in lines}
     accounts = entities(cluster)["accounts"].items()
-    wanted = {name: it["GrpTRES"]["gres/gpu"] for name, it in accounts if "gres/gpu" in it["GrpTRES"]}
+    wanted = {name: limits["GrpTRES"]["gres/gpu"] for name, limits in accounts if "gres/gpu" in limits["GrpTRES"]}
     wrong = [name for name, cap in wanted.items() if f"gres/gpu={cap}" not in caps.get(name, "").split(",")]
     assert not wrong, f"another cap in slurmdbd: {', '.join(wrong)}"
     enforced = host.check_output("scontrol show config | grep AccountingStorageEnforce")

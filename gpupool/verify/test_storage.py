@@ -19,7 +19,9 @@ def test_storage_answers(cluster: Cluster, node: Node, host: Host) -> None:
     paths = [mount.path for mount in used_for(cluster, node)]
     if paths:
         lines = host.run(shlex.join(["sh", "-c", _LOOK, "sh", str(_SECONDS), *paths])).stdout.splitlines()
-        servers = {it.at: "mounted by the site" if it.by_site else f"server {it.server}" for it in cluster.mounts}
+        servers = {
+            mount.at: "mounted by the site" if mount.by_site else f"server {mount.server}" for mount in cluster.mounts
+        }
         down = [f"{line} ({servers[line.split(':')[0]]})" for line in sorted(lines)]
         assert not down, f"down: {'; '.join(down)}"
 
@@ -30,14 +32,14 @@ def test_storage_is_mounted(cluster: Cluster, node: Node, host: Host) -> None:
     mounted = {mount.path: mount.fstype for mount in mounts if mount.fstype != "autofs"}
     missing = [mount.path for mount in used_for(cluster, node) if mount.path not in mounted]
     assert not missing, f"not mounted: {', '.join(missing)}"
-    kinds = {it.path: it.fstype for it in theirs_for(cluster, node) if it.fstype}
+    kinds = {mount.path: mount.fstype for mount in theirs_for(cluster, node) if mount.fstype}
     wrong = [f"{path} is {mounted[path]}, not {kind}" for path, kind in kinds.items() if mounted[path] != kind]
     assert not wrong, f"another file system: {', '.join(wrong)}"
 
 
 def test_df_names_server_and_export(cluster: Cluster, node: Node, host: Host) -> None:
-    ours = [it for it in cluster.mounts if node.name in it.nodes and not it.by_site]
-    wanted = {it.at: it.source for it in ours if it.entry.size and it.at.count("/") > 1}
+    ours = [mount for mount in cluster.mounts if node.name in mount.nodes and not mount.by_site]
+    wanted = {mount.at: mount.source for mount in ours if mount.entry.size and mount.at.count("/") > 1}
     mounts = [mount_of(line) for line in host.check_output("cat /proc/self/mountinfo").splitlines()]
     sources = {mount.path: mount.source for mount in mounts if mount.fstype != "autofs"}
     wrong = [f"{path} is {sources.get(path)}" for path, source in wanted.items() if sources.get(path) != source]
@@ -64,7 +66,7 @@ def test_spaces_have_their_rights(cluster: Cluster, node: Node, host: Host) -> N
 
 
 def test_homes_are_their_owners(cluster: Cluster, node: Node, host: Host) -> None:
-    wanted = {it.path: str(it.uid) for it in (*homes_for(cluster, node), *folders_for(cluster, node))}
+    wanted = {folder.path: str(folder.uid) for folder in (*homes_for(cluster, node), *folders_for(cluster, node))}
     shared = cluster.home_export
     # of a server that is not ours, homes are somebody else's to make
     maker = cluster.nodes.get(shared.server) if shared else None

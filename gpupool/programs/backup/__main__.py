@@ -22,7 +22,7 @@ def main() -> int:
     if arguments.what != "make":
         configured = int(arguments.settings.stat().st_mtime)
         sums = arguments.what == "look"
-        print(json.dumps({it: look(settings, it, sums) | {"configured": configured} for it in settings["kinds"]}))
+        print(json.dumps({kind: look(settings, kind, sums) | {"configured": configured} for kind in settings["kinds"]}))
         return 0
     results = [run(settings, kind) for kind in settings["kinds"]]
     return 0 if all(results) else 1

@@ -50,7 +50,7 @@ def parsed(text: str) -> Conf:
     for line in re.sub(r"\\\n", "", text).splitlines():
         words = pairs(line.split("#", 1)[0].strip())
         first = next(iter(words), "")
-        kind = next((it for it in defaults if it.lower() == first.lower()), "")
+        kind = next((name for name in defaults if name.lower() == first.lower()), "")
         if not kind:
             conf["config", ""] |= words
         elif words[first] == "DEFAULT":
@@ -82,12 +82,12 @@ def _entries(
     known = [name for what, name in dict.fromkeys((*ours, *on_file)) if what == kind]
     for name in dict.fromkeys((*known, *live)) if live else known:
         columns = [ours.get((kind, name)), on_file.get((kind, name)), live.get(name) if live else {}]
-        if any(it is None for it in columns):
-            here, filed, runs = ("absent" if it is None else "present" for it in columns)
+        if any(column is None for column in columns):
+            here, filed, runs = ("absent" if column is None else "present" for column in columns)
             then = LOST if here == filed == "absent" else UNREAD if here == filed else PUT_BACK
             yield Difference(controller, "slurm", f"partition {name}", here, filed, runs if live else NONE, then)
         else:
-            yield from _keys(controller, f"partition {name}", _PARTITION, *(it or {} for it in columns))
+            yield from _keys(controller, f"partition {name}", _PARTITION, *(column or {} for column in columns))
 
 
 def _keys(
@@ -106,7 +106,7 @@ def _keys(
         if same(key, wanted, filed) and not unread:
             continue
         then = LOST if same(key, wanted, filed) else READ_LATER if unread else PUT_BACK
-        here, file, running = (_shown(key, it or NONE) for it in (wanted, filed, runs))
+        here, file, running = (_shown(key, value or NONE) for value in (wanted, filed, runs))
         yield Difference(node, "slurm", f"{what} {key}".strip(), here, file, running, then)
 
 

@@ -41,8 +41,8 @@ class Elastic:
     def look(self) -> bool:
         """Do what is to be done now; return whether a wish is open."""
         wishes = {node: wish for node, wish in self.wishes.read().items() if node in self.machines}
-        news = [it for it in wishes if it not in self.progress or self.progress[it].since != wishes[it].since]
-        if not news and not self.calls and all(it.done for it in self.progress.values()):
+        news = [node for node in wishes if node not in self.progress or self.progress[node].since != wishes[node].since]
+        if not news and not self.calls and all(progress.done for progress in self.progress.values()):
             return False
         try:
             states = slurm.states(socket.gethostname())

@@ -23,7 +23,7 @@ class Cloud:
 
     def machines(self) -> dict[str, bool]:
         """Return whether each machine is on, by name; one that changes is on until it is off. CloudError if unknown."""
-        return {name: str(it.state).lower() not in _OFF for name, it in self._listed(self._connect()).items()}
+        return {name: str(machine.state).lower() not in _OFF for name, machine in self._listed(self._connect()).items()}
 
     def switch(self, name: str, power: str) -> None:
         """Switch a machine on or off, and return when the cloud has taken it; CloudError if it has not."""

@@ -20,7 +20,7 @@ def report(top: str, levels: int, file: str, left: Iterable[Left] = ()) -> Itera
 
     The last line says how many have none otherwise: no count has come by yet.
     """
-    missing, without = 0, {it.path for it in left}
+    missing, without = 0, {directory.path for directory in left}
     for path, fd, owner in directories(top, levels):
         reported = note.get(fd, file)
         if reported is None:
@@ -42,7 +42,7 @@ def keep(folder: Path, top: str, left: Iterable[Left]) -> None:
 def kept(folder: Path, top: str) -> list[Left]:
     """Return what the last count of a tree has left out; nothing where none was yet."""
     path = _of(folder, top)
-    return [Left(**json.loads(it)) for it in path.read_text().splitlines()] if path.exists() else []
+    return [Left(**json.loads(line)) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def _of(folder: Path, top: str) -> Path:
@@ -64,7 +64,7 @@ def directories(top: str, levels: int) -> Iterator[tuple[str, int, str]]:
 
 
 def _below(above: int, path: str, levels: int, device: int) -> Iterator[tuple[str, int, str]]:
-    names = [name for name, it in tree.entries(above, lambda *_: None) if tree.is_directory(it)]
+    names = [name for name, status in tree.entries(above, lambda *_: None) if tree.is_directory(status)]
     for name in sorted(names):
         if not path and name in tree.OWN:
             continue

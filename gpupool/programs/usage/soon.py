@@ -20,7 +20,7 @@ class Soon:
 
     def add(self, other: "Soon") -> None:
         """Count these as well."""
-        times = [it.first for it in (self, other) if it.files]
+        times = [entry.first for entry in (self, other) if entry.files]
         self.files, self.kib, self.first = self.files + other.files, self.kib + other.kib, min(times, default=0.0)
 
 
@@ -28,7 +28,7 @@ def text(soon: Soon, seconds: int, warn: int, now: float) -> str:
     """Return what the file says; `seconds` until what nobody changes goes, `warn` before that it is said."""
     moment = time.strftime("%Y-%m-%d %H:%M", time.localtime(now))
     # what should have gone goes with the next run
-    first, last = (time.strftime("%Y-%m-%d", time.localtime(it)) for it in (max(soon.first, now), now + warn))
+    first, last = (time.strftime("%Y-%m-%d", time.localtime(moment)) for moment in (max(soon.first, now), now + warn))
     age = _ago(seconds - warn)
     return (
         f"Updated: {moment}\n"

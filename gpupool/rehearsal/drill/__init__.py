@@ -47,7 +47,10 @@ def run(target: Target, backup: str, version: Supported, tell: Tell) -> Restored
             tell("slurmctld with the state")
             twin.do(boot.controller(), "slurmctld with the state of the backup")
             table.append(_queue(nodes, twin, cluster, state))
-    copies = [f"{it.name}: {when(it.made)}, {it.size / 2**20:.1f} MiB, checksum correct" for it in (database, state)]
+    copies = [
+        f"{backup.name}: {when(backup.made)}, {backup.size / 2**20:.1f} MiB, checksum correct"
+        for backup in (database, state)
+    ]
     return Restored(
         copies, f"slurmdbd and slurmctld {started} started with it (written by {written.split()[-1]})", table
     )

@@ -37,7 +37,7 @@ def newest(nodes: Nodes, folder: Path, node: str, kind: str, name: str = "") -> 
 
     GpupoolError if there is none, or its checksum is wrong.
     """
-    listed = [it for it in backups(nodes, node).get(kind, []) if not name or Path(it["path"]).name == name]
+    listed = [backup for backup in backups(nodes, node).get(kind, []) if not name or Path(backup["path"]).name == name]
     if not listed:
         raise GpupoolError(f"{node}: there is no backup{f' {name}' if name else ''} of the {kind}: run {COMMAND} make")
     path = listed[0]["path"]

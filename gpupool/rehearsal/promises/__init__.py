@@ -17,9 +17,9 @@ from gpupool.rehearsal.promises import (
 )
 from gpupool.rehearsal.promises.base import Promise
 
-# these need every CPU of a node: nothing is begun before them
+#: These need every CPU of a node: no job is begun before them.
 FIRST: tuple[Promise, ...] = (cap.NODES, cap.CPUS)
-REST: tuple[Promise, ...] = (
+MIDDLE: tuple[Promise, ...] = (
     accounts.OVERCAP,
     accounts.CLOSED,
     walls.WALLS,
@@ -43,6 +43,7 @@ REST: tuple[Promise, ...] = (
     reclaim.REQUEUE,
     reclaim.ALL,
     owners.STAY,
-    walls.TIMEOUT,
 )
-PROMISES = (*FIRST, *REST)
+#: Its job is begun after FIRST and runs all the while: it is looked at after the promises of a site, too.
+LAST: tuple[Promise, ...] = (walls.TIMEOUT,)
+PROMISES = (*FIRST, *MIDDLE, *LAST)

@@ -1,7 +1,7 @@
 """Which account may be used where: what is borrowed is marked as borrowed, and no owners' partition takes it."""
 
 from gpupool.rehearsal.expected import Expected
-from gpupool.rehearsal.expected_claims import Wish
+from gpupool.rehearsal.expected_claims import JobRequest
 from gpupool.rehearsal.promises.base import Promise, Verdict, count, verdict, with_loans
 from gpupool.rehearsal.stage import Stage
 
@@ -10,29 +10,37 @@ _HELD = ("--hold",)
 
 def _try(stage: Stage) -> Verdict:
     expected = stage.expected
-    must: list[Wish] = []  # be taken
-    may_not: list[Wish] = []
+    must: list[JobRequest] = []  # be taken
+    may_not: list[JobRequest] = []
     for loan in expected.loans:
         where = loan.partition.name
         for lab in expected.labs:
-            own = next((it for it in lab.members if expected.may(it, loan.partition, loan.account)), None)
+            own = next((user for user in lab.members if expected.may(user, loan.partition, loan.account)), None)
             if own is None:
                 continue
             gpu = expected.type_in(where)
-            must.append(Wish(lab.name, own.name, loan.account, where, gpu_type=gpu, more=_HELD))
+            must.append(JobRequest(lab.name, own.name, loan.account, where, gpu_type=gpu, more=_HELD))
             if not expected.admits(loan.partition, lab.name):
-                may_not.append(Wish(lab.name, own.name, lab.name, where, gpu_type=gpu, more=_HELD))
-        for partition in (*expected.owners, *expected.givers):
+                may_not.append(JobRequest(lab.name, own.name, lab.name, where, gpu_type=gpu, more=_HELD))
+        for partition in (*expected.owners, *expected.preemptable):
             if expected.admits(partition, loan.account):
                 continue
-            user = next((it for it, _ in expected.people(partition) if loan.account in it.accounts), None)
+            user = next((user for user, _ in expected.people(partition) if loan.account in user.accounts), None)
             if user:
                 gpu = expected.type_in(partition.name)
-                may_not.append(Wish(user.account, user.name, loan.account, partition.name, gpu_type=gpu, more=_HELD))
+                may_not.append(
+                    JobRequest(user.account, user.name, loan.account, partition.name, gpu_type=gpu, more=_HELD)
+                )
     taken, refused = stage.send(must), stage.send(may_not)
     stage.cancel(taken, refused)
-    wrong = [f"{wish.partition} took a job of account {wish.account} ({wish.user})" for wish in refused.wishes.values()]
-    wrong += [f"{wish.partition} refused {wish.user} with account {wish.account}: {it}" for wish, it in taken.refused]
+    wrong = [
+        f"{request.partition} took a job of account {request.account} ({request.user})"
+        for request in refused.requests.values()
+    ]
+    wrong += [
+        f"{request.partition} refused {request.user} with account {request.account}: {message}"
+        for request, message in taken.refused
+    ]
     tried = f"{count(len(must), 'job')} with the right account, {len(may_not)} with the wrong one"
     return verdict(tried, wrong, "the first were taken, the others refused")
 
@@ -46,15 +54,17 @@ OVERCAP = Promise(
 )
 
 
-def _other_labs(expected: Expected) -> list[Wish]:
+def _other_labs(expected: Expected) -> list[JobRequest]:
     """Return a job in each partition that is not open to all labs, of the next lab that it is closed to."""
-    wishes = []
+    requests = []
     for turn, partition in enumerate(expected.owners):
         labs = [*expected.labs[turn % len(expected.labs) :], *expected.labs] if expected.labs else []
-        if lab := next((it for it in labs if not expected.admits(partition, it.name)), None):
+        if lab := next((lab for lab in labs if not expected.admits(partition, lab.name)), None):
             gpu = expected.type_in(partition.name)
-            wishes.append(Wish(lab.name, lab.members[0].name, lab.name, partition.name, gpu_type=gpu, more=_HELD))
-    return wishes
+            requests.append(
+                JobRequest(lab.name, lab.members[0].name, lab.name, partition.name, gpu_type=gpu, more=_HELD)
+            )
+    return requests
 
 
 def _closed(expected: Expected) -> str | None:
@@ -62,11 +72,11 @@ def _closed(expected: Expected) -> str | None:
 
 
 def _try_closed(stage: Stage) -> Verdict:
-    wishes = _other_labs(stage.expected)
-    sent = stage.send(wishes)
+    requests = _other_labs(stage.expected)
+    sent = stage.send(requests)
     stage.cancel(sent)
-    wrong = [f"{it.partition} took a job of {it.account}" for it in sent.wishes.values()]
-    return verdict(f"{count(len(wishes), 'job')} in partitions of other labs", wrong, "all were refused")
+    wrong = [f"{request.partition} took a job of {request.account}" for request in sent.requests.values()]
+    return verdict(f"{count(len(requests), 'job')} in partitions of other labs", wrong, "all were refused")
 
 
 CLOSED = Promise(

@@ -19,12 +19,12 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Promise:
-    """`applies` gives the reason why an inventory does not make it, or None; `begin` starts early what takes long."""
+    """`not_made_because` gives the reason why an inventory does not make it, or None; `begin` starts a long job."""
 
     key: str
     text: str
     requirements: tuple[str, ...]
-    applies: Callable[[Expected], str | None]
+    not_made_because: Callable[[Expected], str | None]
     try_it: Callable[[Stage], Verdict]
     begin: Callable[[Stage], None] | None = None
 

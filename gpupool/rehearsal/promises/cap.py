@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from gpupool.rehearsal.expected_claims import Wish, one_more, reach, singles, whole_nodes, with_cpus
+from gpupool.rehearsal.expected_claims import JobRequest, one_more, reach, singles, whole_nodes, with_cpus
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, kept, some, with_labs
 from gpupool.rehearsal.promises.waves import claim, lacking, reached
 from gpupool.rehearsal.stage import Scene, Sent, Stage
@@ -13,14 +13,14 @@ _STOPPED = ("Assoc", "QOS")  # how the reasons of limits begin in squeue
 
 def _try_cap(stage: Stage) -> Verdict:
     expected = stage.expected
-    wishes, labs = singles(expected), {lab.name: lab for lab in expected.labs}
+    requests, labs = singles(expected), {lab.name: lab for lab in expected.labs}
     tried = f"jobs of one GPU with default memory: {count(len(labs), 'lab')}, each with its cap and one job more"
     stage.empty()
     names = list(labs)
     above = Sent({})
     for group in (names[0::2], names[1::2]):
-        claims = claim(stage, {name: wishes[name] for name in group})
-        done, scene = reached(stage, claims, stage.patience(sum(reach(wishes[name]) for name in group)))
+        claims = claim(stage, {name: requests[name] for name in group})
+        done, scene = reached(stage, claims, stage.patience(sum(reach(requests[name]) for name in group)))
         if not done:
             return broken(tried, some(lacking(scene, claims)))
         stage.cancel(above)
@@ -33,9 +33,9 @@ def _try_cap(stage: Stage) -> Verdict:
         if running := stage.look().running(above):
             return broken(tried, some(f"{job.account} runs one job more than its cap" for job in running))
     stage.cancel(above)
-    total = sum(sent.gpus for sent in stage.claims.values())
+    total = sum(sent.gpus for sent in stage.passed.claims.values())
     short = [f"{lab.name} has {count(len(lab.members), 'member')}, whose own limits end at {possible} of {lab.cap} GPUs"
-             for lab in expected.labs if (possible := reach(wishes[lab.name])) < lab.cap]  # fmt: skip
+             for lab in expected.labs if (possible := reach(requests[lab.name])) < lab.cap]  # fmt: skip
     happened = f"all held their caps, {total} GPUs together; each further job is pending ({scene.reasons(above)})"
     return kept(tried, "; ".join([happened, *short]))
 
@@ -45,8 +45,8 @@ def _make_room(stage: Stage, gpus: int, groups: Sequence[str]) -> None:
     idle = stage.look()
     held = sum(job.gpus for job in idle.jobs if job.state == "RUNNING")
     need = gpus - (stage.expected.pool - held)
-    lab = max(groups, key=lambda name: stage.claims[name].gpus)
-    jobs = idle.running(stage.claims[lab])[: max(0, need)]
+    lab = max(groups, key=lambda name: stage.passed.claims[name].gpus)
+    jobs = idle.running(stage.passed.claims[lab])[: max(0, need)]
     if jobs:
         stage.twin.run(f"scancel {' '.join(job.id for job in jobs)}")
 
@@ -57,13 +57,13 @@ def _none_runs(sent: Sent, scene: Scene) -> bool:
 
 def _all_stopped(sent: Sent, scene: Scene) -> bool:
     jobs = scene.of(sent)
-    return len(jobs) == len(sent.wishes) and all(
+    return len(jobs) == len(sent.requests) and all(
         job.state == "PENDING" and job.reason.startswith(_STOPPED) for job in jobs
     )
 
 
 def _over(scene: Scene, above: Sent) -> list[str]:
-    wrong = [f"{wish.lab}: {message}" for wish, message in above.refused]
+    wrong = [f"{request.lab}: {message}" for request, message in above.refused]
     for job in scene.of(above):
         if job.state != "PENDING":
             wrong.append(f"{job.account} runs one job more than its cap")
@@ -72,14 +72,14 @@ def _over(scene: Scene, above: Sent) -> list[str]:
     return wrong
 
 
-def _all_reach(stage: Stage, tried: str, *rounds: Mapping[str, Sequence[Wish]]) -> Verdict:
+def _all_reach(stage: Stage, tried: str, *rounds: Mapping[str, Sequence[JobRequest]]) -> Verdict:
     stage.empty()
-    for wishes in rounds:
-        claims = claim(stage, wishes)
-        done, scene = reached(stage, claims, stage.patience(sum(len(sent.wishes) for sent in claims.values()) * 8))
+    for requests in rounds:
+        claims = claim(stage, requests)
+        done, scene = reached(stage, claims, stage.patience(sum(len(sent.requests) for sent in claims.values()) * 8))
         if not done or any(sent.refused for sent in claims.values()):
             return broken(tried, some(lacking(scene, claims)))
-    held: dict[str, int] = {lab: stage.look().gpus(sent) for lab, sent in stage.claims.items()}
+    held: dict[str, int] = {lab: stage.look().gpus(sent) for lab, sent in stage.passed.claims.items()}
     over = [f"{lab.name} holds {held[lab.name]} GPUs, {lab.cap} are its cap" for lab in stage.expected.labs
             if held.get(lab.name, 0) > lab.cap]  # fmt: skip
     if over:
@@ -95,7 +95,7 @@ def _try_cpus(stage: Stage) -> Verdict:
 
 def _try_nodes(stage: Stage) -> Verdict:
     first, rest = whole_nodes(stage.expected)
-    jobs = sum(wish.count for wishes in first.values() for wish in wishes)
+    jobs = sum(request.count for requests in first.values() for request in requests)
     tried = f"every lab's cap in jobs for all GPUs of a node ({count(jobs, 'job')}), then the rest of the caps"
     return _all_reach(stage, tried, first, rest)
 

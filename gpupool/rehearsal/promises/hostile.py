@@ -96,7 +96,7 @@ def _too_many(stage: Stage, user: str) -> Iterator[str]:
     (theirs,) = stage.twin.submit([Ask(other.members[-1].name, options)])
     if isinstance(theirs, Refusal):
         yield f"{other.name} cannot submit any more: {theirs.message}"
-    stage.twin.run(" ".join(["scancel", *(it for it in (*answers, theirs) if isinstance(it, str))]))
+    stage.twin.run(" ".join(["scancel", *(answer for answer in (*answers, theirs) if isinstance(answer, str))]))
 
 
 HOSTILE = Promise(

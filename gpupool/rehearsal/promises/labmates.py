@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpupool.cluster.model import Partition, User
 from gpupool.rehearsal.expected import Expected, Lab
-from gpupool.rehearsal.expected_claims import Wish
+from gpupool.rehearsal.expected_claims import JobRequest
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, kept, verdict, with_labs
 from gpupool.rehearsal.stage import Stage
 
@@ -14,10 +14,10 @@ _BEYOND = 2  # jobs over a user's limit
 def _spills(expected: Expected) -> Iterator[tuple[Lab, User, int, Partition]]:
     for lab in expected.labs:
         for user in lab.members:
-            room = expected.room(user, expected.cluster.partitions[lab.partition], lab.name)
+            allowance = expected.allowance(user, expected.cluster.partitions[lab.partition], lab.name)
             for lent in expected.lab_loans(lab.name):
-                if lent.entry.lifts_per_user and room.gpu and room.gpu + _BEYOND <= lab.cap:
-                    yield lab, user, room.gpu, lent
+                if lent.entry.lifts_per_user and allowance.gpu and allowance.gpu + _BEYOND <= lab.cap:
+                    yield lab, user, allowance.gpu, lent
 
 
 def _can_spill(expected: Expected) -> str | None:
@@ -28,7 +28,7 @@ def _try_spill(stage: Stage) -> Verdict:
     stage.empty()
     lab, user, limit, lent = next(_spills(stage.expected))
     both, gpu = f"{lab.partition},{lent.name}", stage.expected.type_in(lab.partition)
-    sent = stage.send([Wish(lab.name, user.name, lab.name, both, limit + _BEYOND, gpu_type=gpu)])
+    sent = stage.send([JobRequest(lab.name, user.name, lab.name, both, limit + _BEYOND, gpu_type=gpu)])
     tried = f"{user.name}, with a limit of {limit} GPUs, submitted {limit + _BEYOND} jobs to {both}"
     if sent.refused:
         return broken(tried, f"refused: {sent.refused[0][1]}")
@@ -44,7 +44,7 @@ def _try_spill(stage: Stage) -> Verdict:
 
 def _lent(expected: Expected) -> tuple[Lab, Partition] | None:
     """Return the smallest lab with a partition in which its own jobs give way; one with several people if there is."""
-    pairs = [(lab, it) for lab in expected.labs for it in expected.lab_loans(lab.name)]
+    pairs = [(lab, partition) for lab in expected.labs for partition in expected.lab_loans(lab.name)]
     return min(pairs, key=lambda pair: (len(pair[0].members) < 2, pair[0].cap), default=None)
 
 
@@ -54,9 +54,9 @@ def _has_lent(expected: Expected) -> str | None:
 
 def _try_counts(stage: Stage) -> Verdict:
     stage.empty()
-    lab, partition = _lent(stage.expected) or (stage.expected.labs[0], stage.expected.givers[0])
+    lab, partition = _lent(stage.expected) or (stage.expected.labs[0], stage.expected.preemptable[0])
     user, gpu = lab.members[0].name, stage.expected.type_in(partition.name)
-    sent = stage.send([Wish(lab.name, user, lab.name, partition.name, lab.cap + 1, gpu_type=gpu)])
+    sent = stage.send([JobRequest(lab.name, user, lab.name, partition.name, lab.cap + 1, gpu_type=gpu)])
     tried = f"{lab.name}, with a cap of {lab.cap}, submitted {lab.cap + 1} jobs to {partition.name}"
 
     done, scene = stage.until(
@@ -90,16 +90,16 @@ def _mates(expected: Expected) -> tuple[Lab, Partition] | None:
 
 def _try_mate(stage: Stage) -> Verdict:
     expected = stage.expected
-    lab, partition = _mates(expected) or (expected.labs[0], expected.givers[0])
+    lab, partition = _mates(expected) or (expected.labs[0], expected.preemptable[0])
     stage.empty()
     one, other = lab.members[:2]
     lent = stage.send(
-        [Wish(lab.name, one.name, lab.name, partition.name, lab.cap, gpu_type=expected.type_in(partition.name))]
+        [JobRequest(lab.name, one.name, lab.name, partition.name, lab.cap, gpu_type=expected.type_in(partition.name))]
     )
     stage.until(lambda scene: scene.gpus(lent) == lab.cap, stage.patience(lab.cap))
     wanted = min(2, lab.cap)
     mine = stage.send(
-        [Wish(lab.name, other.name, lab.name, lab.partition, wanted, gpu_type=expected.type_in(lab.partition))]
+        [JobRequest(lab.name, other.name, lab.name, lab.partition, wanted, gpu_type=expected.type_in(lab.partition))]
     )
     arbiter = expected.cluster.preemption.arbiter
     pause = arbiter.interval if arbiter else 0

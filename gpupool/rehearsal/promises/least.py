@@ -3,48 +3,48 @@
 from collections.abc import Iterator
 
 from gpupool.rehearsal.expected import Expected
-from gpupool.rehearsal.expected_claims import Wish
+from gpupool.rehearsal.expected_claims import JobRequest
 from gpupool.rehearsal.promises.base import Promise, Verdict, count, verdict
 from gpupool.rehearsal.stage import Scene, Sent, Stage
 
 _WAITS = ("QOSMin", "InvalidQOS")
 
 
-def _wishes(expected: Expected) -> Iterator[Wish]:
+def _requests(expected: Expected) -> Iterator[JobRequest]:
     """Return a job of each partition with a least, which requests one GPU less."""
-    for partition in (*expected.owners, *expected.givers):
+    for partition in (*expected.owners, *expected.preemptable):
         least = partition.limits.per_job_least.gpu
         who = next(iter(expected.people(partition)), None)
         if least and who:
             user, account = who
             kind = expected.type_in(partition.name) if least > 1 else None
             gpus, more = least - 1, ("--mem=10M",)
-            yield Wish(user.account, user.name, account, partition.name, 1, gpus, gpu_type=kind, more=more)
+            yield JobRequest(user.account, user.name, account, partition.name, 1, gpus, gpu_type=kind, more=more)
 
 
 def _there(scene: Scene, sent: Sent) -> list[str]:
-    return [job.partition for job in scene.running(sent) if job.partition == sent.wishes[job.array].partition]
+    return [job.partition for job in scene.running(sent) if job.partition == sent.requests[job.array].partition]
 
 
 def _try(stage: Stage) -> Verdict:
     stage.empty()
-    wishes = list(_wishes(stage.expected))
-    sent = stage.send(wishes)
-    _, scene = stage.steady(lambda scene: not _there(scene, sent), stage.patience(len(wishes)))
+    requests = list(_requests(stage.expected))
+    sent = stage.send(requests)
+    _, scene = stage.steady(lambda scene: not _there(scene, sent), stage.patience(len(requests)))
     wrong = [f"{partition} ran a job with less" for partition in _there(scene, sent)]
     for job in scene.pending(sent):
-        if job.partition == sent.wishes[job.array].partition and not job.reason.startswith(_WAITS):
+        if job.partition == sent.requests[job.array].partition and not job.reason.startswith(_WAITS):
             wrong.append(f"{job.partition}: pending for another reason ({job.reason})")
     stage.cancel(sent)
-    tried = f"{count(len(wishes), 'job')} with one GPU less than their partition asks for"
-    others = len(sent.wishes)
+    tried = f"{count(len(requests), 'job')} with one GPU less than their partition asks for"
+    others = len(sent.requests)
     return verdict(
         tried, wrong, f"{len(sent.refused)} were refused, {others} are pending for it or were sent elsewhere"
     )
 
 
-def _applies(expected: Expected) -> str | None:
-    return None if any(_wishes(expected)) else "no partition has a least for jobs"
+def _not_made_because(expected: Expected) -> str | None:
+    return None if any(_requests(expected)) else "no partition has a least for jobs"
 
 
-LEAST = Promise("least", "No job runs where it requests less than the partition asks for", (), _applies, _try)
+LEAST = Promise("least", "No job runs where it requests less than the partition asks for", (), _not_made_because, _try)

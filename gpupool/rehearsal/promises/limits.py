@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from gpupool.cluster.model import Partition, User
 from gpupool.rehearsal.expected import Expected
-from gpupool.rehearsal.expected_claims import Wish
+from gpupool.rehearsal.expected_claims import JobRequest
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, some, verdict
 from gpupool.rehearsal.stage import Scene, Sent, Stage
 
@@ -18,18 +18,18 @@ class Case:
     """Jobs up to a limit, and one more that must wait; all of one user."""
 
     text: str
-    fill: tuple[Wish, ...]
-    above: Wish
+    fill: tuple[JobRequest, ...]
+    above: JobRequest
 
     @property
     def gpus(self) -> int:
         """GPUs that are held when the limit is reached."""
-        return sum(it.gpus * it.count for it in self.fill)
+        return sum(request.gpus * request.count for request in self.fill)
 
     @property
     def cpus(self) -> int:
         """CPUs that are held then."""
-        return sum((it.cpus or 1) * it.count for it in self.fill)
+        return sum((request.cpus or 1) * request.count for request in self.fill)
 
 
 def cases(expected: Expected) -> Iterator[Case]:
@@ -38,13 +38,13 @@ def cases(expected: Expected) -> Iterator[Case]:
     seen: Counter[tuple[str, str]] = Counter()
     busy: set[tuple[str, str]] = set()  # another limit of the same QoS would be in the way
     cpus = 0  # that other cases hold
-    for partition in (it for it in expected.owners if not it.entry.exclusive):
+    for partition in (partition for partition in expected.owners if not partition.entry.exclusive):
         for user, account in expected.people(partition):
             for qos in (None, *expected.qos_for(user, partition, account)):
                 name = qos or expected.default_qos(partition, account)
-                room = expected.room(user, partition, account, qos)
+                allowance = expected.allowance(user, partition, account, qos)
                 for key in ("gpu", "cpu", "jobs"):
-                    limit, whose = getattr(room, key), _whose(expected, partition, name, key)
+                    limit, whose = getattr(allowance, key), _whose(expected, partition, name, key)
                     times = 2 if whose == partition.name else 1
                     if not limit or not whose or seen[whose, key] >= times or (user.name, whose) in busy:
                         continue
@@ -66,11 +66,11 @@ def cases(expected: Expected) -> Iterator[Case]:
 def _has_room(expected: Expected, case: Case, held: int) -> bool:
     """Return whether each partition has CPUs for its jobs, beside what other cases hold and what GPUs keep."""
     asked: Counter[str] = Counter()
-    for wish in (*case.fill, case.above):
-        asked[wish.partition] += (wish.cpus or 1) * wish.count
+    for request in (*case.fill, case.above):
+        asked[request.partition] += (request.cpus or 1) * request.count
     for name, cpus in asked.items():
-        nodes = [expected.cluster.nodes[it] for it in expected.cluster.partitions[name].nodes]
-        if cpus + held > sum((it.cpus - it.cpus_kept * it.gpu_count) // _PIECE * _PIECE for it in nodes):
+        nodes = [expected.cluster.nodes[name] for name in expected.cluster.partitions[name].nodes]
+        if cpus + held > sum((node.cpus - node.cpus_kept * node.gpu_count) // _PIECE * _PIECE for node in nodes):
             return False
     return True
 
@@ -97,16 +97,16 @@ def _case(
     ] or [home.name]  # fmt: skip
     named = (f"--qos={qos}",) if qos else ()
 
-    def wish(partition: str, number: int, cpus: int | None) -> Wish:
+    def request(partition: str, number: int, cpus: int | None) -> JobRequest:
         gpus = 1 if key == "gpu" else 0
         kind = expected.type_in(partition) if gpus else None
-        return Wish(user.account, user.name, account, partition, number, gpus, cpus, kind, more=(*named, *_MEM))
+        return JobRequest(user.account, user.name, account, partition, number, gpus, cpus, kind, more=(*named, *_MEM))
 
     sizes = [1] * limit if key != "cpu" else [*[_PIECE] * (limit // _PIECE), *[limit % _PIECE] * (limit % _PIECE > 0)]
     shares = Counter((round_trip[turn % len(round_trip)], size) for turn, size in enumerate(sizes))
-    fill = tuple(wish(it, number, size if key == "cpu" else None) for (it, size), number in shares.items())
+    fill = tuple(request(where, number, size if key == "cpu" else None) for (where, size), number in shares.items())
     noun = {"gpu": "GPU", "cpu": "CPU", "jobs": "job"}[key]
-    more = wish(round_trip[-1], 1, None)
+    more = request(round_trip[-1], 1, None)
     if whose != home.name:
         # a QoS counts in all accounts together, too
         more = replace(more, account=_other_account(expected, user, round_trip[-1], more.account, qos))
@@ -131,16 +131,16 @@ _MEM = ("--mem=10M",)
 def _try(stage: Stage) -> Verdict:
     stage.empty()
     limits = list(cases(stage.expected))
-    fills = [stage.send(it.fill) for it in limits]
-    tried = f"{count(len(limits), 'limit')} reached, and one job more each: {some(it.text for it in limits)}"
+    fills = [stage.send(case.fill) for case in limits]
+    tried = f"{count(len(limits), 'limit')} reached, and one job more each: {some(case.text for case in limits)}"
     held, scene = stage.until(
         lambda scene: all(_holds(scene, sent) for sent in fills), stage.patience(sum(map(_jobs, fills)))
     )
     if not held:
-        late = [(it, sent) for it, sent in zip(limits, fills, strict=True) if not _holds(scene, sent)]
+        late = [(case, sent) for case, sent in zip(limits, fills, strict=True) if not _holds(scene, sent)]
         stage.cancel(*fills)
-        return broken(tried, some(f"{it.text}: {_short(scene, sent)}" for it, sent in late))
-    above = [stage.send([it.above]) for it in limits]
+        return broken(tried, some(f"{case.text}: {_short(scene, sent)}" for case, sent in late))
+    above = [stage.send([case.above]) for case in limits]
     _, scene = stage.until(lambda scene: all(_stopped(scene, sent) for sent in above), stage.patience())
     wrong = []
     for case, fill, more in zip(limits, fills, above, strict=True):
@@ -152,13 +152,13 @@ def _try(stage: Stage) -> Verdict:
             wrong.append(f"{case.text}: one more runs")
         elif not _stopped(scene, more):
             wrong.append(f"{case.text}: one more is pending for another reason ({scene.reasons(more)})")
-    reasons = scene.reasons(Sent({number: wish for sent in above for number, wish in sent.wishes.items()}))
+    reasons = scene.reasons(Sent({number: request for sent in above for number, request in sent.requests.items()}))
     stage.cancel(*fills, *above)
     return verdict(tried, wrong, f"all were reached, and each further job is pending ({reasons})")
 
 
 def _jobs(sent: Sent) -> int:
-    return sum(it.count for it in sent.wishes.values())
+    return sum(request.count for request in sent.requests.values())
 
 
 def _short(scene: Scene, sent: Sent) -> str:
@@ -174,7 +174,7 @@ def _stopped(scene: Scene, sent: Sent) -> bool:
     return all(job.state == "PENDING" and job.reason.startswith(("QOS", "Assoc")) for job in scene.of(sent))
 
 
-def _applies(expected: Expected) -> str | None:
+def _not_made_because(expected: Expected) -> str | None:
     return None if any(cases(expected)) else "no user has a limit"
 
 
@@ -182,6 +182,6 @@ PER_USER = Promise(
     "per-user",
     "Each user can use as much as the limits allow, and no more",
     ("SKY-153", "SKY-158", "SKY-207", "SKY-208", "SKY-209"),
-    _applies,
+    _not_made_because,
     _try,
 )

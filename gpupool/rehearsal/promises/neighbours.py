@@ -6,7 +6,7 @@ from typing import Literal
 
 from gpupool.cluster.model import Node
 from gpupool.rehearsal.expected import Expected, Lab
-from gpupool.rehearsal.expected_claims import Wish, reach, singles
+from gpupool.rehearsal.expected_claims import JobRequest, reach, singles
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, kept, some, with_labs
 from gpupool.rehearsal.promises.waves import claim, lacking, reached
 from gpupool.rehearsal.stage import Scene, Sent, Stage
@@ -19,9 +19,9 @@ _PIECES = 8  # a node's share of jobs, where one job for all of it does not star
 def _allowed(expected: Expected, lab: Lab, what: Resource) -> int | None:
     """Return what the limits of a lab and its people leave it of a resource; None without any."""
     partition = expected.cluster.partitions[lab.partition]
-    rooms = [getattr(expected.room(user, partition, lab.name), what) for user in lab.members]
-    of_people = None if None in rooms else sum(rooms)
-    return min((it for it in (getattr(lab.group, what), of_people) if it is not None), default=None)
+    allowed = [getattr(expected.allowance(user, partition, lab.name), what) for user in lab.members]
+    of_people = None if None in allowed else sum(allowed)
+    return min((limit for limit in (getattr(lab.group, what), of_people) if limit is not None), default=None)
 
 
 def neighbour(expected: Expected, what: Resource) -> Lab:
@@ -43,14 +43,14 @@ def _of(node: Node, what: Resource) -> int:
     return node.job_cpus if what == "cpu" else node.job_memory
 
 
-def _wishes(expected: Expected, lab: Lab, what: Resource, pieces: int) -> Iterator[Wish]:
+def _requests(expected: Expected, lab: Lab, what: Resource, pieces: int) -> Iterator[JobRequest]:
     """Return jobs that fill nodes one by one, those first where the least locks the most GPUs out."""
     left, cpus_left = _allowed(expected, lab, what), _allowed(expected, lab, "cpu")
     for_each = expected.cluster.scheduler.max_memory.per_cpu if what == "mem" else None
     nodes = [expected.cluster.nodes[name] for name in expected.cluster.partitions[lab.partition].nodes]
     people = [user.name for user in lab.members]
     for turn, node in enumerate(
-        sorted((it for it in nodes if it.gpus), key=lambda node: _of(node, what) / node.gpu_count)
+        sorted((node for node in nodes if node.gpus), key=lambda node: _of(node, what) / node.gpu_count)
     ):
         amount = _of(node, what) if left is None else min(left, _of(node, what))
         cpus = 1
@@ -70,7 +70,7 @@ def _wishes(expected: Expected, lab: Lab, what: Resource, pieces: int) -> Iterat
         asks = f"--cpus-per-task={each}", "--mem=10M"
         if what == "mem":
             asks = f"--cpus-per-task={cpus}", f"--mem={each}M"
-        yield Wish(lab.name, people[turn % len(people)], lab.name, lab.partition, pieces, 0,
+        yield JobRequest(lab.name, people[turn % len(people)], lab.name, lab.partition, pieces, 0,
                    more=(f"--nodelist={node.slurm_name}", *asks))  # fmt: skip
 
 
@@ -78,12 +78,12 @@ def _fill(stage: Stage, lab: Lab, what: Resource) -> Sent:
     """Send jobs for whole nodes, and in the place of those that do not start, smaller ones."""
     sent = Sent({})
     for pieces in (1, _PIECES):
-        new = stage.send(_wishes(stage.expected, lab, what, pieces))
-        _, scene = stage.until(partial(_settled, new), stage.patience(len(new.wishes)))
+        new = stage.send(_requests(stage.expected, lab, what, pieces))
+        _, scene = stage.until(partial(_settled, new), stage.patience(len(new.requests)))
         sent = sent | new
         waits = [job.array for job in scene.pending(new)]
         if pieces == 1 and waits:
-            stage.cancel(Sent({number: new.wishes[number] for number in waits}))
+            stage.cancel(Sent({number: new.requests[number] for number in waits}))
     return sent
 
 
@@ -99,15 +99,15 @@ def _try(stage: Stage, what: Resource) -> Verdict:
     taken = stage.look().running(sent)
     amount = sum(job.cpus if what == "cpu" else job.mem for job in taken)
     size = f"{amount} CPUs" if what == "cpu" else f"{amount // 1024} GiB of memory"
-    others = {name: wishes for name, wishes in singles(expected).items() if name != lab.name}
+    others = {name: requests for name, requests in singles(expected).items() if name != lab.name}
     tried = f"{lab.name} took {size} in {count(len(taken), 'job')} without GPUs, then all other labs claimed their caps"
     claims = claim(stage, others)
-    done, scene = reached(stage, claims, stage.patience(sum(reach(wishes) for wishes in others.values())))
+    done, scene = reached(stage, claims, stage.patience(sum(reach(requests) for requests in others.values())))
     stage.cancel(sent)
-    total = sum(scene.gpus(it) for it in claims.values())
+    total = sum(scene.gpus(sent) for sent in claims.values())
     if done:
         return kept(tried, f"all got their caps, {total} GPUs")
-    wanted = sum(it.gpus for it in claims.values())
+    wanted = sum(sent.gpus for sent in claims.values())
     if protected(expected, what):
         return broken(tried, f"the others got {total} of {wanted} GPUs: {some(lacking(scene, claims))}")
     happened = f"the others got {total} of {wanted} GPUs: nothing in the inventory limits a lab's {_WORDS[what]}"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpupool.cluster.model import Node, Partition
 from gpupool.rehearsal.expected import Expected, Lab
-from gpupool.rehearsal.expected_claims import Wish
+from gpupool.rehearsal.expected_claims import JobRequest
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, kept, with_labs
 from gpupool.rehearsal.stage import Stage
 
@@ -14,13 +14,13 @@ _SHORT = "#!/bin/sh\nexec sleep 1\n"
 def _ranks(expected: Expected, lab: Lab) -> Iterator[tuple[tuple[int, float], str, str | None]]:
     """Return pairs of partition and QoS, each with its rank: the tiers with the default QoS, the QoS in one of them."""
     user = lab.members[0]
-    open_to = [it for it in expected.owners if expected.may(user, it, lab.name)]
+    open_to = [partition for partition in expected.owners if expected.may(user, partition, lab.name)]
     for partition in open_to:
         default = expected.default_qos(partition, lab.name)
         yield (partition.entry.tier, expected.priority(partition, default)), partition.name, None
     home = expected.cluster.partitions[lab.partition]
     mine = (*user.qos, *user.account_qos[lab.name])
-    replaced = {it for name in mine for it in expected.cluster.qos[name].replaces}
+    replaced = {other for name in mine for other in expected.cluster.qos[name].replaces}
     for name in expected.qos_for(user, home, lab.name):
         if name not in replaced and not expected.cluster.qos[name].preemptable:
             yield (home.entry.tier, expected.priority(home, name)), home.name, name
@@ -32,20 +32,20 @@ def _queue(expected: Expected, lab: Lab, node: Node) -> list[tuple[str, str | No
     user = lab.members[0]
     for rank, name, qos in _ranks(expected, lab):
         partition: Partition = expected.cluster.partitions[name]
-        room = expected.room(user, partition, lab.name, qos).gpu
-        if node.name in partition.nodes and (room is None or room >= node.gpu_count):
+        allowance = expected.allowance(user, partition, lab.name, qos).gpu
+        if node.name in partition.nodes and (allowance is None or allowance >= node.gpu_count):
             by_rank.setdefault(rank, (name, qos))
     return [by_rank[rank] for rank in sorted(by_rank, reverse=True)]
 
 
 def _place(expected: Expected) -> tuple[Lab, Node, list[tuple[str, str | None]]] | None:
-    nodes = sorted((it for it in expected.compute if it.gpus), key=lambda node: node.gpu_count)
-    labs = [it for it in expected.labs if nodes and it.cap >= nodes[0].gpu_count]
+    nodes = sorted((node for node in expected.compute if node.gpus), key=lambda node: node.gpu_count)
+    labs = [lab for lab in expected.labs if nodes and lab.cap >= nodes[0].gpu_count]
     queues = [(lab, nodes[0], _queue(expected, lab, nodes[0])) for lab in labs]
     return max(queues, key=lambda queue: len(queue[2]), default=None)
 
 
-def _applies(expected: Expected) -> str | None:
+def _not_made_because(expected: Expected) -> str | None:
     if reason := with_labs(expected):
         return reason
     place = _place(expected)
@@ -59,16 +59,18 @@ def _try(stage: Stage) -> Verdict:
     stage.empty()
     gpu = next(iter(node.gpus))
 
-    def wish(partition: str, qos: str | None) -> Wish:
+    def request(partition: str, qos: str | None) -> JobRequest:
         named = (f"--qos={qos}",) if qos else ()
         more = (f"--nodelist={node.slurm_name}", "--mem=10M", "--time=5", *named)
-        return Wish(lab.name, lab.members[0].name, lab.name, partition, 1, node.gpus[gpu], gpu_type=gpu, more=more)
+        return JobRequest(
+            lab.name, lab.members[0].name, lab.name, partition, 1, node.gpus[gpu], gpu_type=gpu, more=more
+        )
 
-    before = stage.send([wish(lab.partition, None)])
+    before = stage.send([request(lab.partition, None)])
     stage.until(lambda scene: scene.gpus(before) > 0, stage.patience())
-    sent = stage.send([wish(*pair) for pair in reversed(queue)], _SHORT)
-    requests = [f"{partition}{f' --qos={qos}' if qos else ''}" for partition, qos in queue]
-    tried = f"{node.name} taken; jobs for all its GPUs submitted in reverse order: {', '.join(reversed(requests))}"
+    sent = stage.send([request(*pair) for pair in reversed(queue)], _SHORT)
+    texts = [f"{partition}{f' --qos={qos}' if qos else ''}" for partition, qos in queue]
+    tried = f"{node.name} taken; jobs for all its GPUs submitted in reverse order: {', '.join(reversed(texts))}"
     if sent.refused:
         return broken(tried, f"refused: {sent.refused[0][1]}")
     stage.until(lambda scene: len(scene.pending(sent)) == len(queue), stage.patience())
@@ -77,10 +79,10 @@ def _try(stage: Stage) -> Verdict:
     if not done:
         stage.cancel(sent)
         return broken(tried, f"{len(scene.of(sent))} did not start ({scene.reasons(sent)})")
-    numbers = list(sent.wishes)[::-1]
+    numbers = list(sent.requests)[::-1]
     listed = stage.twin.run(f"sacct -X -n -P -o JobID,Start -j {','.join(numbers)}").out
     starts = dict(line.split("|") for line in listed.splitlines())
-    happened = [requests[numbers.index(it)] for it in sorted(numbers, key=lambda number: starts.get(number, ""))]
+    happened = [texts[numbers.index(number)] for number in sorted(numbers, key=lambda number: starts.get(number, ""))]
     in_order = sorted(numbers, key=lambda number: starts.get(number, "")) == numbers
     return (kept if in_order else broken)(tried, f"they started in this order: {', '.join(happened)}")
 
@@ -89,6 +91,6 @@ ORDER = Promise(
     "order",
     "Jobs of higher partitions start first, and within a partition those of the higher QoS",
     ("SKY-156", "SKY-157"),
-    _applies,
+    _not_made_because,
     _try,
 )

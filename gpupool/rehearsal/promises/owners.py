@@ -1,10 +1,11 @@
 """Owners stay: nobody evicts them, and a node that is lost takes only what ran on it."""
 
 from gpupool.rehearsal.expected import Expected
-from gpupool.rehearsal.expected_claims import Wish
+from gpupool.rehearsal.expected_claims import JobRequest
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, kept, some, with_labs
 from gpupool.rehearsal.promises.waves import labs_full, lacking
-from gpupool.rehearsal.stage import RUNS, Stage
+from gpupool.rehearsal.stage import Stage
+from gpupool.rehearsal.twin.jobs import RUNS
 
 
 def _try_stay(stage: Stage) -> Verdict:
@@ -13,21 +14,24 @@ def _try_stay(stage: Stage) -> Verdict:
     probes = []
     for lab in expected.labs[:1]:
         user = lab.members[0].name
-        open_to = [it for it in expected.owners if expected.may(lab.members[0], it, lab.name)]
-        probes += [Wish(lab.name, user, lab.name, it.name) for it in (open_to[0], open_to[-1])]
-        probes += [Wish(lab.name, user, it.account, it.partition.name, owned=False) for it in expected.loans]
+        open_to = [partition for partition in expected.owners if expected.may(lab.members[0], partition, lab.name)]
+        probes += [JobRequest(lab.name, user, lab.name, partition.name) for partition in (open_to[0], open_to[-1])]
+        probes += [
+            JobRequest(lab.name, user, loan.account, loan.partition.name, owned=False) for loan in expected.loans
+        ]
     sent = stage.send(probes)
-    stage.steady(lambda _: not stage.disturbed, 4)
+    stage.steady(lambda _: not stage.watch.disturbed, 4)
     stage.cancel(sent)
     ended = _evicted(stage)
-    tried = f"{count(len(stage.owned), 'job')} of owners through all of the rehearsal, the highest tier against them"
-    if stage.disturbed or ended:
-        return broken(tried, some([*stage.disturbed.values(), *ended]))
+    jobs = count(len(stage.watch.owner_starts), "job")
+    tried = f"{jobs} of owners through all of the rehearsal, the highest tier against them"
+    if stage.watch.disturbed or ended:
+        return broken(tried, some([*stage.watch.disturbed.values(), *ended]))
     return kept(tried, "none was stopped or restarted")
 
 
 def _evicted(stage: Stage) -> list[str]:
-    states = stage.twin.history(sorted(stage.owned)) if stage.owned else {}
+    states = stage.twin.history(sorted(stage.watch.owner_starts)) if stage.watch.owner_starts else {}
     return [f"{job} ended as {state}" for job, state in states.items() if state in ("PREEMPTED", "REQUEUED")]
 
 
@@ -36,22 +40,24 @@ def _try_lost(stage: Stage) -> Verdict:
     claims = labs_full(stage)
     before = {job.id: job for job in stage.look().jobs if job.state in RUNS}
     held = [node for job in before.values() for node in job.nodes]
-    kept_from = {name for job in before.values() if job.array in stage.spared for name in job.nodes}
-    nodes = [it for it in expected.compute if it.gpus and it.slurm_name not in kept_from]
+    kept_from = {name for job in before.values() if job.array in stage.passed.spared for name in job.nodes}
+    nodes = [node for node in expected.compute if node.gpus and node.slurm_name not in kept_from]
     node = max(nodes, key=lambda node: (held.count(node.slurm_name), node.gpu_count))
     hit = {job.id for job in before.values() if node.slurm_name in job.nodes}
     tried = f"{node.name} ({node.gpu_count} GPUs, {count(len(hit), 'job')}) was lost with all labs at their caps"
-    stage.lost.add(node.name)
+    stage.watch.lost.add(node.name)
     try:
         stage.twin.lose(node.slurm_name)
         theirs = {name for lab in expected.labs for name in expected.cluster.partitions[lab.partition].nodes}
-        left = sum(it.gpu_count for it in expected.compute if it.name in theirs - {node.name})
-        wanted = min(left, sum(it.gpus for it in claims.values()))
+        left = sum(other.gpu_count for other in expected.compute if other.name in theirs - {node.name})
+        wanted = min(left, sum(sent.gpus for sent in claims.values()))
         done, scene = stage.until(
             lambda scene: sum(scene.gpus(sent) for sent in claims.values()) >= wanted,
             stage.patience(len(hit), again=True),
         )
-        wrong = [] if done else [f"labs hold {sum(scene.gpus(it) for it in claims.values())} GPUs, {wanted} are left"]
+        wrong = (
+            [] if done else [f"labs hold {sum(scene.gpus(sent) for sent in claims.values())} GPUs, {wanted} are left"]
+        )
         now = {job.id: job for job in scene.jobs}
         for number, job in before.items():
             if number in hit:
@@ -65,9 +71,9 @@ def _try_lost(stage: Stage) -> Verdict:
             lambda scene: all(scene.gpus(sent) >= sent.gpus for sent in claims.values()),
             stage.patience(len(hit), again=True),
         )
-        stage.lost.clear()
+        stage.watch.lost.clear()
     if not back:
-        held_now = sum(scene.gpus(it) for it in claims.values())
+        held_now = sum(scene.gpus(sent) for sent in claims.values())
         wrong.append(f"{held_now} GPUs were in use again after it came back ({some(lacking(scene, claims))})")
     if wrong:
         return broken(tried, some(wrong))
@@ -75,7 +81,7 @@ def _try_lost(stage: Stage) -> Verdict:
 
 
 def _more_nodes(expected: Expected) -> str | None:
-    nodes = [it for it in expected.compute if it.gpus]
+    nodes = [node for node in expected.compute if node.gpus]
     return with_labs(expected) or (None if len(nodes) > 1 else "there is only one node with GPUs")
 
 

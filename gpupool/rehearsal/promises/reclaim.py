@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from gpupool.rehearsal.expected import Expected
-from gpupool.rehearsal.expected_claims import Wish, evenly, reach, single
+from gpupool.rehearsal.expected_claims import JobRequest, evenly, reach, single
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, kept, some, with_loans
-from gpupool.rehearsal.promises.waves import TOLD, borrowers, claim, final, lacking, note_waits, reached, taken_back
+from gpupool.rehearsal.promises.waves import OUTPUT, borrowers, claim, final, lacking, note_waits, reached, reclaimed
 from gpupool.rehearsal.stage import CYCLE, Sent, Stage, percentile
 
 # Seconds beyond the grace time: slurmctld's own round, and starting what was asked for. Where Slurm is slow: more.
@@ -26,25 +26,25 @@ def _full(stage: Stage) -> str:
 def _try_each(stage: Stage) -> Verdict:
     labs = evenly(stage.expected)
     tried = f"the pool full of borrowers, then {count(len(labs), 'lab')} claimed their caps, one after the other"
-    stage.tried_each = True
+    stage.passed.reclaimed_each = True
     if wrong := _full(stage):
         return broken(tried, wrong)
-    for turn, (lab, wishes) in enumerate(labs.items()):
-        claims = claim(stage, {lab: wishes})
+    for turn, (lab, requests) in enumerate(labs.items()):
+        claims = claim(stage, {lab: requests})
         if turn == 0:
-            done, scene = taken_back(stage, claims, stage.patience(reach(wishes), evicts=True))
+            done, scene = reclaimed(stage, claims, stage.patience(reach(requests), evicts=True))
             if not done:
                 note_waits(stage, scene, claims.values())
                 return broken(tried, some(lacking(scene, claims)))
         else:
             reached(stage, claims, _PAUSE)
     last = stage.patience(stage.expected.pool, evicts=True)
-    done, scene = taken_back(stage, stage.claims, last)
-    note_waits(stage, scene, stage.claims.values())
+    done, scene = reclaimed(stage, stage.passed.claims, last)
+    note_waits(stage, scene, stage.passed.claims.values())
     stage.twin.pace()
     if not done:
-        return broken(tried, some(lacking(scene, stage.claims)))
-    return kept(tried, f"each got its cap, {sum(it.gpus for it in stage.claims.values())} GPUs in the end")
+        return broken(tried, some(lacking(scene, stage.passed.claims)))
+    return kept(tried, f"each got its cap, {sum(sent.gpus for sent in stage.passed.claims.values())} GPUs in the end")
 
 
 def _try_all(stage: Stage) -> Verdict:
@@ -53,20 +53,20 @@ def _try_all(stage: Stage) -> Verdict:
     if wrong := _full(stage):
         return broken(tried, wrong)
     claims = claim(stage, labs)
-    total = sum(reach(wishes) for wishes in labs.values())
-    done, scene = taken_back(stage, claims, stage.patience(total, evicts=True))
+    total = sum(reach(requests) for requests in labs.values())
+    done, scene = reclaimed(stage, claims, stage.patience(total, evicts=True))
     if not done:
         return broken(tried, some(lacking(scene, claims)))
     return kept(tried, f"all held their caps together, {sum(scene.gpus(sent) for sent in claims.values())} GPUs")
 
 
 def _try_requeue(stage: Stage) -> Verdict:
-    crowd = stage.crowd
-    if crowd is None or not stage.claims or not stage.look().evicted(crowd):
+    crowd = stage.passed.borrowers
+    if crowd is None or not stage.passed.claims or not stage.look().evicted(crowd):
         borrowers(stage)
         claims = claim(stage, evenly(stage.expected))
-        taken_back(stage, claims, stage.patience(stage.expected.pool, evicts=True))
-        crowd = stage.crowd or Sent({})
+        reclaimed(stage, claims, stage.patience(stage.expected.pool, evicts=True))
+        crowd = stage.passed.borrowers or Sent({})
     scene = stage.look()
     untouched = {job.id for job in scene.running(crowd)}
     gone = [number for number in final(crowd) if number not in untouched]
@@ -77,11 +77,11 @@ def _try_requeue(stage: Stage) -> Verdict:
         return broken(tried, f"no evicted job is pending again ({stage.look().reasons(crowd)})")
     if remaining := {job.id for job in stage.look().of(crowd)} & set(gone):
         return broken(tried, f"{count(len(remaining), 'job')} that cannot run again still there")
-    silent, output = _told(stage, gone)
+    silent, output = _outputs(stage, gone)
     if silent:
         return broken(tried, f"the output of {count(silent, 'job')} that were preempted does not say so")
-    stage.cancel(*stage.claims.values())
-    stage.claims = {}
+    stage.cancel(*stage.passed.claims.values())
+    stage.passed.claims = {}
     again, scene = stage.until(
         lambda scene: waiting <= {job.id for job in scene.running(crowd) if job.restarts},
         stage.patience(len(waiting), again=True),
@@ -102,20 +102,20 @@ def _explained(output: str) -> int:
     return output.count("DUE TO PREEMPTION") + output.count("gpupool: PREEMPTED")
 
 
-def _told(stage: Stage, gone: list[str]) -> tuple[int, str]:
+def _outputs(stage: Stage, gone: list[str]) -> tuple[int, str]:
     """Return how many of the jobs that cannot run again ended without a word to their users, and all that was said."""
-    outputs = [stage.twin.run(f"cat {TOLD.replace('%A', number)}").out for number in gone]
-    return sum("CANCELLED" not in it for it in outputs), "".join(outputs)
+    outputs = [stage.twin.run(f"cat {OUTPUT.replace('%A', number)}").out for number in gone]
+    return sum("CANCELLED" not in output for output in outputs), "".join(outputs)
 
 
-def _lender(expected: Expected) -> Wish | None:
+def _lender(expected: Expected) -> JobRequest | None:
     """Return a few jobs of a lab that give way too, but after those that everybody may have."""
     first = expected.loans[0].partition
     for lab in sorted(expected.labs, key=lambda lab: lab.cap):
-        higher = [it for it in expected.lab_loans(lab.name) if it.entry.tier > first.entry.tier]
+        higher = [partition for partition in expected.lab_loans(lab.name) if partition.entry.tier > first.entry.tier]
         if higher and len(expected.labs) > 1:
-            wish = evenly(expected)[lab.name][0]
-            return replace(wish, partition=higher[-1].name, owned=False)
+            request = evenly(expected)[lab.name][0]
+            return replace(request, partition=higher[-1].name, owned=False)
     return None
 
 
@@ -127,42 +127,46 @@ def _has_ranks(expected: Expected) -> str | None:
 
 def _try_ranks(stage: Stage) -> Verdict:
     expected = stage.expected
-    wish = _lender(expected)
-    assert wish is not None
+    request = _lender(expected)
+    assert request is not None
     first = expected.loans[0].partition.name
-    tried = f"the pool full of {first}; {wish.lab} asked for {wish.gpus} GPUs in {wish.partition}, then an owner came"
+    asked = f"{request.lab} asked for {request.gpus} GPUs in {request.partition}"
+    tried = f"the pool full of {first}; {asked}, then an owner came"
     if wrong := _full(stage):
         return broken(tried, wrong)
-    middle = stage.send([wish])
-    done, scene = stage.until(lambda scene: scene.gpus(middle) == middle.gpus, stage.patience(wish.gpus, evicts=True))
+    middle = stage.send([request])
+    done, scene = stage.until(
+        lambda scene: scene.gpus(middle) == middle.gpus, stage.patience(request.gpus, evicts=True)
+    )
     if not done:
-        return broken(tried, f"{wish.partition} did not get its GPUs from {first} ({scene.reasons(middle)})")
-    lab = max((it for it in expected.labs if it.name != wish.lab), key=lambda lab: lab.cap)
+        return broken(tried, f"{request.partition} did not get its GPUs from {first} ({scene.reasons(middle)})")
+    lab = max((lab for lab in expected.labs if lab.name != request.lab), key=lambda lab: lab.cap)
     claims = claim(stage, {lab.name: evenly(expected)[lab.name][:2]})
-    done, scene = taken_back(stage, claims, stage.patience(8, evicts=True))
+    done, scene = reclaimed(stage, claims, stage.patience(8, evicts=True))
     gone = middle.gpus - scene.gpus(middle)
-    went = len(scene.evicted(stage.crowd or Sent({})))
+    went = len(scene.evicted(stage.passed.borrowers or Sent({})))
     stage.cancel(middle, *claims.values())
-    stage.claims = {}
+    stage.passed.claims = {}
     if not done:
         return broken(tried, some(lacking(scene, claims)))
     if gone:
-        return broken(tried, f"{count(gone, 'job')} of {wish.partition} were preempted while {first} held GPUs")
-    return kept(tried, f"{count(went, 'job')} of {first} were preempted, none of {wish.partition}")
+        return broken(tried, f"{count(gone, 'job')} of {request.partition} were preempted while {first} held GPUs")
+    return kept(tried, f"{count(went, 'job')} of {first} were preempted, none of {request.partition}")
 
 
 def _try_speed(stage: Stage) -> Verdict:
-    if not stage.waits and not stage.tried_each:
+    if not stage.passed.waits and not stage.passed.reclaimed_each:
         borrowers(stage)
         lab = min(stage.expected.labs, key=lambda lab: lab.cap)
         claims = claim(stage, {lab.name: evenly(stage.expected)[lab.name]})
-        _, scene = taken_back(stage, claims, stage.patience(lab.cap, evicts=True))
+        _, scene = reclaimed(stage, claims, stage.patience(lab.cap, evicts=True))
         note_waits(stage, scene, claims.values())
-    tried = f"{count(len(stage.waits), 'owner job')} at a full pool, from asking to starting, less the grace time"
-    if not stage.waits:
+    waits = stage.passed.waits
+    tried = f"{count(len(waits), 'owner job')} at a full pool, from asking to starting, less the grace time"
+    if not waits:
         return broken(tried, "no owner job started at all")
-    middle, most = percentile(stage.waits, 0.5), percentile(stage.waits, 0.95)
-    happened = f"half started within {middle:.0f} s, 95 of 100 within {most:.0f} s, all within {max(stage.waits):.0f} s"
+    middle, most = percentile(waits, 0.5), percentile(waits, 0.95)
+    happened = f"half started within {middle:.0f} s, 95 of 100 within {most:.0f} s, all within {max(waits):.0f} s"
     return kept(tried, happened) if most <= TOLERATED * stage.twin.slowest() else broken(tried, happened)
 
 
@@ -177,20 +181,20 @@ EACH = Promise(
 
 def _try_array(stage: Stage) -> Verdict:
     expected = stage.expected
-    lab = min((it for it in expected.labs if it.cap > 1), key=lambda lab: lab.cap)
-    wish = max(single(expected, lab), key=lambda wish: wish.count)
-    number = min(4, wish.count)
+    lab = min((lab for lab in expected.labs if lab.cap > 1), key=lambda lab: lab.cap)
+    request = max(single(expected, lab), key=lambda request: request.count)
+    number = min(4, request.count)
     tried = f"the pool full of borrowers; {lab.name} claimed {number} GPUs with one array of {number} tasks"
     if wrong := _full(stage):
         return broken(tried, wrong)
-    claims = claim(stage, {lab.name: [replace(wish, count=number)]})
+    claims = claim(stage, {lab.name: [replace(request, count=number)]})
     together = stage.patience(number, evicts=True)
-    done, scene = taken_back(stage, claims, together)
+    done, scene = reclaimed(stage, claims, together)
     if not done and scene.running(claims[lab.name]):
         done, scene = reached(stage, claims, number * (stage.grace + CYCLE + 5))
     starts = sorted(job.start for job in scene.running(claims[lab.name]) if job.start)
     stage.cancel(*claims.values())
-    stage.claims = {}
+    stage.passed.claims = {}
     if not done:
         return broken(tried, some(lacking(scene, claims)))
     apart = starts[-1] - starts[0]
@@ -201,7 +205,7 @@ def _try_array(stage: Stage) -> Verdict:
 
 
 def _arrays(expected: Expected) -> str | None:
-    return with_loans(expected) or (None if any(it.cap > 1 for it in expected.labs) else "every cap is one GPU")
+    return with_loans(expected) or (None if any(lab.cap > 1 for lab in expected.labs) else "every cap is one GPU")
 
 
 ARRAY = Promise(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from gpupool.rehearsal.expected import Expected, Lab
-from gpupool.rehearsal.expected_claims import Wish
+from gpupool.rehearsal.expected_claims import JobRequest
 from gpupool.rehearsal.promises.base import Promise, Verdict, count, verdict, with_labs
 from gpupool.rehearsal.stage import Stage
 
@@ -21,7 +21,7 @@ def _forms(expected: Expected, gpu: str) -> list[tuple[str, ...]]:
     ]
 
 
-def _wishes(expected: Expected) -> Iterator[tuple[Wish, tuple[str, ...]]]:
+def _requests(expected: Expected) -> Iterator[tuple[JobRequest, tuple[str, ...]]]:
     """Return a job of each lab on each type, every form of asking for each type, and types joined by `or`."""
     types = list(expected.cluster.gpu_types)
     labs = expected.labs
@@ -29,39 +29,41 @@ def _wishes(expected: Expected) -> Iterator[tuple[Wish, tuple[str, ...]]]:
     asked = {(turn % len(labs), gpu, (turn + kind) % 4) for turn in range(max(4, len(labs)))
              for kind, gpu in enumerate(types)}  # fmt: skip
     for lab, gpu, form in sorted(asked):
-        yield _wish(labs[lab], _forms(expected, gpu)[form]), (gpu,)
+        yield _request(labs[lab], _forms(expected, gpu)[form]), (gpu,)
     if not expected.typed:
         for one, other in list(product(types, types))[1:2]:
-            yield _wish(labs[0], (f"--constraint={one}|{other}", "--gpus-per-node=1")), (one, other)
+            yield _request(labs[0], (f"--constraint={one}|{other}", "--gpus-per-node=1")), (one, other)
 
 
-def _wish(lab: Lab, more: tuple[str, ...]) -> Wish:
-    return Wish(lab.name, lab.members[0].name, lab.name, lab.partition, gpus=0, more=("--mem=10M", *more))
+def _request(lab: Lab, more: tuple[str, ...]) -> JobRequest:
+    return JobRequest(lab.name, lab.members[0].name, lab.name, lab.partition, gpus=0, more=("--mem=10M", *more))
 
 
 def _try(stage: Stage) -> Verdict:
     stage.empty()
-    asked = list(_wishes(stage.expected))
-    sent = stage.send((wish for wish, _ in asked), _SEEN)
+    asked = list(_requests(stage.expected))
+    sent = stage.send((request for request, _ in asked), _SEEN)
     done, scene = stage.until(lambda scene: not scene.of(sent), stage.patience(len(asked)))
-    wrong = [f"{' '.join(wish.more[1:])}: refused: {words}" for wish, words in sent.refused]
+    wrong = [f"{' '.join(request.more[1:])}: refused: {words}" for request, words in sent.refused]
     if not done:
-        wrong += [f"{' '.join(sent.wishes[it.array].more[1:])} waits ({it.reason})" for it in scene.pending(sent)]
+        wrong += [f"{' '.join(sent.requests[job.array].more[1:])} waits ({job.reason})" for job in scene.pending(sent)]
         stage.cancel(sent)
-    listed = stage.twin.run(f"sacct -X -n -P -o JobID,NodeList -j {','.join(sent.wishes)}").out if sent.wishes else ""
+    listed = (
+        stage.twin.run(f"sacct -X -n -P -o JobID,NodeList -j {','.join(sent.requests)}").out if sent.requests else ""
+    )
     where = dict(line.split("|") for line in listed.splitlines())
     nodes = {node.slurm_name: node for node in stage.expected.compute}
-    types = {id(wish): gpus for wish, gpus in asked}
-    for number, wish in sent.wishes.items():
+    types = {id(request): gpus for request, gpus in asked}
+    for number, request in sent.requests.items():
         node = nodes.get(where.get(number, ""))
-        if node and not set(types[id(wish)]) & set(node.gpus):
-            wrong.append(f"{' '.join(wish.more[1:])} of {wish.lab} ran on {node.name}")
+        if node and not set(types[id(request)]) & set(node.gpus):
+            wrong.append(f"{' '.join(request.more[1:])} of {request.lab} ran on {node.name}")
     labs = len(stage.expected.labs)
     tried = f"{count(len(asked), 'job')}: {count(labs, 'lab')}, each type, as gres, as GPUs and as constraint"
     return verdict(tried, wrong, "each ran on a node of the type it asked for")
 
 
-def _applies(expected: Expected) -> str | None:
+def _not_made_because(expected: Expected) -> str | None:
     if reason := with_labs(expected):
         return reason
     if not expected.cluster.gpu_types:
@@ -74,6 +76,6 @@ TYPES = Promise(
     "types",
     "Every lab can use every GPU type, and gets the type it requests",
     ("SKY-037", "SKY-104", "SKY-136", "SKY-137", "SKY-138", "SKY-188"),
-    _applies,
+    _not_made_because,
     _try,
 )

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from gpupool.cluster.model import User
 from gpupool.cluster.units import format_duration
 from gpupool.rehearsal.expected import Expected, Lab
-from gpupool.rehearsal.expected_claims import Wish
+from gpupool.rehearsal.expected_claims import JobRequest
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, kept, verdict
-from gpupool.rehearsal.stage import CYCLE, Stage
+from gpupool.rehearsal.stage import CYCLE, Sent, Stage
 from gpupool.rehearsal.twin.jobs import Job
 from gpupool.slurm import jobs, times
 
@@ -25,7 +25,7 @@ class _Case:
     `unasked` is the time of a job without --time.
     """
 
-    wish: Wish
+    request: JobRequest
     qos: str | None
     wall: int
     unasked: int
@@ -35,7 +35,7 @@ class _Case:
 def _cases(expected: Expected) -> Iterator[_Case]:
     """Return each partition with its default, and each QoS in one of the partitions that are alike."""
     seen: list[object] = []
-    for partition in (*expected.owners, *expected.givers):
+    for partition in (*expected.owners, *expected.preemptable):
         times = (partition.entry.max_time, partition.default_time)
         alike = (times, partition.limits, partition.entry.qos, partition.entry.default_qos, partition.preemptable)
         others = () if alike in seen else tuple(expected.cluster.qos)
@@ -57,36 +57,42 @@ def _cases(expected: Expected) -> Iterator[_Case]:
                 named = of_qos and (of_qos > wall if default is None else default > wall)
                 gpus = expected.least_gpus(partition, asked)
                 kind = expected.type_in(partition.name) if gpus else None
-                wish = Wish(user.account, user.name, account, partition.name, gpus=gpus, gpu_type=kind, more=more)
-                yield _Case(wish, qos, wall, unasked, (f"--time={wall // _MINUTE}",) if named else ())
+                request = JobRequest(
+                    user.account, user.name, account, partition.name, gpus=gpus, gpu_type=kind, more=more
+                )
+                yield _Case(request, qos, wall, unasked, (f"--time={wall // _MINUTE}",) if named else ())
 
 
-def _applies(expected: Expected) -> str | None:
+def _not_made_because(expected: Expected) -> str | None:
     return None if any(_cases(expected)) else "no partition and no QoS has a time limit"
 
 
 def _try(stage: Stage) -> Verdict:
     cases = list(_cases(stage.expected))
-    plain = stage.send(replace(it.wish, more=(*it.wish.more, *it.named, "--hold")) for it in cases)
-    over = stage.send(replace(it.wish, more=(*it.wish.more, f"--time={it.wall // _MINUTE + 1}")) for it in cases)
+    plain = stage.send(replace(case.request, more=(*case.request.more, *case.named, "--hold")) for case in cases)
+    over = stage.send(
+        replace(case.request, more=(*case.request.more, f"--time={case.wall // _MINUTE + 1}")) for case in cases
+    )
     shown = stage.twin.run(f"squeue -a -h -o '{_COLUMNS}'").out
     limits = {job.id: job.limit for job in jobs.read(shown, _COLUMNS)}
-    at = {_key(it.wish): it for it in cases}
-    wrong = [f"{_where(at[_key(wish)])}: refused: {words}" for wish, words in plain.refused]
-    for number, wish in plain.wishes.items():
-        case = at[_key(wish)]
-        partition = stage.expected.cluster.partitions[wish.partition]
+    at = {_key(case.request): case for case in cases}
+    wrong = [f"{_where(at[_key(request)])}: refused: {words}" for request, words in plain.refused]
+    for number, request in plain.requests.items():
+        case = at[_key(request)]
+        partition = stage.expected.cluster.partitions[request.partition]
         limit = _seconds(limits.get(number, ""), partition.default_time or partition.entry.max_time)
         if limit != case.unasked:
             wrong.append(f"{_where(case)} ends after {limits.get(number)}, not {format_duration(case.unasked)}")
-    _, scene = stage.until(lambda scene: all(_stopped(job) for job in scene.of(over)), stage.patience(len(over.wishes)))
+    _, scene = stage.until(
+        lambda scene: all(_stopped(job) for job in scene.of(over)), stage.patience(len(over.requests))
+    )
     for job in scene.of(over):
         if not _stopped(job):
             happened = "runs" if job.state == "RUNNING" else f"is pending for another reason: {job.reason}"
-            wrong.append(f"{_where(at[_key(over.wishes[job.array])])}: a job with one minute too many {happened}")
+            wrong.append(f"{_where(at[_key(over.requests[job.array])])}: a job with one minute too many {happened}")
     stage.cancel(plain, over)
     tried = f"{len(cases)} pairs of partition and QoS, without --time and with one minute too many"
-    waits = f", {len(over.wishes)} wait forever" if over.wishes else ""
+    waits = f", {len(over.requests)} wait forever" if over.requests else ""
     return verdict(
         tried, wrong, f"each had its own time limit; of the minute too many {len(over.refused)} were refused{waits}"
     )
@@ -97,12 +103,12 @@ def _stopped(job: Job) -> bool:
     return job.state == "PENDING" and any(word in job.reason for word in ("Wall", "TimeLimit"))
 
 
-def _key(wish: Wish) -> tuple[str, str]:
-    return wish.partition, next((it for it in wish.more if it.startswith("--qos")), "")
+def _key(request: JobRequest) -> tuple[str, str]:
+    return request.partition, next((option for option in request.more if option.startswith("--qos")), "")
 
 
 def _where(case: _Case) -> str:
-    return f"{case.wish.partition}{f' with --qos={case.qos}' if case.qos else ''}"
+    return f"{case.request.partition}{f' with --qos={case.qos}' if case.qos else ''}"
 
 
 def _seconds(limit: str, of_partition: int | None) -> int | None:
@@ -113,17 +119,19 @@ WALLS = Promise(
     "walls",
     "Every partition and QoS has the time limit that the inventory says",
     ("SKY-103", "SKY-124", "SKY-153", "SKY-154", "SKY-155", "SKY-187"),
-    _applies,
+    _not_made_because,
     _try,
 )
 
 
 def _begin(stage: Stage) -> None:
+    stage.passed.timeout = _begin_timeout(stage)
+
+
+def _begin_timeout(stage: Stage) -> Sent:
     account, partition, user = _host(stage.expected)
     more = ("--time=1", "--mem=10M", f"--output={_ENDED}", f"--error={_ENDED}")
-    sent = stage.send([Wish(user.account, user.name, account, partition, gpus=0, more=more)])
-    stage.begun["timeout"] = sent
-    stage.spared |= set(sent.wishes)
+    return stage.send([JobRequest(user.account, user.name, account, partition, gpus=0, more=more)])
 
 
 def _host(expected: Expected) -> tuple[str, str, User]:
@@ -134,9 +142,9 @@ def _host(expected: Expected) -> tuple[str, str, User]:
         return float("inf") if lab.group.mem is None else lab.group.mem - lab.cap * each
 
     def unlimited(lab: Lab) -> bool:
-        partition = next(it for it in expected.owners if it.name == lab.partition)
-        room = expected.room(lab.members[0], partition, lab.name, None)
-        return room.cpu is None and room.jobs is None
+        partition = next(partition for partition in expected.owners if partition.name == lab.partition)
+        allowance = expected.allowance(lab.members[0], partition, lab.name, None)
+        return allowance.cpu is None and allowance.jobs is None
 
     labs = sorted(expected.labs, key=lambda lab: (spare(lab), unlimited(lab)))
     if labs and spare(labs[-1]) > 0:
@@ -149,15 +157,13 @@ def _host(expected: Expected) -> tuple[str, str, User]:
 
 
 def _try_timeout(stage: Stage) -> Verdict:
-    if "timeout" not in stage.begun:
-        _begin(stage)
-    sent = stage.begun["timeout"]
+    sent = stage.passed.timeout or _begin_timeout(stage)
     tried = "a job with a minute of time, left alone"
     if sent.refused:
         return broken(tried, f"it was refused: {sent.refused[0][1]}")
     left = _MINUTE + 2 * CYCLE + 10 - (time.time() - sent.at)
     stage.until(lambda scene: not scene.of(sent), max(2, left))
-    number = next(iter(sent.wishes))
+    number = next(iter(sent.requests))
     output = stage.twin.run(
         f"sacct -X -n -P -j {number} -o State,ElapsedRaw; cat {_ENDED.replace('%A', number)}; scancel {number}"
     ).out

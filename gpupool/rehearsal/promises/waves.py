@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from gpupool.rehearsal.expected_claims import Wish, reach, singles
+from gpupool.rehearsal.expected_claims import JobRequest, reach, singles
 from gpupool.rehearsal.stage import CYCLE, DELAY, Scene, Sent, Stage
 
-TOLD = "/tmp/gpupool-told-%A.out"  # where jobs that cannot run again write to
+OUTPUT = "/tmp/gpupool-told-%A.out"  # where jobs that cannot run again write to
 CLEARLY = 3  # how many of them are in a crowd
 
 
@@ -18,19 +18,19 @@ def borrowers(stage: Stage) -> Sent:
 
     A few of them cannot run again.
     """
-    crowd = stage.crowd
-    if crowd and not stage.claims:
+    crowd = stage.passed.borrowers
+    if crowd and not stage.passed.claims:
         # those who had to go come back by themselves; for those that are gone for ever others come
         most = stage.expected.pool
         gone = most - sum(job.gpus for job in stage.look().of(crowd))
         if gone > 0:
-            largest = max(crowd.wishes.values(), key=lambda wish: wish.count)
-            crowd = stage.crowd = crowd | stage.send([replace(largest, count=gone)])
+            largest = max(crowd.requests.values(), key=lambda request: request.count)
+            crowd = stage.passed.borrowers = crowd | stage.send([replace(largest, count=gone)])
         again, _ = stage.until(partial(_full, crowd, most), stage.requeue + DELAY)
         if again:
             return crowd
     stage.empty()
-    crowd = stage.crowd = stage.send(_crowd(stage))
+    crowd = stage.passed.borrowers = stage.send(_crowd(stage))
     held, moved = 0, True
     # a machine that is busy with others starts some of them late: as long as one starts, the next may
     while moved and held < stage.expected.pool:
@@ -43,25 +43,25 @@ def _full(crowd: Sent, gpus: int, scene: Scene) -> bool:
     return scene.gpus(crowd) >= gpus
 
 
-def crowd_of(stage: Stage) -> Sent:
+def borrowers_of(stage: Stage) -> Sent:
     """Return the borrowers, if there are any."""
-    return stage.crowd or Sent({})
+    return stage.passed.borrowers or Sent({})
 
 
-def _crowd(stage: Stage) -> list[Wish]:
+def _crowd(stage: Stage) -> list[JobRequest]:
     loan, typed = stage.expected.loans[0], stage.expected.typed
     # by type where jobs must name one
     left: Counter[str | None] = Counter({None: stage.expected.pool})
     if typed:
         left = Counter(dict(stage.expected.types_in(loan.partition.name)))
-    borrowed: list[Wish] = []
-    for wishes in singles(stage.expected).values():
-        for wish in wishes:
-            number = min(left[wish.gpu_type], wish.count)
+    borrowed: list[JobRequest] = []
+    for requests in singles(stage.expected).values():
+        for request in requests:
+            number = min(left[request.gpu_type], request.count)
             borrowed.append(
-                replace(wish, account=loan.account, partition=loan.partition.name, count=number, owned=False)
+                replace(request, account=loan.account, partition=loan.partition.name, count=number, owned=False)
             )
-            left[wish.gpu_type] -= number
+            left[request.gpu_type] -= number
     if borrowed:
         borrowed += [replace(borrowed[0], gpu_type=gpu, count=rest) for gpu, rest in left.items() if rest]
     if borrowed:
@@ -69,26 +69,26 @@ def _crowd(stage: Stage) -> list[Wish]:
         largest = max(range(len(borrowed)), key=lambda index: borrowed[index].count)
         number = min(CLEARLY, borrowed[largest].count - 1)
         borrowed[largest] = replace(borrowed[largest], count=borrowed[largest].count - number)
-        alone = replace(borrowed[largest], count=1, more=("--no-requeue", f"--output={TOLD}", f"--error={TOLD}"))
+        alone = replace(borrowed[largest], count=1, more=("--no-requeue", f"--output={OUTPUT}", f"--error={OUTPUT}"))
         borrowed = [*[alone] * number, *borrowed]
     return borrowed
 
 
 def final(sent: Sent) -> list[str]:
     """Return the jobs that cannot run again."""
-    return [number for number, wish in sent.wishes.items() if wish.more]
+    return [number for number, request in sent.requests.items() if request.more]
 
 
-def claim(stage: Stage, wishes: Mapping[str, Sequence[Wish]]) -> dict[str, Sent]:
+def claim(stage: Stage, requests: Mapping[str, Sequence[JobRequest]]) -> dict[str, Sent]:
     """Hand in what several labs claim, all at once."""
-    labs = [lab for lab in wishes for _ in wishes[lab]]
-    sent = stage.send([wish for lab in wishes for wish in wishes[lab]])
+    labs = [lab for lab in requests for _ in requests[lab]]
+    sent = stage.send([request for lab in requests for request in requests[lab]])
     by_lab: dict[str, Sent] = {}
     for lab in dict.fromkeys(labs):
-        mine = {number: wish for number, wish in sent.wishes.items() if wish.lab == lab}
-        refused = [(wish, message) for wish, message in sent.refused if wish.lab == lab]
+        mine = {number: request for number, request in sent.requests.items() if request.lab == lab}
+        refused = [(request, message) for request, message in sent.refused if request.lab == lab]
         by_lab[lab] = Sent(mine, refused, sent.at)
-    stage.claims.update({lab: by_lab[lab] | stage.claims.get(lab, Sent({})) for lab in by_lab})
+    stage.passed.claims.update({lab: by_lab[lab] | stage.passed.claims.get(lab, Sent({})) for lab in by_lab})
     return by_lab
 
 
@@ -97,12 +97,12 @@ def reached(stage: Stage, claims: Mapping[str, Sent], seconds: float) -> tuple[b
     return stage.until(lambda scene: all(scene.gpus(sent) >= sent.gpus for sent in claims.values()), seconds)
 
 
-def taken_back(stage: Stage, claims: Mapping[str, Sent], seconds: float) -> tuple[bool, Scene]:
+def reclaimed(stage: Stage, claims: Mapping[str, Sent], seconds: float) -> tuple[bool, Scene]:
     """Wait like `reached` while others have to go: as long as it gets on, three times as long at most.
 
     It ends where for a grace time and a round of slurmctld nobody goes and nothing starts.
     """
-    crowd, began = crowd_of(stage), time.monotonic()
+    crowd, began = borrowers_of(stage), time.monotonic()
     held = (0, 0)
 
     def state(scene: Scene) -> tuple[int, int]:
@@ -124,8 +124,8 @@ def lacking(scene: Scene, claims: Mapping[str, Sent]) -> list[str]:
     """Say which labs hold less than they claimed, and why as squeue has it."""
     wrong = []
     for lab, sent in claims.items():
-        for wish, message in sent.refused:
-            wrong.append(f"{lab}: a job of {wish.gpus} GPUs was refused: {message}")
+        for request, message in sent.refused:
+            wrong.append(f"{lab}: a job of {request.gpus} GPUs was refused: {message}")
         if scene.gpus(sent) < sent.gpus:
             wrong.append(f"{lab} holds {scene.gpus(sent)} of {sent.gpus} GPUs ({scene.reasons(sent)})")
     return wrong
@@ -133,12 +133,12 @@ def lacking(scene: Scene, claims: Mapping[str, Sent]) -> list[str]:
 
 def labs_full(stage: Stage) -> dict[str, Sent]:
     """Let every lab hold its cap, with nobody else running, and give their jobs; those there already serve."""
-    wanted = sum(reach(wishes) for wishes in singles(stage.expected).values())
-    if sum(sent.gpus for sent in stage.claims.values()) >= wanted:
+    wanted = sum(reach(requests) for requests in singles(stage.expected).values())
+    if sum(sent.gpus for sent in stage.passed.claims.values()) >= wanted:
         _again(stage)
-        full, scene = reached(stage, stage.claims, stage.patience(wanted))
-        if full and not scene.running(crowd_of(stage)):
-            return stage.claims
+        full, scene = reached(stage, stage.passed.claims, stage.patience(wanted))
+        if full and not scene.running(borrowers_of(stage)):
+            return stage.passed.claims
     stage.empty()
     claims = claim(stage, singles(stage.expected))
     reached(stage, claims, stage.patience(wanted))
@@ -148,13 +148,17 @@ def labs_full(stage: Stage) -> dict[str, Sent]:
 def _again(stage: Stage) -> None:
     """Hand in again what labs claimed and somebody has cancelled since."""
     scene = stage.look()
-    for lab, sent in list(stage.claims.items()):
+    for lab, sent in list(stage.passed.claims.items()):
         counts = Counter(job.array for job in scene.of(sent))
-        left = {number: replace(wish, count=counts[number]) for number, wish in sent.wishes.items() if counts[number]}
-        gone = [replace(wish, count=missing) for number, wish in sent.wishes.items()
-                if (missing := wish.count - counts[number])]  # fmt: skip
+        left = {
+            number: replace(request, count=counts[number])
+            for number, request in sent.requests.items()
+            if counts[number]
+        }
+        gone = [replace(request, count=missing) for number, request in sent.requests.items()
+                if (missing := request.count - counts[number])]  # fmt: skip
         if gone:
-            stage.claims[lab] = Sent(left, sent.refused, sent.at) | stage.send(gone)
+            stage.passed.claims[lab] = Sent(left, sent.refused, sent.at) | stage.send(gone)
 
 
 def note_waits(stage: Stage, scene: Scene, sents: Iterable[Sent]) -> None:
@@ -162,4 +166,4 @@ def note_waits(stage: Stage, scene: Scene, sents: Iterable[Sent]) -> None:
     for sent in sents:
         for job in scene.running(sent):
             if job.start is not None:
-                stage.waits.append(max(0.0, job.start - sent.at - stage.grace))
+                stage.passed.waits.append(max(0.0, job.start - sent.at - stage.grace))

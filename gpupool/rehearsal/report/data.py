@@ -41,13 +41,13 @@ class Rehearsed:
     @property
     def counts(self) -> dict[Outcome, int]:
         """Findings by outcome, all four of them."""
-        return {it: sum(finding.outcome == it for finding in self.findings) for it in OUTCOMES}
+        return {outcome: sum(finding.outcome == outcome for finding in self.findings) for outcome in OUTCOMES}
 
     @property
     def worst(self) -> Outcome:
         """Whether any promise was broken, any guarantee void, or all is well."""
         worst: tuple[Outcome, ...] = ("broken", "void")
-        return next((it for it in worst if self.counts[it]), "kept")
+        return next((outcome for outcome in worst if self.counts[outcome]), "kept")
 
     def as_dict(self) -> dict[str, Any]:
         """Return it all as JSON's own kinds of values."""
@@ -61,9 +61,9 @@ class Rehearsed:
             "gpus": self.gpus,
             "caps": dict(self.caps),
             "counts": self.counts,
-            "findings": [_finding(it) for it in self.findings],
-            "moments": [_moment(it) for it in self.moments],
-            "differences": [vars(it) for it in self.differences],
+            "findings": [_finding(finding) for finding in self.findings],
+            "moments": [_moment(moment) for moment in self.moments],
+            "differences": [vars(setting) for setting in self.differences],
         }
 
 

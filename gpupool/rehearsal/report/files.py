@@ -12,7 +12,7 @@ from gpupool.whole import put
 
 def ensure_writable(folder: Path) -> None:
     """Complain of a folder that no report can be written to, before minutes were spent; nothing is made yet."""
-    existing = next(it for it in (folder, *folder.absolute().parents) if it.exists())
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not existing.is_dir():
         raise GpupoolError(f"--report {folder}: {existing} is a file, and must be a folder")
     if not os.access(existing, os.W_OK | os.X_OK):

@@ -40,7 +40,7 @@ class Row:
     @property
     def most(self) -> Point:
         """The highest of each kind, whenever it was."""
-        owned, borrowed, evicted = (max((it[kind] for it in self.points), default=0) for kind in (1, 2, 3))
+        owned, borrowed, evicted = (max((point[kind] for point in self.points), default=0) for kind in (1, 2, 3))
         return Point(0.0, int(owned), int(borrowed), int(evicted))
 
     @property
@@ -70,7 +70,11 @@ class Row:
             return ""
         base, seen = self._up(self.cap), 3.0  # one GPU of many is seen, too
         return self._shape(
-            ((it.at, min(self._up(it.owned), base - seen) if it.owned > self.cap else base) for it in self.points), base
+            (
+                (point.at, min(self._up(point.owned), base - seen) if point.owned > self.cap else base)
+                for point in self.points
+            ),
+            base,
         )
 
     @property
@@ -112,7 +116,13 @@ class Phase:
 
 def lab_rows(moments: Sequence[Moment], caps: Mapping[str, int]) -> list[Row]:
     """Return a row for each lab with its cap, then one for any other account that held GPUs."""
-    seen = [name for it in moments for held in (it.owned, it.borrowed, it.evicted) for name in held if held[name]]
+    seen = [
+        name
+        for moment in moments
+        for held in (moment.owned, moment.borrowed, moment.evicted)
+        for name in held
+        if held[name]
+    ]
     names = list(dict.fromkeys([*caps, *sorted(seen)]))
     end, most = end_of(moments), max(60, _MOST_POINTS // max(1, len(names)))
     rows = []
@@ -138,7 +148,7 @@ def pool_row(moments: Sequence[Moment], gpus: int) -> Row:
 
 def down_shape(moments: Sequence[Moment], gpus: int) -> str:
     """Return the shape of GPUs on lost nodes, hanging from the top; nothing where no node was lost."""
-    if not any(it.down for it in moments):
+    if not any(moment.down for moment in moments):
         return ""
     path, end = "M0 0", end_of(moments)
     for number, run in groupby(moments, key=lambda moment: moment.down):
@@ -181,13 +191,13 @@ def phases(moments: Sequence[Moment], findings: Sequence[Finding]) -> list[Phase
 
 def ticks(end: float) -> list[tuple[float, str]]:
     """Return up to nine marks of the time axis: percent of the whole, and minutes:seconds."""
-    step = next((it for it in (5, 10, 15, 30, 60, 120, 300, 600, 1800) if end / it <= 8), 3600)
+    step = next((seconds for seconds in (5, 10, 15, 30, 60, 120, 300, 600, 1800) if end / seconds <= 8), 3600)
     return [(100 * at / end, f"{at // 60}:{at % 60:02}") for at in range(0, int(end) + 1, step)]
 
 
 def end_of(moments: Sequence[Moment]) -> float:
     """Return the time of the last moment in seconds; never zero."""
-    return max((it.at for it in moments), default=0) or 1.0
+    return max((moment.at for moment in moments), default=0) or 1.0
 
 
 def _across(at: float, end: float) -> str:

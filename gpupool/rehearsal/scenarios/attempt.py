@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Sequence
 
-from gpupool.rehearsal.expected_claims import Wish
+from gpupool.rehearsal.expected_claims import JobRequest
 from gpupool.rehearsal.promises.base import Verdict, broken, count, kept
 from gpupool.rehearsal.scenarios.data import Expect, Step, Submit
 from gpupool.rehearsal.stage import Scene, Sent, Stage
@@ -18,7 +18,7 @@ def attempt(stage: Stage, steps: Sequence[Step]) -> Verdict:
     seen: list[str] = []
     for number, step in enumerate(steps, 1):
         if step.submit:
-            last = stage.send([_wish(stage, step.submit)])
+            last = stage.send([_request(stage, step.submit)])
             asked.append(f"{step.submit.user}: {count(step.submit.count, 'job')} {step.submit.options}".strip())
             if step.submit.name:
                 named[step.submit.name] = last
@@ -33,12 +33,12 @@ def attempt(stage: Stage, steps: Sequence[Step]) -> Verdict:
     return kept("; ".join(asked), "; ".join(seen) or "nothing was expected")
 
 
-def _wish(stage: Stage, submit: Submit) -> Wish:
+def _request(stage: Stage, submit: Submit) -> JobRequest:
     user = stage.expected.cluster.users[submit.user]
     return Plain(user.account, submit.user, "", "", submit.count, 0, more=tuple(shlex.split(submit.options)))
 
 
-class Plain(Wish):
+class Plain(JobRequest):
     """Jobs with a site's own options and nothing else."""
 
     @property

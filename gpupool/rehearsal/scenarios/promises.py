@@ -11,7 +11,7 @@ from gpupool.rehearsal.scenarios.read import scenarios
 
 def promises(inventory: Path, cluster: Cluster) -> list[Promise]:
     """Return the promises in INVENTORY/rehearsal/*.yml; BadInventoryError with every complaint about them."""
-    return [_promise(it) for it in scenarios(inventory, cluster)]
+    return [_promise(scenario) for scenario in scenarios(inventory, cluster)]
 
 
 def _promise(scenario: Scenario) -> Promise:

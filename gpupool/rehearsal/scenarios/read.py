@@ -15,7 +15,7 @@ from gpupool.rehearsal.scenarios.data import Expect, Pending, Scenario, Step, Su
 def scenarios(inventory: FilePath, cluster: Cluster) -> list[Scenario]:
     """Return what stands in INVENTORY/rehearsal/*.yml; BadInventoryError with every complaint about it."""
     folder = inventory / "rehearsal"
-    files = sorted(it for it in folder.iterdir() if it.suffix in (".yml", ".yaml")) if folder.is_dir() else []
+    files = sorted(path for path in folder.iterdir() if path.suffix in (".yml", ".yaml")) if folder.is_dir() else []
     valid: list[Scenario] = []
     located: list[Located] = []
     taken: dict[str, FilePath] = {}

@@ -185,13 +185,20 @@ class Twin:
         read = self.do(f"sha256sum {shlex.join(files)} || true", "files").out
         sums = {path: known for known, _, path in (line.partition("  ") for line in read.splitlines())}
         written = {path: hashlib.sha256(text.encode()).hexdigest() for path, text in files.items()}
-        odd = [*odd, *(f"{it}: changed after it was written" for it, sum in written.items() if sums.get(it) != sum)]
+        odd = [
+            *odd,
+            *(f"{path}: changed after it was written" for path, sum in written.items() if sums.get(path) != sum),
+        ]
         if odd:
             raise TwinError("the twin differs from production where the table does not say so:\n  " + "\n  ".join(odd))
 
 
 def _times(cluster: Cluster) -> dict[str, int]:
-    graces = {it.name: min(it.grace, GRACE) for it in cluster.partitions.values() if it.preemptable}
+    graces = {
+        partition.name: min(partition.grace, GRACE)
+        for partition in cluster.partitions.values()
+        if partition.preemptable
+    }
     return {
         "grace": max(graces.values(), default=0),
         **{f"grace:{name}": grace for name, grace in graces.items()},

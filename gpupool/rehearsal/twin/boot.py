@@ -64,7 +64,7 @@ def _addresses(cluster: Cluster, place: Place) -> Iterator[str]:
         names.append(f"{_SOME_ADDRESS} {place.host}")
     addresses = [_SOME_ADDRESS, *(node.address for node in known)]
     yield f"printf '%s\\n' {shlex.join(names)} >> /etc/hosts"
-    yield "ip -batch - <<EOF\n" + "".join(f"addr add {it}/32 dev lo\n" for it in addresses) + "EOF"
+    yield "ip -batch - <<EOF\n" + "".join(f"addr add {address}/32 dev lo\n" for address in addresses) + "EOF"
 
 
 def _people(cluster: Cluster) -> Iterator[str]:
@@ -73,10 +73,11 @@ def _people(cluster: Cluster) -> Iterator[str]:
         f"{user.name}:x:{user.uid}:{user.gid or groups['people']}::{user.home}:{user.entry.shell}"
         for user in cluster.users.values()
     ]
-    lines = [
-        f"{name}:x:{gid}:{','.join(it.name for it in cluster.users.values() if name in cluster.groups_of(it)[1:])}"
-        for name, gid in groups.items()
-    ]
+    members = {
+        group: ",".join(user.name for user in cluster.users.values() if group in cluster.groups_of(user)[1:])
+        for group in groups
+    }
+    lines = [f"{group}:x:{gid}:{members[group]}" for group, gid in groups.items()]
     yield "cat >> /etc/group <<'EOF'\n" + "".join(f"{line}\n" for line in lines) + "EOF"
     yield "cat >> /etc/passwd <<'EOF'\n" + "".join(f"{line}\n" for line in users) + "EOF"
     homes = "".join(

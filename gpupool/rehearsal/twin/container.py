@@ -30,7 +30,7 @@ def run(
     command = [
         *("run", "--detach", "--init", "--name", name, "--hostname", place.host, "--network", "none"),
         *("--label", f"{LABEL}={prefix()}", "--label", f"{OWNER}={KEPT if keep else owner(os.getpid())}"),
-        *(word for it in rights for word in ("--cap-add", it)),
+        *(word for right in rights for word in ("--cap-add", right)),
         *(*memory, "--log-driver", "none", "--stop-signal", "SIGKILL", image, "sleep", "infinity"),
     ]
     try:

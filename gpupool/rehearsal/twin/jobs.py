@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 # the script of a job that only holds what it got: it ends at SIGTERM, at once
 HOLD = "#!/bin/sh\nexec sleep infinity\n"
+#: States of jobs that hold their GPUs.
+RUNS = ("RUNNING", "CONFIGURING")
 
 
 @dataclass(frozen=True)

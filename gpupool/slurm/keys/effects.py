@@ -42,7 +42,7 @@ def changed(file: str, before: str, after: str, release: str) -> dict[Place, str
     old, new = read(file, before), read(file, after)
     places = dict.fromkeys(place for place in (*old, *new) if old.get(place) != new.get(place))
     # an added or removed node is one change
-    whole = {(it.section, it.of) for it in places if it.key in ("NodeName", "PartitionName")}
+    whole = {(place.section, place.of) for place in places if place.key in ("NodeName", "PartitionName")}
     effects: dict[Place, str] = {}
     for place in places:
         if (place.section, place.of) not in whole or place.key in ("NodeName", "PartitionName"):

@@ -97,7 +97,7 @@ def test_labs_go_by_their_own_partitions_and_by_the_common_one() -> None:
 
 
 def test_who_gives_way_goes_by_tier() -> None:
-    assert [partition.name for partition in SKYNET.givers] == ["overcap", "user-overcap"]
+    assert [partition.name for partition in SKYNET.preemptable] == ["overcap", "user-overcap"]
     assert [(loan.partition.name, loan.account) for loan in SKYNET.loans] == [("overcap", "overcap")]
     assert [partition.name for partition in SKYNET.lab_loans("wu-lab")] == ["user-overcap"]
     assert not EXAMPLE.lab_loans("vision-lab")
@@ -124,11 +124,11 @@ def test_a_wall_is_the_shorter_of_partition_and_qos(partition: str, qos: str | N
 def test_a_users_room_is_the_qos_own_but_for_a_partition_that_lifts_it() -> None:
     user = SKYNET.cluster.users["u-cvmlp1"]
     of = SKYNET.cluster.partitions
-    assert SKYNET.room(user, of["short"], "cvmlp-lab").gpu == 16
-    assert SKYNET.room(user, of["short"], "cvmlp-lab").cpu == 112
-    assert SKYNET.room(user, of["debug"], "cvmlp-lab").gpu == 5
-    assert SKYNET.room(user, of["user-overcap"], "cvmlp-lab").gpu is None
-    assert SKYNET.room(SKYNET.cluster.users["u-wu1"], of["short"], "wu-lab").gpu is None
+    assert SKYNET.allowance(user, of["short"], "cvmlp-lab").gpu == 16
+    assert SKYNET.allowance(user, of["short"], "cvmlp-lab").cpu == 112
+    assert SKYNET.allowance(user, of["debug"], "cvmlp-lab").gpu == 5
+    assert SKYNET.allowance(user, of["user-overcap"], "cvmlp-lab").gpu is None
+    assert SKYNET.allowance(SKYNET.cluster.users["u-wu1"], of["short"], "wu-lab").gpu is None
 
 
 @pytest.mark.promise("SKY-132")
@@ -140,12 +140,12 @@ def test_cpus_of_a_gpu_are_what_every_node_of_its_type_has() -> None:
 @pytest.mark.parametrize("expected", [SKYNET, EXAMPLE], ids=["skynet", "example"])
 def test_each_shape_of_claims_is_every_labs_whole_cap_and_fits_the_nodes(expected: Expected) -> None:
     first, rest = whole_nodes(expected)
-    for wishes in (singles(expected), with_cpus(expected), {lab: [*first[lab], *rest[lab]] for lab in first}):
-        assert {lab.name: lab.cap for lab in expected.labs} == {lab: reach(wishes[lab]) for lab in wishes}
+    for requests in (singles(expected), with_cpus(expected), {lab: [*first[lab], *rest[lab]] for lab in first}):
+        assert {lab.name: lab.cap for lab in expected.labs} == {lab: reach(requests[lab]) for lab in requests}
         by_type = Counter[str]()
-        for wish in (wish for lab in wishes.values() for wish in lab):
-            if wish.gpu_type:
-                by_type[wish.gpu_type] += wish.gpus * wish.count
+        for request in (request for lab in requests.values() for request in lab):
+            if request.gpu_type:
+                by_type[request.gpu_type] += request.gpus * request.count
         counts = Counter[str]()
         for node in expected.compute:
             counts.update(dict(node.gpus))
@@ -154,9 +154,9 @@ def test_each_shape_of_claims_is_every_labs_whole_cap_and_fits_the_nodes(expecte
 
 @pytest.mark.parametrize("expected", [SKYNET, EXAMPLE], ids=["skynet", "example"])
 def test_no_claim_is_above_a_labs_share_of_cpus(expected: Expected) -> None:
-    for wishes in (with_cpus(expected), whole_nodes(expected)[0]):
+    for requests in (with_cpus(expected), whole_nodes(expected)[0]):
         for lab in expected.labs:
-            cpus = sum((wish.cpus or 1) * wish.count for wish in wishes[lab.name])
+            cpus = sum((request.cpus or 1) * request.count for request in requests[lab.name])
             assert lab.group.cpu is None or cpus <= lab.group.cpu
 
 
@@ -179,12 +179,12 @@ def test_where_a_job_must_name_a_type_it_names_one_that_a_node_has(tmp_path: Pat
 @given(st.lists(st.tuples(st.integers(1, 8), st.integers(1, 20)), max_size=40))
 def test_nobody_is_asked_for_more_than_the_own_limit(pieces: list[tuple[int, int]]) -> None:
     lab = next(lab for lab in SKYNET.labs if lab.name == "cvmlp-lab")
-    wishes = hand_out(SKYNET, lab, [Piece(gpus, cpus) for gpus, cpus in pieces])
-    assert reach(wishes) == sum(gpus for gpus, _ in pieces)  # the rest spills into where limits are lifted
+    requests = hand_out(SKYNET, lab, [Piece(gpus, cpus) for gpus, cpus in pieces])
+    assert reach(requests) == sum(gpus for gpus, _ in pieces)  # the rest spills into where limits are lifted
     for user in lab.members:
-        mine = [wish for wish in wishes if wish.user == user.name and wish.owned]
+        mine = [request for request in requests if request.user == user.name and request.owned]
         assert reach(mine) <= 16
-        assert sum((wish.cpus or 1) * wish.count for wish in mine) <= 112
+        assert sum((request.cpus or 1) * request.count for request in mine) <= 112
 
 
 def test_a_lab_whose_people_have_limits_and_no_other_place_falls_short() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from gpupool.cluster.complaints import BadInventoryError
 from gpupool.cluster.load import load
-from gpupool.rehearsal.expected_claims import Wish
+from gpupool.rehearsal.expected_claims import JobRequest
 from gpupool.rehearsal.scenarios.attempt import _holds
 from gpupool.rehearsal.scenarios.data import Expect, Pending
 from gpupool.rehearsal.scenarios.promises import promises
@@ -84,7 +84,7 @@ def job(number: str, state: str, reason: str = "None", restarts: int = 0) -> Job
     return Job(number, "u-vision1", "vision-lab", "short", "normal", state, reason, 1, 1, (), restarts, None, None)
 
 
-SENT = Sent({"7": Wish("vision-lab", "u-vision1", "vision-lab", "short", 3)})
+SENT = Sent({"7": JobRequest("vision-lab", "u-vision1", "vision-lab", "short", 3)})
 SCENE = Scene([job("7_1", "RUNNING"), job("7_2", "RUNNING", restarts=1), job("7_3", "PENDING", "QOSMaxGRESPerUser"),
                job("8", "RUNNING")])  # fmt: skip
 

@@ -43,8 +43,8 @@ def applied(files: Mapping[str, str], table: tuple[Difference, ...]) -> dict[str
     """Return production's files as the twin has them. TwinError where a key that must be there is not."""
     twin: dict[str, str] = {}
     for path, text in files.items():
-        mine = [it for it in table if fnmatchcase(path, it.file)]
-        if any(not it.key for it in mine):
+        mine = [row for row in table if fnmatchcase(path, row.file)]
+        if any(not row.key for row in mine):
             continue
         for row in mine:
             if path.endswith(".json"):
@@ -68,11 +68,11 @@ def unnamed(production: Mapping[str, str], twin: Mapping[str, str], table: tuple
 def _of(
     path: str, production: Mapping[str, str], twin: Mapping[str, str], table: tuple[Difference, ...]
 ) -> Iterator[str]:
-    mine = [it for it in table if fnmatchcase(path, it.file)]
-    if any(not it.key for it in mine) and path not in twin:
+    mine = [row for row in table if fnmatchcase(path, row.file)]
+    if any(not row.key for row in mine) and path not in twin:
         return
     if path not in production or path not in twin:
         yield f"only {'the twin' if path in twin else 'production'} has this file"
         return
-    keys = {(it.line, it.word) for it in mine}
+    keys = {(row.line, row.word) for row in mine}
     yield from texts.differing(texts.masked(production[path], keys), texts.masked(twin[path], keys))

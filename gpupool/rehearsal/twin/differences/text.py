@@ -30,14 +30,14 @@ def changed(text: str, line: str, word: str | None, change: Change) -> tuple[str
             lines.append(" ".join(tokens))
     if word is None and not seen and (new := change(None, "0")) is not None:
         lines.append(f"{line}={new}")
-    return "".join(f"{it}\n" for it in lines), seen > 0
+    return "".join(f"{line}\n" for line in lines), seen > 0
 
 
 def _word(tokens: list[str], word: str, change: Change) -> tuple[list[str], bool]:
     name = tokens[0].partition("=")[2]
-    matching = [it for it in tokens if it.partition("=")[0].lower() == word.lower()]
+    matching = [token for token in tokens if token.partition("=")[0].lower() == word.lower()]
     new = change(matching[0].partition("=")[2] if matching else None, name)
-    kept = [it for it in tokens if it not in matching]
+    kept = [token for token in tokens if token not in matching]
     if new is None:
         return kept, bool(matching)
     place = tokens.index(matching[0]) if matching else len(kept)
@@ -75,7 +75,7 @@ def masked(text: str, keys: Collection[tuple[str, str | None]]) -> list[str]:
         key = line.partition("=")[0].strip().lower()
         if key in whole:
             continue
-        if any(key == it for it, _ in parts):
+        if any(key == other for other, _ in parts):
             line = " ".join(word for word in line.split() if (key, word.partition("=")[0].lower()) not in parts)
         lines.append(line)
     return lines

@@ -1,0 +1,68 @@
+"""The record of a rehearsal: which jobs held GPUs at each look, and which jobs of owners did not run through."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gpupool.rehearsal.expected import Expected
+from gpupool.rehearsal.finding import Moment
+from gpupool.rehearsal.twin.jobs import RUNS, Job
+
+
+@dataclass
+class Watch:
+    """Records each look at the queue, for the promise that is being tried.
+
+    `owner_starts` has the first start of every job that no job may evict, by its number; `disturbed` has a sentence
+    for each that was evicted all the same. `lost` are the nodes that a promise has taken away.
+    """
+
+    expected: Expected
+    trying: str = ""
+    moments: list[Moment] = field(default_factory=list)
+    owner_starts: dict[str, float | None] = field(default_factory=dict)
+    disturbed: dict[str, str] = field(default_factory=dict)
+    lost: set[str] = field(default_factory=set)
+    began: float = field(default_factory=time.monotonic)
+
+    def record(self, jobs: Sequence[Job]) -> None:
+        """Record all jobs at this moment."""
+        self._compare(jobs)
+        self.moments.append(self._moment(jobs))
+
+    def _compare(self, jobs: Sequence[Job]) -> None:
+        owners = {partition.name for partition in self.expected.owners}
+        for job in jobs:
+            if job.partition in owners and job.state in RUNS:
+                first = self.owner_starts.setdefault(job.id, job.start)
+                if self.lost:
+                    self.owner_starts[job.id] = job.start
+                elif first != job.start:
+                    self.disturbed[job.id] = f"{job.id} of {job.user} in {job.partition} was started again"
+            elif job.id in self.owner_starts and job.state == "PENDING" and not self.lost:
+                self.disturbed[job.id] = f"{job.id} of {job.user} was preempted ({job.reason})"
+
+    def _moment(self, jobs: Sequence[Job]) -> Moment:
+        preemptable = {partition.name for partition in self.expected.preemptable}
+        owned: dict[str, int] = {}
+        borrowed: dict[str, int] = {}
+        evicted: dict[str, int] = {}
+        for job in jobs:
+            user = self.expected.cluster.users.get(job.user)
+            lab = user.account if user and job.account not in user.own_accounts else job.account
+            if job.state == "PENDING" and job.restarts:
+                evicted[lab] = evicted.get(lab, 0) + job.gpus
+            elif job.state in RUNS:
+                held = borrowed if job.partition in preemptable else owned
+                held[lab] = held.get(lab, 0) + job.gpus
+        down = sum(self.expected.cluster.nodes[name].gpu_count for name in self.lost)
+        used = sum(owned.values()) + sum(borrowed.values())
+        return Moment(
+            round(time.monotonic() - self.began, 1),
+            self.trying,
+            {lab: gpus for lab, gpus in owned.items() if gpus},
+            {lab: gpus for lab, gpus in borrowed.items() if gpus},
+            {lab: gpus for lab, gpus in evicted.items() if gpus},
+            max(0, self.expected.pool - used - down),
+            down,
+        )
