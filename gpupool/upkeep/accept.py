@@ -15,6 +15,8 @@ from gpupool.compile.system.singularity import singularity_on
 from gpupool.compile.system.storage import used_for
 from gpupool.engine.clock import MOST_SECONDS, how_far_off
 from gpupool.errors import GpupoolError
+from gpupool.node import look
+from gpupool.node.look import Kind, Look
 from gpupool.remote.controller import Controller, RefusedError
 from gpupool.run.observer import Observer
 from gpupool.shell import shell_file
@@ -24,7 +26,7 @@ from gpupool.slurm.tres import gpus_of_gres
 from gpupool.upkeep import drain
 from gpupool.upkeep.state import states
 
-_SCRIPT = shell_file(__package__, "accept.sh")
+_LOOK = shell_file("gpupool.node", "look.sh")
 _PROBE = "gpu_probe.py"
 _MOUNT_SECONDS = 10
 _LOOK_SECONDS = 180.0
@@ -60,12 +62,12 @@ def accept(
     """
     known = states(controller, nodes)
 
-    def look(node: Node) -> tuple[str, ...]:
+    def looked(node: Node) -> tuple[str, ...]:
         observer.step(node.name, "looking at GPUs, mounts and clock")
         return (*registered(node, known.get(node.name)), *_on_node(controller, node))
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        problems_of = dict(zip((node.name for node in nodes), pool.map(look, nodes), strict=True))
+        problems_of = dict(zip((node.name for node in nodes), pool.map(looked, nodes), strict=True))
     fine = [node for node in nodes if not problems_of[node.name]]
     moved = drain.resume(controller, fine, work)
     problems_of |= {name: (f"it is drained by others: {why}",) for name, why in moved.kept.items()}
@@ -101,22 +103,40 @@ def registered(node: Node, state: NodeState | None) -> tuple[str, ...]:
 
 def _on_node(controller: Controller, node: Node) -> tuple[str, ...]:
     cluster = controller.target.cluster
-    devices = _files(cluster, node)
-    paths = [mount.path for mount in used_for(cluster, node)]
     programs = [name for name, on in (("docker", docker_on), ("singularity", singularity_on)) if on(cluster, node)]
-    arguments = [CHECK, str(_MOUNT_SECONDS), " ".join(programs), str(len(devices)), *devices, *paths]
+    items: list[tuple[Kind, str]] = [
+        ("service", "slurmd"),
+        ("gpus", CHECK),
+        *(("device", file) for file in _files(cluster, node)),
+        *(("mount", mount.path) for mount in used_for(cluster, node)),
+        *(("program", name) for name in programs),
+    ]
     began = time.time()
+    arguments = look.arguments(_MOUNT_SECONDS, items)
     try:
-        output = controller.on(node.name, "sh", "-c", _SCRIPT, "accept", *arguments, seconds=_LOOK_SECONDS)
+        output = controller.on(node.name, "sh", "-c", _LOOK, "look", *arguments, seconds=_LOOK_SECONDS)
     except GpupoolError as error:
         return (str(error),)
-    rows = [line.partition(" ") for line in output.splitlines()]
-    problems = [what for kind, _, what in rows if kind == "problem"]
-    clock = next((float(what) for kind, _, what in rows if kind == "clock"), None)
+    seen = look.read(output)
+    problems = [*faults(seen)]
     # it was read first; its connection may have taken its time
-    if clock is not None and not began - MOST_SECONDS <= clock <= time.time() + MOST_SECONDS:
-        problems.append(how_far_off(clock - began))
+    if seen.clock is not None and not began - MOST_SECONDS <= seen.clock <= time.time() + MOST_SECONDS:
+        problems.append(how_far_off(seen.clock - began))
     return tuple(problems)
+
+
+def faults(seen: Look) -> Iterator[str]:
+    """Yield what is wrong with a node, a line each, by what `look.sh` saw there."""
+    yield from (f"{unit.item} {unit.fault}" for unit in seen.of("service") if unit.fault)
+    if missing := [device.item for device in seen.of("device") if device.fault]:
+        yield f"no device file {' '.join(missing)}"
+    yield from (gpus.fault for gpus in seen.of("gpus") if gpus.fault)
+    for mount in seen.of("mount"):
+        if mount.fault:
+            yield f"{mount.item}: {mount.fault}"
+        if not mount.mounted:
+            yield f"{mount.item} is not mounted"
+    yield from (f"{program.item} {program.fault}" for program in seen.of("program") if program.fault)
 
 
 def _by_job(controller: Controller, node: Node, partition: str, reservation: str) -> tuple[str, ...]:

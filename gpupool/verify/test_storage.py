@@ -8,22 +8,23 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.system.spaces import folders_for, homes_for, members_for, tops_for
 from gpupool.compile.system.storage import links_for, theirs_for, used_for
 from gpupool.facts.mounts import mount_of
+from gpupool.node import look
 from gpupool.shell import shell_file
 
 _SECONDS = 5
 _AT_ONCE = 200  # paths that one command asks for
-_LOOK = shell_file(__package__, "test_storage.sh")
+_LOOK = shell_file("gpupool.node", "look.sh")
 
 
 def test_storage_answers(cluster: Cluster, node: Node, host: Host) -> None:
     paths = [mount.path for mount in used_for(cluster, node)]
     if paths:
-        lines = host.run(shlex.join(["sh", "-c", _LOOK, "sh", str(_SECONDS), *paths])).stdout.splitlines()
-        servers = {
-            mount.at: "mounted by the site" if mount.by_site else f"server {mount.server}" for mount in cluster.mounts
-        }
-        down = [f"{line} ({servers[line.split(':')[0]]})" for line in sorted(lines)]
-        assert not down, f"down: {'; '.join(down)}"
+        arguments = look.arguments(_SECONDS, [("mount", path) for path in paths])
+        seen = look.read(host.run(shlex.join(["sh", "-c", _LOOK, "look", *arguments])).stdout)
+        servers = {mount.at: "mounted by the site" if mount.by_site else f"server {mount.server}"
+                   for mount in cluster.mounts}  # fmt: skip
+        faults = [f"{mount.item}: {mount.fault} ({servers[mount.item]})" for mount in seen.of("mount") if mount.fault]
+        assert not faults, f"down: {'; '.join(faults)}"
 
 
 def test_storage_is_mounted(cluster: Cluster, node: Node, host: Host) -> None:

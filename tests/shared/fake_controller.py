@@ -3,6 +3,7 @@
 Scripts that talk to slurmctld run in a real shell, with the model behind `scontrol`, `squeue`, `scancel` and `sleep`.
 """
 
+import json
 import os
 import re
 import shlex
@@ -16,6 +17,7 @@ import stand_ins
 from fake_slurm import FakeSlurm
 from recorded import Answer
 
+from gpupool.compile.system.driver import CHECK
 from gpupool.remote import nodes as remote
 from gpupool.remote.controller import Controller, NoAnswerError
 from gpupool.remote.nodes import SECONDS
@@ -26,7 +28,8 @@ _IN_SHELL = ("drain", "reserve")
 _SCRIPTS = {
     shell_file(package, f"{name}.sh"): name
     for package, name in [
-        *(("gpupool.upkeep", name) for name in ("drain", "reserve", "reboot", "accept", "announce")),
+        *(("gpupool.upkeep", name) for name in ("drain", "reserve", "reboot", "announce")),
+        ("gpupool.node", "look"),
         ("gpupool.joining", "network"),
     ]
 }
@@ -143,9 +146,10 @@ class FakeController(Controller):
                 return Answer("", "", 0)
             case ["reboot"]:
                 return Answer(f"{self.slurm.nodes[name].booted} {self.needs.get(node, '')}\n", "", 0)
-            case ["accept", *_]:
-                clock = f"clock {self.clock.time() + self.ahead.get(node, 0.0)}\n"
-                return Answer(clock + "".join(f"problem {problem}\n" for problem in self.problems.get(node, ())), "", 0)
+            case ["look", *_]:
+                faults = ({"kind": "gpus", "item": CHECK, "fault": fault} for fault in self.problems.get(node, ()))
+                rows = [{"clock": self.clock.time() + self.ahead.get(node, 0.0)}, *faults]
+                return Answer("".join(f"{json.dumps(row)}\n" for row in rows), "", 0)
             case ["network", *addresses]:
                 return Answer(
                     "".join(f"{address} {self.links.get(node, 'eno1 10000')}\n" for address in addresses), "", 0

@@ -53,8 +53,8 @@ def test_a_sound_node_is_resumed_and_runs_a_job_on_all_its_gpus(ready: FakeContr
 
 def test_a_node_is_resumed_before_its_test_job_and_looked_at_before_that(ready: FakeController) -> None:
     accepted(ready, ready.target.cluster.nodes["gpu-1"])
-    order = [text.split()[0:2] for _, text in ready.asked if text.startswith(("accept", "scontrol update", "srun"))]
-    assert [words[0] for words in order] == ["accept", "scontrol", "srun"]
+    order = [text.split()[0:2] for _, text in ready.asked if text.startswith(("look", "scontrol update", "srun"))]
+    assert [words[0] for words in order] == ["look", "scontrol", "srun"]
 
 
 def test_what_the_look_finds_keeps_the_node_drained_and_no_job_runs_there(ready: FakeController) -> None:
