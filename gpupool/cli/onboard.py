@@ -67,18 +67,18 @@ def command(
     """
     Door.load()
     from gpupool.joining.compare import summary
-    from gpupool.joining.decide import Wish
+    from gpupool.joining.decide import MachineOptions
     from gpupool.joining.network import least_of
     from gpupool.joining.onboard import Onboarding
     from gpupool.joining.prepare import prepare
     from gpupool.joining.request import gpus_of
     from gpupool.remote.controller import reach
 
-    wish = Wish(hardware, gpus_of(gpus), least_of(network))
+    options = MachineOptions(hardware, gpus_of(gpus), least_of(network))
     door, original = door_and_original(inventory, on, "onboard")
     with reach(door.target) as controller:
         person = _AtTerminal(host_key or ())
-        prepared = prepare(controller, door, original, nodes, wish, on=on, replace=replace, person=person)
+        prepared = prepare(controller, door, original, nodes, options, on=on, replace=replace, person=person)
     for name, machine in prepared.machines.items():
         stderr.print(f"{name}: {summary(machine)}")
     show_draft(prepared.draft)

@@ -11,7 +11,7 @@ from gpupool.joining import compare
 
 
 @dataclass(frozen=True)
-class Wish:
+class MachineOptions:
     """What the admin says of the machines: a hardware, GPUs by type, the least Mbit/s to fileservers; None: nothing."""
 
     hardware: str | None = None
@@ -29,48 +29,50 @@ class Choice:
     wrong: list[str] = field(default_factory=list)
 
 
-def choose(machine: Machine, wish: Wish, inventory: Inventory, cluster: Cluster) -> Choice:
+def choose(machine: Machine, options: MachineOptions, inventory: Inventory, cluster: Cluster) -> Choice:
     """Compare a machine with what is declared, find a hardware that fits, or propose a new one.
 
     Where a testbed stands for machines its CPUs and memory are those of this computer, and only device files count.
     """
     choice = Choice()
-    _choose_hardware(choice, machine, wish, inventory, claimed=cluster.drivers.cpus == "claimed")
+    _choose_hardware(choice, machine, options, inventory, claimed=cluster.drivers.cpus == "claimed")
     if not choice.wrong:
-        _choose_gpus(choice, machine, wish, inventory, fake=cluster.drivers.gpu == "fake")
+        _choose_gpus(choice, machine, options, inventory, fake=cluster.drivers.gpu == "fake")
     return choice
 
 
-def _choose_hardware(choice: Choice, machine: Machine, wish: Wish, inventory: Inventory, claimed: bool) -> None:
+def _choose_hardware(
+    choice: Choice, machine: Machine, options: MachineOptions, inventory: Inventory, claimed: bool
+) -> None:
     known, reserve = inventory.hardware, inventory.slurm.memory_reserve
     if claimed:
-        choice.hardware = wish.hardware or next(iter(known), None)
+        choice.hardware = options.hardware or next(iter(known), None)
         if choice.hardware not in known:
             choice.wrong.append(f"there is no hardware {choice.hardware} in the inventory")
         return
-    if wish.hardware in known:
-        choice.hardware = wish.hardware
+    if options.hardware in known:
+        choice.hardware = options.hardware
         differs = list(compare.misfits(machine, known[choice.hardware], reserve))
         choice.wrong += [f"it is not {choice.hardware}: {'; '.join(differs)}"] if differs else []
         return
-    fits = [] if wish.hardware else compare.fitting(machine, known, reserve)
+    fits = [] if options.hardware else compare.fitting(machine, known, reserve)
     if len(fits) > 1:
         choice.wrong.append(f"it fits {', '.join(fits)} (choose one with --hardware)")
     elif fits:
         choice.hardware = fits[0]
     else:
-        choice.hardware = wish.hardware or compare.new_name(machine, known)
+        choice.hardware = options.hardware or compare.new_name(machine, known)
         choice.new = compare.proposal(machine)
 
 
-def _choose_gpus(choice: Choice, machine: Machine, wish: Wish, inventory: Inventory, fake: bool) -> None:
+def _choose_gpus(choice: Choice, machine: Machine, options: MachineOptions, inventory: Inventory, fake: bool) -> None:
     types = inventory.gpu_types
     like, siblings = _siblings(choice.hardware, inventory)
-    wanted = wish.gpus if wish.gpus is not None else siblings
+    wanted = options.gpus if options.gpus is not None else siblings
     if wanted is not None and (strange := [gpu for gpu in wanted if gpu not in types]):
         choice.wrong.append(f"there is no GPU type {', '.join(strange)} in the inventory (add it to gpu_types)")
         return
-    hint = f" (as on {like}; --gpus overrides it)" if wish.gpus is None and like else ""
+    hint = f" (as on {like}; --gpus overrides it)" if options.gpus is None and like else ""
     if wanted is not None:
         choice.gpus = dict(wanted)
         wrong = compare.wrong_count(len(machine.files), wanted) if fake else compare.wrong_gpus(machine, wanted, types)

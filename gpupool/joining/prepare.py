@@ -10,7 +10,7 @@ from gpupool.cluster.model import Cluster
 from gpupool.errors import GpupoolError, UsageError
 from gpupool.facts.hardware import Machine
 from gpupool.joining import host_key, written
-from gpupool.joining.decide import Choice, Wish, choose
+from gpupool.joining.decide import Choice, MachineOptions, choose
 from gpupool.joining.reach import concerned
 from gpupool.joining.request import nodes_of, replaced_of
 from gpupool.joining.steps import Commands, probe, reached_at
@@ -56,7 +56,7 @@ def prepare(
     door: Door,
     original: Original,
     asked: Sequence[str],
-    wish: Wish,
+    options: MachineOptions,
     *,
     on: str,
     replace: bool,
@@ -74,7 +74,7 @@ def prepare(
     commands = Commands()
     with _pinned(target, reached, replace=replace, person=person):
         machines = probe(door, reached, commands)
-        choices = _chosen(machines, wish, original, target.cluster, replace=replace)
+        choices = _chosen(machines, options, original, target.cluster, replace=replace)
         wrong = [f"{name}: {why}" for name, choice in choices.items() for why in choice.wrong]
         if wrong:
             raise GpupoolError("\n".join([*wrong, "nothing was changed"]))
@@ -86,7 +86,7 @@ def prepare(
             names = ", ".join(sorted(missing))
             raise GpupoolError(f"{names}: testbed.nodes does not select it (correct the inventory)")
     others = concerned(target.cluster, after.cluster)
-    return Prepared(target, after, made.draft, machines, choices, others, replace, wish.network, commands)
+    return Prepared(target, after, made.draft, machines, choices, others, replace, options.network, commands)
 
 
 def _ensure_new(
@@ -145,14 +145,16 @@ def _pinned(target: Target, reached: Mapping[str, str], *, replace: bool, person
 
 
 def _chosen(
-    machines: Mapping[str, Machine], wish: Wish, original: Original, cluster: Cluster, *, replace: bool
+    machines: Mapping[str, Machine], options: MachineOptions, original: Original, cluster: Cluster, *, replace: bool
 ) -> dict[str, Choice]:
     choices: dict[str, Choice] = {}
     declared = original.entries if replace else {}
     for name, machine in machines.items():
         entry = declared.get(name)
-        wanted = wish
+        wanted = options
         if entry is not None:
-            wanted = Wish(wish.hardware or entry.hardware, wish.gpus if wish.gpus is not None else entry.gpus)
+            wanted = MachineOptions(
+                options.hardware or entry.hardware, options.gpus if options.gpus is not None else entry.gpus
+            )
         choices[name] = choose(machine, wanted, original.site.inventory, cluster)
     return choices

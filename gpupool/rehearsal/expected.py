@@ -293,9 +293,10 @@ class Expected:
     @cached_property
     def cpus_per_gpu(self) -> Mapping[str, int]:
         """CPUs for each GPU of a type: what people are told, or what every node of the type has for all its GPUs."""
-        told = self.cluster.scheduler.warn_cpus_per_gpu
+        scheduler = self.cluster.scheduler
+        warned = scheduler.warn_cpus_per_gpu
         return {
-            gpu: min(told.get(gpu, told.get("default", share)), share, self.cluster.scheduler.most_cpus(gpu) or share)
+            gpu: min(warned.get(gpu, warned.get("default", share)), share, scheduler.most_cpus(gpu) or share)
             for gpu in self.cluster.gpu_types
             if (share := min(node.job_cpus // node.gpu_count for node in self.compute if gpu in node.gpus))
         }

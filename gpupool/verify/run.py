@@ -13,7 +13,7 @@ from testinfra.host import Host
 from gpupool.cluster.model import Cluster, Node
 from gpupool.remote.nodes import Nodes
 from gpupool.target import Target
-from gpupool.verify.way import Way
+from gpupool.verify.backend import NodeBackend
 
 CHECKS = Path(__file__).parent
 
@@ -61,8 +61,8 @@ class _Checks:
         self.nodes = [node for node in self.target.nodes if limit is None or node.name in limit]
         self.outcomes: list[Outcome] = []
         self.trouble = ""
-        self._way = cache(lambda name: Way(name, nodes))
-        self._connect = cache(lambda name: Host(self._way(name)))
+        self._backend = cache(lambda name: NodeBackend(name, nodes))
+        self._connect = cache(lambda name: Host(self._backend(name)))
 
     def pytest_configure(self, config: pytest.Config) -> None:
         config.addinivalue_line("markers", "role(*names): the check is for nodes with one of these roles")
@@ -76,7 +76,7 @@ class _Checks:
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         node = getattr(item, "callspec", None) and item.callspec.params.get("node")  # type: ignore[attr-defined]
         if node:
-            self._way(node.name).fail_if_lost()
+            self._backend(node.name).fail_if_lost()
 
     @pytest.fixture
     def cluster(self) -> Cluster:

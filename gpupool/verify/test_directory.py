@@ -44,5 +44,5 @@ def test_members_of_the_directory_can_be_users(cluster: Cluster, node: Node, hos
     command = Members().command(roster.domain, sorted(set(roster.groups.values())))
     state = Members().process(host.run(str(command.get_raw_value())).stdout.splitlines())
     assert state, "sssd does not answer"
-    odd = people(state, roster)[1]
-    assert not odd, "no users: " + "; ".join(f"{name!r} ({why})" for name, why in odd.items())
+    wrong = people(state, roster)[1]
+    assert not wrong, "no users: " + "; ".join(f"{name!r} ({why})" for name, why in wrong.items())

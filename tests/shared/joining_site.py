@@ -11,7 +11,7 @@ from ssh_server import new_key
 from gpupool.cluster.load import load
 from gpupool.facts.hardware import Machine
 from gpupool.joining import written
-from gpupool.joining.decide import Wish
+from gpupool.joining.decide import MachineOptions
 from gpupool.joining.host_key import Pins
 from gpupool.joining.onboard import Onboarded, Onboarding
 from gpupool.joining.prepare import Prepared, prepare
@@ -66,9 +66,9 @@ class Site:
         agrees: bool = True,
     ) -> Prepared:
         words = asked or (NEW, ADDRESS)
-        wish, person = Wish(hardware, None, network), Person(agrees)
+        options, person = MachineOptions(hardware, None, network), Person(agrees)
         original = written.opened(self.folder)
-        return prepare(self.fake, self.door, original, words, wish, on="nodes", replace=replaces, person=person)
+        return prepare(self.fake, self.door, original, words, options, on="nodes", replace=replaces, person=person)
 
     def onboard(self, *asked: str, network: int | None = None, replaces: bool = False) -> Onboarded:
         prepared = self.prepare(*asked, network=network, replaces=replaces)

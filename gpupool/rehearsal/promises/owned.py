@@ -28,7 +28,7 @@ def _cpus(expected: Expected, node: Node) -> int:
     return min(node.cpus, most * node.gpu_count) if most else node.cpus
 
 
-def _crowd(expected: Expected) -> Iterator[JobRequest]:
+def _guests(expected: Expected) -> Iterator[JobRequest]:
     """Yield jobs that give way, on every GPU that is lent, and on the CPUs of nodes where CPUs are owned."""
     for loan in expected.loans[:1]:
         user = next((user for user, _ in expected.people(loan.partition) if loan.account in user.accounts), None)
@@ -94,9 +94,9 @@ def _running(sent: Sent, scene: Scene) -> bool:
 def _try(stage: Stage) -> Verdict:
     expected = stage.expected
     stage.empty()
-    crowd = stage.send(_crowd(expected))
-    stage.until(lambda scene: _running(crowd, scene), stage.patience(len(crowd.requests)))
-    borrowed = len(stage.look().running(crowd))
+    guests = stage.send(_guests(expected))
+    stage.until(lambda scene: _running(guests, scene), stage.patience(len(guests.requests)))
+    borrowed = len(stage.look().running(guests))
     others = stage.send([request for requests in singles(expected).values() for request in requests])
     claims = {owned.name: stage.send(_claims(expected, owned)) for owned in expected.owned_hardware}
     jobs = sum(request.count for sent in claims.values() for request in sent.requests.values())

@@ -5,7 +5,16 @@ from dataclasses import replace
 from gpupool.rehearsal.expected import Expected
 from gpupool.rehearsal.expected_claims import JobRequest, evenly, reach, single
 from gpupool.rehearsal.promises.base import Promise, Verdict, broken, count, kept, some, with_loans
-from gpupool.rehearsal.promises.waves import OUTPUT, borrowers, claim, final, lacking, note_waits, reached, reclaimed
+from gpupool.rehearsal.promises.waves import (
+    OUTPUT,
+    claim,
+    fill_with_borrowers,
+    final,
+    lacking,
+    note_waits,
+    reached,
+    reclaimed,
+)
 from gpupool.rehearsal.stage import CYCLE, Sent, Stage, percentile
 
 # Seconds beyond the grace time: slurmctld's own round, and starting what was asked for. Where Slurm is slow: more.
@@ -16,8 +25,8 @@ _PAUSE = 1  # seconds between labs: the next comes while jobs still go for the o
 
 
 def _full(stage: Stage) -> str:
-    crowd = borrowers(stage)
-    held = stage.look().gpus(crowd)
+    borrowers = fill_with_borrowers(stage)
+    held = stage.look().gpus(borrowers)
     return (
         "" if held == stage.expected.pool else f"only {held} of {stage.expected.pool} GPUs could be borrowed at first"
     )
@@ -61,21 +70,21 @@ def _try_all(stage: Stage) -> Verdict:
 
 
 def _try_requeue(stage: Stage) -> Verdict:
-    crowd = stage.passed.borrowers
-    if crowd is None or not stage.passed.claims or not stage.look().evicted(crowd):
-        borrowers(stage)
+    borrowers = stage.passed.borrowers
+    if borrowers is None or not stage.passed.claims or not stage.look().evicted(borrowers):
+        fill_with_borrowers(stage)
         claims = claim(stage, evenly(stage.expected))
         reclaimed(stage, claims, stage.patience(stage.expected.pool, evicts=True))
-        crowd = stage.passed.borrowers or Sent({})
+        borrowers = stage.passed.borrowers or Sent({})
     scene = stage.look()
-    untouched = {job.id for job in scene.running(crowd)}
-    gone = [number for number in final(crowd) if number not in untouched]
-    waiting = {job.id for job in scene.evicted(crowd)}
+    untouched = {job.id for job in scene.running(borrowers)}
+    gone = [number for number in final(borrowers) if number not in untouched]
+    waiting = {job.id for job in scene.evicted(borrowers)}
     can = "jobs that cannot run again" if not stage.expected.cancels else "all"
     tried = f"{count(len(waiting), 'evicted job')} while the owners worked, then the owners left; {can} were told"
     if not waiting and not stage.expected.cancels:
-        return broken(tried, f"no evicted job is pending again ({stage.look().reasons(crowd)})")
-    if remaining := {job.id for job in stage.look().of(crowd)} & set(gone):
+        return broken(tried, f"no evicted job is pending again ({stage.look().reasons(borrowers)})")
+    if remaining := {job.id for job in stage.look().of(borrowers)} & set(gone):
         return broken(tried, f"{count(len(remaining), 'job')} that cannot run again still there")
     silent, output = _outputs(stage, gone)
     if silent:
@@ -83,13 +92,13 @@ def _try_requeue(stage: Stage) -> Verdict:
     stage.cancel(*stage.passed.claims.values())
     stage.passed.claims = {}
     again, scene = stage.until(
-        lambda scene: waiting <= {job.id for job in scene.running(crowd) if job.restarts},
+        lambda scene: waiting <= {job.id for job in scene.running(borrowers) if job.restarts},
         stage.patience(len(waiting), again=True),
     )
     if not again:
-        left = len(waiting) - sum(job.id in waiting and job.restarts > 0 for job in scene.running(crowd))
-        return broken(tried, f"{count(left, 'evicted job')} did not run again ({scene.reasons(crowd)})")
-    restarts = sorted({job.restarts for job in scene.running(crowd) if job.id in waiting})
+        left = len(waiting) - sum(job.id in waiting and job.restarts > 0 for job in scene.running(borrowers))
+        return broken(tried, f"{count(left, 'evicted job')} did not run again ({scene.reasons(borrowers)})")
+    restarts = sorted({job.restarts for job in scene.running(borrowers) if job.id in waiting})
     happened = f"all ran again (restarts {', '.join(map(str, restarts))})"
     summary = f"{happened}; {count(len(gone), 'job')} that could not"
     if gone and _explained(output) < len(gone):
@@ -156,7 +165,7 @@ def _try_ranks(stage: Stage) -> Verdict:
 
 def _try_speed(stage: Stage) -> Verdict:
     if not stage.passed.waits and not stage.passed.reclaimed_each:
-        borrowers(stage)
+        fill_with_borrowers(stage)
         lab = min(stage.expected.labs, key=lambda lab: lab.cap)
         claims = claim(stage, {lab.name: evenly(stage.expected)[lab.name]})
         _, scene = reclaimed(stage, claims, stage.patience(lab.cap, evicts=True))

@@ -1,4 +1,4 @@
-"""Crowds of jobs that several promises are tried with: the pool full of borrowers, labs at their caps."""
+"""Groups of jobs that several promises are tried with: the pool full of borrowers, labs at their caps."""
 
 import time
 from collections import Counter
@@ -10,37 +10,37 @@ from gpupool.rehearsal.expected_claims import JobRequest, reach, singles
 from gpupool.rehearsal.stage import CYCLE, DELAY, Scene, Sent, Stage
 
 OUTPUT = "/tmp/gpupool-told-%A.out"  # where jobs that cannot run again write to
-CLEARLY = 3  # how many of them are in a crowd
+CLEARLY = 3  # how many of them are among the borrowers
 
 
-def borrowers(stage: Stage) -> Sent:
+def fill_with_borrowers(stage: Stage) -> Sent:
     """Fill every GPU with jobs of one GPU that give way first, and give them; those there are already serve.
 
     A few of them cannot run again.
     """
-    crowd = stage.passed.borrowers
-    if crowd and not stage.passed.claims:
+    borrowers = stage.passed.borrowers
+    if borrowers and not stage.passed.claims:
         # those who had to go come back by themselves; for those that are gone for ever others come
         most = stage.expected.pool
-        gone = most - sum(job.gpus for job in stage.look().of(crowd))
+        gone = most - sum(job.gpus for job in stage.look().of(borrowers))
         if gone > 0:
-            largest = max(crowd.requests.values(), key=lambda request: request.count)
-            crowd = stage.passed.borrowers = crowd | stage.send([replace(largest, count=gone)])
-        again, _ = stage.until(partial(_full, crowd, most), stage.requeue + DELAY)
+            largest = max(borrowers.requests.values(), key=lambda request: request.count)
+            borrowers = stage.passed.borrowers = borrowers | stage.send([replace(largest, count=gone)])
+        again, _ = stage.until(partial(_full, borrowers, most), stage.requeue + DELAY)
         if again:
-            return crowd
+            return borrowers
     stage.empty()
-    crowd = stage.passed.borrowers = stage.send(_crowd(stage))
+    borrowers = stage.passed.borrowers = stage.send(_borrowers(stage))
     held, moved = 0, True
     # a machine that is busy with others starts some of them late: as long as one starts, the next may
     while moved and held < stage.expected.pool:
-        moved, scene = stage.until(partial(_full, crowd, held + 1), stage.patience(stage.expected.pool - held))
-        held = scene.gpus(crowd)
-    return crowd
+        moved, scene = stage.until(partial(_full, borrowers, held + 1), stage.patience(stage.expected.pool - held))
+        held = scene.gpus(borrowers)
+    return borrowers
 
 
-def _full(crowd: Sent, gpus: int, scene: Scene) -> bool:
-    return scene.gpus(crowd) >= gpus
+def _full(borrowers: Sent, gpus: int, scene: Scene) -> bool:
+    return scene.gpus(borrowers) >= gpus
 
 
 def borrowers_of(stage: Stage) -> Sent:
@@ -48,7 +48,7 @@ def borrowers_of(stage: Stage) -> Sent:
     return stage.passed.borrowers or Sent({})
 
 
-def _crowd(stage: Stage) -> list[JobRequest]:
+def _borrowers(stage: Stage) -> list[JobRequest]:
     loan, typed = stage.expected.loans[0], stage.expected.typed
     # by type where jobs must name one
     left: Counter[str | None] = Counter({None: stage.expected.pool})
@@ -102,11 +102,11 @@ def reclaimed(stage: Stage, claims: Mapping[str, Sent], seconds: float) -> tuple
 
     It ends where for a grace time and a round of slurmctld nobody goes and nothing starts.
     """
-    crowd, began = borrowers_of(stage), time.monotonic()
+    borrowers, began = borrowers_of(stage), time.monotonic()
     held = (0, 0)
 
     def state(scene: Scene) -> tuple[int, int]:
-        return sum(scene.gpus(sent) for sent in claims.values()), len(scene.evicted(crowd))
+        return sum(scene.gpus(sent) for sent in claims.values()), len(scene.evicted(borrowers))
 
     wanted = sum(sent.gpus for sent in claims.values())
     while True:

@@ -177,20 +177,21 @@ class Twin:
     def _root(self, script: str, seconds: float) -> Result:
         return self.run(script, seconds=seconds)
 
-    def _compare(self, files: Mapping[str, str], odd: Sequence[str]) -> None:
+    def _compare(self, files: Mapping[str, str], differing: Sequence[str]) -> None:
         """Read back what the daemons read: nothing but the table may stand between it and production.
 
-        `odd` says what is already known to do so.
+        `differing` says what is already known to do so.
         """
         read = self.do(f"sha256sum {shlex.join(files)} || true", "files").out
         sums = {path: known for known, _, path in (line.partition("  ") for line in read.splitlines())}
         written = {path: hashlib.sha256(text.encode()).hexdigest() for path, text in files.items()}
-        odd = [
-            *odd,
+        differing = [
+            *differing,
             *(f"{path}: changed after it was written" for path, sum in written.items() if sums.get(path) != sum),
         ]
-        if odd:
-            raise TwinError("the twin differs from production where the table does not say so:\n  " + "\n  ".join(odd))
+        if differing:
+            message = "the twin differs from production where the table does not say so:"
+            raise TwinError("\n  ".join([message, *differing]))
 
 
 def _times(cluster: Cluster) -> dict[str, int]:

@@ -67,18 +67,18 @@ class Shell:
         assert out
         assert err
         end = f"\n{mark} ".encode()
-        heard: dict[IO[bytes], bytes] = {out: b"", err: b""}
-        while left := [stream for stream, text in heard.items() if b"\n" not in text.partition(end)[2]]:
+        received: dict[IO[bytes], bytes] = {out: b"", err: b""}
+        while left := [stream for stream, text in received.items() if b"\n" not in text.partition(end)[2]]:
             ready, _, _ = select.select(left, [], [], max(0.0, until - time.monotonic()))
             if not ready:
                 raise TimeoutError("its shell is silent")
             for stream in ready:
                 if not (more := stream.read1(65536)):  # type: ignore[attr-defined]
-                    raise ConnectionError(self._why(heard[err]))
-                heard[stream] += more
-        written, _, code = heard[out].partition(end)
-        complained = heard[err].partition(end)[0]
-        return Result(int(code.split(b"\n")[0]), written.decode(errors="replace"), complained.decode(errors="replace"))
+                    raise ConnectionError(self._why(received[err]))
+                received[stream] += more
+        written, _, code = received[out].partition(end)
+        errors = received[err].partition(end)[0]
+        return Result(int(code.split(b"\n")[0]), written.decode(errors="replace"), errors.decode(errors="replace"))
 
     def _why(self, complaint: bytes) -> str:
         assert self._process

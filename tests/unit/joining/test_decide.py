@@ -11,7 +11,7 @@ from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.machines import GpuType, Hardware
 from gpupool.facts.hardware import Machine
 from gpupool.joining import compare
-from gpupool.joining.decide import Choice, Wish, choose
+from gpupool.joining.decide import Choice, MachineOptions, choose
 
 A40 = "NVIDIA A40"
 # a box of the small inventory: 64 CPUs, 512G, 8 slots
@@ -39,8 +39,8 @@ def small() -> tuple[Inventory, Cluster]:
     return loaded.site.inventory, loaded.cluster
 
 
-def chosen(small: tuple[Inventory, Cluster], wish: Wish | None = None, **other: object) -> Choice:
-    return choose(replace(BOX, **other), wish or Wish(), *small)  # type: ignore[arg-type]
+def chosen(small: tuple[Inventory, Cluster], options: MachineOptions | None = None, **other: object) -> Choice:
+    return choose(replace(BOX, **other), options or MachineOptions(), *small)  # type: ignore[arg-type]
 
 
 def test_the_hardware_that_fits_is_found_and_its_gpus_are_those_of_its_siblings(
@@ -50,25 +50,33 @@ def test_the_hardware_that_fits_is_found_and_its_gpus_are_those_of_its_siblings(
 
 
 @pytest.mark.parametrize(
-    ("wish", "other", "why"),
+    ("options", "other", "why"),
     [
-        (Wish(), {"gpus": (A40,) * 7}, "1 of 8 a40 missing (as on gpu-[1-2]; --gpus overrides it)"),
-        (Wish(), {"gpus": ("",) * 7}, "7 GPUs, but 8 a40 declared (as on gpu-[1-2]; --gpus overrides it)"),
-        (Wish(gpus={"a40": 7}), {}, "8 a40, but 7 declared"),
-        (Wish(gpus={"h100": 8}), {}, "there is no GPU type h100 in the inventory (add it to gpu_types)"),
-        (Wish(), {"unseen": ("0000:17:00.0",)}, "the driver does not see the GPU at 0000:17:00.0 (as on gpu-[1-2]"),
-        (Wish(hardware="box"), {"cpus": 32}, "it is not box: 32 CPUs, not 64"),
-        (Wish(hardware="box"), {"memory": 400_000}, "it is not box: memory of 400000M, and Slurm"),
-        (Wish(hardware="box"), {"memory": 1_000_000}, "it is not box: memory of 1000000M, not 512G"),
-        (Wish(hardware="box"), {"gpus": (A40,) * 9}, "it is not box: 9 GPUs, and 8 slots"),
-        (Wish(), {"cpus": 32, "gpus": ("NVIDIA H100 PCIe",)}, "the GPU NVIDIA H100 PCIe matches no GPU type"),
-        (Wish(), {"cpus": 32, "gpus": ("", "")}, "2 GPUs cannot be identified before their driver is installed"),
+        (MachineOptions(), {"gpus": (A40,) * 7}, "1 of 8 a40 missing (as on gpu-[1-2]; --gpus overrides it)"),
+        (MachineOptions(), {"gpus": ("",) * 7}, "7 GPUs, but 8 a40 declared (as on gpu-[1-2]; --gpus overrides it)"),
+        (MachineOptions(gpus={"a40": 7}), {}, "8 a40, but 7 declared"),
+        (MachineOptions(gpus={"h100": 8}), {}, "there is no GPU type h100 in the inventory (add it to gpu_types)"),
+        (
+            MachineOptions(),
+            {"unseen": ("0000:17:00.0",)},
+            "the driver does not see the GPU at 0000:17:00.0 (as on gpu-[1-2]",
+        ),
+        (MachineOptions(hardware="box"), {"cpus": 32}, "it is not box: 32 CPUs, not 64"),
+        (MachineOptions(hardware="box"), {"memory": 400_000}, "it is not box: memory of 400000M, and Slurm"),
+        (MachineOptions(hardware="box"), {"memory": 1_000_000}, "it is not box: memory of 1000000M, not 512G"),
+        (MachineOptions(hardware="box"), {"gpus": (A40,) * 9}, "it is not box: 9 GPUs, and 8 slots"),
+        (MachineOptions(), {"cpus": 32, "gpus": ("NVIDIA H100 PCIe",)}, "the GPU NVIDIA H100 PCIe matches no GPU type"),
+        (
+            MachineOptions(),
+            {"cpus": 32, "gpus": ("", "")},
+            "2 GPUs cannot be identified before their driver is installed",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused_in_words(
-    small: tuple[Inventory, Cluster], wish: Wish, other: dict[str, object], why: str
+    small: tuple[Inventory, Cluster], options: MachineOptions, other: dict[str, object], why: str
 ) -> None:
-    wrong = chosen(small, wish, **other).wrong
+    wrong = chosen(small, options, **other).wrong
     assert len(wrong) == 1
     assert wrong[0].startswith(why)
 
@@ -78,15 +86,15 @@ def test_gpus_of_a_stand_in_are_only_counted(small: tuple[Inventory, Cluster]) -
     stand_in = replace(cluster, drivers=replace(cluster.drivers, gpu="fake"))
     # another hardware than the nodes of the inventory have, so that none of them says which GPUs it has
     other = replace(BOX, cpus=32, gpus=())
-    refused = choose(replace(other, files=("/dev/nvidia0", "/dev/nvidia1")), Wish(), inventory, stand_in)
+    refused = choose(replace(other, files=("/dev/nvidia0", "/dev/nvidia1")), MachineOptions(), inventory, stand_in)
     assert refused.wrong == ["2 GPUs, whose type cannot be seen here (set it with --gpus TYPE:COUNT)"]
-    without = choose(other, Wish(), inventory, stand_in)
+    without = choose(other, MachineOptions(), inventory, stand_in)
     assert (without.gpus, without.wrong) == ({}, [])
 
 
 def test_a_machine_that_is_of_no_hardware_gets_one_of_its_own(small: tuple[Inventory, Cluster]) -> None:
     other = replace(BOX, cpus=32, sockets=1, gpus=(A40,) * 2)
-    choice = choose(other, Wish(), *small)
+    choice = choose(other, MachineOptions(), *small)
     assert choice == Choice(
         "poweredge-r750xa",
         {"cpus": 32, "sockets": 1, "cores": 16, "threads": 2, "real_memory": "515000M", "gpu_slots": 2},
@@ -94,7 +102,7 @@ def test_a_machine_that_is_of_no_hardware_gets_one_of_its_own(small: tuple[Inven
         [],
     )
     assert compare.fitting(other, {"it": Hardware(**choice.new or {})}, "3%") == ["it"]
-    assert chosen(small, Wish(hardware="mine"), cpus=32).hardware == "mine"
+    assert chosen(small, MachineOptions(hardware="mine"), cpus=32).hardware == "mine"
     assert compare.new_name(BOX, ["poweredge-r750xa"]) == "poweredge-r750xa-2"
 
 

@@ -12,7 +12,7 @@ CHECK_SECONDS = 90.0  # no command of any check takes that long
 LOST = "the connection was lost"
 
 
-class Way(BaseBackend):  # type: ignore[misc]  # testinfra is not typed
+class NodeBackend(BaseBackend):  # type: ignore[misc]  # testinfra is not typed
     """One connection to a node; `lost` is why there is none any more, and then each check fails with it at once."""
 
     NAME = "gpupool"

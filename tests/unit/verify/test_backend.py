@@ -17,9 +17,9 @@ from gpupool.engine import ssh
 from gpupool.remote import nodes as remote
 from gpupool.remote.nodes import Nodes
 from gpupool.target import Target, find_target
-from gpupool.verify import test_node, way
+from gpupool.verify import backend, test_node
+from gpupool.verify.backend import NodeBackend
 from gpupool.verify.run import Outcome, run
-from gpupool.verify.way import Way
 
 EXAMPLE = Path(__file__).parents[3] / "inventory" / "example"
 
@@ -28,7 +28,7 @@ EXAMPLE = Path(__file__).parents[3] / "inventory" / "example"
 def node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A node that the admin's ~/.ssh/config reaches by any address; little time for each command."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(way, "CHECK_SECONDS", 3.0)
+    monkeypatch.setattr(backend, "CHECK_SECONDS", 3.0)
     monkeypatch.setattr(remote, "_CONNECTING", 2.0)
     with serving(tmp_path / "node") as server:
         (tmp_path / ".ssh").mkdir()
@@ -57,7 +57,7 @@ def said(host: Host) -> str:
 
 def test_a_node_that_does_not_answer_is_asked_once(node: Server) -> None:
     with Nodes.of(at(node.port)) as nodes:
-        host = Host(Way(nodes.target.nodes[0].name, nodes))
+        host = Host(NodeBackend(nodes.target.nodes[0].name, nodes))
         assert host.run("echo fine").stdout == "fine\n"
         node.hangs = True
         assert [said(host), said(host)] == ["the connection was lost: no answer in 3 s"] * 2
@@ -66,14 +66,14 @@ def test_a_node_that_does_not_answer_is_asked_once(node: Server) -> None:
 
 def test_a_node_that_is_away_is_named_with_the_reason(node: Server) -> None:
     with Nodes.of(at(1)) as nodes:
-        host = Host(Way(nodes.target.nodes[0].name, nodes))
+        host = Host(NodeBackend(nodes.target.nodes[0].name, nodes))
         why = f"cannot be reached: ssh: connect to host {LOCAL} port 1: Connection refused"
         assert [said(host), said(host)] == [why, why]
 
 
 def test_a_connection_that_breaks_is_said(node: Server) -> None:
     with Nodes.of(at(node.port)) as nodes:
-        host = Host(Way(nodes.target.nodes[0].name, nodes))
+        host = Host(NodeBackend(nodes.target.nodes[0].name, nodes))
         assert host.run("echo fine").stdout == "fine\n"
         node.before = "sleep 1000;"
         asked = node.asked
@@ -90,12 +90,12 @@ def test_a_connection_that_breaks_is_said(node: Server) -> None:
 
 def test_an_exit_status_is_the_commands_own(node: Server) -> None:
     with Nodes.of(at(node.port)) as nodes:
-        host = Host(Way(nodes.target.nodes[0].name, nodes))
+        host = Host(NodeBackend(nodes.target.nodes[0].name, nodes))
         assert [host.run(f"exit {code}").rc for code in (3, 124, 137)] == [3, 124, 137]
 
 
 def test_words_are_those_of_an_apply() -> None:
-    assert way.LOST == ssh.LOST
+    assert backend.LOST == ssh.LOST
 
 
 @pytest.mark.parametrize(("seconds", "message"), [(600, "600 s ahead"), (-600, "600 s behind"), (20, "")])
