@@ -201,7 +201,9 @@ class Expected:
     def lab_loans(self, account: str) -> tuple[Partition, ...]:
         """Return the preemptable partitions that a lab's own account may use, GPU by GPU."""
         return tuple(
-            partition for partition in self.preemptable if self.admits(partition, account) and not partition.entry.exclusive
+            partition
+            for partition in self.preemptable
+            if self.admits(partition, account) and not partition.entry.exclusive
         )
 
     def admits(self, partition: Partition, account: str) -> bool:
