@@ -3,7 +3,7 @@ local given = request.given
 local amounts = {}
 
 -- Fields that ask for GPUs: --gpus; --gres and --gpus-per-node; --gpus-per-task; --gpus-per-socket.
-local GPU_FIELDS = { "tres_per_job", "tres_per_node", "tres_per_task", "tres_per_socket" }
+amounts.GPU_FIELDS = { "tres_per_job", "tres_per_node", "tres_per_task", "tres_per_socket" }
 
 -- Returns the GPUs in a text by type: "gres/gpu:a40:2,gres/gpu:1" is { a40 = 2, [""] = 1 }.
 function amounts.gpus_in(text)
@@ -27,7 +27,7 @@ end
 
 -- Returns whether a job asks for a GPU without naming its type.
 function amounts.has_untyped_gpus(job)
-  for _, field in ipairs(GPU_FIELDS) do
+  for _, field in ipairs(amounts.GPU_FIELDS) do
     if amounts.gpus_in(job[field])[""] then
       return true
     end
@@ -36,12 +36,18 @@ function amounts.has_untyped_gpus(job)
 end
 
 function amounts.has_gpus(job)
-  for _, field in ipairs(GPU_FIELDS) do
+  for _, field in ipairs(amounts.GPU_FIELDS) do
     if next(amounts.gpus_in(job[field])) then
       return true
     end
   end
   return false
+end
+
+-- Returns whether a job gets all CPUs that are bound to its GPUs, however many it requests. slurmctld does not tell this
+-- of a job that is changed.
+function amounts.is_bound(job)
+  return math.floor((given(job.bitflags) or 0) / (slurm.GRES_ENFORCE_BIND or 16)) % 2 == 1
 end
 
 -- Returns the number of tasks, on the given number of nodes or on the job's own.
@@ -59,7 +65,7 @@ function amounts.gpus(job, nodes)
     tres_per_task = amounts.tasks(job, nodes),
     tres_per_socket = nodes,
   }
-  for _, field in ipairs(GPU_FIELDS) do
+  for _, field in ipairs(amounts.GPU_FIELDS) do
     local gpus, total = amounts.gpus_in(job[field]), 0
     for kind, number in pairs(gpus) do
       gpus[kind] = number * times[field]
@@ -77,9 +83,30 @@ function amounts.features(job)
   return (given(job.features) or ""):gsub("[^%w_-]", ","):gmatch("[^,]+")
 end
 
--- Returns the number that ends a text such as "gres/gpu:8", or nil.
+-- Returns whether a text such as "gpu:1,gpu:1" names one kind of GPU twice.
+function amounts.is_repeated(text)
+  local seen = {}
+  for word in request.names(text) do
+    local rest = word:gsub("^gres[:/]", ""):match("^gpu([:=]?.*)$")
+    if rest and (rest == "" or rest:find("^[:=]")) then
+      local kind = rest:match("^.([^:=]+)[:=]") or not rest:find("^.%d+$") and rest:sub(2) or ""
+      if seen[kind] then
+        return true
+      end
+      seen[kind] = true
+    end
+  end
+  return false
+end
+
+-- Returns the number that ends a text such as "gres/gpu:8", the largest of several, or nil. Any other end, such as the
+-- K of "gres/gpu:400K", is a unit that Slurm multiplies by: no number is too large for that.
 function amounts.per_gpu(text)
-  return given(text) and tonumber(text:match("(%d+)$"))
+  local most
+  for word in request.names(given(text)) do
+    most = math.max(most or 0, tonumber(word:match("[:=](%d+)$")) or math.huge)
+  end
+  return most
 end
 
 -- Returns the CPUs for each GPU: of --cpus-per-gpu, else of slurm.conf's DefCpuPerGPU, else nil. Of several partitions

@@ -2,6 +2,15 @@
 local given = request.given
 local rules = {}
 
+-- Slurm gives what is named once: eight times gpu:1 is one GPU.
+function rules.repeated(_, all)
+  for _, field in ipairs(amounts.GPU_FIELDS) do
+    if amounts.is_repeated(given(all[field])) then
+      return "The same GPUs are named twice: say how many, such as --gres=gpu:2."
+    end
+  end
+end
+
 function rules.typed(_, all)
   if amounts.has_untyped_gpus(all) then
     local types = site.gpu_types
@@ -33,6 +42,9 @@ function rules.most_cpus(job, all)
   local most = 0
   for kind, count in pairs(gpus) do
     most = most + count * most_cpus_of(all, kind)
+  end
+  if number > 0 and most < math.huge and amounts.is_bound(all) and not amounts.has_whole_nodes(all) then
+    return "--gres-flags=enforce-binding may give a job more CPUs than it requests: leave it out."
   end
   if number > 0 and cpus > most and not amounts.has_whole_nodes(all) then
     local words = "This job requests %.3g CPUs per GPU: at most %.3g (--cpus-per-gpu)."

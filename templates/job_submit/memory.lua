@@ -23,7 +23,7 @@ end
 
 -- Returns whether a job asks for all memory of nodes that it does not have whole.
 local function takes_all(job, all)
-  if job.min_mem_per_node == 0 then
+  if job.min_mem_per_node == 0 or job.min_mem_per_cpu == 0 or amounts.per_gpu(job.mem_per_tres) == 0 then
     return true
   end
   -- a job that leaves partitions of whole nodes must not keep the memory that it had there
@@ -31,17 +31,18 @@ local function takes_all(job, all)
     and not request.is_new(job, all)
     and given(job.partition)
     and amounts.has_whole_nodes(all.before)
-  return was_whole and all.min_mem_per_node == 0
+  return was_whole and (all.min_mem_per_node == 0 or all.min_mem_per_cpu == 0)
 end
 
 -- --mem is the memory of each node, so it counts for as many nodes as the job may get.
 function rules.most(job, all)
   local nodes = amounts.most_nodes(all, request.is_new(job, all))
-  local total, per_node = amounts.fewest_cpus(all)
+  local total = amounts.fewest_cpus(all)
   local _, fewest = amounts.gpus(all)
   local _, gpus = amounts.gpus(all, nodes)
   local unit = gpus > 0 and "GPU" or "CPU"
-  local number = gpus > 0 and gpus or math.max(total, per_node * nodes)
+  -- each node has a CPU at least; CPUs of --mincpus are on the node, not charged
+  local number = gpus > 0 and gpus or math.max(total, nodes)
   local most = site.most_memory[unit]
   if not most or amounts.has_whole_nodes(all) then
     return
@@ -49,6 +50,8 @@ function rules.most(job, all)
   local rule = "at most " .. most.words .. " per " .. unit .. " (" .. most.option .. ")."
   if takes_all(job, all) then
     return "--mem=0 takes all memory of a node, so no other job could use its GPUs: " .. rule
+  elseif gpus > 0 and (all.min_mem_per_cpu or 0) > 0 and amounts.is_bound(all) then
+    return "--gres-flags=enforce-binding may give a job more CPUs than it requests: use --mem-per-gpu or --mem with it."
   end
   local by_node, by_cpu, by_gpu = (all.min_mem_per_node or 0) * nodes / number, all.min_mem_per_cpu or 0, 0
   if gpus > 0 then

@@ -13,6 +13,7 @@ local MOVED = site.exclusive and " partition" or ""
 -- slurmctld's partitions, and returns the message of a refusal, or nil. When a job is changed, a rule is asked if one
 -- of its `fields` changes; a rule without fields is asked at submission only.
 local rules = {
+  { data = "sizes", ask = sizes.ask, fields = "container" },
   { data = "export_fix", ask = messages.export },
   { data = "user_partitions", ask = placement.of_user },
   { data = "fitting", ask = placement.fitting },
@@ -24,6 +25,7 @@ local rules = {
   { data = "refuse_spread", ask = preemption.spread, fields = "bitflags" },
   { data = "preemptable_partitions", ask = preemption.component_partition, fields = "partition qos" },
   { data = "preemptable_qos", ask = preemption.component_qos, fields = "partition qos" },
+  { data = "refuse_repeated", ask = gpus.repeated, fields = TRES },
   { data = "gpu_types", ask = gpus.typed, fields = TRES },
   { data = "partition_qos", ask = qos.of_partition },
   { data = "replaced", ask = qos.replaced, fields = "qos account" },
@@ -62,7 +64,7 @@ end
 
 local function is_touched(rule, change)
   for field in (rule.fields or ""):gmatch("%S+") do
-    if not request.unset(change[field]) then
+    if not request.unset(change[field], field) then
       return true
     end
   end
@@ -93,7 +95,7 @@ function slurm_job_modify(change, record, partitions, uid)
         return record.user_name
       end
       local new = change[field]
-      return request.unset(new) and record[field] or new
+      return request.unset(new, field) and record[field] or new
     end,
   })
   return ask(touched, change, all, partitions)

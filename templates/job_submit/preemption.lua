@@ -73,7 +73,8 @@ function rules.step_down(job, _, partitions)
   local _, gpus = amounts.gpus(job)
   if gpus == 0 and not amounts.has_whole_nodes(job) and not is_far_from_gpus(job, partitions) then
     local zero = 0x80000000 -- how Slurm writes a nice value of 0
-    job.nice = (given(job.nice) or zero) + site.step_down
+    -- a larger one than the largest of Slurm would begin again with the smallest
+    job.nice = math.min((given(job.nice) or zero) + site.step_down, zero + 2147483645)
   end
 end
 

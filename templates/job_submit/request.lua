@@ -1,9 +1,12 @@
 -- What a job's user asked for: fields, partitions, account and QoS.
 local request = {}
 
+-- Fields of 64 bits, which are nil where they have no value: there each number is an amount.
+local LONG = { min_mem_per_node = true, min_mem_per_cpu = true }
+
 -- Slurm writes these numbers where a field has no value.
-function request.unset(value)
-  return value == nil or value == slurm.NO_VAL or value == slurm.NO_VAL16
+function request.unset(value, field)
+  return value == nil or not LONG[field] and (value == slurm.NO_VAL or value == slurm.NO_VAL16)
 end
 
 -- Returns the value of a field, or nil. A change that removes a text sets it to "".

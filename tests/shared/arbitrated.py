@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable
 
-from gpupool.programs.arbiter import decide
+from gpupool.programs.arbiter import decide, jobs
 from gpupool.programs.arbiter.decide import Settings
 from gpupool.programs.arbiter.jobs import Job
 from gpupool.programs.arbiter.limits import Limit, Limits
 from gpupool.programs.arbiter.room import Node, Room
+from gpupool.slurm import queue
+from gpupool.slurm.jobs import Entry, entries
 
 # a grace time of a minute, as in nothing recorded
 RULES = Settings(
@@ -18,8 +20,8 @@ RULES = Settings(
 NOW = 2_000_000_000
 
 
-def evicted(queue: list[Job], known: Limits, nodes: list[Node], rules: Settings = RULES) -> list[decide.Decision]:
-    return decide.evictions(queue, known, Room(nodes, queue, rules.grace), rules, NOW)
+def evicted(seen: list[Job], known: Limits, nodes: list[Node], rules: Settings = RULES) -> list[decide.Decision]:
+    return decide.evictions(seen, known, Room(nodes, seen, rules.grace), rules, NOW)
 
 
 def job(name: str, **other: object) -> Job:
@@ -49,8 +51,13 @@ def job(name: str, **other: object) -> Job:
             "requeue": True,
             "restarts": 0,
             "comment": "",
+            "user_comment": "",
+            "nice": 0,
             "peculiar": False,
-            "choosy": False,
+            "contiguous": False,
+            "required": frozenset(),
+            "excluded": frozenset(),
+            "shared": "",
         },
         **{"asks": {"cpu": 1.0, "gres/gpu": gpus}, "has": {"cpu": 1.0, "gres/gpu": gpus}},
     }
@@ -68,12 +75,56 @@ def waits(name: str, **other: object) -> Job:
     return job(name, **{**some, "start": 0, "end": 0, "has": {}, "nodes": "", **other})
 
 
-def capped(queue: Iterable[Job], cap: float, account: str = "a") -> Limits:
+def capped(seen: Iterable[Job], cap: float, account: str = "a") -> Limits:
     """Return the limits of a lab whose cap is this, and what its jobs use."""
-    used = sum(job.amount("gres/gpu") for job in queue if job.account == account)
+    used = sum(job.amount("gres/gpu") for job in seen if job.account == account)
     return Limits({account: Limit({"gres/gpu": cap}, {"gres/gpu": used})}, {account: "root"}, {})
 
 
 def node(gpus: float, used: float, name: str = "n1") -> Node:
     has = {"cpu": 64.0, "gres/gpu": gpus}
     return Node(name, has, {"cpu": used, "gres/gpu": used}, ("short", "long", "user-overcap"), ("a40",), away=False)
+
+
+def read(text: str) -> list[Job]:
+    """Return the jobs of `squeue --json`, as it was recorded of each release."""
+    return [jobs.of(Entry({"nice": 0, **entry.fields})) for entry in entries(text)]
+
+
+def shown(text: str, mark: str) -> str:
+    """Return recorded jobs of `squeue --json` as squeue shows them in columns with a mark."""
+    lines = []
+    for entry in entries(text):
+        row = {key: _value(entry, key) for key in queue.COLUMNS}
+        lines.append("".join(f"{value}{mark}" for value in row.values()) + "\n")
+    return "".join(lines)
+
+
+def mark_of(command: list[str]) -> str:
+    """Return the mark of the command that shows the queue."""
+    return command[-1].partition(",")[0].partition(":0")[2]
+
+
+def _value(entry: Entry, key: str) -> str:
+    match key:
+        case "array_task":
+            task = entry.number("array_task_id")
+            return str(task if task is not None else entry.fields["array_task_string"] or "N/A")
+        case "tres":
+            return entry.text("tres_alloc_str") or entry.text("tres_req_str")
+        case "job_state":
+            (state,) = entry.states
+            return state
+        case "oversubscribe":
+            return "NO" if entry.fields["shared"] else "OK"
+        case "exclusive":
+            return ""
+        case "nice":
+            return str(entry.fields.get("nice", 0))
+        case "contiguous" | "batch_flag" | "requeue":
+            return str(int(entry.flag(key)))
+        case "start_time" | "end_time" | "preempt_time" | "priority" | "node_count" | "restart_cnt":
+            return str(entry.number(key) or ("N/A" if key.endswith("_time") else 0))
+        case "job_id" | "array_job_id" | "het_job_id":
+            return str(entry.number(key) or "N/A")
+    return entry.text(key) or "(null)"

@@ -1,4 +1,4 @@
-"""The arbiter's settings: whose jobs give way to labmates, and how long a grace time is where."""
+"""The arbiter's settings: whose jobs give way to labmates, how long a grace time is where, and what a job may hold."""
 
 import json
 from collections.abc import Iterator
@@ -6,8 +6,11 @@ from typing import Any
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.programs import HOME, program
+from gpupool.compile.slurm import cpus
 from gpupool.compile.slurm.accounting import partition_qos
+from gpupool.compile.slurm.hardware import threads
 from gpupool.compile.slurm.limits import squeue_memory
+from gpupool.compile.slurm.priority import step_down
 from gpupool.compile.template import fill
 from gpupool.unix import UNITS
 from gpupool.wanted import File
@@ -17,14 +20,20 @@ UNIT = f"{UNITS}/gpupool-arbiter.service"
 
 
 def settings(cluster: Cluster) -> dict[str, Any] | None:
-    """Return what /etc/gpupool/arbiter.json says; None where no job is requeued or cancelled by preemption.
+    """Return what /etc/gpupool/arbiter.json says.
 
-    An arbiter that is switched off gets settings by which it does nothing: one that ran before has to stop it.
+    None where no job is requeued or cancelled by preemption, and none has a bound. An arbiter that is switched off gets
+    settings by which it preempts nothing: one that ran before has to stop it.
     """
     wanted = cluster.preemption.arbiter
-    partitions = {name: it for name, it in cluster.partitions.items() if it.preemptable and it.action != "suspend"}
+    partitions = {
+        name: partition
+        for name, partition in cluster.partitions.items()
+        if partition.preemptable and partition.action != "suspend"
+    }
     guests = {name: it for name, it in cluster.qos.items() if it.preemptable}
-    if not partitions and not guests:
+    held = bounds(cluster)
+    if not partitions and not guests and not held:
         return None
     on = wanted is None or wanted.enabled
     preemptable = {} if guests else {name: it.grace for name, it in partitions.items()}
@@ -43,6 +52,23 @@ def settings(cluster: Cluster) -> dict[str, Any] | None:
         "actions": {name: action for name, action in actions.items() if action != default},
         "user_signal": cluster.preemption.send_user_signal,
         "interval": wanted.interval if wanted else 15,
+        **({"bounds": held} if held else {}),
+    }
+
+
+def bounds(cluster: Cluster) -> dict[str, Any]:
+    """Return what the guard compares jobs with, memory in MiB; empty where the inventory has no bound for a job."""
+    scheduler = cluster.scheduler
+    amounts = {"per_gpu": scheduler.max_memory.per_gpu, "per_cpu": scheduler.max_memory.per_cpu}
+    most = {key: amount for key, amount in amounts.items() if amount is not None}
+    by_type = {kind: count for kind, count in cpus.most(cluster).items() if kind}
+    if not most and not by_type:
+        return {}
+    return {
+        **most,
+        **({"cpus": by_type} if by_type else {}),
+        "threads": max(threads(node, cluster.scheduler.allocate) for node in cluster.having("compute")),
+        "nice": step_down(cluster) or 0,
     }
 
 

@@ -18,21 +18,21 @@ def select_parameters(cluster: Cluster) -> str:
 def cpu_words(node: Node, unit: Unit) -> Iterator[str]:
     """Yield the words of a node's line that count its CPUs."""
     yield f"CPUs={node.cpus}"
-    hardware, threads = node.hardware, _threads(node, unit)
+    hardware, each = node.hardware, threads(node, unit)
     if unit == "core" and hardware and not node.cpus_kept:
         yield f"Sockets={hardware.sockets or 1}"
         yield f"CoresPerSocket={hardware.cores}"
-        yield f"ThreadsPerCore={threads}"
+        yield f"ThreadsPerCore={each}"
     elif node.cpus_kept or (hardware and hardware.cores_kept):
         # Slurm keeps the CPUs of a GPU within one socket; threads that are handed out one by one are cores to it
         yield "Sockets=1"
         yield f"CoresPerSocket={cores(node, unit)}"
-        yield f"ThreadsPerCore={threads}"
+        yield f"ThreadsPerCore={each}"
     # else sockets, cores and threads are left out on purpose: Slurm then allocates single logical CPUs
     if node.cpus_kept:
-        yield f"RestrictedCoresPerGPU={node.cpus_kept // threads}"
+        yield f"RestrictedCoresPerGPU={node.cpus_kept // each}"
     if hardware and hardware.cores_kept:
-        yield f"CoreSpecCount={hardware.system_cpus // threads}"
+        yield f"CoreSpecCount={hardware.system_cpus // each}"
 
 
 def other_words(node: Node) -> Iterator[str]:
@@ -49,8 +49,9 @@ def other_words(node: Node) -> Iterator[str]:
 
 def cores(node: Node, unit: Unit) -> int:
     """Return how many cores Slurm sees on a node; a thread is one where threads are handed out."""
-    return node.cpus // _threads(node, unit)
+    return node.cpus // threads(node, unit)
 
 
-def _threads(node: Node, unit: Unit) -> int:
+def threads(node: Node, unit: Unit) -> int:
+    """Return how many CPUs of a node Slurm hands out together."""
     return node.hardware.threads_per_core if unit == "core" and node.hardware else 1

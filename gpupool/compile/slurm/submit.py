@@ -20,7 +20,21 @@ from gpupool.slurm.times import minutes
 
 SOURCES = TEMPLATES / "job_submit"
 #: Parts of the plugin in their order: a part sees what the parts before it return, by their names.
-_PARTS = ("request", "amounts", "fragment", "messages", "placement", "qos", "memory", "preemption", "budgets", "gpus")
+_PARTS = (
+    "request",
+    "amounts",
+    "fragment",
+    "sizes",
+    "messages",
+    "placement",
+    "qos",
+    "memory",
+    "preemption",
+    "budgets",
+    "gpus",
+)
+#: Bytes of a job's script, of a line of #SBATCH in it, and of a text that Slurm does not limit.
+_SIZES = {"script": 524_288, "line": 16_384, "text": 4096}
 _HEAD = """\
 -- Written by gpupool from the inventory of {cluster}; changes made here are undone by the next apply.
 -- slurmctld calls it for every job, at its submission and at every change.
@@ -41,7 +55,8 @@ def job_submit_lua(cluster: Cluster) -> str | None:
     if not data and fragment is None:
         return None
     data |= {name: value for name, rules, value in _besides(cluster) if value and not data.keys().isdisjoint(rules)}
-    # this rule alone needs no plugin: its message is of little use
+    # these alone need no plugin: without one the limits of slurmctld hold, and the message about mail is of little use
+    data = {"sizes": _SIZES} | data
     data |= {"no_mail": True} if "mailprog" not in map(str.lower, cluster.slurm.parameters) else {}
     table = "".join(f"  {name} = {lua.laid_out(value, len(name) + 5, '  ')},\n" for name, value in data.items())
     if fragment is not None:
@@ -84,6 +99,7 @@ def _of_rules(cluster: Cluster) -> dict[str, Any]:
         "refuse_spread": bool(cluster.gpu_types),
         "preemptable_partitions": _names(name for name, partition in partitions.items() if partition.preemptable),
         "preemptable_qos": _names(name for name, qos in cluster.qos.items() if qos.preemptable),
+        "refuse_repeated": bool(cluster.gpu_types),
         "gpu_types": list(cluster.gpu_types) if scheduler.untyped_gpus == "refuse" else [],
         "partition_qos": {
             name: partition.entry.default_qos for name, partition in partitions.items() if partition.entry.default_qos

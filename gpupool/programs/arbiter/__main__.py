@@ -1,24 +1,36 @@
-"""The service: look, decide, act, sleep. It keeps nothing that a restart would need."""
+"""The service: look, decide, act, sleep. It keeps nothing that a restart would need.
+
+Nothing that a job or an answer of Slurm contains may end it: whatever goes wrong is logged and given to systemd as the
+status of the service, which `gpupool verify` reads, and the next cycle begins as ever.
+"""
 
 import json
+import os
 import signal
 import socket
 import sys
 import time
+import traceback
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from gpupool.node import commands
-from gpupool.slurm import ping
+from gpupool.slurm import ping, queue
 
-from . import crowd, decide, jobs, limits, room
+from . import crowd, decide, guard, jobs, limits, room
 from .act import endings, farewells, notes, signals
-from .decide import Decision, Settings
+from .decide import Decision, Mark, Settings
+from .guard import Bounds
 from .jobs import UnsureError
 
-# a controller that takes longer than this to answer has other worries
-SLOW = 10
+# seconds after which an answer is no longer waited for
+SLOW = 30
+# seconds between two looks of the guard at most
+WATCH = 10
 # seconds for which what squeue said is good enough to end a job by
 FRESH = 3
+_PASSIVE = "this controller is not the active one"
 
 
 def say(message: str) -> None:
@@ -28,7 +40,22 @@ def say(message: str) -> None:
 
 def ask(command: list[str]) -> str:
     """Return what a command prints; UnsureError where it fails or is slow."""
-    return commands.output_of(command, SLOW, UnsureError)
+    return commands.output_of(command, SLOW, UnsureError, _environment())
+
+
+def _environment() -> dict[str, str]:
+    # a setting of squeue would hide jobs
+    known = {name: value for name, value in os.environ.items() if not name.startswith("SQUEUE_")}
+    return known | queue.ENVIRONMENT
+
+
+def status(text: str) -> None:
+    """Give systemd a line about the service; without systemd nothing happens."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if address:
+        line = " ".join(text.split())[:1000]
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sent, suppress(OSError):
+            sent.sendto(f"STATUS={line}".encode(), address.replace("@", "\0", 1))
 
 
 def answer(command: list[str]) -> str:
@@ -45,16 +72,27 @@ class Arbiter:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.recent: dict[str, int] = {}
+        self.tries: dict[str, tuple[int, int]] = {}
         self.known: set[str] = set()
         self.complaint = ""
+        self.trouble = ""
 
     def cycle(self) -> float:
         """Look once and act on it; give when to look again, in seconds since 1970."""
         began = time.time()
+<<<<<<< HEAD
         if not ping.is_active(ask(["scontrol", "ping"]), socket.gethostname()):
             raise UnsureError("this controller is not the active one")
         seen = jobs.read(ask(["squeue", "--json"]))
+=======
+        if not active(ask(["scontrol", "ping"]), socket.gethostname()):
+            raise UnsureError(_PASSIVE)
+        mark = queue.new_mark()
+        look = jobs.read(ask(queue.command(mark)), mark)
+        seen = look.jobs
+>>>>>>> 546004b5 (Arbiter: a guard against what Slurm allocated, one reader of the queue in columns; nothing that a user writes stops or misleads it)
         took = time.time() - began
+        self.unwell(look.unread, self.guard(seen))
         owners = crowd.waiting(seen, self.settings)
         helped = owners if crowd.begun(seen, self.settings) else []
         accounts = {job.account for job in [*decide.waiting(seen, self.settings), *helped]}
@@ -89,6 +127,8 @@ class Arbiter:
         )
         nodes = room.read(ask(["scontrol", "show", "nodes"]))
         self.recent = {job: until for job, until in self.recent.items() if until > now}
+        pending = {decide.number(job.name) for job in seen if job.pending}
+        self.tries = {job: last for job, last in self.tries.items() if job in pending}
         recent = decide.settling(seen, self.recent)
         empty = room.Room(nodes, seen, self.settings.grace)
         emptying = room.Room(nodes, filter(decide.leaving, seen), self.settings.grace)
@@ -98,18 +138,64 @@ class Arbiter:
         decisions += crowd.evictions(others, known, emptying, self.settings, now, self.known, recent)
         for decision in self.act(decisions):
             if decision.mark:
-                self.recent[decision.mark.waiting] = decision.mark.at + decide.SETTLE
+                self.settle(decision.mark, seen)
+
+    def settle(self, mark: Mark, seen: list[jobs.Job]) -> None:
+        """Note until when nobody else leaves for a job: twice as long each time that it has not started since."""
+        tries, last = self.tries.get(mark.waiting, (0, 0))
+        if last == mark.at:
+            return
+        began = any(decide.number(job.name) == mark.waiting and job.start >= last for job in seen if job.has)
+        tries = 0 if began else min(tries + 1, decide.TRIES)
+        self.tries[mark.waiting] = (tries, mark.at)
+        self.recent[mark.waiting] = mark.at + decide.SETTLE * 2 ** max(0, tries - 1)
+
+    def guard(self, seen: list[jobs.Job]) -> str:
+        """Hold or cancel jobs that hold more than they may; give what is to be known of it, nothing if all is well."""
+        bounds = self.settings.bounds
+        try:
+            for job in guard.wrapped(seen):
+                if self.run(["scontrol", "update", f"JobId={job.name}", f"Nice={bounds.nice}"]):
+                    say(f"job {job.name} of {job.user} gets nice {bounds.nice}: its own one, {job.nice}, wrapped")
+            excesses = guard.of_jobs(seen, bounds) if bounds.any else []
+            if excesses:
+                excesses = guard.without_whole(excesses, room.read(ask(["scontrol", "show", "nodes"])))
+            for excess in excesses:
+                job = excess.job
+                say(f"job {job.name} of {job.user} in {job.partitions[0]} may not run on: {excess.reason}")
+                # an interactive job has no output that Slurm writes into
+                answer(guard.farewell(excess, bounds))
+                for command in guard.commands(excess, bounds):
+                    self.run(command)
+        except Exception as error:
+            # jobs run on, and the arbiter's other tasks are done
+            return f"the guard does nothing: {_told(error)}"
+        held = ", ".join(f"{job.name} of {job.user}" for job in guard.held(seen))
+        return f"jobs held for what they had allocated: {held}" if held else ""
+
+    def unwell(self, *reasons: str | Iterable[str]) -> None:
+        """Log what is wrong though the work goes on, once and not at every cycle, and give it to systemd."""
+        lines = [line for reason in reasons for line in ([reason] if isinstance(reason, str) else reason) if line]
+        text = "; ".join(lines[:20])
+        if text != self.trouble:
+            say(text or "all is well again")
+        self.trouble = text
+        status(f"unwell: {text}" if text else "well")
 
     def act(self, decisions: list[Decision]) -> list[Decision]:
         """Carry decisions out, log them, and give those that were; a job that ended by itself meanwhile is no error."""
-        done = [it for it in decisions if it.act == "end"]
-        for command, some in notes(it for it in decisions if it.act != "end"):
-            done += some if self.run(command) else []
-        told = [it for it in done if it.act == "signal"]
+        done = [decision for decision in decisions if decision.act == "end"]
+        for command, some in notes(decision for decision in decisions if decision.act != "end"):
+            if self.run(command):
+                done += some
+            elif len(some) > 1:
+                # one of them is gone: scontrol has noted on others, but does not say on which
+                done += [alone for alone in some for single, _ in notes([alone]) if self.run(single)]
+        told = [decision for decision in done if decision.act == "signal"]
         for command in signals(told, self.settings, answer):
             self.run(command)
-        ends = [it for it in done if it.act == "end"]
-        for command, _ in notes(it for it in ends if not it.mark):
+        ends = [decision for decision in done if decision.act == "end"]
+        for command, _ in notes(decision for decision in ends if not decision.mark):
             self.run(command)
         for command in farewells(ends, self.settings):
             answer(command)
@@ -135,23 +221,37 @@ class Arbiter:
         if reason != self.complaint:
             say(f"doing nothing: {reason}" if reason else "working again")
         self.complaint = reason
+        if reason:
+            status(f"{'waiting' if reason == _PASSIVE else 'unwell: doing nothing'}: {reason}")
 
 
 def pace(settings: Settings) -> int:
     """Return the seconds between two cycles: the ends of grace times must be known before they come."""
     graces = (*settings.grace.values(), *settings.qos_grace.values())
     shortest = min((grace for grace in graces if grace), default=2 * settings.interval)
-    return max(1, min(settings.interval, shortest // 2))
+    most = min(settings.interval, WATCH) if settings.bounds.any else settings.interval
+    return max(1, min(most, shortest // 2))
+
+
+def _told(error: Exception) -> str:
+    """Return an error in words; one that is not Slurm's is a bug, and its place goes to the journal."""
+    if isinstance(error, UnsureError):
+        return str(error)
+    say("".join(traceback.format_exception(error)[-4:]).rstrip())
+    return f"{type(error).__name__}: {str(error)[:200]}"
 
 
 def main(path: str) -> None:
     """Run for ever with the settings of a file."""
     data = json.loads(Path(path).read_text())
     data["labmates"] = tuple(data["labmates"])
+    data["bounds"] = Bounds(**data.get("bounds", {}))
     settings = Settings(**data)
     arbiter = Arbiter(settings)
-    if not settings.labmates and not any((*settings.grace.values(), *settings.qos_grace.values())):
+    idle = not settings.labmates and not settings.bounds.any
+    if idle and not any((*settings.grace.values(), *settings.qos_grace.values())):
         say("nothing to do: no partition is preempted by labmates, and none has a grace time")
+        status("well: nothing to do")
         signal.pause()
     labmates = ", ".join(settings.labmates) or "none"
     say(f"partitions preempted by labmates: {labmates}; checking every {pace(settings)} s")
@@ -160,8 +260,8 @@ def main(path: str) -> None:
         try:
             again = arbiter.cycle()
             arbiter.complain("")
-        except UnsureError as why:
-            arbiter.complain(str(why))
+        except Exception as error:
+            arbiter.complain(_told(error))
         # at least a second, so that a controller in trouble is not asked all the time
         time.sleep(max(1.0, again - time.time()))
 

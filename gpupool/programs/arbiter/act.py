@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from gpupool.slurm.queue import new_mark
+
 from .decide import Decision, Settings, number, unmarked
 from .jobs import Job
 
@@ -10,6 +12,10 @@ Ask = Callable[[list[str]], str]
 # runs a command and gives what it prints; nothing where it fails
 
 _OPTION = re.compile(r"--signal[= ]+[\"']?((?:[BR]+:)?[A-Za-z0-9]+)")
+# signals that a program can prepare for. KILL would end a job before its grace time and for good, and those that stop a
+# program would spend its grace time
+_PREPARED = frozenset({"HUP", "INT", "QUIT", "ABRT", "USR1", "USR2", "ALRM", "TERM", "URG", "CONT"})
+_NUMBERS = {"1": "HUP", "2": "INT", "3": "QUIT", "6": "ABRT", "10": "USR1", "12": "USR2", "14": "ALRM", "15": "TERM"}
 
 
 def notes(decisions: Iterable[Decision]) -> list[tuple[list[str], list[Decision]]]:
@@ -22,14 +28,14 @@ def notes(decisions: Iterable[Decision]) -> list[tuple[list[str], list[Decision]
     for decision in decisions:
         alike.setdefault(f"{unmarked(decision.job.comment)} {decision.note}".strip(), []).append(decision)
     return [
-        (["scontrol", "update", f"JobId={','.join(it.job.name for it in some)}", f"AdminComment={text}"], some)
+        (["scontrol", "update", f"JobId={','.join(each.job.name for each in some)}", f"AdminComment={text}"], some)
         for text, some in alike.items()
     ]
 
 
 def signals(decisions: Iterable[Decision], settings: Settings, ask: Ask) -> list[list[str]]:
     """As preemption does: the signal the job asked for where users may choose it, else SIGCONT and SIGTERM."""
-    jobs = [it.job for it in decisions]
+    jobs = [decision.job for decision in decisions]
     chosen = chosen_signals(jobs, ask) if settings.user_signal and jobs else {}
     alike: dict[tuple[str, ...], list[str]] = {}
     for job in jobs:
@@ -45,25 +51,39 @@ def signals(decisions: Iterable[Decision], settings: Settings, ask: Ask) -> list
 
 def chosen_signals(jobs: Sequence[Job], ask: Ask) -> dict[str, str]:
     """Return what `--signal` of each job says, as `B:USR1`, if there is one. Slurm does not show it elsewhere."""
-    names = ",".join(job.name for job in jobs)
-    listed = ask(
-        ["sacct", "--noheader", "--parsable2", "--allocations", f"--jobs={names}", "--format=JobID,SubmitLine"]
-    )
-    lines = dict(line.split("|", 1) for line in listed.splitlines() if "|" in line)
+    lines = submit_lines([job.name for job in jobs], ask)
     scripts: dict[str, str | None] = {}
     chosen = {}
     for job in jobs:
         option = _OPTION.search(lines.get(job.name, ""))
         if option:
-            chosen[job.name] = option[1]
+            wanted = option[1]
         elif job.batch:
             # the tasks of an array have one script
             whole = number(job.name)
             if whole not in scripts:
                 scripts[whole] = _in_script(ask(["scontrol", "write", "batch_script", job.name, "-"]))
-            if wanted := scripts[whole]:
-                chosen[job.name] = wanted
+            wanted = scripts[whole] or ""
+        else:
+            continue
+        where, _, name = wanted.rpartition(":")
+        name = _NUMBERS.get(name, name.upper().removeprefix("SIG"))
+        if name in _PREPARED:
+            chosen[job.name] = f"{where}:{name}" if where else name
     return chosen
+
+
+def submit_lines(names: Sequence[str], ask: Ask, mark: str | None = None) -> dict[str, str]:
+    """Return the command line with which each job was submitted.
+
+    Users write these lines, newlines included. `mark` stands between the columns of sacct: no user knows it, so that
+    no line passes for that of another job.
+    """
+    mark = mark or new_mark()
+    shown = ["--noheader", "--parsable2", f"--delimiter={mark}", "--format=JobID,SubmitLine,JobIDRaw"]
+    listed = ask(["sacct", "--allocations", f"--jobs={','.join(names)}", *shown])
+    found = re.findall(rf"^([0-9_]+){mark}(.*?){mark}[0-9]+$", listed, re.DOTALL | re.MULTILINE)
+    return dict(found)
 
 
 def _in_script(script: str) -> str | None:
@@ -77,7 +97,7 @@ def endings(decisions: Iterable[Decision], settings: Settings) -> list[list[str]
     """Return the commands that end jobs; after each slurmctld looks who is next."""
     again: list[str] = []
     never: list[str] = []
-    for job in (it.job for it in decisions):
+    for job in (decision.job for decision in decisions):
         (again if _runs_again(job, settings) else never).append(job.name)
     # Incomplete: a job that has finished in this moment would else run once more
     return [

@@ -58,21 +58,31 @@ def evictions(
     stay = sorted(_borrowers(jobs, settings), key=lambda job: (_tier(job.partitions, settings), -job.start, job.name))
     promised = _Promised()
     decisions: list[Decision] = []
+    # limits only shrink, and room does until another job is chosen to leave: where a job finds none, others alike do
+    # not either
+    hopeless: set[tuple[object, ...]] = set()
+    full: set[tuple[object, ...]] = set()
     for job in waiting(jobs, settings):
+        if job.wish in hopeless:
+            continue
         partitions = [name for name in _above(job, settings) if user_may(job, name, limits, settings)]
         for _ in range(job.tasks):
             if not partitions or not promised.leave_room(job, limits):
+                hopeless.add(job.wish)
                 break
-            if not room.take(job, partitions):
+            if job.wish in full or not room.take(job, partitions):
+                full.add(job.wish)
                 if job.name not in known or recent.get(number(job.name), 0) > now or job.choosy:
                     break
-                below = [it for it in stay if _tier(it.partitions, settings) < _tier(partitions, settings)]
+                below = [other for other in stay if _tier(other.partitions, settings) < _tier(partitions, settings)]
                 gone = room.clear(job, partitions, below)
                 if not gone:
+                    hopeless.add(job.wish)
                     break
-                stay = [it for it in stay if it not in gone]
+                stay = [other for other in stay if other not in gone]
                 why = f"job {job.name} of {job.user} is pending for resources, and other jobs come first"
                 decisions += [signal(victim, job, settings, now, why) for victim in gone]
+                full.clear()
                 room.take(job, partitions)
             promised.add(job)
     return decisions

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from .guard import Bounds
 from .jobs import Job
 from .limits import Limit, Limits
 from .room import Room
@@ -22,6 +23,8 @@ CAPPED = frozenset(
 )
 # after room was made for a job and it has not started, nobody else is evicted for it so soon
 SETTLE = 60
+# where room that was made is of no use again and again, that time is doubled up to so often
+TRIES = 10
 _MARK = re.compile(r" ?\[gpupool: leaves at (\d+), run (\d+), for job (\w+)\]")
 _NOTE = re.compile(r" ?\[gpupool: [^\]]*\]")
 
@@ -43,6 +46,7 @@ class Settings:
     actions: Mapping[str, Literal["requeue", "cancel"]] = field(default_factory=dict)
     user_signal: bool = True
     interval: int = 15
+    bounds: Bounds = field(default_factory=Bounds)
 
     def preempted_by(self, job: Job) -> str:
         """Return the name of what makes a job preemptable, if anything does: its QoS, or its partition."""
@@ -157,23 +161,37 @@ def evictions(
     made = settling(jobs, recent or {})
     chosen: dict[str, dict[str, tuple[Job, Job]]] = {}
     promised: dict[str, dict[str, float]] = {}
+    givers: dict[str, tuple[list[Job], list[Job]]] = {}
+    # what is missing only grows, and room only shrinks: where a job cannot start, others alike cannot either
+    hopeless: set[tuple[object, ...]] = set()
     for job in waiting(jobs, settings):
+        if job.wish in hopeless:
+            continue
         own = limits.accounts.get(job.account)
         partitions = [name for name in owned(job, settings) if user_may(job, name, limits, settings)]
         if not own or not partitions or not parents_allow(job, limits):
+            hopeless.add(job.wish)
             continue
-        going, staying = _givers(job, jobs, settings)
+        if job.account not in givers:
+            givers[job.account] = _givers(job, jobs, settings)
+        going, staying = givers[job.account]
         for _ in range(job.tasks):
             before = chosen.get(job.account, {})
             # all that leave are chosen anew for all that wait so far: for two jobs one larger one may do
             missing = _missing(own, job, going, promised.get(job.account, {}))
             now_chosen = _youngest(staying, missing)
             if now_chosen is None:
+                hopeless.add(job.wish)
                 break
             added = {victim.name for victim in now_chosen} - before.keys()
-            if (added and made.get(number(job.name), 0) > now) or not room.take(job, partitions):
+            if added and made.get(number(job.name), 0) > now:
                 break
-            chosen[job.account] = {it.name: (it, before[it.name][1] if it.name in before else job) for it in now_chosen}
+            if not room.take(job, partitions):
+                hopeless.add(job.wish)
+                break
+            chosen[job.account] = {
+                victim.name: (victim, before[victim.name][1] if victim.name in before else job) for victim in now_chosen
+            }
             ours = promised.setdefault(job.account, {})
             for key, amount in {**job.asks, "jobs": 1.0}.items():
                 ours[key] = ours.get(key, 0) + amount
@@ -200,10 +218,18 @@ def settling(jobs: Iterable[Job], recent: Mapping[str, int]) -> dict[str, int]:
 
 
 def _givers(job: Job, jobs: Iterable[Job], settings: Settings) -> tuple[list[Job], list[Job]]:
-    """Return the jobs that may give way to a waiting one: those that leave already, and those that do not."""
-    running = [it for it in jobs if it.running and it.account == job.account and it.partitions[0] in settings.labmates]
-    going = [it for it in running if leaving(it)]
-    return going, [it for it in running if it not in going and not it.peculiar and it.start]
+    """Return the jobs that may give way to a waiting one: those that leave already, and those that do not.
+
+    Those that do not come in the order in which they would leave: the youngest first.
+    """
+    running = [
+        other
+        for other in jobs
+        if other.running and other.account == job.account and other.partitions[0] in settings.labmates
+    ]
+    staying = [other for other in running if not leaving(other) and not other.peculiar and other.start]
+    staying.sort(key=lambda other: (-other.start, other.name))
+    return [other for other in running if leaving(other)], staying
 
 
 def leaving(job: Job) -> bool:
@@ -222,25 +248,25 @@ def _missing(limit: Limit, job: Job, going: Iterable[Job], promised: Mapping[str
 
 
 def _youngest(jobs: Iterable[Job], missing: Mapping[str, float]) -> list[Job] | None:
-    """Return the youngest jobs that free what is missing, less those that the others make needless."""
-
-    def enough(some: Iterable[Job]) -> bool:
-        some = list(some)
-        return all(sum(_frees(job, key) for job in some) >= amount for key, amount in missing.items())
-
+    """Return the first jobs that free what is missing, less those that the others make needless."""
+    short = dict(missing)
     chosen: list[Job] = []
-    for job in sorted(jobs, key=lambda job: (-job.start, job.name)):
-        if enough(chosen):
+    for job in jobs:
+        if all(amount <= 0 for amount in short.values()):
             break
-        if any(_frees(job, key) for key in missing):
+        if any(_frees(job, key) for key in short):
             chosen.append(job)
-    if not enough(chosen):
+            short = {key: amount - _frees(job, key) for key, amount in short.items()}
+    if any(amount > 0 for amount in short.values()):
         return None
-    for job in reversed(list(chosen)):
-        rest = [other for other in chosen if other is not job]
-        if enough(rest):
-            chosen = rest
-    return chosen
+    needed = []
+    for job in reversed(chosen):
+        without = {key: amount + _frees(job, key) for key, amount in short.items()}
+        if all(amount <= 0 for amount in without.values()):
+            short = without
+        else:
+            needed.append(job)
+    return needed[::-1]
 
 
 def _frees(job: Job, key: str) -> float:

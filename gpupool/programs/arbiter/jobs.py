@@ -1,10 +1,12 @@
-"""Jobs of `squeue --json`, with what the arbiter decides by."""
+"""Jobs of the queue, with what the arbiter decides by."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gpupool.slurm.jobs import Entry, entries
+from gpupool.slurm import queue
+from gpupool.slurm.hostlists import expand
+from gpupool.slurm.jobs import Entry
 
 
 class UnsureError(Exception):
@@ -16,8 +18,8 @@ class Job:
     """One job, or one task of an array. Times in seconds since 1970, 0 for none; memory in MiB.
 
     `name` is what scontrol calls it: an array's own number would mean all of its tasks. Of a waiting array, `tasks`
-    is how many may run at once. `peculiar` jobs wait for, or belong to, more than the arbiter looks at; `choosy` ones
-    do not take every node that has room.
+    is how many may run at once. `required` and `excluded` are nodes; `shared` is how it shares its nodes, if not as all
+    do. `peculiar` jobs wait for, or belong to, more than the arbiter looks at.
     """
 
     name: str
@@ -28,6 +30,7 @@ class Job:
     states: frozenset[str]
     reason: str
     priority: int
+    nice: int
     start: int
     end: int
     preempted: int
@@ -41,8 +44,12 @@ class Job:
     requeue: bool
     restarts: int
     comment: str
+    user_comment: str
     peculiar: bool
-    choosy: bool
+    contiguous: bool
+    required: frozenset[str]
+    excluded: frozenset[str]
+    shared: str
 
     @property
     def running(self) -> bool:
@@ -55,6 +62,19 @@ class Job:
         return self.states == {"PENDING"}
 
     @property
+    def choosy(self) -> bool:
+        """Whether it does not take every node that has room."""
+        return bool(self.contiguous or self.required or self.excluded or self.shared)
+
+    @property
+    def wish(self) -> tuple[object, ...]:
+        """What decides whether it can start, but for its turn: where one job finds no room, others alike find none."""
+        return (
+            *(self.account, self.user, self.qos, self.partitions, frozenset(self.asks.items()), self.node_count),
+            *(self.features, self.required, self.excluded, self.contiguous, self.shared),
+        )
+
+    @property
     def startable(self) -> bool:
         """Whether it waits, is not held, and needs nothing that the arbiter does not look at."""
         return self.pending and not self.peculiar and self.priority > 0
@@ -64,15 +84,31 @@ class Job:
         return self.has.get(resource, 0)
 
 
-def read(text: str) -> list[Job]:
-    """Return the jobs of `squeue --json`; UnsureError where a field is missing or is not what it was."""
+@dataclass(frozen=True)
+class Seen:
+    """The jobs of one look at the queue, and a line for each job that could not be read."""
+
+    jobs: list[Job]
+    unread: list[str]
+
+
+def read(answer: str, mark: str) -> Seen:
+    """Return the jobs that squeue shows; UnsureError where its answer is cut off. A job that is odd is left out."""
     try:
-        return [_job(entry) for entry in entries(text)]
-    except (ValueError, KeyError, TypeError, AttributeError) as wrong:
-        raise UnsureError(f"squeue --json: {type(wrong).__name__}: {wrong}") from wrong
+        seen = queue.read(answer, mark)
+    except ValueError as wrong:
+        raise UnsureError(f"squeue: {wrong}") from wrong
+    known, unread = [], list(seen.unread)
+    for entry in seen.entries:
+        try:
+            known.append(of(entry))
+        except (ValueError, KeyError, TypeError, AttributeError) as wrong:
+            unread.append(f"job {entry.name}: {type(wrong).__name__}: {str(wrong)[:200]}")
+    return Seen(known, unread)
 
 
-def _job(entry: Entry) -> Job:
+def of(entry: Entry) -> Job:
+    """Return a job of the queue; ValueError, KeyError or TypeError where a field is missing or is not what it was."""
     return Job(
         name=entry.name,
         user=entry.text("user_name"),
@@ -82,6 +118,7 @@ def _job(entry: Entry) -> Job:
         states=entry.states,
         reason=entry.text("state_reason"),
         priority=entry.number("priority") or 0,
+        nice=entry.number("nice") or 0,
         start=entry.number("start_time") or 0,
         end=entry.number("end_time") or 0,
         preempted=entry.number("preempt_time") or 0,
@@ -95,10 +132,18 @@ def _job(entry: Entry) -> Job:
         requeue=entry.flag("requeue"),
         restarts=entry.number("restart_cnt") or 0,
         comment=entry.text("admin_comment"),
+        user_comment=entry.text("comment"),
         peculiar=_peculiar(entry),
-        choosy=any(entry.fields[key] for key in ("required_nodes", "excluded_nodes", "contiguous"))
-        or bool(entry.fields.get("shared")),
+        contiguous=bool(entry.fields["contiguous"]),
+        required=frozenset(expand(entry.text("required_nodes"))),
+        excluded=frozenset(expand(entry.text("excluded_nodes"))),
+        shared=_shared(entry),
     )
+
+
+def _shared(entry: Entry) -> str:
+    shared = entry.fields.get("shared")
+    return ",".join(shared) if isinstance(shared, list) else str(shared or "")
 
 
 def _peculiar(entry: Entry) -> bool:

@@ -51,6 +51,10 @@ class Room:
                     for key, amount in job.has.items():
                         self._free[name][key] = self._free[name].get(key, 0) + amount / job.node_count
 
+    def is_empty(self, name: str) -> bool:
+        """Return whether a node would have all that it has."""
+        return all(self._free[name].get(key, 0) >= amount for key, amount in self._nodes[name].has.items())
+
     def clear(self, job: Job, partitions: Collection[str], others: Iterable[Job]) -> list[Job]:
         """Let as few other jobs go, the first ones first, as make room on one node; none where it cannot be."""
         if job.node_count != 1:
@@ -65,7 +69,7 @@ class Room:
             if self._fits(job, name, by_node[name]):
                 chosen = by_node[name]
                 for needless in list(chosen):
-                    if self._fits(job, name, rest := [it for it in chosen if it is not needless]):
+                    if self._fits(job, name, rest := [other for other in chosen if other is not needless]):
                         chosen = rest
                 for victim in chosen:
                     for key, amount in victim.has.items():
@@ -75,24 +79,35 @@ class Room:
 
     def _fits(self, job: Job, name: str, without: Iterable[Job]) -> bool:
         free = self._free[name]
-        return all(free.get(key, 0) + sum(it.amount(key) for it in without) >= job.asks[key] for key in _keys(job))
+        return all(
+            free.get(key, 0) + sum(other.amount(key) for other in without) >= job.asks[key] for key in _keys(job)
+        )
 
     def _open_to(self, job: Job, partitions: Collection[str]) -> set[str]:
+        """Return the nodes on which a job may run, of those that are not away; none where not all that it needs are."""
         wanted = _alternatives(job.features)
-        return {
+        nodes = {
             name
             for name, node in self._nodes.items()
             if set(partitions) & set(node.partitions) and any(names <= set(node.features) for names in wanted)
-        }
+        } - job.excluded
+        if job.required:
+            # with more nodes than it names, a job needs others, too: that is not looked at
+            return set(job.required) if job.required <= nodes and len(job.required) >= job.node_count else set()
+        return nodes
 
     def take(self, job: Job, partitions: Collection[str]) -> bool:
         """Set room aside for a waiting job in one of these partitions; False where there is none."""
         keys = _keys(job)
         shares: dict[str, float] = {}
         for name in sorted(self._open_to(job, partitions)):
+            if job.shared == "none" and not self.is_empty(name):
+                continue
             share = min((self._free[name].get(key, 0) / job.asks[key] for key in keys), default=1.0)
             if share > 0:
                 shares[name] = min(share, 1.0)
+        if not job.required <= shares.keys():
+            return False
         if job.node_count == 1:
             shares = dict([best]) if (best := max(shares.items(), key=lambda item: item[1], default=None)) else {}
         if sum(shares.values()) < 1:

@@ -22,8 +22,10 @@ from gpupool.programs.arbiter.jobs import Job, UnsureError
 from gpupool.programs.arbiter.limits import Limits
 from gpupool.programs.arbiter.room import Node
 from gpupool.slurm import tres
+from gpupool.slurm.queue import COLUMNS
 
 RECORDED = Path(__file__).parent
+MARK = "m0123456789abcdef"
 SKYNET = Path(__file__).parents[3] / "inventory" / "skynet"
 each_version = pytest.mark.parametrize("version", ["22.05", "24.11", "26.05"])
 
@@ -31,7 +33,7 @@ each_version = pytest.mark.parametrize("version", ["22.05", "24.11", "26.05"])
 def recorded(version: str) -> tuple[list[Job], Limits, list[Node]]:
     """Lab cvmlp-lab at its cap of 5 GPUs, all in user-overcap; u-cvmlp2 waits for one GPU, and for two a40."""
     folder = RECORDED / version
-    queue = jobs.read((folder / "squeue.json").read_text())
+    queue = arbitrated.read((folder / "squeue.json").read_text())
     known = limits.read((folder / "limits.txt").read_text())
     return queue, known, room.read((folder / "nodes.txt").read_text())
 
@@ -101,7 +103,7 @@ def test_what_a_running_job_once_waited_for_does_not_let_it_stay(version: str, w
     for entry in squeue["jobs"]:
         if "RUNNING" in entry["job_state"]:
             entry.update(wish)
-    queue = unmarked(jobs.read(json.dumps(squeue)))
+    queue = unmarked(arbitrated.read(json.dumps(squeue)))
     _, known, nodes = recorded(version)
     assert evicted(queue, known, nodes)
 
@@ -111,7 +113,7 @@ def test_memory_by_gpu_in_any_form_is_no_reason_to_stop(text: str, mib: int | No
     squeue = json.loads((RECORDED / "24.11" / "squeue.json").read_text())
     for entry in squeue["jobs"]:
         entry["memory_per_tres"] = text
-    for job, entry in zip(jobs.read(json.dumps(squeue)), squeue["jobs"], strict=True):
+    for job, entry in zip(arbitrated.read(json.dumps(squeue)), squeue["jobs"], strict=True):
         asked = tres.read(entry["tres_req_str"])
         assert job.asks["mem"] == (asked["mem"] if mib is None else mib * asked.get("gres/gpu", 0))
 
@@ -124,22 +126,89 @@ def test_a_waiting_array_is_as_many_tasks_as_may_run_at_once(text: str, tasks: i
     squeue = json.loads((RECORDED / "24.11" / "squeue.json").read_text())
     for entry in squeue["jobs"]:
         entry |= {"array_task_string": text, "array_task_id": {"set": False, "infinite": False, "number": 0}}
-    assert {job.tasks for job in jobs.read(json.dumps(squeue))} == {tasks}
+    assert {job.tasks for job in arbitrated.read(json.dumps(squeue))} == {tasks}
 
 
-@pytest.mark.parametrize("lost", ["preempt_time", "tres_alloc_str", "account", "job_state", "admin_comment"])
-def test_a_field_that_is_missing_makes_it_unsure(lost: str) -> None:
-    squeue = json.loads((RECORDED / "26.05" / "squeue.json").read_text())
-    for entry in squeue["jobs"]:
-        del entry[lost]
-    with pytest.raises(UnsureError, match=lost):
-        jobs.read(json.dumps(squeue))
+def columns(version: str) -> str:
+    return (RECORDED / version / "columns.txt").read_text(errors="replace")
+
+
+@each_version
+def test_columns_give_the_jobs_that_json_gives(version: str) -> None:
+    """Both were recorded at the same moment; one job has newlines, separators and a byte that is no text in a comment.
+
+    JSON of 22.05 calls no job held, and that of 26.05 none exclusive; 22.05 has no column of excluded nodes.
+    """
+    seen = jobs.read(columns(version), MARK)
+    assert seen.unread == []
+    known = {job.name: job for job in arbitrated.read((RECORDED / version / "columns.json").read_text())}
+    assert len(known) == 13
+    for job in seen.jobs:
+        other = known.pop(job.name)
+        if job.running:
+            assert job.has
+            other = dataclasses.replace(other, asks=job.asks, shared=job.shared)
+        if version == "22.05":
+            other = dataclasses.replace(other, excluded=frozenset())
+        assert job == dataclasses.replace(other, peculiar=job.peculiar)
+        assert (job.peculiar, job.startable) == (other.peculiar and job.priority > 0, other.startable)
+    assert known == {}
+    (exclusive,) = [job for job in seen.jobs if job.node_count == 2 and job.running]
+    assert exclusive.shared == "none"
+    assert {job.user_comment for job in seen.jobs} == {"", "x y", "a\nb|c\ufffd"}
+    assert any(job.required == {"titanx-02"} for job in seen.jobs)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(f"\n{'9 RUNNING u-wu1 ' * 20}\n", "a" * 100_000, "\x00\x1b[31m\u202e\ufffd", "m" * 16, "', '|'\"{}[]"),
+        *("[gpupool: leaves at 1, run 0, for job 9]", "[gpupool-guard: run 0, much]", "N/A", "(null)", "\n\n\n"),
+    ],
+)
+def test_no_text_of_a_user_passes_for_another_job(text: str) -> None:
+    plain = jobs.read(columns("24.11"), MARK)
+    answer = columns("24.11").replace("x y", text)
+    seen = jobs.read(answer, MARK)
+    assert seen.unread == []
+    for job, other in zip(seen.jobs, plain.jobs, strict=True):
+        assert dataclasses.replace(job, user_comment="") == dataclasses.replace(other, user_comment="")
+
+
+@pytest.mark.parametrize(
+    ("column", "word"),
+    [
+        *(("tres", word) for word in ("cpu=many", "cpu", "cpu=1,mem=1X")),
+        *(("required_nodes", word) for word in ("titanx-[1", "titanx-[1-999999]")),
+        *(("start_time", word) for word in ("1795713899.5", "-", "2026-11-26T17:42:00")),
+        *(("priority", "9" * 5000), ("batch_flag", "yes")),
+    ],
+)
+def test_a_job_that_cannot_be_read_is_left_out_and_named(column: str, word: str) -> None:
+    first = next(row for row in columns("24.11").splitlines(keepends=True) if "mem=60G" in row)
+    values = first.split(MARK)
+    values[[*COLUMNS].index(column)] = word
+    seen = jobs.read(columns("24.11").replace(first, MARK.join(values)), MARK)
+    assert len(seen.jobs) == 12
+    (line,) = seen.unread
+    assert line.startswith(f"job {values[0]}: ")
+    assert len(line) < 300
+
+
+@each_version
+def test_an_answer_that_is_cut_off_makes_it_unsure(version: str) -> None:
+    answer = columns(version).rstrip("\n")
+    for length in (len(answer) - 1, len(answer) // 2, 40, 1):
+        with pytest.raises(UnsureError, match="squeue: "):
+            jobs.read(answer[:length], MARK)
+    assert jobs.read("", MARK).jobs == []
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"jobs": [1]}', '{"jobs": {"a": 1}}', "slurm_load_jobs error"])
 def test_nonsense_makes_it_unsure(text: str) -> None:
-    with pytest.raises(UnsureError):
-        jobs.read(text)
+    if text:
+        with pytest.raises(UnsureError):
+            jobs.read(text, MARK)
     with pytest.raises(UnsureError):
         limits.read(text)
 
@@ -190,7 +259,7 @@ def test_grace_times_end_whatever_is_wrong_with_who_waits(monkeypatch: pytest.Mo
         if command[:2] == ["scontrol", "ping"]:
             return f"Slurmctld(primary) at {socket.gethostname()} is UP"
         if command[0] == "squeue":
-            return json.dumps(squeue)
+            return arbitrated.shown(json.dumps(squeue), arbitrated.mark_of(command))
         if command[:3] == ["scontrol", "show", "assoc_mgr"]:
             raise UnsureError("the limits")
         return ""
@@ -198,7 +267,7 @@ def test_grace_times_end_whatever_is_wrong_with_who_waits(monkeypatch: pytest.Mo
     monkeypatch.setattr(service, "ask", ask)
     with pytest.raises(UnsureError, match="the limits"):
         service.Arbiter(Settings(labmates=("user-overcap",), grace={"user-overcap": 60}, tier={})).cycle()
-    (job,) = [read for read in jobs.read(json.dumps(squeue)) if read.preempted]
+    (job,) = [read for read in arbitrated.read(json.dumps(squeue)) if read.preempted]
     (ended,) = [command for command in asked if job.name in command.split()]
     noted = f"scontrol update JobId={job.name} AdminComment=[gpupool: preempted by Slurm, run 0]"
     assert asked.index(noted) < asked.index(ended), "slurmdbd keeps the comment that a run has as it ends"
@@ -214,7 +283,6 @@ def test_a_cycle_asks_notes_signals_and_logs(
         entry["admin_comment"] = ""
     answers = {
         "scontrol ping": f"Slurmctld(primary) at {socket.gethostname()} is UP",
-        "squeue --json": json.dumps(squeue),
         "scontrol show assoc_mgr flags=assoc,qos accounts=cvmlp-lab": (RECORDED / "24.11" / "limits.txt").read_text(),
         "scontrol show nodes": (RECORDED / "24.11" / "nodes.txt").read_text(),
     }
@@ -223,6 +291,8 @@ def test_a_cycle_asks_notes_signals_and_logs(
     def ask(command: list[str]) -> str:
         if (text := " ".join(command)) in answers:
             return answers[text]
+        if command[0] == "squeue":
+            return arbitrated.shown(json.dumps(squeue), arbitrated.mark_of(command))
         if command[0] == "sacct" or command[:2] == ["scontrol", "write"]:
             return ""
         if not noted and command[:2] == ["scontrol", "update"]:
@@ -236,7 +306,7 @@ def test_a_cycle_asks_notes_signals_and_logs(
     if not noted:
         assert (done, set(lines)) == ([], {"scontrol update: Invalid job id"})
         return
-    queue = jobs.read(json.dumps(squeue))
+    queue = arbitrated.read(json.dumps(squeue))
     array = next(job for job in queue if job.reason == "JobArrayTaskLimit").name.partition("_")[0]
     tasks = [f"{array}_{task}" for task in (1, 2, 3)]
     notes, signals = done[:-2], done[-2:]
@@ -259,11 +329,13 @@ def test_the_next_look_is_over_a_second_before_a_grace_time_is(monkeypatch: pyte
     squeue = json.loads((RECORDED / "24.11" / "squeue.json").read_text())
     running = next(entry for entry in squeue["jobs"] if "RUNNING" in entry["job_state"])
     running |= {"preempt_time": number(NOW - 52), "end_time": number(NOW + 7), "admin_comment": ""}
-    answers = {
-        "ping": f"Slurmctld(primary) at {socket.gethostname()} is UP",
-        "--json": json.dumps({"jobs": [running]}),
-    }
-    monkeypatch.setattr(service, "ask", lambda command: answers[command[-1]])
+
+    def ask(command: list[str]) -> str:
+        if command[0] == "squeue":
+            return arbitrated.shown(json.dumps({"jobs": [running]}), arbitrated.mark_of(command))
+        return f"Slurmctld(primary) at {socket.gethostname()} is UP"
+
+    monkeypatch.setattr(service, "ask", ask)
     monkeypatch.setattr(time, "time", lambda: NOW)
     assert service.Arbiter(RULES).cycle() == NOW + 7
 
@@ -275,22 +347,22 @@ def test_limits_and_nodes_are_asked_for_once_slurm_has_begun_to_make_room(
     borrowers = [arbitrated.job(str(name), account="overcap", partitions=("overcap",)) for name in (1, 2)]
     if begun:
         borrowers[0] = dataclasses.replace(borrowers[0], preempted=NOW - 1, end=NOW + 60)
-    queue = [*borrowers, arbitrated.waits("9", reason="Resources")]
+    seen = [*borrowers, arbitrated.waits("9", reason="Resources")]
     asked: list[str] = []
 
     def ask(command: list[str]) -> str:
-        asked.append(" ".join(command))
+        asked.append(" ".join(command).partition(" --")[0])
         if "show" in command:
             raise UnsureError("that is enough")
         return f"Slurmctld(primary) at {socket.gethostname()} is UP"
 
     monkeypatch.setattr(service, "ask", ask)
-    monkeypatch.setattr(jobs, "read", lambda text: list(queue))
+    monkeypatch.setattr(jobs, "read", lambda text, mark: jobs.Seen(list(seen), []))
     monkeypatch.setattr(time, "time", lambda: NOW)
     with contextlib.suppress(UnsureError):
         service.Arbiter(RULES).cycle()
     limits = ["scontrol show assoc_mgr flags=assoc,qos accounts=a"]
-    assert asked == ["scontrol ping", "squeue --json", *(limits if begun else [])]
+    assert asked == ["scontrol ping", "squeue", *(limits if begun else [])]
 
 
 def number(value: int) -> dict[str, object]:
@@ -305,7 +377,7 @@ def test_a_mark_of_a_run_before_does_not_count() -> None:
     for run, leaves in ((1, True), (2, False)):
         for entry in squeue["jobs"]:
             entry["restart_cnt"] = number(run)
-        running = [job for job in jobs.read(json.dumps(squeue)) if job.running and not job.preempted]
+        running = [job for job in arbitrated.read(json.dumps(squeue)) if job.running and not job.preempted]
         assert {decide.leaving(job) for job in running} == {leaves}
 
 
@@ -334,6 +406,80 @@ def test_the_service_says_what_it_watches_and_once_why_it_does_nothing(
         "doing nothing: scontrol: no answer",
     ]
     assert slept == [15] * 4, "a controller in trouble is not asked more often"
+
+
+@pytest.mark.parametrize("bug", [ValueError, KeyError, RecursionError, UnicodeDecodeError("utf-8", b"x", 0, 1, "bad")])
+def test_no_bug_ends_the_service(
+    bug: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its place is in the journal once, and the status that verify reads says what it is."""
+    slept: list[float] = []
+    told: list[str] = []
+
+    def ask(command: list[str]) -> str:
+        raise bug
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(service, "ask", ask)
+    monkeypatch.setattr(service, "status", told.append)
+    monkeypatch.setattr(time, "sleep", sleep)
+    file = tmp_path / "arbiter.json"
+    file.write_text(json.dumps({"labmates": ["user-overcap"], "grace": {"user-overcap": 300}}))
+    with pytest.raises(KeyboardInterrupt):
+        service.main(str(file))
+    output = capsys.readouterr().out
+    assert output.count("doing nothing: ") == 1
+    assert "in ask" in output
+    assert len(told) == 3
+    assert all(line.startswith("unwell: doing nothing: ") for line in told)
+
+
+def test_a_controller_that_is_not_the_active_one_is_no_trouble(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(service, "status", told.append)
+    monkeypatch.setattr(service, "ask", lambda command: "Slurmctld(primary) at elsewhere is UP")
+    arbiter = service.Arbiter(RULES)
+    with pytest.raises(UnsureError) as raised:
+        arbiter.cycle()
+    arbiter.complain(str(raised.value))
+    assert told == ["waiting: this controller is not the active one"]
+
+
+def test_one_job_that_is_gone_keeps_no_other_from_being_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """scontrol changes some of several jobs and fails for all of them where one has ended."""
+    done: list[str] = []
+
+    def ask(command: list[str]) -> str:
+        if command[:2] == ["scontrol", "update"] and "4" in command[2].removeprefix("JobId=").split(","):
+            raise UnsureError("scontrol update: Invalid job id")
+        done.append(" ".join(command))
+        return ""
+
+    monkeypatch.setattr(service, "ask", ask)
+    some = [decide.signal(arbitrated.job(name), arbitrated.waits("9"), RULES, NOW, "for 9") for name in ("3", "4", "5")]
+    carried = service.Arbiter(dataclasses.replace(RULES, user_signal=False)).act(some)
+    assert [decision.job.name for decision in carried] == ["3", "5"]
+    assert done[-2:] == ["scancel --signal=CONT 3 5", "scancel --signal=TERM 3 5"]
+
+
+def test_room_that_was_of_no_use_is_made_again_after_twice_the_time() -> None:
+    arbiter = service.Arbiter(RULES)
+    waits = []
+    for at in (NOW, NOW + 1000, NOW + 2000, NOW + 3000):
+        arbiter.settle(decide.Mark(at, 0, "9"), [arbitrated.waits("9")])
+        arbiter.settle(decide.Mark(at, 0, "9"), [arbitrated.waits("9")])
+        waits.append(arbiter.recent["9"] - at)
+    assert waits == [60, 120, 240, 480]
+    for at in range(NOW + 4000, NOW + 24_000, 1000):
+        arbiter.settle(decide.Mark(at, 0, "9"), [arbitrated.waits("9")])
+    assert arbiter.recent["9"] - at == 60 * 2**9
+    began = arbitrated.job("9_4", start=at + 10)
+    arbiter.settle(decide.Mark(at + 1000, 0, "9"), [began])
+    assert arbiter.recent["9"] - at - 1000 == 60, "a task of the array has started"
 
 
 def test_with_nothing_to_do_the_service_says_so_and_sleeps(

@@ -1,6 +1,7 @@
 """Rules of the arbiter that hold for any queue."""
 
 import dataclasses
+from collections.abc import Collection
 from typing import Literal
 
 import pytest
@@ -220,12 +221,69 @@ def test_a_signalled_job_is_spared_when_nobody_waits_for_it_any_more() -> None:
     assert act.notes(spared) == [(["scontrol", "update", "JobId=3", "AdminComment=of an admin"], spared)]
 
 
+# Nodes that a job names
+
+
+@pytest.mark.parametrize(
+    ("wish", "leaves"),
+    [
+        ({"required": frozenset({"n1"})}, False),
+        ({"required": frozenset({"n2"})}, True),
+        ({"required": frozenset({"n2", "n1"})}, False),
+        ({"required": frozenset({"n9"})}, False),
+        ({"excluded": frozenset({"n2"})}, False),
+        ({"excluded": frozenset({"n1"})}, True),
+        ({"required": frozenset({"n2"}), "node_count": 2}, False),
+        ({"shared": "none"}, True),
+    ],
+)
+def test_nobody_leaves_for_a_job_that_cannot_start_on_its_nodes(wish: dict[str, object], leaves: bool) -> None:
+    """n1 is full of jobs that stay; on n2 there is room."""
+    queue = [job(str(number), nodes="n2") for number in range(2)]
+    nodes = [node(8, 8, "n1"), node(8, 2, "n2")]
+    waiting = waits("9", gpus=2, **wish)
+    assert bool(evicted([*queue, waiting], capped(queue, 2), nodes)) == leaves
+
+
+def test_a_job_that_wants_whole_nodes_needs_an_empty_one() -> None:
+    queue = [job(str(number)) for number in range(2)]
+    waiting = waits("9", shared="none")
+    assert evicted([*queue, waiting], capped(queue, 2), [node(8, 2)])
+    assert not evicted([*queue, waiting], capped(queue, 2), [node(8, 3)]), "an owner's job is on it"
+
+
+def test_jobs_alike_cost_no_more_than_one() -> None:
+    """Of 4000 that wait for what cannot be, one is looked at, however many could give way."""
+    queue = [job(str(number)) for number in range(280)]
+    asked: list[str] = []
+
+    class Counted(Room):
+        def take(self, waiting: Job, partitions: Collection[str]) -> bool:
+            asked.append(waiting.name)
+            return super().take(waiting, partitions)
+
+    many = [waits(str(number), gpus=8) for number in range(1000, 5000)]
+    room = Counted([node(280, 280), node(4, 0, "n2")], [], RULES.grace)
+    assert not decide.evictions([*queue, *many], capped(queue, 280), room, RULES, NOW)
+    assert asked == ["1000"]
+
+
 # What is done
 
 
 def answering(*answers: str) -> act.Ask:
+    """Return what answers commands in this order: sacct's lines, `JOB|LINE`, between its marks."""
     left = list(answers)
-    return lambda command: left.pop(0)
+
+    def ask(command: list[str]) -> str:
+        text = left.pop(0)
+        if command[0] == "sacct":
+            (mark,) = (word.removeprefix("--delimiter=") for word in command if word.startswith("--delimiter="))
+            rows = [row.split("|", 1) for row in text.split("\n") if row]
+            text = "".join(f"{name}{mark}{line}{mark}77\n" for name, line in rows)
+        return text
+
+    return ask
 
 
 def leaves(victim: Job, waiting: str = "9") -> decide.Decision:
@@ -291,7 +349,7 @@ def test_a_run_that_slurm_preempted_is_noted_so_that_sacct_tells_it_from_one_its
     [
         ("sbatch --signal=USR1@300 a.sh", "", [["scancel", "--signal=USR1", "3"]]),
         ("sbatch --signal B:USR2@60 a.sh", "", [["scancel", "--batch", "--signal=USR2", "3"]]),
-        ("sbatch a.sh", "#!/bin/sh\n#SBATCH --signal=RB:10@60\n", [["scancel", "--batch", "--signal=10", "3"]]),
+        ("sbatch a.sh", "#!/bin/sh\n#SBATCH --signal=RB:10@60\n", [["scancel", "--batch", "--signal=USR1", "3"]]),
         (
             "sbatch a.sh",
             "#!/bin/sh\n# --signal=USR1\n",
@@ -302,6 +360,30 @@ def test_a_run_that_slurm_preempted_is_noted_so_that_sacct_tells_it_from_one_its
 )
 def test_signals_as_preemption_signals(line: str, script: str, commands: list[list[str]]) -> None:
     assert act.signals([leaves(job("3"))], RULES, answering(f"3|{line}", script)) == commands
+
+
+DEFAULT = [["scancel", "--signal=CONT", "3"], ["scancel", "--signal=TERM", "3"]]
+
+
+@pytest.mark.parametrize(
+    "name", ["KILL", "kill", "SIGKILL", "9", "STOP", "19", "TSTP", "TTIN", "22", "B:KILL", "zzz", "0"]
+)
+def test_no_signal_ends_or_stops_a_job_in_place_of_its_grace_time(name: str) -> None:
+    assert act.signals([leaves(job("3"))], RULES, answering(f"3|sbatch --signal={name} a.sh")) == DEFAULT
+    script = f"#SBATCH --signal={name}@60\n"
+    assert act.signals([leaves(job("3"))], RULES, answering("3|sbatch a.sh", script)) == DEFAULT
+
+
+def test_a_line_of_one_user_is_no_signal_for_the_job_of_another() -> None:
+    """As sacct printed it: job 5 was submitted with a newline and the number of job 3."""
+    listed = (
+        "3abcdsbatch a.shabcd3\n"
+        "5abcdsbatch --wrap sleep 60 #\n3|--signal=KILL\n3abce--signal=USR2abce3 --signal=B:USR1@30abcd5\n"
+    )
+    lines = act.submit_lines(["3", "5"], lambda _: listed, "abcd")
+    assert lines["3"] == "sbatch a.sh"
+    assert lines["5"].endswith("--signal=B:USR1@30")
+    assert set(lines) == {"3", "5"}
 
 
 def test_those_who_leave_together_are_noted_and_signalled_in_few_commands() -> None:

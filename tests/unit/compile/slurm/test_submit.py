@@ -62,8 +62,8 @@ def test_each_rule_works_alone(
     text = job_submit_lua(cluster) or ""
     alone = Plugin(text, luas, PARTITIONS)
     assert alone.loaded == 0
-    # three come with GPUs of labs and preemptable partitions, one with every plugin
-    always = ("refuse_spread", "preemptable_partitions", "claimed", "no_mail")
+    # four come with GPUs of labs and preemptable partitions, two with every plugin
+    always = ("refuse_spread", "refuse_repeated", "preemptable_partitions", "claimed", "sizes", "no_mail")
     assert sorted(alone.rules) == sorted([*rules.split(), *always])
     for fields in ({}, {"tres_per_node": "gres/gpu:1", "qos": "short"}):
         assert alone.submit(**fields).logged == alone.modify(fields, {"account": "red"}).logged == []

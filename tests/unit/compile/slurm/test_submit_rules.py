@@ -225,7 +225,8 @@ def test_memory_for_each_gpu_has_an_end(everything: Plugin, asked: dict[str, Any
         ({"min_mem_per_node": 32 * GIB, "num_tasks": 8, "min_nodes": 1, "max_nodes": 1}, True),
         ({"min_mem_per_node": 372 * GIB, "num_tasks": 93, "min_cpus": 1, "min_nodes": 1, "max_nodes": 1}, False),
         ({"min_mem_per_node": 4 * GIB, "num_tasks": 93, "min_cpus": 1}, True),
-        ({"min_mem_per_node": 32 * GIB, "pn_min_cpus": 8}, True),
+        # --mincpus chooses nodes: the job gets and is charged for one CPU (AllocTRES cpu=1,mem=32G of 24.11)
+        ({"min_mem_per_node": 32 * GIB, "pn_min_cpus": 8}, False),
         ({"min_mem_per_node": 300 * GIB, "shared": 0}, True),
         ({"min_mem_per_node": 0}, False),
     ],
@@ -394,3 +395,99 @@ def test_a_job_fits_where_an_account_above_its_own_may_go(tmp_path: Path) -> Non
     asked = plugin(tmp_path, where="fit", instead=below)
     assert "red-only" in asked.submit(account="phd").set["partition"]
     assert "red-only" not in asked.submit(account="blue").set["partition"]
+
+
+# What slurmctld once took for less than it was
+
+
+BOUND = 16  # GRES_ENFORCE_BIND
+ONE_GPU = {"tres_per_job": "gres/gpu:a40:1"}
+
+
+@pytest.mark.promise("SKY-036")
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"min_mem_per_cpu": 0}, "takes all memory of a node"),
+        ({**ONE_GPU, "min_mem_per_cpu": 0}, "takes all memory of a node"),
+        *(({**ONE_GPU, "mem_per_tres": f"gres/gpu:{zero}"}, "takes all memory of a node") for zero in ("0", "00")),
+        ({"min_mem_per_node": NO_VAL16}, "65534M of memory per CPU"),
+        ({**ONE_GPU, "min_mem_per_node": NO_VAL16}, "65534M of memory per GPU"),
+        ({**ONE_GPU, "bitflags": BOUND, "min_mem_per_cpu": 44 * GIB}, "enforce-binding"),
+        *(({"tres_per_node": text, "min_mem_per_node": 90 * GIB}, "named twice") for text in (
+            "gres/gpu:a40:1,gres/gpu:a40:1", "gpu:a40:1,gres:gpu:a40:1", "gres/gpu:a40,gres/gpu:a40:2",
+            "gres/gpu:a40:1,gres/gpu:2080_ti:1,gres/gpu:a40=1",
+        )),
+        *(({**ONE_GPU, "mem_per_tres": f"gres/gpu:{amount}"}, "of memory per GPU") for amount in (
+            "400K", "1G", "46081", "1,gres/gpu:99999", "-1", "0x10", "x",
+        )),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_every_form_of_memory_beyond_the_bound_is_refused(
+    everything: Plugin, asked: dict[str, Any], message: str
+) -> None:
+    assert message in "".join(everything.submit(**asked).told)
+    if "bitflags" in asked:
+        return  # a job that is changed does not have them: the guard looks at what it gets
+    record = {"tres_per_job": "gres/gpu:a40:1"} if "tres_per_job" in asked else {"min_cpus": 1, "num_tasks": 1}
+    change = {key: value for key, value in asked.items() if key != "tres_per_job"}
+    assert message in "".join(everything.modify(change, record).told)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"tres_per_node": "gres/gpu:a40:1,gres/gpu:2080_ti:1", "min_mem_per_node": 80 * GIB, "max_nodes": 1},
+        {"tres_per_node": "gres/gpu:a40:1,gres/gpumem:5", "mem_per_tres": "gres/gpu:4096"},
+        {**ONE_GPU, "bitflags": BOUND, "mem_per_tres": "gres/gpu:45056"},
+        {**ONE_GPU, "bitflags": BOUND, "min_mem_per_node": 40 * GIB},
+        {**ONE_GPU, "min_mem_per_cpu": 6 * GIB, "cpus_per_task": 7},
+        {"min_mem_per_node": 8 * GIB, "pn_min_cpus": 8, "min_cpus": 8, "cpus_per_task": 8},
+        {"min_mem_per_cpu": 0, "shared": 0},
+    ],
+    ids=str,
+)
+def test_memory_within_the_bound_is_taken(everything: Plugin, asked: dict[str, Any]) -> None:
+    assert everything.submit(**asked).accepted
+
+
+def test_gpus_with_bound_cpus_could_pass_the_most_cpus(tmp_path: Path) -> None:
+    limited = plugin(tmp_path, "max_cpus_per_gpu: {a40: 15}")
+    assert "enforce-binding" in limited.submit(**ONE_GPU, bitflags=BOUND).told[0]
+    assert limited.submit(**ONE_GPU).accepted
+    assert limited.submit(**ONE_GPU, bitflags=BOUND, shared=0).accepted
+    assert limited.submit(tres_per_job="gres/gpu:2080_ti:1", bitflags=BOUND).accepted
+
+
+@pytest.mark.parametrize("nice", [2147483645, 2147483645 - 22000, 2147461645, 2_000_000_000])
+def test_the_largest_nice_value_is_not_passed(everything: Plugin, nice: int) -> None:
+    """Beyond it Slurm begins with the smallest: the job would be the first of all."""
+    said = everything.submit(nice=NICE_OF_0 + nice)
+    assert said.nice is not None
+    assert NICE_OF_0 + nice <= said.nice <= NICE_OF_0 + 2147483645
+
+
+KIB = 1024
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ({"container": "x" * 4096}, ""),
+        ({"container": "x" * 4097}, "--container is too long: at most 4096 bytes."),
+        ({"script": "#!/bin/sh\n" + "x" * (512 * KIB - 10)}, ""),
+        ({"script": "#!/bin/sh\n" + "x" * (512 * KIB - 9)}, "The job's script is too long: at most 512 KiB."),
+        ({"script": "#!/bin/sh\n#SBATCH " + "x" * 16_383}, ""),
+        ({"script": "#!/bin/sh\n#SBATCH " + "x" * 16_384}, "A line of #SBATCH is too long: at most 16 KiB."),
+        ({"script": "#!/bin/sh\n#SBATCH -p a\n #SBATCH " + "\xff" * 16_384 + "\n"}, "A line of #SBATCH is too"),
+        ({"script": "#!/bin/sh\n#SBATCH --container-id=" + "x" * 20_000 + "\n"}, "A line of #SBATCH is too long"),
+        ({"script": "#!/bin/sh\n#" + "x" * 20_000}, ""),
+        ({"script": None}, ""),
+    ],
+    ids=lambda value: value if isinstance(value, str) else str(value)[:40],
+)
+def test_what_slurmctld_keeps_of_each_job_has_a_size(everything: Plugin, asked: dict[str, Any], told: str) -> None:
+    said = everything.submit(**asked)
+    assert said.accepted == (not told)
+    assert "".join(said.told).startswith(told)

@@ -1,0 +1,146 @@
+"""The guard: what jobs hold, against what the inventory lets a job hold.
+
+The submit plugin reckons what Slurm will allocate, which it cannot know of each way of asking. Here counts what Slurm
+has allocated.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gpupool.slurm import tres
+from gpupool.slurm.hostlists import expand
+
+from .jobs import Job
+from .room import Node
+
+#: What an admin writes into the AdminComment of a job that may hold more.
+ALLOWED = "[gpupool-allowed]"
+_MARK = re.compile(r" ?\[gpupool-guard: run (\d+), [^\]]*\]")
+_HELD = frozenset({"RUNNING", "SUSPENDED", "CONFIGURING"})
+# no admin has a reason for a nice value as low as this; what is below is a large one that wrapped in 32 bits
+_WRAPPED = -1_000_000_000
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a job may hold: MiB of memory for each GPU, or for each CPU where it has no GPU; CPUs for each GPU by type.
+
+    None, or a type that is missing, is without a bound; so is a job that has all CPUs of its nodes, and is charged for
+    them. `threads` of a core are allocated together, also where fewer are requested. `nice` is that of a job whose own
+    one wrapped.
+    """
+
+    per_gpu: int | None = None
+    per_cpu: int | None = None
+    cpus: Mapping[str, int] = field(default_factory=dict)
+    threads: int = 1
+    nice: int = 0
+    action: Literal["hold", "cancel"] = "hold"
+
+    @property
+    def any(self) -> bool:
+        """Whether there is a bound."""
+        return self.per_gpu is not None or self.per_cpu is not None or bool(self.cpus)
+
+
+@dataclass(frozen=True)
+class Excess:
+    """A job that holds more than it may, and in which way."""
+
+    job: Job
+    reason: str
+
+
+def of_jobs(jobs: Iterable[Job], bounds: Bounds) -> list[Excess]:
+    """Return the jobs that hold more than their GPUs and CPUs allow, as if none had whole nodes."""
+    excesses = []
+    for job in jobs:
+        if job.states & _HELD and job.user != "root" and ALLOWED not in job.comment:
+            reason = _memory(job, bounds) or _cpus(job, bounds)
+            excesses += [Excess(job, reason)] if reason else []
+    return excesses
+
+
+def without_whole(excesses: Iterable[Excess], nodes: Iterable[Node]) -> list[Excess]:
+    """Return those that do not have all CPUs of their nodes."""
+    cpus = {node.name: node.has.get("cpu", 0) for node in nodes}
+    return [
+        excess
+        for excess in excesses
+        if excess.job.amount("cpu") < sum(cpus.get(name, math.inf) for name in expand(excess.job.nodes))
+    ]
+
+
+def wrapped(jobs: Iterable[Job]) -> list[Job]:
+    """Return the jobs whose nice value wrapped, which puts them before all others."""
+    return [job for job in jobs if job.nice < _WRAPPED and job.priority > 0]
+
+
+def held(jobs: Iterable[Job]) -> list[Job]:
+    """Return the jobs that the guard has held and that are held still."""
+    still = (job for job in jobs if job.pending and job.priority == 0 and _MARK.search(job.comment))
+    return sorted(still, key=lambda job: job.name)
+
+
+def commands(excess: Excess, bounds: Bounds) -> list[list[str]]:
+    """Return the commands that end a run of a job: they note why, and hold or cancel it.
+
+    Whoever releases such a job without a change is held by the cluster's admins the next time.
+    """
+    job, reason = excess.job, excess.reason
+    before = _MARK.search(job.comment)
+    mark = f"[gpupool-guard: run {job.restarts}, {reason}]"
+    again, name = _stays(job, bounds), job.name
+    return [
+        [
+            *("scontrol", "update", f"JobId={name}"),
+            f"AdminComment={_with(mark, job.comment)}",
+            f"Comment={_with(mark, job.user_comment[:1000])}",
+        ],
+        ["scontrol", "requeuehold", "Incomplete", name] if again else ["scancel", name],
+        *([["scontrol", "hold", name]] if again and before else []),
+    ]
+
+
+def farewell(excess: Excess, bounds: Bounds) -> list[str]:
+    """Return the command that writes into a job's output why it ends."""
+    job = excess.job
+    verb = "held" if _stays(job, bounds) else "cancelled"
+    return ["scontrol", "notify", job.name, f"gpupool: job {job.name} is {verb}: {excess.reason}"]
+
+
+def _stays(job: Job, bounds: Bounds) -> bool:
+    """Return whether a job is held in the queue, not cancelled."""
+    return bounds.action == "hold" and job.batch and job.requeue
+
+
+def _with(mark: str, comment: str) -> str:
+    return f"{_MARK.sub('', comment)} {mark}".strip()
+
+
+def _memory(job: Job, bounds: Bounds) -> str | None:
+    gpus, cpus, mem = (job.amount(key) for key in ("gres/gpu", "cpu", "mem"))
+    count, each, unit = (gpus, bounds.per_gpu, "GPU") if gpus else (cpus, bounds.per_cpu, "CPU")
+    if each is None or mem <= count * each * (bounds.threads if gpus else 1):
+        return None
+    return f"it has {mem:.0f}M of memory with {_count(count, unit)}, at most {each}M per {unit} is allowed"
+
+
+def _cpus(job: Job, bounds: Bounds) -> str | None:
+    gpus, cpus = tres.gpus(job.has), job.amount("cpu")
+    whole = gpus.pop("", 0)
+    if not whole or not bounds.cpus:
+        return None
+    # where Slurm does not count types there is the total alone, which has no bound
+    kinds = gpus if sum(gpus.values()) == whole else {"": whole}
+    most = sum(count * bounds.cpus.get(kind, math.inf) for kind, count in kinds.items())
+    if cpus <= most * bounds.threads:
+        return None
+    return f"it has {_count(cpus, 'CPU')} with {_count(whole, 'GPU')}, at most {most:.0f} are allowed"
+
+
+def _count(count: float, noun: str) -> str:
+    return f"{count:.0f} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,22 @@
+"""What is wrong with a service that gives systemd a line about itself."""
+
+_HOUR = 3600
+
+
+def question(name: str) -> str:
+    """Return the command whose answer `complaint` reads."""
+    keys = "ActiveState,NRestarts,StatusText,ActiveEnterTimestampMonotonic"
+    return f"LC_ALL=C systemctl show -p {keys} {name}; cut -d. -f1 /proc/uptime"
+
+
+def complaint(name: str, answer: str) -> str:
+    """Return what is wrong, nothing if all is well: it does not run, ended within the last hour, or is unwell."""
+    *lines, uptime = answer.splitlines()
+    shown = dict(line.split("=", 1) for line in lines if "=" in line)
+    state, status = shown.get("ActiveState", ""), shown.get("StatusText", "")
+    if state != "active":
+        return f"{name} is {state or 'unknown'}"
+    since = int(uptime) - int(shown["ActiveEnterTimestampMonotonic"]) // 1_000_000
+    if int(shown["NRestarts"]) and since <= _HOUR:
+        return f"{name} has ended {shown['NRestarts']} times, the last time {since} s ago"
+    return f"{name}: {status.partition(': ')[2]}" if status.startswith("unwell") else ""

@@ -1,0 +1,17 @@
+"""The arbiter: whether its service runs, understands what Slurm shows, and has had to hold no job."""
+
+import pytest
+from testinfra.host import Host
+
+from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.slurm.arbiter import UNIT, settings
+from gpupool.verify.service import complaint, question
+
+
+@pytest.mark.role("controller", "backup-controller")
+def test_the_arbiter_is_well(cluster: Cluster, node: Node, host: Host) -> None:
+    if settings(cluster) is None:
+        return
+    name = UNIT.rpartition("/")[2]
+    wrong = complaint(name, host.check_output(question(name)))
+    assert not wrong, wrong

@@ -1,0 +1,47 @@
+"""What verify says of a service that is not well."""
+
+import pytest
+
+from gpupool.verify.service import complaint, question
+
+NAME = "gpupool-arbiter.service"
+HOUR = 3600
+
+
+def told(**shown: str) -> str:
+    """Return the complaint about a service that shows this; the machine has run for two hours."""
+    service = {
+        **{"ActiveState": "active", "NRestarts": "0", "StatusText": "well"},
+        "ActiveEnterTimestampMonotonic": str(HOUR * 500_000),
+        **shown,
+    }
+    return complaint(NAME, "\n".join([*(f"{key}={value}" for key, value in service.items()), str(2 * HOUR)]))
+
+
+@pytest.mark.parametrize(
+    ("shown", "message"),
+    [
+        ({"ActiveState": "failed"}, f"{NAME} is failed"),
+        ({"ActiveState": "activating"}, f"{NAME} is activating"),
+        (
+            {"NRestarts": "53", "ActiveEnterTimestampMonotonic": str((2 * HOUR - 5) * 1_000_000)},
+            f"{NAME} has ended 53 times, the last time 5 s ago",
+        ),
+        ({"StatusText": "unwell: doing nothing: squeue: gone"}, f"{NAME}: doing nothing: squeue: gone"),
+        ({"StatusText": "unwell: jobs held: 7=8 of u-x"}, f"{NAME}: jobs held: 7=8 of u-x"),
+    ],
+)
+def test_a_service_that_is_not_well_is_named_with_the_reason(shown: dict[str, str], message: str) -> None:
+    assert told(**shown) == message
+
+
+@pytest.mark.parametrize(
+    "status", ["well", "waiting: this controller is not the active one", "", "well: nothing to do"]
+)
+def test_a_service_that_is_well_or_waits_is_right(status: str) -> None:
+    assert told(StatusText=status) == told(StatusText=status, NRestarts="2") == ""
+
+
+def test_one_that_systemd_does_not_know_is_named() -> None:
+    assert complaint(NAME, "100") == f"{NAME} is unknown"
+    assert NAME in question(NAME)
