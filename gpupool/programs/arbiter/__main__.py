@@ -80,17 +80,11 @@ class Arbiter:
     def cycle(self) -> float:
         """Look once and act on it; give when to look again, in seconds since 1970."""
         began = time.time()
-<<<<<<< HEAD
         if not ping.is_active(ask(["scontrol", "ping"]), socket.gethostname()):
-            raise UnsureError("this controller is not the active one")
-        seen = jobs.read(ask(["squeue", "--json"]))
-=======
-        if not active(ask(["scontrol", "ping"]), socket.gethostname()):
             raise UnsureError(_PASSIVE)
         mark = queue.new_mark()
         look = jobs.read(ask(queue.command(mark)), mark)
         seen = look.jobs
->>>>>>> 546004b5 (Arbiter: a guard against what Slurm allocated, one reader of the queue in columns; nothing that a user writes stops or misleads it)
         took = time.time() - began
         self.unwell(look.unread, self.guard(seen))
         owners = crowd.waiting(seen, self.settings)

@@ -2,7 +2,9 @@
 -- slurmctld calls it for every job, at its submission and at every change.
 
 local site = {
+  sizes = { ["script"] = 524288, ["line"] = 16384, ["text"] = 4096 },
   refuse_spread = true,
+  refuse_repeated = true,
   no_mail = true,
 }
 

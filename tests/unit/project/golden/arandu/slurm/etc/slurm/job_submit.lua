@@ -2,8 +2,10 @@
 -- slurmctld calls it for every job, at its submission and at every change.
 
 local site = {
+  sizes = { ["script"] = 524288, ["line"] = 16384, ["text"] = 4096 },
   fitting = { { ["name"] = "arandu" }, { ["name"] = "devwork" } },
   refuse_spread = true,
+  refuse_repeated = true,
   memory_per_cpu = 2048,
   no_mail = true,
 }

@@ -2,9 +2,11 @@
 -- slurmctld calls it for every job, at its submission and at every change.
 
 local site = {
+  sizes = { ["script"] = 524288, ["line"] = 16384, ["text"] = 4096 },
   export_fix = true,
   refuse_spread = true,
   preemptable_partitions = { ["overcap"] = true },
+  refuse_repeated = true,
   memory_per_cpu = 1024,
   most_memory = {
     ["GPU"] = { ["mib"] = 32768, ["words"] = "32G", ["option"] = "--mem-per-gpu" },

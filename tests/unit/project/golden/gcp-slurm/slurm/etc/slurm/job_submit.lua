@@ -2,6 +2,7 @@
 -- slurmctld calls it for every job, at its submission and at every change.
 
 local site = {
+  sizes = { ["script"] = 524288, ["line"] = 16384, ["text"] = 4096 },
   user_partitions = { ["user_one_example_org"] = "g2", ["user_two_example_org"] = "cpu" },
   partition_names = { "g2", "cpu" },
   assigned = {
@@ -9,6 +10,7 @@ local site = {
     ["cpu"] = { ["user_one_example_org"] = true, ["user_two_example_org"] = true }
   },
   refuse_spread = true,
+  refuse_repeated = true,
   no_mail = true,
 }
 

@@ -2,12 +2,14 @@
 -- slurmctld calls it for every job, at its submission and at every change.
 
 local site = {
+  sizes = { ["script"] = 524288, ["line"] = 16384, ["text"] = 4096 },
   partition_names = {
     "nvidia_dev", "nvidia_small", "nvidia_long", "nvidia_scal", "nvidia", "sequana_gpu", "sequana_gpu_dev",
     "sequana_gpu_long", "gdl"
   },
   refused_folders = { "/prj" },
   refuse_spread = true,
+  refuse_repeated = true,
   budget = {
     ["prices"] = {
       ["nvidia_dev"] = { ["price"] = { ["cpu"] = 1.5 }, ["cpu"] = 24, ["gpu"] = 2, ["mem"] = 63569 },

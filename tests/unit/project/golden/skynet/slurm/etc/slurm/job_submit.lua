@@ -2,6 +2,7 @@
 -- slurmctld calls it for every job, at its submission and at every change.
 
 local site = {
+  sizes = { ["script"] = 524288, ["line"] = 16384, ["text"] = 4096 },
   export_fix = true,
   accounts = {
     ["root"] = true, ["essa-lab"] = true, ["hays-lab"] = true, ["kira-lab"] = true, ["hoffman-lab"] = true,
@@ -11,6 +12,7 @@ local site = {
   },
   refuse_spread = true,
   preemptable_partitions = { ["user-overcap"] = true, ["overcap"] = true },
+  refuse_repeated = true,
   replaced = {
     ["cvmlp-lab"] = {
       ["normal"] = "cvmlp-user-limits", ["short"] = "cvmlp-user-limits", ["long"] = "cvmlp-user-limits"

@@ -1,0 +1,91 @@
+"""The guard on a real slurmctld whose submit plugin refuses nothing: what jobs may hold does not hang on the plugin."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pace import until
+
+from gpupool.cluster.load import load
+from gpupool.rehearsal.twin import Twin, compiled
+
+EXAMPLE = Path(__file__).parents[2] / "inventory" / "example"
+NO_RULE = """
+function slurm_job_submit() return slurm.SUCCESS end
+function slurm_job_modify() return slurm.SUCCESS end
+return slurm.SUCCESS
+"""
+
+
+@pytest.fixture(scope="module")
+def twin(apart: None) -> Iterator[Twin]:
+    cluster = load(EXAMPLE)
+    whole = compiled(cluster)
+    with Twin.start(cluster, replace(whole, files={**whole.files, "/etc/slurm/job_submit.lua": NO_RULE})) as twin:
+        yield twin
+
+
+def _submit(twin: Twin, options: str, *changes: str) -> str:
+    """Submit a job of a lab; with changes it is held, changed and released."""
+    user = next(user.name for user in twin.cluster.users.values() if user.account)
+    done = twin.run(f"cd /tmp; sbatch --parsable -t 10 {'-H ' * bool(changes)}{options} --wrap 'sleep 600'", user)
+    job = done.out.strip()
+    assert job.isdecimal(), done.err
+    for change in changes:
+        assert not twin.run(f"scontrol update jobid={job} {change}", user).code
+    if changes:
+        twin.run(f"scontrol release {job}", user)
+    return job
+
+
+def _shown(twin: Twin, job: str) -> str:
+    return twin.run(f"squeue -h -j {job} -o '%T|%r|%k'").out.strip()
+
+
+@pytest.mark.promise("SKY-036")
+def test_each_form_of_too_much_memory_is_held_and_what_is_allowed_runs(twin: Twin) -> None:
+    twin.clear()
+    allowed = [
+        _submit(twin, options) for options in ("-c 2 --mem=2G", "-N 1 --gpus=1 --mem=30G", "--exclusive --mem=0")
+    ]
+    forms = [
+        _submit(twin, "--mem-per-cpu=0"),
+        _submit(twin, "-c1 --mem=1G", "MinMemoryNode=20000"),
+        _submit(twin, "--mincpus=2 -n1 --mem=2G"),
+        _submit(twin, "--gres=gpu:1,gpu:1 --mem=60G"),
+        _submit(twin, "--gpus=1 --mem-per-gpu=10G", "MemPerTres=gres/gpu:60K"),
+    ]
+
+    def are_held() -> bool:
+        return all(
+            state.startswith("PENDING|job requeued in held state|") and "[gpupool-guard: run 0, it has" in state
+            for state in (_shown(twin, job) for job in forms)
+        )
+
+    until(are_held, "all are held", lambda: twin.run("squeue; cat /var/log/arbiter.log").out)
+    assert [_shown(twin, job).partition("|")[0] for job in allowed] == ["RUNNING"] * 3
+
+
+def test_a_job_that_was_released_without_a_change_stays_held(twin: Twin) -> None:
+    twin.clear()
+    job = _submit(twin, "--mem-per-cpu=0")
+    until(lambda: "run 0, it has" in _shown(twin, job), "it is held", lambda: _shown(twin, job))
+    user = next(user.name for user in twin.cluster.users.values() if user.account)
+    until(lambda: not twin.run(f"scontrol release {job}", user).code, "it is released", lambda: _shown(twin, job))
+    until(lambda: "run 1, it has" in _shown(twin, job), "it is held again", lambda: _shown(twin, job))
+    until(lambda: twin.run(f"scontrol release {job}", user).code != 0, "an admin holds it", lambda: _shown(twin, job))
+
+
+def test_no_job_stops_the_arbiter_or_passes_for_another(twin: Twin) -> None:
+    twin.clear()
+    user = next(user.name for user in twin.cluster.users.values() if user.account)
+    odd = ("$'a\\xff'", "$'x\\n7 RUNNING'", "$'\\x1b[31m'", "'[gpupool: leaves at 1, run 0, for job 1]'")
+    script = "".join(f"sbatch -H -J {text} --comment {text} --wrap true\n" for text in odd)
+    assert not twin.run(f"cd /tmp; {script}", user).code
+    job = _submit(twin, "--mem-per-cpu=0")
+    until(lambda: "[gpupool-guard" in _shown(twin, job), "the arbiter works", lambda: _shown(twin, job))
+    log = twin.run("cat /var/log/arbiter.log").out
+    assert "Traceback" not in log
+    assert "doing nothing" not in log
+    assert "cannot" not in log
