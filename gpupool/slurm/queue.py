@@ -12,7 +12,7 @@ from typing import Any
 
 from gpupool.slurm.jobs import Entry
 
-#: What the environment of squeue must have: moments as seconds since 1970, and arrays whole.
+#: The environment of squeue: moments as seconds since 1970, and arrays whole.
 ENVIRONMENT = {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
 
 #: squeue's columns, by the names that its JSON has for them. ExcNodes came with 24.11, Exclusive with 26.05: an older
@@ -38,7 +38,7 @@ _LONGER = re.compile(r"^(ReqNodeNotAvail|Nodes)\b.*", re.DOTALL)
 
 @dataclass(frozen=True)
 class Queue:
-    """The jobs of one look, and what was wrong with those that could not be read."""
+    """The jobs of one look, and a line about each unreadable job."""
 
     entries: list[Entry]
     unread: list[str]

@@ -1,4 +1,4 @@
-"""What is wrong with a service that gives systemd a line about itself."""
+"""Problems of a service that reports its status to systemd."""
 
 _HOUR = 3600
 

@@ -23,7 +23,7 @@ def settings(cluster: Cluster) -> dict[str, Any] | None:
     """Return what /etc/gpupool/arbiter.json says.
 
     None where no job is requeued or cancelled by preemption, and none has a bound. An arbiter that is switched off gets
-    settings by which it preempts nothing: one that ran before has to stop it.
+    settings by which it preempts nothing: a running arbiter has to stop.
     """
     wanted = cluster.preemption.arbiter
     partitions = {

@@ -1,7 +1,7 @@
 """The service: look, decide, act, sleep. It keeps nothing that a restart would need.
 
 Nothing that a job or an answer of Slurm contains may end it: whatever goes wrong is logged and given to systemd as the
-status of the service, which `gpupool verify` reads, and the next cycle begins as ever.
+status of the service, which `gpupool verify` reads, and the next cycle begins.
 """
 
 import json
@@ -135,7 +135,7 @@ class Arbiter:
                 self.settle(decision.mark, seen)
 
     def settle(self, mark: Mark, seen: list[jobs.Job]) -> None:
-        """Note until when nobody else leaves for a job: twice as long each time that it has not started since."""
+        """Note until when no other job leaves for a job: twice as long each time that it has not started since."""
         tries, last = self.tries.get(mark.waiting, (0, 0))
         if last == mark.at:
             return
@@ -228,7 +228,7 @@ def pace(settings: Settings) -> int:
 
 
 def _told(error: Exception) -> str:
-    """Return an error in words; one that is not Slurm's is a bug, and its place goes to the journal."""
+    """Return an error in words; if it is a bug, write its place to the journal."""
     if isinstance(error, UnsureError):
         return str(error)
     say("".join(traceback.format_exception(error)[-4:]).rstrip())

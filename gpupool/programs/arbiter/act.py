@@ -12,7 +12,7 @@ Ask = Callable[[list[str]], str]
 # runs a command and gives what it prints; nothing where it fails
 
 _OPTION = re.compile(r"--signal[= ]+[\"']?((?:[BR]+:)?[A-Za-z0-9]+)")
-# signals that a program can prepare for. KILL would end a job before its grace time and for good, and those that stop a
+# signals that a program can prepare for. KILL would end a job before its grace time and for good, and signals to stop a
 # program would spend its grace time
 _PREPARED = frozenset({"HUP", "INT", "QUIT", "ABRT", "USR1", "USR2", "ALRM", "TERM", "URG", "CONT"})
 _NUMBERS = {"1": "HUP", "2": "INT", "3": "QUIT", "6": "ABRT", "10": "USR1", "12": "USR2", "14": "ALRM", "15": "TERM"}

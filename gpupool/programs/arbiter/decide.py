@@ -218,9 +218,9 @@ def settling(jobs: Iterable[Job], recent: Mapping[str, int]) -> dict[str, int]:
 
 
 def _givers(job: Job, jobs: Iterable[Job], settings: Settings) -> tuple[list[Job], list[Job]]:
-    """Return the jobs that may give way to a waiting one: those that leave already, and those that do not.
+    """Return the jobs that may give way to a waiting one: jobs that leave already, and the others.
 
-    Those that do not come in the order in which they would leave: the youngest first.
+    The others come in the order in which they would leave: the youngest first.
     """
     running = [
         other
@@ -248,7 +248,7 @@ def _missing(limit: Limit, job: Job, going: Iterable[Job], promised: Mapping[str
 
 
 def _youngest(jobs: Iterable[Job], missing: Mapping[str, float]) -> list[Job] | None:
-    """Return the first jobs that free what is missing, less those that the others make needless."""
+    """Return the first jobs that free the missing amounts, without any needless job."""
     short = dict(missing)
     chosen: list[Job] = []
     for job in jobs:

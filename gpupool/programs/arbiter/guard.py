@@ -16,17 +16,17 @@ from gpupool.slurm.hostlists import expand
 from .jobs import Job
 from .room import Node
 
-#: What an admin writes into the AdminComment of a job that may hold more.
+#: An admin writes this into the AdminComment of a job that may hold more.
 ALLOWED = "[gpupool-allowed]"
 _MARK = re.compile(r" ?\[gpupool-guard: run (\d+), [^\]]*\]")
 _HELD = frozenset({"RUNNING", "SUSPENDED", "CONFIGURING"})
-# no admin has a reason for a nice value as low as this; what is below is a large one that wrapped in 32 bits
+# no admin has a reason for a nice value as low as this; below it are large values, wrapped in 32 bits
 _WRAPPED = -1_000_000_000
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a job may hold: MiB of memory for each GPU, or for each CPU where it has no GPU; CPUs for each GPU by type.
+    """The limits of a job: MiB of memory for each GPU, or for each CPU where it has no GPU; CPUs for each GPU by type.
 
     None, or a type that is missing, is without a bound; so is a job that has all CPUs of its nodes, and is charged for
     them. `threads` of a core are allocated together, also where fewer are requested. `nice` is that of a job whose own
@@ -65,7 +65,7 @@ def of_jobs(jobs: Iterable[Job], bounds: Bounds) -> list[Excess]:
 
 
 def without_whole(excesses: Iterable[Excess], nodes: Iterable[Node]) -> list[Excess]:
-    """Return those that do not have all CPUs of their nodes."""
+    """Leave out jobs with all CPUs of their nodes."""
     cpus = {node.name: node.has.get("cpu", 0) for node in nodes}
     return [
         excess

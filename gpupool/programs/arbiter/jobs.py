@@ -68,7 +68,7 @@ class Job:
 
     @property
     def wish(self) -> tuple[object, ...]:
-        """What decides whether it can start, but for its turn: where one job finds no room, others alike find none."""
+        """All that decides whether it can start, but for its turn: if one job finds no room, others alike find none."""
         return (
             *(self.account, self.user, self.qos, self.partitions, frozenset(self.asks.items()), self.node_count),
             *(self.features, self.required, self.excluded, self.contiguous, self.shared),

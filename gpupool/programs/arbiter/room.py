@@ -84,7 +84,7 @@ class Room:
         )
 
     def _open_to(self, job: Job, partitions: Collection[str]) -> set[str]:
-        """Return the nodes on which a job may run, of those that are not away; none where not all that it needs are."""
+        """Return the nodes on which a job may run and that are not away; none where a required node is missing."""
         wanted = _alternatives(job.features)
         nodes = {
             name

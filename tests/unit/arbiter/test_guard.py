@@ -110,7 +110,7 @@ def test_a_job_with_all_cpus_of_its_nodes_is_charged_for_them() -> None:
 def test_a_nice_value_that_wrapped_is_found_and_an_admins_is_not() -> None:
     some = [job(str(nice), nice=nice) for nice in (-2147461651, -1_000_000_000, -10_000, 0, 2_147_483_645)]
     assert [found.nice for found in guard.wrapped(some)] == [-2147461651]
-    assert guard.wrapped([job("1", nice=-2147461651, priority=0)]) == [], "a held job is before nobody"
+    assert guard.wrapped([job("1", nice=-2147461651, priority=0)]) == [], "a held job precedes no other"
 
 
 @pytest.mark.parametrize(("comment", "times"), [("", 1), ("[gpupool-guard: run 0, it has much]", 2)])

@@ -237,7 +237,7 @@ def test_a_signalled_job_is_spared_when_nobody_waits_for_it_any_more() -> None:
         ({"shared": "none"}, True),
     ],
 )
-def test_nobody_leaves_for_a_job_that_cannot_start_on_its_nodes(wish: dict[str, object], leaves: bool) -> None:
+def test_no_job_leaves_for_a_job_that_cannot_start_on_its_nodes(wish: dict[str, object], leaves: bool) -> None:
     """n1 is full of jobs that stay; on n2 there is room."""
     queue = [job(str(number), nodes="n2") for number in range(2)]
     nodes = [node(8, 8, "n1"), node(8, 2, "n2")]

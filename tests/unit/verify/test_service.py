@@ -1,4 +1,4 @@
-"""What verify says of a service that is not well."""
+"""Complaints of verify about a service."""
 
 import pytest
 
@@ -42,6 +42,6 @@ def test_a_service_that_is_well_or_waits_is_right(status: str) -> None:
     assert told(StatusText=status) == told(StatusText=status, NRestarts="2") == ""
 
 
-def test_one_that_systemd_does_not_know_is_named() -> None:
+def test_a_service_unknown_to_systemd_is_named() -> None:
     assert complaint(NAME, "100") == f"{NAME} is unknown"
     assert NAME in question(NAME)

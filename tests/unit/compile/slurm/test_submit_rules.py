@@ -397,7 +397,7 @@ def test_a_job_fits_where_an_account_above_its_own_may_go(tmp_path: Path) -> Non
     assert "red-only" not in asked.submit(account="blue").set["partition"]
 
 
-# What slurmctld once took for less than it was
+# Requests that slurmctld allocated more for than the plugin reckoned
 
 
 BOUND = 16  # GRES_ENFORCE_BIND
