@@ -11,6 +11,7 @@ from pathlib import Path
 
 import inventories
 import pytest
+import stand_ins
 
 from gpupool.cluster.model import Cluster
 from gpupool.compile.system import backup as compiled
@@ -116,3 +117,12 @@ def test_a_dump_that_fails_is_said_and_no_backup(tmp_path: Path, to: Path, dump:
     assert done.returncode == 1
     assert f"database: no backup: mariadb-dump: {why}" in done.stderr
     assert list(to.iterdir()) == []
+
+
+def test_a_failure_names_the_program_and_not_its_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_ins.put({"mariadb": "echo 'ERROR 2002: no server' >&2; exit 1"}, tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    with pytest.raises(Failed, match=r"^mariadb: ERROR 2002: no server$"):
+        make._output_of(["mariadb", "-N", "-e", "select 1"])
+    with pytest.raises(Failed, match=r"^not-there: not installed$"):
+        make._output_of(["not-there", "-V"])
