@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from gpupool.effect import Effect
+from gpupool.effect import NOTHING
 from gpupool.engine.report import Report
 from gpupool.wording import changed, counted
 
@@ -16,14 +16,15 @@ def effects(report: Report) -> Mapping[str, list[str]]:
     names: dict[str, list[str]] = {}
     for name, host in report.hosts.items():
         if host.changes or host.waits:
-            names.setdefault(_word(host.effect), []).append(name)
+            names.setdefault(host.effect.what, []).append(name)
     return dict(sorted(names.items(), key=lambda group: (_weight(group[0]), group[0])))
 
 
 def summary(report: Report) -> list[str]:
     """Return a line for each effect: `2 nodes: drain, 5 jobs wait for it`."""
     return [
-        f"{counted(len(names), 'node')}: {word}{_waiting(report, names)}" for word, names in effects(report).items()
+        f"{counted(len(names), 'node')}: {_word(effect)}{_waiting(report, names)}"
+        for effect, names in effects(report).items()
     ]
 
 
@@ -34,7 +35,9 @@ def jobs(report: Report) -> list[str]:
 
 def markdown(report: Report, last: str) -> str:
     """Return a page for a pull request: what it costs, what fails, and all changes with their diffs folded."""
-    rows = [f"| {_nodes(names)} | {word}{_waiting(report, names)} |" for word, names in effects(report).items()]
+    rows = [
+        f"| {_nodes(names)} | {_word(effect)}{_waiting(report, names)} |" for effect, names in effects(report).items()
+    ]
     table = ["| nodes | effect |", "|---|---|", *rows, ""] if rows else []
     waiting = ["Jobs:", "", *(f"- {_text(line)}" for line in jobs(report)), ""] if jobs(report) else []
     failed = [f"- **{_text(name)}**: {_text(why)}" for name, why in report.failures.items()]
@@ -52,15 +55,15 @@ def markdown(report: Report, last: str) -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
-def _word(effect: Effect) -> str:
-    return _LEAST if effect.what == "nothing" else effect.what
+def _word(effect: str) -> str:
+    return _LEAST if effect == NOTHING.what else effect
 
 
-def _weight(word: str) -> int:
-    if word == _LEAST:
+def _weight(effect: str) -> int:
+    if effect == NOTHING.what:
         return 99
     order = ("drain", "restart slurmctld", "restart slurmdbd", "restart slurmd", "restart", "reconfigure")
-    return next((place for place, it in enumerate(order) if it in word), len(order))
+    return next((place for place, part in enumerate(order) if part in effect), len(order))
 
 
 def _waiting(report: Report, names: list[str]) -> str:

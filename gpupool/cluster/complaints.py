@@ -27,13 +27,15 @@ class Place:
 class Complaint:
     """One thing wrong at `path` of the inventory, in plain words, with a hint where there is one.
 
-    Message and hint may hold anything that an inventory says: they are made one line, and shortened.
+    Message and hint may hold anything that an inventory says: they are made one line, and shortened. `missing`: the
+    inventory does not have the path.
     """
 
     path: Path
     message: str
     hint: str | None = None
     severity: Severity = "error"
+    missing: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", escaped(self.message))

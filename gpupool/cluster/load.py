@@ -16,7 +16,7 @@ from gpupool.cluster.complaints import Path as Step
 from gpupool.cluster.model import Cluster
 from gpupool.cluster.node_table import expand_all
 from gpupool.cluster.resolve.site import Site
-from gpupool.cluster.shape import MISSING, validated, without
+from gpupool.cluster.shape import validated, without
 from gpupool.cluster.text import read
 
 
@@ -72,7 +72,7 @@ def examine(inventory: Path, change: Path | None = None, instead: Mapping[Path, 
     shape, complaints = validated(text.data)
     if text.located:
         # what a file that cannot be read would have said is not missing
-        complaints = [complaint for complaint in complaints if complaint.path[1:] or complaint.message != MISSING]
+        complaints = [complaint for complaint in complaints if complaint.path[1:] or not complaint.missing]
         located = [*text.located, *locate([*complaints, *_names_apart(text.data, complaints)], text.places, here)]
         return Loaded(None, sorted(located, key=lambda one: (one.place.file, one.place.line)), partial=True)
     if shape is None:

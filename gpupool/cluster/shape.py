@@ -14,7 +14,6 @@ from gpupool.cluster.quote import quoted
 from gpupool.cluster.schema import Inventory
 from gpupool.cluster.schema.base import in_words
 
-MISSING = "is missing"
 _FEW = 16  # keys that a hint can name
 
 
@@ -85,7 +84,7 @@ def _complaint(kind: str, path: Path, item: Any) -> Complaint:
             hint = f"did you mean {near[0]}?" if near else _has(path[:-1])
             return Complaint(path, "unknown key", hint)
         case "missing":
-            return Complaint(path, MISSING)
+            return Complaint(path, "is missing", missing=True)
         case "literal_error":
             near = misspelt(str(value), _expected(context))
             message = f"{quoted(value)} is not one of {context['expected'].replace(' or ', ', ')}"

@@ -41,6 +41,7 @@ from gpupool.engine.state import PoolState
 from gpupool.engine.wire import FACT, Freshness, Wire
 from gpupool.errors import GpupoolError
 from gpupool.operations import diffs
+from gpupool.reasons import Code, Reason
 
 __all__ = ["HostReport", "NodeHost", "Origin", "Report", "run"]
 
@@ -50,6 +51,7 @@ CONNECTING = 32
 GRACE_SECONDS = 5  # what a running command gets to end after Ctrl-C
 CLOSE_SECONDS = 5
 TICK_SECONDS = 0.5
+FAILED = Reason()
 
 
 def run(
@@ -155,7 +157,14 @@ class _Run:
         if self.interrupted and track.failure is None:
             track.failure = STOPPED
         return HostReport(
-            track.failure is None, track.failure, changes, track.wire.commands, track.seconds, notes, waits
+            track.failure is None,
+            track.failure,
+            changes,
+            track.wire.commands,
+            track.seconds,
+            notes,
+            waits,
+            track.reason,
         )
 
     # Connect
@@ -171,7 +180,8 @@ class _Run:
             try:
                 track.host.connect(show_errors=False, raise_exceptions=True)
             except Exception as error:
-                self._fail(track, unreachable(error, track.host.data.get("ssh_known_hosts_file")))
+                why = unreachable(error, track.host.data.get("ssh_known_hosts_file"))
+                self._fail(track, why, Reason(Code.UNREACHABLE))
             else:
                 self.state.activate_host(track.host)
         self.progress.advance()
@@ -212,7 +222,8 @@ class _Run:
         name, who = next(iter(busy.items()))
         for track in self._active():
             here = busy.get(track.name) or f"not changed: on {name}, {who.replace(' here', '')}"
-            self._fail(track, f"{here}; nothing was changed, try again after it has ended")
+            why = f"{here}; nothing was changed, try again after it has ended"
+            self._fail(track, why, Reason(Code.BUSY))
 
     # Prepare: the deploy is called once for each host. What all operations begin with is asked at once, and without
     # execute each of them then looks for what it would change.
@@ -230,7 +241,8 @@ class _Run:
             except (Exception, SystemExit) as error:
                 pyinfra.logger.warning("%s", error, exc_info=True)
                 operation = self.state.unfinished(track.host)
-                self._fail(track, f"{operation}: {track.why(error)}" if operation else track.why(error))
+                why = f"{operation}: {track.why(error)}" if operation else track.why(error)
+                self._fail(track, why, track.reason_of(error))
         if self.execute or track.failure:
             self.progress.advance()
 
@@ -257,7 +269,7 @@ class _Run:
                     self.state.foresee(track.host, op_hash)
                 except (Exception, SystemExit) as error:
                     pyinfra.logger.warning("%s", error, exc_info=True)
-                    self._fail(track, f"{name}: {track.why(error)}")
+                    self._fail(track, f"{name}: {track.why(error)}", track.reason_of(error))
                     break
         self.progress.advance()
 
@@ -297,21 +309,21 @@ class _Run:
     def _execute_one(self, op_hash: str, track: Track) -> None:
         name = self.state.name(track.host, op_hash)
         self.progress.step(track.name, name)
-        failed = None
+        failed, code = None, Reason()
         with track.busy(), ctx_host.use(track.host):
             try:
                 if not run_host_op(self.state, track.host, op_hash):
-                    failed = track.why()
+                    failed, code = track.why(), track.reason_of()
             except _StoppedError:
                 return
             except Exception as error:
                 pyinfra.logger.warning("%s", error, exc_info=True)
-                failed = track.why(error)
+                failed, code = track.why(error), track.reason_of(error)
         track.left -= 1
         self.progress.advance()
         if failed is not None:
             self.progress.advance(track.left)
-            self._fail(track, f"{name}: {failed}")
+            self._fail(track, f"{name}: {failed}", code)
 
     def _watched(self, data: StateOperationHostData) -> Callable[[], Iterator[PyinfraCommand]]:
         """The operation's commands, none of which begins after Ctrl-C."""
@@ -366,9 +378,10 @@ class _Run:
     def _active(self) -> list[Track]:
         return [track for host, track in self.tracks.items() if host in self.state.active_hosts]
 
-    def _fail(self, track: Track, why: str) -> None:
+    def _fail(self, track: Track, why: str, code: Reason = FAILED) -> None:
         if self.interrupted:
             return
+        track.reason = code
         track.failure = why = f"{why} ({track.clock})" if track.clock else why
         self.state.failed_hosts.add(track.host)
         self.state.active_hosts.discard(track.host)

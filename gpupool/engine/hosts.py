@@ -12,6 +12,8 @@ from gpupool.engine.record import Heard
 from gpupool.engine.report import NodeHost
 from gpupool.engine.ssh import PoolSSH
 from gpupool.engine.wire import Wire
+from gpupool.operations.refusal import RefusedInPlanError
+from gpupool.reasons import Reason
 
 
 def inventory_of(nodes: Sequence[NodeHost]) -> Inventory:
@@ -44,6 +46,7 @@ class Track:
         self.wire = wire
         self.heard = Heard()
         self.failure: str | None = None
+        self.reason: Reason | None = None  # of the failure
         self.seconds = 0.0
         self.left = 0  # operations still to run
         self.greeting: Greeting | None = None
@@ -53,12 +56,17 @@ class Track:
     @contextmanager
     def busy(self) -> Iterator[None]:
         """Count the time within, and forget what failed earlier."""
-        self.heard.error = self.wire.failure = None
+        self.heard.error = self.wire.failure = self.wire.reason = None
         began = time.monotonic()
         try:
             yield
         finally:
             self.seconds += time.monotonic() - began
+
+    def reason_of(self, error: BaseException | None = None) -> Reason:
+        """The code of the failure: the exception's, else what the last failing command gave."""
+        error = error or self.heard.error
+        return error.reason if isinstance(error, RefusedInPlanError) else self.wire.reason or Reason()
 
     def why(self, error: BaseException | None = None) -> str:
         """The best reason known: an exception, else what the last failing command said."""

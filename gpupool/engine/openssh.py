@@ -22,6 +22,7 @@ from pyinfra.connectors.sshuserclient import SSHClient
 from pyinfra.connectors.sshuserclient.client import StrictPolicy
 
 from gpupool.errors import GpupoolError
+from gpupool.remote import ssh_errors
 from gpupool.remote.settings import Settings, read
 
 JUMP_SECONDS = 30  # for the connections through all jumps together
@@ -32,7 +33,7 @@ def settings(command: Sequence[str]) -> Settings:
     """Return OpenSSH's settings for the node of an `ssh` command; GpupoolError if it refuses its configuration."""
     done = subprocess.run([command[0], "-G", *command[1:]], capture_output=True, check=False)
     if done.returncode:
-        raise GpupoolError(f"ssh: {_last(done.stderr) or f'exit status {done.returncode}'}")
+        raise GpupoolError(f"ssh: {ssh_errors.reason(done.stderr) or f'exit status {done.returncode}'}")
     return read(done.stdout)
 
 
@@ -61,7 +62,7 @@ class Way:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_CLOSE_SECONDS)
         self._errors.seek(0)
-        return _last(self._errors.read())
+        return ssh_errors.reason(self._errors.read())
 
     def close(self) -> None:
         """Close the connection, and end the process for the jumps."""
@@ -163,9 +164,3 @@ def _loaded(files: tuple[tuple[Path, int], ...]) -> HostKeys:
         with suppress(OSError, SSHException):  # the keys of other files count all the same
             keys.load(str(path))
     return keys
-
-
-def _last(errors: bytes) -> str:
-    """Return the last line that says why: OpenSSH's own line about a jump that has ended comes after it."""
-    lines = [line.strip() for line in errors.decode(errors="replace").splitlines()]
-    return next((line for line in reversed(lines) if line and "UNKNOWN port 65535" not in line), "")

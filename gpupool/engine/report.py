@@ -7,6 +7,7 @@ from typing import Any
 from gpupool.change import Change
 from gpupool.effect import Effect, together
 from gpupool.errors import GpupoolError
+from gpupool.reasons import Code, Reason
 from gpupool.wording import changed
 
 
@@ -39,9 +40,10 @@ class Origin:
 
 @dataclass(frozen=True)
 class HostReport:
-    """How one node fared: `failure` is one line for people, `commands` were sent to it, `seconds` its own.
+    """The result of one node: `failure` is one line for people and `reason` its code, `commands` were sent to it.
 
-    `notes` are lines that people should read though nothing changes. `waits` is what cannot be changed yet.
+    `seconds` is the time spent on it. `notes` are lines that people should read though nothing changes. `waits` is what
+    cannot be changed yet.
     """
 
     ok: bool
@@ -51,6 +53,12 @@ class HostReport:
     seconds: float
     notes: tuple[str, ...] = ()
     waits: tuple[Effect, ...] = ()
+    reason: Reason | None = None
+
+    @property
+    def reached(self) -> bool:
+        """Whether there was a connection to the node."""
+        return self.reason is None or self.reason.code is not Code.UNREACHABLE
 
     @property
     def effect(self) -> Effect:
@@ -62,6 +70,7 @@ class HostReport:
         return {
             "ok": self.ok,
             "failure": self.failure,
+            "reason": str(self.reason.code) if self.reason else None,
             "effect": self.effect.what,
             "jobs": list(self.effect.jobs),
             "notes": list(self.notes),

@@ -15,6 +15,7 @@ from pyinfra.connectors.util import CommandOutput, OutputLine
 from gpupool.engine.ahead import Batch
 from gpupool.engine.explain import last_line, reason
 from gpupool.facts.script import Question, limit_of
+from gpupool.reasons import Reason, read
 
 if TYPE_CHECKING:
     from pyinfra.api import Host
@@ -85,6 +86,7 @@ class Wire:
         connector = host.connector
         self.commands = 0
         self.failure: str | None = None
+        self.reason: Reason | None = None  # of the failure, if the command gave one
         self.before_change: Callable[[], None] | None = None  # called before each command that is no question
         self._freshness = freshness
         self._facts: dict[str, tuple[int, list[OutputLine]]] = {}
@@ -174,6 +176,7 @@ class Wire:
             raise
         if not ok:
             self.failure = last_line(output.stderr_lines) or last_line(output.stdout_lines)
+            self.reason = read(output.stderr_lines)
         return ok, output
 
     def _counted(self, transfer: Callable[..., bool]) -> Callable[..., bool]:

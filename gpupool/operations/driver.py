@@ -13,11 +13,9 @@ from gpupool.operations import diffs, packages
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.frame import Commands, Refused, look, operation
 from gpupool.operations.work import Work
+from gpupool.reasons import Code, Reason
 from gpupool.shell import shell_file, values
 from gpupool.wanted import GpuDriver
-
-#: What an admin, or maintenance, is to do where a new driver is installed and the old one still loaded.
-REBOOT = "reboot the node without jobs"
 
 _PRELUDE = packages.APT + shell_file(__package__, "driver.sh")
 
@@ -78,7 +76,10 @@ def settled(driver: GpuDriver, node: str, patterns: list[str]) -> None:
             f"drain the node (scontrol update nodename={node} state=drain reason=driver), then apply again"
         )
     if executing() and not late and (other := _other_loaded(driver, state)):
-        raise Refused(f"GPU driver {_version(driver, state)} is installed, but {other}: {REBOOT}")
+        raise Refused(
+            f"GPU driver {_version(driver, state)} is installed, but {other}: reboot the node without jobs",
+            Reason(Code.NEEDS_REBOOT),
+        )
     this_host().noop("the GPU driver needs neither a drain nor a reboot")
 
 

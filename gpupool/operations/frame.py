@@ -18,7 +18,8 @@ from pyinfra.api.operation import operation as pyinfra_operation
 from gpupool.facts.look import Look
 from gpupool.facts.script import limit_of
 from gpupool.operations.ambient import this_host
-from gpupool.operations.refusal import refuse
+from gpupool.operations.refusal import REFUSED, refuse
+from gpupool.reasons import Reason
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -28,7 +29,11 @@ Commands = Generator[PyinfraCommand, None, None]
 
 
 class Refused(Exception):  # noqa: N818
-    """Why an operation does nothing, or nothing more: where, what, and what to do."""
+    """Why an operation does nothing, or nothing more: where, what, and what to do; `reason` is the code of it."""
+
+    def __init__(self, message: str, reason: Reason = REFUSED) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 def operation(function: Callable[P, Commands | None]) -> PyinfraOperation[P]:
@@ -42,10 +47,10 @@ def operation(function: Callable[P, Commands | None]) -> PyinfraOperation[P]:
         try:
             yield from function(*args, **kwargs) or ()
         except Refused as refused:
-            message = str(refused)
+            message, reason = str(refused), refused.reason
         else:
             return
-        yield from refuse(message)
+        yield from refuse(message, reason)
 
     return pyinfra_operation()(framed)
 

@@ -7,19 +7,30 @@ from pyinfra.api.command import StringCommand
 from pyinfra.api.exceptions import OperationError
 
 from gpupool.operations.ambient import executing
+from gpupool.reasons import Code, Reason, marked
+
+REFUSED = Reason(Code.REFUSED)
 
 
-def refuse(message: str) -> Iterator[StringCommand]:
+class RefusedInPlanError(OperationError):
+    """An operation refuses while a plan is made; `reason` is the code beside the message."""
+
+    def __init__(self, message: str, reason: Reason) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+def refuse(message: str, reason: Reason) -> Iterator[StringCommand]:
     """Stop the operation with a message for a person; what is built by `frame` raises Refused instead.
 
-    Raises OperationError while a plan is made. During a run an exception in an operation would end the run of
+    Raises RefusedInPlanError while a plan is made. During a run an exception in an operation would end the run of
     every host (pyinfra 3.10), so a command that fails with this message on standard error is yielded instead.
     """
     if not executing():
-        raise OperationError(message)
-    yield failure(message)
+        raise RefusedInPlanError(message, reason)
+    yield failure(message, reason)
 
 
-def failure(message: str) -> StringCommand:
-    """Return a command that fails with a message on standard error."""
-    return StringCommand(f"printf '%s\\n' {shlex.quote(message)} >&2; exit 1")
+def failure(message: str, reason: Reason = REFUSED) -> StringCommand:
+    """Return a command that fails with a reason and a message on standard error."""
+    return StringCommand(f"printf '%s\\n' {shlex.join([marked(reason), message])} >&2; exit 1")

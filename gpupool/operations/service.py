@@ -132,8 +132,8 @@ def bring_up(
             {
                 # a unit that failed too often refuses to start before it is forgiven
                 "start": 'systemctl reset-failed -- "$unit" 2>/dev/null || :\n'
-                f'systemctl {start} -- "$unit" || say "does not start"',
-                "restart": 'systemctl restart -- "$unit" || say "does not start again after its restart"',
+                f'systemctl {start} -- "$unit" || down "does not start"',
+                "restart": 'systemctl restart -- "$unit" || down "does not start again after its restart"',
                 "reload": f'said=$({reload} 2>&1) || say "cannot be reloaded" "$said"',
             }[act],
             *(["settle"] if unit.endswith(".service") else []),

@@ -6,18 +6,22 @@
 # shellcheck disable=SC2154 # these are set before it, sums, old and own after it
 
 set -eu; umask 022
-old='' own=''
+old='' own='' reason=''
 say() { # what happened, what a command said; or else the daemon's own last words, not systemd's about it
   journalctl --no-pager -o cat --since "@$began" -u "$unit" >&2 || :
   words=$(journalctl --no-pager -q -o short --since "@$began" -u "$unit" | grep -v ' systemd\[[0-9]*\]: ' || :)
   last=$(printf '%s\n' "$words" | grep 'fatal: ' || printf '%s\n' "${2:-$words}")
   last=$(printf '%s\n' "$last" | tail -n 1 | sed 's/^.*\[[0-9]*\]: //')
   again=; [ -z "$old" ] || again=$(put_back)
+  [ -z "$reason" ] || printf '%s\n' "gpupool-reason: $reason" >&2
   printf '%s\n' "$unit $1${last:+: $last}$again (see journalctl -u $unit)" >&2; exit 1
+}
+down() { # as say, of a unit that does not run
+  reason="unit-down $unit"; say "$@"
 }
 began=$(date +%s)
 settle() { # some daemons say that they are ready, and then read the file they cannot live with
-  sleep 1; systemctl is-active --quiet -- "$unit" || say "stopped right after its start"
+  sleep 1; systemctl is-active --quiet -- "$unit" || down "stopped right after its start"
 }
 note() { # stamp: only now, because only now does the daemon run with these files
   write_stamp "$unit" "$(systemctl show -p InvocationID --value -- "$unit")" "$sums"

@@ -55,6 +55,8 @@ stop() { # unit..., with slurmd away for $patience seconds at most
   case " $* " in *' slurmd '*) arm "$patience";; esac
   for unit in "$@"; do systemctl stop -- "$unit" 2>/dev/null || :; done
 }
+# the path of the newest backup of the database, from what `list` prints
+NEWEST='import json, sys; print(json.load(sys.stdin)["database"]["backups"][0]["path"])'
 began=$(date +%s)
 upgrade() { # release, units that it stops, units that it starts then, program of the backup or "", NAME=VERSION...
   release=$1 units=$2 after=$3 backup=$4; shift 4
@@ -63,11 +65,10 @@ upgrade() { # release, units that it stops, units that it starts then, program o
   stop $units
   # what slurmdbd of the new release has once begun to convert is never taken for a backup
   if [ -n "$backup" ] && [ "$was" != "$release" ]; then
-    said=$("$backup" make 2>&1) || {
-      printf '%s\n' "$said" >>"$log"; old_again "$units"
-      echo "no backup, and nothing was changed: $(printf '%s\n' "$said" | grep ': no backup: ' | head -n 1)" >&2; exit 1
-    }
-    path=$(printf '%s\n' "$said" | sed -n 's/^database: \(.*\), [0-9]* bytes; removed: .*/\1/p')
+    if ! errors=$("$backup" make 2>&1 >>"$log") || ! path=$("$backup" list | python3 -c "$NEWEST"); then
+      printf '%s\n' "$errors" >>"$log"; old_again "$units"
+      echo "no backup, and nothing was changed: $(printf '%s\n' "$errors" | head -n 1)" >&2; exit 1
+    fi
     keep "$dir/backup" "$path"
   fi
   if ([ -z "$(dpkg --audit)" ] || mend; packages --no-download install -- "$@" || say 'apt-get install'); then
@@ -90,6 +91,7 @@ answers() { # waits for slurmdbd, however long it converts
     # systemd starts it again and again
     if [ "$(systemctl show -p NRestarts --value slurmdbd)" -gt "$((many + 1))" ] ||
       case $(systemctl is-active slurmdbd) in active | activating) false;; esac; then
+      echo 'gpupool-reason: unit-down slurmdbd.service' >&2
       echo "slurmdbd does not run with the database: $(last slurmdbd 3)(see journalctl -u slurmdbd)" >&2; exit 1
     fi
     if ss -Hltn "sport = :${port:-6819}" | grep -q .; then mute=$((mute + 1)); fi

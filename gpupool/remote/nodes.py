@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from gpupool.errors import GpupoolError
-from gpupool.remote import config, settings
+from gpupool.remote import config, settings, ssh_errors
 from gpupool.remote.command import BEGIN, output_of, refusal, remote_command
 from gpupool.remote.errors import NoAnswerError, RefusedError
 from gpupool.target import Target
@@ -21,8 +21,6 @@ SECONDS = 60.0  # for a command, unless its caller says otherwise
 _CONNECTING = config.CONNECT_SECONDS + 10.0  # OpenSSH gives up before that
 _SSH_FAILED = 255  # the exit status of ssh itself
 _TIMED_OUT = (124, 137)  # the exit statuses of timeout
-#: ssh's sentences about the end of the program that connects it.
-_JUMP_ENDED = ("kex_exchange_identification: ", "Connection closed by UNKNOWN")
 _PERSIST_SECONDS = 60  # a shared connection ends that long after its last command, if gpupool was killed
 _LONGEST_SOCKET = 80  # bytes of a path; the system takes 104, and OpenSSH appends 17 to it for a moment
 
@@ -160,7 +158,7 @@ class Nodes:
             } | ({"HostKeyAlgorithms": algorithms} if algorithms else {})
             try:
                 done = _ssh([*self._way(node, config.option_words(options)), "true"], seconds + _CONNECTING)
-                why = _failure(done.stderr)
+                why = ssh_errors.reason(done.stderr)
             except subprocess.TimeoutExpired:
                 why = f"no answer in {seconds:.0f} s"
             lines = known.read_text(errors="replace").splitlines() if known.exists() else []
@@ -178,7 +176,7 @@ class Nodes:
         """Return the answer of a command that ran; NoAnswerError or RefusedError of one that did not."""
         why = _last(done.stderr.decode(errors="replace"))
         if done.returncode == _SSH_FAILED:
-            raise NoAnswerError(f"{node}: {_failure(done.stderr) or self._reason(node)}")
+            raise NoAnswerError(f"{node}: {ssh_errors.reason(done.stderr) or self._reason(node)}")
         out = output_of(done.stdout)
         if out is None:
             user = self.settings(node)["user"]
@@ -237,12 +235,6 @@ def _killed_after(process: "subprocess.Popen[bytes]", seconds: float) -> Iterato
 def _bounded(script: str | Sequence[str], seconds: float) -> list[str]:
     argv = ["sh", "-c", script] if isinstance(script, str) else script
     return ["timeout", "-k", "5", f"{seconds:.0f}", *argv]
-
-
-def _failure(errors: bytes) -> str:
-    """Return why ssh failed; "" if it says only that the program for a jump has ended."""
-    lines = errors.decode(errors="replace").strip().splitlines()
-    return _last("\n".join(line for line in lines if not line.startswith(_JUMP_ENDED)))
 
 
 def _last(*texts: str) -> str:

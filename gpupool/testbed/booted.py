@@ -45,7 +45,7 @@ def _ready(spec: Spec, box: Container, public_key: str) -> look.ProbeResult:
         probe = look.read(seen.stdout)
         if probe.host_key and probe.sshd and (probe.system in ("running", "degraded") or waited > SETTLE_SECONDS):
             return probe
-        if "is not running" in seen.stderr:
+        if docker.is_stopped(seen):
             logs = docker.attempt(["logs", "--tail", "3", name])
             tail = " / ".join((logs.stdout + logs.stderr).split("\n")).strip(" /") or "no output"
             raise TestbedError(f"{box.name} stopped while booting: {tail}")

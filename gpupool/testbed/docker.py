@@ -74,6 +74,21 @@ def reason(done: subprocess.CompletedProcess[str]) -> str:
     return message.strip()
 
 
+def name_is_taken(done: subprocess.CompletedProcess[str]) -> bool:
+    """Return whether docker made no container because another one has its name."""
+    return "already in use by container" in done.stderr
+
+
+def is_stopped(done: subprocess.CompletedProcess[str]) -> bool:
+    """Return whether a command in a container failed because the container does not run."""
+    return "is not running" in done.stderr
+
+
+def is_forbidden(errors: str) -> bool:
+    """Return whether this user may not ask the daemon, by what docker printed."""
+    return "permission denied" in errors.lower()
+
+
 def inspect(kind: str, names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return what docker knows of these containers, networks or volumes, by name; unknown ones are left out."""
     if not names:

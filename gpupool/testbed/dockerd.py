@@ -22,7 +22,7 @@ def ensure(*, may_install: bool = True) -> str:
     version, output = _ask()
     if version:
         return version
-    if "permission denied" in output.lower():
+    if docker.is_forbidden(output):
         raise TestbedError(_not_allowed())
     if os.environ.get("DOCKER_HOST"):
         raise TestbedError(_not_there(os.environ["DOCKER_HOST"]))

@@ -114,7 +114,7 @@ def _settle(spec: Spec, wanted: dict[str, Order]) -> dict[str, tuple[str, ...]]:
     def make(box: Container) -> None:
         made = wanted[box.name].create
         done = docker.attempt(made)
-        if "already in use by container" in done.stderr:  # a killed up had asked docker for it a moment ago
+        if docker.name_is_taken(done):  # a killed up had asked docker for it a moment ago
             docker.run(["rm", "--force", "--volumes", spec.part(box.name)])
             done = docker.attempt(made)
         if done.returncode:

@@ -14,8 +14,6 @@ from gpupool.upgrade.order import TIDY
 from gpupool.upgrade.rollback import Rollback
 from gpupool.wording import counted, few
 
-_LOST = "cannot be reached"
-
 
 @dataclass(frozen=True)
 class Prepared:
@@ -52,7 +50,7 @@ def _lost(cluster: Cluster, report: Report) -> tuple[str, ...]:
     """Return the nodes that cannot be reached; GpupoolError where one is needed now, or fails otherwise."""
     report.ensure_not_interrupted()
     first = _first(cluster)
-    lost = tuple(name for name, why in report.failures.items() if why.startswith(_LOST) and name not in first)
+    lost = tuple(name for name, host in report.hosts.items() if not host.reached and name not in first)
     if bad := [f"{name}: {why}" for name, why in report.failures.items() if name not in lost]:
         nodes = counted(len(bad), "node")
         raise GpupoolError("\n".join([*bad, f"{nodes} cannot be upgraded, and nothing was changed"]))

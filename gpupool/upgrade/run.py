@@ -12,6 +12,7 @@ from gpupool.cluster.model import Node
 from gpupool.compile.system.backup import COMMAND
 from gpupool.errors import GpupoolError
 from gpupool.facts.slurm_packages import release_of
+from gpupool.reasons import Code, Reason
 from gpupool.remote.controller import Controller, NoAnswerError, RefusedError
 from gpupool.run.door import Door, Steps
 from gpupool.run.observer import Observer
@@ -25,6 +26,8 @@ from gpupool.upkeep.state import states
 
 WORK = "upgrade"
 BACKUP_SECONDS = 6 * 3600.0
+#: The only failure after which the database and the packages of slurmdbd are rolled back.
+SLURMDBD_DOWN = Reason(Code.UNIT_DOWN, "slurmdbd.service")
 REGISTER_SECONDS = 180.0  # until a daemon that was started is given up
 _LOOK_SECONDS = 2.0
 
@@ -118,7 +121,7 @@ class Upgrade:
             self._observer.step(node.name, f"slurmdbd {self._release} answers")
             return
         # a lost connection says nothing about the database
-        if "slurmdbd does not run" not in why and "slurmdbd.service " not in why:
+        if report.hosts[node.name].reason != SLURMDBD_DOWN:
             raise GpupoolError(f"{node.name}: {why}; the other nodes are unchanged: {AGAIN}")
         if self._rollback.release() != self._release:
             raise GpupoolError(f"{node.name}: {why}; nothing was converted, and the other nodes are unchanged")

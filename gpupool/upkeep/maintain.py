@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from gpupool.operations.driver import REBOOT
+from gpupool.reasons import Code
 from gpupool.remote.controller import Controller, NoAnswerError, RefusedError
 from gpupool.run.door import Door
 from gpupool.run.observer import Observer
@@ -230,7 +230,7 @@ class Maintenance:
             host = report.hosts.get(progress.node.name)
             progress.changes += [change.operation for change in host.changes] if host else []
             why = report.failures.get(progress.node.name) if host else "it was skipped: it is off"
-            if why and REBOOT in why and may_reboot:
+            if why and may_reboot and host and host.reason and host.reason.code is Code.NEEDS_REBOOT:
                 wants[progress.node.name] = why
             elif why:
                 self._fail(progress, why)

@@ -55,7 +55,9 @@ def test_a_plan_fails_with_the_reason_and_the_time_that_the_node_had() -> None:
 
 def test_a_run_gets_a_command_that_fails_in_place_of_an_exception() -> None:
     reason = "cannot read the home directories: no answer within 60 s"
-    assert commands(half_done, "/home/a", executing=True) == ["first", f"printf '%s\\n' '{reason}' >&2; exit 1"]
+    assert commands(half_done, "/home/a", executing=True) == [
+        "first", f"printf '%s\\n' 'gpupool-reason: refused' '{reason}' >&2; exit 1"
+    ]  # fmt: skip
     assert len(commands(only_looks, {}, executing=True)) == 1
 
 

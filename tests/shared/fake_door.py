@@ -10,6 +10,7 @@ from changing import change_of
 
 from gpupool.engine.report import HostReport, Report
 from gpupool.errors import GpupoolError
+from gpupool.reasons import Reason
 from gpupool.run.door import SITE, Door, Steps
 from gpupool.run.observer import Observer
 
@@ -19,13 +20,14 @@ class FakeDoor(Door):
     """`runs` is each run as (what, nodes): "plan", "apply", "look at machines", or the name of the steps.
 
     `changes` are the operations that a run would do on a node or has done there, by (what, node). `failures` are
-    reasons, likewise. `off` nodes are in no report; `unreached` ones got no command. Runs in `interrupted` end by
-    Ctrl-C. `effects` happen with a run.
+    texts, likewise, and `reasons` their codes. `off` nodes are in no report; `unreached` ones got no command. Runs in
+    `interrupted` end by Ctrl-C. `effects` happen with a run.
     """
 
     runs: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     changes: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     failures: dict[tuple[str, str], str] = field(default_factory=dict)
+    reasons: dict[tuple[str, str], Reason] = field(default_factory=dict)
     off: set[str] = field(default_factory=set)
     interrupted: set[str] = field(default_factory=set)
     effects: dict[str, Callable[[tuple[str, ...]], None]] = field(default_factory=dict)
@@ -71,7 +73,8 @@ class FakeDoor(Door):
     def _host(self, what: str, name: str) -> HostReport:
         why = self.failures.get((what, name))
         changes = tuple(change_of(text) for text in self.changes.get((what, name), ()))
-        return HostReport(why is None, why, changes, 0 if name in self.unreached else 1, 0.0)
+        reason = self.reasons.get((what, name), Reason()) if why else None
+        return HostReport(why is None, why, changes, 0 if name in self.unreached else 1, 0.0, reason=reason)
 
 
 class Notes(Observer):

@@ -122,17 +122,12 @@ class _MountWork(Work):
             watch = _name(mount.units[1])
             if self.state.units[watch].active != "active":
                 self.after.append(shlex.join(["arm", watch, mount.path]))
-                differs.append(
-                    Aspect(
-                        f"mount {mount.source} at first access",
-                        "not mounted at first access",
-                        note=f"mount {mount.source} at first access",
-                    )
-                )
+                wanted = f"{mount.source} mounted at first access"
+                differs.append(Aspect(wanted, "not mounted", note=f"mount {mount.source} at first access"))
         elif now is None:
             check = shlex.join(["there", name, mount.path, as_in_mountinfo(mount.path)])
             self.after.append(f"{shlex.join(['bring', *values])} && {check}")
-            differs.append(Aspect(f"mount {mount.source}"))
+            differs.append(Aspect(f"{mount.source} mounted", "not mounted", note=f"mount {mount.source}"))
         elif late := fixed(mount.options, now):
             self.lifts.append(shlex.join(["lift", name, mount.path]))
             self.after.append(shlex.join(["anew", *values]))

@@ -5,7 +5,9 @@ from upgrading import DBD_FAILS, NODES, Run
 
 from gpupool.compile.system.backup import COMMAND
 from gpupool.errors import GpupoolError
+from gpupool.reasons import Code, Reason
 from gpupool.upgrade.rollback import Rollback
+from gpupool.upgrade.run import SLURMDBD_DOWN
 
 WAY_BACK = {"backup": "/srv/backup/database-1.sql.gz", "old": "slurmdbd=24.11.5-4\nslurmctld=24.11.5-4\n"}
 
@@ -52,6 +54,7 @@ def test_each_node_that_cannot_be_upgraded_is_named_and_nothing_changes(run: Run
 
 def test_a_lost_compute_node_comes_later_and_a_lost_controller_is_refused(run: Run) -> None:
     run.door.failures["look", "gpu-2"] = "cannot be reached: no route to host"
+    run.door.reasons["look", "gpu-2"] = run.door.reasons["look", "ctl"] = Reason(Code.UNREACHABLE)
     run.door.changes.pop(("look", "gpu-2"))
     prepared = run.prepare()
     assert (prepared.lost, prepared.reached, prepared.todo) == (("gpu-2",), ("ctl", "gpu-1"), ("ctl", "gpu-1"))
@@ -123,9 +126,10 @@ def test_without_a_slurmdbd_there_is_no_release_and_no_former_cluster(run: Run) 
 # slurmdbd and its database
 
 
-def fails(run: Run, why: str, release: str = "26.05.5-1") -> str:
+def fails(run: Run, why: str, release: str = "26.05.5-1", reason: Reason = SLURMDBD_DOWN) -> str:
     """Have slurmdbd fail with the packages of a release installed; return what the upgrade ends with."""
     run.door.failures["database", "ctl"] = why
+    run.door.reasons["database", "ctl"] = reason
     run.door.effects["database"] = lambda _: run.fake.packages.update({"ctl slurmdbd": release})
     with pytest.raises(GpupoolError) as error:
         run()
@@ -145,9 +149,18 @@ def test_a_slurmdbd_that_does_not_run_with_its_converted_database_is_taken_back(
     assert rest.endswith("Set slurm.version back to 24.11, or repair the database and run this again")
 
 
-def test_a_lost_connection_says_nothing_about_the_database_and_takes_nothing_back(run: Run) -> None:
+@pytest.mark.parametrize(
+    ("why", "reason"),
+    [
+        ("lost: no answer for 60 s", Reason()),
+        ("cannot read the state of slurmdbd.service from systemd: no answer within 30 s", Reason(Code.REFUSED)),
+        ("MariaDB: mariadb.service does not start", Reason(Code.UNIT_DOWN, "mariadb.service")),
+        (DBD_FAILS, Reason()),
+    ],
+)
+def test_no_other_failure_takes_the_database_back_whatever_its_words_are(run: Run, why: str, reason: Reason) -> None:
     run.keep(**WAY_BACK)
-    assert "the other nodes are unchanged: fix it" in fails(run, "lost: no answer for 60 s")
+    assert "the other nodes are unchanged: fix it" in fails(run, why, reason=reason)
     assert run.steps()[-1][0] == "database"
 
 
@@ -175,7 +188,7 @@ def test_a_rollback_that_fails_says_what_still_runs(run: Run) -> None:
 @pytest.mark.parametrize("what", ["database", "back"])
 def test_an_interrupted_conversion_or_rollback_ends_the_run(run: Run, what: str) -> None:
     run.keep(**WAY_BACK)
-    run.door.failures["database", "ctl"] = DBD_FAILS
+    run.door.failures["database", "ctl"], run.door.reasons["database", "ctl"] = DBD_FAILS, SLURMDBD_DOWN
     run.door.interrupted.add(what)
     with pytest.raises(KeyboardInterrupt):
         run()

@@ -12,6 +12,7 @@ from gpupool.cluster.load import load
 from gpupool.cluster.model import Node
 from gpupool.engine.report import HostReport, Report
 from gpupool.errors import GpupoolError, UsageError
+from gpupool.reasons import Code, Reason
 from gpupool.run.door import Door
 from gpupool.slurm.nodes import read
 from gpupool.target import Target
@@ -107,10 +108,10 @@ def test_other_changes_on_a_controller_are_refused_until_the_upgrade_has_begun_t
 
 
 def test_a_node_that_is_lost_comes_later_and_a_controller_must_be_there() -> None:
-    def report(name: str, why: str) -> Report:
-        return Report({name: HostReport(False, why, (), 0, 0.0)}, 0.0)
+    def report(name: str, code: Code) -> Report:
+        return Report({name: HostReport(False, "why", (), 0, 0.0, reason=Reason(code))}, 0.0)
 
-    assert prepare._lost(CLUSTER, report("gpu-1", "cannot be reached: no answer")) == ("gpu-1",)
-    for name, why in (("ctl", "cannot be reached: no answer"), ("gpu-1", "Packages: apt has no Slurm 26.05")):
+    assert prepare._lost(CLUSTER, report("gpu-1", Code.UNREACHABLE)) == ("gpu-1",)
+    for name, code in (("ctl", Code.UNREACHABLE), ("gpu-1", Code.REFUSED)):
         with pytest.raises(GpupoolError, match="1 node cannot be upgraded, and nothing was changed"):
-            prepare._lost(CLUSTER, report(name, why))
+            prepare._lost(CLUSTER, report(name, code))

@@ -7,7 +7,7 @@ import pytest
 from maintaining import NAME, ONE, TWO, Run
 
 from gpupool.errors import GpupoolError
-from gpupool.operations.driver import REBOOT
+from gpupool.reasons import Code, Reason
 from gpupool.remote.controller import NoAnswerError
 from gpupool.upkeep.announce import PATH
 from gpupool.upkeep.drain import drain
@@ -137,10 +137,11 @@ def test_a_node_that_needs_a_reboot_is_the_inventorys_again_before_it_is_accepte
 
 
 def test_a_driver_that_waits_for_a_reboot_is_no_failure_before_it_and_one_afterwards(run: Run) -> None:
-    run.door.failures["apply", ONE] = f"GPU driver: {REBOOT}"
+    run.door.failures["apply", ONE] = why = "GPU driver: another one is loaded"
+    run.door.reasons["apply", ONE] = Reason(Code.NEEDS_REBOOT)
     found = run(ONE)
     assert len(run.fake.did("^scontrol reboot")) == 1
-    assert found == {ONE: ("failed", f"GPU driver: {REBOOT}")}
+    assert found == {ONE: ("failed", why)}
 
 
 def test_with_reboot_every_node_reboots_once_and_one_that_has_since_the_beginning_does_not(run: Run) -> None:

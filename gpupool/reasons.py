@@ -1,0 +1,39 @@
+"""Reasons of failures as codes: what programs decide by, beside the words for people."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+_MARK = "gpupool-reason:"
+
+
+class Code(StrEnum):
+    """Why a node failed in a run."""
+
+    FAILED = "failed"  # a command failed, or a fact could not be read
+    REFUSED = "refused"  # an operation will not make a change
+    UNREACHABLE = "unreachable"  # no connection: nothing was sent to the node
+    BUSY = "busy"  # another run has the node, or one of the others
+    UNIT_DOWN = "unit-down"  # a unit does not run after its start
+    NEEDS_REBOOT = "needs-reboot"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A code, and what it is about: the unit that is down, for example."""
+
+    code: Code = Code.FAILED
+    item: str = ""
+
+
+def marked(reason: Reason) -> str:
+    """Return the line by which a command on a node gives its reason: the last but one of its standard error."""
+    return f"{_MARK} {reason.code} {reason.item}".rstrip()
+
+
+def read(errors: Sequence[str]) -> Reason | None:
+    """Return the reason that a command gave on its standard error, before its last line; None without one."""
+    words = errors[-2].split() if len(errors) > 1 else []
+    if len(words) < 2 or words[0] != _MARK or words[1] not in set(Code):
+        return None
+    return Reason(Code(words[1]), " ".join(words[2:]))
