@@ -27,7 +27,7 @@ def styled(*parts: str | tuple[str, str]) -> "Text":
     """Return one text of strings and of (string, style)."""
     from rich.text import Text
 
-    return Text.assemble(*(plain(it) if isinstance(it, str) else (plain(it[0]), it[1]) for it in parts))
+    return Text.assemble(*(plain(part) if isinstance(part, str) else (plain(part[0]), part[1]) for part in parts))
 
 
 class Screen:

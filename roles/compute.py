@@ -4,7 +4,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.slurm.names import SLURMCTLD_PORT, servers
 from gpupool.compile.system.slurmd import FOLDERS_CONF
-from gpupool.operations import answers, files, service
+from gpupool.operations import answers, files, slurm_daemon
 from gpupool.roles import where
 
 
@@ -23,4 +23,4 @@ def apply(cluster: Cluster, node: Node) -> None:
     answers.server_required(
         name="A controller", unit="slurmd", servers=servers(cluster), port=SLURMCTLD_PORT, what="controller"
     )
-    service.running(name="Slurm node daemon", unit="slurmd", restart_if=settings, slurm=cluster.slurm.version)
+    slurm_daemon.running(name="Slurm node daemon", unit="slurmd", version=cluster.slurm.version, restart_if=settings)

@@ -3,7 +3,7 @@
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
 from gpupool.compile.slurm.reservations import reservations as wanted_reservations
-from gpupool.operations import files, reservations, service
+from gpupool.operations import files, reservations, slurm_daemon
 from gpupool.roles import is_controller, is_first_controller, where
 from gpupool.wanted import Directory
 
@@ -17,16 +17,16 @@ def apply(cluster: Cluster, node: Node) -> None:
     files.put(name="Controller unit", files=own, read_by="slurmctld.service")
     files.put(name="Controller state", directories=[Directory(cluster.slurm.state, "slurm", "slurm", "0755")])
     first = node == cluster.controllers[0]
-    service.running(
+    slurm_daemon.running(
         name="Slurm controller",
         unit="slurmctld",
+        version=cluster.slurm.version,
         restart_if=[file.path for file in own],
         reload_if=[file.path for file in files_of(cluster, node, "slurm")],
         # the backup reads its own files again; the first controller informs the whole cluster once
         reload_command=["scontrol", "reconfigure"] if first else ["systemctl", "reload", "slurmctld"],
-        slurm=cluster.slurm.version,
         # going on after a reconfigure that failed it may write another ClusterID there, with which it never starts
-        own=f"{cluster.slurm.state}/clustername",
+        state_file=f"{cluster.slurm.state}/clustername",
     )
 
 

@@ -21,7 +21,7 @@ def command(inventory: Inventory, change: With = None, as_json: Json = False) ->
     of_site = _of_site(inventory, loaded.cluster) if loaded.cluster else []
     errors, complaints = [*loaded.errors, *of_site], [*loaded.complaints, *of_site]
     if as_json:
-        print_json({"ok": not errors, "complaints": [_as_dict(it) for it in complaints]})
+        print_json({"ok": not errors, "complaints": [_as_dict(complaint) for complaint in complaints]})
     else:
         stdout.print(_summary(errors, complaints, loaded.partial), style="red" if errors else "green")
         for problem in sorted(complaints, key=lambda located: _ORDER.index(located.complaint.severity)):
@@ -48,7 +48,7 @@ def _of_site(inventory: Path, cluster: "Cluster") -> list[Located]:
 
 
 def _summary(errors: list[Located], complaints: list[Located], partial: bool) -> str:
-    warnings = sum(it.complaint.severity == "warning" for it in complaints)
+    warnings = sum(located.complaint.severity == "warning" for located in complaints)
     first = f"{len(errors)} {'error' if len(errors) == 1 else 'errors'}" if errors else "no errors"
     more = " (there may be more once the errors are mended)" if partial else ""
     return f"{first}, {warnings} {'warning' if warnings == 1 else 'warnings'}{more}"

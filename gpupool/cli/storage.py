@@ -40,16 +40,17 @@ def report(
     least = _least(door.target.cluster, over)
     usage = usage_report(door, chosen(door.target, limit))
     large = sorted(
-        (it for it in usage.directories if it.kib > least), key=lambda directory: (-directory.kib, directory.path)
+        (directory for directory in usage.directories if directory.kib > least),
+        key=lambda directory: (-directory.kib, directory.path),
     )
     if as_json:
         print_json({
             "ok": not usage.trouble,
             "over_kib": least,
-            "directories": [asdict(it) for it in large],
+            "directories": [asdict(directory) for directory in large],
             "counted": len(usage.directories),
             "without_file": usage.missing,
-            "not_written": [asdict(it) for it in usage.uncounted],
+            "not_written": [asdict(uncounted) for uncounted in usage.uncounted],
             "trouble": usage.trouble,
         })  # fmt: skip
     else:

@@ -40,7 +40,7 @@ def wanted(
     whole = load(inventory)
     if vm is None:
         stands = state.made_from(inventory, name=name or whole.name, prefix=prefix)
-        machines = tuple(it for it in stands[0].machines if it in whole.testbed_nodes) if stands else ()
+        machines = tuple(name for name in stands[0].machines if name in whole.testbed_nodes) if stands else ()
     else:
         machines = vm_choice.chosen(whole, vm)
     cluster = overlay.stand_in(whole, cgroup=host.host_cgroups(), network=network, machines=machines)

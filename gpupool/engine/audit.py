@@ -49,7 +49,7 @@ class Audit:
                 pyinfra.logger.warning("%s: the end of this run is missing from its log", track.name)
 
         begun = {host: track for host, track in tracks.items() if track.begun}
-        gevent.joinall([gevent.spawn(tell, *it) for it in begun.items()], timeout=_END_SECONDS)
+        gevent.joinall([gevent.spawn(tell, *pair) for pair in begun.items()], timeout=_END_SECONDS)
 
     def begun(self) -> str:
         """Return the line that a node gets before it is changed."""

@@ -37,6 +37,6 @@ class Backups(Look[BackupsState]):
     def read(self, lines: list[str]) -> BackupsState:
         """Read the answer."""
         listed: dict[str, Any] = json.loads(next((line for line in lines if line.startswith("{")), "{}"))
-        paths = {kind: tuple(it["path"] for it in its["backups"]) for kind, its in listed.items()}
+        paths = {kind: tuple(backup["path"] for backup in its["backups"]) for kind, its in listed.items()}
         values = dict(line.split(" ", 1) for line in lines if line.startswith(("jobs ", "restored ")))
         return BackupsState(paths, int(values["jobs"]) if "jobs" in values else None, values.get("restored", ""))

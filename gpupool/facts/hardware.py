@@ -71,13 +71,13 @@ class Hardware(Look[Machine]):
 
 def _gpus(values: dict[str, list[str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of all GPUs, and the addresses of those that a driver is there for and does not see."""
-    slots = [answers.address_of(it) for it in values.get("slot", ())]
-    listed = {it.address: _in_brackets(it.name) for it in answers.from_lspci(values.get("lspci", ()))}
+    slots = [answers.address_of(slot) for slot in values.get("slot", ())]
+    listed = {card.address: _in_brackets(card.name) for card in answers.from_lspci(values.get("lspci", ()))}
     seen = answers.from_query(values.get("smi", ()), _FIELDS)
     by_driver = {gpu.address: gpu.model or "" for gpu in seen if gpu.address}
     addresses = dict.fromkeys((*slots, *by_driver))  # some hypervisors hide the class
-    names = tuple(by_driver.get(it) or listed.get(it, "") for it in addresses)
-    return names, tuple(it for it in slots if it not in by_driver) if by_driver else ()
+    names = tuple(by_driver.get(address) or listed.get(address, "") for address in addresses)
+    return names, tuple(slot for slot in slots if slot not in by_driver) if by_driver else ()
 
 
 def _in_brackets(name: str) -> str:

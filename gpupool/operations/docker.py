@@ -8,7 +8,7 @@ from gpupool.facts.service import Unit
 from gpupool.operations import upcoming
 from gpupool.operations.ambient import executing, this_host
 from gpupool.operations.frame import Commands, Refused, look, operation
-from gpupool.operations.service import bring_up, stale
+from gpupool.operations.service import Wanted, bring_up, stale
 
 _UNIT = "docker.service"
 _SHOWN = 3  # containers named
@@ -17,7 +17,7 @@ _SHOWN = 3  # containers named
 @operation
 def running(restart_if: list[str]) -> Commands:
     """Have dockerd run and start at boot; when a file of `restart_if` changed, restart it if no container runs."""
-    yield from bring_up(_UNIT, restart_if=[] if _containers() else restart_if)
+    yield from bring_up(Wanted(_UNIT, restart_if=[] if _containers() else restart_if))
 
 
 @operation

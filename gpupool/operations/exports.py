@@ -47,7 +47,7 @@ def _differences(wanted: list[Export], file: str, state: ExportsState) -> Iterat
         for client in entry.clients:
             if client not in active:
                 yield entry.path, Aspect(f"exported to {client} ({','.join(entry.options)})")
-            elif lacking := [it for it in entry.options if not _has(active[client], it)]:
+            elif lacking := [option for option in entry.options if not _has(active[client], option)]:
                 yield entry.path, Aspect(f"{client} gets {','.join(lacking)}")
     for path, clients in state.active.items():
         for client in clients:
@@ -60,5 +60,5 @@ def _has(active: frozenset[str], option: str) -> bool:
     """Return whether an option is in force; the table names a mountpoint with its path, and not what is nothing."""
     name = option.partition("=")[0]
     if name in ("mountpoint", "mp"):
-        return any(it.partition("=")[0] in ("mountpoint", "mp") for it in active)
+        return any(word.partition("=")[0] in ("mountpoint", "mp") for word in active)
     return option in active and _OPPOSITES.get(option) not in active

@@ -43,8 +43,8 @@ def admits(ssh_from: list[str], ssh_never: list[str], address: str) -> bool:
         return True
     # an IPv4 connection to a socket of IPv6 is written ::ffff:10.0.0.1
     own = ipaddress.ip_address(address.partition("%")[0].removeprefix("::ffff:"))
-    if any(own in ipaddress.ip_network(it) for it in ssh_never):
+    if any(own in ipaddress.ip_network(network) for network in ssh_never):
         return False
     if own.version == 6:
         return own.is_link_local or "0.0.0.0/0" in ssh_from
-    return any(own in ipaddress.ip_network(it) for it in ssh_from)
+    return any(own in ipaddress.ip_network(network) for network in ssh_from)

@@ -42,7 +42,8 @@ def of_members(
         this_host().noop(f"no home is missing, as far as is known ({state.away or 'no members'})")
         return
     yield from have(
-        [Folder(path.replace("{user}", it.name), it.uid, it.gid, mode) for path in paths for it in fit], skeleton
+        [Folder(path.replace("{user}", person.name), person.uid, person.gid, mode) for path in paths for person in fit],
+        skeleton,
     )
 
 

@@ -16,8 +16,8 @@ InvocationID, so the same rule serves it.
 
 import re
 import shlex
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from gpupool.change import Aspect, Kind
 from gpupool.effect import Effect
@@ -25,14 +25,14 @@ from gpupool.facts.service import Unit, UnitFiles, UnitState
 from gpupool.operations import diffs, upcoming
 from gpupool.operations.ambient import executing
 from gpupool.operations.frame import Commands, Refused, look, operation
-from gpupool.operations.reading import KEEPING, weighed
+from gpupool.operations.reading import KEEPING
 from gpupool.operations.work import Work
 from gpupool.shell import shell_file
-from gpupool.slurm.keys.effects import NOTHING
 from gpupool.unix import UNITS
 
 _UNIT = re.compile(r"[A-Za-z0-9:_.@\\-]+\.(service|socket|timer|path|target|mount)")
-_UP = ("active", "reloading", "refreshing")
+#: What systemd calls a unit that runs.
+UP = ("active", "reloading", "refreshing")
 _ENABLED = ("enabled", "enabled-runtime", "static", "alias", "indirect", "generated", "linked")
 
 _PRELUDE = KEEPING + shell_file(__package__, "service.sh")
@@ -50,6 +50,55 @@ READ_SHARES = [
 ]
 
 
+@dataclass(frozen=True)
+class Unread:
+    """Why a unit has not read a file: this run will change it (`coming`), or it has changed `since` the unit did.
+
+    `keys` are the names of the keys that differ, for people.
+    """
+
+    coming: bool = False
+    since: str = ""
+    keys: str = ""
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """The files that a unit has to read, and which of them need a restart; `tell`: it is reloaded before that."""
+
+    unread: Mapping[str, Unread]
+    restarts: Collection[str]
+    tell: bool = False
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A unit as it shall run: `restart_if` and `reload_if` are paths, `enabled` None leaves its start at boot alone.
+
+    `reload_command` replaces `systemctl reload`.
+    """
+
+    unit: str
+    enabled: bool | None = True
+    restart_if: Sequence[str] = ()
+    reload_if: Sequence[str] = ()
+    reload_command: Sequence[str] = ()
+
+    @property
+    def paths(self) -> list[str]:
+        """The files that it reads."""
+        return list(dict.fromkeys([*self.restart_if, *self.reload_if]))
+
+    @property
+    def reload(self) -> str:
+        """The command that has it read its files again."""
+        return shlex.join(self.reload_command or ["systemctl", "reload", self.unit])
+
+
+#: Weighs the files that a unit has not read: which it has to read, and how.
+Weigh = Callable[[UnitState, Mapping[str, Unread]], Weighed]
+
+
 @operation
 def running(
     unit: str,
@@ -57,93 +106,95 @@ def running(
     restart_if: list[str] | None = None,
     reload_if: list[str] | None = None,
     reload_command: list[str] | None = None,
-    slurm: str | None = None,
-    own: str | None = None,
 ) -> Commands:
     """Have a unit run, start at boot (`enabled`; None: leave that alone), and with the files that stand on the node.
 
     `restart_if` and `reload_if` are paths: the unit is restarted, or reloaded, when one of them changed (came,
     went) since it started with them. `reload_command` replaces `systemctl reload`. A plan counts files that the
     same run will write. Nothing is restarted otherwise.
-
-    `slurm`: the unit is a daemon of this version of Slurm. What a change of a file in `reload_if` takes goes by its
-    keys (`slurm.keys.effects`), and a daemon that does not come up with its new files gets back those that it ran with.
-    `own`: a file of its state that it may spoil where it cannot be reloaded; it gets that back with them.
     """
-    yield from bring_up(unit, enabled, restart_if, reload_if, reload_command, slurm, own)
+    yield from bring_up(named(unit, enabled, restart_if, reload_if, reload_command))
 
 
-def bring_up(
+def named(
     unit: str,
     enabled: bool | None = True,
     restart_if: list[str] | None = None,
     reload_if: list[str] | None = None,
     reload_command: list[str] | None = None,
-    slurm: str | None = None,
-    own: str | None = None,
-) -> Commands:
-    """Do what `running` does, as part of another operation."""
-    unit = unit if "." in unit else f"{unit}.service"
-    restart_paths, reload_paths = restart_if or [], reload_if or []
-    paths = list(dict.fromkeys([*restart_paths, *reload_paths]))
-    if not _UNIT.fullmatch(unit) or any("\n" in path or "\\" in path for path in paths):
-        raise Refused(f"{unit!r}: not a valid unit name, or a path that cannot be watched")
-    state = look(Unit, f"the state of {unit} from systemd", unit=unit, paths=paths)
-    changed = stale(state, {} if executing() else upcoming.announced())
-    because = {path: why for path, why in changed.items() if path in restart_paths}
-    costs: Mapping[str, tuple[str, str]] = {}
-    if slurm and (read := [path for path in changed if path not in because]) and state.active in _UP:
-        costs = weighed(state, unit, read, slurm)
-        changed = {
-            path: replace(why, keys=costs[path][1]) if path in costs else why
-            for path, why in changed.items()
-            if path in because or costs[path][0] != NOTHING
-        }
-        daemon = unit.partition(".")[0]
-        because |= {path: changed[path] for path, (effect, _) in costs.items() if daemon in effect.split()}
-    act = "start" if state.active not in _UP else "restart" if because else "reload" if changed else ""
+) -> Wanted:
+    """Return a unit by its name, with or without `.service`; Refused if it cannot be one, or a path is no path."""
+    full = unit if "." in unit else f"{unit}.service"
+    wanted = Wanted(full, enabled, restart_if or [], reload_if or [], reload_command or [])
+    if not _UNIT.fullmatch(full) or any("\n" in path or "\\" in path for path in wanted.paths):
+        raise Refused(f"{full!r}: not a valid unit name, or a path that cannot be watched")
+    return wanted
+
+
+def bring_up(wanted: Wanted, weigh: Weigh | None = None, keeping: Sequence[str] = ()) -> Commands:
+    """Do what `running` does, as part of another operation.
+
+    Without `weigh` each file of `restart_if` needs a restart. `keeping` are lines of the script before a daemon reads
+    its new files.
+    """
+    unit = wanted.unit
+    state = look(Unit, f"the state of {unit} from systemd", unit=unit, paths=wanted.paths)
+    unread = stale(state, {} if executing() else upcoming.announced())
+    weighed = weigh(state, unread) if weigh else Weighed(unread, [path for path in unread if path in wanted.restart_if])
+    act = "start" if state.active not in UP else "restart" if weighed.restarts else "reload" if weighed.unread else ""
     work = Work(Kind.SERVICE)
+    _know(wanted, state, weighed, act, work)
+    if act:
+        work.lines += _script(wanted, state, weighed, act, keeping)
+        named_by = {"start": (), "restart": weighed.restarts, "reload": weighed.unread}[act]
+        work.differs(unit, *([_aspect(path, weighed.unread[path]) for path in named_by] or [_RUNS]), act=act)
+        effect = f"{act} {unit.removesuffix('.service')}"
+        if act == "reload" and wanted.reload_command:
+            effect = wanted.reload_command[-1]
+        diffs.costs(unit, dict.fromkeys([f"{act} {unit}", *weighed.unread], Effect(effect)))
+    yield from work.carry_out(f"{unit}: runs as wanted", f"unit={shlex.quote(unit)}\n{_PRELUDE.strip()}")
+
+
+def _know(wanted: Wanted, state: UnitState, weighed: Weighed, act: str, work: Work) -> None:
+    """Have systemd know the unit's files, and start it at boot or not."""
+    enabled = wanted.enabled
     if state.need_daemon_reload:
-        work.differs("daemon-reload", Aspect("read", "not read", note=f"the unit file of {unit} changed"))
+        work.differs("daemon-reload", Aspect("read", "not read", note=f"the unit file of {wanted.unit} changed"))
     if enabled is not None and (state.enabled in _ENABLED) != enabled and state.enabled != "transient":
         verb = "enable" if enabled else "disable"
         # it has systemd read all its units again
         work.lines.append(f'systemctl --quiet {verb} -- "$unit" || say "cannot be {verb}d"')
-        work.differs(unit, _AT_BOOT if enabled else Aspect(_AT_BOOT.actual, _AT_BOOT.wanted), act=verb)
+        work.differs(wanted.unit, _AT_BOOT if enabled else Aspect(_AT_BOOT.actual, _AT_BOOT.wanted), act=verb)
     elif (
         state.need_daemon_reload
         or (act == "start" and state.load == "not-found")
         # the file of another unit, which this one starts: systemd tells of its own only
-        or (act in ("start", "restart") and any(path.startswith(f"{UNITS}/") for path in changed))
+        or (act in ("start", "restart") and any(path.startswith(f"{UNITS}/") for path in weighed.unread))
     ):
         work.lines.append("systemctl daemon-reload")
-    if act:
-        reload = shlex.join(reload_command or ["systemctl", "reload", unit])
-        # a start that others began with other files would be waited for until it fails
-        start = "restart" if state.active == "activating" and changed else "start"
-        # nodes are told by the process that still runs; those that restart ask by themselves
-        tell = act == "restart" and reload_command and any(path in costs for path in changed)
-        told = tell and not any("slurmd" in effect.split() for effect, _ in costs.values())
-        work.lines += [
-            f"sums=$(look {shlex.join(paths)})",
-            *([f"keep {shlex.join(paths)}", 'old=$(tail -n +2 "$stamps/$unit" 2>/dev/null || :)'] if slurm else []),
-            *([f"keep {shlex.quote(own)}; own=$(look {shlex.quote(own)})"] if own else []),
-            *([f'said=$({reload} 2>&1) || say "cannot be reloaded" "$said"'] if told else []),
-            {
-                # a unit that failed too often refuses to start before it is forgiven
-                "start": 'systemctl reset-failed -- "$unit" 2>/dev/null || :\n'
-                f'systemctl {start} -- "$unit" || down "does not start"',
-                "restart": 'systemctl restart -- "$unit" || down "does not start again after its restart"',
-                "reload": f'said=$({reload} 2>&1) || say "cannot be reloaded" "$said"',
-            }[act],
-            *(["settle"] if unit.endswith(".service") else []),
-            *(["note"] if paths else []),
-        ]
-        reasons = changed if act == "reload" else because if act == "restart" else {}
-        work.differs(unit, *([_unread(path, why) for path, why in reasons.items()] or [_RUNS]), act=act)
-        word = reload_command[-1] if act == "reload" and reload_command else f"{act} {unit.removesuffix('.service')}"
-        diffs.costs(unit, dict.fromkeys([f"{act} {unit}", *changed], Effect(word)))
-    yield from work.carry_out(f"{unit}: runs as wanted", f"unit={shlex.quote(unit)}\n{_PRELUDE.strip()}")
+
+
+def _script(wanted: Wanted, state: UnitState, weighed: Weighed, act: str, keeping: Sequence[str]) -> Iterator[str]:
+    reload = f'said=$({wanted.reload} 2>&1) || say "cannot be reloaded" "$said"'
+    yield f"sums=$(look {shlex.join(wanted.paths)})"
+    yield from keeping
+    match act:
+        case "start":
+            # a unit that failed too often refuses to start before it is forgiven
+            yield 'systemctl reset-failed -- "$unit" 2>/dev/null || :'
+            # a start that others began with other files would be waited for until it fails
+            verb = "restart" if state.active == "activating" and weighed.unread else "start"
+            yield f'systemctl {verb} -- "$unit" || down "does not start"'
+        case "restart":
+            if weighed.tell and wanted.reload_command:
+                yield reload
+            yield 'systemctl restart -- "$unit" || down "does not start again after its restart"'
+        case "reload":
+            yield reload
+    if wanted.unit.endswith(".service"):
+        yield "settle"
+    if wanted.paths:
+        yield "note"
 
 
 @operation
@@ -152,12 +203,8 @@ def timer(path: str) -> Commands:
 
     The timer starts again when its own file has changed; what its service does is not interrupted.
     """
-    yield from bring_up(
-        path.rpartition("/")[2],
-        restart_if=[path],
-        reload_if=[f"{path.removesuffix('.timer')}.service"],
-        reload_command=["systemctl", "daemon-reload"],
-    )
+    service = f"{path.removesuffix('.timer')}.service"
+    yield from bring_up(Wanted(path.rpartition("/")[2], True, [path], [service], ["systemctl", "daemon-reload"]))
 
 
 @operation
@@ -175,25 +222,13 @@ def at_boot(units: list[str]) -> Commands:
     yield from work.carry_out(f"{', '.join(units)}: start at boot")
 
 
-@dataclass(frozen=True)
-class Unread:
-    """Why a unit has not read a file: this run will change it (`coming`), or it has changed `since` the unit did.
-
-    `keys` are the names of the keys that differ, for people.
-    """
-
-    coming: bool = False
-    since: str = ""
-    keys: str = ""
-
-
 def stale(state: UnitState, coming: Mapping[str, str]) -> dict[str, Unread]:
     """Return the watched files that the running unit has not read, each with the reason; `coming`: path -> sha256."""
     reasons = {path: _why(state, path, coming.get(path)) for path in state.files}
     return {path: why for path, why in reasons.items() if why}
 
 
-def _unread(path: str, why: Unread) -> Aspect:
+def _aspect(path: str, why: Unread) -> Aspect:
     keys = f" ({why.keys})" if why.keys else ""
     note = f"{path}: {'will change' if why.coming else why.since}{keys}"
     return Aspect(f"runs with {path}", f"runs with an older {path}", note=note, follows=why.coming)

@@ -50,7 +50,11 @@ def installed(release: str, units: list[str], start: list[str], backup: str = ""
     with a program that has been replaced, start again. What is not in `start` is left to others.
     """
     state, work = _state(release), Work(Kind.PACKAGE)
-    idle = [unit for unit in units if (it := state.daemons.get(unit)) is None or it.active not in _UP or it.outdated]
+    idle = [
+        unit
+        for unit in units
+        if (daemon := state.daemons.get(unit)) is None or daemon.active not in _UP or daemon.outdated
+    ]
     if state.wanted:
         if executing() and not state.fetched:
             raise Refused("package files have disappeared since they were fetched; run it again")

@@ -23,7 +23,7 @@ def numbers(users: list[str]) -> Commands:
     others, in the order of `users`: nodes that get the same users in the same order have the same ranges.
     """
     state = look(Subordinate, "/etc/subuid and /etc/subgid")
-    enough = [{it.owner for it in ranges if it.count >= COUNT} for ranges in (state.users, state.groups)]
+    enough = [{span.owner for span in ranges if span.count >= COUNT} for ranges in (state.users, state.groups)]
     free = _free([*state.users, *state.groups], state.taken)
     work = Work(Kind.USER)
     for user in users:
@@ -42,7 +42,7 @@ def numbers(users: list[str]) -> Commands:
 
 def _free(ranges: Iterable[Range], taken: Collection[int]) -> Iterator[int]:
     """Yield the beginnings of ranges above all others in which no user and no group has its number."""
-    end = max([FIRST, *(it.first + it.count for it in ranges)])
+    end = max([FIRST, *(span.first + span.count for span in ranges)])
     for first in range(-(-end // COUNT) * COUNT, _END - COUNT, COUNT):
         if not any(first <= number < first + COUNT for number in taken):
             yield first

@@ -82,14 +82,16 @@ def add(usage: UsageReport, cluster: Cluster, node: Node, state: "UsageState | N
     if state.absent:
         usage.trouble[node.name] = "the report is not installed yet: run gpupool apply"
         return
-    seen = {it.path: it.seen for it in jobs_for(cluster, node).count}
+    seen = {counted.path: counted.seen for counted in jobs_for(cluster, node).count}
     for top, known in seen.items():
         if top not in state.missing:
             usage.trouble[f"{node.name}:{top}"] = state.trouble.get(top, "no report of it yet: run gpupool apply")
         usage.missing += state.missing.get(top, 0)
         usage.directories += _used(cluster, node, state, top, known)
-        here = [it for it in state.left if it.top == top]
-        usage.uncounted += [Uncounted(f"{known}/{it.path}".rstrip("/"), node.name, it.owner, it.why) for it in here]
+        here = [entry for entry in state.left if entry.top == top]
+        usage.uncounted += [
+            Uncounted(f"{known}/{entry.path}".rstrip("/"), node.name, entry.owner, entry.why) for entry in here
+        ]
 
 
 def _used(cluster: Cluster, node: Node, state: "UsageState", top: str, known: str) -> Iterator[Used]:

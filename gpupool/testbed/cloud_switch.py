@@ -42,7 +42,7 @@ def containers() -> dict[str, tuple[str, str]]:
     label = f"{_LABEL}={Path(TESTBED).read_text().strip()}"
     filters = urllib.parse.quote(json.dumps({"label": [label]}))
     listed = json.loads(ask("GET", f"/containers/json?all=1&filters={filters}"))
-    return {it["Labels"][_NODE]: (it["Id"], it["State"]) for it in listed if _NODE in it["Labels"]}
+    return {entry["Labels"][_NODE]: (entry["Id"], entry["State"]) for entry in listed if _NODE in entry["Labels"]}
 
 
 def main(line: str) -> dict[str, str]:

@@ -111,4 +111,6 @@ def labels(label: str) -> set[str]:
     """Return the values that this label has on any container, network or volume."""
     form = '{{.Label "' + label + '"}}'
     listings = (["ps", "--all"], ["network", "ls"], ["volume", "ls"])
-    return {word for it in listings for word in run([*it, "--filter", f"label={label}", "--format", form]).split()}
+    return {
+        word for listing in listings for word in run([*listing, "--filter", f"label={label}", "--format", form]).split()
+    }

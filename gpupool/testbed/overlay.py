@@ -77,8 +77,8 @@ def stand_in(
             if any(node in nodes for node in partition.nodes)
         },
         # numbers of nodes and GPUs are for the whole pool: here they would not fit, or overlap
-        reservations=tuple(it for it in cluster.reservations if it.nodes),
-        mounts=tuple(_joined(it, nodes, machines) for it in cluster.mounts),
+        reservations=tuple(reservation for reservation in cluster.reservations if reservation.nodes),
+        mounts=tuple(_joined(mount, nodes, machines) for mount in cluster.mounts),
         cloud=_cloud(cluster, overlay) if any(node.elastic for node in nodes.values()) else None,
         slurm=slurm,
         software=_software(cluster.software, overlay),
@@ -106,7 +106,7 @@ def _let_in(user: User, keys: Collection[str]) -> User:
 
 def _joined(mount: Mount, nodes: Mapping[str, Node], machines: Collection[str]) -> Mount:
     """Return a mount with the testbed's own clients; of what the site mounts, one of them makes the directories."""
-    joined = tuple(it for it in mount.nodes if it in nodes and vm_choice.joined(mount, it, machines))
+    joined = tuple(name for name in mount.nodes if name in nodes and vm_choice.joined(mount, name, machines))
     if not mount.by_site or mount.server in joined:
         return replace(mount, nodes=joined)
     # there is no site that would
@@ -219,7 +219,9 @@ def spec_of(cluster: Cluster, *, name: str | None = None, prefix: str = "gpupool
         domain=cluster.entry.domain or "",
         suite=cluster.software.debian,
         containers=tuple(_container(cluster, node) for node in cluster.nodes.values()),
-        volumes=tuple(_volume(cluster, it) for it in cluster.mounts if it.server not in cluster.drivers.machines),
+        volumes=tuple(
+            _volume(cluster, mount) for mount in cluster.mounts if mount.server not in cluster.drivers.machines
+        ),
     )
 
 

@@ -164,7 +164,9 @@ class Upgrade:
         while time.monotonic() < end:
             try:
                 shown = self._controller.ask("scontrol", "show", "config")
-                version = next((it.split()[-1] for it in shown.splitlines() if it.startswith("SLURM_VERSION")), "")
+                version = next(
+                    (line.split()[-1] for line in shown.splitlines() if line.startswith("SLURM_VERSION")), ""
+                )
                 if release_of(version) == self._release:
                     return version
                 why = f"slurmctld {version} answers"

@@ -153,7 +153,9 @@ def _by_job(controller: Controller, node: Node, partition: str, reservation: str
     ]
     files = _files(cluster, node)
     # a process sees one MIG slice at most, and only the driver knows of how many GPUs they are
-    cuda = cluster.drivers.gpu == "nvidia" and all(it.vendor == "nvidia" and it.card == it.gpu for it in node.devices)
+    cuda = cluster.drivers.gpu == "nvidia" and all(
+        device.vendor == "nvidia" and device.card == device.gpu for device in node.devices
+    )
     count = node.gpu_count if cuda else len(files)
     probe = ["python3", "-I", "-", "cuda" if cuda else "files", str(count), *files] if gres else ["true"]
     try:

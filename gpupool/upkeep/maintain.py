@@ -90,7 +90,7 @@ class Maintenance:
         reserve.release(self._controller, RESERVATION)
 
     def _pause(self) -> None:
-        away = [it.node.name for it in self._in("draining", "rebooting")]
+        away = [progress.node.name for progress in self._in("draining", "rebooting")]
         with self._observer.waiting(away, len(self._in("done")), len(self._progress)):
             time.sleep(drain.LOOK_SECONDS)
 
@@ -100,15 +100,15 @@ class Maintenance:
         return states(self._controller, self._controller.target.cluster.having("compute"))
 
     def _in(self, *phases: Phase) -> list[Progress]:
-        return [it for it in self._progress.values() if it.phase in phases]
+        return [progress for progress in self._progress.values() if progress.phase in phases]
 
     def _ours(self) -> set[str]:
-        return {it.node.name for it in self._in("draining", "rebooting", "failed")}
+        return {progress.node.name for progress in self._in("draining", "rebooting", "failed")}
 
     def _out(self, known: Mapping[str, NodeState]) -> set[str]:
         """Return the nodes that are out of service for other reasons than this maintenance."""
         # a node that is done stays in the reservation until the next one begins
-        done = {it.node.name for it in self._in("done")}
+        done = {progress.node.name for progress in self._in("done")}
         seen = {
             name: replace(state, flags=state.flags - {"MAINTENANCE"}) if name in done else state
             for name, state in known.items()
@@ -121,7 +121,7 @@ class Maintenance:
             if self._in("failed"):
                 return ()
             bounds = Bounds(1, bounds.per_lab)  # the canary goes alone
-        waiting = [it.node.name for it in self._in("waiting")]
+        waiting = [progress.node.name for progress in self._in("waiting")]
         return next_nodes(waiting, self._ours(), self._out(known), bounds, self._shares)
 
     def _begin_next(self, known: Mapping[str, NodeState]) -> None:
@@ -149,7 +149,7 @@ class Maintenance:
             self._end(progress, "left alone", f"drained by others: {moved.kept[name]}")
 
     def _reserve(self) -> None:
-        nodes = [it.node for it in self._in("draining", "rebooting")]
+        nodes = [progress.node for progress in self._in("draining", "rebooting")]
         if nodes:
             reserve.reserve(self._controller, RESERVATION, nodes)
 
@@ -157,7 +157,7 @@ class Maintenance:
         if failed := self._in("failed"):
             if not self._proven:
                 return f"{failed[0].node.name}, the first one, failed"
-            return f"{', '.join(it.node.name for it in failed)} failed: no more nodes may be out of service"
+            return f"{', '.join(progress.node.name for progress in failed)} failed: no more nodes may be out of service"
         lost = too_much(self._wishes.bounds, self._shares, self._out(known))
         return (
             f"labs already lack as much as --per-lab allows: {', '.join(lost)}"
@@ -174,7 +174,7 @@ class Maintenance:
 
     def _ensure_ours(self) -> None:
         """Leave alone what a person has taken over meanwhile."""
-        current = states(self._controller, [it.node for it in self._in("draining")])
+        current = states(self._controller, [progress.node for progress in self._in("draining")])
         for progress in self._in("draining"):
             state = current.get(progress.node.name)
             if state is None or not state.is_ours(WORK):
@@ -184,7 +184,9 @@ class Maintenance:
     def _empty(self) -> list[Progress]:
         """Return the drained nodes without jobs; one that waits too long is given back."""
         waiting = self._in("draining")
-        left = by_node(jobs(self._controller, [it.node for it in waiting]), [it.node for it in waiting])
+        left = by_node(
+            jobs(self._controller, [progress.node for progress in waiting]), [progress.node for progress in waiting]
+        )
         for progress in waiting:
             if remaining := left[progress.node.name]:
                 self._observer.step(progress.node.name, f"waiting for {drain.jobs_in_brief(remaining)}")
@@ -192,15 +194,15 @@ class Maintenance:
                 if patience is not None and time.monotonic() - progress.since >= patience:
                     drain.resume(self._controller, [progress.node], WORK)
                     self._end(progress, "not begun", f"its jobs did not end in time: {drain.jobs_in_brief(remaining)}")
-        return [it for it in waiting if not left[it.node.name]]
+        return [progress for progress in waiting if not left[progress.node.name]]
 
     def _change(self, ready: list[Progress]) -> None:
         """Apply the inventory on empty nodes; then reboot those that need it, and accept the others."""
         if not ready:
             return
         wants = self._applied(ready, may_reboot=True)
-        fine = [it for it in ready if it.phase == "draining"]
-        last = boots(self._controller, [it.node for it in fine])
+        fine = [progress for progress in ready if progress.phase == "draining"]
+        last = boots(self._controller, [progress.node for progress in fine])
         for progress in fine:
             boot = last[progress.node.name]
             if boot is None:
@@ -211,7 +213,7 @@ class Maintenance:
                 progress.phase, progress.booted, progress.since = "rebooting", boot.at, time.monotonic()
                 self._observer.step(progress.node.name, f"rebooting{f': {why}' if why else ''}")
                 self._reboot(progress)
-        self._accept([it for it in fine if it.phase == "draining"])
+        self._accept([progress for progress in fine if progress.phase == "draining"])
 
     def _reboot(self, progress: Progress) -> None:
         try:
@@ -223,7 +225,7 @@ class Maintenance:
         """Apply; return the nodes whose driver waits for a reboot, with its words. Others that fail are out."""
         for progress in nodes:
             self._observer.step(progress.node.name, "applying the inventory")
-        report = self._door.apply([it.node.name for it in nodes])
+        report = self._door.apply([progress.node.name for progress in nodes])
         report.ensure_not_interrupted()
         wants = {}
         for progress in nodes:
@@ -242,8 +244,8 @@ class Maintenance:
         if not away:
             return []
         known, last = (
-            states(self._controller, [it.node for it in away]),
-            boots(self._controller, [it.node for it in away]),
+            states(self._controller, [progress.node for progress in away]),
+            boots(self._controller, [progress.node for progress in away]),
         )
         back = []
         for progress in away:
@@ -255,12 +257,12 @@ class Maintenance:
                 self._fail(progress, f"it did not come back from its reboot in {BOOT_SECONDS / 60:.0f} minutes")
         if back:
             self._applied(back, may_reboot=False)
-        return [it for it in back if it.phase == "rebooting"]
+        return [progress for progress in back if progress.phase == "rebooting"]
 
     def _accept(self, nodes: list[Progress]) -> None:
         if not nodes:
             return
-        results = accept(self._controller, [it.node for it in nodes], WORK, RESERVATION, self._observer)
+        results = accept(self._controller, [progress.node for progress in nodes], WORK, RESERVATION, self._observer)
         for progress in nodes:
             if problems := results[progress.node.name].problems:
                 self._fail(progress, "; ".join(problems))

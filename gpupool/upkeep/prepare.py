@@ -57,7 +57,7 @@ def prepare(controller: Controller, door: Door, nodes: Sequence[Node], wishes: W
     progress = first_look(nodes, known, started)
     _find_work(controller, door, progress, started, wishes)
     shares = shares_of(controller.target.cluster)
-    waiting = [it.node.name for it in progress.values() if it.phase == "waiting"]
+    waiting = [each.node.name for each in progress.values() if each.phase == "waiting"]
     for name in waiting:
         if lost := too_much(wishes.bounds, shares, [name]):
             lab, count = next(iter(lost.items()))
@@ -69,7 +69,7 @@ def prepare(controller: Controller, door: Door, nodes: Sequence[Node], wishes: W
     lacking = worst(shares, waiting, wishes.bounds.at_most, out)
     if (most := wishes.bounds.per_lab) is not None:
         already = worst(shares, (), 0, out)
-        gpus = {it.account for it in shares if it.unit == "GPUs"}
+        gpus = {share.account for share in shares if share.unit == "GPUs"}
         lacking = {name: max(already[name], min(n, most)) if name in gpus else n for name, n in lacking.items()}
     since = reserved.start if reserved else int(time.time())
     return Prepared(_in_order(controller, progress), tuple(started), shares, lacking, since)
@@ -79,12 +79,12 @@ def _find_work(
     controller: Controller, door: Door, progress: dict[str, Progress], started: Collection[str], wishes: Wishes
 ) -> None:
     """Leave only those waiting that have something to be done, or have been begun."""
-    waiting = [it for it in progress.values() if it.phase == "waiting"]
+    waiting = [each for each in progress.values() if each.phase == "waiting"]
     if not waiting:
         return
-    report = door.plan([it.node.name for it in waiting])
+    report = door.plan([progress.node.name for progress in waiting])
     report.ensure_not_interrupted()
-    last = boots(controller, [it.node for it in waiting])
+    last = boots(controller, [progress.node for progress in waiting])
     for each in waiting:
         name = each.node.name
         host, boot = report.hosts.get(name), last[name]
@@ -104,7 +104,7 @@ def _find_work(
 
 def _in_order(controller: Controller, progress: dict[str, Progress]) -> dict[str, Progress]:
     """Return those first that are free first: one with a long job would hold up all others."""
-    nodes = [it.node for it in progress.values()]
+    nodes = [each.node for each in progress.values()]
     busy = by_node(jobs(controller, nodes), nodes)
 
     def end(left: Sequence[Job]) -> str:

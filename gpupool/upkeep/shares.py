@@ -36,7 +36,7 @@ def losses(shares: Sequence[Share], out: Collection[str]) -> dict[str, int]:
     At worst: every other owner uses all that it may on the nodes that the lab could use. What a lab lacks with all
     nodes in service is not counted.
     """
-    return {it.account: _lack(it, shares, out) - _lack(it, shares, ()) for it in shares if it.lab}
+    return {share.account: _lack(share, shares, out) - _lack(share, shares, ()) for share in shares if share.lab}
 
 
 def worst(shares: Sequence[Share], nodes: Collection[str], at_most: int, out: Collection[str] = ()) -> dict[str, int]:
@@ -62,12 +62,14 @@ def _free(lab: Share, shares: Sequence[Share], out: Collection[str]) -> int:
     in_service = {name: count for name, count in lab.at.items() if count and name not in out}
     if lab.whole:
         return sum(in_service.values())
-    others = [it for it in shares if it is not lab and it.unit == lab.unit and not it.whole]
+    others = [other for other in shares if other is not lab and other.unit == lab.unit and not other.whole]
     # nodes that the same others may use alike are as one
-    kinds = Counter((count, *(min(it.at.get(name, 0), count) for it in others)) for name, count in in_service.items())
+    kinds = Counter(
+        (count, *(min(other.at.get(name, 0), count) for other in others)) for name, count in in_service.items()
+    )
     room = tuple(number * kind[0] for kind, number in kinds.items())
     links = tuple(tuple(number * kind[1 + n] for kind, number in kinds.items()) for n in range(len(others)))
-    taken = most_taken(tuple(it.owned for it in others), links, room)
+    taken = most_taken(tuple(other.owned for other in others), links, room)
     return sum(room) - taken
 
 
@@ -95,7 +97,11 @@ def most_taken(owned: tuple[int, ...], links: tuple[tuple[int, ...], ...], room:
 
     for owner in range(len(owned)):
         while left[owner] and (steps := path(owner, set())):
-            room_left = [free[steps[-1][1]], left[owner], *(links[it][kind] - used[it][kind] for it, kind in steps)]
+            room_left = [
+                free[steps[-1][1]],
+                left[owner],
+                *(links[step][kind] - used[step][kind] for step, kind in steps),
+            ]
             amount = min(*room_left, *(used[steps[n][0]][steps[n - 1][1]] for n in range(1, len(steps))))
             for n, (holder, kind) in enumerate(steps):
                 used[holder][kind] += amount

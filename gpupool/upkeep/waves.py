@@ -51,6 +51,6 @@ def too_much(bounds: Bounds, shares: Sequence[Share], out: Iterable[str]) -> dic
     """Return the labs that may lack more GPUs than allowed when these nodes are out of service, with how many."""
     if bounds.per_lab is None:
         return {}
-    units = {it.account: it.unit for it in shares}
+    units = {share.account: share.unit for share in shares}
     lost = losses(shares, set(out))
     return {name: count for name, count in lost.items() if units[name] == GPUS and count > bounds.per_lab}

@@ -178,7 +178,7 @@ class _MountWork(Work):
 
 
 def _not_theirs(mount: Mount, state: MountState) -> str | None:
-    now = next((it for it in reversed(state.mounted) if it.path == mount.path), None)
+    now = next((entry for entry in reversed(state.mounted) if entry.path == mount.path), None)
     if now is None:
         return f"{mount.source} is not mounted; the site mounts it, not gpupool: ask its admins"
     if mount.fstype and now.fstype not in (mount.fstype, "autofs"):

@@ -150,7 +150,7 @@ def _update(live: Live, one: Reservation, now: datetime, differs: Sequence[str])
     had = {"Nodes": live.chosen, "Accounts": bool(live.accounts), "Users": bool(live.users)}
     if not set(differs) <= {"time", *keys} or any(had[key] != (key in wanted) for key in had):
         return None
-    fields = tuple(f"{keys[it]}={wanted[keys[it]]}" for it in differs if it in keys and keys[it] in wanted)
+    fields = tuple(f"{keys[part]}={wanted[keys[part]]}" for part in differs if part in keys and keys[part] in wanted)
     if "nodes" in differs and not one.nodes:
         return None
     if "time" not in differs:
@@ -183,7 +183,7 @@ def _fields(one: Reservation) -> tuple[str, ...]:
 
 def _flags(one: Reservation) -> tuple[str, ...]:
     purge = f"PURGE_COMP={times.duration(one.free_after // 60 * 60, days=True)}" if one.free_after else ""
-    flags = [it for it in (one.every, *one.flags, purge) if it]
+    flags = [flag for flag in (one.every, *one.flags, purge) if flag]
     return (f"Flags={','.join(flags)}",) if flags else ()
 
 

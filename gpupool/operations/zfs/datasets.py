@@ -162,7 +162,7 @@ def _follow(entry: Dataset, now: Properties, above: Mapping[str, str], work: Wor
 
 def _take_back(entry: Dataset, now: Properties, above: Mapping[str, str], work: Work) -> None:
     """Take back what we set and the inventory does not say any more."""
-    kept = {"", *plain_properties(entry), *above, *(it[0] for it in _SHARES)}
+    kept = {"", *plain_properties(entry), *above, *(share[0] for share in _SHARES)}
     for name in _own(now, OURS).split(","):
         if name in kept or not (value := _own(now, name)):
             continue

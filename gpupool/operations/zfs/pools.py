@@ -72,17 +72,17 @@ def _compare(entry: Pool, now: PoolState, state: PoolsState, work: Work) -> None
     other: list[str] = []
     for vdev in entry.vdevs:
         for kind, disks in shown_groups(vdev):
-            group = next((it for it in left if it.kind == kind and _same(it, disks, state)), None)
+            group = next((group for group in left if group.kind == kind and _same(group, disks, state)), None)
             if group is not None:
                 left.remove(group)
-            elif any(_at(it, disk, state) is not None for it in now.groups for disk in disks):
+            elif any(_at(group, disk, state) is not None for group in now.groups for disk in disks):
                 other.append(" ".join((kind, *disks)))
             else:
                 new.append(shlex.join(["zpool", "add", entry.name, *create_arguments(vdev)]))
     if new:
         work.stays[f"pool {entry.name} is to grow"] = f"disks are only added by hand: {'; '.join(dict.fromkeys(new))}"
     if left or other:
-        current = "; ".join(" ".join((it.kind, *it.disks)) for it in left) or "nothing"
+        current = "; ".join(" ".join((group.kind, *group.disks)) for group in left) or "nothing"
         work.stays[f"pool {entry.name} has other disks"] = (
             f"{current}, and the inventory has {'; '.join(other) or 'none of them'}. Disks are only replaced by hand "
             "(zpool replace, attach, detach); if the pool is right as it is, correct the inventory"
@@ -104,13 +104,15 @@ def _same(group: Group, disks: Sequence[str], state: PoolsState) -> bool:
 
 
 def _in_the_way(entry: Pool, wanted: Sequence[Pool], state: PoolsState) -> Iterator[str]:
-    owners = {device: name for name, pool in state.pools.items() for it in pool.groups for device in it.devices}
+    owners = {device: name for name, pool in state.pools.items() for group in pool.groups for device in group.devices}
     ours = _guid(entry, state)
     for disk in entry.disks:
         current = state.disks.get(disk, DiskState(None))
-        others = [it for other in wanted for it in other.disks if it != disk]
+        others = [name for other in wanted for name in other.disks if name != disk]
         twins = [
-            it for it in others if current.device and state.disks.get(it, DiskState(None)).device == current.device
+            name
+            for name in others
+            if current.device and state.disks.get(name, DiskState(None)).device == current.device
         ]
         if current.device is None:
             yield f"disk {disk} of pool {entry.name} does not exist (ls /dev/disk/by-id lists all disks)"
@@ -138,5 +140,5 @@ def _holds(disk: str, pool: str, current: DiskState) -> str:
 def _guid(entry: Pool, state: PoolsState) -> str | None:
     """Return the number of the pool if all disks say that they are of one that has this name and is not imported."""
     labels = [state.disks.get(disk, DiskState(None)).label for disk in entry.disks]
-    guids = {it.guid if it and it.pool == entry.name and it.state != _DESTROYED else "" for it in labels}
+    guids = {label.guid if label and label.pool == entry.name and label.state != _DESTROYED else "" for label in labels}
     return guids.pop() or None if len(guids) == 1 else None

@@ -57,7 +57,7 @@ def joined(mount: Mount, client: str, machines: Collection[str]) -> bool:
 def left_out(cluster: Cluster, machines: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Return the mount points that a node of the testbed goes without, by node."""
     left = {
-        name: tuple(it.at for it in cluster.mounts if name in it.clients and not joined(it, name, machines))
+        name: tuple(mount.at for mount in cluster.mounts if name in mount.clients and not joined(mount, name, machines))
         for name in cluster.testbed_nodes
     }
     return {name: paths for name, paths in left.items() if paths}

@@ -1,0 +1,58 @@
+"""Daemons of Slurm as systemd units: changed keys decide on a restart, and a failed start restores the former files."""
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gpupool.facts.service import UnitState
+from gpupool.operations.frame import Commands, operation
+from gpupool.operations.reading import weighed
+from gpupool.operations.service import UP, Unread, Wanted, Weighed, bring_up, named
+from gpupool.slurm.keys.effects import NOTHING
+
+_KEPT = 'old=$(tail -n +2 "$stamps/$unit" 2>/dev/null || :)'
+
+
+@operation
+def running(
+    unit: str,
+    version: str,
+    restart_if: list[str] | None = None,
+    reload_if: list[str] | None = None,
+    reload_command: list[str] | None = None,
+    state_file: str | None = None,
+) -> Commands:
+    """Have a daemon of a version of Slurm run, as `service.running` does.
+
+    Whether a changed file in `reload_if` needs a restart depends on its keys (`slurm.keys.effects`). A daemon that does
+    not start with its new files gets its former ones back, and with them `state_file`, a file of its state that it may
+    change when it cannot be reloaded.
+    """
+    wanted = named(unit, True, restart_if, reload_if, reload_command)
+
+    def weigh(state: UnitState, unread: Mapping[str, Unread]) -> Weighed:
+        return _weigh(wanted, version, state, unread)
+
+    keeping = [f"keep {shlex.join(wanted.paths)}", _KEPT]
+    if state_file:
+        keeping.append(f"keep {shlex.quote(state_file)}; own=$(look {shlex.quote(state_file)})")
+    yield from bring_up(wanted, weigh, keeping)
+
+
+def _weigh(wanted: Wanted, version: str, state: UnitState, unread: Mapping[str, Unread]) -> Weighed:
+    restarts = [path for path in unread if path in wanted.restart_if]
+    read = [path for path in unread if path not in restarts]
+    if not read or state.active not in UP:
+        return Weighed(unread, restarts)
+    effects = weighed(state, wanted.unit, read, version)
+    needed = {
+        path: replace(why, keys=effects[path][1]) if path in effects else why
+        for path, why in unread.items()
+        if path not in effects or effects[path][0] != NOTHING
+    }
+    daemons = {path: effect.split() for path, (effect, _) in effects.items()}
+    name = wanted.unit.partition(".")[0]
+    restarts += [path for path, restarted in daemons.items() if name in restarted]
+    # nodes are told by the process that still runs; those that restart ask by themselves
+    tell = any(path in effects for path in needed) and not any("slurmd" in restarted for restarted in daemons.values())
+    return Weighed(needed, restarts, tell)
