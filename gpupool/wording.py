@@ -12,7 +12,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def few(names: Iterable[str]) -> str:
+def shortened(names: Iterable[str]) -> str:
     """Return the names, or the first of them and how many more there are."""
     listed = list(names)
     if len(listed) <= _MOST:

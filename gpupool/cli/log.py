@@ -12,7 +12,7 @@ from gpupool.cli.screen import Inventory, Json, Limit, OnOption, print_json, std
 from gpupool.errors import UsageError
 from gpupool.run.log import Run, history
 from gpupool.terminal import styled
-from gpupool.wording import counted, few
+from gpupool.wording import counted, shortened
 
 Since = Annotated[
     str | None,
@@ -97,7 +97,7 @@ def _row(run: Run) -> tuple[str, ...]:
         first.who,
         first.command,
         commit or "-",
-        few(run.nodes),
+        shortened(run.nodes),
         count,
         run.outcome,
     )
@@ -110,7 +110,7 @@ def _changes(run: Run) -> Iterator[str]:
         for change in record.changes:
             nodes.setdefault(change, []).append(name)
     for change, names in nodes.items():
-        yield f"    {few(names)}: {change}"
+        yield f"    {shortened(names)}: {change}"
     for name, record in run.nodes.items():
         if more := record.count - len(record.changes):
             yield f"    {name}: and {more} more"

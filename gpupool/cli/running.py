@@ -10,7 +10,7 @@ from gpupool.errors import UsageError
 from gpupool.run.door import Door
 from gpupool.target import Target, find_target
 from gpupool.terminal import Screen, styled
-from gpupool.wording import changed, counted, few
+from gpupool.wording import changed, counted, shortened
 
 MANY = 60
 
@@ -53,7 +53,7 @@ def _show_changes(console: Screen, report: Report, *, diffs: bool) -> None:
         return
     for change, names in groups.items():
         cost = "" if change.effect.what == "nothing" else f"  [{change.effect.what}]"
-        console.print(styled((few(names), "bold"), ": ", change.operation, (cost, "yellow")))
+        console.print(styled((shortened(names), "bold"), ": ", change.operation, (cost, "yellow")))
         if diffs and (text := changed(change)):
             _show_diff(console, text.rstrip("\n"))
 
@@ -74,7 +74,7 @@ def _count_changes(console: Screen, report: Report) -> None:
             step = nodes.setdefault(change.step.partition(" | ")[0], {})
             step[name] = step.get(name, 0) + 1
     for operation, counts in nodes.items():
-        table.add_row(operation, few(counts), str(sum(counts.values())))
+        table.add_row(operation, shortened(counts), str(sum(counts.values())))
     console.whole(table)
     console.print("--json lists all of them", style="dim")
 

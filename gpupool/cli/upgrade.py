@@ -10,7 +10,7 @@ from gpupool.cli.verify import checked, show_failures
 from gpupool.cli.watch import Watch
 from gpupool.target import Target
 from gpupool.terminal import styled
-from gpupool.wording import changed, counted, few
+from gpupool.wording import changed, counted, shortened
 
 if TYPE_CHECKING:
     from gpupool.cluster.model import Cluster
@@ -73,10 +73,10 @@ def _show(cluster: "Cluster", ready: "Prepared", at_most: int) -> None:
     for change, names in ready.report.grouped.items():
         if change.step != FETCH:
             words = " ".join((changed(change) or "").split())
-            stderr.print(styled((few(names), "bold"), f": {change.name}{f': {words}' if words else ''}"))
+            stderr.print(styled((shortened(names), "bold"), f": {change.name}{f': {words}' if words else ''}"))
     stderr.print("in this order, while jobs run; no job is ended:")
     for stage in stages(cluster, ready.todo):
-        some = few(node.name for node in stage.nodes)
+        some = shortened(node.name for node in stage.nodes)
         more = f" ({at_most} at once; the first alone; no new jobs meanwhile)" if stage.kind == "compute nodes" else ""
         stderr.print(styled((f"  {stage.kind}", "bold"), f": {some}{more}"))
 

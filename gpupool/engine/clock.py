@@ -6,7 +6,7 @@ from statistics import median
 MOST_SECONDS = 60.0
 
 
-def odd(ahead: Mapping[str, float]) -> dict[str, str]:
+def deviations(ahead: Mapping[str, float]) -> dict[str, str]:
     """Give, in words, the nodes whose clock is off, of how many seconds each is ahead of this machine's.
 
     Of three nodes or more the middle one is right: this machine's own clock may be the one that is off.

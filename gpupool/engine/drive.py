@@ -27,7 +27,7 @@ from gpupool.effect import Effect
 from gpupool.engine.ambient import command_line, interruptible
 from gpupool.engine.audit import STOPPED, Audit
 from gpupool.engine.changes import changes_of
-from gpupool.engine.clock import odd
+from gpupool.engine.clock import deviations
 from gpupool.engine.deploy import Deploy, load
 from gpupool.engine.explain import reason, unreachable
 from gpupool.engine.hosts import Track, inventory_of
@@ -38,7 +38,7 @@ from gpupool.engine.report import HostReport, NodeHost, Origin, Report
 from gpupool.engine.speed import faster
 from gpupool.engine.ssh import ANSWER_SECONDS, PoolSSH
 from gpupool.engine.state import PoolState
-from gpupool.engine.wire import FACT, Freshness, Wire
+from gpupool.engine.session import FACT, Freshness, Session
 from gpupool.errors import GpupoolError
 from gpupool.operations import diffs
 from gpupool.reasons import Code, Reason
@@ -108,12 +108,12 @@ class _Run:
         self.state = PoolState()
         self.state.cwd = str(Path.cwd())
         self.state.current_deploy_filename = self.state.current_exec_filename = deploy.filename
-        self.state.print_fact_output = FACT  # type: ignore[assignment]  # how the wire tells facts from operations
+        self.state.print_fact_output = FACT  # type: ignore[assignment]  # how the session tells facts from operations
         config = Config(PARALLEL=min(len(nodes), PARALLEL, MAX_PARALLEL), DIFF=True, CONNECT_TIMEOUT=ANSWER_SECONDS)
         self.state.init(inventory, config, initial_limit=list(chosen))
         self.state.on_prepared = self._prepared if execute else None
-        self.state.wires = {host: Wire(host, self.freshness) for host in inventory}
-        self.tracks = {host: Track(name, host, self.state.wires[host]) for host, name in chosen.items()}
+        self.state.sessions = {host: Session(host, self.freshness) for host in inventory}
+        self.tracks = {host: Track(name, host, self.state.sessions[host]) for host, name in chosen.items()}
 
     def go(self, log: Path | None) -> Report:
         """All stages; whatever happens, connections are closed and a report comes out."""
@@ -160,7 +160,7 @@ class _Run:
             track.failure is None,
             track.failure,
             changes,
-            track.wire.commands,
+            track.session.commands,
             track.seconds,
             notes,
             waits,
@@ -197,7 +197,7 @@ class _Run:
                 break
         known = {track: track.greeting for track in tracks if track.greeting}
         busy = {track.name: greeting.busy for track, greeting in known.items() if greeting.busy}
-        off = odd({track.name: greeting.ahead for track, greeting in known.items()})
+        off = deviations({track.name: greeting.ahead for track, greeting in known.items()})
         for track in known:
             if clock := off.get(track.name):
                 track.clock = clock
@@ -255,7 +255,7 @@ class _Run:
 
     def _ask_one_ahead(self, track: Track) -> None:
         with track.busy():
-            track.wire.ask_ahead()
+            track.session.ask_ahead()
 
     def _foresee(self) -> None:
         self._each(self.state.config.PARALLEL, self._foresee_one, self._active())
@@ -292,7 +292,7 @@ class _Run:
             return
         for track in active:
             if self.audit:
-                track.wire.before_change = partial(self.audit.begin, track)
+                track.session.before_change = partial(self.audit.begin, track)
             operations = self.state.ops[track.host]
             track.left = len(operations)
             for data in operations.values():

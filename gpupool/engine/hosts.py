@@ -10,8 +10,8 @@ from gpupool.engine.explain import reason
 from gpupool.engine.lock import Greeting
 from gpupool.engine.record import Heard
 from gpupool.engine.report import NodeHost
+from gpupool.engine.session import Session
 from gpupool.engine.ssh import PoolSSH
-from gpupool.engine.wire import Wire
 from gpupool.operations.refusal import RefusedInPlanError
 from gpupool.reasons import Reason
 
@@ -40,10 +40,10 @@ def _address(node: NodeHost) -> str:
 class Track:
     """What is known about one host of the run."""
 
-    def __init__(self, name: str, host: Host, wire: Wire) -> None:
+    def __init__(self, name: str, host: Host, session: Session) -> None:
         self.name = name
         self.host = host
-        self.wire = wire
+        self.session = session
         self.heard = Heard()
         self.failure: str | None = None
         self.reason: Reason | None = None  # of the failure
@@ -56,7 +56,7 @@ class Track:
     @contextmanager
     def busy(self) -> Iterator[None]:
         """Count the time within, and forget what failed earlier."""
-        self.heard.error = self.wire.failure = self.wire.reason = None
+        self.heard.error = self.session.failure = self.session.reason = None
         began = time.monotonic()
         try:
             yield
@@ -66,12 +66,12 @@ class Track:
     def reason_of(self, error: BaseException | None = None) -> Reason:
         """The code of the failure: the exception's, else what the last failing command gave."""
         error = error or self.heard.error
-        return error.reason if isinstance(error, RefusedInPlanError) else self.wire.reason or Reason()
+        return error.reason if isinstance(error, RefusedInPlanError) else self.session.reason or Reason()
 
     def why(self, error: BaseException | None = None) -> str:
         """The best reason known: an exception, else what the last failing command said."""
         error = error or self.heard.error
         if error is not None and not isinstance(error, (OSError, EOFError)):
             return reason(error)
-        # Of errors of the connection, the wire knows more than their text says.
-        return self.wire.failure or (reason(error) if error else "failed with no output")
+        # Of errors of the connection, the session knows more than their text says.
+        return self.session.failure or (reason(error) if error else "failed with no output")

@@ -11,7 +11,7 @@ from pyinfra.api.state import State, StateOperationHostData
 from pyinfra.connectors.util import CommandOutput
 from pyinfra.context import ctx_host
 
-from gpupool.engine.wire import UnansweredError, Wire
+from gpupool.engine.session import Session, UnansweredError
 
 
 class FactFailedError(FactError):
@@ -22,7 +22,7 @@ class PoolState(State):
     """One run's state; the driver marks failed hosts itself."""
 
     on_prepared: Callable[[Host, str], None] | None = None
-    wires: Mapping[Host, Wire]
+    sessions: Mapping[Host, Session]
 
     def __init__(self) -> None:
         # pyinfra would look at each operation as soon as it is called, and not when all are known
@@ -36,7 +36,7 @@ class PoolState(State):
         """
         error = sys.exc_info()[1]
         for host in hosts_to_fail:
-            reason = str(error) if isinstance(error, FactProcessError) else self.wires[host].failure
+            reason = str(error) if isinstance(error, FactProcessError) else self.sessions[host].failure
             # Not the host that asked: one host may read another one's facts.
             where = "" if host == ctx_host.get() else f"{host.name}: "
             raise FactFailedError(f"{where}{reason or 'a fact could not be read'}")
@@ -62,7 +62,7 @@ class PoolState(State):
         return self.name(host, op_hash)
 
     def begin_all(self, host: Host) -> None:
-        """Begin each operation, to see what it asks first; the host's wire is gathering that, and answers nothing."""
+        """Begin each operation, to see what it asks first; the session gathers these questions and answers none."""
         with ctx_host.use(host):
             for data in self.ops[host].values():
                 # whatever is wrong is said when it is done in earnest; a command that comes first asks nothing

@@ -78,7 +78,7 @@ class Retirement:
         """Carry it out; GpupoolError where it cannot go on, and another run continues."""
         leaving, names = self._leaving, [node.name for node in self._leaving.nodes]
         self._out_of_slurm()
-        left = self._farewell()
+        left = self._depart()
         leaving.draft.write()
         for node in leaving.nodes:
             if node.managed and node.address:
@@ -99,15 +99,15 @@ class Retirement:
                 f"slurmctld still knows {', '.join(still)}: run `gpupool apply`, then this command again"
             )
 
-    def _farewell(self) -> dict[str, str]:
+    def _depart(self) -> dict[str, str]:
         """Stop daemons and remove files on the nodes themselves; return why that failed, for a broken node say."""
         self._door.load()
         from gpupool.engine.here import here
-        from gpupool.operations import farewell, files
+        from gpupool.operations import departure, files
 
         def leave() -> None:
             stays = _stays(*here())
-            farewell.daemons(name="Daemons", units=["slurmd.service", "munge.service"], secrets=[MUNGE_KEY])
+            departure.daemons(name="Daemons", units=["slurmd.service", "munge.service"], secrets=[MUNGE_KEY])
             files.removed(name="Removed files", wanted=stays, keep_below="/nonexistent")
             files.left(name="Files left behind", wanted=stays)
 

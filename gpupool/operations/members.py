@@ -29,17 +29,17 @@ def people(state: MembersState, roster: Roster) -> tuple[list[Person], dict[str,
         for name in state.groups.get(group, ()):
             accounts.setdefault(name, []).append(account)
     fit: list[Person] = []
-    odd: dict[str, str] = {}
+    unusable: dict[str, str] = {}
     for name in sorted(set(accounts) - roster.listed):
-        if why := _odd(name, state, roster):
-            odd[name] = why
+        if why := _unusable(name, state, roster):
+            unusable[name] = why
         else:
             uid, gid = state.users[name]
             fit.append(Person(name, uid, gid, tuple(dict.fromkeys(accounts[name]))))
-    return fit, odd
+    return fit, unusable
 
 
-def _odd(name: str, state: MembersState, roster: Roster) -> str | None:
+def _unusable(name: str, state: MembersState, roster: Roster) -> str | None:
     if not unix.USER.fullmatch(name):
         return "not a valid user name"
     uid, _ = state.users.get(name, (-1, -1))

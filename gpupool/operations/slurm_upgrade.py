@@ -87,7 +87,7 @@ def answering() -> Commands:
 
 
 @operation
-def taken_back(release: str, units: list[str], start: list[str]) -> Commands:
+def rolled_back(release: str, units: list[str], start: list[str]) -> Commands:
     """Take the node's Slurm back from a release to the packages that were there before; its `units` stop."""
     state, work = _state(release), Work(Kind.PACKAGE)
     if release not in state.releases.values():

@@ -52,8 +52,8 @@ def folders(wanted: list[Folder]) -> Commands:
 
 def _look(paths: list[str]) -> dict[str, FolderState]:
     counted = Counter(paths)
-    if odd := [path for path in paths if not _PATH.fullmatch(path) or counted[path] > 1 or "/../" in f"{path}/"]:
-        raise Refused(f"{odd[0]!r}: not an absolute path, or given twice")
+    if wrong := [path for path in paths if not _PATH.fullmatch(path) or counted[path] > 1 or "/../" in f"{path}/"]:
+        raise Refused(f"{wrong[0]!r}: not an absolute path, or given twice")
     state: dict[str, FolderState] = {}
     for first in range(0, len(paths), _PATHS):
         part = look(Folders, f"{paths[first]} and other folders", paths=paths[first : first + _PATHS])

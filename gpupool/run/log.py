@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpupool.run.door import Door
-from gpupool.wording import few
+from gpupool.wording import shortened
 
 if TYPE_CHECKING:
     from gpupool.facts.applies import Applied, AppliedState
@@ -29,8 +29,8 @@ class Run:
         open_ = [name for name, record in self.nodes.items() if not record.ended]
         if any(record.under_way for record in self.nodes.values()):
             return "under way"
-        parts = [f"failed: {few(failed)}"] if failed else []
-        return "; ".join([*parts, f"not ended: {few(open_)}"] if open_ else parts)
+        parts = [f"failed: {shortened(failed)}"] if failed else []
+        return "; ".join([*parts, f"not ended: {shortened(open_)}"] if open_ else parts)
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def up(spec: Spec, *, inventory: Path, tell: Tell = lambda _: None) -> Up:
     if spec.machines:
         vm.ensure_possible()
     network.stands(spec)  # refused before images are built, and before anything is kept of a testbed that never was
-    with kept.held(spec.id) as folder:
+    with kept.locked(spec.id) as folder:
         key = keys.ensure_key(folder)
         public_key = keys.public_path(key).read_text().strip()
         wanted = orders.place(spec, folder, public_key, tell)
@@ -70,7 +70,7 @@ def up(spec: Spec, *, inventory: Path, tell: Tell = lambda _: None) -> Up:
 def down(testbed: str) -> tuple[str, ...]:
     """Remove all that carries this testbed's label, and what is kept of it; return the names of what was removed."""
     dockerd.ensure(may_install=False)
-    with kept.held(testbed):
+    with kept.locked(testbed):
         label = f"{LABEL}={testbed}"
         boxes = docker.labelled("container", label)
         parallel(lambda name: docker.attempt(["rm", "--force", "--volumes", name]), boxes)

@@ -106,7 +106,7 @@ def forget(testbed: str) -> None:
 
 
 @contextmanager
-def held(testbed: str) -> Iterator[Path]:
+def locked(testbed: str) -> Iterator[Path]:
     """Hold a testbed for one command that changes it; a second one is refused, a killed one lets go."""
     place = folder(testbed)
     place.mkdir(parents=True, exist_ok=True, mode=0o700)

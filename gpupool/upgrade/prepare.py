@@ -12,7 +12,7 @@ from gpupool.run.door import Door
 from gpupool.upgrade import steps
 from gpupool.upgrade.order import TIDY
 from gpupool.upgrade.rollback import Rollback
-from gpupool.wording import counted, few
+from gpupool.wording import counted, shortened
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def _ensure_no_other_changes(door: Door, former: Cluster | None, work: Mapping[s
     report = door.to(replace(door.target, cluster=former)).plan(first)
     report.ensure_ok("nothing was changed")
     if report.changed:
-        changes = [f"{few(names)}: {change.operation}" for change, names in report.grouped.items()]
+        changes = [f"{shortened(names)}: {change.operation}" for change, names in report.grouped.items()]
         raise GpupoolError(
             "\n".join(
                 [

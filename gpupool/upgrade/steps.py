@@ -44,7 +44,7 @@ def back(former: Cluster, backup: str) -> None:
     """Have slurmdbd run as it was: the packages that were there, and the database of the backup."""
     cluster, node = here()
     own = daemons(cluster, node)
-    slurm_upgrade.taken_back(name="Former packages", release=cluster.slurm.version, units=list(own), start=[])
+    slurm_upgrade.rolled_back(name="Former packages", release=cluster.slurm.version, units=list(own), start=[])
     # not started yet: the former slurmdbd does not run with what is half converted
     files.put(name="Database settings", files=files_of(former, node, "database"), read_by="slurmdbd.service")
     restore.database(name="Former database", program=COMMAND, backup=backup, aside=True)

@@ -12,7 +12,7 @@ Hold = Lease
 
 
 @contextmanager
-def held(controller: Controller) -> Iterator[Lease]:
+def locked(controller: Controller) -> Iterator[Lease]:
     """Hold the lock on the first controller that answers; GpupoolError that names the holder, if another run has it.
 
     It is one lock for all work that takes nodes out of service a few at a time.

@@ -238,8 +238,8 @@ def test_a_clock_that_is_off_is_named(nodes: dict[str, Server]) -> None:
 
 
 def test_of_three_clocks_the_middle_one_is_right() -> None:
-    assert clock.odd({"a": 3.0, "b": -1.0}) == {}
-    assert clock.odd({"a": -61.0}) == {"a": "its clock is 61 s behind; munge refuses it from 300 s on"}
-    (c,) = clock.odd({"a": -300.0, "b": -300.0, "c": 0.0}).items()
+    assert clock.deviations({"a": 3.0, "b": -1.0}) == {}
+    assert clock.deviations({"a": -61.0}) == {"a": "its clock is 61 s behind; munge refuses it from 300 s on"}
+    (c,) = clock.deviations({"a": -300.0, "b": -300.0, "c": 0.0}).items()
     assert c == ("c", "its clock is 300 s ahead; munge refuses it from 300 s on")
-    assert clock.odd({}) == {}
+    assert clock.deviations({}) == {}

@@ -13,7 +13,7 @@ from pyinfra.api import FactBase, StringCommand
 from pyinfra.operations import files, server
 from ssh_server import LOCAL, Server, new_key, serving
 
-from gpupool.engine import alive, wire
+from gpupool.engine import alive, session
 from gpupool.engine.drive import NodeHost, run
 from gpupool.engine.ssh import PoolSSH
 from gpupool.facts.script import ask
@@ -84,7 +84,7 @@ def test_a_command_that_takes_long_is_left_alone_while_its_node_answers(
 
 def test_a_fact_that_outlives_its_own_limit_is_given_up(node: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """`timeout` on the node cannot end what waits for a disk that hangs."""
-    monkeypatch.setattr(wire, "FACT_GRACE_SECONDS", 0.1)
+    monkeypatch.setattr(session, "FACT_GRACE_SECONDS", 0.1)
 
     class Look(FactBase[list[str]]):
         def command(self) -> StringCommand:

@@ -9,7 +9,7 @@ from hypothesis import strategies as some
 
 from gpupool.change import Aspect
 from gpupool.facts.accounting import empty
-from gpupool.operations.accounting import difference, held, normal
+from gpupool.operations.accounting import blocked, difference, normal
 from gpupool.operations.accounting.removal import left
 from gpupool.operations.accounting.steps import Step, properties
 from gpupool.slurm.keys.limits import QOS_FIELDS, parse
@@ -71,7 +71,7 @@ def test_the_commands_lead_from_any_state_to_exactly_any_other(first: dict[str, 
         reconcile(slurmdbd, goal)
         there = slurmdbd.entities()
         assert difference(there, goal) == []
-        assert held(there, goal) == {}
+        assert blocked(there, goal) == {}
         assert set(there["qos"]) == set(goal["qos"])
         assert set(there["accounts"]) == {"root", *goal["accounts"]}
         assert {name: set(user["accounts"]) for name, user in there["users"].items() if name != "root"} == {
@@ -111,7 +111,7 @@ def test_who_has_jobs_root_and_other_clusters_are_never_touched(
 ) -> None:
     slurmdbd = Slurmdbd()
     reconcile(slurmdbd, normal(first))
-    there = slurmdbd.held
+    there = slurmdbd.blocked
     places = [(name, account) for name, user in first["users"].items() for account in user["accounts"]]
     if places:
         at = data.draw(some.lists(some.sampled_from(places), unique=True, max_size=3))
@@ -134,7 +134,7 @@ def test_who_has_jobs_root_and_other_clusters_are_never_touched(
     after = slurmdbd.entities()
     # the model refuses to delete what has jobs; what is left over is named, and nothing else is left to do
     assert difference(after, goal) == []
-    assert set(held(after, goal)) == set(held(before, goal))
+    assert set(blocked(after, goal)) == set(blocked(before, goal))
     for account, user, qos in there["jobs"]:
         assert account in after["users"][user]["accounts"] or [account, "short"] in after["users"][user]["partitions"]
         assert account in after["accounts"]
@@ -152,7 +152,7 @@ def test_nothing_is_removed_where_nobody_knows_who_has_jobs() -> None:
     there = slurmdbd.entities() | {"jobs": None}
     goal = normal({"cluster": "gp"})
     assert difference(there, goal) == []
-    assert set(held(there, goal)) == {"user ada in account la", "account la"}
+    assert set(blocked(there, goal)) == {"user ada in account la", "account la"}
 
 
 def test_a_qos_that_a_running_partition_names_stays() -> None:
@@ -160,7 +160,7 @@ def test_a_qos_that_a_running_partition_names_stays() -> None:
     reconcile(slurmdbd, normal({"cluster": "gp", "qos": {"qa": {}}}))
     there, goal = slurmdbd.entities() | {"partitions": ["qa"]}, normal({"cluster": "gp"})
     assert difference(there, goal) == []
-    assert held(there, goal) == {"QoS qa": "a partition of the running slurmctld uses it"}
+    assert blocked(there, goal) == {"QoS qa": "a partition of the running slurmctld uses it"}
 
 
 def test_a_qos_of_an_account_that_has_to_stay_stays_too() -> None:
@@ -168,7 +168,7 @@ def test_a_qos_of_an_account_that_has_to_stay_stays_too() -> None:
     reconcile(slurmdbd, normal({"cluster": "gp", "qos": {"qa": {}}, "accounts": {"la": {"QOS": ["qa"]}}}))
     there, goal = slurmdbd.entities() | {"jobs": [["la", "ada", "normal"]]}, normal({"cluster": "gp"})
     assert difference(there, goal) == []
-    assert held(there, goal) == {
+    assert blocked(there, goal) == {
         "account la": "it has running or pending jobs",
         "QoS qa": "account la cannot be removed yet and uses it",
     }
@@ -243,7 +243,7 @@ def test_a_thousand_users_are_a_handful_of_commands() -> None:
     slurmdbd = Slurmdbd()
     assert len(difference(slurmdbd.entities(), goal)) == 4
     reconcile(slurmdbd, goal)
-    assert len(slurmdbd.held["users"]) == 1001
+    assert len(slurmdbd.blocked["users"]) == 1001
 
 
 def test_thousands_who_leave_are_a_handful_of_commands() -> None:

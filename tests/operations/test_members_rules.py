@@ -80,9 +80,9 @@ def test_too_many_at_once_are_not_removed() -> None:
 @pytest.mark.parametrize("name", ["o'neil", "x\ny", "a,b", "-rf", "..", "a b", "Root", "x:0", "7up", "a/../b", "ü", ""])
 def test_a_name_that_is_no_user_name_is_named_and_left_out(name: str) -> None:
     found = state([name, "bob"])
-    fit, odd = people(found, ROSTER)
+    fit, unusable = people(found, ROSTER)
     assert [member.name for member in fit] == ["bob"]
-    assert odd == {name: "not a valid user name"}
+    assert unusable == {name: "not a valid user name"}
 
 
 def test_who_has_no_number_within_the_range_or_one_of_the_nodes_is_no_user() -> None:
@@ -91,12 +91,12 @@ def test_who_has_no_number_within_the_range_or_one_of_the_nodes_is_no_user() -> 
         {"low": (0, 30500), "same": (30001, 30500), "taken": (30002, 30500), "fine": (30003, 30500)},
         {"same": 1001, "games": 30002},
     )
-    fit, odd = people(found, ROSTER)
+    fit, unusable = people(found, ROSTER)
     assert [member.name for member in fit] == ["fine"]
-    assert odd["low"] == odd["ghost"]
-    assert "within 30000-39999" in odd["low"]
-    assert odd["same"] == "the node has a user same of its own with uid 1001"
-    assert odd["taken"] == "the node has a user games of its own with uid 30002"
+    assert unusable["low"] == unusable["ghost"]
+    assert "within 30000-39999" in unusable["low"]
+    assert unusable["same"] == "the node has a user same of its own with uid 1001"
+    assert unusable["taken"] == "the node has a user games of its own with uid 30002"
 
 
 def test_apply_does_all_else_and_then_says_what_is_away() -> None:

@@ -1,7 +1,7 @@
 """Slurm's accounting: cluster, QoS, accounts, users, coordinators and limits in slurmdbd, compared and brought in line.
 
 Without pyinfra the same is done by `ask_text` and `read` (gpupool.facts.accounting), and here `normal`,
-`difference`, `held` and `script`:
+`difference`, `blocked` and `script`:
 
     clean = normal(wanted)
     state = read(run(ask_text(clean["cluster"])))     # run: a shell where sacctmgr works; its output
@@ -20,7 +20,7 @@ from gpupool.facts.accounting import Accounting, AccountingState, ask_text, read
 from gpupool.facts.directory import Members, MembersState
 from gpupool.operations import diffs
 from gpupool.operations.accounting.difference import difference
-from gpupool.operations.accounting.removal import held, left
+from gpupool.operations.accounting.removal import blocked, left
 from gpupool.operations.accounting.steps import Step, properties, script
 from gpupool.operations.accounting.wanted import normal, tres_of
 from gpupool.operations.ambient import executing, this_host
@@ -30,7 +30,7 @@ from gpupool.operations.refusal import failure
 from gpupool.slurm.keys.limits import ASSOC_FIELDS, QOS_FIELDS, parse
 from gpupool.wanted import Roster
 
-__all__ = ["Step", "ask_text", "difference", "entities", "held", "normal", "read", "script", "tres_of"]
+__all__ = ["Step", "ask_text", "blocked", "difference", "entities", "normal", "read", "script", "tres_of"]
 
 _SHOWN = 5  # names of what is left to another system
 PATIENCE = 30  # seconds that a slurmdbd which was just started gets to answer
@@ -76,16 +76,16 @@ def entities(wanted: dict[str, Any], limits: bool = True, exact: bool = True, ro
     now, silent = state.entities, state.trouble
     if not executing():
         now, silent = _plan(now, clean, silent, limits)
-    steps, stays = difference(now, clean), held(now, clean)
+    steps, stays = difference(now, clean), blocked(now, clean)
     empty = [Aspect("answers", "does not", note=f"does not answer ({silent}): shown as if it were empty")]
-    odd = people(asked, roster)[1] if asked and roster else {}
+    unusable = people(asked, roster)[1] if asked and roster else {}
     later = {f"{item} cannot be removed yet": [Aspect(ABSENT, PRESENT, note=why)] for item, why in stays.items()}
     unknown_members = {item: [Aspect("as in the directory", "as it is", note=why)] for item, why in unsure.items()}
     differs = ({"slurmdbd": empty} if silent else {}) | properties(steps) | later | unknown_members
     diffs.record(Change(Kind.ACCOUNTING, item, tuple(each)) for item, each in differs.items())
-    if odd:
-        named = "; ".join(f"{name!r}: {why}" for name, why in list(odd.items())[:_SHOWN])
-        more = f"; and {len(odd) - _SHOWN} more" if len(odd) > _SHOWN else ""
+    if unusable:
+        named = "; ".join(f"{name!r}: {why}" for name, why in list(unusable.items())[:_SHOWN])
+        more = f"; and {len(unusable) - _SHOWN} more" if len(unusable) > _SHOWN else ""
         diffs.note(f"members of groups of the directory who cannot be users: {named}{more}")
     if others := left(now, clean):
         shown = ", ".join(others[:_SHOWN]) + (f" and {len(others) - _SHOWN} more" if len(others) > _SHOWN else "")

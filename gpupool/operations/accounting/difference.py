@@ -25,7 +25,7 @@ _ADDED = Aspect(note="added")
 def difference(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
     """Return the commands after which `now` is as `wanted`, in an order in which each of them can succeed.
 
-    What cannot go yet because of its jobs is left out: `held` (accounting_removal.py) names it.
+    What cannot go yet because of its jobs is left out: `blocked` (accounting_removal.py) names it.
     """
     name = wanted["cluster"]
     first = [] if name in now["cluster"] else [step(("add", "cluster", "{}"), name, (), f"cluster {name}")]

@@ -53,7 +53,7 @@ def removals(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> list[Step]:
     return [done for steps in (*ranks, *depths.values(), qos) for done in joined(steps)]
 
 
-def held(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, str]:
+def blocked(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, str]:
     """Return what is not wanted and has to stay for now, by name, and why."""
     stays = _strays(now, wanted)
     members = {

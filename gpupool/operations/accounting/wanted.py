@@ -66,8 +66,8 @@ def _user(name: str, given: Mapping[str, Any], open_: set[str]) -> dict[str, Any
 
 def _fields(of: str, given: Mapping[str, Any], known: tuple[str, ...], exact: bool) -> dict[str, Value]:
     names = {_ALIASES.get(name, name): value for name, value in given.items()}
-    if odd := sorted(set(names) - set(known)):
-        raise ValueError(f"{of}: {odd[0]} cannot be set there")
+    if unknown := sorted(set(names) - set(known)):
+        raise ValueError(f"{of}: {unknown[0]} cannot be set there")
     try:
         named = {name: parse(name, value) for name, value in names.items()}
     except ValueError as error:

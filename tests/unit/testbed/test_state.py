@@ -40,7 +40,7 @@ def a_state(name: str = "twin", prefix: str = "gpupool", inventory: str = "/site
 
 
 def save(kept: State) -> State:
-    with state.held(kept.id):
+    with state.locked(kept.id):
         state.save(kept)
     return kept
 
@@ -81,9 +81,9 @@ def test_a_state_that_cannot_be_read_is_said_in_words_and_hides_no_other() -> No
 
 def test_two_commands_do_not_change_a_testbed_at_once() -> None:
     with (
-        state.held("gpupool-twin"),
+        state.locked("gpupool-twin"),
         pytest.raises(TestbedError, match="another command is using"),
-        state.held("gpupool-twin"),
+        state.locked("gpupool-twin"),
     ):
         pass
 

@@ -56,14 +56,14 @@ def on(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Recorder]:
 def test_the_database_of_the_backup_is_there_before_the_former_slurmdbd_starts(on: Callable[..., Recorder]) -> None:
     done = on("ctl", steps.back, CLUSTER, "database-1.sql.gz")
     assert done.names == [
-        "slurm_upgrade.taken_back",
+        "slurm_upgrade.rolled_back",
         "files.put",
         "restore.database",
         "slurm_upgrade.answering",
         *["service.running"] * 2,
         "slurm_upgrade.tidied",
     ]
-    taken = done["slurm_upgrade.taken_back"]
+    taken = done["slurm_upgrade.rolled_back"]
     assert (taken["release"], taken["units"], taken["start"]) == ("24.11", ["slurmctld", "slurmdbd", "sackd"], [])
     restored = done["restore.database"]
     assert (restored["backup"], restored["aside"]) == ("database-1.sql.gz", True)

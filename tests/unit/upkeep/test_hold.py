@@ -28,18 +28,18 @@ def here(fake: FakeController, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_second_maintenance_is_refused_with_who_holds_the_lock_and_may_begin_afterwards(here: FakeController) -> None:
     with (
-        hold.held(here) as lock,
+        hold.locked(here) as lock,
         pytest.raises(GpupoolError, match=r"ctl: .*@.* has been doing maintenance since .*nothing was changed"),
-        hold.held(here),
+        hold.locked(here),
     ):
         lock.ensure()
-    with hold.held(here) as lock:
+    with hold.locked(here) as lock:
         lock.ensure()
     assert {node for node, text in here.asked if text == "session"} == {"ctl"}
 
 
 def test_a_lost_session_ends_the_run(here: FakeController) -> None:
-    with hold.held(here) as lock:
+    with hold.locked(here) as lock:
         lock._session.kill()
         lock._session.wait()
         with pytest.raises(GpupoolError, match="the connection that holds the lock is lost"):
@@ -53,5 +53,5 @@ def test_a_controller_without_an_answer_is_not_locked(here: FakeController, monk
         return subprocess.Popen(["true"], stdin=pipe, stdout=pipe, text=True)
 
     monkeypatch.setattr(here, "session", ended)
-    with pytest.raises(GpupoolError, match="keeps others from doing maintenance: no answer"), hold.held(here):
+    with pytest.raises(GpupoolError, match="keeps others from doing maintenance: no answer"), hold.locked(here):
         pass

@@ -79,7 +79,7 @@ class Freshness:
             self.functions -= 1
 
 
-class Wire:
+class Session:
     """Wraps one host's connector, whichever it is."""
 
     def __init__(self, host: "Host", freshness: Freshness) -> None:
