@@ -40,7 +40,7 @@ class AnsweringHost(FakeHost):
 
 
 def own_lines(command: Any, module: Any) -> tuple[str, str]:
-    """The script without the fixed part, and what goes to its standard input."""
+    """Return the script without the fixed part, and its standard input."""
     stdin = ""
     if isinstance(command, dict):
         stdin, command = command.get("_stdin", ""), command["command"]
@@ -55,7 +55,7 @@ def own_lines(command: Any, module: Any) -> tuple[str, str]:
 
 
 def whole(value: Any) -> Any:
-    """What a case leaves out: unit files of a mount of ours, which has options, and the class of a pool's vdevs."""
+    """Add the parts that a case leaves out: unit files of a mount of ours, which has options, and the class of a pool's vdevs."""
     if isinstance(value, Mount):
         return with_units(value) if value.options else value
     if isinstance(value, Pool):
@@ -96,7 +96,7 @@ def changes_of(case: Path) -> tuple[Change, ...]:
 
 
 def told(host: AnsweringHost) -> dict[str, list[str]]:
-    """What each change leads to, and the jobs that wait for it."""
+    """Return the effect of each change, and the jobs that wait for it."""
     return {name: [effect.what, *effect.jobs] for name, effect in diffs.effects(host).items()}
 
 

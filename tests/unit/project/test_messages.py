@@ -1,6 +1,6 @@
 """No code branches on the words of a message: failures and refusals have codes, changes are values.
 
-What other programs print (ssh, scontrol, docker, apt) is text: one module per program reads it, and is named here.
+The output of other programs (ssh, scontrol, docker, apt) is text: one module per program reads it, and is named here.
 """
 
 import ast
