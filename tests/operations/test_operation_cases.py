@@ -55,7 +55,7 @@ def own_lines(command: Any, module: Any) -> tuple[str, str]:
 
 
 def whole(value: Any) -> Any:
-    """Add the parts that a case leaves out: unit files of a mount of ours, which has options, and the class of a pool's vdevs."""
+    """Add the parts that a case leaves out: unit files of a mount with options, and the class of a pool's vdevs."""
     if isinstance(value, Mount):
         return with_units(value) if value.options else value
     if isinstance(value, Pool):
