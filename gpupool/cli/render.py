@@ -21,7 +21,8 @@ def command(
         ),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Write the files to this folder, in one subfolder per node.")
+        Path | None,
+        typer.Option("--out", help="Write the files with their modes here, in one subfolder per node."),
     ] = None,
 ) -> None:
     """Print every file that gpupool would write, each once and Slurm's first, and the accounting entities.

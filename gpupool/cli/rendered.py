@@ -1,10 +1,11 @@
 """What `gpupool render` prints and writes: all files of all nodes, each once."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 
 from gpupool.cli.screen import stdout
@@ -21,6 +22,7 @@ from gpupool.wanted import File
 _LARGE = 65536  # characters
 _ACCOUNTING = "accounting.cfg"
 _OTHER = 2  # the rank of what is not Slurm's
+_content = attrgetter(*(field.name for field in fields(File)))
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ def render(inventory: Path, node: str | None, file: str | None, out: Path | None
     if out is not None:
         beside = ""
         if accounting is not None:
-            _write(out / _ACCOUNTING, accounting, {})
+            _Folder(out).write(_ACCOUNTING, accounting)
             beside = f", and {_ACCOUNTING},"
         stdout.print(f"{count} files of {len(nodes)} nodes{beside} in {out}")
 
@@ -61,18 +63,18 @@ def _nowhere(cluster: Cluster, node: str | None, name: str) -> str:
 def _print(cluster: Cluster, nodes: list[Node], name: str | None, accounting: str | None) -> int:
     files = sorted(_files(cluster, nodes, name), key=_rank)
     folded = cache(fold)
-    whole = [shown for shown in files if name is not None or not _is_program(shown)]
-    of_slurm = sum(_rank(shown) < _OTHER for shown in whole)
+    printed = [shown for shown in files if name is not None or not _is_program(shown)]
+    of_slurm = sum(_rank(shown) < _OTHER for shown in printed)
     bold = _bold if stdout.in_colour else str
-    for shown in whole[:of_slurm]:
+    for shown in printed[:of_slurm]:
         _show(shown, folded(tuple(shown.nodes)), bold)
     if accounting is not None:
         print(bold("==> slurmdbd: QoS, accounts, users and their limits (role accounts) <=="), accounting, sep="\n")
-    for shown in whole[of_slurm:]:
+    for shown in printed[of_slurm:]:
         _show(shown, folded(tuple(shown.nodes)), bold)
-    if len(whole) < len(files):
+    if len(printed) < len(files):
         print(bold("==> programs of gpupool, in bytes; --file NAME prints one <=="))
-    for shown in files[len(whole) :]:
+    for shown in files[len(printed) :]:
         print(f"{len(shown.file.text.encode()):>7} {shown.file.path} {folded(tuple(shown.nodes))}")
     return len(files)
 
@@ -89,15 +91,23 @@ def _is_program(shown: _Shown) -> bool:
 
 
 def _files(cluster: Cluster, nodes: list[Node], name: str | None) -> Iterable[_Shown]:
-    shown: dict[tuple[str, File], _Shown] = {}
+    """Return each file once, with its nodes: a role's own, or, of a program's module, that of all roles."""
+    asked = cache(_asked)
+    shared: dict[Hashable, _Shown] = {}  # programs of several roles share modules
+    shown: list[_Shown] = []
     for role in FILES:
-        for each in nodes:
-            for file in files_of(cluster, each, role):
-                if _asked(file.path, name):
-                    one = _Shown(role, file, {})
-                    # programs of several roles share modules
-                    shown.setdefault(("" if _is_program(one) else role, file), one).nodes[each.name] = None
-    return shown.values()
+        of_role = shared.copy()
+        for node in nodes:
+            for file in files_of(cluster, node, role):
+                # a dataclass is hashed and compared in Python, which takes several times as long
+                content = _content(file)
+                if content in of_role:
+                    of_role[content].nodes[node.name] = None
+                elif asked(file.path, name):
+                    of_role[content] = _Shown(role, file, {node.name: None})
+                    shown.append(of_role[content])
+        shared |= {content: one for content, one in of_role.items() if _is_program(one)}
+    return shown
 
 
 def _show(shown: _Shown, nodes: str, bold: Callable[[str], str]) -> None:
@@ -123,32 +133,48 @@ def _chosen(cluster: Cluster, name: str | None) -> list[Node]:
 
 
 def _write_all(cluster: Cluster, nodes: list[Node], name: str | None, out: Path) -> int:
+    folder = _Folder(out)
     count = 0
-    large: dict[str, Path] = {}
-    for each, file in _asked_of(cluster, nodes, name):
-        _write(out / each.name / file.path.lstrip("/"), file.text, large)
+    for node, file in _asked_of(cluster, nodes, name):
+        folder.write(f"{node.name}{file.path}", file.text, int(file.mode, 8))
         count += 1
     return count
 
 
 def _asked_of(cluster: Cluster, nodes: list[Node], name: str | None) -> Iterator[tuple[Node, File]]:
-    for each in nodes:
-        yield from ((each, file) for file in files_for(cluster, each) if _asked(file.path, name))
+    for node in nodes:
+        yield from ((node, file) for file in files_for(cluster, node) if _asked(file.path, name))
 
 
-def _write(path: Path, text: str, large: dict[str, Path]) -> None:
-    try:
-        _put(path, text, large)
-    except OSError as error:  # of a full disk Python does not say which file
-        raise GpupoolError(f"{error.filename or path}: {error.strerror}") from None
+class _Folder:
+    """The folder of `--out`. Owners are left out: only root could set them."""
 
+    def __init__(self, top: Path) -> None:
+        self._top = top
+        self._made: set[Path] = set()
+        self._large: dict[tuple[str, int], Path] = {}
 
-def _put(path: Path, text: str, large: dict[str, Path]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
-    if len(text) > _LARGE and (same := large.setdefault(text, path)) != path:
-        # /etc/hosts of ten thousand nodes, ten thousand times, would fill a disk
-        with suppress(OSError):
-            path.hardlink_to(same)
-            return
-    path.write_text(text, encoding="utf-8")
+    def write(self, path: str, text: str, mode: int = 0o644) -> None:
+        """Write a file by its path below the folder; GpupoolError with the path if that fails."""
+        place = self._top / path
+        try:
+            self._write(place, text, mode)
+        except OSError as error:  # of a full disk Python does not say which file
+            raise GpupoolError(f"{error.filename or place}: {error.strerror}") from None
+
+    def _write(self, place: Path, text: str, mode: int) -> None:
+        if place.parent not in self._made:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            self._made.add(place.parent)
+        place.unlink(missing_ok=True)
+        if len(text) > _LARGE and (same := self._large.setdefault((text, mode), place)) != place:
+            # /etc/hosts of ten thousand nodes, ten thousand times, would fill a disk
+            with suppress(OSError):
+                place.hardlink_to(same)
+                return
+        # before it has a text: a file that only its owner may read is never open to others
+        place.touch(mode)
+        place.chmod(mode | 0o200)
+        place.write_text(text, encoding="utf-8")
+        if not mode & 0o200:
+            place.chmod(mode)

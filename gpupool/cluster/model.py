@@ -50,7 +50,7 @@ class Node:
 
     def has(self, *roles: str) -> bool:
         """Return whether the node has any of these roles."""
-        return any(role in self.roles for role in roles)
+        return not {*roles}.isdisjoint(self.roles)
 
     @property
     def gpu_count(self) -> int:

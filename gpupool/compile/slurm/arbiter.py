@@ -74,8 +74,8 @@ def bounds(cluster: Cluster) -> dict[str, Any]:
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
     """Yield the service's program, settings and unit, on controllers; none where it has nothing to do."""
-    values = settings(cluster)
-    if values is None or not node.has("controller", "backup-controller"):
+    values = settings(cluster) if node.has("controller", "backup-controller") else None
+    if values is None:
         return
     yield from program("arbiter")
     yield File(SETTINGS, json.dumps(values, indent=1) + "\n")

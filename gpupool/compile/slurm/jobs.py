@@ -29,21 +29,26 @@ CLEANED, PATIENCE = ("/dev/shm", "/tmp"), 60
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the programs that slurm.conf may name, and what keeps logind from doing the epilog's work too early.
+    """Return the programs that slurm.conf may name, and what keeps logind from doing the epilog's work too early.
 
     All compute nodes have them, needed or not: where slurm.conf still names one that is gone, jobs end and nodes drain.
     """
-    if node.has("compute"):
-        clean = cleans(cluster, node)
-        values = {"cluster": cluster, "clean": clean, "jobs": JOBS, "own": cluster.environment.job_directory}
-        ours = {"prolog": fill("prolog", **values), "epilog": fill("epilog", **values, tops=CLEANED, patience=PATIENCE)}
-        yield File(PROLOG, ours["prolog"], mode="0755")
-        yield File(EPILOG, ours["epilog"], mode="0755")
-        yield from site.around_jobs(cluster, ours if _cleaned(cluster) else {})
-        yield File(TASK_PROLOG, task_prolog(cluster), mode="0755")
-        yield File(UNKILLABLE, fill("unkillable", cluster=cluster, timeout=UNKILLABLE_AFTER), mode="0755")
-        if clean:
-            yield File(LOGIND, fill("logind-jobs.conf", cluster=cluster))
+    return iter(_files(cluster, cleans(cluster, node)) if node.has("compute") else ())
+
+
+@lru_cache(maxsize=8)
+def _files(cluster: Cluster, clean: bool) -> tuple[File, ...]:
+    """Return the files of all compute nodes where the epilog cleans, or of all where it does not."""
+    values = {"cluster": cluster, "clean": clean, "jobs": JOBS, "own": cluster.environment.job_directory}
+    ours = {"prolog": fill("prolog", **values), "epilog": fill("epilog", **values, tops=CLEANED, patience=PATIENCE)}
+    return (
+        File(PROLOG, ours["prolog"], mode="0755"),
+        File(EPILOG, ours["epilog"], mode="0755"),
+        *site.around_jobs(cluster, ours if _cleaned(cluster) else {}),
+        File(TASK_PROLOG, task_prolog(cluster), mode="0755"),
+        File(UNKILLABLE, fill("unkillable", cluster=cluster, timeout=UNKILLABLE_AFTER), mode="0755"),
+        *([File(LOGIND, fill("logind-jobs.conf", cluster=cluster))] if clean else []),
+    )
 
 
 def parameters(cluster: Cluster) -> dict[str, str]:
@@ -82,7 +87,6 @@ def cleans(cluster: Cluster, node: Node) -> bool:
     return any(timer.job == "shm-clean" and node.name in cluster.select(timer.where) for timer in cluster.timers)
 
 
-@lru_cache(maxsize=4)
 def task_prolog(cluster: Cluster) -> str:
     """Return the program whose output slurmd takes as a task's variables."""
     values = {name: in_shell(text) for name, text in variables(cluster).items()}

@@ -50,20 +50,28 @@ class Rules:
 
 def rules(cluster: Cluster, node: Node) -> Rules:
     """Return the rules of a node, whatever they refuse."""
+    return _rules(cluster, is_closed(cluster, node), _gateways(cluster, node), _ports(cluster, node))
+
+
+@lru_cache(maxsize=64)
+def _rules(cluster: Cluster, closed: bool, gateways: tuple[str, ...], ports: tuple[int, int] | None) -> Rules:
+    """Return the rules of all nodes that are closed or not, and keep out these gateways' users, and have these ports.
+
+    `gateways` are addresses.
+    """
     access = cluster.access
-    inside, vpn = _inside(cluster), [IPv4Network(it) for it in access.vpn]
-    others = collapsed([*inside, *(vpn if "vpn" in access.outside else [])]) if is_closed(cluster, node) else EVERYWHERE
-    admins = [IPv4Network(it) for it in access.admin.networks]
-    ports = _ports(cluster, node)
+    vpn = [IPv4Network(network) for network in access.vpn]
+    others = collapsed([*_inside(cluster), *(vpn if "vpn" in access.outside else [])]) if closed else EVERYWHERE
+    admins = [IPv4Network(network) for network in access.admin.networks]
     open_to = cluster.policies.dev_ports.open_to if cluster.policies.dev_ports else "all"
     # without its networks the VPN is the site's alone to know, and the site's to let in
     everybody = ports is None or open_to == "all" or (open_to == "vpn" and not vpn)
     return Rules(
         ssh=tuple(sorted({22, access.admin.port_on_nodes})),
         ssh_from=collapsed([*others, *admins]),
-        ssh_never=without(_gateways(cluster, node), admins),
+        ssh_never=without(map(IPv4Network, gateways), admins),
         ports=ports,
-        ports_from=EVERYWHERE if everybody else collapsed([*inside, *(vpn if open_to == "vpn" else [])]),
+        ports_from=EVERYWHERE if everybody else collapsed([*_inside(cluster), *(vpn if open_to == "vpn" else [])]),
         others_from=others,
     )
 
@@ -114,12 +122,12 @@ def _inside(cluster: Cluster) -> Networks:
     return collapsed([IPv4Network(cluster.entry.network), *nodes])
 
 
-def _gateways(cluster: Cluster, node: Node) -> list[IPv4Network]:
+def _gateways(cluster: Cluster, node: Node) -> tuple[str, ...]:
     """Return the addresses of gateways whose users have no business on a node."""
     to = cluster.access.gateway_forwards_to
     if not to or node.name in to or node.has("gateway"):
-        return []
-    return [IPv4Network(it.address) for it in cluster.having("gateway") if it.address]
+        return ()
+    return tuple(gateway.address for gateway in cluster.having("gateway") if gateway.address)
 
 
 def _ports(cluster: Cluster, node: Node) -> tuple[int, int] | None:

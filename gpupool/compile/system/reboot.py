@@ -1,6 +1,7 @@
-"""What keeps a compute node from being rebooted under running jobs."""
+"""Guards against a reboot of a compute node under running jobs."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.template import fill
@@ -17,8 +18,15 @@ def guards(cluster: Cluster, node: Node) -> bool:
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the commands that look for jobs first, and what keeps unattended-upgrades from a reboot of its own."""
-    if guards(cluster, node):
-        for path in COMMANDS:
-            yield File(path, fill("reboot", cluster=cluster, node=node.slurm_name), mode="0755")
-        yield File(APT, fill("apt-reboot.conf", cluster=cluster))
+    """Return the commands that look for jobs first, and what keeps unattended-upgrades from a reboot of its own."""
+    return iter(_files(cluster, node.slurm_name.removeprefix(node.name)) if guards(cluster, node) else ())
+
+
+@lru_cache(maxsize=64)
+def _files(cluster: Cluster, domain: str) -> tuple[File, ...]:
+    """Return the files of all nodes whose name in Slurm is the host name and `domain`: they do not have the name."""
+    text = fill("reboot", cluster=cluster, domain=domain)
+    return (
+        *(File(path, text, mode="0755") for path in COMMANDS),
+        File(APT, fill("apt-reboot.conf", cluster=cluster)),
+    )

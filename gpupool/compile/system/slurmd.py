@@ -21,17 +21,18 @@ _LISTED = 20  # keys that a file of slurmd names one by one
 
 
 def compute(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield what slurmd reads, its drop-in, and what clears its folders at boot."""
-    if node.has("compute"):
-        yield File("/etc/default/slurmd", slurmd_default(cluster))
-        yield drop_in(
-            cluster,
-            "slurmd",
-            after=before_slurm(cluster),
-            failed_scope=_SCOPE,
-            open_files=cluster.policies.nofile,
-        )
-        yield File(FOLDERS_CONF, slurmd_folders(cluster))
+    """Return what slurmd reads, its drop-in, and what clears its folders at boot: the same on all compute nodes."""
+    return iter(_files(cluster) if node.has("compute") else ())
+
+
+@lru_cache(maxsize=4)
+def _files(cluster: Cluster) -> tuple[File, ...]:
+    after = before_slurm(cluster)
+    return (
+        File("/etc/default/slurmd", slurmd_default(cluster)),
+        drop_in(cluster, "slurmd", after=after, failed_scope=_SCOPE, open_files=cluster.policies.nofile),
+        File(FOLDERS_CONF, slurmd_folders(cluster)),
+    )
 
 
 @lru_cache(maxsize=4)
@@ -63,7 +64,6 @@ def _at_start(cluster: Cluster) -> Iterator[str]:
         yield f"# {len(read)} keys, sha256 {sha256(chr(10).join(read).encode()).hexdigest()}"
 
 
-@lru_cache(maxsize=4)
 def slurmd_folders(cluster: Cluster) -> str:
     """Return the drop-in of tmpfiles.d that removes at boot what a crash has left of jobs."""
     return fill("slurmd-folders.conf", cluster=cluster, spool=SPOOL)

@@ -51,6 +51,7 @@ def changed(file: str, before: str, after: str, release: str) -> dict[Place, str
     return effects
 
 
+@cache
 def effect(file: str, section: str, key: str, release: str) -> str:
     """Return the effect of a changed key in a release: nothing, reconfigure, reload, or the daemons to restart."""
     table = _table(release)
@@ -80,7 +81,7 @@ def at_start(file: str, text: str, release: str, daemon: str) -> dict[Place, str
         for place, value in read(file, text).items()
         if any(
             daemon in effect(file, place.section, name, release).split()
-            for name in _names(place.key, _options("", value))
+            for name in _names(place.key, _options("", value) if _has_options(file, place, release) else set())
         )
     }
 
@@ -144,6 +145,17 @@ def _options(old: str, new: str) -> set[str]:
 def _names(key: str, options: set[str]) -> Iterable[str]:
     """Return the names that a changed key may have in the table: one for each changed option, or else the key."""
     return [f"{key}:{option}" for option in sorted(options)] or [key]
+
+
+def _has_options(file: str, place: Place, release: str) -> bool:
+    """Return whether the table tells options of a key apart."""
+    return (file, place.section, place.key.lower()) in _with_options(release)
+
+
+@cache
+def _with_options(release: str) -> frozenset[tuple[str, str, str]]:
+    """Return the keys that have options of their own in the table, with file and section."""
+    return frozenset((file, section, key.partition(":")[0]) for file, section, key in _table(release) if ":" in key)
 
 
 @cache

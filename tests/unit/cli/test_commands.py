@@ -154,7 +154,9 @@ def test_render_below_a_folder(gpupool: Callable[..., Any], tmp_path: Path) -> N
     assert {path.name for path in out.iterdir()} == {*cluster.nodes, "accounting.cfg"}
     for node in cluster.nodes.values():
         for file in files_for(cluster, node):
-            assert (out / node.name / file.path[1:]).read_text() == file.text
+            place = out / node.name / file.path[1:]
+            assert place.read_text() == file.text
+            assert place.stat().st_mode & 0o7777 == int(file.mode, 8), file.path
     assert (out / "accounting.cfg").read_text() == written(entities(cluster))
     before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
     assert gpupool("render", INVENTORY / "skynet", "--out", out).code == 0

@@ -127,6 +127,18 @@ def test_who_wants_no_guard_has_none(tmp_path: Path) -> None:
     assert not {file.path for file in files_for(cluster, cluster.nodes["clippy"])} & {*reboot.COMMANDS, reboot.APT}
 
 
+def test_the_commands_are_the_same_text_on_all_nodes_and_name_each_as_slurm_does(skynet: Cluster, aau: Cluster) -> None:
+    for cluster, words in ((skynet, "node=$(uname -n)\n"), (aau, "node=$(uname -n).srv.aau.dk\n")):
+        texts = {
+            file.text
+            for node in cluster.having("compute")
+            for file in files_of(cluster, node, "reboot")
+            if file.path in reboot.COMMANDS
+        }
+        assert len(texts) == 1
+        assert words in texts.pop()
+
+
 @pytest.mark.promise("SKY-161")
 @pytest.mark.skipif(os.geteuid() != 0, reason="looks at root's processes")
 def test_reboot_is_refused_while_a_job_runs(skynet: Cluster, tmp_path: Path) -> None:
@@ -137,8 +149,9 @@ def test_reboot_is_refused_while_a_job_runs(skynet: Cluster, tmp_path: Path) -> 
     shutil.copy("/bin/sleep", tmp_path / "slurmstepd")
 
     def run(*command: str) -> subprocess.CompletedProcess[str]:
-        own = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
-        return subprocess.run([*own, *command], capture_output=True, text=True, check=False, cwd=tmp_path)
+        own = ["unshare", "--uts", "--pid", "--fork", "--mount-proc", "--kill-child"]
+        named = [*own, "sh", "-c", 'hostname clippy && exec "$@"', "sh", *command]
+        return subprocess.run(named, capture_output=True, text=True, check=False, cwd=tmp_path)
 
     if run("true").returncode:
         pytest.skip("no PID namespaces here")
