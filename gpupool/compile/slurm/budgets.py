@@ -44,11 +44,14 @@ def of_plugin(cluster: Cluster) -> dict[str, Any]:
 
 
 def prices(cluster: Cluster) -> dict[str, dict[str, Any]]:
-    """Return the price of an hour in each partition by resource, and the most of it on one of its nodes, in MiB."""
+    """Return the price of an hour in each partition by resource, and the most of it on one of its nodes.
+
+    Memory is in MiB, and its price is for a MiB.
+    """
     return {
         partition.name: {
             # without prices Slurm charges CPUs
-            "price": partition.entry.billing.plain if partition.entry.billing.has_prices else {"cpu": 1},
+            "price": _plain(partition) if partition.entry.billing.has_prices else {"cpu": 1},
             "cpu": max(cluster.nodes[name].job_cpus for name in partition.nodes),
             "gpu": max(cluster.nodes[name].gpu_count for name in partition.nodes),
             "mem": max(cluster.nodes[name].job_memory for name in partition.nodes),
@@ -58,6 +61,11 @@ def prices(cluster: Cluster) -> dict[str, dict[str, Any]]:
         for partition in cluster.partitions.values()
         if partition.nodes
     }
+
+
+def _plain(partition: Partition) -> dict[str, float]:
+    per_gb = partition.entry.billing.plain
+    return {**per_gb, "mem": per_gb["mem"] / 1024} if "mem" in per_gb else per_gb
 
 
 def _by_type(cluster: Cluster, partition: Partition) -> dict[str, Any]:

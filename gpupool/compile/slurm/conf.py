@@ -26,7 +26,8 @@ _INTERVAL = 2  # seconds between two looks of backfill
 # (bf_max_job_test): of these twice as much for each node.
 _CYCLE_MS = 50
 _LONGEST = 30  # seconds, as Slurm's own
-_BILLING = {"cpu": "CPU", "gpu": "GRES/gpu", "mem": "Mem"}
+# how slurm.conf writes a price; without its G the price of memory would be for a MB
+_PRICES = {"cpu": "CPU={}", "gpu": "GRES/gpu={}", "mem": "Mem={}G"}
 
 
 def files(cluster: Cluster, node: Node) -> Iterator[File]:
@@ -206,8 +207,8 @@ def _partition_line(cluster: Cluster, partition: Partition, hostlist: str, facto
     if qos := partition_qos(partition):
         parts.append(f"QOS={qos}")
     if entry.billing.has_prices:
-        prices = {_BILLING[key]: price for key, price in entry.billing.plain.items()}
-        prices |= {f"GRES/gpu:{gpu}": price for gpu, price in entry.billing.gpus.items()}
-        parts.append("TRESBillingWeights=" + ",".join(f"{key}={price}" for key, price in prices.items()))
+        prices = [_PRICES[key].format(price) for key, price in entry.billing.plain.items()]
+        prices += [f"GRES/gpu:{gpu}={price}" for gpu, price in entry.billing.gpus.items()]
+        parts.append("TRESBillingWeights=" + ",".join(prices))
     parts.append("State=UP")
     return on_line(parts, entry.parameters)

@@ -167,6 +167,7 @@ qos: {normal: {default: true}}
 partitions:
   - {name: all, nodes: "@compute", max_time: 2d, billing: {cpu: 0.5, gpus: {h100: 10, a40: 2}}}
   - {name: old, nodes: "n1", max_time: 2d, billing: {cpu: 1.0}}
+  - {name: large, nodes: "n1", max_time: 2d, billing: {mem: 0.25}}
 scheduler: {default_partition: all}
 """
 
@@ -182,6 +183,8 @@ scheduler: {default_partition: all}
         ({"num_tasks": 6}, 3),
         ({"min_nodes": 2, **WHOLE}, 2 * (32 + 40)),
         ({"partition": "old", "tres_per_job": "gres/gpu:h100:2"}, 1),
+        # the price is for a GB, and Slurm's memory is in MiB
+        ({"partition": "large", "min_mem_per_node": 8 * 1024}, 2),
     ],
 )
 @pytest.mark.parametrize("lua", LUAS, ids=lambda lua: lua.__name__.rpartition(".")[2])
@@ -196,7 +199,7 @@ def test_a_budget_knows_the_price_of_each_type(
     assert text is not None
     for left, enough in ((units * 60, True), (units * 60 - 1, False)) if units else ((0, True),):
         file.write_text(f"{int(time.time())}\nred\t\tred\t{left}\t0\t0")
-        project = Plugin(text.replace(FILE, str(file)), lua, {"all": 2880, "old": 2880})
+        project = Plugin(text.replace(FILE, str(file)), lua, {"all": 2880, "old": 2880, "large": 2880})
         assert ask(project, **{"partition": "all", "time_limit": 1, **asked})[0] is enough
 
 

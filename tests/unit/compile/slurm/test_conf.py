@@ -312,7 +312,7 @@ def test_what_a_partition_may_say(tmp_path: Path) -> None:
     text = slurm_conf(cluster)
     row = rows(text, "PartitionName")["all"]
     assert (row["MaxTime"], row["MaxNodes"], row["AllowQos"]) == ("2", "2", "normal")
-    assert row["TRESBillingWeights"] == "CPU=1.5,GRES/gpu=2.0,Mem=0.25"
+    assert row["TRESBillingWeights"] == "CPU=1.5,GRES/gpu=2.0,Mem=0.25G"
     red = rows(text, "PartitionName")["red"]
     assert (red["MaxTime"], red["PreemptMode"], red["GraceTime"]) == ("UNLIMITED", "CANCEL", "0")
     assert settings(text)["PreemptMode"] == "CANCEL"
