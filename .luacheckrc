@@ -8,3 +8,7 @@ read_globals = {
   "request", "amounts", "fragment", "messages", "placement", "qos", "memory", "preemption", "budgets", "gpus",
 }
 globals = { "slurm_job_submit", "slurm_job_modify" }
+-- Lmod's own functions, and the table that gpupool puts before this file.
+files["templates/module.lua"] = {
+  read_globals = { "module", "whatis", "help", "conflict", "depends_on", "prepend_path", "setenv" },
+}

@@ -1,15 +1,17 @@
 """Environment modules: a file for each module, all of them below one directory, and where Lmod finds it."""
 
 from collections.abc import Iterator
+from functools import cache
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.schema.modules import Module
 from gpupool.compile import lua
-from gpupool.compile.template import fill
+from gpupool.compile.template import TEMPLATES, fill
 from gpupool.wanted import File
 
 MODULES = "/usr/local/share/gpupool/modules"
 PROFILE = "/etc/profile.d/gpupool-modules.sh"
+_HEAD = "-- Written by gpupool from the inventory of {cluster}; changes made here are undone by the next apply.\n"
 
 
 def modules_for(cluster: Cluster, node: Node) -> tuple[Module, ...] | None:
@@ -33,11 +35,28 @@ def files(cluster: Cluster, node: Node) -> Iterator[File]:
 
 
 def module_file(cluster: Cluster, module: Module) -> str:
-    """Return a module file as Lmod reads it."""
+    """Return a module file as Lmod reads it: a table with the inventory's data, then the Lua of all modules."""
     prefix = module.prefix or ""
-    prepend = [(name, _absolute(prefix, path)) for name, paths in module.prepend.items() for path in reversed(paths)]
-    values = {name: value.replace("{prefix}", prefix) for name, value in module.set.items()}
-    return fill("module.lua", cluster=cluster, module=module, prepend=prepend, values=values, lua=lua.literal)
+    data = {
+        "name": module.name,
+        **({"about": module.about} if module.about else {}),
+        "conflicts": module.conflicts,
+        "needs": module.needs,
+        # the last of several that are prepended to a variable comes first in it
+        "prepend": [
+            {"name": name, "path": _absolute(prefix, path)}
+            for name, paths in module.prepend.items()
+            for path in reversed(paths)
+        ],
+        "set": [{"name": name, "value": value.replace("{prefix}", prefix)} for name, value in module.set.items()],
+    }
+    table = "".join(f"  {name} = {lua.laid_out(value, len(name) + 5, '  ')},\n" for name, value in data.items())
+    return f"{_HEAD.format(cluster=cluster.name)}local module = {{\n{table}}}\n\n{_static()}"
+
+
+@cache
+def _static() -> str:
+    return (TEMPLATES / "module.lua").read_text(encoding="utf-8")
 
 
 def _absolute(prefix: str, path: str) -> str:

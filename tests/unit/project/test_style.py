@@ -84,3 +84,10 @@ def test_no_page_has_a_forbidden_phrase(page: Path) -> None:
 def test_no_message_has_a_forbidden_phrase(module: Path) -> None:
     found = [f"{line}: {text}" for line, text in messages(module) if forbidden(text)]
     assert found == [], "docs/STYLE.md says what to write instead"
+
+
+def test_no_lua_has_tags_of_a_template() -> None:
+    """Lua is static text that luacheck reads; the inventory's data is a table before it (gpupool/compile/lua.py)."""
+    files = [path for path in (ROOT / "templates").rglob("*.lua*") if path.is_file()]
+    assert len(files) > 1
+    assert [path.name for path in files if path.suffix == ".j2" or re.search(r"\{[%{#]", path.read_text())] == []

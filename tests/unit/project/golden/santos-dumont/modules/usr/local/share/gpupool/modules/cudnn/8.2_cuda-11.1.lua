@@ -1,5 +1,30 @@
 -- Written by gpupool from the inventory of sdumont; changes made here are undone by the next apply.
-whatis("Name: cudnn/8.2_cuda-11.1")
-prepend_path("LD_LIBRARY_PATH", "/opt/sdumont/cudnn/8.2_cuda-11.1/lib64")
-prepend_path("CPATH", "/opt/sdumont/cudnn/8.2_cuda-11.1/include")
-setenv("CUDNN_HOME", "/opt/sdumont/cudnn/8.2_cuda-11.1")
+local module = {
+  name = "cudnn/8.2_cuda-11.1",
+  conflicts = {},
+  needs = {},
+  prepend = {
+    { ["name"] = "LD_LIBRARY_PATH", ["path"] = "/opt/sdumont/cudnn/8.2_cuda-11.1/lib64" },
+    { ["name"] = "CPATH", ["path"] = "/opt/sdumont/cudnn/8.2_cuda-11.1/include" }
+  },
+  set = { { ["name"] = "CUDNN_HOME", ["value"] = "/opt/sdumont/cudnn/8.2_cuda-11.1" } },
+}
+
+-- The module file of Lmod after its table `module`, which gpupool makes of the inventory.
+whatis("Name: " .. module.name)
+if module.about then
+  whatis("Description: " .. module.about)
+  help(module.about)
+end
+for _, name in ipairs(module.conflicts) do
+  conflict(name)
+end
+for _, name in ipairs(module.needs) do
+  depends_on(name)
+end
+for _, entry in ipairs(module.prepend) do
+  prepend_path(entry.name, entry.path)
+end
+for _, entry in ipairs(module.set) do
+  setenv(entry.name, entry.value)
+end

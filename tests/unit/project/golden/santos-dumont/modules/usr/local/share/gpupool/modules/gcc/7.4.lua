@@ -1,5 +1,31 @@
 -- Written by gpupool from the inventory of sdumont; changes made here are undone by the next apply.
-whatis("Name: gcc/7.4")
-prepend_path("PATH", "/opt/sdumont/gcc/7.4/bin")
-prepend_path("LD_LIBRARY_PATH", "/opt/sdumont/gcc/7.4/lib64")
-prepend_path("MANPATH", "/opt/sdumont/gcc/7.4/share/man")
+local module = {
+  name = "gcc/7.4",
+  conflicts = {},
+  needs = {},
+  prepend = {
+    { ["name"] = "PATH", ["path"] = "/opt/sdumont/gcc/7.4/bin" },
+    { ["name"] = "LD_LIBRARY_PATH", ["path"] = "/opt/sdumont/gcc/7.4/lib64" },
+    { ["name"] = "MANPATH", ["path"] = "/opt/sdumont/gcc/7.4/share/man" }
+  },
+  set = {},
+}
+
+-- The module file of Lmod after its table `module`, which gpupool makes of the inventory.
+whatis("Name: " .. module.name)
+if module.about then
+  whatis("Description: " .. module.about)
+  help(module.about)
+end
+for _, name in ipairs(module.conflicts) do
+  conflict(name)
+end
+for _, name in ipairs(module.needs) do
+  depends_on(name)
+end
+for _, entry in ipairs(module.prepend) do
+  prepend_path(entry.name, entry.path)
+end
+for _, entry in ipairs(module.set) do
+  setenv(entry.name, entry.value)
+end

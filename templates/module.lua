@@ -1,0 +1,18 @@
+-- The module file of Lmod after its table `module`, which gpupool makes of the inventory.
+whatis("Name: " .. module.name)
+if module.about then
+  whatis("Description: " .. module.about)
+  help(module.about)
+end
+for _, name in ipairs(module.conflicts) do
+  conflict(name)
+end
+for _, name in ipairs(module.needs) do
+  depends_on(name)
+end
+for _, entry in ipairs(module.prepend) do
+  prepend_path(entry.name, entry.path)
+end
+for _, entry in ipairs(module.set) do
+  setenv(entry.name, entry.value)
+end
