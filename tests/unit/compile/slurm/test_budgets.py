@@ -26,7 +26,7 @@ LINES = "\n".join(
 
 @pytest.fixture(params=LUAS, ids=lambda lua: lua.__name__.rpartition(".")[2])
 def project(request: pytest.FixtureRequest, tmp_path: Path) -> Plugin:
-    """The plugin of a cluster with prices, which is told of these budgets."""
+    """The plugin of a cluster with prices, which reads these budgets."""
     lua: ModuleType = request.param
     file = tmp_path / "budgets"
     file.write_text(f"{int(time.time())}\n{LINES}")
