@@ -2,7 +2,7 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm.accounting import entities
-from gpupool.compile.slurm.members import roster_for
+from gpupool.compile.system.members import roster_for
 from gpupool.operations import accounting
 from gpupool.roles import where
 

@@ -2,7 +2,8 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.compile.slurm.budgets import TIMER, tells_budgets
+from gpupool.compile.slurm.budgets import tells_budgets
+from gpupool.compile.system.budgets import TIMER
 from gpupool.operations import files, service
 from gpupool.roles import where
 

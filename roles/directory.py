@@ -2,8 +2,8 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.compile.slurm.members import roster_for
 from gpupool.compile.system.directory import PASSWORD
+from gpupool.compile.system.members import roster_for
 from gpupool.compile.system.spaces import members_homes, skeleton
 from gpupool.operations import directory, files, service
 from gpupool.operations import homes as of_people

@@ -2,7 +2,8 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.compile.system.docker import DROP_IN, GPUS_DROP_IN, PURGE_TIMER, SETTINGS, docker_on
+from gpupool.compile.containers import docker_on
+from gpupool.compile.system.docker import DROP_IN, GPUS_DROP_IN, PURGE_TIMER, SETTINGS
 from gpupool.operations import docker, files, service
 from gpupool.roles import where
 

@@ -2,7 +2,8 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.compile.slurm.jobs import directories, watched
+from gpupool.compile.slurm.jobs import directories
+from gpupool.compile.system.sessions import watched_of_jobs
 from gpupool.operations import files, service
 from gpupool.roles import where
 
@@ -19,7 +20,7 @@ def apply(cluster: Cluster, node: Node) -> None:
         files.put(name="Directories of jobs", directories=tops)
     if own := files_of(cluster, node, "jobs"):
         files.put(name="Programs around jobs", files=own)
-    if paths := watched(cluster, node):
+    if paths := watched_of_jobs(cluster, node):
         service.running(
             name="Memory of jobs",
             unit="systemd-logind",

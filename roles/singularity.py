@@ -2,7 +2,8 @@
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
-from gpupool.compile.system.singularity import PACKAGE, builders_for, fetched_for, singularity_on
+from gpupool.compile.containers import singularity_on
+from gpupool.compile.system.singularity import PACKAGE, builders_for, fetched_for
 from gpupool.operations import files, packages, subordinate
 from gpupool.roles import where
 

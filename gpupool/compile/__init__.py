@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.slurm import arbiter, budgets, conf, elastic, health, jobs
+from gpupool.compile.slurm import arbiter, conf, elastic, jobs
 from gpupool.compile.system import (
     backup,
     base,
+    budgets,
     conda,
     daemons,
     devices,
@@ -16,6 +17,7 @@ from gpupool.compile.system import (
     driver,
     fileserver,
     firewall,
+    health,
     images,
     login,
     modules,

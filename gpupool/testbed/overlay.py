@@ -14,10 +14,10 @@ from gpupool.cluster.schema.scheduling import LabShare
 from gpupool.cluster.schema.software import Software
 from gpupool.cluster.schema.testbed import Testbed
 from gpupool.cluster.units import format_size
+from gpupool.compile.containers import docker_on, singularity_on
 from gpupool.compile.slurm.elastic import sleepers
 from gpupool.compile.system import singularity
 from gpupool.compile.system.devices import stand_in_files
-from gpupool.compile.system.docker import docker_on
 from gpupool.compile.system.packages import packages_for
 from gpupool.errors import TestbedError, UsageError
 from gpupool.testbed.spec import Container, Spec, Volume
@@ -244,7 +244,7 @@ def _container(cluster: Cluster, node: Node) -> Container:
         machine=vm_choice.machine_of(cluster, node) if node.name in cluster.drivers.machines else None,
         disks=(docker.data_root,) if docker and node.name not in cluster.drivers.machines else (),
         switches=node.has("controller", "backup-controller") and bool(sleepers(cluster)),
-        nests=bool(docker or singularity.singularity_on(cluster, node)),
+        nests=bool(docker or singularity_on(cluster, node)),
     )
 
 

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.schema.labs import Limits
+from gpupool.compile.containers import docker_on, singularity_on
 from gpupool.compile.system.devices import stand_in_files
-from gpupool.compile.system.docker import docker_on
 from gpupool.compile.system.driver import CHECK
-from gpupool.compile.system.singularity import singularity_on
 from gpupool.compile.system.storage import used_for
 from gpupool.engine.clock import MOST_SECONDS, how_far_off
 from gpupool.errors import GpupoolError

@@ -4,7 +4,8 @@ import pytest
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.slurm.budgets import COMMAND, FILE, TOO_OLD, has_budgets
+from gpupool.compile.slurm.budgets import FILE, TOO_OLD, has_budgets
+from gpupool.compile.system.budgets import COMMAND
 
 _OLD = TOO_OLD // 60  # minutes; it is replaced every minute
 

@@ -3,8 +3,8 @@
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.slurm.members import roster_for
 from gpupool.compile.system.directory import DOMAIN, PASSWORD
+from gpupool.compile.system.members import roster_for
 from gpupool.facts.directory import Client, Members
 from gpupool.operations.members import people
 

@@ -3,7 +3,8 @@
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.system.docker import GROUP, PURGE_TIMER, docker_on, is_member, purged_every
+from gpupool.compile.containers import docker_on
+from gpupool.compile.system.docker import GROUP, PURGE_TIMER, is_member, purged_every
 
 
 def test_docker_runs_as_the_inventory_wants(cluster: Cluster, node: Node, host: Host) -> None:

@@ -3,7 +3,8 @@
 from testinfra.host import Host
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.system.singularity import builders_for, singularity_on
+from gpupool.compile.containers import singularity_on
+from gpupool.compile.system.singularity import builders_for
 from gpupool.operations.subordinate import COUNT
 
 

@@ -1,22 +1,14 @@
-"""Budgets of accounts: what jobs may cost, the table for users, and the file that tells the submit plugin."""
+"""Budgets of accounts: the prices of jobs, and the file from which the submit plugin reads what is left."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from gpupool.cluster.model import Cluster, Node, Partition
-from gpupool.compile.programs import HOME, program
-from gpupool.compile.system import manual
-from gpupool.compile.template import fill
 from gpupool.slurm.times import minutes
-from gpupool.unix import UNITS
-from gpupool.wanted import File
 
-COMMAND = "/usr/local/bin/budget"
-_FOLDER = "gpupool-budgets"
-FILE = f"/run/{_FOLDER}/budgets"
+FOLDER = "gpupool-budgets"
+FILE = f"/run/{FOLDER}/budgets"
 #: Seconds after which the file is not to be believed, or a budget that was raised would not count.
 TOO_OLD = 600
-SERVICE, TIMER = f"{UNITS}/gpupool-budgets.service", f"{UNITS}/gpupool-budgets.timer"
 
 
 def has_budgets(cluster: Cluster) -> bool:
@@ -74,15 +66,3 @@ def _by_type(cluster: Cluster, partition: Partition) -> dict[str, Any]:
     nodes = (cluster.nodes[name].gpus for name in partition.nodes)
     whole = max(sum(prices.get(gpu, 0) * count for gpu, count in gpus.items()) for gpus in nodes)
     return {"gpus": prices, "whole": whole} if prices else {}
-
-
-def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the program on heads and controllers, and on controllers what asks it every minute."""
-    if not tells_budgets(cluster, node):
-        return
-    yield from program("budget")
-    yield File(COMMAND, fill("budget", home=HOME, unit=cluster.scheduler.billing_unit), mode="0755")
-    yield File(manual.BUDGET.path, manual.roff(manual.BUDGET))
-    if node.has("controller", "backup-controller"):
-        yield File(SERVICE, fill("budgets.service", cluster=cluster, home=HOME, file=FILE, folder=_FOLDER))
-        yield File(TIMER, fill("budgets.timer"))

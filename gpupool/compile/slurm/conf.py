@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from gpupool.cluster.model import Cluster, Node, Partition
+from gpupool.compile.containers import docker_on
 from gpupool.compile.slurm import budgets, elastic, health, jobs, priority, site, submit
 from gpupool.compile.slurm.accounting import partition_qos
 from gpupool.compile.slurm.fold import node_lines
@@ -12,7 +13,6 @@ from gpupool.compile.slurm.hardware import Unit, cpu_words, other_words, select_
 from gpupool.compile.slurm.limits import most_jobs
 from gpupool.compile.slurm.names import SPOOL
 from gpupool.compile.slurm.parameters import merged, on_line, pairs
-from gpupool.compile.system.docker import docker_on
 from gpupool.compile.template import fill
 from gpupool.slurm.hostlists import fold_set
 from gpupool.slurm.releases import has

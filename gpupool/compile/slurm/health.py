@@ -1,19 +1,9 @@
-"""What each compute node checks of itself, and how often slurmd has it do so."""
+"""How often slurmd has each compute node check itself, and with which program."""
 
-import json
-from collections.abc import Iterator
-from typing import Any
-
-from gpupool.cluster.model import Cluster, Node
-from gpupool.compile.programs import HOME, program
-from gpupool.compile.slurm.names import PROGRAMS, SPOOL
-from gpupool.compile.system import driver
-from gpupool.compile.system.storage import used_for
-from gpupool.compile.template import fill
-from gpupool.wanted import File
+from gpupool.cluster.model import Cluster
+from gpupool.compile.slurm.names import PROGRAMS
 
 PROGRAM = f"{PROGRAMS}/health"
-SETTINGS = "/etc/gpupool/health.json"
 
 
 def wanted(cluster: Cluster) -> bool:
@@ -27,34 +17,3 @@ def parameters(cluster: Cluster) -> dict[str, str]:
         return {}
     interval = str(cluster.slurm.health.interval)
     return {"HealthCheckProgram": PROGRAM, "HealthCheckInterval": interval, "HealthCheckNodeState": "ANY"}
-
-
-def files(cluster: Cluster, node: Node) -> Iterator[File]:
-    """Yield the program and what it is to look at."""
-    if node.has("compute") and wanted(cluster):
-        yield from program("health")
-        yield File(SETTINGS, json.dumps(settings(cluster, node), indent=1) + "\n")
-        yield File(PROGRAM, fill("health", home=HOME, settings=SETTINGS), mode="0755")
-
-
-def settings(cluster: Cluster, node: Node) -> dict[str, Any]:
-    """Return what /etc/gpupool/health.json says; what is not to be checked is left out."""
-    health = cluster.slurm.health
-    checks = health.checks if health else ()
-    data: dict[str, Any] = {
-        "about": f"Written by gpupool from the inventory of {cluster.name}; "
-        "changes made here are undone by the next apply.",
-        "node": node.slurm_name,
-    }
-    if "gpus" in checks and (count := len({minor for it in node.devices if not it.is_guess for minor in it.minors})):
-        data["gpus"] = {"count": count, "program": driver.CHECK}
-    if "mounts" in checks:
-        data["mounts"] = [mount.path for mount in used_for(cluster, node)]
-    if health and "disk" in checks:
-        environment = cluster.environment
-        own = [environment.private_tmp, environment.job_directory.path if environment.job_directory else None]
-        data["disk"] = {"paths": ["/", SPOOL, "/tmp", *filter(None, own)], "mib": health.disk_free}
-    # a container has the time of the machine under it
-    if "clock" in checks and not cluster.drivers.contained(node.name):
-        data["clock"] = True
-    return data

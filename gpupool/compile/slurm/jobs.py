@@ -10,7 +10,6 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.of_user import in_shell
 from gpupool.compile.slurm import site
 from gpupool.compile.slurm.names import PROGRAMS
-from gpupool.compile.system.devices import ROOT_SLICE, USER_SLICE, fences_sessions
 from gpupool.compile.template import fill
 from gpupool.slurm.releases import namespace_plugin
 from gpupool.wanted import Directory, File
@@ -104,10 +103,3 @@ def task_prolog(cluster: Cluster) -> str:
 def tmp_conf(cluster: Cluster) -> str:
     """Return job_container.conf."""
     return fill("job_container.conf", cluster=cluster, path=cluster.environment.private_tmp)
-
-
-def watched(cluster: Cluster, node: Node) -> list[str]:
-    """Return what logind has to read again when it changes; the fence's files too, as its stamp is the same."""
-    if not cleans(cluster, node):
-        return []
-    return [LOGIND, *([USER_SLICE, ROOT_SLICE] if fences_sessions(cluster, node) else [])]

@@ -6,6 +6,7 @@ from typing import Any
 
 from gpupool.cluster.model import Cluster, Node, User
 from gpupool.cluster.schema.software import CONTAINER_NETWORK, Docker
+from gpupool.compile.containers import docker_on
 from gpupool.compile.system.daemons import drop_in
 from gpupool.compile.template import fill
 from gpupool.unix import UNITS
@@ -19,12 +20,6 @@ SUDO = "/etc/sudoers.d/gpupool-docker"
 PURGE = "/usr/local/sbin/gpupool-docker-purge"
 PURGE_TIMER = f"{UNITS}/gpupool-docker-purge.timer"
 GPUS_DROP_IN = f"{UNITS}/docker.service.d/gpupool-gpus.conf"
-
-
-def docker_on(cluster: Cluster, node: Node) -> Docker | None:
-    """Return what the inventory says of docker on a node; None where there is none."""
-    docker = cluster.software.docker
-    return docker if docker and docker.enabled and node.name in cluster.select(docker.where) else None
 
 
 def has_toolkit(cluster: Cluster, node: Node) -> bool:

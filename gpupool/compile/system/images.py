@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.cluster.schema.software import Image
-from gpupool.compile.system.docker import docker_on
-from gpupool.compile.system.singularity import singularity_on
+from gpupool.compile.containers import docker_on, singularity_on
 from gpupool.compile.template import fill
 from gpupool.unix import UNITS
 from gpupool.wanted import File

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Node
+from gpupool.compile.slurm import jobs
 from gpupool.compile.system.devices import ROOT_SLICE, USER_SLICE, fences_sessions
 from gpupool.compile.template import fill
 from gpupool.unix import UNITS
@@ -32,3 +33,10 @@ def watched(cluster: Cluster, node: Node) -> list[str]:
     if not (cluster.policies.head_nodes and node.has("head")):
         return []
     return [SHARE, ROOT_SHARE, LOGIND, *([USER_SLICE, ROOT_SLICE] if fences_sessions(cluster, node) else [])]
+
+
+def watched_of_jobs(cluster: Cluster, node: Node) -> list[str]:
+    """Return what logind has to read again when it changes; the fence's files too, as its stamp is the same."""
+    if not jobs.cleans(cluster, node):
+        return []
+    return [jobs.LOGIND, *([USER_SLICE, ROOT_SLICE] if fences_sessions(cluster, node) else [])]

@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 
 from gpupool.cluster.model import Cluster, Node
-from gpupool.cluster.schema.software import Download, Singularity
+from gpupool.cluster.schema.software import Download
+from gpupool.compile.containers import singularity_on
 from gpupool.compile.of_user import in_shell
 from gpupool.compile.template import fill
 from gpupool.wanted import File
@@ -14,13 +15,6 @@ PACKAGE = "apptainer"
 SETTINGS = "/etc/apptainer/apptainer.conf"
 SCRATCH = "/etc/profile.d/gpupool-singularity.sh"
 PIN = "/etc/apt/preferences.d/gpupool-singularity"
-
-
-def singularity_on(cluster: Cluster, node: Node) -> Singularity | None:
-    """Return what the inventory says of singularity on a node; None where there is none."""
-    singularity = cluster.software.singularity
-    wanted = singularity and singularity.enabled and node.name in cluster.select(singularity.where)
-    return singularity if wanted else None
 
 
 def packages(cluster: Cluster, node: Node) -> set[str]:

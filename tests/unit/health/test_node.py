@@ -14,8 +14,8 @@ from shipped import ship
 from gpupool.cluster.load import load
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_of
-from gpupool.compile.slurm import health
 from gpupool.compile.slurm.conf import slurm_conf
+from gpupool.compile.system import health
 from gpupool.compile.system.packages import packages_for
 from gpupool.compile.template import fill
 from gpupool.programs.health import __main__ as program

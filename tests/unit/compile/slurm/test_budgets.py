@@ -12,9 +12,10 @@ from submitted import LUAS, NO_VAL, Plugin
 from gpupool.cluster.load import load
 from gpupool.compile import files_of
 from gpupool.compile.slurm.accounting import entities
-from gpupool.compile.slurm.budgets import COMMAND, FILE, SERVICE, TIMER, prices
+from gpupool.compile.slurm.budgets import FILE, prices
 from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.compile.slurm.submit import job_submit_lua
+from gpupool.compile.system.budgets import COMMAND, SERVICE, TIMER
 
 PARTITIONS = {"nvidia": 2880, "nvidia_dev": 20, "gdl": 2880}
 WHOLE = {"shared": 0}

@@ -8,9 +8,9 @@ from gpupool.cluster.load import examine
 from gpupool.cluster.model import Cluster
 from gpupool.compile.slurm.conf import slurm_conf
 from gpupool.compile.slurm.gres import gres_conf
-from gpupool.compile.slurm.health import settings
 from gpupool.compile.system.devices import fake_devices
 from gpupool.compile.system.driver import driver_for, has_check
+from gpupool.compile.system.health import settings
 from gpupool.rehearsal.twin.boot import tree
 from gpupool.rehearsal.twin.compiled import compiled
 from gpupool.rehearsal.twin.differences import applied, unnamed

@@ -12,7 +12,7 @@ from gpupool.cluster.model import Cluster
 from gpupool.compile import files_of
 from gpupool.compile.slurm import jobs
 from gpupool.compile.slurm.conf import slurm_conf
-from gpupool.compile.slurm.health import settings
+from gpupool.compile.system.health import settings
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: files of several users")
 ANN, GROUP = 20001, 5001

@@ -12,8 +12,8 @@ from gpupool.cluster.load import examine, load
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_of
 from gpupool.compile.slurm.accounting import entities
-from gpupool.compile.slurm.members import roster_for
 from gpupool.compile.system.directory import KEYS, PASSWORD, SETTINGS
+from gpupool.compile.system.members import roster_for
 from gpupool.compile.system.packages import packages_for
 
 RED = "{name: red, kind: lab, gid: 5001, contributed_gpus: 10}"

@@ -7,8 +7,8 @@ from inventories import STORED, changed
 
 from gpupool.cluster.model import Cluster
 from gpupool.compile import files_for
-from gpupool.compile.slurm.health import settings
 from gpupool.compile.system.exports import exports_for
+from gpupool.compile.system.health import settings
 from gpupool.compile.system.spaces import folders_for, homes_for, tops_for
 from gpupool.compile.system.storage import links_for, mounts_for, needed_for, served_by, theirs_for, used_for
 from gpupool.compile.system.usage import worker
