@@ -44,8 +44,8 @@ function amounts.has_gpus(job)
   return false
 end
 
--- Returns whether a job gets all CPUs that are bound to its GPUs, however many it requests. slurmctld does not tell this
--- of a job that is changed.
+-- Returns whether a job gets all CPUs that are bound to its GPUs, however many it requests. slurmctld does not show
+-- this flag of a job that is changed.
 function amounts.is_bound(job)
   return math.floor((given(job.bitflags) or 0) / (slurm.GRES_ENFORCE_BIND or 16)) % 2 == 1
 end

@@ -111,7 +111,7 @@ def test_who_has_jobs_root_and_other_clusters_are_never_touched(
 ) -> None:
     slurmdbd = Slurmdbd()
     reconcile(slurmdbd, normal(first))
-    there = slurmdbd.blocked
+    there = slurmdbd.held
     places = [(name, account) for name, user in first["users"].items() for account in user["accounts"]]
     if places:
         at = data.draw(some.lists(some.sampled_from(places), unique=True, max_size=3))
@@ -243,7 +243,7 @@ def test_a_thousand_users_are_a_handful_of_commands() -> None:
     slurmdbd = Slurmdbd()
     assert len(difference(slurmdbd.entities(), goal)) == 4
     reconcile(slurmdbd, goal)
-    assert len(slurmdbd.blocked["users"]) == 1001
+    assert len(slurmdbd.held["users"]) == 1001
 
 
 def test_thousands_who_leave_are_a_handful_of_commands() -> None:

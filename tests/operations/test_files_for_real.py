@@ -210,7 +210,7 @@ def test_what_is_not_ours_stays_and_is_named(change: str, tmp_path: Path) -> Non
     why = (
         "it replaced a file that was there before" if change == "replaced" else "it was changed since gpupool wrote it"
     )
-    assert done.stderr.startswith(f"{path}: no longer in the inventory, but {why}: remove it, or")
+    assert done.stderr.splitlines()[-1].startswith(f"{path}: no longer in the inventory, but {why}: remove it, or")
     assert path.exists()
 
 

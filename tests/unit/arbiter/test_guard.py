@@ -2,6 +2,7 @@
 
 import json
 import socket
+import tempfile
 from pathlib import Path
 
 import arbitrated
@@ -213,9 +214,10 @@ def test_skynets_guard_has_the_bounds_of_its_inventory_and_looks_every_ten_secon
     assert service.pace(Settings(grace={"overcap": 300}, bounds=Bounds(**data["bounds"]))) == 10
 
 
-def test_a_status_reaches_systemd_as_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = str(tmp_path / "notify")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as heard:
+def test_a_status_reaches_systemd_as_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The path of a socket is at most 107 bytes long, and tmp_path can be longer.
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as heard:
+        path = f"{folder}/notify"
         heard.bind(path)
         monkeypatch.setenv("NOTIFY_SOCKET", path)
         service.status("unwell: a\nREADY=0\x00b")
