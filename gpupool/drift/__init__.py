@@ -1,1 +1,1 @@
-"""What differs from the inventory, and where: in files on the nodes, or in what runs. It reverts nothing."""
+"""Differences from the inventory, in files on the nodes and in running daemons. Nothing is reverted."""

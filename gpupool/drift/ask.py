@@ -1,4 +1,4 @@
-"""The differences of a cluster: a plan for what files and daemons say, then what slurmctld and the hardware say."""
+"""The differences of a cluster: those of files and daemons from a plan, and those of slurmctld and the hardware."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ _NVIDIA = tuple(f"/dev/nvidia{number}" for number in range(64))
 
 @dataclass(frozen=True)
 class Drift:
-    """All that differs, in inventory order; and why some of it could not be seen, by node."""
+    """All differences, in inventory order, and `trouble`: why a node could not be read, by node."""
 
     differences: tuple[Difference, ...]
     trouble: Mapping[str, str]
 
 
 def drift(door: Door, plan: Report, names: Collection[str]) -> Drift:
-    """Return what differs on the nodes in `names`, of which `plan` is the plan."""
+    """Return the differences of the nodes in `names`; `plan` is the plan of these nodes."""
     target = door.target
     trouble = dict(plan.failures)
     differences = {
@@ -43,7 +43,7 @@ def drift(door: Door, plan: Report, names: Collection[str]) -> Drift:
         if state.trouble:
             trouble[name] = f"slurmctld does not answer: {state.trouble}"
         of_slurm = _slurm(target, name, state)
-        # these rows compare key by key what the plan compares as a file; a comment alone is in the plan's only
+        # these rows compare slurm.conf key by key, so they replace the plan's row, unless only a comment differs
         if any(row.inventory != row.file for row in of_slurm) and name in differences:
             differences[name] = [row for row in differences[name] if row.what != SLURM_CONF]
         for row in of_slurm:
@@ -63,7 +63,7 @@ def _slurm(target: Target, controller: str, state: "SlurmState") -> list[Differe
 def _live(
     door: Door, names: Collection[str], trouble: dict[str, str]
 ) -> tuple[dict[str, "SlurmState"], dict[str, Collection[str]]]:
-    """Return what slurmctld says to the first controller that can be asked, and which GPU devices nodes have."""
+    """Return slurmctld's state, read on the first controller without trouble, and the GPU device files of the nodes."""
     from gpupool.engine.here import here
     from gpupool.facts.devices import Devices
     from gpupool.facts.live import LiveSlurm
@@ -95,7 +95,7 @@ def _files(node: Node) -> list[str]:
 
 
 def _hardware(node: Node, known: list[Difference], present: Collection[str]) -> list[Difference]:
-    """Return a row for GPUs that are missing or too many, unless the plan has it (stand-ins in a testbed)."""
+    """Return a row for missing or surplus GPUs, unless the plan has one already (stand-ins in a testbed)."""
     wanted = _files(node)
     missing = [path for path in wanted if path not in present]
     more = [path for path in present if path in _NVIDIA and path not in wanted] if set(wanted) & set(_NVIDIA) else []

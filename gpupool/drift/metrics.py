@@ -1,4 +1,4 @@
-"""Drift as metrics: what the text-file collector of Prometheus' node exporter reads."""
+"""Drift as metrics for the textfile collector of Prometheus' node exporter."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -9,12 +9,12 @@ from gpupool.errors import GpupoolError
 from gpupool.programs.drift.difference import Difference
 from gpupool.whole import put
 
-#: Every kind of difference: one that is gone has the count 0.
+#: All kinds of differences: a kind without a difference is written with the count 0.
 KINDS = tuple(map(str, Kind))
 
 
 def text(differences: Sequence[Difference], nodes: Sequence[str], failed: Collection[str], now: float) -> str:
-    """Return the metrics of a look at `nodes` that ended at `now` (Unix time); those that failed have no count."""
+    """Return the metrics of `nodes`, read until `now` (Unix time); nodes that `failed` have no count."""
     counts = Counter((difference.node, difference.kind) for difference in differences)
     lines = ["# HELP gpupool_drift Differences from the inventory.", "# TYPE gpupool_drift gauge"]
     for node in nodes:
@@ -28,7 +28,7 @@ def text(differences: Sequence[Difference], nodes: Sequence[str], failed: Collec
 
 
 def write(path: Path, metrics: str) -> None:
-    """Replace a file by these metrics, whole or not at all; whoever runs the exporter may read it."""
+    """Replace a file with these metrics atomically; the exporter's user can read it."""
     try:
         put(path, metrics)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""A plan's changes as differences in three columns: the inventory's, the file's and the live system's."""
+"""A plan's changes as differences with three columns: inventory, file and live system."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,14 +6,14 @@ from gpupool.change import ABSENT, PRESENT, Aspect, Change, Kind
 from gpupool.programs.drift.difference import NONE, PUT_BACK, Difference
 
 _REFUSED = "until a person changes it: apply refuses to"
-#: What `PRESENT` and `ABSENT` mean of a package, for people.
+#: `PRESENT` and `ABSENT` of a package, as admins read them.
 _INSTALLED = {PRESENT: "installed", ABSENT: "not installed"}
 
 
 def differences(node: str, changes: Sequence[Change]) -> Iterator[Difference]:
-    """Return the differences of a node; several changes of one unit are one.
+    """Yield the differences of a node; all changes of one unit are one difference.
 
-    What only follows from another change (a restart because of a file that will change) is none.
+    A change that only follows from another (a restart because a file will change) is left out.
     """
     units: dict[str, list[Aspect]] = {}
     for change in changes:

@@ -1,1 +1,1 @@
-"""Nodes that join a cluster and leave it, one command each: probed, compared, written down, deployed and accepted."""
+"""Nodes that join a cluster (probe, compare, deploy, accept, write the inventory) and nodes that leave it."""

@@ -1,4 +1,4 @@
-"""What a machine has against what the inventory says of its hardware and GPUs, and what to say of one that is new."""
+"""Comparison of a machine with its hardware and GPUs in the inventory, and an entry for a new machine."""
 
 import re
 from collections import Counter
@@ -11,13 +11,13 @@ from gpupool.facts.hardware import Machine
 from gpupool.nvidia.names import pattern
 from gpupool.programs.gpus.declared import differences, is_model
 
-_FIRMWARE = 0.90  # of the nominal memory is left at least, when firmware and kernel have theirs
+_FIRMWARE = 0.90  # firmware and kernel leave at least this part of the nominal memory
 _ABOVE = 1.02
 _MIB = 1024**2
 
 
 def misfits(machine: Machine, hardware: Hardware, reserve: str) -> Iterator[str]:
-    """Yield what differs between a machine and a hardware, a few words each; `reserve` is slurm.memory_reserve."""
+    """Yield short texts on each difference between a machine and a hardware; `reserve` is slurm.memory_reserve."""
     if hardware.cpus != machine.cpus:
         yield f"{machine.cpus} CPUs, not {hardware.cpus}"
     for key in ("sockets", "cores", "threads"):
@@ -41,12 +41,12 @@ def misfits(machine: Machine, hardware: Hardware, reserve: str) -> Iterator[str]
 
 
 def fitting(machine: Machine, known: Mapping[str, Hardware], reserve: str) -> list[str]:
-    """Return the names of the hardware that a machine can be."""
+    """Return the names of the hardware that a machine matches."""
     return [name for name, hardware in known.items() if not any(misfits(machine, hardware, reserve))]
 
 
 def proposal(machine: Machine) -> dict[str, Any]:
-    """Return an entry of `hardware` for a machine that is of none: just what it has."""
+    """Return an entry of `hardware` for a machine that matches no existing hardware."""
     slots = {"gpu_slots": len(machine.gpus)} if machine.gpus else {}
     return {
         "cpus": machine.cpus,
@@ -59,7 +59,7 @@ def proposal(machine: Machine) -> dict[str, Any]:
 
 
 def new_name(machine: Machine, known: Iterable[str]) -> str:
-    """Return a name for the hardware of a machine: of its product, or of its CPUs."""
+    """Return a new name for the hardware of a machine, from its product or its number of CPUs."""
     words = re.findall(r"[a-z0-9]+", machine.product.lower())[:4]
     base = "-".join(words) if words and words[0] not in ("to", "none", "standard") else f"cpu-{machine.cpus}"
     taken = {*known}
@@ -67,7 +67,7 @@ def new_name(machine: Machine, known: Iterable[str]) -> str:
 
 
 def counted(machine: Machine, types: Mapping[str, GpuType]) -> tuple[dict[str, int], list[str]]:
-    """Return a machine's GPUs by the inventory's types, and the names of those that are of none."""
+    """Return counts of a machine's GPUs by the inventory's types, and the names of GPUs that match no single type."""
     seen: Counter[str] = Counter()
     strange: list[str] = []
     for name in machine.gpus:
@@ -80,9 +80,9 @@ def counted(machine: Machine, types: Mapping[str, GpuType]) -> tuple[dict[str, i
 
 
 def wrong_gpus(machine: Machine, wanted: Mapping[str, int], types: Mapping[str, GpuType]) -> Iterator[str]:
-    """Yield what is wrong with a machine's GPUs. Where they have no names before their driver, only how many there are.
+    """Yield the problems of a machine's GPUs; without a driver, they have no names and are only counted.
 
-    GPUs of other vendors, and slices, are for the acceptance.
+    Acceptance checks GPUs of other vendors, and MIG slices.
     """
     ours = {gpu: count for gpu, count in wanted.items() if types[gpu].vendor == "nvidia" and not types[gpu].mig}
     if len(ours) < len(wanted):
@@ -96,20 +96,20 @@ def wrong_gpus(machine: Machine, wanted: Mapping[str, int], types: Mapping[str, 
 
 
 def wrong_count(number: int, wanted: Mapping[str, int]) -> Iterator[str]:
-    """Yield what is wrong where GPUs can only be counted."""
+    """Yield the problem if the number of GPUs differs from the declared number."""
     if number != sum(wanted.values()):
         declared = ", ".join(f"{count} {gpu}" for gpu, count in wanted.items()) or "none"
         yield f"{number} GPU{'' if number == 1 else 's'}, but {declared} declared"
 
 
 def disks(machine: Machine) -> str:
-    """Return a machine's disks in a few words: 2 x 894G, 1 x 7153G."""
+    """Return a short text on a machine's disks: `2 x 894G, 1 x 7153G`."""
     sizes = Counter(size // _MIB // 1024 for _, size in machine.disks)
     return ", ".join(f"{count} x {size}G" for size, count in sorted(sizes.items(), reverse=True)) or "none"
 
 
 def summary(machine: Machine) -> str:
-    """Return what a machine has, in one line."""
+    """Return a machine's hardware in one line."""
     gpus = ", ".join(f"{count} x {name or 'GPU'}" for name, count in Counter(machine.gpus).items())
     gpus = gpus or (f"{len(machine.files)} device files of GPUs" if machine.files else "no GPUs")
     shape = f"{machine.sockets} x {machine.cores} x {machine.threads}"

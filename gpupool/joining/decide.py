@@ -1,4 +1,4 @@
-"""What is written down of a machine that joins: its hardware and its GPUs, or why it is refused."""
+"""The choice of hardware and GPUs for a machine that joins, or the reason why it is refused."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from gpupool.joining import compare
 
 @dataclass(frozen=True)
 class MachineOptions:
-    """What the admin says of the machines: a hardware, GPUs by type, the least Mbit/s to fileservers; None: nothing."""
+    """The admin's options for machines: hardware, GPUs by type, minimum Mbit/s to fileservers; None if not given."""
 
     hardware: str | None = None
     gpus: Mapping[str, int] | None = None
@@ -21,7 +21,7 @@ class MachineOptions:
 
 @dataclass
 class Choice:
-    """What a machine is: a hardware of the inventory's, or a `new` one, and its GPUs; `wrong` is why it is refused."""
+    """The hardware of a machine, from the inventory or `new`, and its GPUs; `wrong` has the reasons to refuse it."""
 
     hardware: str | None = None
     new: dict[str, Any] | None = None
@@ -30,9 +30,9 @@ class Choice:
 
 
 def choose(machine: Machine, options: MachineOptions, inventory: Inventory, cluster: Cluster) -> Choice:
-    """Compare a machine with what is declared, find a hardware that fits, or propose a new one.
+    """Compare a machine with the inventory: find a hardware that fits, or propose a new one.
 
-    Where a testbed stands for machines its CPUs and memory are those of this computer, and only device files count.
+    In a testbed, CPUs and memory are those of this machine, so only device files are compared.
     """
     choice = Choice()
     _choose_hardware(choice, machine, options, inventory, claimed=cluster.drivers.cpus == "claimed")
@@ -96,7 +96,7 @@ def _unknown(names: list[str]) -> Iterator[str]:
 
 
 def _siblings(hardware: str | None, inventory: Inventory) -> tuple[str, dict[str, int] | None]:
-    """Return the GPUs that all nodes of a hardware have, and one of these nodes; None where they differ."""
+    """Return the name of a node with this hardware, and the GPUs that all such nodes have; None if they differ."""
     same = [entry for entry in inventory.nodes if hardware and entry.hardware == hardware and "compute" in entry.roles]
     if not same or any(entry.gpus != same[0].gpus for entry in same):
         return "", None

@@ -1,4 +1,4 @@
-"""Host keys of new machines: read from them without logging in, shown, and pinned once a person agrees."""
+"""Host keys of new machines: read without a login, shown, and pinned in known_hosts after an admin agrees."""
 
 import base64
 import hashlib
@@ -23,16 +23,16 @@ _KINDS = (
 
 @dataclass(frozen=True)
 class Pins:
-    """Where OpenSSH keeps the host keys of a machine: a file of known hosts, and the names of the machine in it."""
+    """The place of a machine's host keys: OpenSSH's file of known hosts, and the names of the machine in it."""
 
     file: Path
     names: tuple[str, ...]
 
 
 def scan(nodes: Nodes, name: str) -> tuple[str, ...]:
-    """Return the public keys that a machine shows, each as "kind base64"; GpupoolError if no SSH server answers.
+    """Return the public host keys of a machine, each as "kind base64"; GpupoolError if no SSH server answers.
 
-    One connection reads one key, and the machine proves in it that it has the private half.
+    Each connection reads one key; in it the machine proves that it has the private key.
     """
     nodes.host_keys(name, seconds=_SECONDS)
 
@@ -50,7 +50,7 @@ def scan(nodes: Nodes, name: str) -> tuple[str, ...]:
 
 
 def pins_of(nodes: Nodes, name: str) -> Pins:
-    """Return where the host keys of a machine are kept: in the file of a testbed, or as OpenSSH is configured."""
+    """Return the place of a machine's host keys: the testbed's file, or the file in OpenSSH's configuration."""
     settings = nodes.settings(name)
     testbed = nodes.target.testbed
     file = Path(testbed.known_hosts if testbed else settings["userknownhostsfile"].split()[0]).expanduser()
@@ -60,18 +60,18 @@ def pins_of(nodes: Nodes, name: str) -> Pins:
 
 
 def fingerprint(key: str) -> str:
-    """Return a key's fingerprint as ssh shows it."""
+    """Return a key's fingerprint in ssh's format."""
     digest = hashlib.sha256(base64.b64decode(key.split()[1])).digest()
     return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
 
 
 def known_name(address: str, port: int) -> str:
-    """Return the name of a machine in a file of known hosts."""
+    """Return the name of a machine for a file of known hosts."""
     return address if port == 22 else f"[{address}]:{port}"
 
 
 def pinned(pins: Pins) -> tuple[str, ...]:
-    """Return the keys that are pinned for a machine, hashed lines among them."""
+    """Return the keys that are pinned for a machine, including keys under hashed names."""
     if not pins.file.exists():
         return ()
     command = ["ssh-keygen", "-F", pins.names[-1], "-f", str(pins.file)]
@@ -81,7 +81,7 @@ def pinned(pins: Pins) -> tuple[str, ...]:
 
 
 def pin(pins: Pins, keys: Iterable[str]) -> None:
-    """Pin just these keys for a machine; without any it is forgotten."""
+    """Replace the pinned keys of a machine with these; without keys, remove the machine."""
     file = pins.file
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if pinned(pins):

@@ -1,4 +1,4 @@
-"""The speed of a node's link towards its fileservers, as its network card has agreed on it with the switch."""
+"""The link speed of a node towards its fileservers, as its network card has negotiated it with the switch."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ _SCRIPT = shell_file(__package__, "network.sh")
 
 
 def least_of(text: str | None) -> int | None:
-    """Return Mbit/s of `10G` or `100M`; UsageError if it is neither."""
+    """Return the Mbit/s of a text like `10G` or `100M`; UsageError if it has another form."""
     if text is None:
         return None
     if not (match := re.fullmatch(r"([1-9][0-9]{0,5})([MG])", text)):
@@ -21,7 +21,7 @@ def least_of(text: str | None) -> int | None:
 
 
 def slow(controller: Controller, nodes: Sequence[Node], least: int) -> Iterator[str]:
-    """Yield each link that is slower than `least` Mbit/s, in words."""
+    """Yield a message for each link that is slower than `least` Mbit/s or cannot be read."""
     cluster = controller.target.cluster
     for node in nodes:
         servers = servers_of(cluster, node)

@@ -1,4 +1,4 @@
-"""Machines become nodes: known to Slurm and drained, deployed, accepted, written down, and given to users' jobs."""
+"""Machines become nodes: added to Slurm and drained, deployed, accepted, written to the inventory, and resumed."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -16,14 +16,14 @@ from gpupool.upkeep import drain, reserve
 from gpupool.upkeep.accept import accept
 from gpupool.upkeep.state import states
 
-HEARD_SECONDS = 120.0  # from slurmd's start until slurmctld has heard of it
+HEARD_SECONDS = 120.0  # from slurmd's start until it has registered with slurmctld
 _STOP = "systemctl stop slurmd 2>/dev/null || true"
 _LEAVE = "systemctl disable --quiet --now slurmd 2>/dev/null || true"
 
 
 @dataclass(frozen=True)
 class Onboarded:
-    """What was done: commands sent to each node, and files in which others differ until the next apply, with counts."""
+    """The result: commands sent to each node, and in `later` the files that other nodes get with the next apply."""
 
     names: tuple[str, ...]
     commands: Mapping[str, int]
@@ -39,9 +39,9 @@ class Onboarding:
         self._names = ", ".join(prepared.choices)
 
     def run(self) -> Onboarded:
-        """Have the machines join; GpupoolError with the reason where one is refused.
+        """Add the machines to the cluster; GpupoolError with the reason if a machine is refused.
 
-        Then the nodes are taken out of Slurm again, and the inventory is as it was.
+        Refused nodes are removed from Slurm again, and the inventory stays unchanged.
         """
         prepared = self._prepared
         self._make_room()
@@ -56,7 +56,7 @@ class Onboarding:
         return Onboarded(tuple(prepared.choices), prepared.commands.sent, missing)
 
     def _make_room(self) -> None:
-        """Have no user's job on the nodes, and let none begin: a machine may have run slurmd before."""
+        """Drain nodes that Slurm knows and wait for their jobs; stop slurmd on others, which may have run it."""
         known = states(self._controller, self._nodes)
         in_slurm = [node for node in self._nodes if node.name in known]
         why = "another machine" if self._prepared.replace else "joins"
@@ -75,7 +75,7 @@ class Onboarding:
                 self._controller.on(node.name, "sh", "-c", _STOP)
 
     def _join(self) -> None:
-        """Tell Slurm first: a node is drained before its slurmd has ever run, so that no job can begin there."""
+        """Add the nodes to Slurm first: each is drained before its slurmd ever runs, so that no job can start there."""
         door, others = self._door.to(self._prepared.after), self._prepared.others
         self._apply(door, others)
         drain.drain(self._controller, self._nodes, WORK, "joins")
@@ -101,7 +101,7 @@ class Onboarding:
             raise GpupoolError("\n".join(wrong))
 
     def _take_back(self) -> str:
-        """Take refused nodes out of Slurm again, and return what that leaves, for the message."""
+        """Remove refused nodes from Slurm again; return a text on the remaining state, for the message."""
         names = self._names
         try:
             known = states(self._controller, self._nodes)
@@ -111,7 +111,7 @@ class Onboarding:
             if self._prepared.replace:
                 return f"{names}: drained, and stays out of service; the inventory was not changed"
             for node in self._nodes:
-                with suppress(GpupoolError):  # a lost node is out of Slurm all the same
+                with suppress(GpupoolError):  # a node that cannot be reached is removed from Slurm anyway
                     self._controller.on(node.name, "sh", "-c", _LEAVE)
             self._apply(self._door, self._prepared.others)
         except GpupoolError as error:

@@ -1,4 +1,4 @@
-"""All that is known, and asked, before anything is touched: host keys, hardware, and the inventory as it will be."""
+"""Preparation of an onboarding before anything changes: host keys, hardware, and the future inventory."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -27,17 +27,17 @@ RESERVATION = f"gpupool_{WORK}"
 
 
 class Person(Protocol):
-    """Knows the host keys of new machines."""
+    """The admin, who knows the host keys of new machines."""
 
     def accepts(self, keys: Mapping[str, Sequence[str]]) -> Collection[str]:
-        """Return those of the fingerprints, by node, that are the machines' own."""
+        """Return the correct fingerprints among `keys` (fingerprints by node)."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """An onboarding that may begin: the inventory as it will be, and what each machine is and has.
+    """An onboarding that may begin: the inventory before and after, and each machine's hardware and choice.
 
-    `others` are the nodes that hear of the new ones now; `commands` counts what nodes were sent so far.
+    `others` are the existing nodes to apply now; `commands` counts the commands sent to nodes so far.
     """
 
     before: Target
@@ -62,9 +62,9 @@ def prepare(
     replace: bool,
     person: Person,
 ) -> Prepared:
-    """Look at the machines and compare them with what is declared; GpupoolError with all that speaks against one.
+    """Probe the machines and compare them with the inventory; GpupoolError with all reasons to refuse a machine.
 
-    `original` is the inventory of the door's target, and `on` what chose that target.
+    `original` is the inventory of the door's target; `on` is as in `target_of`.
     """
     target, known = door.target, original.addresses
     addresses = replaced_of(asked, known) if replace else nodes_of(asked)
@@ -92,7 +92,7 @@ def prepare(
 def _ensure_new(
     controller: Controller, addresses: Mapping[str, str], known: Mapping[str, str | None], *, replace: bool
 ) -> None:
-    """Refuse nodes that are in the inventory, unless an onboarding of theirs was cut short, or they are replaced."""
+    """Raise UsageError for nodes in the inventory, unless their onboarding was interrupted or they are replaced."""
     cluster = controller.target.cluster
     nodes = [cluster.nodes[name] for name in addresses if name in cluster.nodes]
     if replace:
@@ -117,7 +117,7 @@ def _ensure_new(
 
 @contextmanager
 def _pinned(target: Target, reached: Mapping[str, str], *, replace: bool, person: Person) -> Iterator[None]:
-    """Pin the host keys of machines, after a person has agreed; pin the former ones if the machines are refused."""
+    """Pin the host keys of machines after the admin has agreed; restore the former keys if the machines are refused."""
     with Nodes.of(target, reached) as nodes:
         pins = {name: host_key.pins_of(nodes, name) for name in reached}
         shows = {name: host_key.scan(nodes, name) for name in reached}
@@ -130,7 +130,7 @@ def _pinned(target: Target, reached: Mapping[str, str], *, replace: bool, person
         )
     prints = {name: {host_key.fingerprint(key): key for key in keys} for name, keys in strange.items()}
     agreed = person.accepts({name: [*its] for name, its in prints.items()}) if strange else ()
-    # each key was read by a connection of its own: one that is right says nothing of another one
+    # each key was read over a separate connection, so one correct key does not prove the others
     kept = {name: [key for machine, key in its.items() if machine in agreed] for name, its in prints.items()}
     if refused := [name for name, keys in kept.items() if not keys]:
         raise GpupoolError(f"{', '.join(refused)}: the host key was not accepted; nothing was changed")

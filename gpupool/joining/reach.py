@@ -1,4 +1,4 @@
-"""Which other nodes must hear of one that joins or leaves, and which get to know it by a later apply."""
+"""The other nodes to apply when a node joins or leaves: some at once, the rest with a later apply."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -9,10 +9,10 @@ from gpupool.compile.system.exports import exports_for
 
 
 def concerned(before: Cluster, after: Cluster) -> tuple[str, ...]:
-    """Return the nodes that a joining or leaving node cannot do without, besides itself, in inventory order.
+    """Return the other nodes to apply at once when a node joins or leaves, in inventory order.
 
-    Controllers, for slurmctld's list of nodes; and servers of exports whose lists of clients change with it: they
-    refuse the mounts of an address that they do not know, and would go on giving to one that has left.
+    These are the controllers, for slurmctld's list of nodes, and fileservers whose lists of clients change: they refuse
+    mounts from unknown addresses, and would continue to serve a node that has left.
     """
     servers = {mount.server for mount in (*before.mounts, *after.mounts)}
     changed = {
@@ -27,9 +27,9 @@ def concerned(before: Cluster, after: Cluster) -> tuple[str, ...]:
 
 
 def later(before: Cluster, after: Cluster, done: Collection[str]) -> dict[str, int]:
-    """Return the files in which other nodes will differ until the next apply, and on how many nodes each.
+    """Return the files that differ on other nodes until the next apply, with the number of nodes.
 
-    Names in /etc/hosts, mostly: Slurm goes by addresses, and has its own list from the controllers.
+    These are mostly names in /etc/hosts; Slurm uses addresses, and its list of nodes comes from the controllers.
     """
     files: Counter[str] = Counter()
     for name, node in after.nodes.items():

@@ -1,4 +1,4 @@
-"""What an onboarding is asked for: names and addresses, by one word each or as ranges."""
+"""The arguments of an onboarding: names and addresses, single or as ranges."""
 
 import ipaddress
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from gpupool.errors import UsageError
 
 
 def nodes_of(arguments: Sequence[str]) -> dict[str, str]:
-    """Return addresses by name of `NAME ADDRESS`, or of `NAME=ADDRESS …`; ranges such as n[1-4]=10.0.0.[1-4], too."""
+    """Return addresses by name from `NAME ADDRESS` or `NAME=ADDRESS …`, also ranges like `n[1-4]=10.0.0.[1-4]`."""
     if len(arguments) == 2 and not any("=" in word for word in arguments):
         arguments = [f"{arguments[0]}={arguments[1]}"]
     nodes: dict[str, str] = {}
@@ -29,7 +29,7 @@ def nodes_of(arguments: Sequence[str]) -> dict[str, str]:
 
 
 def replaced_of(arguments: Sequence[str], known: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the same for nodes that the inventory has: their addresses may be left out."""
+    """Return addresses by name of nodes in the inventory; if an address is left out, it is the inventory's."""
     given: dict[str, str] = {}
     for word in [f"{arguments[0]}={arguments[1]}"] if len(arguments) == 2 and _is_address(arguments[1]) else arguments:
         if "=" in word:
@@ -44,7 +44,7 @@ def replaced_of(arguments: Sequence[str], known: Mapping[str, str | None]) -> di
 
 
 def gpus_of(text: str | None) -> dict[str, int] | None:
-    """Return counts by type of `a40:4,rtx_6000:2`; of `none` nothing, and None where nothing is said."""
+    """Return counts by type from `a40:4,rtx_6000:2`; {} from `none`; None if the option was not given."""
     if text is None:
         return None
     if text == "none":

@@ -1,4 +1,4 @@
-"""Nodes leave: no new jobs, the end of those that run, out of Slurm, their own daemons and files, and the inventory."""
+"""Nodes leave: drained until their jobs end, removed from Slurm, cleaned, and removed from the inventory."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ WORK = "retiring"
 
 @dataclass(frozen=True)
 class Leaving:
-    """What is to be done: which nodes go, the inventory without them, and which others hear of it."""
+    """The plan of a retirement: the leaving nodes, the inventory without them, and the other nodes to apply."""
 
     before: Target
     after: Target
@@ -37,7 +37,7 @@ class Leaving:
 
 @dataclass(frozen=True)
 class Retired:
-    """What was done; `left` is what stays on a node and why, or why it could not be asked, by node."""
+    """The result; `left` has the failure of each node where daemons or files could not be removed."""
 
     names: tuple[str, ...]
     commands: Mapping[str, int]
@@ -46,9 +46,9 @@ class Retired:
 
 
 def prepare(target: Target, original: Original, selector: str, *, on: str) -> Leaving:
-    """Return what it takes to retire nodes. UsageError, or every error that the inventory would have without them.
+    """Return the plan to retire nodes. UsageError, or BadInventoryError with every error of the inventory without them.
 
-    `original` is the inventory of the target, and `on` what chose the target.
+    `original` is the inventory of the target; `on` is as in `target_of`.
     """
     cluster = target.cluster
     try:
@@ -75,7 +75,7 @@ class Retirement:
         self._commands = Commands()
 
     def run(self) -> Retired:
-        """Carry it out; GpupoolError where it cannot go on, and another run continues."""
+        """Retire the nodes; GpupoolError if it cannot continue. The next run then continues."""
         leaving, names = self._leaving, [node.name for node in self._leaving.nodes]
         self._out_of_slurm()
         left = self._depart()
@@ -90,7 +90,7 @@ class Retirement:
         leaving = self._leaving
         known = states(self._controller, leaving.nodes)
         in_slurm = [node for node in leaving.nodes if node.name in known]
-        # a node that others have drained stays theirs: it gets no jobs either
+        # a node that others have drained keeps their reason: it gets no jobs either
         drain.drain(self._controller, in_slurm, WORK, "leaves the cluster")
         drain.wait_until_empty(self._controller, in_slurm, self._observer)
         self._commands.count(self._door.to(leaving.after).apply(leaving.others)).ensure_ok()
@@ -100,7 +100,7 @@ class Retirement:
             )
 
     def _depart(self) -> dict[str, str]:
-        """Stop daemons and remove files on the nodes themselves; return why that failed, for a broken node say."""
+        """Stop daemons and remove files on the nodes; return the failures by node, because a node may be broken."""
         self._door.load()
         from gpupool.engine.here import here
         from gpupool.operations import departure, files
@@ -118,6 +118,6 @@ class Retirement:
 
 
 def _stays(cluster: Cluster, node: Node) -> list[str]:
-    """Return what an admin needs to log in to the machine afterwards: its names, and sshd's ways in."""
+    """Return the files that stay so that an admin can still log in: names, sshd's settings, the firewall."""
     own = [file.path for role in ("base", "ssh", "firewall") for file in files_of(cluster, node, role)]
     return [*own, *base_links(cluster), KNOWN]

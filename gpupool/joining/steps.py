@@ -1,4 +1,4 @@
-"""Machines that join: their hardware, where they are reached, and how many commands nodes were sent for them."""
+"""Steps of an onboarding: read the hardware of machines, find their addresses, and count the commands sent to nodes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from gpupool.testbed.overlay import moved
 
 @dataclass
 class Commands:
-    """How many commands each node was sent, in all runs together."""
+    """The number of commands sent to each node, in all runs together."""
 
     sent: dict[str, int] = field(default_factory=dict)
 
@@ -25,7 +25,7 @@ class Commands:
 
 
 def probe(door: Door, addresses: Mapping[str, str], commands: Commands) -> dict[str, Machine]:
-    """Return the hardware of machines, which need not be in the inventory; GpupoolError with each that is silent."""
+    """Return the hardware of machines, in the inventory or not; GpupoolError with the machines that do not answer."""
     door.load()
     from gpupool.facts.hardware import Hardware
     from gpupool.operations.ambient import this_host
@@ -42,6 +42,6 @@ def probe(door: Door, addresses: Mapping[str, str], commands: Commands) -> dict[
 
 
 def reached_at(target: Target, own: str, address: str) -> str:
-    """Return where a machine of the inventory's `own` network is reached: a testbed may have another one."""
+    """Return the address of a machine of the inventory's network `own`, moved to the testbed's network in a testbed."""
     network = target.cluster.entry.network
     return address if target.testbed is None or network == own else moved(address, own, network)

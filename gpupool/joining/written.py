@@ -1,4 +1,4 @@
-"""The inventory with more or fewer nodes: checked as a whole, and no other node in it changes."""
+"""The inventory with nodes added or removed; it is checked as a whole, and other nodes stay unchanged."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from gpupool.slurm.hostlists import fold
 
 @dataclass(frozen=True)
 class Original:
-    """An inventory as it is before an edit, loaded once: all that a command asks of it is in here."""
+    """An inventory before an edit, loaded once for the whole command."""
 
     inventory: Path
     cluster: Cluster
@@ -30,25 +30,25 @@ class Original:
 
     @property
     def addresses(self) -> dict[str, str | None]:
-        """The addresses of all nodes, as they are written."""
+        """Return the addresses of all nodes, as the inventory has them."""
         return {node.name: node.address for node in self.site.node_table.nodes}
 
     @property
     def entries(self) -> dict[str, NodeEntry]:
-        """The entry of each node; several nodes may share one."""
+        """Return the entry of each node; several nodes may share an entry."""
         return {node.name: node.entry for node in self.site.node_table.nodes}
 
 
 @dataclass(frozen=True)
 class Written:
-    """An inventory as it will be: texts that nothing has written yet, and the Cluster that they make."""
+    """An inventory after an edit: the texts, not yet written to files, and their Cluster."""
 
     draft: Draft
     cluster: Cluster
 
 
 def opened(inventory: Path) -> Original:
-    """Load an inventory, after finishing the edit of a command that was killed; BadInventoryError with every error."""
+    """Finish the edit of a command that was killed, then load an inventory; BadInventoryError with every error."""
     finish(inventory)
     loaded = examine(inventory)
     if loaded.cluster is None or loaded.site is None:
@@ -57,9 +57,9 @@ def opened(inventory: Path) -> Original:
 
 
 def joined(original: Original, addresses: Mapping[str, str], choices: Mapping[str, Choice]) -> Written:
-    """Return the inventory with entries for new nodes; nodes that differ in name and address only share an entry.
+    """Return the inventory with entries for new nodes; nodes that differ only in name and address share an entry.
 
-    Without nodes it is the inventory as it is. The changed text is loaded once, as in the functions below.
+    Without nodes, the inventory stays unchanged.
     """
     made = draft(original.inventory)
     for entry in _entries(addresses, choices):
@@ -70,7 +70,7 @@ def joined(original: Original, addresses: Mapping[str, str], choices: Mapping[st
 
 
 def left(original: Original, names: Sequence[str]) -> Written:
-    """Return the inventory without nodes: without their entries, and without their names in lists of nodes."""
+    """Return the inventory without the entries of these nodes, and without their names in lists of nodes."""
     made = draft(original.inventory)
     for name in names:
         made.edit_all(partial(text.without_mentions, name=name))
@@ -79,9 +79,9 @@ def left(original: Original, names: Sequence[str]) -> Written:
 
 
 def renewed(original: Original, addresses: Mapping[str, str], choices: Mapping[str, Choice]) -> Written:
-    """Return the inventory with other hardware, GPUs or addresses of its nodes; unchanged where nothing differs.
+    """Return the inventory with new hardware, GPUs or addresses for existing nodes; unchanged if nothing differs.
 
-    An entry that changes is written at the end, with the rest of its keys.
+    A changed entry is written at the end, with its other keys.
     """
     made = draft(original.inventory)
     table = original.site.node_table.by_name
@@ -123,9 +123,9 @@ def _with_hardware(made: Draft, choice: Choice) -> None:
 
 
 def _written(made: Draft, original: Original, choices: Mapping[str, Choice | None]) -> Written:
-    """Count the totals, load the changed text, and refuse it where another node than these is not what it was.
+    """Update the totals and load the changed text; GpupoolError if the edit has changed any other node.
 
-    Then the text was not understood. None is the choice of a node that leaves.
+    A node that leaves has the choice None.
     """
     if not made.changed:
         return Written(made, original.cluster)
@@ -143,7 +143,7 @@ def _written(made: Draft, original: Original, choices: Mapping[str, Choice | Non
 
 
 def _with_totals(made: Draft, original: Original, choices: Mapping[str, Choice | None]) -> None:
-    """Have cluster.totals, where the inventory has them, count what there is now."""
+    """Update cluster.totals, if the inventory has them."""
     shape = original.site.inventory
     totals = shape.cluster.totals
     if totals is None:

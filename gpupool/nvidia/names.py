@@ -18,7 +18,7 @@ def _tokens(name: str) -> tuple[str, ...]:
 
 
 def _model(name: str) -> tuple[str, ...]:
-    """Return the words of a name that make the model: without brand, edition, form and memory."""
+    """Return the words of a name that identify the model, without brand, edition, form and memory."""
     left = [word for word in _tokens(name) if word not in _BRANDS | _EDITIONS and not _FORM.fullmatch(word)]
     return tuple(match[1] if (match := _KEPLER.fullmatch(word)) else word for word in left)
 
@@ -36,9 +36,9 @@ def models() -> list[str]:
 
 @cache
 def of_model(name: str) -> tuple[Architecture, ...]:
-    """Return the architectures that a model may have; none where it is not in the table.
+    """Return the architectures that a model may have; none if it is not in the table.
 
-    Titan X by itself is two models, of Maxwell and of Pascal: the caller must do right by both.
+    The name Titan X alone is two models, of Maxwell and of Pascal: the caller must support both.
     """
     capabilities = [known for listed, known in _listed() if _tokens(listed) == _tokens(name)]
     capabilities = capabilities or [known for listed, known in _listed() if _model(listed) == _model(name)]
@@ -47,9 +47,9 @@ def of_model(name: str) -> tuple[Architecture, ...]:
 
 @cache
 def pattern(declared: str) -> str:
-    """Return the regular expression of the names that GPUs of a model have by themselves, in lower case, words alone.
+    """Return the regular expression of the names that GPUs of a model report, in lower case, words only.
 
-    What the inventory adds, such as 80GB or SXM4, must be in the GPU's own name.
+    Details in the inventory, such as 80GB or SXM4, must be in the reported name.
     """
     forms = "".join(rf"(?=.*\b{word}\b)" for word in _tokens(declared) if _FORM.fullmatch(word))
     ours = {each.capability for each in of_model(declared)}

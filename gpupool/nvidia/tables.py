@@ -14,9 +14,9 @@ Version = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Architecture:
-    """A compute capability; `last_cuda` and `last_branch` are None where no end is announced.
+    """A compute capability; `last_cuda` and `last_branch` are None if no end is announced.
 
-    `first_branch` is the first whose CUDA makes programs for it; `module` None: both kernel modules drive it.
+    `first_branch` is the first branch whose CUDA builds programs for it; `module` is None if both kernel modules work.
     """
 
     capability: str
@@ -30,7 +30,7 @@ class Architecture:
 
 @dataclass(frozen=True)
 class Branch:
-    """A driver branch and its CUDA; `open`: it has NVIDIA's open kernel module, too; `long_term`: NVIDIA says so."""
+    """A driver branch and its CUDA; `open`: it has NVIDIA's open kernel module, too; `long_term`: long-term support."""
 
     name: str
     cuda: str
@@ -48,20 +48,20 @@ class Packages:
 
 @dataclass(frozen=True)
 class Distribution:
-    """What a release of Debian ships: packages by branch, and the branch of `nvidia-driver`."""
+    """The drivers of a release of Debian: packages by branch, and the branch of `nvidia-driver` (`default`)."""
 
     default: str
     branches: Mapping[str, Packages]
 
 
 def version(text: str) -> Version:
-    """Return `12.4` or `550.163.01` as numbers to compare; ValueError where it is neither."""
+    """Return a version like `12.4` or `550.163.01` as numbers to compare; ValueError if it has other characters."""
     return tuple(int(part) for part in text.split("."))
 
 
 @cache
 def read(name: str) -> dict[str, Any]:
-    """Return a table of this folder as it is written, sources and all."""
+    """Return a table of this folder unchanged, with its sources."""
     text = Path(__file__).with_name(f"{name}.yml").read_text(encoding="utf-8")
     table: dict[str, Any] = yaml.load(text, Loader=yaml.CSafeLoader)
     return table
@@ -79,7 +79,7 @@ def branches() -> Mapping[str, Branch]:
 
 @cache
 def architectures() -> Mapping[str, Architecture]:
-    """Return what is known of each compute capability."""
+    """Return the row of each compute capability."""
     rows = read("architectures")["capabilities"]
     return {
         capability: Architecture(
@@ -97,7 +97,7 @@ def architectures() -> Mapping[str, Architecture]:
 
 @cache
 def distributions() -> Mapping[str, Distribution]:
-    """Return what each release of Debian ships."""
+    """Return the drivers of each release of Debian."""
     rows = read("debian")["distributions"]
     return {
         release: Distribution(

@@ -8,32 +8,32 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.errors import UsageError
 from gpupool.slurm.releases import has
 
-#: Steps that bring files for the upgrade, and remove them afterwards.
+#: The steps that copy files for the upgrade to nodes, and remove them afterwards.
 FETCH, TIDY = "Packages", "Afterwards"
 Kind = Literal["slurmdbd", "backup controllers", "the first controller", "compute nodes", "the others"]
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Nodes that are of the same rank in the order; a node is in the first stage that it has a role for."""
+    """Nodes that are upgraded in the same stage; a node is in the first stage for which it has a role."""
 
     kind: Kind
     nodes: tuple[Node, ...]
 
 
 def ensure_upgradable(cluster: Cluster) -> None:
-    """Raise UsageError for an inventory that no upgrade is possible with."""
+    """Raise UsageError for an inventory that cannot be upgraded."""
     if cluster.slurm.backup is None:
         raise UsageError("the inventory has no slurm.backup: without a backup an upgrade cannot be rolled back")
     if cluster.database.has("compute") and cluster.database != cluster.controllers[0]:
-        # its slurmd would be newer than slurmctld, or away for as long as slurmdbd converts
+        # its slurmd would be newer than slurmctld, or stopped as long as slurmdbd converts its database
         raise UsageError(f"{cluster.database.name} has the roles database and compute: remove compute for the upgrade")
 
 
 def stages(cluster: Cluster, names: Collection[str]) -> tuple[Stage, ...]:
-    """Return the stages of these nodes, without empty ones.
+    """Return the stages of these nodes, without empty stages.
 
-    A backup controller that is a compute node, too, comes after the first controller: no slurmd is newer than that.
+    A backup controller that is also a compute node comes after the first controller: no slurmd may be newer than that.
     """
     first = cluster.controllers[0]
     left = [node for node in cluster.nodes.values() if node.name in names]
@@ -54,7 +54,7 @@ def stages(cluster: Cluster, names: Collection[str]) -> tuple[Stage, ...]:
 
 
 def daemons(cluster: Cluster, node: Node) -> tuple[str, ...]:
-    """Return the units of Slurm on a node, in the order in which they stop."""
+    """Return Slurm's units on a node, in the order in which they are stopped."""
     return (
         *(("slurmctld",) if node.has("controller", "backup-controller") else ()),
         *(("slurmdbd",) if node.has("database") else ()),
@@ -64,6 +64,6 @@ def daemons(cluster: Cluster, node: Node) -> tuple[str, ...]:
 
 
 def batches(nodes: Collection[Node], at_most: int) -> list[list[Node]]:
-    """Return nodes in the groups that are changed at once; the first goes alone."""
+    """Return the nodes in groups that are changed together; the first node is a group alone."""
     ordered = list(nodes)
     return [ordered[:1], *(ordered[at:][:at_most] for at in range(1, len(ordered), at_most))] if ordered else []

@@ -1,4 +1,4 @@
-"""The looks before an upgrade changes anything: nodes that have work to do, and reasons against the upgrade."""
+"""The checks before an upgrade changes anything: the nodes with work to do, and reasons against the upgrade."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from gpupool.wording import counted, shortened
 
 @dataclass(frozen=True)
 class Prepared:
-    """The start of an upgrade: the plan, the nodes with anything to do, and the nodes of Slurm that are `reached`.
+    """The start of an upgrade: the plan, the nodes with work (`todo`), and the nodes with Slurm that were `reached`.
 
     `lost` nodes cannot be reached, and can be upgraded later. `report.asleep` are nodes that are switched off.
     """
@@ -29,10 +29,10 @@ class Prepared:
 
 
 def prepare(controller: Controller, door: Door) -> Prepared:
-    """Look at all nodes of Slurm; only a rollback that was killed is finished first.
+    """Check all nodes with Slurm and change nothing, except that a rollback that was killed is finished first.
 
-    GpupoolError after such a rollback, or with each node that cannot be upgraded, or while the nodes of slurmdbd and
-    slurmctld have other changes to come.
+    GpupoolError after such a rollback, or with each node that cannot be upgraded, or if the nodes of slurmdbd and
+    slurmctld have other changes pending.
     """
     rollback = Rollback(controller, door)
     if rollback.was_interrupted():
@@ -47,7 +47,7 @@ def prepare(controller: Controller, door: Door) -> Prepared:
 
 
 def _lost(cluster: Cluster, report: Report) -> tuple[str, ...]:
-    """Return the nodes that cannot be reached; GpupoolError where one is needed now, or fails otherwise."""
+    """Return the nodes that cannot be reached; GpupoolError if such a node is needed now, or a node fails otherwise."""
     report.ensure_not_interrupted()
     first = _first(cluster)
     lost = tuple(name for name, host in report.hosts.items() if not host.reached and name not in first)
@@ -58,9 +58,9 @@ def _lost(cluster: Cluster, report: Report) -> tuple[str, ...]:
 
 
 def _ensure_no_other_changes(door: Door, former: Cluster | None, work: Mapping[str, Sequence[Change]]) -> None:
-    """Refuse while other changes of the inventory wait where daemons are stopped: there they might fail too late.
+    """Raise GpupoolError if the first nodes have other changes pending, which might fail after daemons were stopped.
 
-    `former` is the cluster with its former release, and None once the upgrade has begun there.
+    `former` is the cluster with its former release; None after the upgrade has begun there.
     """
     first = _first(door.target.cluster)
     if former is None or not all(work.get(name) for name in first):
@@ -81,5 +81,5 @@ def _ensure_no_other_changes(door: Door, former: Cluster | None, work: Mapping[s
 
 
 def _first(cluster: Cluster) -> set[str]:
-    """Return the nodes that an upgrade begins with."""
+    """Return the first nodes of an upgrade: the database and all controllers."""
     return {cluster.database.name, *(node.name for node in cluster.controllers)}

@@ -1,4 +1,4 @@
-"""The way back of an upgrade whose slurmdbd could not convert its database: former packages, and the backup."""
+"""The rollback of an upgrade whose slurmdbd could not convert its database: former packages, and the backup."""
 
 from functools import partial
 from typing import cast
@@ -16,7 +16,7 @@ AGAIN = "fix it, then run the same command again"
 
 
 class Rollback:
-    """The way back, from the files that the node of the database keeps until the upgrade is over."""
+    """The rollback, from the files that the database's node keeps until the upgrade has ended."""
 
     def __init__(self, controller: Controller, door: Door) -> None:
         self._controller, self._door = controller, door
@@ -27,7 +27,7 @@ class Rollback:
         return self._read("back") is not None
 
     def run(self) -> str:
-        """Have slurmdbd run as it was, and return what was done; GpupoolError where that fails."""
+        """Restore the former slurmdbd and its database; return a text on what was done. GpupoolError if that fails."""
         node = self._cluster.database
         backup, old = self._read("backup"), self._read("old/list")
         if not backup or not old:
@@ -52,7 +52,7 @@ class Rollback:
         )
 
     def former(self) -> Cluster | None:
-        """Return the cluster as it was with the release that slurmdbd has; None where it has the new one already."""
+        """Return the cluster with the release of the installed slurmdbd; None if that is already the new release."""
         release = self.release()
         return None if release in ("", self._cluster.slurm.version) else self._former(release)
 
@@ -61,7 +61,7 @@ class Rollback:
         return of_version(self._cluster, cast(Supported, release)) if known else self._cluster
 
     def release(self) -> str:
-        """Return the release of the slurmdbd that is installed; "" where there is none."""
+        """Return the release of the installed slurmdbd; "" if there is none."""
         name = self._cluster.database.name
         try:
             return release_of(self._controller.on(name, "dpkg-query", "-W", "-f=${Version}", "slurmdbd"))

@@ -1,7 +1,7 @@
 """The whole upgrade, stage by stage. The packages and daemons of a node show which stage it has reached.
 
 After a run is killed, the next run continues it, from any machine that has the inventory. Slurm keeps the drains of
-compute nodes; the node of the database keeps what a rollback needs, until the upgrade has ended.
+compute nodes; the database's node keeps the files for a rollback until the upgrade has ended.
 """
 
 import time
@@ -28,14 +28,14 @@ WORK = "upgrade"
 BACKUP_SECONDS = 6 * 3600.0
 #: The only failure after which the database and the packages of slurmdbd are rolled back.
 SLURMDBD_DOWN = Reason(Code.UNIT_DOWN, "slurmdbd.service")
-REGISTER_SECONDS = 180.0  # until a daemon that was started is given up
+REGISTER_SECONDS = 180.0  # for a started daemon to register or answer
 _LOOK_SECONDS = 2.0
 
 
 class Upgrade:
-    """One upgrade, of what `prepared` has found.
+    """One upgrade of the nodes in `prepared`.
 
-    GpupoolError where it cannot go on: the text says what the cluster has now, and what to do.
+    GpupoolError if it cannot continue: the message has the present state of the cluster, and what to do.
     """
 
     def __init__(self, controller: Controller, door: Door, hold: Hold, observer: Observer, prepared: Prepared) -> None:
@@ -46,7 +46,7 @@ class Upgrade:
         self._rollback = Rollback(controller, door)
 
     def run(self, at_most: int, *, drill: bool = False) -> None:
-        """Fetch all packages, back up, do all stages, then apply the inventory on all nodes of Slurm.
+        """Fetch all packages, back up, run all stages, then apply the inventory on all nodes with Slurm.
 
         At most `at_most` compute nodes change at once. `drill` first tries the new release with the backup, on this
         machine.
@@ -59,7 +59,7 @@ class Upgrade:
             self._stages(at_most)
 
     def _back_up(self) -> bool:
-        """Back up database and state; False where the database is of the new release already."""
+        """Back up database and state; return False, without a backup, if slurmdbd already has the new release."""
         if self._rollback.release() == self._release:
             return False
         for name in dict.fromkeys((self._cluster.database.name, self._cluster.controllers[0].name)):
@@ -120,7 +120,7 @@ class Upgrade:
         if why is None:
             self._observer.step(node.name, f"slurmdbd {self._release} answers")
             return
-        # a lost connection says nothing about the database
+        # after a lost connection, the database may be fine
         if report.hosts[node.name].reason != SLURMDBD_DOWN:
             raise GpupoolError(f"{node.name}: {why}; the other nodes are unchanged: {AGAIN}")
         if self._rollback.release() != self._release:
@@ -129,7 +129,7 @@ class Upgrade:
         raise GpupoolError(f"{node.name}: {why}\n{self._rollback.run()}")
 
     def _start_controllers(self, nodes: Sequence[Node]) -> None:
-        """Give controllers their new files, and have them start with them."""
+        """Apply the inventory on controllers, which starts slurmctld with its new files."""
         controllers = [node for node in nodes if node.has("controller", "backup-controller")]
         if not controllers:
             return
@@ -142,7 +142,7 @@ class Upgrade:
         todo = [node for node in nodes if node.name in self._todo or node.name in ours]
         for batch in batches(todo, at_most):
             self._hold.ensure()
-            # no job may start, and fail, in the seconds without slurmd
+            # a job that starts in the seconds without slurmd would fail
             drain.drain(self._controller, batch, WORK, f"Slurm {self._release}; running jobs continue")
             report = self._door.deploy(steps.change, [node.name for node in batch], execute=True)
             report.ensure_not_interrupted()
@@ -156,10 +156,10 @@ class Upgrade:
                 reasons = "; ".join(f"{name}: {why}" for name, why in late.items())
                 raise GpupoolError(f"{reasons}\n{', '.join(late)} stay drained, and the upgrade stops here: {AGAIN}")
 
-    # Looks
+    # Waiting for daemons
 
     def _slurmctld(self) -> str:
-        """Return the version of the slurmctld that answers, once it is of the new release."""
+        """Wait for a slurmctld of the new release, and return its version; GpupoolError after REGISTER_SECONDS."""
         why, end = "", time.monotonic() + REGISTER_SECONDS
         while time.monotonic() < end:
             try:
@@ -176,7 +176,7 @@ class Upgrade:
         raise GpupoolError(f"slurmctld of Slurm {self._release} does not answer: {why}: {AGAIN}")
 
     def _late(self, nodes: Sequence[Node]) -> dict[str, str]:
-        """Return the nodes that have not registered with the new slurmd in time, with the reason."""
+        """Return the nodes whose new slurmd has not registered within REGISTER_SECONDS, with the reason."""
         why, end = {node.name: "slurmctld does not know it" for node in nodes}, time.monotonic() + REGISTER_SECONDS
         while why and time.monotonic() < end:
             known = states(self._controller, nodes)

@@ -1,4 +1,5 @@
-"""What is done on a node, as deploys of pyinfra; one call a line, as pyinfra tells operations by their lines."""
+"""The steps of an upgrade on a node, as pyinfra deploys; each call has its own line, because pyinfra identifies
+operations by line."""
 
 from gpupool.cluster.model import Cluster, Node
 from gpupool.compile import files_of
@@ -13,7 +14,7 @@ from gpupool.upgrade.order import FETCH, TIDY, daemons
 
 
 def look() -> None:
-    """Show what would be done, and refuse what cannot be."""
+    """Plan the upgrade of a node; an operation raises an error if it is impossible."""
     cluster, node = here()
     _fetch(cluster, node)
     _install(cluster, node)
@@ -21,19 +22,19 @@ def look() -> None:
 
 
 def fetch() -> None:
-    """Have the files at hand on all nodes, before anything changes on one."""
+    """Fetch the packages on all nodes before any node is changed."""
     cluster, node = here()
     _fetch(cluster, node)
 
 
 def change() -> None:
-    """Replace the packages; a controller is started by the apply that comes after it, with its new files."""
+    """Replace the packages; the apply that follows starts a controller with its new files."""
     cluster, node = here()
     _install(cluster, node)
 
 
 def database() -> None:
-    """Replace the packages, and have slurmdbd convert its database."""
+    """Replace the packages and wait until slurmdbd has converted its database."""
     cluster, node = here()
     _install(cluster, node)
     roles_database.apply(cluster, node)
@@ -41,17 +42,17 @@ def database() -> None:
 
 
 def back(former: Cluster, backup: str) -> None:
-    """Have slurmdbd run as it was: the packages that were there, and the database of the backup."""
+    """Restore the former slurmdbd: the former packages, and the database from the backup."""
     cluster, node = here()
     own = daemons(cluster, node)
     slurm_upgrade.rolled_back(name="Former packages", release=cluster.slurm.version, units=list(own), start=[])
-    # not started yet: the former slurmdbd does not run with what is half converted
+    # started only after the restore: the former slurmdbd does not run on a half-converted database
     files.put(name="Database settings", files=files_of(former, node, "database"), read_by="slurmdbd.service")
     restore.database(name="Former database", program=COMMAND, backup=backup, aside=True)
     slurm_upgrade.answering(name="The former database")
     if "slurmctld" in own:
         service.running(name="Slurm controller", unit="slurmctld")
-    # these ask slurmctld for their configuration as they start
+    # slurmd and sackd ask slurmctld for their configuration when they start
     if "slurmd" in own:
         service.running(name="Slurm node daemon", unit="slurmd")
     if "sackd" in own:
@@ -60,7 +61,7 @@ def back(former: Cluster, backup: str) -> None:
 
 
 def tidy() -> None:
-    """Remove the files of the upgrade, when all is over."""
+    """Remove the files of the upgrade after all nodes have finished."""
     barrier(name="All is over")
     slurm_upgrade.tidied(name=TIDY)
 

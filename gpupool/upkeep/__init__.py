@@ -1,1 +1,1 @@
-"""What is done to nodes in service: taken out of it, changed, accepted and given back; Slurm keeps the state."""
+"""Maintenance of nodes in service: drain, change, accept and resume them. Slurm keeps the state."""

@@ -1,4 +1,4 @@
-"""Acceptance of nodes: what Slurm, the node itself and a job on all its GPUs say, before users' jobs begin there."""
+"""Acceptance of nodes before users' jobs start there: checks in Slurm and on the node, and a test job on all GPUs."""
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,14 +35,14 @@ _AT_ONCE = 16
 
 @dataclass(frozen=True)
 class Acceptance:
-    """What is wrong with a node, a line each; nothing where it is accepted."""
+    """The problems of a node, one line each; the node is accepted if there are none."""
 
     node: str
     problems: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether it may get jobs."""
+        """Return whether the node may get jobs."""
         return not self.problems
 
 
@@ -53,11 +53,11 @@ def accept(
     reservation: str,
     observer: Observer = Observer(),
 ) -> Mapping[str, Acceptance]:
-    """Look at nodes, then run a job on all GPUs of each; return what is wrong, by node.
+    """Check nodes, then run a test job on all GPUs of each; return the result of each node.
 
-    The nodes are in a `reservation` of root's, which keeps users' jobs away, and drained by `work`. One that passes
-    the looks is resumed within the reservation for its test job. One that fails is drained again with the first
-    problem as the reason; a drain of others is a problem, and stays.
+    The nodes are drained by `work`, in a `reservation` of root's, which keeps users' jobs away. A node that passes the
+    checks is resumed within the reservation for its test job. A node that fails is drained again with its first
+    problem as the reason. A node that others have drained stays drained, and that is its problem.
     """
     known = states(controller, nodes)
 
@@ -85,7 +85,7 @@ def accept(
 
 
 def registered(node: Node, state: NodeState | None) -> tuple[str, ...]:
-    """Return what is wrong with a node as slurmctld has it: whether it answers, and what it has registered with."""
+    """Return the problems of a node in slurmctld: it does not answer, or has registered with other hardware."""
     if state is None:
         return (f"slurmctld does not know node {node.slurm_name}",)
     if not state.answers or "DOWN" in state.flags:
@@ -118,14 +118,14 @@ def _on_node(controller: Controller, node: Node) -> tuple[str, ...]:
         return (str(error),)
     seen = look.read(output)
     problems = [*faults(seen)]
-    # it was read first; its connection may have taken its time
+    # look.sh reads the clock first, after a connection that may have been slow
     if seen.clock is not None and not began - MOST_SECONDS <= seen.clock <= time.time() + MOST_SECONDS:
         problems.append(how_far_off(seen.clock - began))
     return tuple(problems)
 
 
 def faults(seen: Look) -> Iterator[str]:
-    """Yield what is wrong with a node, a line each, by what `look.sh` saw there."""
+    """Yield the problems of a node in the output of `look.sh`, one line each."""
     yield from (f"{unit.item} {unit.fault}" for unit in seen.of("service") if unit.fault)
     if missing := [device.item for device in seen.of("device") if device.fault]:
         yield f"no device file {' '.join(missing)}"
@@ -139,7 +139,7 @@ def faults(seen: Look) -> Iterator[str]:
 
 
 def _by_job(controller: Controller, node: Node, partition: str, reservation: str) -> tuple[str, ...]:
-    """Return what a job on all GPUs of a node says; without GPUs one that only starts."""
+    """Return the problems that a test job on all GPUs of a node finds; without GPUs, the job only has to start."""
     cluster = controller.target.cluster
     gres = ",".join(f"gpu:{name}:{count}" for name, count in node.gpus.items())
     qos = _unlimited(cluster)
@@ -151,7 +151,7 @@ def _by_job(controller: Controller, node: Node, partition: str, reservation: str
         *((f"--gres={gres}",) if gres else ()),
     ]
     files = _files(cluster, node)
-    # a process sees one MIG slice at most, and only the driver knows of how many GPUs they are
+    # a process sees at most one MIG slice, and only the driver knows on how many GPUs the slices are
     cuda = cluster.drivers.gpu == "nvidia" and all(
         device.vendor == "nvidia" and device.card == device.gpu for device in node.devices
     )
@@ -167,20 +167,20 @@ def _by_job(controller: Controller, node: Node, partition: str, reservation: str
 
 
 def _files(cluster: Cluster, node: Node) -> list[str]:
-    """Return the device files that a node shall have; none where only its driver knows them."""
+    """Return the device files that a node must have; none if only its driver knows them."""
     if cluster.drivers.gpu == "nvidia" and any(device.autodetect for device in node.devices):
         return []
     return list(stand_in_files(node.devices))
 
 
 def _unlimited(cluster: Cluster) -> str | None:
-    """Return a QoS in which root's job gets all GPUs of a node; None for root's own."""
+    """Return a QoS without limits, so that root's job gets all GPUs of a node; None for root's default QoS."""
     return next((name for name, qos in cluster.qos.items() if qos.limits == Limits()), None)
 
 
 @contextmanager
 def _partition(controller: Controller, name: str, nodes: Sequence[Node]) -> Iterator[None]:
-    """Have a partition of root's for the test jobs: others may let in certain accounts only."""
+    """Create a partition for root's test jobs, and delete it at the end: others may admit only certain accounts."""
     if not nodes:
         yield
         return
@@ -188,7 +188,7 @@ def _partition(controller: Controller, name: str, nodes: Sequence[Node]) -> Iter
     try:
         controller.ask("scontrol", "create", *about, "rootonly=yes", "hidden=yes", "maxtime=10", "state=up")
     except RefusedError:
-        # it is there, of a run that was killed, and its test job may still run: then it cannot be deleted
+        # a run that was killed has left it; it cannot be deleted while its test job still runs
         controller.ask("scontrol", "update", *about)
     try:
         yield

@@ -13,7 +13,7 @@ _AT_ONCE = 16
 
 
 def announce(controller: Controller, text: str) -> dict[str, str]:
-    """Put the message on all heads, or remove it ("" ); return the heads where that failed, with the reason."""
+    """Write the message on all heads, or remove it (""); return the heads where that failed, with the reason."""
     heads = [node.name for node in controller.target.nodes if node.has("head")]
 
     def put(name: str) -> str:

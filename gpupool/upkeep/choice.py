@@ -1,4 +1,4 @@
-"""Which of the chosen nodes have anything to be done, and which are left alone; decided before the first is drained."""
+"""The choice of nodes for maintenance: nodes with work to do, and nodes left alone, decided before any is drained."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,9 +22,9 @@ Phase = Literal["waiting", "draining", "rebooting", "done", "nothing to do", "le
 
 @dataclass
 class Progress:
-    """How far one node is, and why (a reason for people).
+    """The phase of one node, and the reason for it, for admins.
 
-    `since` is when its phase began, as time.monotonic counts; `booted` when it was booted before its reboot.
+    `since` is the begin of the phase in the seconds of time.monotonic; `booted` the last boot before its reboot.
     """
 
     node: Node
@@ -48,7 +48,7 @@ def chosen(target: Target, selector: str) -> list[Node]:
 
 
 def begun(known: Mapping[str, NodeState], reserved: Reservation | None, nodes: Sequence[Node]) -> list[str]:
-    """Return the nodes that a maintenance has begun with and not ended: drained by it, or in its reservation."""
+    """Return the nodes that a maintenance has begun but not finished: nodes drained by it, or in its reservation."""
     inside = reserved.nodes if reserved else ()
     return [
         node.name
@@ -58,7 +58,7 @@ def begun(known: Mapping[str, NodeState], reserved: Reservation | None, nodes: S
 
 
 def first_look(nodes: Sequence[Node], known: Mapping[str, NodeState], started: Collection[str]) -> dict[str, Progress]:
-    """Return each node as `waiting`, or as `left alone` where others have it or it does not answer."""
+    """Return each node as `waiting`, or as `left alone` if others have drained it or it does not answer."""
     return {node.name: _look(node, known.get(node.name), node.name in started) for node in nodes}
 
 
@@ -67,7 +67,7 @@ def _look(node: Node, state: NodeState | None, started: bool) -> Progress:
         return Progress(node, "left alone", "slurmctld does not know it: apply first")
     if state.drained and not state.is_ours(WORK):
         return Progress(node, "left alone", f"drained by others: {state.reason or 'without a reason'}")
-    # one that was rebooting when we were interrupted is waited for
+    # a node that was rebooting when the run was interrupted may not answer yet
     if not started and (not state.answers or "DOWN" in state.flags):
         return Progress(node, "left alone", f"{'+'.join(sorted(state.flags))}: {state.reason or 'slurmd is silent'}")
     return Progress(node, "waiting")

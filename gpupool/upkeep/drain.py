@@ -1,4 +1,4 @@
-"""Take nodes out of service with a reason of ours, wait for their jobs, and give back what we have taken."""
+"""Drain nodes with gpupool's reason, wait for their jobs, and resume the nodes that gpupool has drained."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -13,39 +13,39 @@ from gpupool.slurm.nodes import reason_of
 from gpupool.upkeep.state import by_node, jobs
 from gpupool.wording import counted
 
-LOOK_SECONDS = 5.0  # between two looks at the jobs
+LOOK_SECONDS = 5.0  # between two queries of the jobs
 _LONGEST = 300  # characters of a reason
 _SCRIPT = shell_file(__package__, "drain.sh")
 
 
 @dataclass(frozen=True)
 class Moved:
-    """Nodes that are drained, or given back, as asked, and those that another's drain holds: name -> its reason."""
+    """Nodes drained or resumed as requested (`done`), and nodes that others have drained (`kept`: name -> reason)."""
 
     done: tuple[str, ...]
     kept: Mapping[str, str]
 
 
 def drain(controller: Controller, nodes: Sequence[Node], work: str, why: str) -> Moved:
-    """Drain nodes with the reason `gpupool: WORK: WHY`; one that is drained by others keeps its own."""
+    """Drain nodes with the reason `gpupool: WORK: WHY`; a node that others have drained keeps their reason."""
     return _move(controller, "drain", nodes, work, reason(work, why))
 
 
 def resume(controller: Controller, nodes: Sequence[Node], work: str) -> Moved:
-    """Give back the nodes that this work has drained; those of others stay, and one in service is done."""
+    """Resume the nodes that this work has drained, not those drained by others; a node in service is `done`."""
     return _move(controller, "resume", nodes, work, "")
 
 
 def reason(work: str, why: str) -> str:
-    """Return the reason of a drain in one line that scontrol shows and takes."""
+    """Return the reason of a drain as one line that scontrol accepts."""
     text = " ".join(f"{reason_of(work)}{why}".split())
-    # slurmctld adds [root@when]; quotes would end what Slurm's own files say
+    # slurmctld appends [root@time], and a quote would end the value in Slurm's own files
     plain = "".join(sign if sign.isprintable() and sign not in "[]\"'|" else " " for sign in text)
     return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 3]}..."
 
 
 def wait_until_empty(controller: Controller, nodes: Sequence[Node], observer: Observer) -> None:
-    """Wait without limit until no job has any of these nodes. No job is ended."""
+    """Wait, without a time limit, until no job has any of these nodes. No job is cancelled."""
     while True:
         left = {name: remaining for name, remaining in by_node(jobs(controller, nodes), nodes).items() if remaining}
         if not left:
@@ -57,7 +57,7 @@ def wait_until_empty(controller: Controller, nodes: Sequence[Node], observer: Ob
 
 
 def jobs_in_brief(jobs: Sequence[Job]) -> str:
-    """Return the jobs that hold a node in a few words: `2 jobs (4711 of ann until 2026-11-23 18:00, …)`."""
+    """Return a short text on the jobs of a node: `2 jobs (4711 of ann until 2026-11-23 18:00, …)`."""
     some = ", ".join(f"{job.id} of {job.user}{_until(job)}" for job in jobs[:3])
     return f"{counted(len(jobs), 'job')} ({some}{', …' if len(jobs) > 3 else ''})"
 

@@ -1,4 +1,4 @@
-"""The start of each long work on nodes in service: the engine, the controllers, and the lock of the cluster."""
+"""The start of a maintenance or an upgrade: load the engine, reach the controllers, lock the cluster."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from gpupool.upkeep.hold import Hold, locked
 
 @contextmanager
 def engaged(door: Door) -> Iterator[tuple[Controller, Hold]]:
-    """Give the way to the controllers, and the lock; GpupoolError while another maintenance or upgrade has it."""
+    """Yield the connection to the controllers and the lock; GpupoolError if another maintenance or upgrade holds it."""
     door.load()
     with reach(door.target) as controller, locked(controller) as hold:
         yield controller, hold

@@ -1,7 +1,7 @@
-"""`gpu_probe HOW COUNT [FILE…]`: use each GPU that a job has; the text is sent to a job's standard input.
+"""`gpu_probe HOW COUNT [FILE…]`: use each GPU of a job; python3 in the job reads this program from standard input.
 
-HOW is `cuda`: each of COUNT GPUs takes 16 MiB and gives them back as they were written. For `files`, and where CUDA
-cannot be loaded, COUNT of the device files can be opened. Prints what is wrong, a line each, and then ends with 1.
+If HOW is `cuda`, 16 MiB are written to each of COUNT GPUs and read back. If HOW is `files`, or CUDA cannot be loaded,
+COUNT of the device files must open. Prints the problems, one line each; exit code 1 if there are any.
 """
 
 import errno
@@ -14,8 +14,8 @@ _PATTERN = 0xA5
 
 
 def cuda(count: int) -> Iterator[str]:
-    """Yield what is wrong with the GPUs that CUDA shows. ImportError or OSError where it cannot be loaded."""
-    import ctypes  # Debian's python3-minimal is without
+    """Yield the problems of the GPUs that CUDA shows. ImportError or OSError if CUDA cannot be loaded."""
+    import ctypes  # Debian's python3-minimal lacks it
 
     library = ctypes.CDLL("libcuda.so.1")
 
@@ -61,7 +61,7 @@ def _write_and_read(call: Callable[..., None], index: int) -> None:
 
 
 def files(paths: list[str], count: int) -> Iterator[str]:
-    """Yield what is wrong with the device files; a stand-in has no driver behind it, and says so."""
+    """Yield the problems of the device files. A stand-in has no driver (ENXIO), and counts as opened."""
     opened, refused = 0, []
     for path in paths:
         try:
@@ -76,7 +76,7 @@ def files(paths: list[str], count: int) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print what is wrong."""
+    """Print the problems; exit code 1 if there are any."""
     how, count, paths = sys.argv[1], int(sys.argv[2]), sys.argv[3:]
     try:
         problems = list(cuda(count) if how == "cuda" else files(paths, count))

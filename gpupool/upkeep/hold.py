@@ -1,4 +1,4 @@
-"""One maintenance or upgrade at a time on a cluster: its lock is on a controller, and ends with its process."""
+"""The lock on a controller that allows one maintenance or upgrade of a cluster at a time; it ends with the run."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,9 +13,9 @@ Hold = Lease
 
 @contextmanager
 def locked(controller: Controller) -> Iterator[Lease]:
-    """Hold the lock on the first controller that answers; GpupoolError that names the holder, if another run has it.
+    """Hold the lock on the first controller that answers; GpupoolError with the holder if another run holds it.
 
-    It is one lock for all work that takes nodes out of service a few at a time.
+    Maintenance and upgrades share this lock: both take nodes out of service, a few at a time.
     """
     with leased(controller, controller.first(), PATH, "doing maintenance") as lease:
         yield lease

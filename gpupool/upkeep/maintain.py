@@ -1,6 +1,6 @@
 """Rolling maintenance: nodes are drained, changed, rebooted, accepted and resumed, a few at a time.
 
-Slurm keeps all state: a node that is drained with our reason, or in our reservation, has been begun. After a run is
+Slurm keeps all state: a node that is drained with our reason or is in our reservation is in progress. After a run is
 killed, the next run continues it, from any machine that has the inventory.
 """
 
@@ -24,13 +24,13 @@ from gpupool.upkeep.state import by_node, jobs, states
 from gpupool.upkeep.waves import Bounds, Wishes, next_nodes, too_much
 from gpupool.wording import counted
 
-BOOT_SECONDS = 2400.0  # until a node that was rebooted is given up: a server checks its memory first
-SILENT_SECONDS = 600.0  # without an answer of any controller, until the run ends
-_SKEW = 2  # seconds by which one boot may be read twice
+BOOT_SECONDS = 2400.0  # for a reboot: a server checks its memory before it boots
+SILENT_SECONDS = 600.0  # without an answer from any controller, before the run ends
+_SKEW = 2  # seconds by which two readings of the same boot time may differ
 
 
 class Maintenance:
-    """One run; others read `prepared.progress` while it goes on."""
+    """One run of maintenance; callers read its progress in `prepared.progress`."""
 
     def __init__(
         self,
@@ -47,9 +47,9 @@ class Maintenance:
         self._proven = False  # the canary has passed
 
     def run(self) -> None:
-        """Do all of it, with a message of the day on the heads meanwhile.
+        """Run the maintenance, with a message of the day on the heads until it has ended.
 
-        KeyboardInterrupt and GpupoolError leave nodes in progress drained and reserved; another run continues.
+        After KeyboardInterrupt or GpupoolError, nodes in progress stay drained and reserved; the next run continues.
         """
         self._announce(message(self._prepared, self._wishes))
         self._work()
@@ -64,7 +64,7 @@ class Maintenance:
         for name in self._prepared.started:
             if self._progress[name].phase == "waiting":
                 self._begin(name, known.get(name))
-        # a node that failed is drained, and in no reservation
+        # a node that failed is drained, and no longer in the reservation
         self._reserve()
         while True:
             self._hold.ensure()
@@ -77,7 +77,7 @@ class Maintenance:
                 self._reserve()
                 heard = time.monotonic()
             except NoAnswerError as error:
-                # another controller may take over; each step can be done again
+                # another controller may take over, and every step can be repeated
                 if time.monotonic() - heard >= SILENT_SECONDS:
                     raise
                 self._observer.step("controller", str(error))
@@ -94,7 +94,7 @@ class Maintenance:
         with self._observer.waiting(away, len(self._in("done")), len(self._progress)):
             time.sleep(drain.LOOK_SECONDS)
 
-    # Which nodes
+    # The choice of nodes
 
     def _look(self) -> Mapping[str, NodeState]:
         return states(self._controller, self._controller.target.cluster.having("compute"))
@@ -106,8 +106,8 @@ class Maintenance:
         return {progress.node.name for progress in self._in("draining", "rebooting", "failed")}
 
     def _out(self, known: Mapping[str, NodeState]) -> set[str]:
-        """Return the nodes that are out of service for other reasons than this maintenance."""
-        # a node that is done stays in the reservation until the next one begins
+        """Return the nodes that are out of service for another reason than this maintenance."""
+        # a node that is done stays in the reservation until the next node begins
         done = {progress.node.name for progress in self._in("done")}
         seen = {
             name: replace(state, flags=state.flags - {"MAINTENANCE"}) if name in done else state
@@ -120,7 +120,7 @@ class Maintenance:
         if not self._proven:
             if self._in("failed"):
                 return ()
-            bounds = Bounds(1, bounds.per_lab)  # the canary goes alone
+            bounds = Bounds(1, bounds.per_lab)  # the canary is alone
         waiting = [progress.node.name for progress in self._in("waiting")]
         return next_nodes(waiting, self._ours(), self._out(known), bounds, self._shares)
 
@@ -128,7 +128,7 @@ class Maintenance:
         for name in (names := self._next(known)):
             self._progress[name].phase = "draining"
         if names:
-            # first the reservation: a node that is drained is told of by it
+            # reserve before the drain, so that each drained node is in the reservation
             self._reserve()
         for name in names:
             self._begin(name, known.get(name))
@@ -165,7 +165,7 @@ class Maintenance:
             else "a lab would lack more than --per-lab allows"
         )
 
-    # What is done with those that have been begun
+    # Work on the nodes in progress
 
     def _step(self) -> None:
         self._ensure_ours()
@@ -173,7 +173,7 @@ class Maintenance:
         self._accept(self._back())
 
     def _ensure_ours(self) -> None:
-        """Leave alone what a person has taken over meanwhile."""
+        """Leave a node alone if a person has drained or resumed it meanwhile."""
         current = states(self._controller, [progress.node for progress in self._in("draining")])
         for progress in self._in("draining"):
             state = current.get(progress.node.name)
@@ -182,7 +182,7 @@ class Maintenance:
                 self._end(progress, "left alone", why)
 
     def _empty(self) -> list[Progress]:
-        """Return the drained nodes without jobs; one that waits too long is given back."""
+        """Return the drained nodes without jobs; resume a node whose jobs take longer than `patience`."""
         waiting = self._in("draining")
         left = by_node(
             jobs(self._controller, [progress.node for progress in waiting]), [progress.node for progress in waiting]
@@ -197,7 +197,7 @@ class Maintenance:
         return [progress for progress in waiting if not left[progress.node.name]]
 
     def _change(self, ready: list[Progress]) -> None:
-        """Apply the inventory on empty nodes; then reboot those that need it, and accept the others."""
+        """Apply the inventory on empty nodes, then reboot the nodes that need it, and accept the others."""
         if not ready:
             return
         wants = self._applied(ready, may_reboot=True)
@@ -222,7 +222,7 @@ class Maintenance:
             self._fail(progress, f"it cannot be rebooted: {error}")
 
     def _applied(self, nodes: Sequence[Progress], *, may_reboot: bool) -> dict[str, str]:
-        """Apply; return the nodes whose driver waits for a reboot, with its words. Others that fail are out."""
+        """Apply the inventory; return the nodes that need a reboot to finish, with the reason. Fail other bad nodes."""
         for progress in nodes:
             self._observer.step(progress.node.name, "applying the inventory")
         report = self._door.apply([progress.node.name for progress in nodes])
@@ -239,7 +239,7 @@ class Maintenance:
         return wants
 
     def _back(self) -> list[Progress]:
-        """Return the nodes that are back from their reboot, as the inventory says; one that stays away has failed."""
+        """Return the rebooted nodes after an apply; a node that does not return within BOOT_SECONDS has failed."""
         away = self._in("rebooting")
         if not away:
             return []
@@ -271,7 +271,7 @@ class Maintenance:
                 self._end(progress, "done", "")
 
     def _fail(self, progress: Progress, why: str) -> None:
-        """Leave the node drained, with the reason."""
+        """Leave the node drained with the reason of its failure."""
         drain.drain(self._controller, [progress.node], WORK, f"failed: {why}")
         self._end(progress, "failed", why)
 
@@ -281,7 +281,7 @@ class Maintenance:
 
 
 def message(prepared: Prepared, wishes: Wishes) -> str:
-    """Return the message of the day: since when, which nodes, and what it means for jobs."""
+    """Return the message of the day: the begin, the nodes, and the effect on jobs."""
     names = ", ".join(name for name, it in prepared.progress.items() if it.phase == "waiting")
     return (
         f"Maintenance since {time.strftime('%Y-%m-%d %H:%M', time.localtime(prepared.since))}: {names}.\n"

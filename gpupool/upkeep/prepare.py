@@ -1,4 +1,4 @@
-"""What is looked at before the first node is drained: whose nodes they are, what is to be done, what labs may lack."""
+"""Preparation of maintenance, before any node is drained: the state of the nodes, their work, what labs may lack."""
 
 import time
 from collections.abc import Collection, Sequence
@@ -22,9 +22,9 @@ _NEVER = "9999"  # after all times that Slurm writes
 
 @dataclass(frozen=True)
 class Prepared:
-    """What maintenance begins with: `started` are nodes that an earlier run has begun, `since` is its beginning.
+    """The start of maintenance: `started` are nodes that an earlier run has begun, `since` is the begin in Unix time.
 
-    `lacking` is what each lab may lack at once, at most; `owned` what it owns, in the unit of its share.
+    `lacking` is the maximum that each lab may lack at once, in the unit of its share.
     """
 
     progress: dict[str, Progress]
@@ -35,15 +35,15 @@ class Prepared:
 
     @property
     def ok(self) -> bool:
-        """Whether no node needs more work."""
+        """Return whether all nodes are done or had nothing to do."""
         return all(progress.phase in GOOD for progress in self.progress.values())
 
 
 def prepare(controller: Controller, door: Door, nodes: Sequence[Node], wishes: Wishes) -> Prepared:
-    """Look at the nodes, plan the inventory on them, and say what is to be done where; nothing is changed.
+    """Return the work to do on each node, from the nodes' state and a plan of the inventory; change nothing.
 
-    GpupoolError where an earlier maintenance did not finish on other nodes, UsageError where one node alone would cost
-    a lab more than `wishes` allow.
+    GpupoolError if an earlier maintenance has not finished on other nodes; UsageError if a single node would cost a lab
+    more than `wishes` allow.
     """
     computing = controller.target.cluster.having("compute")
     known, reserved = states(controller, computing), reservation(controller, RESERVATION)
@@ -78,7 +78,7 @@ def prepare(controller: Controller, door: Door, nodes: Sequence[Node], wishes: W
 def _find_work(
     controller: Controller, door: Door, progress: dict[str, Progress], started: Collection[str], wishes: Wishes
 ) -> None:
-    """Leave only those waiting that have something to be done, or have been begun."""
+    """Keep a node `waiting` only if it has work to do or an earlier run has begun it."""
     waiting = [each for each in progress.values() if each.phase == "waiting"]
     if not waiting:
         return
@@ -103,7 +103,7 @@ def _find_work(
 
 
 def _in_order(controller: Controller, progress: dict[str, Progress]) -> dict[str, Progress]:
-    """Return those first that are free first: one with a long job would hold up all others."""
+    """Return the nodes in the order in which their jobs end: a node with a long job would delay all others."""
     nodes = [each.node for each in progress.values()]
     busy = by_node(jobs(controller, nodes), nodes)
 

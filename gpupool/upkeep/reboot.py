@@ -1,4 +1,4 @@
-"""Whether nodes need a reboot, and a reboot through Slurm, which lets their jobs end and waits for them."""
+"""Ask nodes whether they need a reboot, and reboot them through Slurm, which waits for their jobs."""
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,14 +18,14 @@ _AT_ONCE = 16
 
 @dataclass(frozen=True)
 class Boot:
-    """When a node was booted, in seconds of its own clock since 1970, and why it needs a reboot ("" if it does not)."""
+    """The time of a node's boot, in Unix time by its own clock, and why it needs a reboot ("" if it does not)."""
 
     at: int
     needs: str = ""
 
 
 def boots(controller: Controller, nodes: Sequence[Node]) -> Mapping[str, Boot | None]:
-    """Return the last boot of each node; None of one that does not answer."""
+    """Return the last boot of each node; None for a node that does not answer."""
 
     def ask(node: Node) -> Boot | None:
         try:
@@ -39,7 +39,7 @@ def boots(controller: Controller, nodes: Sequence[Node]) -> Mapping[str, Boot | 
 
 
 def reboot(controller: Controller, node: Node, work: str) -> None:
-    """Have Slurm reboot a drained node without jobs; where Slurm has no RebootProgram, the node does it itself."""
+    """Reboot a drained node without jobs through Slurm, or by systemd on the node if Slurm has no RebootProgram."""
     why = f"reason={reason(work, 'reboot')}"
     try:
         controller.ask("scontrol", "reboot", "ASAP", "nextstate=resume", why, node.slurm_name)

@@ -1,4 +1,4 @@
-"""A reservation of nodes for root: no user's job begins there, those that run go on."""
+"""A reservation of nodes for root: no user's job starts there, and running jobs continue."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _SCRIPT = shell_file(__package__, "reserve.sh")
 
 @dataclass(frozen=True)
 class Reservation:
-    """A reservation as slurmctld has it: Slurm's names of its nodes, and its start in seconds since 1970."""
+    """A reservation in slurmctld: its nodes by Slurm's names, and its start in Unix time."""
 
     name: str
     nodes: tuple[str, ...]
@@ -23,17 +23,17 @@ class Reservation:
 
 
 def reserve(controller: Controller, name: str, nodes: Sequence[Node]) -> None:
-    """Have a reservation of exactly these nodes from now on, without an end: a new one, or the old one changed."""
+    """Create a reservation of exactly these nodes from now on, without an end, or change the existing one."""
     controller.ask("sh", "-c", _SCRIPT, "reserve", name, fold_set(node.slurm_name for node in nodes))
 
 
 def release(controller: Controller, name: str) -> None:
-    """Remove a reservation, if there is one, and root's jobs in it."""
+    """Remove a reservation, if it exists, and root's jobs in it."""
     controller.ask("sh", "-c", _SCRIPT, "reserve", name, "")
 
 
 def reservation(controller: Controller, name: str) -> Reservation | None:
-    """Return a reservation; None where there is none of this name."""
+    """Return the reservation with this name; None if there is none."""
     shown = controller.ask("env", "TZ=UTC", "scontrol", "-o", "show", "reservation")
     one = reservations.read(shown, UTC).get(name)
     return None if one is None else Reservation(name, one.nodes, int(one.start.timestamp()))

@@ -1,4 +1,4 @@
-"""What labs may lack while nodes are out of service: of what they own, if all other labs use all that is theirs."""
+"""Shares that labs may lack while nodes are out of service, if all other labs use all that they own."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -12,9 +12,9 @@ GPUS = "GPUs"
 
 @dataclass(frozen=True)
 class Share:
-    """`owned` GPUs (or CPUs, or nodes: the `unit`) of an account, and how many its jobs may use on each node.
+    """The share of an account: `owned` GPUs, CPUs or nodes (`unit`), and how many its jobs may use on each node (`at`).
 
-    `whole` are nodes of its own, where no other owner is. `lab` is false for an account that only has a limit.
+    `whole` is true for nodes without another owner. `lab` is false for an account that only has a limit.
     """
 
     account: str
@@ -26,23 +26,23 @@ class Share:
 
 
 def shares_of(cluster: Cluster) -> tuple[Share, ...]:
-    """Return all labs, and the other accounts that hold jobs to a number of GPUs, in inventory order."""
+    """Return the shares of all labs, and of other accounts with a limit of GPUs, in inventory order."""
     return tuple(_shares(cluster))
 
 
 def losses(shares: Sequence[Share], out: Collection[str]) -> dict[str, int]:
-    """Return how much each lab may lack, at worst, of what it owns because these nodes are out of service.
+    """Return how much of its share each lab may lack, in the worst case, because these nodes are out of service.
 
-    At worst: every other owner uses all that it may on the nodes that the lab could use. What a lab lacks with all
-    nodes in service is not counted.
+    Worst case: every other owner uses all that it may on the nodes that the lab could use. A lack that exists even with
+    all nodes in service is not counted.
     """
     return {share.account: _lack(share, shares, out) - _lack(share, shares, ()) for share in shares if share.lab}
 
 
 def worst(shares: Sequence[Share], nodes: Collection[str], at_most: int, out: Collection[str] = ()) -> dict[str, int]:
-    """Return how much each lab may lack, at most, when any `at_most` of the nodes are out besides those that are `out`.
+    """Return how much each lab may lack if any `at_most` of `nodes` are out of service besides the nodes in `out`.
 
-    A node takes no more from a lab than the lab could use there.
+    A node costs a lab at most as much as the lab could use there.
     """
     most = {}
     for share in shares:
@@ -58,12 +58,12 @@ def _lack(lab: Share, shares: Sequence[Share], out: Collection[str]) -> int:
 
 
 def _free(lab: Share, shares: Sequence[Share], out: Collection[str]) -> int:
-    """Return how much a lab finds when all others have all that they may."""
+    """Return how much is free for a lab if all other owners use all that they may."""
     in_service = {name: count for name, count in lab.at.items() if count and name not in out}
     if lab.whole:
         return sum(in_service.values())
     others = [other for other in shares if other is not lab and other.unit == lab.unit and not other.whole]
-    # nodes that the same others may use alike are as one
+    # nodes that the same owners may use equally are counted as one kind
     kinds = Counter(
         (count, *(min(other.at.get(name, 0), count) for other in others)) for name, count in in_service.items()
     )
@@ -75,15 +75,15 @@ def _free(lab: Share, shares: Sequence[Share], out: Collection[str]) -> int:
 
 @lru_cache(maxsize=10_000)
 def most_taken(owned: tuple[int, ...], links: tuple[tuple[int, ...], ...], room: tuple[int, ...]) -> int:
-    """Return how much owners can have at the same time: each `owned` at most, of a kind of nodes as `links` say.
+    """Return how much all owners can use at once: each at most its `owned`, and at most its `links` on a kind of nodes.
 
-    Owners take what no other has; where there is nothing left, one that can go elsewhere does (augmenting paths).
+    An owner uses what is free; if nothing is, another owner moves to another kind of nodes (augmenting paths).
     """
     left, free = list(owned), list(room)
     used = [[0] * len(room) for _ in owned]
 
     def path(owner: int, seen: set[int]) -> list[tuple[int, int]] | None:
-        """Return (owner, kind) steps by which the first gets more, and each next one moves to another kind."""
+        """Return (owner, kind) steps: the first owner gets more of its kind, each next owner moves to another kind."""
         for kind in range(len(room)):
             if kind in seen or used[owner][kind] >= links[owner][kind]:
                 continue
@@ -130,7 +130,7 @@ def _shares(cluster: Cluster) -> Iterator[Share]:
 
 
 def _below_another(cluster: Cluster, account: Account) -> bool:
-    """Return whether an account above has a limit, which counts the jobs of this one, too."""
+    """Return whether a parent account has a GPU limit, which includes the jobs of this account."""
     above = cluster.with_parents(account.name)[1:]
     return any(cluster.accounts[name].limits.group.gpu is not None for name in above)
 
@@ -144,7 +144,7 @@ def _gpus_at(cluster: Cluster, account: Account) -> dict[str, int]:
 
 
 def _nodes(cluster: Cluster, account: Account) -> list[Node]:
-    """Return the compute nodes where an account's jobs, or those of accounts below, run and are not preempted."""
+    """Return the compute nodes where jobs of an account, or of accounts below it, run without being preempted."""
     names = {name for name in cluster.accounts if account.name in cluster.with_parents(name)}
     chosen = {
         node

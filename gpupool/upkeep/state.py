@@ -13,14 +13,14 @@ _COLUMNS = "%i|%u|%a|%N|%e"
 
 
 def states(controller: Controller, nodes: Sequence[Node]) -> dict[str, NodeState]:
-    """Return what slurmctld knows of these nodes, by the inventory's names; a node it does not know is left out."""
+    """Return slurmctld's state of these nodes, by the inventory's names, without nodes that slurmctld does not know."""
     if not nodes:
         return {}
     names = fold_set(node.slurm_name for node in nodes)
     try:
         shown = controller.ask("scontrol", "show", "node", names)
     except RefusedError:
-        # one unknown name spoils the answer for all
+        # scontrol fails for all nodes if one name is unknown
         shown = controller.ask("scontrol", "show", "node")
     known = read(shown)
     return {node.name: known[node.slurm_name] for node in nodes if node.slurm_name in known}

@@ -1,4 +1,4 @@
-"""Which nodes may be taken out of service now: never more than are allowed, and never more of a lab's."""
+"""The next nodes to take out of service, within the bounds for all nodes and for each lab."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from gpupool.upkeep.shares import GPUS, Share, losses
 
 @dataclass(frozen=True)
 class Bounds:
-    """`at_most` nodes at once; `per_lab` GPUs that any lab may lack at once, None for as many as these nodes have."""
+    """The limits: at most `at_most` nodes out of service, and `per_lab` GPUs that a lab may lack (None: no limit)."""
 
     at_most: int
     per_lab: int | None = None
@@ -16,7 +16,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Wishes:
-    """How maintenance is done: `reboot` reboots every node; a node whose jobs take longer than `patience` is resumed.
+    """Options of maintenance: `reboot` reboots every node; a node whose jobs take longer than `patience` is resumed.
 
     `patience` is in seconds; None waits without limit.
     """
@@ -35,8 +35,8 @@ def next_nodes(
 ) -> tuple[str, ...]:
     """Return the nodes to begin with now, in their order.
 
-    `working` are those that maintenance has now, those that failed in it among them; `out` all others that are out of
-    service: they count for labs.
+    `working` are the nodes that maintenance has taken, including nodes that failed; `out` all other nodes out of
+    service, which count for labs.
     """
     begun: list[str] = []
     for name in waiting:

@@ -1,1 +1,1 @@
-"""Checks of live nodes by testinfra: read-only, from the same Cluster that was applied."""
+"""Read-only checks of live nodes by testinfra, against the same Cluster that was applied."""

@@ -1,4 +1,4 @@
-"""The connection of the checks to a node; once the node is lost, all its other checks fail at once."""
+"""The connection of the checks to a node; after it is lost, all further checks of the node fail at once."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from testinfra.backend.base import BaseBackend, CommandResult
 from gpupool.remote.errors import NoAnswerError, RefusedError
 from gpupool.remote.nodes import Nodes
 
-CHECK_SECONDS = 90.0  # no command of any check takes that long
+CHECK_SECONDS = 90.0  # longer than any command of a check
 LOST = "the connection was lost"
 
 
 class NodeBackend(BaseBackend):  # type: ignore[misc]  # testinfra is not typed
-    """One connection to a node; `lost` is why there is none any more, and then each check fails with it at once."""
+    """A connection to a node; after it is lost, `lost` has the reason, and every check fails with it at once."""
 
     NAME = "gpupool"
 
@@ -25,12 +25,12 @@ class NodeBackend(BaseBackend):  # type: ignore[misc]  # testinfra is not typed
         self._reached = False
 
     def fail_if_lost(self) -> None:
-        """Fail the check that is being made, with the reason, if the node is lost."""
+        """Fail the current check with the reason if the connection is lost."""
         if self.lost:
             pytest.fail(self.lost, pytrace=False)
 
     def run(self, command: str, *args: str, **_: Any) -> CommandResult:
-        """Run a command as root; a connection that breaks or is silent fails this check and all later ones."""
+        """Run a command as root; a connection that breaks or does not answer fails this check and all later ones."""
         self.fail_if_lost()
         script = self.get_command(command, *args)
         try:

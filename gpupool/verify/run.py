@@ -1,4 +1,4 @@
-"""Run the checks on the nodes by pytest, in this process, and give what came of each as data."""
+"""Run the checks on the nodes with pytest, in this process, and return the outcomes as data."""
 
 import textwrap
 from collections.abc import Callable
@@ -20,7 +20,7 @@ CHECKS = Path(__file__).parent
 
 @dataclass(frozen=True)
 class Outcome:
-    """One check on one node; `why` is one line when it failed."""
+    """The outcome of one check on one node; `why` is one line if the check failed."""
 
     check: str
     node: str
@@ -29,15 +29,15 @@ class Outcome:
     seconds: float = 0.0
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as plain JSON types."""
+        """Return the outcome as plain JSON types."""
         return asdict(self)
 
 
 def run(target: Target, limit: set[str] | None, tell: Callable[[Outcome], None]) -> list[Outcome]:
-    """Run every check on the nodes (those in `limit` only) and tell each outcome as it comes."""
+    """Run every check on the nodes in `limit` (None: all), and call `tell` with each outcome as soon as it is known."""
     with Nodes.of(target) as nodes:
         plugin = _Checks(nodes, limit, tell)
-        # testinfra's own plugin would bring another `host`, of this machine
+        # testinfra's own plugin would define another `host`, which is this machine
         without = ("terminal", "cacheprovider", "logging", "pytest11.testinfra")
         quiet = [word for name in without for word in ("-p", f"no:{name}")]
         code = pytest.main(
@@ -53,7 +53,7 @@ def run(target: Target, limit: set[str] | None, tell: Callable[[Outcome], None])
 
 
 class _Checks:
-    """The pytest plugin: one test item for each check and each node that has the role it is about."""
+    """The pytest plugin: one test item for each check and each node with a role of the check."""
 
     def __init__(self, nodes: Nodes, limit: set[str] | None, tell: Callable[[Outcome], None]) -> None:
         self.target = nodes.target

@@ -4,13 +4,13 @@ _HOUR = 3600
 
 
 def question(name: str) -> str:
-    """Return the command whose answer `complaint` reads."""
+    """Return the command whose output `complaint` reads."""
     keys = "ActiveState,NRestarts,StatusText,ActiveEnterTimestampMonotonic"
     return f"LC_ALL=C systemctl show -p {keys} {name}; cut -d. -f1 /proc/uptime"
 
 
 def complaint(name: str, answer: str) -> str:
-    """Return what is wrong, nothing if all is well: it does not run, ended within the last hour, or is unwell."""
+    """Return the problem of a service, or "": it is inactive, has ended within the last hour, or reports `unwell`."""
     *lines, uptime = answer.splitlines()
     shown = dict(line.split("=", 1) for line in lines if "=" in line)
     state, status = shown.get("ActiveState", ""), shown.get("StatusText", "")

@@ -1,4 +1,4 @@
-"""Who gets in by SSH, as sshd itself understands its settings; and the firewall is loaded."""
+"""Access by SSH, as sshd itself evaluates its settings, and the loaded firewall."""
 
 import shlex
 
@@ -33,6 +33,6 @@ def test_firewall_is_loaded(cluster: Cluster, node: Node, host: Host) -> None:
 
 
 def _settings(host: Host, user: str) -> dict[str, str]:
-    # any address: no rule of ours is about addresses
+    # any address is right: no rule depends on it
     output = host.check_output(f"sshd -T -C user={shlex.quote(user)},host=any,addr=192.0.2.1")
     return {key: value for key, _, value in (line.partition(" ") for line in output.splitlines())}

@@ -1,4 +1,4 @@
-"""The arbiter: whether its service runs, understands what Slurm shows, and has had to hold no job."""
+"""The arbiter's service runs, and reports no problem with Slurm's output or with held jobs."""
 
 import pytest
 from testinfra.host import Host

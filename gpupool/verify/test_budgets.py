@@ -1,4 +1,4 @@
-"""Budgets are known to those who ask: users, and the submit plugin."""
+"""Budgets can be read by users and by the submit plugin."""
 
 import pytest
 from testinfra.host import Host
@@ -7,7 +7,7 @@ from gpupool.cluster.model import Cluster, Node
 from gpupool.compile.slurm.budgets import FILE, TOO_OLD, has_budgets
 from gpupool.compile.system.budgets import COMMAND
 
-_OLD = TOO_OLD // 60  # minutes; it is replaced every minute
+_OLD = TOO_OLD // 60  # minutes; the file is replaced every minute
 
 
 @pytest.mark.role("head", "controller", "backup-controller")

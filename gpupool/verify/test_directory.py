@@ -1,4 +1,4 @@
-"""Users of the directory are known where the inventory has one."""
+"""Users of the directory are known on nodes, if the inventory has a directory."""
 
 from testinfra.host import Host
 
@@ -23,7 +23,7 @@ def test_users_of_the_directory_are_known(cluster: Cluster, node: Node, host: Ho
 
 
 def test_numbers_of_the_directory_are_nobodys_for_builds(cluster: Cluster, node: Node, host: Host) -> None:
-    """useradd gives numbers from 100000 on to users, who may be anyone of these within a namespace of their own."""
+    """useradd assigns numbers from 100000 on to users, who can act under any of these in their user namespaces."""
     if cluster.directory is None:
         return
     ids = cluster.directory.ids

@@ -1,4 +1,4 @@
-"""Nodes that are off while idle: what switches them works, and Slurm knows which of them are on."""
+"""Elastic nodes: the service that switches them works, and Slurm knows whether they are on."""
 
 import pytest
 from testinfra.host import Host

@@ -1,4 +1,4 @@
-"""Images of the inventory are fetched, now or later."""
+"""A timer fetches the images of the inventory."""
 
 from testinfra.host import Host
 

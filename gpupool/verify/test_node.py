@@ -1,4 +1,4 @@
-"""What every node has."""
+"""Checks for every node."""
 
 import time
 from datetime import date
@@ -43,7 +43,7 @@ def test_clock_is_right(node: Node, host: Host) -> None:
 def test_packages_are_installed(cluster: Cluster, node: Node, host: Host) -> None:
     wanted = packages_for(cluster, node)
     listed = host.check_output("dpkg-query -W -f '${db:Status-Abbrev} ${Package} ${Version}\\n'")
-    # the first letter is what is wanted: i installed, h held
+    # the first letter is the wanted state (i install, h hold), the second the actual one
     installed = {line.split()[1]: line.split()[2] for line in listed.splitlines() if line[1:2] == "i"}
     missing = sorted(set(wanted) - set(installed))
     assert not missing, f"missing: {', '.join(missing)}"
@@ -63,7 +63,7 @@ def test_people_have_the_same_numbers(cluster: Cluster, node: Node, host: Host) 
 
 
 def test_who_left_the_inventory_cannot_log_in(cluster: Cluster, node: Node, host: Host) -> None:
-    """apply removes no user; one whose primary group is an account's, and who is in no inventory, may still come in."""
+    """apply deletes no user: a user outside the inventory whose primary group is an account's could still log in."""
     ours = set(groups_for(cluster).values())
     left = [entry.name for entry in _passwd(host) if entry.gid in ours and entry.name not in cluster.users]
     shadow = [line.split(":") for line in host.check_output("getent shadow").splitlines()] if left else []

@@ -1,4 +1,4 @@
-"""GPUs are those of the inventory, and the driver that is loaded is the one that is wanted and installed."""
+"""The GPUs match the inventory, and the loaded driver matches the wanted and the installed one."""
 
 import pytest
 from testinfra.host import Host

@@ -1,4 +1,4 @@
-"""Users' shares, and the timers that end what they leave where it should not be."""
+"""Users' CPU shares on heads, and the timers of the reaper."""
 
 import shlex
 
@@ -22,13 +22,13 @@ def test_users_have_their_share(cluster: Cluster, node: Node, host: Host) -> Non
     if not (heads and node.has("head")):
         return
     wanted = f"{int(heads.cpu_per_user.rstrip('%')) * 10}ms"
-    # a number that no user has: systemd tells what a session of that user would get
+    # no user has this number: systemd shows the settings that a session would get
     shown = host.check_output("systemctl show -p CPUQuotaPerSecUSec --value user-4294900000.slice")
     assert _milliseconds(shown) == _milliseconds(wanted), f"CPUQuota of users' slices is {shown}, not {wanted}"
 
 
 def _milliseconds(span: str) -> float:
-    """Return a time span of systemd in milliseconds: 2s, 500ms, 1.500s, 1min 40s."""
+    """Return a systemd time span (2s, 500ms, 1.500s, 1min 40s) in milliseconds."""
     units = {"min": 60_000, "ms": 1, "us": 0.001, "s": 1000}
     total = 0.0
     for word in span.split():

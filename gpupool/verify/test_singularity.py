@@ -1,4 +1,4 @@
-"""Singularity starts, and those who build images have numbers for it."""
+"""Singularity starts, and users who build images have ranges of subordinate uids and gids."""
 
 from testinfra.host import Host
 

@@ -1,4 +1,4 @@
-"""Slurm's daemons, and what they say of the cluster."""
+"""Slurm's daemons, and their view of the cluster."""
 
 import pytest
 from testinfra.host import Host

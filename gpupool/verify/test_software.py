@@ -1,4 +1,4 @@
-"""What users load is there: modules and what they provide, conda, the pages of the cluster."""
+"""Users' software is installed: modules with their commands, conda, the pages of the cluster."""
 
 import shlex
 

@@ -1,4 +1,4 @@
-"""Mounts, links, spaces and homes of the cluster's storage; no look at a mount takes longer than seconds."""
+"""Mounts, links, spaces and homes of the cluster's storage; each access to a mount has a time limit of seconds."""
 
 import shlex
 
@@ -12,7 +12,7 @@ from gpupool.node import look
 from gpupool.shell import shell_file
 
 _SECONDS = 5
-_AT_ONCE = 200  # paths that one command asks for
+_AT_ONCE = 200  # paths in one command
 _LOOK = shell_file("gpupool.node", "look.sh")
 
 
@@ -28,7 +28,7 @@ def test_storage_answers(cluster: Cluster, node: Node, host: Host) -> None:
 
 
 def test_storage_is_mounted(cluster: Cluster, node: Node, host: Host) -> None:
-    # the kernel's own list: a tool that looks at the mounts themselves would wait for a server that is away
+    # from the kernel's list: a tool that accesses the mounts would wait for a server that does not answer
     mounts = [mount_of(line) for line in host.check_output("cat /proc/self/mountinfo").splitlines()]
     mounted = {mount.path: mount.fstype for mount in mounts if mount.fstype != "autofs"}
     missing = [mount.path for mount in used_for(cluster, node) if mount.path not in mounted]
@@ -69,14 +69,14 @@ def test_spaces_have_their_rights(cluster: Cluster, node: Node, host: Host) -> N
 def test_homes_are_their_owners(cluster: Cluster, node: Node, host: Host) -> None:
     wanted = {folder.path: str(folder.uid) for folder in (*homes_for(cluster, node), *folders_for(cluster, node))}
     shared = cluster.home_export
-    # of a server that is not ours, homes are somebody else's to make
+    # on a server that gpupool does not manage, others create the homes
     maker = cluster.nodes.get(shared.server) if shared else None
     if shared and node.name in shared.nodes and maker and maker.managed:
         wanted |= {user.home: str(user.uid) for user in cluster.users.values()}
     current = _stat(host, "%u", list(wanted))
     wrong = [path for path, uid in wanted.items() if current.get(path) != uid]
     assert not wrong, f"missing, or with another owner: {', '.join(wrong)}"
-    # in spaces members make their own, when they like; others may have been there first
+    # members create their directories in spaces themselves; another user may have taken the name
     places = members_for(cluster, node)
     current = _stat(host, "%u %A", list(places))
     taken = [path for path, uid in places.items() if path in current and not current[path].startswith(f"{uid} d")]
@@ -84,11 +84,11 @@ def test_homes_are_their_owners(cluster: Cluster, node: Node, host: Host) -> Non
 
 
 def _stat(host: Host, form: str, paths: list[str]) -> dict[str, str]:
-    """Path to what stat says of it; a server that does not answer fails the check."""
+    """Return stat's output by path; the check fails if a server does not answer."""
     stats: dict[str, str] = {}
     limited = ["timeout", "-s", "KILL", str(_SECONDS), "stat", "-c", f"{form}\t%n", "--"]
     for first in range(0, len(paths), _AT_ONCE):
-        # of a killed command ssh alone would say nothing but that it ended
+        # ssh alone does not show that timeout killed the command
         lines = host.run(f"{shlex.join([*limited, *paths[first : first + _AT_ONCE]])} || [ $? -lt 124 ] || echo late")
         output = lines.stdout.splitlines()
         assert output[-1:] != ["late"], f"no answer in {_SECONDS} s"

@@ -1,4 +1,4 @@
-"""Tools of users answer."""
+"""Users' tools work."""
 
 from testinfra.host import Host
 

@@ -1,4 +1,4 @@
-"""Nightly work on storage is scheduled."""
+"""The timers of nightly work on storage are active."""
 
 import shlex
 
